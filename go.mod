@@ -1,0 +1,3 @@
+module tidemark.dev/tidemark
+
+go 1.26
