@@ -1,0 +1,140 @@
+/**
+ * Messages inside the extension: between the content scripts, the popup (and later panel and side
+ * panel) and the service worker. Both sides import this file, so that neither can drift.
+ *
+ * All of it travels over named ports of `chrome.runtime.connect`, because a port tells the worker
+ * that the other side has gone, and wakes a worker that was ended. When a port disconnects although
+ * the page is still there (the worker was ended), connect again.
+ */
+import type {
+  ActionEvent,
+  CheckpointResult,
+  ElementEvent,
+  KindAction,
+  KindElement,
+  Overview,
+} from "./protocol";
+
+/** Name of the port that the content script of every frame opens as soon as it runs. */
+export const CONTENT_PORT = "content";
+
+/** Name of the port that the popup (or another page of the extension) opens while it is shown. */
+export const POPUP_PORT = "popup";
+
+/**
+ * One event as a content script reports it: the worker fills in the tab and the frame from the
+ * port's sender. Secrets must be masked already, and counted in `masked`.
+ */
+export type ContentEvent =
+  | (Omit<ActionEvent, "tab" | "frame" | "kind"> & { kind: typeof KindAction })
+  | (Omit<ElementEvent, "tab" | "frame" | "kind"> & { kind: typeof KindElement });
+
+/**
+ * What the worker tells a content script.
+ *
+ * - `watch` is the worker's first message on every port, and comes again when it changes. Nothing is
+ *   to be recorded before it or while it is off; when it turns on, error elements that are visible
+ *   already are reported as `appeared`, and when it turns off the content script forgets them.
+ *   `mask` is the text to put in place of what must not leave the page.
+ * - `flush` asks for everything seen so far at once: pending mutations are examined now and events
+ *   that wait in a batch (coalesced typing too) are sent, then `flushed` with the same id.
+ */
+export type ToContent =
+  | { t: "watch"; on: boolean; mask: string }
+  | { t: "flush"; id: number };
+
+/**
+ * What a content script tells the worker.
+ *
+ * A new port of a frame implies `reset` for that frame: the worker emits that ElementEvent by
+ * itself, for a port that is gone as well. A content script whose port was cut connects again and
+ * reports all visible error elements again.
+ */
+export type FromContent =
+  | { t: "events"; events: ContentEvent[] }
+  | { t: "flushed"; id: number };
+
+/** How the worker stands with the host. */
+export interface ConnectionState {
+  /**
+   * `connected`: hello and welcome were exchanged. `connecting`: under way. `waiting`: the host
+   * could not be reached and is tried again by itself. `refused`: the host speaks another version
+   * of the protocol, or the browser does not know the host or forbids it; tried again, more rarely.
+   */
+  state: "connected" | "connecting" | "waiting" | "refused";
+  /** The state in a sentence for a person, with what to do where there is something to do. */
+  text: string;
+  /** The host's version while connected. */
+  host?: string;
+  /** When the next attempt is made, milliseconds since the epoch, while waiting or refused. */
+  retry_at?: number;
+  /** Events that wait to be taken by the host. */
+  queued: number;
+  /** Events that were lost because the queue was full, since the browser started. */
+  dropped: number;
+}
+
+/** One tab as the popup shows it; tabs that can never be watched (chrome:// …) are not listed. */
+export interface PopupTab {
+  id: number;
+  title: string;
+  url: string;
+  /** The origin as shown to a person: "http://localhost:5173". */
+  origin: string;
+  favicon?: string;
+  /** Whether the switch is on: the tab is to be watched. */
+  watched: boolean;
+  /** Whether capture runs just now; false with `watched` while it starts or after it failed. */
+  capturing: boolean;
+  /**
+   * Why the switch stands as it does: a development origin by itself, an origin that a person
+   * switched on, switched off for this tab or for the origin, or an origin nobody switched on.
+   */
+  why: "development" | "chosen" | "off_tab" | "off_origin" | "not_chosen";
+  /**
+   * The match pattern to pass to `chrome.permissions.request({origins: [permission]})`, inside the
+   * person's gesture, before `set_watched` with `on: true`; absent when the permission is there.
+   */
+  permission?: string;
+  /** What went wrong or what ended capture, in words; absent when there is nothing to say. */
+  note?: string;
+  /** True for the tab in front of the window that was focused last: the popup's own tab. */
+  active: boolean;
+}
+
+/** All that the popup shows. Pushed whole: on connecting and after every change. */
+export interface PopupState {
+  connection: ConnectionState;
+  /** The active tab first, then watched ones, then the others in the browser's order. */
+  tabs: PopupTab[];
+  /** The host's view; absent while it is not connected or has not answered yet. */
+  overview?: Overview;
+}
+
+/**
+ * What the popup asks of the worker. Requests carry an id of the popup's own and are answered with
+ * one `done` of the same id; a `state` push follows every change.
+ *
+ * - `set_watched`: `scope: "tab"` speaks of this tab for as long as it is open; `scope: "origin"` of
+ *   the tab's origin for good. Switching on an origin of another kind than development is always
+ *   for the origin, whatever the scope says.
+ * - `checkpoint`: makes a named checkpoint in the scope of `tab`.
+ * - `refresh`: asks the host for its overview again and, when disconnected, connects at once.
+ *   Connecting the port does the same.
+ */
+export type FromPopup =
+  | { t: "set_watched"; id: number; tab: number; on: boolean; scope: "tab" | "origin" }
+  | { t: "checkpoint"; id: number; name: string; note?: string; tab?: number }
+  | { t: "refresh"; id: number };
+
+/** What the worker tells the popup. */
+export type ToPopup =
+  | { t: "state"; state: PopupState }
+  | {
+      t: "done";
+      id: number;
+      /** Why it was not done, for a person; absent when it was. */
+      error?: string;
+      /** Answer to `checkpoint`. */
+      checkpoint?: CheckpointResult;
+    };
