@@ -1,0 +1,77 @@
+// Builds the unpacked extension into extension/dist: the pages as modules, the content script as
+// one classic script (content scripts cannot be modules), the worker as one module.
+//
+//   node extension/build.mjs            minified
+//   node extension/build.mjs --dev      readable, with inline source maps
+
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'vite';
+
+const root = import.meta.dirname;
+const dist = join(root, 'dist');
+const dev = process.argv.includes('--dev');
+
+/** The names of pages; each is a folder with an index.html. A page that is not there is left out. */
+const pages = ['popup', 'panel', 'sidepanel', 'devtools'];
+
+const common = {
+  root,
+  base: './',
+  configFile: false,
+  logLevel: 'warn',
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  define: { 'process.env.NODE_ENV': JSON.stringify(dev ? 'development' : 'production') },
+};
+
+const output = {
+  outDir: dist,
+  emptyOutDir: false, // dist/.gitignore is committed: Go embeds the folder before there is a build
+  target: 'chrome120',
+  minify: !dev,
+  sourcemap: dev ? 'inline' : false,
+  reportCompressedSize: false,
+  modulePreload: false,
+};
+
+/** Builds one script that stands alone, as `name`.js. */
+const script = (entry, name, format) =>
+  build({
+    ...common,
+    build: {
+      ...output,
+      lib: { entry: join(root, entry), formats: [format], name: 'tidemark', fileName: () => `${name}.js` },
+    },
+  });
+
+await mkdir(dist, { recursive: true });
+for (const name of await readdir(dist)) {
+  if (name !== '.gitignore') await rm(join(dist, name), { recursive: true });
+}
+
+const manifest = JSON.parse(await readFile(join(root, 'manifest.json'), 'utf8'));
+const { version } = JSON.parse(await readFile(join(root, '..', 'package.json'), 'utf8'));
+await writeFile(join(dist, 'manifest.json'), `${JSON.stringify({ ...manifest, version }, null, 2)}\n`);
+await cp(join(root, 'icons'), join(dist, 'icons'), {
+  recursive: true,
+  filter: (source) => !source.endsWith('.svg'),
+});
+
+await script('background/main.ts', 'background', 'es');
+await script('content/main.ts', 'content', 'iife');
+await build({
+  ...common,
+  build: {
+    ...output,
+    rollupOptions: {
+      input: pages.map((page) => join(root, page, 'index.html')).filter((file) => existsSync(file)),
+      output: {
+        entryFileNames: 'assets/[name].js',
+        chunkFileNames: 'assets/[name].js',
+        assetFileNames: 'assets/[name][extname]',
+      },
+    },
+  },
+});

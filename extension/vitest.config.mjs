@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+
+// Tests run in plain Node; one that needs a document says so in its first line:
+// `// @vitest-environment happy-dom`.
+export default defineConfig({
+  root: import.meta.dirname,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  test: {
+    include: ['**/*.test.ts', '**/*.test.tsx'],
+    exclude: ['dist/**'],
+    passWithNoTests: true,
+    // Two workers serve the small machines that run this in CI; more only compete for cores.
+    maxWorkers: 2,
+  },
+});
