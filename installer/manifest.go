@@ -1,0 +1,99 @@
+package installer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// ManifestFile is the name of the native-messaging manifest; browsers look it up by the host's name.
+const ManifestFile = protocol.HostName + ".json"
+
+// Manifest is the native-messaging manifest of the host, as browsers read it.
+//
+// Source: https://developer.chrome.com/docs/extensions/develop/concepts/native-messaging
+type Manifest struct {
+	Name           string   `json:"name"`
+	Description    string   `json:"description"`
+	Path           string   `json:"path"`
+	Type           string   `json:"type"`
+	AllowedOrigins []string `json:"allowed_origins"`
+}
+
+// Origin is the only origin that may talk to the host: the extension's own.
+const Origin = "chrome-extension://" + protocol.ExtensionID + "/"
+
+// WriteManifest writes the native-messaging manifest into dir (made when it is missing, with mode
+// 0700) and returns the manifest's path. Only the extension's own id is allowed in it.
+//
+// binary is the tidemark program that the browser starts; it must exist. The manifest holds its
+// absolute path with no link resolved, so that a link kept current by a package manager keeps
+// working. A manifest that says the same already is left alone.
+func WriteManifest(dir, binary string) (string, error) {
+	binary, err := checkBinary(binary)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.MarshalIndent(Manifest{
+		Name:           protocol.HostName,
+		Description:    "Tidemark: tells coding agents what changed in the browser",
+		Path:           binary,
+		Type:           "stdio",
+		AllowedOrigins: []string{Origin},
+	}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("cannot make the directory for the native-messaging manifest: %w", err)
+	}
+	path := filepath.Join(dir, ManifestFile)
+	if err := writeFile(path, append(data, '\n'), 0o644); err != nil {
+		return "", fmt.Errorf("cannot write the native-messaging manifest: %w", err)
+	}
+	return path, nil
+}
+
+// InstallProfile registers the native host for one browser profile: it writes
+// <userDataDir>/NativeMessagingHosts/dev.tidemark.host.json and returns that path. Chrome, Chromium
+// and Edge on Linux and macOS read it there; Brave does not, and browsers on Windows read the
+// registry only, so that on Windows it fails with [ErrProfileUnsupported].
+func InstallProfile(userDataDir, binary string) (string, error) {
+	if userDataDir == "" {
+		return "", errors.New("no user data directory was given; name the profile's directory")
+	}
+	if !profileManifests {
+		return "", fmt.Errorf("cannot register the native host for the profile %s: %w", userDataDir, ErrProfileUnsupported)
+	}
+	dir, err := filepath.Abs(userDataDir)
+	if err != nil {
+		return "", fmt.Errorf("cannot resolve the user data directory %s: %w", userDataDir, err)
+	}
+	return WriteManifest(filepath.Join(dir, "NativeMessagingHosts"), binary)
+}
+
+// ErrProfileUnsupported says that browsers of this platform take no native host from a profile.
+var ErrProfileUnsupported = errors.New("browsers on this platform read native hosts from the registry, not from a profile")
+
+// checkBinary returns the absolute path of a program that can be started.
+func checkBinary(binary string) (string, error) {
+	if binary == "" {
+		return "", errors.New("no tidemark binary was given for the native-messaging manifest; pass the path of the built binary")
+	}
+	path, err := filepath.Abs(binary)
+	if err != nil {
+		return "", fmt.Errorf("cannot resolve the path of the tidemark binary %s: %w", binary, err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("the tidemark binary for the native-messaging manifest cannot be read; run `make build`: %w", err)
+	}
+	if !isProgram(info) {
+		return "", fmt.Errorf("%s is no program that a browser could start; pass the path of the tidemark binary", path)
+	}
+	return path, nil
+}
