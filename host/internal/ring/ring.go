@@ -1,0 +1,130 @@
+// Package ring keeps the newest values of a stream, addressed by positions that only grow.
+//
+// It guarantees: a value keeps its position for ever; the ring stays within its count and byte
+// budget by evicting the oldest and counts what it evicted; a [View] never changes, however much is
+// appended after it was taken, and reading one needs no lock. There is one writer at a time: the
+// caller serialises Append and View. It is pure.
+package ring
+
+import "iter"
+
+// Ring holds values of one kind. The zero value is not usable; see [New].
+type Ring[T any] struct {
+	maxCount, maxBytes int
+	chunk              int
+	size               func(*T) int
+	evict              func(*T)
+
+	chunks      [][]T // each of length chunk once full; a slot is written once, before a view can see it
+	base        uint64
+	first, next uint64
+	bytes       int
+}
+
+// Options bound a ring.
+type Options[T any] struct {
+	// MaxCount and MaxBytes are the budgets; the newest value is kept even when it alone is larger.
+	MaxCount, MaxBytes int
+	// Chunk is how many values are stored together, and so how many evicted ones may linger in
+	// memory until their chunk is dropped; 0 means 64.
+	Chunk int
+	// Size gives a value's size in bytes.
+	Size func(*T) int
+	// Evict is called for each value that leaves, oldest first; may be nil.
+	Evict func(*T)
+}
+
+// New makes an empty ring. Positions begin at 1, so that 0 can mean "before everything".
+func New[T any](o Options[T]) *Ring[T] {
+	if o.Chunk == 0 {
+		o.Chunk = 64
+	}
+	return &Ring[T]{maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, evict: o.Evict, base: 1, first: 1, next: 1}
+}
+
+// Append adds a value and returns its position.
+func (r *Ring[T]) Append(v T) uint64 {
+	pos := r.next
+	slot := int(pos - r.base)
+	if slot == len(r.chunks)*r.chunk {
+		r.chunks = append(r.chunks, make([]T, r.chunk))
+	}
+	r.chunks[slot/r.chunk][slot%r.chunk] = v
+	r.next++
+	r.bytes += r.size(&v)
+	for r.next-r.first > 1 && (int(r.next-r.first) > r.maxCount || r.bytes > r.maxBytes) {
+		r.evictOldest()
+	}
+	return pos
+}
+
+func (r *Ring[T]) evictOldest() {
+	slot := int(r.first - r.base)
+	v := &r.chunks[slot/r.chunk][slot%r.chunk]
+	r.bytes -= r.size(v)
+	r.first++
+	if r.evict != nil {
+		r.evict(v)
+	}
+	if int(r.first-r.base) == r.chunk {
+		// Views share the old slice, so the shorter one is a copy.
+		r.chunks = append(make([][]T, 0, len(r.chunks)), r.chunks[1:]...)
+		r.base += uint64(r.chunk)
+	}
+}
+
+// Bytes is the size of what is held, in bytes.
+func (r *Ring[T]) Bytes() int { return r.bytes }
+
+// Next is the position that the next value will get.
+func (r *Ring[T]) Next() uint64 { return r.next }
+
+// View is the ring as it is now.
+func (r *Ring[T]) View() View[T] {
+	return View[T]{chunks: r.chunks, chunk: r.chunk, base: r.base, first: r.first, next: r.next}
+}
+
+// View is an unchanging look at a ring.
+type View[T any] struct {
+	chunks            [][]T
+	chunk             int
+	base, first, next uint64
+}
+
+// First is the position of the oldest value held; it equals Next when nothing is held.
+func (v View[T]) First() uint64 { return v.first }
+
+// Next is the position after the newest value.
+func (v View[T]) Next() uint64 { return v.next }
+
+// Len is the number of values held.
+func (v View[T]) Len() int { return int(v.next - v.first) }
+
+// Evicted is the number of values that were there once and are gone.
+func (v View[T]) Evicted() uint64 {
+	if v.first == 0 {
+		return 0
+	}
+	return v.first - 1
+}
+
+// At returns the value at a position, nil when it is not held.
+func (v View[T]) At(pos uint64) *T {
+	if pos < v.first || pos >= v.next {
+		return nil
+	}
+	slot := int(pos - v.base)
+	return &v.chunks[slot/v.chunk][slot%v.chunk]
+}
+
+// From yields the values held from a position on, oldest first. The values must not be changed.
+func (v View[T]) From(pos uint64) iter.Seq2[uint64, *T] {
+	return func(yield func(uint64, *T) bool) {
+		for p := max(pos, v.first); p < v.next; p++ {
+			slot := int(p - v.base)
+			if !yield(p, &v.chunks[slot/v.chunk][slot%v.chunk]) {
+				return
+			}
+		}
+	}
+}

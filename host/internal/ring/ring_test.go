@@ -1,0 +1,116 @@
+package ring
+
+import (
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestBehavesLikeAList compares a ring with a plain list under random appends and views.
+func TestBehavesLikeAList(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		maxCount := rapid.IntRange(1, 40).Draw(t, "maxCount")
+		maxBytes := rapid.IntRange(1, 200).Draw(t, "maxBytes")
+		var evicted []int
+		r := New(Options[int]{
+			MaxCount: maxCount, MaxBytes: maxBytes, Chunk: rapid.IntRange(1, 8).Draw(t, "chunk"),
+			Size: func(v *int) int { return *v }, Evict: func(v *int) { evicted = append(evicted, *v) },
+		})
+		var all []int
+		type taken struct {
+			view  View[int]
+			first int
+			n     int
+		}
+		var views []taken
+		check := func(tv taken) {
+			if got := int(tv.view.Next()) - 1; got != tv.n {
+				t.Fatalf("Next is %d, want %d", got+1, tv.n+1)
+			}
+			i := int(tv.view.First()) - 1
+			if i != tv.first {
+				t.Fatalf("the view's first position moved from %d to %d", tv.first+1, i+1)
+			}
+			for pos, v := range tv.view.From(0) {
+				if int(pos) != i+1 || *v != all[i] || tv.view.At(pos) != v {
+					t.Fatalf("position %d holds %d, want %d at %d", pos, *v, all[i], i+1)
+				}
+				i++
+			}
+			if i != tv.n {
+				t.Fatalf("the view ended at %d of %d", i, tv.n)
+			}
+		}
+		for range rapid.IntRange(0, 120).Draw(t, "steps") {
+			v := rapid.IntRange(0, 30).Draw(t, "size")
+			if pos := r.Append(v); int(pos) != len(all)+1 {
+				t.Fatalf("position %d, want %d", pos, len(all)+1)
+			}
+			all = append(all, v)
+			view := r.View()
+			first := int(view.First()) - 1
+			held := all[first:]
+			if len(held) > maxCount || len(held) > 1 && total(held) > maxBytes {
+				t.Fatalf("%d values, %d bytes held; allowed %d, %d", len(held), total(held), maxCount, maxBytes)
+			}
+			if r.Bytes() != total(held) || view.Len() != len(held) || int(view.Evicted()) != first || len(evicted) != first {
+				t.Fatalf("accounts disagree: bytes %d/%d len %d/%d evicted %d/%d/%d", r.Bytes(), total(held), view.Len(), len(held), view.Evicted(), len(evicted), first)
+			}
+			views = append(views, taken{view, first, len(all)})
+		}
+		for _, tv := range views {
+			check(tv)
+		}
+	})
+}
+
+func total(list []int) int {
+	n := 0
+	for _, v := range list {
+		n += v
+	}
+	return n
+}
+
+func TestAViewIsReadWithoutALockWhileTheRingIsWritten(t *testing.T) {
+	r := New(Options[int]{MaxCount: 100, MaxBytes: 1 << 20, Chunk: 8, Size: func(*int) int { return 1 }})
+	views := make(chan View[int], 8)
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for v := range views {
+				for pos, n := range v.From(0) {
+					if *n != int(pos) {
+						t.Errorf("position %d holds %d", pos, *n)
+						return
+					}
+				}
+			}
+		})
+	}
+	for i := range 20_000 {
+		r.Append(i + 1)
+		if i%10 == 0 {
+			views <- r.View()
+		}
+	}
+	close(views)
+	readers.Wait()
+}
+
+func TestAPositionOutsideIsNil(t *testing.T) {
+	r := New(Options[int]{MaxCount: 2, MaxBytes: 100, Size: func(*int) int { return 1 }})
+	for i := range 5 {
+		r.Append(i)
+	}
+	v := r.View()
+	for _, pos := range []uint64{0, 1, 3, 6} {
+		if v.At(pos) != nil {
+			t.Errorf("position %d is held", pos)
+		}
+	}
+	if *v.At(4) != 3 || *v.At(5) != 4 {
+		t.Error("the newest two are not held")
+	}
+}
