@@ -162,7 +162,7 @@ const (
 
 func (r *Redactor) isSecretValue(s string, from, to int, key strength, quoted, strict bool) bool {
 	value := s[from:to]
-	if strings.HasPrefix(s[from:], r.mask) || strings.Trim(value, "*•.x") == "" {
+	if strings.HasPrefix(s[from:], r.mask) || strings.Trim(value, "*•.") == "" {
 		return false
 	}
 	switch value {

@@ -1,0 +1,90 @@
+package event
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Clean takes out of page text what could mislead a terminal or a reader: control characters but
+// line feed and tab, ANSI escape sequences, bidirectional controls and zero-width characters.
+// Invalid UTF-8 becomes U+FFFD. Text without any comes back as it is.
+func Clean(s string) string {
+	i := 0
+	for i < len(s) && isOrdinary(s[i]) {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	b.WriteString(s[:i])
+	for i < len(s) {
+		if s[i] == 0x1b {
+			i = skipEscape(s, i)
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if !isHidden(r) {
+			b.WriteRune(r)
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func isOrdinary(c byte) bool { return c >= 0x20 && c < 0x7f || c == '\n' || c == '\t' }
+
+// isHidden names what Clean removes; the ranges are those of Unicode's Bidi_Control property,
+// the C0 and C1 controls, and the zero-width format characters. U+200D stays inside emoji only as
+// far as it is harmless: it is removed too, which splits a joined emoji into its parts.
+func isHidden(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x20 || r >= 0x7f && r < 0xa0:
+		return true
+	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x206f:
+		return true
+	case r == 0xad || r == 0x61c || r == 0x180e || r == 0xfeff || r >= 0xe0000 && r <= 0xe007f:
+		return true
+	}
+	return false
+}
+
+// skipEscape returns where an ANSI sequence that begins at i ends (ECMA-48: CSI, OSC and two-byte).
+func skipEscape(s string, i int) int {
+	i++
+	if i >= len(s) {
+		return i
+	}
+	switch s[i] {
+	case '[':
+		for i++; i < len(s) && s[i] >= 0x20 && s[i] < 0x40; i++ {
+		}
+		return min(i+1, len(s))
+	case ']', 'P', '_', '^', 'X':
+		for i++; i < len(s); i++ {
+			if s[i] == 0x07 {
+				return i + 1
+			}
+			if s[i] == 0x1b {
+				return min(i+2, len(s))
+			}
+		}
+		return i
+	}
+	_, n := utf8.DecodeRuneInString(s[i:])
+	return i + n
+}
+
+// cut shortens s to at most limit bytes without splitting a character.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}

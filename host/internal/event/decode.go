@@ -1,0 +1,352 @@
+package event
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Limits on what one event may hold, in bytes; longer text is cut at a character.
+const (
+	MaxText   = 8 << 10
+	MaxFrame  = 4 << 10
+	MaxBody   = 64 << 10
+	MaxURL    = 4 << 10
+	MaxShort  = 1 << 10
+	MaxStack  = 10
+	MaxHeader = 4 << 10
+)
+
+// Batch is an events message whose events are still raw.
+type Batch struct {
+	Stream string
+	First  int64
+	Events []gjson.Result
+}
+
+// Errorf makes a wire error.
+func Errorf(code, format string, args ...any) *protocol.Error {
+	return &protocol.Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// DecodeMessage reads one message of the extension: *[protocol.Hello], *[Batch], *[protocol.Tabs],
+// *[protocol.Request] (Params as json.RawMessage) or *[protocol.Response] (Result likewise).
+func DecodeMessage(data []byte) (any, *protocol.Error) {
+	if len(data) > protocol.MaxToHost {
+		return nil, Errorf(protocol.CodeTooLarge, "a message of %d bytes exceeds the limit of %d", len(data), protocol.MaxToHost)
+	}
+	if !gjson.ValidBytes(data) {
+		return nil, Errorf(protocol.CodeMalformed, "the message is not JSON")
+	}
+	msg := gjson.ParseBytes(data)
+	if !msg.IsObject() {
+		return nil, Errorf(protocol.CodeMalformed, "the message is not a JSON object")
+	}
+	f := fields{obj: msg}
+	switch kind := f.text("type", true); kind {
+	case protocol.TypeHello:
+		return f.hello()
+	case protocol.TypeEvents:
+		b := &Batch{Stream: f.text("stream", true), First: f.integer("first", 1, true)}
+		list := f.array("events")
+		if f.err != nil {
+			return nil, f.err
+		}
+		b.Events = list
+		return b, nil
+	case protocol.TypeTabs:
+		return f.tabs()
+	case protocol.TypeRequest:
+		r := &protocol.Request{Type: kind, ID: f.integer("id", 1, true), Method: f.text("method", true), Params: []byte(msg.Get("params").Raw)}
+		return r, f.err
+	case protocol.TypeResponse:
+		r := &protocol.Response{Type: kind, ID: f.integer("id", 1, true), Result: []byte(msg.Get("result").Raw)}
+		if e := msg.Get("error"); e.IsObject() {
+			r.Error = &protocol.Error{Code: e.Get("code").String(), Message: e.Get("message").String()}
+		}
+		return r, f.err
+	case "":
+		return nil, f.err
+	default:
+		return nil, Errorf(protocol.CodeUnknown, "the message type %q is not known", cut(kind, 60))
+	}
+}
+
+func (f *fields) hello() (any, *protocol.Error) {
+	h := &protocol.Hello{
+		Type: protocol.TypeHello, Protocol: int(f.integer("protocol", 1, true)), Extension: f.text("extension", true),
+		Browser: f.text("browser", true), Instance: f.text("instance", true), Stream: f.text("stream", true), First: f.integer("first", 1, true),
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	if h.Protocol != protocol.Version {
+		return nil, Errorf(protocol.CodeVersion, "the extension speaks protocol %d and this program %d; update the older of the two (extension %s)", h.Protocol, protocol.Version, h.Extension)
+	}
+	return h, nil
+}
+
+func (f *fields) tabs() (any, *protocol.Error) {
+	tabs := &protocol.Tabs{Type: protocol.TypeTabs}
+	for _, t := range f.array("tabs") {
+		tf := fields{obj: t}
+		tabs.Tabs = append(tabs.Tabs, protocol.Tab{
+			ID: int(tf.integer("id", 0, true)), URL: tf.text("url", false), Title: tf.text("title", false), Watched: tf.flag("watched"),
+			Capture: tf.text("capture", false), DOM: tf.flag("dom"), Active: tf.flag("active"), Note: tf.text("note", false),
+		})
+		if tf.err != nil {
+			return nil, tf.err
+		}
+	}
+	return tabs, f.err
+}
+
+// fields reads typed fields of an object and keeps the first error.
+type fields struct {
+	obj gjson.Result
+	err *protocol.Error
+}
+
+func (f *fields) fail(name, want string) {
+	if f.err == nil {
+		f.err = Errorf(protocol.CodeMalformed, "%s must be %s", name, want)
+	}
+}
+
+func (f *fields) text(name string, needed bool) string {
+	v := f.obj.Get(name)
+	if v.Type == gjson.String && (v.Str != "" || !needed) {
+		return v.Str
+	}
+	if needed || v.Exists() && v.Type != gjson.Null && v.Type != gjson.String {
+		f.fail(name, "a string")
+	}
+	return ""
+}
+
+func (f *fields) integer(name string, least int64, needed bool) int64 {
+	v := f.obj.Get(name)
+	if !v.Exists() && !needed {
+		return 0
+	}
+	n, ok := whole(v)
+	if !ok || n < least {
+		f.fail(name, fmt.Sprintf("a whole number from %d", least))
+	}
+	return n
+}
+
+func (f *fields) flag(name string) bool {
+	v := f.obj.Get(name)
+	if v.Exists() && !v.IsBool() {
+		f.fail(name, "true or false")
+	}
+	return v.Type == gjson.True
+}
+
+func (f *fields) array(name string) []gjson.Result {
+	v := f.obj.Get(name)
+	if !v.IsArray() {
+		f.fail(name, "a list")
+		return nil
+	}
+	return v.Array()
+}
+
+func whole(v gjson.Result) (int64, bool) {
+	if v.Type != gjson.Number || v.Num != math.Trunc(v.Num) || math.Abs(v.Num) > 1<<53 {
+		return 0, false
+	}
+	return int64(v.Num), true
+}
+
+// Decoder turns raw events into events. It is safe for concurrent use.
+type Decoder struct {
+	redact *redact.Redactor
+}
+
+// NewDecoder makes a decoder that masks by the rules of r.
+func NewDecoder(r *redact.Redactor) *Decoder { return &Decoder{redact: r} }
+
+// Decode reads one event of a [Batch]. The event is one of the pointer types of this package.
+func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
+	if !raw.IsObject() {
+		return nil, Errorf(protocol.CodeMalformed, "an event is not a JSON object")
+	}
+	r := reader{redact: d.redact}
+	kind := raw.Get("kind")
+	if kind.Type != gjson.String || kind.Str == "" {
+		return nil, Errorf(protocol.CodeMalformed, "kind must be a string")
+	}
+	var ev Event
+	switch kind.Str {
+	case protocol.KindConsole:
+		ev = r.console(raw)
+	case protocol.KindRequest:
+		ev = r.request(raw)
+	case protocol.KindNetwork:
+		ev = r.network(raw)
+	case protocol.KindWebSocket:
+		ev = r.websocket(raw)
+	case protocol.KindAction:
+		ev = r.action(raw)
+	case protocol.KindElement:
+		ev = r.element(raw)
+	case protocol.KindNavigation:
+		ev = r.navigation(raw)
+	case protocol.KindGap:
+		ev = r.gap(raw)
+	default:
+		return nil, Errorf(protocol.CodeUnknown, "the event kind %q is not known", cut(kind.Str, 60))
+	}
+	if r.head.At <= 0 {
+		r.fail("at", "milliseconds since 1970")
+	}
+	if r.head.Tab < 0 {
+		r.fail("tab", "a whole number from 0")
+	}
+	if r.err != nil {
+		r.err.Message = kind.Str + " event: " + r.err.Message
+		return nil, r.err
+	}
+	r.head.Masked += r.masked
+	*ev.Header() = r.head
+	return ev, nil
+}
+
+// reader reads the fields of one event in one pass; the first error wins.
+type reader struct {
+	redact *redact.Redactor
+	head   Head
+	masked int
+	err    *protocol.Error
+}
+
+func (r *reader) fail(name, want string) {
+	if r.err == nil {
+		r.err = Errorf(protocol.CodeMalformed, "%s must be %s", name, want)
+	}
+}
+
+// each walks the fields; the head's own are taken here.
+func (r *reader) each(obj gjson.Result, field func(name string, v gjson.Result)) {
+	obj.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "kind":
+		case "at":
+			r.head.At = r.int(k.Str, v)
+		case "tab":
+			if v.Type != gjson.Number {
+				r.head.Tab = -1
+			} else {
+				r.head.Tab = int(r.int(k.Str, v))
+			}
+		case "masked":
+			r.head.Masked = int(r.count(k.Str, v))
+		default:
+			field(k.Str, v)
+		}
+		return r.err == nil
+	})
+}
+
+func (r *reader) int(name string, v gjson.Result) int64 {
+	n, ok := whole(v)
+	if !ok {
+		r.fail(name, "a whole number")
+	}
+	return n
+}
+
+func (r *reader) count(name string, v gjson.Result) int64 {
+	n := r.int(name, v)
+	if n < 0 {
+		r.fail(name, "a whole number from 0")
+	}
+	return n
+}
+
+func (r *reader) flag(name string, v gjson.Result) bool {
+	if !v.IsBool() {
+		r.fail(name, "true or false")
+	}
+	return v.Type == gjson.True
+}
+
+func (r *reader) number(name string, v gjson.Result) float64 {
+	if v.Type != gjson.Number || math.IsNaN(v.Num) || math.IsInf(v.Num, 0) || v.Num < 0 {
+		r.fail(name, "a number from 0")
+	}
+	return v.Num
+}
+
+// plain is a string that is no page text: ids, methods, types.
+func (r *reader) plain(name string, v gjson.Result) string {
+	if v.Type != gjson.String {
+		r.fail(name, "a string")
+		return ""
+	}
+	return cut(Clean(v.Str), MaxShort)
+}
+
+func (r *reader) text(name string, v gjson.Result, limit int) string {
+	if v.Type != gjson.String {
+		r.fail(name, "a string")
+		return ""
+	}
+	s, n := r.redact.Text(cut(Clean(v.Str), 2*limit)) // masked before it is cut: half a secret has no looks
+	r.masked += n
+	return cut(s, limit)
+}
+
+func (r *reader) url(name string, v gjson.Result) string {
+	if v.Type != gjson.String {
+		r.fail(name, "a string")
+		return ""
+	}
+	s, n := r.redact.URL(cut(Clean(v.Str), 2*MaxURL)) // masked before it is cut: half a secret has no looks
+	r.masked += n
+	return cut(s, MaxURL)
+}
+
+func (r *reader) body(name string, v gjson.Result) string {
+	if v.Type != gjson.String {
+		r.fail(name, "a string")
+		return ""
+	}
+	s, n := r.redact.Body(cut(Clean(v.Str), 2*MaxBody)) // masked before it is cut: half a secret has no looks
+	r.masked += n
+	return cut(s, MaxBody)
+}
+
+func (r *reader) headers(name string, v gjson.Result) map[string]string {
+	if !v.IsObject() {
+		r.fail(name, "an object")
+		return nil
+	}
+	h := make(map[string]string)
+	size := 0
+	v.ForEach(func(k, hv gjson.Result) bool {
+		s := cut(Clean(hv.String()), MaxHeader)
+		if size += len(k.Str) + len(s); size <= 4*MaxHeader {
+			h[cut(Clean(k.Str), MaxShort)] = s
+		}
+		return true
+	})
+	r.masked += r.redact.Headers(h)
+	return h
+}
+
+func oneOf(r *reader, name, v string, allowed ...string) string {
+	for _, a := range allowed {
+		if v == a {
+			return v
+		}
+	}
+	r.fail(name, fmt.Sprintf("one of %q", allowed))
+	return v
+}

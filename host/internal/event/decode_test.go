@@ -1,0 +1,150 @@
+package event
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/protocol"
+)
+
+var decoder = NewDecoder(redact.Default())
+
+// decodeAll decodes a message and every event in it, and returns the first error.
+func decodeAll(data []byte) ([]Event, *protocol.Error) {
+	msg, err := DecodeMessage(data)
+	if err != nil {
+		return nil, err
+	}
+	var events []Event
+	if b, ok := msg.(*Batch); ok {
+		for _, raw := range b.Events {
+			ev, err := decoder.Decode(raw)
+			if err != nil {
+				return nil, err
+			}
+			events = append(events, ev)
+		}
+	}
+	return events, nil
+}
+
+func golden(t testing.TB, dir string) map[string][]byte {
+	t.Helper()
+	paths, err := filepath.Glob("../../../protocol/testdata/" + dir + "/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no golden messages in %s (%v)", dir, err)
+	}
+	files := map[string][]byte{}
+	for _, p := range paths {
+		if files[filepath.Base(p)], err = os.ReadFile(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+func TestGoldenMessagesAreAccepted(t *testing.T) {
+	for name, data := range golden(t, "accept") {
+		if _, err := decodeAll(data); err != nil {
+			t.Errorf("%s: %s: %s", name, err.Code, err.Message)
+		}
+	}
+}
+
+// TestGoldenMessagesAreRefused: a file's name begins with the code of its error.
+func TestGoldenMessagesAreRefused(t *testing.T) {
+	for name, data := range golden(t, "reject") {
+		code, _, _ := strings.Cut(name, "-")
+		_, err := decodeAll(data)
+		if err == nil || err.Code != code {
+			t.Errorf("%s: got %+v, want code %s", name, err, code)
+		}
+	}
+}
+
+func decodeOne(t *testing.T, raw string) Event {
+	t.Helper()
+	ev, err := decoder.Decode(gjson.Parse(raw))
+	if err != nil {
+		t.Fatalf("%s: %s", raw, err.Message)
+	}
+	return ev
+}
+
+func TestTheHostMasksWhatTheExtensionDidNot(t *testing.T) {
+	n := decodeOne(t, `{"kind":"network","at":1,"tab":1,"masked":2,"id":"r","method":"POST","url":"http://localhost/a?token=abc","resource":"fetch","status":200,"started":1,"duration":2.5,
+		"request_headers":{"Authorization":"Bearer abcdefghijklmnop","Accept":"*/*"},"request_body":"{\"password\":\"x\"}"}`).(*Network)
+	if n.Masked != 5 {
+		t.Errorf("masked %d, want the 2 that the extension counted and 3 of the host", n.Masked)
+	}
+	if n.URL != "http://localhost/a?token=[masked]" || n.RequestHeaders["Authorization"] != "[masked]" || n.RequestHeaders["Accept"] != "*/*" || n.RequestBody != `{"password":"[masked]"}` {
+		t.Errorf("not masked: %+v", n)
+	}
+}
+
+func TestASecretThatTheLimitWouldCutInHalfIsMasked(t *testing.T) {
+	text := strings.Repeat("a", MaxText-10) + " AKIAIOSFODNN7EXAMPLE"
+	c := decodeOne(t, `{"kind":"console","at":1,"tab":1,"level":"log","via":"console","text":"`+text+`"}`).(*Console)
+	if strings.Contains(c.Text, "AKIA") || c.Masked != 1 || c.Length != len(text) {
+		t.Errorf("ends in %q, masked %d, length %d", c.Text[len(c.Text)-20:], c.Masked, c.Length)
+	}
+}
+
+func TestFramesThatSayError(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"error":"no"}`: true, `{"error":true}`: true, `{"error":{"code":1}}`: true, `{"error":1}`: true, `{"type":"error"}`: true,
+		`{"error":""}`: false, `{"error":null}`: false, `{"error":false}`: false, `{"error":0}`: false, `{"type":"errors"}`: false,
+		`["error"]`: false, `error`: false, `{"a":"error"}`: false,
+	} {
+		if saysError(text) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
+func TestCleanTakesOutWhatMisleads(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain\n\ttext":                   "plain\n\ttext",
+		"a\x00b\x07c\x7fd":                "abcd",
+		"\x1b[31mred\x1b[0m":              "red",
+		"\x1b]0;title\x07rest":            "rest",
+		"\x1b]8;;http://x\x1b\\link":      "link",
+		"ab\u202ecd\u2066e\u200bf\ufeffg": "abcdefg",
+		"naïve – 日本 🙂":                    "naïve – 日本 🙂",
+		"bad\xffutf":                      "bad\ufffdutf",
+		"c1\u009b31mx":                    "c131mx",
+		"\x1b":                            "",
+	} {
+		if got := Clean(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, dir := range []string{"accept", "reject"} {
+		for _, data := range golden(f, dir) {
+			f.Add(data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, err := decodeAll(data)
+		if err != nil && (err.Code == "" || err.Message == "") {
+			t.Errorf("an error without code or message: %+v", err)
+		}
+		for _, ev := range events {
+			if h := ev.Header(); h.At <= 0 || h.Tab < 0 {
+				t.Errorf("head out of range: %+v", h)
+			}
+			if c, ok := ev.(*Console); ok && (!utf8.ValidString(c.Text) || strings.ContainsAny(c.Text, "\x00\x1b\u202e")) {
+				t.Errorf("unclean text %q", c.Text)
+			}
+		}
+	})
+}

@@ -1,0 +1,151 @@
+// Package event is what happened in the browser, as the host keeps it, and the only place that
+// decodes what the extension sends.
+//
+// Guarantees: a decoded event has every needed field in range, its text is free of control, ANSI,
+// bidi and zero-width characters, and its secrets are masked by the host's own rules, whatever the
+// extension did; what cannot be decoded is an error with a code from package protocol.
+package event
+
+import "time"
+
+// Head is what every event begins with.
+type Head struct {
+	// At is milliseconds since the Unix epoch.
+	At int64
+	// Tab is the browser's id when decoded; package capture replaces it by the host's own.
+	Tab int
+	// Origin is the origin of the tab's top document at that moment; package capture fills it in.
+	Origin string
+	// Masked counts masked secrets.
+	Masked int
+}
+
+// Time is At as a time in UTC.
+func (h Head) Time() time.Time { return time.UnixMilli(h.At).UTC() }
+
+// Event is any of the kinds below.
+type Event interface{ Header() *Head }
+
+// Header returns the event's head.
+func (h *Head) Header() *Head { return h }
+
+// Level orders console messages.
+type Level uint8
+
+// Levels, mildest first.
+const (
+	Debug Level = iota
+	Log
+	Info
+	Warning
+	Error
+)
+
+var levelNames = [...]string{"debug", "log", "info", "warning", "error"}
+
+func (l Level) String() string { return levelNames[l] }
+
+// ParseLevel reads a level's name.
+func ParseLevel(s string) (Level, bool) {
+	for i, name := range levelNames {
+		if name == s {
+			return Level(i), true
+		}
+	}
+	return 0, false
+}
+
+// Console is a console call, an uncaught exception, an unhandled rejection or a browser's log entry.
+type Console struct {
+	Head
+	Level    Level
+	Via      string
+	Category string
+	Text     string
+	Length   int
+	URL      string
+	Line     int
+	Column   int
+	Stack    []string
+	Request  string
+	Target   string
+	// Joined is true for an entry that only repeats what another event says; package capture sets it.
+	Joined bool
+}
+
+// Request is the beginning of a request.
+type Request struct {
+	Head
+	ID, Method, URL, Resource string
+}
+
+// Network is a request that has ended, or whose streamed answer has begun.
+type Network struct {
+	Head
+	ID, Method, URL, Resource                   string
+	Status                                      int
+	Error                                       string
+	Canceled, Cached, Stream, Backfilled        bool
+	Started                                     int64
+	Duration                                    float64
+	Mime                                        string
+	Size                                        int64
+	RequestHeaders, ResponseHeaders             map[string]string
+	RequestBody, ResponseBody, BodyNote, Target string
+}
+
+// Failed says whether the request failed: a status of 400 or more, or none at all. One that was
+// given up without a status is neither failed nor answered.
+func (n *Network) Failed() bool {
+	return n.Status >= 400 || n.Status == 0 && !n.Canceled && n.Error != ""
+}
+
+// Answered says whether the request had an answer that was no failure.
+func (n *Network) Answered() bool { return n.Status > 0 && n.Status < 400 }
+
+// WebSocket is a step in the life of a connection.
+type WebSocket struct {
+	Head
+	ID, URL string
+	Op      string
+	Text    string
+	Size    int
+	Binary  bool
+	Code    int
+	Reason  string
+	Leaving bool
+	// Bad is true for a frame whose JSON says that something failed, and for a connection's error.
+	Bad bool
+}
+
+// Action is something a person did.
+type Action struct {
+	Head
+	Type, Target, Selector, Value string
+	Frame                         int
+}
+
+// Element is a change of an error element.
+type Element struct {
+	Head
+	Op             string
+	Frame          int
+	Document       string
+	ID             int
+	Selector, Text string
+}
+
+// Navigation is a change of the tab's top document or its address.
+type Navigation struct {
+	Head
+	How, URL, Title string
+}
+
+// Gap is a span that was not observed.
+type Gap struct {
+	Head
+	// From and To are milliseconds since the epoch; To 0 means that it goes on.
+	From, To int64
+	Reason   string
+	Dropped  int
+}
