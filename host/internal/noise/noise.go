@@ -1,0 +1,193 @@
+// Package noise tells chatter from signal: hot-update logs, extensions' own messages, analytics
+// beacons. Its rules are a table of data (rules.json).
+//
+// It guarantees: a rule matches by kind, origin and level as well as by text, and hides an error only
+// where it names the level "error" (or, for requests, "failures") itself, so that a failed hot update
+// stays visible whatever its prefix. It hides nothing by itself: callers count what it matched. It
+// is pure.
+package noise
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+//go:embed rules.json
+var defaultRules []byte
+
+// Rule is one row of the table. Every condition that is set must hold.
+type Rule struct {
+	ID    string `json:"id"`
+	About string `json:"about"`
+	// Channel is console, network or websocket.
+	Channel string `json:"channel"`
+	// Levels are the console levels that the rule may hide.
+	Levels []string `json:"levels"`
+	// Via is where a console entry came from, as in event.Console.
+	Via string `json:"via"`
+	// Origin, Text and URL are regular expressions: Origin on the URL of a console entry's source,
+	// URL on a request's or socket's address.
+	Origin string `json:"origin"`
+	Text   string `json:"text"`
+	URL    string `json:"url"`
+	// Failures says that requests are hidden even when they failed.
+	Failures bool `json:"failures"`
+	// Marks are the entries among those matched that tell of a hot update.
+	Marks []Mark `json:"marks"`
+
+	origin, text, url *regexp.Regexp
+	levels            [event.Error + 1]bool
+	prefix            string
+}
+
+// Mark recognises a hot update in a console entry or socket frame.
+type Mark struct {
+	Text string `json:"text"`
+	// How is hot_update or hot_update_failed.
+	How string `json:"how"`
+
+	text *regexp.Regexp
+}
+
+// Rules is a compiled table. It never changes and is safe for concurrent use.
+type Rules struct {
+	console, network, websocket []*Rule
+}
+
+// Default is the table that Tidemark comes with.
+func Default() *Rules {
+	r, err := New(defaultRules)
+	if err != nil {
+		panic(err) // the table is part of the program; a test reads it
+	}
+	return r
+}
+
+// New compiles a table. The error names the rule that cannot be read.
+func New(rulesJSON []byte) (*Rules, error) {
+	var rows []*Rule
+	if err := json.Unmarshal(rulesJSON, &rows); err != nil {
+		return nil, fmt.Errorf("noise rules: %w", err)
+	}
+	rules := &Rules{}
+	for _, row := range rows {
+		if err := row.compile(); err != nil {
+			return nil, fmt.Errorf("noise rule %q: %w", row.ID, err)
+		}
+		switch row.Channel {
+		case "console":
+			rules.console = append(rules.console, row)
+		case "network":
+			rules.network = append(rules.network, row)
+		case "websocket":
+			rules.websocket = append(rules.websocket, row)
+		default:
+			return nil, fmt.Errorf("noise rule %q: channel %q is none of console, network, websocket", row.ID, row.Channel)
+		}
+	}
+	return rules, nil
+}
+
+func (r *Rule) compile() (err error) {
+	expr := func(s string) (re *regexp.Regexp) {
+		if s == "" || err != nil {
+			return nil
+		}
+		re, err = regexp.Compile(s)
+		return re
+	}
+	r.origin, r.text, r.url = expr(r.Origin), expr(r.Text), expr(r.URL)
+	for i := range r.Marks {
+		r.Marks[i].text = expr(r.Marks[i].Text)
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range r.Levels {
+		level, ok := event.ParseLevel(name)
+		if !ok {
+			return fmt.Errorf("level %q is not known", name)
+		}
+		r.levels[level] = true
+	}
+	if r.text != nil && strings.HasPrefix(r.Text, `^\[`) {
+		r.prefix = "[" // most console lines are told apart by their first byte
+	}
+	if r.origin == nil && r.text == nil && r.url == nil {
+		return fmt.Errorf("it has no condition")
+	}
+	return nil
+}
+
+// Console returns the rule that calls the entry noise, or nil.
+func (r *Rules) Console(e *event.Console) *Rule {
+	for _, rule := range r.console {
+		if rule.levels[e.Level] && rule.matchesConsole(e) {
+			return rule
+		}
+	}
+	return nil
+}
+
+func (r *Rule) matchesConsole(e *event.Console) bool {
+	return (r.Via == "" || r.Via == e.Via) &&
+		(r.origin == nil || r.origin.MatchString(e.URL)) &&
+		strings.HasPrefix(e.Text, r.prefix) &&
+		(r.text == nil || r.text.MatchString(e.Text))
+}
+
+// Network returns the rule that calls the request noise, or nil.
+func (r *Rules) Network(e *event.Network) *Rule {
+	i := slices.IndexFunc(r.network, func(rule *Rule) bool {
+		return (rule.Failures || !e.Failed()) && rule.url.MatchString(e.URL)
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.network[i]
+}
+
+// Socket returns the rule that calls the connection noise, or nil.
+func (r *Rules) Socket(url string) *Rule {
+	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool { return rule.url.MatchString(url) })
+	if i < 0 {
+		return nil
+	}
+	return r.websocket[i]
+}
+
+// Update says how a console entry or socket frame tells of a hot update: hot_update,
+// hot_update_failed or "".
+func (r *Rules) Update(ev event.Event) string {
+	switch e := ev.(type) {
+	case *event.Console:
+		for _, rule := range r.console {
+			if len(rule.Marks) > 0 && rule.matchesConsole(e) {
+				return rule.mark(e.Text)
+			}
+		}
+	case *event.WebSocket:
+		if e.Op != "received" || !strings.HasPrefix(e.Text, "{") {
+			return ""
+		}
+		if rule := r.Socket(e.URL); rule != nil {
+			return rule.mark(e.Text)
+		}
+	}
+	return ""
+}
+
+func (r *Rule) mark(text string) string {
+	for _, m := range r.Marks {
+		if m.text.MatchString(text) {
+			return m.How
+		}
+	}
+	return ""
+}

@@ -1,0 +1,101 @@
+package noise
+
+import (
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+func TestConsole(t *testing.T) {
+	rules := Default()
+	for _, c := range []struct {
+		level event.Level
+		text  string
+		url   string
+		want  string
+	}{
+		{event.Debug, "[vite] hot updated: /src/App.tsx", "http://localhost:5173/@vite/client", "vite-log"},
+		{event.Warning, "[vite] connecting...", "", "vite-log"},
+		{event.Error, "[vite] Failed to reload /src/App.tsx.", "", ""},
+		{event.Error, "[HMR] Update failed: ChunkLoadError", "", ""},
+		{event.Log, "[Fast Refresh] rebuilding", "", "next-log"},
+		{event.Error, "TypeError: x is not a function", "chrome-extension://abc/content.js", "extension-console"},
+		{event.Error, "TypeError: x is not a function", "http://localhost/app.js", ""},
+		{event.Error, "Failed to load chrome-extension:// thing", "http://localhost/app.js", ""},
+		{event.Info, "Download the React DevTools for a better development experience", "", "react-devtools"},
+		{event.Warning, "deprecated: use vite", "", ""},
+	} {
+		got := ""
+		if r := rules.Console(&event.Console{Level: c.level, Via: "console", Text: c.text, URL: c.url}); r != nil {
+			got = r.ID
+		}
+		if got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.level, c.text, got, c.want)
+		}
+	}
+}
+
+func TestNetwork(t *testing.T) {
+	rules := Default()
+	for _, c := range []struct {
+		url    string
+		status int
+		want   string
+	}{
+		{"http://localhost:3000/favicon.ico", 404, "favicon"},
+		{"http://localhost:3000/img/favicon.ico.png", 404, ""},
+		{"https://www.google-analytics.com/g/collect?v=2", 204, "analytics"},
+		{"https://o1.ingest.sentry.io/api/1/envelope/", 429, "analytics"},
+		{"https://notsentry.io/api", 500, ""},
+		{"http://localhost/google-analytics.com/x", 500, ""},
+		{"http://localhost:3000/main.4f3a.hot-update.json", 200, "hot-update-files"},
+		{"http://localhost:3000/main.4f3a.hot-update.js", 404, ""},
+		{"http://localhost:3000/api/users", 500, ""},
+	} {
+		got := ""
+		if r := rules.Network(&event.Network{URL: c.url, Status: c.status}); r != nil {
+			got = r.ID
+		}
+		if got != c.want {
+			t.Errorf("%d %s: %q, want %q", c.status, c.url, got, c.want)
+		}
+	}
+}
+
+func TestUpdates(t *testing.T) {
+	rules := Default()
+	for _, c := range []struct {
+		ev   event.Event
+		want string
+	}{
+		{&event.Console{Text: "[vite] hot updated: /src/App.tsx"}, "hot_update"},
+		{&event.Console{Text: "[vite] connected."}, ""},
+		{&event.Console{Level: event.Error, Text: "[vite] Failed to reload /src/App.tsx"}, "hot_update_failed"},
+		{&event.Console{Text: "[Fast Refresh] done in 120ms"}, "hot_update"},
+		{&event.Console{Text: "[HMR] App is up to date."}, "hot_update"},
+		{&event.Console{Text: "we hot updated the cache"}, ""},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update","updates":[]}`}, "hot_update"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"error","err":{}}`}, "hot_update_failed"},
+		{&event.WebSocket{Op: "received", URL: "ws://localhost:5173/live", Text: `{"type":"update"}`}, ""},
+		{&event.WebSocket{Op: "sent", URL: "ws://localhost:5173/?token=[masked]", Text: `{"type":"update"}`}, ""},
+	} {
+		if got := rules.Update(c.ev); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.ev, got, c.want)
+		}
+	}
+}
+
+func TestATableThatCannotBeReadNamesItsRule(t *testing.T) {
+	for table, want := range map[string]string{
+		`[{"id":"a","channel":"console","text":"("}]`:                   `"a"`,
+		`[{"id":"b","channel":"smell","text":"x"}]`:                     `"b"`,
+		`[{"id":"c","channel":"console"}]`:                              `"c"`,
+		`[{"id":"d","channel":"console","text":"x","levels":["loud"]}]`: `"d"`,
+		`{}`: "noise rules",
+	} {
+		if _, err := New([]byte(table)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", table, err)
+		}
+	}
+}
