@@ -13,21 +13,21 @@ import type {
   KindAction,
   KindElement,
   Overview,
-} from "./protocol";
+} from './protocol';
 
 /** Name of the port that the content script of every frame opens as soon as it runs. */
-export const CONTENT_PORT = "content";
+export const CONTENT_PORT = 'content';
 
 /** Name of the port that the popup (or another page of the extension) opens while it is shown. */
-export const POPUP_PORT = "popup";
+export const POPUP_PORT = 'popup';
 
 /**
  * One event as a content script reports it: the worker fills in the tab and the frame from the
  * port's sender. Secrets must be masked already, and counted in `masked`.
  */
 export type ContentEvent =
-  | (Omit<ActionEvent, "tab" | "frame" | "kind"> & { kind: typeof KindAction })
-  | (Omit<ElementEvent, "tab" | "frame" | "kind"> & { kind: typeof KindElement });
+  | (Omit<ActionEvent, 'tab' | 'frame' | 'kind'> & { kind: typeof KindAction })
+  | (Omit<ElementEvent, 'tab' | 'frame' | 'kind'> & { kind: typeof KindElement });
 
 /**
  * What the worker tells a content script.
@@ -39,9 +39,7 @@ export type ContentEvent =
  * - `flush` asks for everything seen so far at once: pending mutations are examined now and events
  *   that wait in a batch (coalesced typing too) are sent, then `flushed` with the same id.
  */
-export type ToContent =
-  | { t: "watch"; on: boolean; mask: string }
-  | { t: "flush"; id: number };
+export type ToContent = { t: 'watch'; on: boolean; mask: string } | { t: 'flush'; id: number };
 
 /**
  * What a content script tells the worker.
@@ -50,9 +48,7 @@ export type ToContent =
  * itself, for a port that is gone as well. A content script whose port was cut connects again and
  * reports all visible error elements again.
  */
-export type FromContent =
-  | { t: "events"; events: ContentEvent[] }
-  | { t: "flushed"; id: number };
+export type FromContent = { t: 'events'; events: ContentEvent[] } | { t: 'flushed'; id: number };
 
 /** How the worker stands with the host. */
 export interface ConnectionState {
@@ -61,7 +57,7 @@ export interface ConnectionState {
    * could not be reached and is tried again by itself. `refused`: the host speaks another version
    * of the protocol, or the browser does not know the host or forbids it; tried again, more rarely.
    */
-  state: "connected" | "connecting" | "waiting" | "refused";
+  state: 'connected' | 'connecting' | 'waiting' | 'refused';
   /** The state in a sentence for a person, with what to do where there is something to do. */
   text: string;
   /** The host's version while connected. */
@@ -90,7 +86,7 @@ export interface PopupTab {
    * Why the switch stands as it does: a development origin by itself, an origin that a person
    * switched on, switched off for this tab or for the origin, or an origin nobody switched on.
    */
-  why: "development" | "chosen" | "off_tab" | "off_origin" | "not_chosen";
+  why: 'development' | 'chosen' | 'off_tab' | 'off_origin' | 'not_chosen';
   /**
    * The match pattern to pass to `chrome.permissions.request({origins: [permission]})`, inside the
    * person's gesture, before `set_watched` with `on: true`; absent when the permission is there.
@@ -123,15 +119,15 @@ export interface PopupState {
  *   Connecting the port does the same.
  */
 export type FromPopup =
-  | { t: "set_watched"; id: number; tab: number; on: boolean; scope: "tab" | "origin" }
-  | { t: "checkpoint"; id: number; name: string; note?: string; tab?: number }
-  | { t: "refresh"; id: number };
+  | { t: 'set_watched'; id: number; tab: number; on: boolean; scope: 'tab' | 'origin' }
+  | { t: 'checkpoint'; id: number; name: string; note?: string; tab?: number }
+  | { t: 'refresh'; id: number };
 
 /** What the worker tells the popup. */
 export type ToPopup =
-  | { t: "state"; state: PopupState }
+  | { t: 'state'; state: PopupState }
   | {
-      t: "done";
+      t: 'done';
       id: number;
       /** Why it was not done, for a person; absent when it was. */
       error?: string;
