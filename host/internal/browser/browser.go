@@ -1,0 +1,383 @@
+// Package browser runs a browser of its own for Tidemark: a profile apart from the person's, the
+// extension loaded in it, the native host registered for that profile, and the page opened only
+// when the extension is up.
+//
+// Guarantees: the extension's service worker runs, and [Options.Ready] has returned, before the
+// first page begins to load, so that nothing of it is missed. When [Browser.Close] or [Browser.Wait]
+// returns, the browser and every process that it started are gone, and a temporary profile is
+// removed. When this process dies, by whatever signal, the browser ends too; a temporary profile
+// that was left behind then is removed by the next [Launch]. No debugging port is opened: the
+// browser is driven through a pipe that only this process holds. Pages see an ordinary browser
+// (navigator.webdriver is false).
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/installer"
+)
+
+// Options says which browser to launch and how. The zero value of every field is usable.
+type Options struct {
+	// Path is the browser's program. Empty: the one that [installer.FindBrowser] finds.
+	Path string
+	// UserDataDir is the profile's directory, which is kept; a browser keeps the worker of an
+	// unpacked extension there across versions of the same number, so that tests want a new one
+	// each. Empty: a temporary directory, removed at the end.
+	UserDataDir string
+	// ExtensionDir holds the unpacked extension. Empty: none is loaded.
+	ExtensionDir string
+	// Binary is the tidemark program that the browser starts as native host. Empty: no native host
+	// is registered.
+	Binary string
+	// URL is opened once the extension is ready. Empty: the browser stays on about:blank.
+	URL string
+	// Headless hides the window. Without a display the browser is headless in any case, with a note.
+	Headless bool
+	// Width and Height are the window's size in CSS pixels. Zero: 1280 by 800 when headless, else
+	// the browser's choice.
+	Width, Height int
+	// Env is added to this process's environment, as NAME=value; the native host inherits it.
+	Env []string
+	// Log receives what the browser itself prints. Nil: it is dropped, save for the last lines,
+	// which errors quote.
+	Log io.Writer
+	// Notes receives lines for the person (no display, no sandbox, a page that did not open). Nil:
+	// standard error.
+	Notes io.Writer
+	// ExtraArgs are further switches of the browser, as --name or --name=value. Lists of features
+	// are joined with Tidemark's own; any other switch replaces Tidemark's.
+	ExtraArgs []string
+	// Ready is called when the extension's service worker is up and before URL is opened; it returns
+	// when the first page may load, for example when the daemon lists the browser as connected. An
+	// error ends the launch.
+	Ready func(context.Context) error
+}
+
+const (
+	// workerTimeout bounds how long the extension's service worker may take to start.
+	workerTimeout = 30 * time.Second
+	// closeTimeout bounds the browser's own orderly end; killTimeout what follows SIGTERM.
+	closeTimeout = 5 * time.Second
+	killTimeout  = 3 * time.Second
+)
+
+// ErrCrashed says that the browser ended otherwise than by being closed.
+var ErrCrashed = errors.New("the browser ended unexpectedly")
+
+// Browser is a running browser. Its methods may be called from any goroutine.
+type Browser struct {
+	// Never changed after Launch.
+	path      string
+	dir       string
+	headless  bool
+	extension string
+	cmd       *exec.Cmd
+	pid       int
+	tab       context.Context
+	output    *output
+
+	closing   chan struct{}
+	closeOnce sync.Once
+	done      chan struct{}
+	// err is how the browser ended; written before done is closed.
+	err error
+}
+
+// Launch starts a browser and returns once its first page has begun to load. When ctx ends, the
+// browser is closed. A page that cannot be opened (a development server that is not up yet) is a
+// note, not an error: the browser stays, and the person can reload.
+func Launch(ctx context.Context, opts Options) (*Browser, error) {
+	if opts.Notes == nil {
+		opts.Notes = os.Stderr
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if opts.Path == "" {
+		found, err := installer.FindBrowser()
+		if err != nil {
+			return nil, err
+		}
+		opts.Path = found.Path
+	}
+	if opts.ExtensionDir != "" {
+		dir, err := checkExtension(opts.ExtensionDir)
+		if err != nil {
+			return nil, err
+		}
+		opts.ExtensionDir = dir
+	}
+	if !opts.Headless && !hasDisplay() {
+		opts.Headless = true
+		note(opts.Notes, "no display, so the browser runs headless; set DISPLAY or WAYLAND_DISPLAY for a window")
+	}
+	if noSandbox() {
+		note(opts.Notes, "running as root, so the browser runs without its sandbox; open only pages that you trust")
+	}
+	profile, err := openProfile(opts.UserDataDir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Browser{
+		path:     opts.Path,
+		dir:      profile.dir,
+		headless: opts.Headless,
+		output:   &output{dst: opts.Log},
+		closing:  make(chan struct{}),
+		done:     make(chan struct{}),
+	}
+	if opts.Binary != "" {
+		env, err := registerHost(installer.KindOf(opts.Path), b.dir, opts.Binary)
+		if err != nil {
+			return nil, errors.Join(err, profile.close())
+		}
+		opts.Env = append(env, opts.Env...)
+	}
+	root, stop, err := b.start(opts)
+	if err != nil {
+		return nil, errors.Join(err, profile.close())
+	}
+	go b.own(ctx, root, stop, profile)
+	if err := b.prepare(ctx, root, opts); err != nil {
+		cause := b.explain(ctx, root, err)
+		if cerr := b.Close(); cerr != nil && !errors.Is(cerr, ErrCrashed) {
+			cause = errors.Join(cause, cerr)
+		}
+		return nil, cause
+	}
+	return b, nil
+}
+
+// start runs the program and connects to it; stop ends everything that belongs to the connection
+// and returns when the program has ended.
+func (b *Browser) start(opts Options) (root context.Context, stop func(), err error) {
+	flags, err := flags(opts, b.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	allocOpts := append(flags,
+		chromedp.ExecPath(opts.Path),
+		chromedp.CombinedOutput(b.output),
+		chromedp.Env(append(ownEnv(opts.Headless, b.dir), opts.Env...)...),
+		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
+			isolate(cmd)
+			// chromedp ends the command's context as soon as the pipe closes, which a browser that
+			// is being closed does first: leave it the time to write its profile.
+			cmd.Cancel = func() error { return terminate(cmd.Process) }
+			cmd.WaitDelay = killTimeout
+			b.cmd = cmd
+		}),
+	)
+	// The end of the caller's context closes the browser in order (own), not by killing it.
+	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), allocOpts...)
+	silent := func(string, ...any) {}
+	root, cancelRoot := chromedp.NewContext(alloc, chromedp.WithLogf(silent), chromedp.WithErrorf(silent))
+	stop = func() {
+		cancelRoot()
+		cancelAlloc()
+	}
+	// A command to the browser starts it without attaching to a page: the person's own tab is not
+	// watched twice.
+	if _, err := chromedp.CallBrowser(root, target.GetTargets, target.GetTargetsParams{}); err != nil {
+		stop()
+		if b.cmd != nil && b.cmd.Process != nil {
+			reap(b.cmd.Process.Pid, b.dir)
+		}
+		return nil, nil, fmt.Errorf("cannot start %s: %w%s", opts.Path, err, hint(b.output.tail()))
+	}
+	b.pid = b.cmd.Process.Pid
+	return root, stop, nil
+}
+
+// prepare loads the extension, waits for it, and opens the page.
+func (b *Browser) prepare(ctx context.Context, root context.Context, opts Options) error {
+	// Calls need a context of chromedp's; it must end with the caller's too.
+	call, cancel := context.WithCancel(root)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+
+	first, err := firstPage(call)
+	if err != nil {
+		return err
+	}
+	b.tab, _ = chromedp.NewContext(root, chromedp.WithTargetID(first)) //nolint:govet // ends with root
+	if opts.ExtensionDir != "" {
+		if b.extension, err = loadExtension(call, opts.ExtensionDir, opts.Binary != ""); err != nil {
+			return err
+		}
+	}
+	if opts.Ready != nil {
+		if err := opts.Ready(call); err != nil {
+			return err
+		}
+	}
+	if opts.URL == "" {
+		return nil
+	}
+	// Attached for as long as the command takes, so that no second debugger slows the page.
+	short, detach := chromedp.NewContext(call, chromedp.WithTargetID(first), chromedp.WithDetachOnCancel())
+	defer detach()
+	res, err := chromedp.Call(short, page.Navigate, page.NavigateParams{URL: opts.URL})
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", opts.URL, err)
+	}
+	if res.ErrorText != "" {
+		note(opts.Notes, "%s did not open (%s); the browser stays, reload when the server is up", opts.URL, res.ErrorText)
+	}
+	return nil
+}
+
+// own is the goroutine that ends the browser: on Close, when ctx ends, or after the browser ended by
+// itself. Nobody else waits for the process or removes files.
+func (b *Browser) own(ctx, root context.Context, stop func(), profile *profile) {
+	defer close(b.done)
+	asked := true
+	select {
+	case <-ctx.Done():
+	case <-b.closing:
+	case <-root.Done():
+		asked = false
+	}
+	if asked {
+		limited, cancel := context.WithTimeout(root, closeTimeout)
+		_ = chromedp.Cancel(limited) // what matters is below: whether the process ended
+		cancel()
+	}
+	stop()
+	reap(b.pid, b.dir)
+	if state := b.cmd.ProcessState; !asked && !state.Success() {
+		b.err = fmt.Errorf("%w (%s)%s", ErrCrashed, state, b.output.quote())
+	}
+	b.err = errors.Join(b.err, profile.close())
+}
+
+// explain prefers the reason why the browser or the caller ended over the error that followed.
+func (b *Browser) explain(ctx, root context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if root.Err() != nil {
+		if werr := b.Wait(); werr != nil {
+			return fmt.Errorf("%w%s", werr, hint(b.output.tail()))
+		}
+		return errors.New("the browser was closed before it was ready")
+	}
+	return err
+}
+
+// Close ends the browser and returns when all its processes have ended and a temporary profile is
+// removed. It returns how the browser ended, like Wait, and may be called more than once.
+func (b *Browser) Close() error {
+	b.closeOnce.Do(func() { close(b.closing) })
+	return b.Wait()
+}
+
+// Wait returns when the browser has ended and all is cleaned up: nil when it was closed (by Close,
+// by the end of Launch's context, or by the person closing the last window), an error that wraps
+// [ErrCrashed] when it ended by itself, with the last lines that it printed.
+func (b *Browser) Wait() error {
+	<-b.done
+	return b.err
+}
+
+// Done is closed when Wait would return at once.
+func (b *Browser) Done() <-chan struct{} { return b.done }
+
+// Context is the chromedp context of the first tab; it attaches on first use.
+// chromedp.NewContext(b.Context(), chromedp.WithNewWindow(false)) opens further tabs, and
+// chromedp.CallBrowser reaches the browser itself. It ends with the browser. Do not cancel it:
+// that closes the tab.
+func (b *Browser) Context() context.Context { return b.tab }
+
+// ExtensionID is the id of the loaded extension, or "".
+func (b *Browser) ExtensionID() string { return b.extension }
+
+// UserDataDir is the profile's directory, absolute.
+func (b *Browser) UserDataDir() string { return b.dir }
+
+// Path is the program that runs.
+func (b *Browser) Path() string { return b.path }
+
+// Headless says whether the browser runs without a window.
+func (b *Browser) Headless() bool { return b.headless }
+
+// PID is the id of the browser's main process.
+func (b *Browser) PID() int { return b.pid }
+
+// firstPage returns the tab that the browser opened at its start.
+func firstPage(ctx context.Context) (target.ID, error) {
+	info, err := awaitTarget(ctx, func(info *target.Info) bool { return info.Type == "page" })
+	if err != nil {
+		return "", fmt.Errorf("the browser opened no window: %w", err)
+	}
+	return info.TargetID, nil
+}
+
+// awaitTarget returns the first target that match accepts, now or later. It relies on being the only
+// one that turns discovery on for the browser's own session, and turns it off again.
+func awaitTarget(ctx context.Context, match func(*target.Info) bool) (*target.Info, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	found := make(chan *target.Info, 1)
+	see := func(info *target.Info) {
+		if match(info) {
+			select {
+			case found <- info:
+			default:
+			}
+		}
+	}
+	if err := chromedp.ListenBrowser(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *target.EventTargetCreated:
+			see(ev.TargetInfo)
+		case *target.EventTargetInfoChanged:
+			see(ev.TargetInfo)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	if err := discover(ctx, true); err != nil {
+		return nil, err
+	}
+	select {
+	case info := <-found:
+		return info, discover(ctx, false)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func discover(ctx context.Context, on bool) error {
+	_, err := chromedp.CallBrowser(ctx, target.SetDiscoverTargets, target.SetDiscoverTargetsParams{Discover: on})
+	return err
+}
+
+func note(w io.Writer, format string, args ...any) {
+	fmt.Fprintf(w, "tidemark: "+format+"\n", args...) //nolint:errcheck // a note that nobody can read is lost
+}
+
+// registerHost writes the native-messaging manifest where this browser reads it, and returns what
+// the browser's environment needs for that.
+func registerHost(kind installer.Kind, dir, binary string) ([]string, error) {
+	if _, err := installer.InstallProfile(dir, binary); err != nil {
+		return nil, err
+	}
+	if kind != installer.Brave {
+		return nil, nil
+	}
+	return registerBrave(filepath.Join(dir, "config"), binary)
+}

@@ -1,0 +1,57 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chromedp/cdproto/extensions"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// checkExtension returns the absolute path of an unpacked extension.
+func checkExtension(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("cannot resolve the extension's directory %s: %w", dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(abs, "manifest.json")); err != nil {
+		return "", fmt.Errorf("%s holds no unpacked extension; run `make build`: %w", abs, err)
+	}
+	return abs, nil
+}
+
+// loadExtension loads the extension and returns its id when its service worker is there.
+//
+// The command goes through the debugging pipe because branded Chrome ignores --load-extension from
+// version 137 on; it works in Chromium, headless too, so that there is one way for all.
+func loadExtension(ctx context.Context, dir string, needsHost bool) (string, error) {
+	res, err := chromedp.CallBrowser(ctx, extensions.LoadUnpacked, extensions.LoadUnpackedParams{Path: dir})
+	if err != nil {
+		return "", fmt.Errorf("the browser did not take the extension in %s: %w", dir, err)
+	}
+	if needsHost && res.ID != protocol.ExtensionID {
+		return "", fmt.Errorf("the extension in %s has the id %s, but the native host admits only %s; keep the key in its manifest",
+			dir, res.ID, protocol.ExtensionID)
+	}
+	origin := "chrome-extension://" + res.ID + "/"
+	limited, cancel := context.WithTimeout(ctx, workerTimeout)
+	defer cancel()
+	_, err = awaitTarget(limited, func(info *target.Info) bool {
+		return info.Type == "service_worker" && strings.HasPrefix(info.URL, origin)
+	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "", fmt.Errorf("the service worker of the extension in %s did not start within %s; look for its error in chrome://extensions",
+			dir, workerTimeout)
+	}
+	if err != nil {
+		return "", fmt.Errorf("waiting for the extension in %s: %w", dir, err)
+	}
+	return res.ID, nil
+}

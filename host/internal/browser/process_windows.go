@@ -1,0 +1,49 @@
+package browser
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// isolate keeps the terminal's interrupt from the browser, so that this process closes it in order.
+// Should this process die without doing so, the pipe closes, and the browser ends by that.
+func isolate(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	// The pipe's handles are in SysProcAttr already.
+	cmd.SysProcAttr.CreationFlags |= syscall.CREATE_NEW_PROCESS_GROUP
+}
+
+// terminate does nothing: there is no gentle signal, and the closed pipe is one. The process is
+// killed when it does not end by it.
+func terminate(*os.Process) error { return nil }
+
+// reap does nothing: the browser's own job object ends its child processes with it.
+func reap(int, string) {}
+
+func hasDisplay() bool { return true }
+
+func noSandbox() bool { return false }
+
+// errSharingViolation is ERROR_SHARING_VIOLATION.
+const errSharingViolation = syscall.Errno(32)
+
+// lockFile opens path so that nobody else can open or remove it.
+func lockFile(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		if errors.Is(err, syscall.ERROR_ACCESS_DENIED) || errors.Is(err, errSharingViolation) {
+			return nil, errLockTaken
+		}
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(handle), path), nil
+}
