@@ -1,0 +1,216 @@
+package capture
+
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// goneAfter is how long a browser may be silent before its tabs count as closed: the extension
+// tries again at least every 10 s.
+const goneAfter = 30 * time.Second
+
+// browser is one profile of one browser, as its extension introduced it.
+type browser struct {
+	instance, name, version string
+	stream                  string
+	next                    int64 // the number of the event expected next
+	connections             int
+	silentSince             time.Time // when the last connection ended
+	lastEvent               time.Time
+	tabs                    map[int]int // the browser's id → the host's
+}
+
+type tab struct {
+	Tab
+	browser *browser
+	url     string
+	origin  string
+	title   string
+	active  time.Time // when anything but a socket frame came from it last, by the host's clock
+}
+
+// Hello takes a browser's introduction and returns the number of the event it should send next.
+func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.browsers[h.Instance]
+	switch {
+	case b == nil:
+		b = &browser{instance: h.Instance, tabs: map[int]int{}}
+		s.browsers[h.Instance] = b
+		b.next = h.First
+		if h.First > 1 {
+			s.gaps.miss(b.instance, protocol.GapNotReplayed, time.UnixMilli(1), now, 0)
+		}
+	case b.stream != h.Stream:
+		b.next = h.First
+		if h.First > 1 {
+			s.gaps.miss(b.instance, protocol.GapNotReplayed, b.lastSeen(), now, 0)
+		}
+	case h.First > b.next:
+		s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastSeen(), now, int(h.First-b.next))
+		b.next = h.First
+	}
+	b.name, b.version, b.stream = h.Browser, h.Extension, h.Stream
+	b.connections++
+	b.silentSince = time.Time{}
+	s.notifyLocked()
+	return b.next
+}
+
+func (b *browser) lastSeen() time.Time {
+	if b.silentSince.IsZero() {
+		return b.lastEvent
+	}
+	return b.silentSince
+}
+
+// Disconnected says that one connection of a browser has ended.
+func (s *Store) Disconnected(instance string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.browsers[instance]
+	if b == nil {
+		return
+	}
+	if b.connections--; b.connections <= 0 {
+		b.connections, b.silentSince = 0, now
+	}
+	s.notifyLocked()
+}
+
+// Apply takes consecutive events of a stream in and returns the number expected next: all below it
+// are acknowledged. Events that were had already are passed over; numbers that are missing, and nil
+// events (which could not be decoded), become gaps.
+func (s *Store) Apply(instance, stream string, first int64, events []event.Event, now time.Time) (int64, *protocol.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.browsers[instance]
+	if b == nil || b.stream != stream {
+		return 0, event.Errorf(protocol.CodeOutOfOrder, "events of stream %q came before a hello that names it", stream)
+	}
+	if had := b.next - first; had > 0 {
+		if had >= int64(len(events)) {
+			return b.next, nil
+		}
+		events, first = events[had:], b.next
+	}
+	if first > b.next {
+		s.gaps.miss(instance, protocol.GapDisconnected, b.lastSeen(), now, int(first-b.next))
+	}
+	malformed := 0
+	for _, ev := range events {
+		if ev == nil {
+			malformed++
+			continue
+		}
+		head := ev.Header()
+		head.Tab = s.hostTabLocked(b, head.Tab)
+		s.applyLocked(b, ev, now)
+	}
+	if malformed > 0 {
+		s.gaps.miss(instance, protocol.GapMalformed, b.lastSeen(), now, malformed)
+	}
+	b.next = first + int64(len(events))
+	b.lastEvent = now
+	s.notifyLocked()
+	return b.next, nil
+}
+
+// hostTabLocked is the host's own id of a browser's tab: small, and unique across browsers.
+func (s *Store) hostTabLocked(b *browser, id int) int {
+	if id == 0 {
+		return 0
+	}
+	if known := b.tabs[id]; known != 0 {
+		return known
+	}
+	s.lastTab++
+	b.tabs[id] = s.lastTab
+	s.tabs[s.lastTab] = &tab{Tab: Tab{ID: s.lastTab}, browser: b}
+	return s.lastTab
+}
+
+// SetTabs replaces what is known of a browser's tabs. Tabs that are no longer named are closed.
+func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.browsers[instance]
+	if b == nil {
+		return
+	}
+	open := map[int]bool{}
+	for _, p := range tabs {
+		id := s.hostTabLocked(b, p.ID)
+		open[p.ID] = true
+		t := s.tabs[id]
+		t.Watched, t.Capture, t.DOM, t.Active, t.Note = p.Watched, p.Capture, p.DOM, p.Active, event.Clean(p.Note)
+		t.title = event.Clean(p.Title)
+		// While a tab is watched its navigation events say where it is, in their place in the order.
+		if url := event.Clean(p.URL); t.url == "" || !p.Watched {
+			t.url, t.origin = url, OriginOf(url)
+			if p.Watched {
+				s.page = s.page.apply(&Change{Head: event.Head{Tab: id}, Op: "navigated", URL: url})
+			}
+		}
+	}
+	for theirs, id := range b.tabs {
+		if !open[theirs] {
+			s.closeTabLocked(b, theirs, id, now)
+		}
+	}
+	s.notifyLocked()
+}
+
+func (s *Store) closeTabLocked(b *browser, theirs, id int, now time.Time) {
+	delete(b.tabs, theirs)
+	head := event.Head{At: now.UnixMilli(), Tab: id}
+	if t := s.tabs[id]; t != nil {
+		head.Origin = t.origin
+	}
+	s.forgetElements(head, func(e elementID) bool { return e.tab == id })
+	s.page = s.page.apply(&Change{Head: head, Op: "closed"})
+	s.dropFlights(func(f Flight) bool { return f.Tab == id })
+	s.gaps.closeTab(id, now)
+	delete(s.tabs, id)
+}
+
+// forgetSilentLocked drops the tabs of browsers that have been silent for too long.
+func (s *Store) forgetSilentLocked(now time.Time) {
+	for _, b := range s.browsers {
+		if b.connections > 0 || b.silentSince.IsZero() || now.Sub(b.silentSince) < goneAfter {
+			continue
+		}
+		for theirs, id := range b.tabs {
+			s.closeTabLocked(b, theirs, id, now)
+		}
+	}
+}
+
+// BrowserTab names a tab as its browser does, for requests to the extension.
+func (s *Store) BrowserTab(id int) (instance string, browserID int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tabs[id]
+	if t == nil {
+		return "", 0, false
+	}
+	for theirs, ours := range t.browser.tabs {
+		if ours == id {
+			return t.browser.instance, theirs, true
+		}
+	}
+	return "", 0, false
+}
+
+// HostTab is the host's id of a browser's tab, 0 when it is not known.
+func (s *Store) HostTab(instance string, browserID int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.browsers[instance]; b != nil {
+		return b.tabs[browserID]
+	}
+	return 0
+}

@@ -1,0 +1,256 @@
+package capture
+
+import (
+	"maps"
+	"net/url"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// EndpointKey names what counts as one endpoint: the page that asks, and origin, method and
+// templated path of what it asks for. The query never counts.
+type EndpointKey struct {
+	// Page is the origin of the page, so that two projects that use the same API stay apart.
+	Page string
+	// Origin is the endpoint's own.
+	Origin string
+	Method string
+	// Path has {id} in place of ids and {hash} in place of the hashes in the names of built files.
+	Path string
+}
+
+// Endpoint is what is known of an endpoint. A value in a [Table] never changes.
+type Endpoint struct {
+	// Status is the newest one; 0 when the newest request had none.
+	Status int
+	// Failing says that the newest request failed; Error is why it had no status.
+	Failing bool
+	Error   string
+	// Answered counts requests that did not fail; TotalMs is their duration together.
+	Answered int
+	TotalMs  float64
+}
+
+// MeanMs is the mean duration of the requests that did not fail.
+func (e Endpoint) MeanMs() float64 {
+	if e.Answered == 0 {
+		return 0
+	}
+	return e.TotalMs / float64(e.Answered)
+}
+
+// After is the endpoint as it is known after one more request.
+func (e Endpoint) After(n *event.Network) Endpoint {
+	e.Status, e.Failing, e.Error = n.Status, n.Failed(), n.Error
+	if n.Answered() {
+		e.Answered++
+		if !n.Stream && !n.Cached {
+			e.TotalMs += n.Duration
+		} else {
+			e.TotalMs += e.meanBefore()
+		}
+	}
+	return e
+}
+
+// meanBefore keeps the mean unchanged by answers whose duration says nothing about the server.
+func (e Endpoint) meanBefore() float64 {
+	if e.Answered <= 1 {
+		return 0
+	}
+	return e.TotalMs / float64(e.Answered-1)
+}
+
+// Table is every endpoint at one moment. It is copied when it is changed after it was shared.
+type Table struct {
+	endpoints map[EndpointKey]Endpoint
+	shared    bool
+}
+
+// MaxEndpoints bounds a table; when it is full, endpoints that are not in it are not remembered.
+const MaxEndpoints = 5000
+
+// Get returns what is known of an endpoint.
+func (t *Table) Get(k EndpointKey) (Endpoint, bool) {
+	if t == nil {
+		return Endpoint{}, false
+	}
+	e, ok := t.endpoints[k]
+	return e, ok
+}
+
+// Len is the number of endpoints known.
+func (t *Table) Len() int {
+	if t == nil {
+		return 0
+	}
+	return len(t.endpoints)
+}
+
+// apply takes one more request into the table and returns the table to use from now on.
+func (t *Table) apply(n *event.Network) *Table {
+	if !Counts(n) {
+		return t
+	}
+	if t == nil {
+		t = &Table{endpoints: map[EndpointKey]Endpoint{}}
+	}
+	if t.shared {
+		t = &Table{endpoints: maps.Clone(t.endpoints)}
+	}
+	k := KeyOf(n)
+	e, known := t.endpoints[k]
+	if !known && len(t.endpoints) >= MaxEndpoints {
+		return t
+	}
+	t.endpoints[k] = e.After(n)
+	return t
+}
+
+func (t *Table) share() *Table {
+	if t != nil && !t.shared { // a table that is shared is read without the lock
+		t.shared = true
+	}
+	return t
+}
+
+// Counts says whether a request says something about its endpoint: one that was given up before it
+// had a status does not, and neither does the browser's question before a cross-origin request.
+func Counts(n *event.Network) bool {
+	return (n.Failed() || n.Answered()) && n.Resource != "preflight"
+}
+
+// KeyOf names the endpoint of a request.
+func KeyOf(n *event.Network) EndpointKey {
+	origin, path := SplitURL(n.URL)
+	return EndpointKey{Page: n.Origin, Origin: origin, Method: n.Method, Path: TemplatePath(path)}
+}
+
+// SplitURL splits an address into its origin and path, without query and fragment. An address that
+// cannot be split is a path as a whole.
+func SplitURL(raw string) (origin, path string) {
+	scheme := strings.Index(raw, "://")
+	if scheme < 0 {
+		if i := strings.IndexAny(raw, "?#"); i >= 0 {
+			raw = raw[:i]
+		}
+		if strings.HasPrefix(raw, "data:") || strings.HasPrefix(raw, "blob:") {
+			return "", raw[:5]
+		}
+		return "", raw
+	}
+	rest := raw[scheme+3:]
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		return raw, "/"
+	}
+	origin, path = raw[:scheme+3+end], rest[end:]
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	if at := strings.LastIndexByte(origin, '@'); at > scheme {
+		origin = raw[:scheme+3] + origin[at+1:]
+	}
+	if path == "" {
+		path = "/"
+	}
+	return origin, path
+}
+
+// OriginOf is the origin of a page's address in the form "http://localhost:3000", "" for an address
+// that has none (about:blank, data:).
+func OriginOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return strings.ToLower(u.Scheme + "://" + u.Host)
+}
+
+// TemplatePath puts {id} in place of segments that name one thing among many (numbers, UUIDs, long
+// hexadecimal or mixed ids), and {hash} in place of the hash in a built file's name.
+func TemplatePath(path string) string {
+	if !strings.ContainsAny(path, "0123456789") {
+		return path
+	}
+	segments := strings.Split(path, "/")
+	changed := false
+	for i, s := range segments {
+		if t := templateSegment(s); t != s {
+			segments[i], changed = t, true
+		}
+	}
+	if !changed {
+		return path
+	}
+	return strings.Join(segments, "/")
+}
+
+func templateSegment(s string) string {
+	if looksLikeID(s) {
+		return "{id}"
+	}
+	dot := strings.LastIndexByte(s, '.')
+	if dot <= 0 {
+		return s
+	}
+	name, ext := s[:dot], s[dot:]
+	if looksLikeID(name) {
+		return "{id}" + ext
+	}
+	cut := strings.LastIndexAny(name, "-._")
+	if cut > 0 && looksLikeHash(name[cut+1:]) {
+		return name[:cut+1] + "{hash}" + ext
+	}
+	return s
+}
+
+// looksLikeID: only digits; a UUID; 8 or more hexadecimal digits with a digit among them; 16 or more
+// letters and digits with at least 4 digits.
+func looksLikeID(s string) bool {
+	if s == "" {
+		return false
+	}
+	digits, hex, alnum := 0, 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			digits, hex, alnum = digits+1, hex+1, alnum+1
+		case c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F':
+			hex, alnum = hex+1, alnum+1
+		case c >= 'g' && c <= 'z' || c >= 'G' && c <= 'Z':
+			alnum++
+		case c == '-' || c == '_':
+		default:
+			return false
+		}
+	}
+	n := len(s)
+	switch {
+	case digits == n:
+		return true
+	case hex == n && n >= 8 && digits > 0:
+		return true
+	case n == 36 && hex == 32 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-':
+		return true
+	}
+	return n >= 16 && digits >= 4 && alnum >= n-2
+}
+
+func looksLikeHash(s string) bool {
+	if len(s) < 6 || len(s) > 40 {
+		return false
+	}
+	digits := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			digits++
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_':
+		default:
+			return false
+		}
+	}
+	return digits > 0
+}

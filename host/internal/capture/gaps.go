@@ -1,0 +1,96 @@
+package capture
+
+import (
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Gap is a span in which something was not observed.
+type Gap struct {
+	// Tab is the host's id of the tab, 0 for all tabs of the browser.
+	Tab int
+	// Origin is the tab's, "" when Tab is 0 or it is not known.
+	Origin string
+	// From and To bound it; a zero To means that it goes on.
+	From, To time.Time
+	Reason   string
+	// Dropped counts events known to be missing; 0 when nobody knows how many.
+	Dropped  int
+	instance string
+}
+
+// maxGaps bounds the list; the oldest two are made one when it is full, so that no span is lost.
+const maxGaps = 1000
+
+// gapList is a list of which every slice that was handed out stays as it was.
+type gapList struct {
+	list   []Gap
+	shared bool
+}
+
+func (g *gapList) own() {
+	if g.shared {
+		g.list, g.shared = slices.Clone(g.list), false
+	}
+}
+
+func (g *gapList) push(gap Gap) {
+	g.own()
+	if len(g.list) >= maxGaps {
+		a, b := g.list[0], g.list[1]
+		if b.From.After(a.From) {
+			b.From = a.From
+		}
+		if !b.To.IsZero() && a.To.After(b.To) {
+			b.To = a.To
+		}
+		if a.Tab != b.Tab {
+			b.Tab, b.Origin = 0, ""
+		}
+		b.Dropped += a.Dropped
+		g.list = append([]Gap{b}, g.list[2:]...)
+	}
+	g.list = append(g.list, gap)
+}
+
+// add takes a gap that the extension tells of. One with an end closes the open one of the same tab,
+// reason and beginning.
+func (g *gapList) add(instance string, e *event.Gap) {
+	gap := Gap{Tab: e.Tab, Origin: e.Origin, From: time.UnixMilli(e.From).UTC(), Reason: e.Reason, Dropped: e.Dropped, instance: instance}
+	if e.To > 0 {
+		gap.To = time.UnixMilli(e.To).UTC()
+		for i, o := range g.list {
+			if o.To.IsZero() && o.Tab == gap.Tab && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.instance == instance {
+				g.own()
+				g.list[i] = gap
+				return
+			}
+		}
+	}
+	g.push(gap)
+}
+
+// miss records events that the host knows to be missing.
+func (g *gapList) miss(instance, reason string, from, to time.Time, n int) {
+	if from.IsZero() || from.After(to) {
+		from = to
+	}
+	g.push(Gap{From: from.UTC(), To: to.UTC(), Reason: reason, Dropped: n, instance: instance})
+}
+
+// closeTab ends the open gaps of a tab that is closed.
+func (g *gapList) closeTab(tab int, now time.Time) {
+	for i, o := range g.list {
+		if o.To.IsZero() && o.Tab == tab {
+			g.own()
+			g.list[i].To = now.UTC()
+		}
+	}
+}
+
+func (g *gapList) view() []Gap {
+	g.shared = true
+	return g.list
+}

@@ -1,0 +1,220 @@
+// Package capture holds what was observed: the buffers of every browser, the endpoints, the visible
+// error elements, the tabs, and what was not observed.
+//
+// It guarantees: events are applied in the order in which they arrive, one batch at a time; a [View]
+// is one consistent reading of everything at one moment, taken in constant time, that never changes;
+// the buffers stay within their budgets; every event that is known to be missing lies inside a [Gap].
+package capture
+
+import (
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/ring"
+)
+
+// Limit bounds one buffer by the number of entries and their size in bytes.
+type Limit struct{ Count, Bytes int }
+
+// Limits bound the buffers.
+type Limits struct{ Console, Network, WebSocket, Actions, DOM Limit }
+
+// DefaultLimits hold at most 32 MiB together.
+func DefaultLimits() Limits {
+	return Limits{
+		Console:   Limit{10_000, 6 << 20},
+		Network:   Limit{5_000, 16 << 20},
+		WebSocket: Limit{20_000, 8 << 20},
+		Actions:   Limit{2_000, 1 << 20},
+		DOM:       Limit{2_000, 1 << 20},
+	}
+}
+
+// Update is a navigation or hot update: what an edit leads to.
+type Update struct {
+	event.Head
+	// How is load, reload, hot_update or hot_update_failed.
+	How string
+}
+
+// Store is the single writer's state. All methods are safe for concurrent use.
+type Store struct {
+	noise *noise.Rules
+
+	mu        sync.Mutex
+	changed   chan struct{} // closed and replaced when something has changed
+	started   time.Time
+	console   *ring.Ring[event.Console]
+	network   *ring.Ring[event.Network]
+	websocket *ring.Ring[event.WebSocket]
+	actions   *ring.Ring[event.Action]
+	dom       *ring.Ring[Change]
+	updates   *ring.Ring[Update]
+
+	endpoints *Table // after the newest request
+	oldTable  *Table // before the oldest request that the ring holds
+	page      *Page  // after the newest change
+	oldPage   *Page  // before the oldest change that the ring holds
+	live      map[elementID]ElementKey
+
+	browsers map[string]*browser // by instance
+	tabs     map[int]*tab        // by the host's id
+	lastTab  int
+	flights  map[requestKey]Flight
+	joins    joiner
+	gaps     gapList
+	masked   int
+}
+
+// New makes an empty store; its first gap ends where it begins to watch.
+func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
+	s := &Store{
+		noise: rules, changed: make(chan struct{}), started: now,
+		live: map[elementID]ElementKey{}, browsers: map[string]*browser{}, tabs: map[int]*tab{},
+		flights: map[requestKey]Flight{},
+	}
+	s.console = ring.New(options(limits.Console, 64, sizeOfConsole, nil))
+	s.network = ring.New(options(limits.Network, 8, sizeOfNetwork, func(n *event.Network) { s.oldTable = s.oldTable.apply(n) }))
+	s.websocket = ring.New(options(limits.WebSocket, 64, sizeOfWebSocket, nil))
+	s.actions = ring.New(options(limits.Actions, 64, sizeOfAction, nil))
+	s.dom = ring.New(options(limits.DOM, 64, sizeOfChange, func(c *Change) { s.oldPage = s.oldPage.apply(c) }))
+	s.updates = ring.New(options(Limit{1000, 1 << 20}, 64, func(*Update) int { return 64 }, nil))
+	return s
+}
+
+func options[T any](l Limit, chunk int, size func(*T) int, evict func(*T)) ring.Options[T] {
+	return ring.Options[T]{MaxCount: l.Count, MaxBytes: l.Bytes, Chunk: chunk, Size: size, Evict: evict}
+}
+
+// Sizes are estimates of the memory an entry holds: its struct, its strings, and a share for the
+// strings' headers.
+
+func sizeOfConsole(e *event.Console) int {
+	n := 280 + len(e.Text) + len(e.URL)
+	for _, line := range e.Stack {
+		n += 16 + len(line)
+	}
+	return n
+}
+
+func sizeOfNetwork(e *event.Network) int {
+	n := 400 + len(e.URL) + len(e.RequestBody) + len(e.ResponseBody) + len(e.Error)
+	for _, h := range []map[string]string{e.RequestHeaders, e.ResponseHeaders} {
+		for k, v := range h {
+			n += 48 + len(k) + len(v)
+		}
+	}
+	return n
+}
+
+func sizeOfWebSocket(e *event.WebSocket) int { return 200 + len(e.Text) + len(e.URL) + len(e.Reason) }
+
+func sizeOfAction(e *event.Action) int {
+	return 200 + len(e.Target) + len(e.Selector) + len(e.Value)
+}
+
+func sizeOfChange(c *Change) int {
+	return 240 + len(c.Element.Selector) + len(c.Element.Text) + len(c.URL) + len(c.From)
+}
+
+// Changed returns a channel that is closed at the next change.
+func (s *Store) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+func (s *Store) notifyLocked() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// applyLocked takes one event in. Its tab is the host's already.
+func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
+	head := ev.Header()
+	s.masked += head.Masked
+	t := s.tabs[head.Tab]
+	if t != nil {
+		head.Origin = t.origin
+		if !isSocketFrame(ev) {
+			t.active = now
+		}
+	}
+	if how := s.noise.Update(ev); how != "" {
+		s.updates.Append(Update{Head: *head, How: how})
+	}
+	switch e := ev.(type) {
+	case *event.Console:
+		e.Joined = s.joins.repeats(b, e)
+		s.console.Append(*e)
+	case *event.Request:
+		s.joins.request(b, e.Tab, e.ID, e.At)
+		s.flights[requestKey{b.instance, e.Tab, e.ID}] = Flight{Tab: e.Tab, Origin: e.Origin, Method: e.Method, URL: e.URL, Began: now}
+	case *event.Network:
+		s.networkEvent(b, e)
+	case *event.WebSocket:
+		s.websocket.Append(*e)
+	case *event.Action:
+		s.actions.Append(*e)
+	case *event.Element:
+		s.elementEvent(e)
+	case *event.Navigation:
+		s.navigation(t, e)
+	case *event.Gap:
+		s.gaps.add(b.instance, e)
+	}
+}
+
+func (s *Store) networkEvent(b *browser, e *event.Network) {
+	delete(s.flights, requestKey{b.instance, e.Tab, e.ID})
+	s.joins.request(b, e.Tab, e.ID, e.At)
+	if e.Resource == "document" && e.Target == "" {
+		// The page that asks for a new top document is the page that it becomes.
+		e.Origin = OriginOf(e.URL)
+	}
+	s.network.Append(*e)
+	s.endpoints = s.endpoints.apply(e)
+}
+
+func (s *Store) navigation(t *tab, e *event.Navigation) {
+	from := ""
+	if t != nil {
+		from = t.url
+		if e.How != "crash" {
+			t.url, t.origin = e.URL, OriginOf(e.URL)
+			e.Origin = t.origin
+		}
+		if e.Title != "" {
+			t.title = e.Title
+		}
+	}
+	if e.How == "crash" {
+		s.change(Change{Head: e.Head, Op: "crashed", How: e.How, URL: e.URL})
+		s.dropFlights(func(f Flight) bool { return f.Tab == e.Tab })
+		return
+	}
+	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})
+	kind := "navigate"
+	if e.How == "reload" {
+		kind = "reload"
+	}
+	s.actions.Append(event.Action{Head: e.Head, Type: kind, Target: e.URL})
+	if e.How == "load" || e.How == "reload" {
+		s.updates.Append(Update{Head: e.Head, How: e.How})
+	}
+}
+
+func (s *Store) dropFlights(which func(Flight) bool) {
+	for k, f := range s.flights {
+		if which(f) {
+			delete(s.flights, k)
+		}
+	}
+}
+
+func isSocketFrame(ev event.Event) bool {
+	ws, ok := ev.(*event.WebSocket)
+	return ok && (ws.Op == "sent" || ws.Op == "received")
+}

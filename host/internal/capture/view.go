@@ -1,0 +1,191 @@
+package capture
+
+import (
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
+)
+
+// Positions are where a reader stands in each buffer: the position that it reads next.
+type Positions struct{ Console, Network, WebSocket, Actions, DOM, Updates uint64 }
+
+// Moment is what a diff begins from: positions, and the state of endpoints and pages there.
+type Moment struct {
+	At        time.Time
+	Pos       Positions
+	Endpoints *Table
+	Page      *Page
+}
+
+// Tab is a tab as a surface shows it.
+type Tab struct {
+	// ID is the host's own: small, unique across browsers, never used again.
+	ID                   int
+	Browser              string
+	URL, Origin, Title   string
+	Watched, DOM, Active bool
+	Capture, Note        string
+	// LastEvent is when anything but a socket frame came from it last, by the host's clock.
+	LastEvent time.Time
+}
+
+// Browser is a browser as a surface shows it.
+type Browser struct {
+	Name, Extension string
+	Connected       bool
+	// SilentSince is when its connection ended.
+	SilentSince time.Time
+}
+
+// Flight is a request that has not ended.
+type Flight struct {
+	Tab         int
+	Origin      string
+	Method, URL string
+	// Began is when the host heard of it.
+	Began time.Time
+}
+
+// View is one consistent reading of everything at one moment. It never changes.
+type View struct {
+	// At is when it was taken; Started when the store began.
+	At, Started time.Time
+	Console     ring.View[event.Console]
+	Network     ring.View[event.Network]
+	WebSocket   ring.View[event.WebSocket]
+	Actions     ring.View[event.Action]
+	DOM         ring.View[Change]
+	Updates     ring.View[Update]
+	// Endpoints and Page are the state after the newest entries.
+	Endpoints *Table
+	Page      *Page
+	Tabs      []Tab
+	Browsers  []Browser
+	Gaps      []Gap
+	Flights   []Flight
+	// Masked counts the secrets masked so far.
+	Masked int
+
+	oldTable *Table
+	oldPage  *Page
+}
+
+// View takes a reading.
+func (s *Store) View(now time.Time) *View {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetSilentLocked(now)
+	v := &View{
+		At: now.UTC().Truncate(time.Millisecond), Started: s.started.UTC().Truncate(time.Millisecond),
+		Console: s.console.View(), Network: s.network.View(), WebSocket: s.websocket.View(),
+		Actions: s.actions.View(), DOM: s.dom.View(), Updates: s.updates.View(),
+		Endpoints: s.endpoints.share(), Page: s.page.share(), oldTable: s.oldTable.share(), oldPage: s.oldPage.share(),
+		Gaps: s.gaps.view(), Masked: s.masked,
+	}
+	for _, t := range s.tabs {
+		shown := t.Tab
+		shown.URL, shown.Origin, shown.Title, shown.LastEvent = t.url, t.origin, t.title, t.active
+		shown.Browser = t.browser.name
+		shown.Watched = t.Watched && t.browser.connections > 0
+		v.Tabs = append(v.Tabs, shown)
+	}
+	slices.SortFunc(v.Tabs, func(a, b Tab) int { return a.ID - b.ID })
+	for _, b := range s.browsers {
+		if b.connections > 0 || now.Sub(b.silentSince) < goneAfter {
+			v.Browsers = append(v.Browsers, Browser{b.name, b.version, b.connections > 0, b.silentSince})
+		}
+	}
+	for _, f := range s.flights {
+		v.Flights = append(v.Flights, f)
+	}
+	return v
+}
+
+// Now is the moment at which the view was taken.
+func (v *View) Now() Moment {
+	return Moment{
+		At: v.At,
+		Pos: Positions{
+			v.Console.Next(), v.Network.Next(), v.WebSocket.Next(), v.Actions.Next(), v.DOM.Next(), v.Updates.Next(),
+		},
+		Endpoints: v.Endpoints, Page: v.Page,
+	}
+}
+
+// Start is the moment before everything that was ever taken in.
+func (v *View) Start() Moment {
+	at := v.Started
+	if e := v.Console.At(1); e != nil && e.Time().Before(at) {
+		at = e.Time()
+	}
+	if e := v.Network.At(1); e != nil && e.Time().Before(at) {
+		at = e.Time()
+	}
+	return Moment{At: at, Pos: Positions{1, 1, 1, 1, 1, 1}}
+}
+
+// MomentAt rebuilds the moment of a time from the events before it. What was evicted by then is
+// known to have been before every position that is held, so endpoints and page are exact as far as
+// the buffers reach back, and the state at their oldest entry before that.
+func (v *View) MomentAt(t time.Time) Moment {
+	ms := t.UnixMilli()
+	m := Moment{At: t.UTC(), Endpoints: v.oldTable, Page: v.oldPage}
+	m.Pos.Console = firstAfter(v.Console, ms)
+	m.Pos.Network = firstAfter(v.Network, ms)
+	m.Pos.WebSocket = firstAfter(v.WebSocket, ms)
+	m.Pos.Actions = firstAfter(v.Actions, ms)
+	m.Pos.DOM = firstAfter(v.DOM, ms)
+	m.Pos.Updates = firstAfter(v.Updates, ms)
+	for pos, n := range v.Network.From(0) {
+		if pos >= m.Pos.Network {
+			break
+		}
+		m.Endpoints = m.Endpoints.apply(n)
+	}
+	for pos, c := range v.DOM.From(0) {
+		if pos >= m.Pos.DOM {
+			break
+		}
+		m.Page = m.Page.apply(c)
+	}
+	if oldest := v.oldest(); t.Before(oldest) {
+		// Older than anything held: the positions say so, and a diff will report the overflow.
+		m.Pos = Positions{1, 1, 1, 1, 1, 1}
+	}
+	return m
+}
+
+func (v *View) oldest() time.Time {
+	oldest := v.At
+	consider := func(h *event.Head) {
+		if h.Time().Before(oldest) {
+			oldest = h.Time()
+		}
+	}
+	if e := v.Console.At(v.Console.First()); e != nil {
+		consider(&e.Head)
+	}
+	if e := v.Network.At(v.Network.First()); e != nil {
+		consider(&e.Head)
+	}
+	if e := v.WebSocket.At(v.WebSocket.First()); e != nil {
+		consider(&e.Head)
+	}
+	return oldest
+}
+
+// firstAfter is the first position whose entry is later than a time; entries that arrived a little
+// out of order are read rather than missed.
+func firstAfter[T any, P interface {
+	*T
+	event.Event
+}](v ring.View[T], ms int64) uint64 {
+	for pos, e := range v.From(0) {
+		if P(e).Header().At > ms {
+			return pos
+		}
+	}
+	return v.Next()
+}

@@ -1,0 +1,252 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+)
+
+// Options say what a report covers.
+type Options struct {
+	// Include are the sections; empty means all.
+	Include []Section
+	// Filter empties the lists below a severity; it changes neither severity nor summary.
+	Filter Filter
+	// Origins narrow it to pages of these origins; empty means all.
+	Origins []string
+	// Tab narrows it to one tab; 0 means all.
+	Tab   int
+	Noise *noise.Rules
+}
+
+// InScope says whether something that happened on a page of this origin, in this tab, is covered.
+func (o *Options) InScope(origin string, tab int) bool {
+	return (o.Tab == 0 || o.Tab == tab) && (len(o.Origins) == 0 || slices.Contains(o.Origins, origin))
+}
+
+func (o *Options) includes(s Section) bool {
+	return len(o.Include) == 0 || slices.Contains(o.Include, s)
+}
+
+// Compute reports what is new in a view since a moment.
+func Compute(from capture.Moment, v *capture.View, o Options) *Report {
+	c := computation{from: from, v: v, o: o, severity: Clean}
+	c.nameTabs()
+	r := &Report{From: Time{from.At}, To: Time{v.At}, DurationMs: max(0, v.At.Sub(from.At).Milliseconds())}
+	for _, s := range Sections {
+		if !o.includes(s) {
+			continue
+		}
+		switch s {
+		case Console:
+			r.Console = c.console()
+		case Network:
+			r.Network = c.network()
+		case WebSocket:
+			r.WebSocket = c.websocket()
+		case DOM:
+			r.DOM = c.dom()
+		case Actions:
+			r.Actions = c.actions()
+		}
+	}
+	r.Severity = c.severity
+	r.BufferOverflow = c.overflow
+	r.NoiseHidden = c.noiseHidden
+	r.Coverage = c.coverage()
+	r.DOMUnavailable = r.DOM != nil && c.domUnavailable()
+	r.Summary = c.summary(r.Coverage)
+	c.filter(r)
+	if n := omitted(r); n > 0 {
+		r.Note = fmt.Sprintf("%d more not shown; read them with the raw tools or a narrower include.", n)
+	}
+	return r
+}
+
+// computation is the state of one Compute.
+type computation struct {
+	from     capture.Moment
+	v        *capture.View
+	o        Options
+	severity Severity
+	parts    []string // of the summary, worst first
+
+	overflow    bool
+	noiseHidden int
+	manyTabs    bool
+}
+
+func (c *computation) raise(s Severity) { c.severity = worse(c.severity, s) }
+
+// count adds a part to the summary: "2 new console error(s)".
+func (c *computation) count(n int, what string, s Severity) {
+	if n == 0 {
+		return
+	}
+	c.parts = append(c.parts, fmt.Sprintf("%d %s(s)", n, what))
+	c.raise(s)
+}
+
+// nameTabs decides whether entries name their tab: they do where several are covered.
+func (c *computation) nameTabs() {
+	if c.o.Tab != 0 {
+		return
+	}
+	n := 0
+	for _, t := range c.v.Tabs {
+		if t.Watched && c.o.InScope(t.Origin, t.ID) {
+			n++
+		}
+	}
+	c.manyTabs = n > 1
+}
+
+func (c *computation) tab(id int) int {
+	if c.manyTabs {
+		return id
+	}
+	return 0
+}
+
+// checkOverflow notes that a buffer no longer holds what the window begins with.
+func (c *computation) checkOverflow(pos, first uint64) {
+	if pos < first {
+		c.overflow = true
+	}
+}
+
+func (c *computation) summary(coverage *Coverage) string {
+	s := "No significant changes"
+	if len(c.parts) > 0 {
+		s = strings.Join(c.parts, ", ")
+	}
+	if coverage != nil {
+		s += "; not fully observed: " + coverage.Note
+	}
+	return s
+}
+
+func (c *computation) actions() *ActionsDiff {
+	d := &ActionsDiff{}
+	c.checkOverflow(c.from.Pos.Actions, c.v.Actions.First())
+	var shown []*event.Action
+	for _, a := range c.v.Actions.From(c.from.Pos.Actions) {
+		if c.o.InScope(a.Origin, a.Tab) {
+			d.TotalNewActions++
+			shown = append(shown, a)
+		}
+	}
+	// The newest are kept: what led to the present state.
+	d.Omitted = max(0, len(shown)-MaxEntries)
+	for _, a := range shown[d.Omitted:] {
+		d.NewActions = append(d.NewActions, Action{Type: a.Type, Target: shorten(a.Target), Value: shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab)})
+	}
+	return d
+}
+
+// filter empties the lists below the severity asked for.
+func (c *computation) filter(r *Report) {
+	if c.o.Filter == "" || c.o.Filter == All {
+		return
+	}
+	hide := func(n int) { r.SeverityHidden += n }
+	errorsOnly := c.o.Filter == ErrorsOnly
+	if d := r.Console; d != nil && errorsOnly {
+		hide(len(d.NewWarnings))
+		d.NewWarnings = nil
+	}
+	if d := r.Network; d != nil {
+		hide(len(d.NewEndpoints) + len(d.Recovered))
+		d.NewEndpoints, d.Recovered = nil, nil
+		if errorsOnly {
+			hide(len(d.Degraded))
+			d.Degraded = nil
+		}
+	}
+	if d := r.WebSocket; d != nil {
+		hide(len(d.NewConnections))
+		d.NewConnections = nil
+		if errorsOnly {
+			hide(len(d.Disconnections) + len(d.ErrorMessages))
+			d.Disconnections, d.ErrorMessages = nil, nil
+		}
+	}
+	if d := r.DOM; d != nil {
+		hide(len(d.DisappearedElements))
+		d.DisappearedElements = nil
+		if errorsOnly {
+			hide(len(d.NewErrorElements))
+			d.NewErrorElements = nil
+		}
+	}
+	if d := r.Actions; d != nil {
+		hide(len(d.NewActions))
+		d.NewActions = nil
+	}
+}
+
+func omitted(r *Report) int {
+	n := 0
+	if r.Console != nil {
+		n += r.Console.Omitted
+	}
+	if r.Network != nil {
+		n += r.Network.Omitted
+	}
+	if r.WebSocket != nil {
+		n += r.WebSocket.Omitted
+	}
+	if r.DOM != nil {
+		n += r.DOM.Omitted
+	}
+	if r.Actions != nil {
+		n += r.Actions.Omitted
+	}
+	return n
+}
+
+// room shares MaxEntries among the lists of one section, the first list first.
+type room struct{ left, omitted int }
+
+func newRoom() *room { return &room{left: MaxEntries} }
+
+// take cuts a list to what there is room for.
+func take[T any](r *room, list []T) []T {
+	n := min(len(list), r.left)
+	r.left -= n
+	r.omitted += len(list) - n
+	if n == 0 {
+		return nil
+	}
+	return list[:n]
+}
+
+// tally is one distinct entry, how often and when it was seen last; lists are ordered by frequency,
+// then by recency.
+type tally[T any] struct {
+	entry T
+	count int
+	last  uint64
+}
+
+func byFrequency[T any](list []*tally[T]) []*tally[T] {
+	slices.SortStableFunc(list, func(a, b *tally[T]) int {
+		if a.count != b.count {
+			return b.count - a.count
+		}
+		return int(int64(b.last) - int64(a.last))
+	})
+	return list
+}
+
+// several is a count as it is shown where one goes without saying.
+func several(n int) int {
+	if n > 1 {
+		return n
+	}
+	return 0
+}

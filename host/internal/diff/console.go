@@ -1,0 +1,118 @@
+package diff
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// messageKey is what makes two messages one entry.
+type messageKey struct {
+	level       event.Level
+	fingerprint string
+	tab         int
+}
+
+func (c *computation) console() *ConsoleDiff {
+	d := &ConsoleDiff{}
+	c.checkOverflow(c.from.Pos.Console, c.v.Console.First())
+	found := map[messageKey]*tally[*event.Console]{}
+	var errors, warnings []*tally[*event.Console]
+	for pos, e := range c.v.Console.From(c.from.Pos.Console) {
+		if !c.o.InScope(e.Origin, e.Tab) {
+			continue
+		}
+		d.TotalNewEntries++
+		if e.Level < event.Warning || e.Joined {
+			continue
+		}
+		if c.o.Noise != nil && c.o.Noise.Console(e) != nil {
+			c.noiseHidden++
+			continue
+		}
+		k := messageKey{e.Level, Fingerprint(e.Text), c.tab(e.Tab)}
+		t := found[k]
+		if t == nil {
+			t = &tally[*event.Console]{entry: e}
+			found[k] = t
+			if e.Level == event.Error {
+				errors = append(errors, t)
+			} else {
+				warnings = append(warnings, t)
+			}
+		}
+		t.count++
+		t.last = pos
+	}
+	c.count(len(errors), "new console error", Error)
+	c.count(len(warnings), "new console warning", Warning)
+
+	r := newRoom()
+	names := sourceNames{}
+	errors, warnings = take(r, byFrequency(errors)), take(r, byFrequency(warnings))
+	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
+		for _, t := range list {
+			names.add(t.entry.URL)
+		}
+	}
+	d.NewErrors, d.NewWarnings, d.Omitted = c.messages(errors, names), c.messages(warnings, names), r.omitted
+	return d
+}
+
+func (c *computation) messages(list []*tally[*event.Console], names sourceNames) []Message {
+	var messages []Message
+	for _, t := range list {
+		messages = append(messages, Message{
+			Message: shorten(t.entry.Text), Source: names.source(t.entry), Count: t.count, Tab: c.tab(t.entry.Tab),
+		})
+	}
+	return messages
+}
+
+// sourceNames shortens addresses of scripts to base names, where no two would clash.
+type sourceNames map[string]string // base name → the address that has it, "" when several do
+
+func (s sourceNames) add(url string) {
+	path, base := sourcePath(url)
+	if other, known := s[base]; known && other != path {
+		path = ""
+	}
+	s[base] = path
+}
+
+func (s sourceNames) source(e *event.Console) string {
+	if e.URL == "" {
+		return ""
+	}
+	path, base := sourcePath(e.URL)
+	if s[base] == "" {
+		base = path
+	}
+	if e.Line == 0 {
+		return base
+	}
+	return fmt.Sprintf("%s:%d", base, e.Line)
+}
+
+// sourcePath is a script's address without origin, query and fragment, and its last segment.
+func sourcePath(url string) (path, base string) {
+	path = url
+	if i := strings.Index(path, "://"); i >= 0 {
+		path = path[i+3:]
+		if slash := strings.IndexByte(path, '/'); slash >= 0 {
+			path = path[slash+1:]
+		}
+	}
+	if i := strings.IndexAny(path, "?#"); i >= 0 {
+		path = path[:i]
+	}
+	base = path
+	if i := strings.LastIndexByte(strings.TrimRight(path, "/"), '/'); i >= 0 {
+		base = path[i+1:]
+	}
+	if base == "" {
+		base, path = "(page)", "(page)"
+	}
+	return path, base
+}

@@ -1,0 +1,101 @@
+package diff
+
+import (
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+)
+
+// elementWindow is what happened to one error element in the window.
+type elementWindow struct {
+	before, now int // how often it was and is visible
+	appeared    Time
+	gone        *Time
+	last        uint64
+	isNew       bool
+}
+
+func (c *computation) dom() *DOMDiff {
+	d := &DOMDiff{}
+	c.checkOverflow(c.from.Pos.DOM, c.v.DOM.First())
+	found := map[capture.ElementKey]*elementWindow{}
+	var order []capture.ElementKey
+	at := func(k capture.ElementKey) *elementWindow {
+		w := found[k]
+		if w == nil {
+			n := c.from.Page.Elements()[k]
+			w = &elementWindow{before: n, now: n}
+			found[k] = w
+			order = append(order, k)
+		}
+		return w
+	}
+	moved := map[int]uint64{} // tabs that changed their address, and where
+	for pos, e := range c.v.DOM.From(c.from.Pos.DOM) {
+		if !c.o.InScope(e.Origin, e.Tab) {
+			continue
+		}
+		switch e.Op {
+		case "appeared":
+			w := at(e.Element)
+			if w.now++; w.now > w.before && !w.isNew {
+				w.isNew, w.appeared = true, Time{e.Time()}
+			}
+			w.gone, w.last = nil, pos
+		case "gone":
+			w := at(e.Element)
+			if w.now = max(0, w.now-1); w.now == 0 {
+				w.gone = &Time{e.Time()}
+			}
+			w.last = pos
+		case "navigated":
+			moved[e.Tab] = pos
+		case "crashed":
+			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab)})
+		}
+	}
+	var fresh []*tally[NewElement]
+	var gone []*tally[GoneElement]
+	for _, k := range order {
+		w := found[k]
+		switch {
+		case w.isNew:
+			fresh = append(fresh, &tally[NewElement]{NewElement{k.Selector, shorten(k.Text), w.appeared, w.gone, c.tab(k.Tab)}, 1, w.last})
+		case w.before > 0 && w.now == 0:
+			gone = append(gone, &tally[GoneElement]{GoneElement{k.Selector, shorten(k.Text), c.tab(k.Tab)}, 1, w.last})
+		}
+	}
+	d.URLChanged = c.urlChange(moved)
+	c.count(len(d.Crashed), "crashed page", Error)
+	c.count(len(fresh), "new error element", Warning)
+
+	r := newRoom()
+	d.Crashed = take(r, d.Crashed)
+	d.NewErrorElements = entries(take(r, byFrequency(fresh)))
+	d.DisappearedElements = entries(take(r, byFrequency(gone)))
+	d.Omitted = r.omitted
+	return d
+}
+
+// urlChange tells of the tab that changed its address last and is not back where it was.
+func (c *computation) urlChange(moved map[int]uint64) *URLChange {
+	tabs := make([]int, 0, len(moved))
+	for tab := range moved {
+		tabs = append(tabs, tab)
+	}
+	slices.SortFunc(tabs, func(a, b int) int { return int(int64(moved[b]) - int64(moved[a])) })
+	for _, tab := range tabs {
+		from, to := c.from.Page.URL(tab), c.v.Page.URL(tab)
+		if from != "" && to != "" && from != to {
+			return &URLChange{From: from, To: to, Tab: c.tab(tab)}
+		}
+	}
+	return nil
+}
+
+// domUnavailable says whether a watched tab's error elements cannot be read.
+func (c *computation) domUnavailable() bool {
+	return slices.ContainsFunc(c.v.Tabs, func(t capture.Tab) bool {
+		return t.Watched && !t.DOM && c.o.InScope(t.Origin, t.ID)
+	})
+}

@@ -1,0 +1,294 @@
+// Package diff compares two moments of what was captured and says what is new, in as few words as
+// an agent needs.
+//
+// It guarantees: everything between the two moments is analysed, however much it is; what is shown
+// is bounded ([MaxEntries] a section, the most severe first) and the rest is counted in omitted; a
+// section covers exactly the positions from the baseline's to the view's; the same input gives the
+// same report. It is pure: no clock, no files, no network.
+package diff
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// MaxEntries bounds what is shown in one section; MaxMessage the length of a message, in characters.
+const (
+	MaxEntries = 50
+	MaxMessage = 200
+)
+
+// Section is a part of a report.
+type Section string
+
+// Sections, in the order in which they are shown.
+const (
+	Console   Section = "console"
+	Network   Section = "network"
+	WebSocket Section = "websocket"
+	DOM       Section = "dom"
+	Actions   Section = "actions"
+)
+
+// Sections are all of them.
+var Sections = []Section{Console, Network, WebSocket, DOM, Actions}
+
+// Severity says how bad a report is.
+type Severity string
+
+// Severities. Incompleteness is told in coverage, never here.
+const (
+	Clean   Severity = "clean"
+	Warning Severity = "warning"
+	Error   Severity = "error"
+)
+
+func worse(a, b Severity) Severity {
+	rank := map[Severity]int{Clean: 0, Warning: 1, Error: 2}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// Filter is the least severity that is shown.
+type Filter string
+
+// Filters.
+const (
+	All        Filter = "all"
+	Warnings   Filter = "warnings"
+	ErrorsOnly Filter = "errors_only"
+)
+
+// Time is a time as it is shown: RFC 3339 in UTC with milliseconds.
+type Time struct{ time.Time }
+
+// MarshalJSON writes the time.
+func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
+
+func (t Time) String() string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Report is what is new between two moments. Sections that were not asked for are nil; in those that
+// were, what is empty is left out.
+type Report struct {
+	From       Time     `json:"checkpoint_from"`
+	To         Time     `json:"checkpoint_to"`
+	Checkpoint string   `json:"checkpoint"`
+	DurationMs int64    `json:"duration_ms"`
+	Severity   Severity `json:"severity"`
+	Summary    string   `json:"summary"`
+	TokenCount int      `json:"token_count"`
+
+	Console   *ConsoleDiff   `json:"console,omitempty"`
+	Network   *NetworkDiff   `json:"network,omitempty"`
+	WebSocket *WebSocketDiff `json:"websocket,omitempty"`
+	DOM       *DOMDiff       `json:"dom,omitempty"`
+	Actions   *ActionsDiff   `json:"actions,omitempty"`
+
+	// Settled is set by a wait: false with UnsettledBecause when the time ran out.
+	Settled          *bool  `json:"settled,omitempty"`
+	UnsettledBecause string `json:"unsettled_because,omitempty"`
+	// BufferOverflow: entries of the window were evicted before they were read.
+	BufferOverflow bool `json:"buffer_overflow,omitempty"`
+	// DOMUnavailable: a watched tab's error elements could not be read.
+	DOMUnavailable bool `json:"dom_unavailable,omitempty"`
+	// NoiseHidden counts entries that noise rules kept out.
+	NoiseHidden int `json:"noise_hidden,omitempty"`
+	// SeverityHidden counts entries that the severity filter kept out.
+	SeverityHidden int       `json:"severity_hidden,omitempty"`
+	Coverage       *Coverage `json:"coverage,omitempty"`
+	// Note says what was cut, and how to see it.
+	Note string `json:"note,omitempty"`
+}
+
+// ConsoleDiff lists messages that were logged.
+type ConsoleDiff struct {
+	NewErrors       []Message `json:"new_errors,omitempty"`
+	NewWarnings     []Message `json:"new_warnings,omitempty"`
+	TotalNewEntries int       `json:"total_new_entries,omitempty"`
+	Omitted         int       `json:"omitted,omitempty"`
+}
+
+// Message is one message, however often it was logged.
+type Message struct {
+	Message string `json:"message"`
+	// Source is file:line of the top frame.
+	Source string `json:"source,omitempty"`
+	Count  int    `json:"count"`
+	Tab    int    `json:"tab,omitempty"`
+}
+
+// NetworkDiff lists endpoints whose state changed.
+type NetworkDiff struct {
+	Failures         []Failure  `json:"failures,omitempty"`
+	Degraded         []Degraded `json:"degraded,omitempty"`
+	Recovered        []Changed  `json:"recovered,omitempty"`
+	NewEndpoints     []Endpoint `json:"new_endpoints,omitempty"`
+	StillFailing     int        `json:"still_failing,omitempty"`
+	TotalNewRequests int        `json:"total_new_requests,omitempty"`
+	Omitted          int        `json:"omitted,omitempty"`
+}
+
+// Failure is an endpoint that fails and did not before.
+type Failure struct {
+	Method         string `json:"method"`
+	URL            string `json:"url"`
+	Status         int    `json:"status"`
+	PreviousStatus int    `json:"previous_status,omitempty"`
+	Error          string `json:"error,omitempty"`
+	Count          int    `json:"count,omitempty"`
+	// NowStatus is the status of a later request that did not fail any more.
+	NowStatus int `json:"now_status,omitempty"`
+	Tab       int `json:"tab,omitempty"`
+}
+
+// Degraded is an endpoint that has become slow.
+type Degraded struct {
+	Method        string `json:"method"`
+	URL           string `json:"url"`
+	AvgMs         int    `json:"avg_ms"`
+	PreviousAvgMs int    `json:"previous_avg_ms"`
+	Tab           int    `json:"tab,omitempty"`
+}
+
+// Changed is an endpoint that fails no more.
+type Changed struct {
+	Method         string `json:"method"`
+	URL            string `json:"url"`
+	Status         int    `json:"status"`
+	PreviousStatus int    `json:"previous_status"`
+	Tab            int    `json:"tab,omitempty"`
+}
+
+// Endpoint is an endpoint that was never seen before.
+type Endpoint struct {
+	Method string `json:"method"`
+	URL    string `json:"url"`
+	Status int    `json:"status"`
+	Tab    int    `json:"tab,omitempty"`
+}
+
+// WebSocketDiff lists what happened to connections.
+type WebSocketDiff struct {
+	Disconnections   []Disconnection `json:"disconnections,omitempty"`
+	ErrorMessages    []SocketError   `json:"error_messages,omitempty"`
+	NewConnections   []Connection    `json:"new_connections,omitempty"`
+	TotalNewMessages int             `json:"total_new_messages,omitempty"`
+	TotalNewEvents   int             `json:"total_new_events,omitempty"`
+	Omitted          int             `json:"omitted,omitempty"`
+}
+
+// Disconnection is a connection that closed.
+type Disconnection struct {
+	URL    string `json:"url"`
+	Code   int    `json:"code,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Count  int    `json:"count,omitempty"`
+	Tab    int    `json:"tab,omitempty"`
+}
+
+// SocketError is a frame or a connection that said that something failed.
+type SocketError struct {
+	URL     string `json:"url"`
+	Message string `json:"message"`
+	Count   int    `json:"count,omitempty"`
+	Tab     int    `json:"tab,omitempty"`
+}
+
+// Connection is a connection that was opened.
+type Connection struct {
+	URL   string `json:"url"`
+	Count int    `json:"count,omitempty"`
+	Tab   int    `json:"tab,omitempty"`
+}
+
+// DOMDiff lists error elements that came or went.
+type DOMDiff struct {
+	NewErrorElements    []NewElement  `json:"new_error_elements,omitempty"`
+	DisappearedElements []GoneElement `json:"disappeared_elements,omitempty"`
+	URLChanged          *URLChange    `json:"url_changed,omitempty"`
+	Crashed             []Crash       `json:"crashed,omitempty"`
+	Omitted             int           `json:"omitted,omitempty"`
+}
+
+// NewElement is an error element that was not visible before.
+type NewElement struct {
+	Selector   string `json:"selector"`
+	Text       string `json:"text"`
+	AppearedAt Time   `json:"appeared_at"`
+	// GoneAt is set when it vanished again.
+	GoneAt *Time `json:"gone_at,omitempty"`
+	Tab    int   `json:"tab,omitempty"`
+}
+
+// GoneElement is an error element that was visible and is no more.
+type GoneElement struct {
+	Selector string `json:"selector"`
+	Text     string `json:"text"`
+	Tab      int    `json:"tab,omitempty"`
+}
+
+// URLChange is the address of the tab that changed it last.
+type URLChange struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Tab  int    `json:"tab,omitempty"`
+}
+
+// Crash is a tab whose page crashed.
+type Crash struct {
+	URL string `json:"url"`
+	At  Time   `json:"at"`
+	Tab int    `json:"tab,omitempty"`
+}
+
+// ActionsDiff lists what a person did.
+type ActionsDiff struct {
+	NewActions      []Action `json:"new_actions,omitempty"`
+	TotalNewActions int      `json:"total_new_actions,omitempty"`
+	Omitted         int      `json:"omitted,omitempty"`
+}
+
+// Action is one action.
+type Action struct {
+	Type   string `json:"type"`
+	Target string `json:"target"`
+	Value  string `json:"value,omitempty"`
+	At     Time   `json:"at"`
+	Tab    int    `json:"tab,omitempty"`
+}
+
+// Coverage says what was not observed. A report of a window that was fully observed has none.
+type Coverage struct {
+	Gaps    []GapSpan `json:"gaps,omitempty"`
+	Dropped int       `json:"dropped,omitempty"`
+	Note    string    `json:"note"`
+}
+
+// GapSpan is a span that was not observed, cut to the window. To is nil when it goes on.
+type GapSpan struct {
+	From   Time   `json:"from"`
+	To     *Time  `json:"to,omitempty"`
+	Reason string `json:"reason"`
+	Tab    int    `json:"tab,omitempty"`
+}
+
+// shorten cuts a message to MaxMessage characters, on one line.
+func shorten(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) <= MaxMessage {
+		return s
+	}
+	n := 0
+	for i := range s {
+		if n++; n == MaxMessage {
+			if strings.TrimSpace(s[i:]) == s[i:] && len([]rune(s[i:])) == 1 {
+				return s
+			}
+			return s[:i] + "…"
+		}
+	}
+	return s
+}

@@ -1,0 +1,76 @@
+package diff
+
+func (c *computation) websocket() *WebSocketDiff {
+	d := &WebSocketDiff{}
+	c.checkOverflow(c.from.Pos.WebSocket, c.v.WebSocket.First())
+	var closed tallies[Disconnection]
+	var failed tallies[SocketError]
+	var opened tallies[Connection]
+	for pos, e := range c.v.WebSocket.From(c.from.Pos.WebSocket) {
+		if !c.o.InScope(e.Origin, e.Tab) {
+			continue
+		}
+		d.TotalNewEvents++
+		frame := e.Op == "sent" || e.Op == "received"
+		if frame {
+			d.TotalNewMessages++
+		}
+		if frame && !e.Bad || e.Op == "close" && e.Leaving {
+			continue
+		}
+		if c.o.Noise != nil && c.o.Noise.Socket(e.URL) != nil {
+			c.noiseHidden++
+			continue
+		}
+		url, tab := shownSocketURL(e.Origin, e.URL), c.tab(e.Tab)
+		switch {
+		case e.Bad:
+			k := SocketError{URL: url, Message: Fingerprint(e.Text), Tab: tab}
+			failed.add(k, pos, SocketError{URL: url, Message: shorten(e.Text), Tab: tab})
+		case e.Op == "close":
+			k := Disconnection{URL: url, Code: e.Code, Reason: shorten(e.Reason), Tab: tab}
+			closed.add(k, pos, k)
+		case e.Op == "open":
+			k := Connection{URL: url, Tab: tab}
+			opened.add(k, pos, k)
+		}
+	}
+	c.count(len(closed.list), "disconnection", Warning)
+	c.count(len(failed.list), "WebSocket error", Warning)
+
+	r := newRoom()
+	for _, t := range take(r, byFrequency(closed.list)) {
+		t.entry.Count = several(t.count)
+		d.Disconnections = append(d.Disconnections, t.entry)
+	}
+	for _, t := range take(r, byFrequency(failed.list)) {
+		t.entry.Count = several(t.count)
+		d.ErrorMessages = append(d.ErrorMessages, t.entry)
+	}
+	for _, t := range take(r, byFrequency(opened.list)) {
+		t.entry.Count = several(t.count)
+		d.NewConnections = append(d.NewConnections, t.entry)
+	}
+	d.Omitted = r.omitted
+	return d
+}
+
+// tallies counts equal entries, in the order in which they came first.
+type tallies[T comparable] struct {
+	found map[T]*tally[T]
+	list  []*tally[T]
+}
+
+func (t *tallies[T]) add(key T, pos uint64, entry T) {
+	if t.found == nil {
+		t.found = map[T]*tally[T]{}
+	}
+	e := t.found[key]
+	if e == nil {
+		e = &tally[T]{entry: entry}
+		t.found[key] = e
+		t.list = append(t.list, e)
+	}
+	e.count++
+	e.last = pos
+}
