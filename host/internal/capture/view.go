@@ -189,3 +189,18 @@ func firstAfter[T any, P interface {
 	}
 	return v.Next()
 }
+
+// Until is the view as it was at an earlier moment, as far as the buffers still hold it. Tabs and
+// browsers stay those of now.
+func (v *View) Until(m Moment) *View {
+	u := *v
+	u.At = m.At
+	u.Console = v.Console.Until(m.Pos.Console)
+	u.Network = v.Network.Until(m.Pos.Network)
+	u.WebSocket = v.WebSocket.Until(m.Pos.WebSocket)
+	u.Actions = v.Actions.Until(m.Pos.Actions)
+	u.DOM = v.DOM.Until(m.Pos.DOM)
+	u.Updates = v.Updates.Until(m.Pos.Updates)
+	u.Endpoints, u.Page = m.Endpoints, m.Page
+	return &u
+}

@@ -128,3 +128,10 @@ func (v View[T]) From(pos uint64) iter.Seq2[uint64, *T] {
 		}
 	}
 }
+
+// Until is the view without the values from a position on.
+func (v View[T]) Until(pos uint64) View[T] {
+	v.next = min(v.next, max(pos, 1))
+	v.first = min(v.first, v.next)
+	return v
+}

@@ -1,0 +1,213 @@
+// Package checkpoint keeps named checkpoints and each client's own.
+//
+// It guarantees: a checkpoint never moves, whatever is asked or captured later; a named one is
+// replaced or deleted only when somebody says so, and the answer says what was replaced; a client's
+// own checkpoint advances only over what it was told. It is pure: time is passed in.
+package checkpoint
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+)
+
+// MaxNamed is how many named checkpoints there can be; MaxName the length of a name in bytes.
+const (
+	MaxNamed = 20
+	MaxName  = 50
+)
+
+// Checkpoint is a named moment.
+type Checkpoint struct {
+	Name string
+	Note string
+	// Scope is the key of the scope it belongs to; "" is everything.
+	Scope string
+	capture.Moment
+}
+
+// Registry holds the named checkpoints. It is safe for concurrent use.
+type Registry struct {
+	mu    sync.Mutex
+	named []Checkpoint // in the order of their making
+}
+
+// FullError says that there are as many checkpoints as there can be.
+type FullError struct{ Oldest Checkpoint }
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("there are %d named checkpoints already, which is the most; delete one first, the oldest is %q of %s",
+		MaxNamed, e.Oldest.Name, e.Oldest.At.UTC().Format(time.RFC3339))
+}
+
+// NameError says which naming rule a name breaks.
+type NameError struct{ Name, Rule string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("%q cannot be a checkpoint's name: %s. Names are lowercase words joined by underscores, at most %d characters, without date or time: session_start, before_refactor", e.Name, e.Rule, MaxName)
+}
+
+// UnknownError says that there is no such checkpoint, and which there are, the nearest name first.
+type UnknownError struct {
+	Name  string
+	Known []string
+}
+
+func (e *UnknownError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("there is no checkpoint %q, and none has been made yet; make one with checkpoint_create, or leave checkpoint out to read what is new since your last call", e.Name)
+	}
+	return fmt.Sprintf("there is no checkpoint %q; there are %s (the nearest first)", e.Name, strings.Join(e.Known, ", "))
+}
+
+var (
+	nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+	// A date (20260123, 2026_01_23, 23_01_2026), a time of day (14h30, 2pm, 14_30_00), a Unix time.
+	dateOrTime = regexp.MustCompile(`(^|[^0-9])((19|20)\d{2}_?(0[1-9]|1[0-2])(_?([0-2]\d|3[01]))?|([0-2]?\d|3[01])_?(0?[1-9]|1[0-2])_?(19|20)\d{2}|\d{10,}|([01]?\d|2[0-3])h[0-5]\d|(0?\d|1[0-2])_?(am|pm)|([01]\d|2[0-3])_[0-5]\d(_[0-5]\d)?|\d{8}_?t?_?\d{4,6})([^0-9]|$)`)
+)
+
+// CheckName says which rule a name breaks, nil when it breaks none.
+func CheckName(name string) error {
+	rule := ""
+	switch {
+	case name == "":
+		rule = "it is empty"
+	case len(name) > MaxName:
+		rule = fmt.Sprintf("it has %d characters", len([]rune(name)))
+	case strings.HasPrefix(name, "auto_") || name == "auto":
+		rule = "auto_… is reserved for the checkpoints that Tidemark sets by itself"
+	case !nameForm.MatchString(name):
+		rule = "it must match [a-z][a-z0-9_]*"
+	case dateOrTime.MatchString(name):
+		rule = "it holds a date or time, which the checkpoint stores anyway"
+	default:
+		return nil
+	}
+	return &NameError{name, rule}
+}
+
+// Create makes a named checkpoint, and returns the one of the same name and scope that it replaces.
+// Errors: *[NameError], *[FullError].
+func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
+	if err := CheckName(c.Name); err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := r.indexLocked(c.Scope, c.Name); i >= 0 {
+		old := r.named[i]
+		r.named = append(slices.Delete(r.named, i, i+1), c)
+		return &old, nil
+	}
+	if len(r.named) >= MaxNamed {
+		return nil, &FullError{r.named[0]}
+	}
+	r.named = append(r.named, c)
+	return nil, nil
+}
+
+func (r *Registry) indexLocked(scope, name string) int {
+	return slices.IndexFunc(r.named, func(c Checkpoint) bool { return c.Scope == scope && c.Name == name })
+}
+
+// Get finds a checkpoint as a scope sees it: its own first, then that of everything; whoever sees
+// everything finds any, when only one scope has that name. The error is an *[UnknownError].
+func (r *Registry) Get(scope, name string) (Checkpoint, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, err := r.findLocked(scope, name)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	return r.named[i], nil
+}
+
+func (r *Registry) findLocked(scope, name string) (int, error) {
+	if i := r.indexLocked(scope, name); i >= 0 {
+		return i, nil
+	}
+	if i := r.indexLocked("", name); i >= 0 {
+		return i, nil
+	}
+	if scope == "" {
+		found := -1
+		for i, c := range r.named {
+			if c.Name == name {
+				if found >= 0 {
+					return 0, fmt.Errorf("%q is the name of checkpoints in several scopes (%s and %s); narrow yours with `tidemark mcp --origin URL`", name, r.named[found].Scope, c.Scope)
+				}
+				found = i
+			}
+		}
+		if found >= 0 {
+			return found, nil
+		}
+	}
+	return 0, &UnknownError{name, r.nearestLocked(scope, name)}
+}
+
+// Delete removes a checkpoint, found as by [Registry.Get].
+func (r *Registry) Delete(scope, name string) (Checkpoint, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, err := r.findLocked(scope, name)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	old := r.named[i]
+	r.named = slices.Delete(r.named, i, i+1)
+	return old, nil
+}
+
+// List returns the checkpoints that a scope sees, oldest first.
+func (r *Registry) List(scope string) []Checkpoint {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var list []Checkpoint
+	for _, c := range r.named {
+		if scope == "" || c.Scope == scope || c.Scope == "" {
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Checkpoint) int { return a.At.Compare(b.At) })
+	return list
+}
+
+func (r *Registry) nearestLocked(scope, name string) []string {
+	var names []string
+	for _, c := range r.named {
+		if (scope == "" || c.Scope == scope || c.Scope == "") && !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(distance(a, name), distance(b, name)), cmp.Compare(a, b))
+	})
+	return names
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		prev := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := prev
+			if a[i] != b[j] {
+				cost++
+			}
+			prev, row[j+1] = row[j+1], min(cost, prev+1, row[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

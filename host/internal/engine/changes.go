@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/render"
+)
+
+// ChangesParams are the arguments of get_changes_since.
+type ChangesParams struct {
+	Checkpoint string   `json:"checkpoint,omitempty"`
+	Include    []string `json:"include,omitempty"`
+	Severity   string   `json:"severity,omitempty"`
+	Wait       string   `json:"wait,omitempty"`
+	TimeoutMs  *int     `json:"timeout_ms,omitempty"`
+	Tab        int      `json:"tab,omitempty"`
+}
+
+// defaultTimeout and maxTimeout bound a wait.
+const (
+	defaultTimeout = 3 * time.Second
+	maxTimeout     = 10 * time.Minute
+)
+
+// changesRequest is a checked [ChangesParams].
+type changesRequest struct {
+	checkpoint string
+	time       time.Time // when checkpoint is a time
+	options    diff.Options
+	wait       string
+	timeout    time.Duration
+}
+
+func (e *Engine) checkChanges(scope checkpoint.Scope, p ChangesParams) (*changesRequest, error) {
+	r := &changesRequest{checkpoint: strings.TrimSpace(p.Checkpoint), timeout: defaultTimeout}
+	r.options = diff.Options{Origins: scope.Origins, Tab: p.Tab, Noise: e.noise, Filter: diff.Filter(p.Severity)}
+	for _, name := range p.Include {
+		s := diff.Section(name)
+		if !slices.Contains(diff.Sections, s) {
+			return nil, invalid("include has %q, which is no section; sections are %s", name, join(diff.Sections))
+		}
+		if !slices.Contains(r.options.Include, s) {
+			r.options.Include = append(r.options.Include, s)
+		}
+	}
+	switch r.options.Filter {
+	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
+	default:
+		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
+	}
+	switch r.wait = p.Wait; r.wait {
+	case "", "none", "settled", "reload":
+	default:
+		return nil, invalid("wait is %q; it must be none, settled or reload", p.Wait)
+	}
+	if p.TimeoutMs != nil {
+		r.timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
+		if *p.TimeoutMs < 0 || r.timeout > maxTimeout {
+			return nil, invalid("timeout_ms is %d; it must be from 0 to %d", *p.TimeoutMs, maxTimeout.Milliseconds())
+		}
+	}
+	if checkpoint.LooksLikeTime(r.checkpoint) {
+		t, err := checkpoint.ParseTime(r.checkpoint, e.location)
+		if err != nil {
+			return nil, &Error{err.Error()}
+		}
+		if now := e.clock(); t.After(now) {
+			return nil, invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: now})
+		}
+		r.time = t
+	}
+	return r, nil
+}
+
+func join[T ~string](list []T) string {
+	var words []string
+	for _, s := range list {
+		words = append(words, string(s))
+	}
+	return strings.Join(words, ", ")
+}
+
+// Changes answers get_changes_since. Without a checkpoint it advances the client's own over what the
+// answer covers.
+func (e *Engine) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+	r, err := e.checkChanges(client.Scope, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkTab(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
+		return nil, err
+	}
+	// One call of a client at a time: what one was told, the next is not told again.
+	client.Lock()
+	defer client.Unlock()
+	if _, err := e.baseline(client, r, e.store.View(e.clock())); err != nil {
+		return nil, err // before waiting for anything
+	}
+	var outcome *settled
+	if r.wait == "settled" || r.wait == "reload" {
+		if outcome, err = e.settle(ctx, client, r); err != nil {
+			return nil, err
+		}
+	}
+	v := e.store.View(e.clock())
+	from, err := e.baseline(client, r, v)
+	if err != nil {
+		return nil, err
+	}
+	report := diff.Compute(from, v, r.options)
+	report.Checkpoint = r.checkpoint
+	if r.checkpoint == "" {
+		client.AdvanceLocked(v, r.options.Include)
+		report.Checkpoint = client.AutoName()
+	}
+	outcome.tell(report)
+	render.CountTokens(report)
+	return report, nil
+}
+
+// baseline is the moment that the request compares with.
+func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, error) {
+	switch {
+	case r.checkpoint == "" || r.checkpoint == client.AutoName():
+		return client.SinceLocked(v, r.options.Include), nil
+	case !r.time.IsZero():
+		return v.MomentAt(r.time), nil
+	}
+	c, err := e.named.Get(client.Scope.Key(), r.checkpoint)
+	if err != nil {
+		return capture.Moment{}, err
+	}
+	return c.Moment, nil
+}
+
+// Peek reports what is new since a checkpoint without waiting and without advancing anything.
+func (e *Engine) Peek(client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+	r, err := e.checkChanges(client.Scope, p)
+	if err != nil {
+		return nil, err
+	}
+	client.Lock()
+	defer client.Unlock()
+	v := e.store.View(e.clock())
+	from, err := e.baseline(client, r, v)
+	if err != nil {
+		return nil, err
+	}
+	report := diff.Compute(from, v, r.options)
+	report.Checkpoint = r.checkpoint
+	render.CountTokens(report)
+	return report, nil
+}
+
+// tell puts the outcome of a wait into a report.
+func (s *settled) tell(r *diff.Report) {
+	if s == nil {
+		return
+	}
+	r.Settled = &s.ok
+	if !s.ok {
+		r.UnsettledBecause = s.because
+		r.Summary += "; not settled: " + s.because
+	}
+	if r.DOM != nil && len(s.noDOM) > 0 {
+		r.DOMUnavailable = true
+	}
+	if len(s.noCapture) > 0 {
+		if r.Coverage == nil {
+			r.Coverage = &diff.Coverage{}
+		}
+		note := fmt.Sprintf("%d tab(s) did not answer in time", len(s.noCapture))
+		if r.Coverage.Note != "" {
+			note = r.Coverage.Note + "; " + note
+		}
+		r.Coverage.Note = note
+	}
+}

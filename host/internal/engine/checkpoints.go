@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// CheckpointParams are the arguments of checkpoint_create.
+type CheckpointParams struct {
+	Name string `json:"name"`
+	Note string `json:"note,omitempty"`
+}
+
+// CheckpointCreated answers checkpoint_create.
+type CheckpointCreated struct {
+	Name string    `json:"name"`
+	At   diff.Time `json:"at"`
+	// Replaced is the time of the one of the same name that was replaced.
+	Replaced *diff.Time `json:"replaced,omitempty"`
+	// Severity is that of the time since the checkpoint before.
+	Severity diff.Severity `json:"severity"`
+	Summary  string        `json:"summary"`
+}
+
+// maxNote bounds a checkpoint's note, in characters.
+const maxNote = 200
+
+// CheckpointCreate makes a named checkpoint of this moment in the client's scope.
+func (e *Engine) CheckpointCreate(client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
+	if n := len([]rune(p.Note)); n > maxNote {
+		return nil, invalid("the note has %d characters; at most %d are kept", n, maxNote)
+	}
+	v := e.store.View(e.clock())
+	old, err := e.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Moment: v.Now()})
+	if err != nil {
+		return nil, err
+	}
+	created := &CheckpointCreated{Name: p.Name, At: diff.Time{Time: v.At}}
+	if old != nil {
+		created.Replaced = &diff.Time{Time: old.At}
+	}
+	list := e.named.List(client.Scope.Key())
+	for i, c := range list {
+		if c.Name == p.Name && c.Scope == client.Scope.Key() {
+			created.Severity, created.Summary = e.since(client.Scope, list, i, v)
+		}
+	}
+	return created, nil
+}
+
+// CheckpointLine is one checkpoint in checkpoint_list.
+type CheckpointLine struct {
+	Name string    `json:"name"`
+	At   diff.Time `json:"at"`
+	// Severity and Summary speak of the time since the checkpoint before it (for the first: since
+	// Tidemark began).
+	Severity diff.Severity `json:"severity"`
+	Summary  string        `json:"summary,omitempty"`
+	Note     string        `json:"note,omitempty"`
+	// Scope is there when it is not the client's own.
+	Scope string `json:"scope,omitempty"`
+}
+
+// CheckpointList answers checkpoint_list.
+type CheckpointList struct {
+	Checkpoints []CheckpointLine `json:"checkpoints"`
+}
+
+// CheckpointList lists the checkpoints that the client sees, oldest first.
+func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
+	v := e.store.View(e.clock())
+	list := e.named.List(client.Scope.Key())
+	out := &CheckpointList{Checkpoints: []CheckpointLine{}}
+	for i, c := range list {
+		line := CheckpointLine{Name: c.Name, At: diff.Time{Time: c.At}, Note: c.Note}
+		if c.Scope != client.Scope.Key() {
+			line.Scope = c.Scope
+			if c.Scope == "" {
+				line.Scope = "all"
+			}
+		}
+		line.Severity, line.Summary = e.since(client.Scope, list, i, v)
+		if line.Severity == diff.Clean {
+			line.Summary = ""
+		}
+		out.Checkpoints = append(out.Checkpoints, line)
+	}
+	return out
+}
+
+// since is severity and summary of the time from the checkpoint before list[i] to list[i].
+func (e *Engine) since(scope checkpoint.Scope, list []checkpoint.Checkpoint, i int, v *capture.View) (diff.Severity, string) {
+	from := v.Start()
+	if i > 0 {
+		from = list[i-1].Moment
+	}
+	r := diff.Compute(from, v.Until(list[i].Moment), diff.Options{Origins: scope.Origins, Noise: e.noise})
+	return r.Severity, r.Summary
+}
+
+// CheckpointDeleteParams are the arguments of checkpoint_delete.
+type CheckpointDeleteParams struct {
+	Name string `json:"name"`
+}
+
+// CheckpointDeleted answers checkpoint_delete.
+type CheckpointDeleted struct {
+	Deleted string    `json:"deleted"`
+	At      diff.Time `json:"at"`
+}
+
+// CheckpointDelete deletes a named checkpoint.
+func (e *Engine) CheckpointDelete(client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
+	if p.Name == "" {
+		return nil, invalid("name is missing: which checkpoint shall be deleted? checkpoint_list lists them")
+	}
+	c, err := e.named.Delete(client.Scope.Key(), p.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}}, nil
+}
+
+// Overview answers the popup: severity since the newest checkpoint of the tab's scope.
+func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Overview {
+	client := &checkpoint.Client{Scope: scope}
+	lines := e.CheckpointList(client).Checkpoints
+	out := &protocol.Overview{Host: version, Checkpoints: []protocol.CheckpointLine{}}
+	for _, l := range lines {
+		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{Name: l.Name, At: l.At.String(), Severity: string(l.Severity), Note: l.Note})
+	}
+	v := e.store.View(e.clock())
+	from := v.Start()
+	if list := e.named.List(scope.Key()); len(list) > 0 {
+		newest := list[len(list)-1]
+		from, out.Since = newest.Moment, newest.Name
+	}
+	r := diff.Compute(from, v, diff.Options{Origins: scope.Origins, Noise: e.noise})
+	out.Severity, out.Summary = string(r.Severity), r.Summary
+	return out
+}

@@ -1,0 +1,93 @@
+// Package engine holds the use cases. Every surface (MCP, command line, popup) calls these and
+// nothing below them.
+//
+// It guarantees: an answer is one consistent reading, and a client's checkpoint advances over exactly
+// what the answer covered; arguments are checked before anything is changed; errors say what to do.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/noise"
+)
+
+// Browsers asks the extensions for things. Package link implements it.
+type Browsers interface {
+	// Sync has every connected extension deliver what its browser has reported so far, and returns
+	// the host's ids of the tabs whose error elements or capture did not answer in time.
+	Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture []int)
+}
+
+// Engine is the use cases over one store. It is safe for concurrent use.
+type Engine struct {
+	store    *capture.Store
+	named    *checkpoint.Registry
+	noise    *noise.Rules
+	browsers Browsers
+	clock    func() time.Time
+	location *time.Location
+}
+
+// Options make an engine.
+type Options struct {
+	Store *capture.Store
+	Noise *noise.Rules
+	// Browsers may be nil: then nothing is asked of extensions.
+	Browsers Browsers
+	Clock    func() time.Time
+	// Location is the zone of times that are given without one.
+	Location *time.Location
+}
+
+// New makes an engine without checkpoints.
+func New(o Options) *Engine {
+	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: o.Noise, browsers: o.Browsers, clock: o.Clock, location: o.Location}
+}
+
+// Store is the engine's store.
+func (e *Engine) Store() *capture.Store { return e.store }
+
+// Error is a mistake in what was asked, in words for whoever asked.
+type Error struct{ Message string }
+
+func (e *Error) Error() string { return e.Message }
+
+func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
+
+// IsMistake says whether an error is about what was asked, and not a failure of Tidemark.
+func IsMistake(err error) bool {
+	var mine *Error
+	var name *checkpoint.NameError
+	var full *checkpoint.FullError
+	var unknown *checkpoint.UnknownError
+	return errors.As(err, &mine) || errors.As(err, &name) || errors.As(err, &full) || errors.As(err, &unknown)
+}
+
+// checkTab makes sure that a tab is there.
+func checkTab(v *capture.View, scope checkpoint.Scope, id int) error {
+	if id == 0 {
+		return nil
+	}
+	var known []string
+	for _, t := range v.Tabs {
+		if !scope.Covers(t.Origin) {
+			continue
+		}
+		if t.ID == id {
+			return nil
+		}
+		if t.Watched {
+			known = append(known, fmt.Sprintf("%d (%s)", t.ID, t.URL))
+		}
+	}
+	if len(known) == 0 {
+		return invalid("there is no tab %d; no tab is watched at the moment", id)
+	}
+	return invalid("there is no tab %d; watched are %s", id, strings.Join(known, ", "))
+}

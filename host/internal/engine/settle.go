@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+)
+
+// A page is settled when nothing new came for quiet and no request is in flight that is younger than
+// slowRequest: an older one is a stream or a long poll, which a page may hold open for ever.
+const (
+	quiet       = 300 * time.Millisecond
+	slowRequest = 2 * time.Second
+	syncTimeout = 500 * time.Millisecond
+)
+
+// settled is how a wait ended.
+type settled struct {
+	ok               bool
+	because          string
+	noDOM, noCapture []int
+}
+
+// settle waits as the request asks. It returns an error only when ctx ends.
+func (e *Engine) settle(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*settled, error) {
+	began := e.clock()
+	deadline := began.Add(r.timeout)
+	out := &settled{}
+	// What the browser has reported already shall not look like silence.
+	e.sync(ctx, deadline, out)
+	v := e.store.View(e.clock())
+	from, err := e.baseline(client, r, v)
+	if err != nil {
+		return nil, err
+	}
+	updates := from.Pos.Updates
+	for {
+		changed := e.store.Changed()
+		v := e.store.View(e.clock())
+		wait, because := e.unsettled(v, r, updates)
+		if because == "" {
+			before := v.Now().Pos
+			out.noDOM, out.noCapture = nil, nil
+			e.sync(ctx, deadline, out)
+			if e.store.View(e.clock()).Now().Pos == before {
+				out.ok = true
+				return out, nil
+			}
+			because, wait = "events are still arriving", quiet
+		}
+		left := deadline.Sub(e.clock())
+		if left <= 0 {
+			out.because = because
+			return out, nil
+		}
+		timer := time.NewTimer(min(wait, left))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		case <-changed:
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+func (e *Engine) sync(ctx context.Context, deadline time.Time, out *settled) {
+	if e.browsers == nil {
+		return
+	}
+	timeout := min(syncTimeout, deadline.Sub(e.clock()))
+	if timeout <= 0 {
+		return
+	}
+	out.noDOM, out.noCapture = e.browsers.Sync(ctx, timeout)
+}
+
+// unsettled says why the pages in scope are not settled, and how long to wait at the most before
+// looking again; "" when they are.
+func (e *Engine) unsettled(v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
+	if r.wait == "reload" && !updated(v, r, updates) {
+		return r.timeout, "no navigation or hot update came"
+	}
+	now := e.clock()
+	var flights []string
+	soonest := slowRequest
+	for _, f := range v.Flights {
+		age := now.Sub(f.Began)
+		if age >= slowRequest || !r.options.InScope(f.Origin, f.Tab) {
+			continue
+		}
+		soonest = min(soonest, slowRequest-age)
+		_, path := capture.SplitURL(f.URL)
+		flights = append(flights, f.Method+" "+path)
+	}
+	if len(flights) > 0 {
+		shown := flights
+		if len(shown) > 3 {
+			shown = shown[:3]
+		}
+		return soonest, fmt.Sprintf("%d request(s) in flight: %s", len(flights), strings.Join(shown, ", "))
+	}
+	for _, t := range v.Tabs {
+		if since := now.Sub(t.LastEvent); since < quiet && r.options.InScope(t.Origin, t.ID) {
+			return quiet - since, "events are still arriving"
+		}
+	}
+	return 0, ""
+}
+
+// updated says whether a navigation or hot update came since a position.
+func updated(v *capture.View, r *changesRequest, since uint64) bool {
+	for _, u := range v.Updates.From(since) {
+		if r.options.InScope(u.Origin, u.Tab) {
+			return true
+		}
+	}
+	return false
+}
