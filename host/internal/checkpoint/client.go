@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 )
 
 // Client is one reader and its own checkpoint, which follows it from call to call. The first two
@@ -20,7 +19,7 @@ type Client struct {
 
 	sync.Mutex
 	auto  capture.Moment
-	at    map[diff.Section]time.Time // when each section was told last; nil before the first call
+	at    map[capture.Section]time.Time // when each section was told last; nil before the first call
 	calls int
 }
 
@@ -34,14 +33,14 @@ func (c *Client) AutoName() string {
 
 // SinceLocked is the moment that the client was told up to, for those sections: where nothing was
 // told yet, the start.
-func (c *Client) SinceLocked(v *capture.View, include []diff.Section) capture.Moment {
+func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture.Moment {
 	m, start := c.auto, v.Start()
 	if c.at == nil {
 		return start
 	}
 	m.At = time.Time{}
 	if len(include) == 0 {
-		include = diff.Sections
+		include = capture.Sections
 	}
 	for _, s := range include {
 		at, told := c.at[s]
@@ -57,13 +56,13 @@ func (c *Client) SinceLocked(v *capture.View, include []diff.Section) capture.Mo
 }
 
 // AdvanceLocked says that the client was told those sections up to the view.
-func (c *Client) AdvanceLocked(v *capture.View, include []diff.Section) {
+func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	if c.at == nil {
-		c.at = map[diff.Section]time.Time{}
+		c.at = map[capture.Section]time.Time{}
 		c.auto = v.Start()
 	}
 	if len(include) == 0 {
-		include = diff.Sections
+		include = capture.Sections
 	}
 	now := v.Now()
 	for _, s := range include {
@@ -75,17 +74,17 @@ func (c *Client) AdvanceLocked(v *capture.View, include []diff.Section) {
 }
 
 // copySection takes over what one section needs of a moment.
-func copySection(to *capture.Moment, from capture.Moment, s diff.Section) {
+func copySection(to *capture.Moment, from capture.Moment, s capture.Section) {
 	switch s {
-	case diff.Console:
+	case capture.ConsoleSection:
 		to.Pos.Console = from.Pos.Console
-	case diff.Network:
+	case capture.NetworkSection:
 		to.Pos.Network, to.Endpoints = from.Pos.Network, from.Endpoints
-	case diff.WebSocket:
+	case capture.WebSocketSection:
 		to.Pos.WebSocket = from.Pos.WebSocket
-	case diff.DOM:
+	case capture.DOMSection:
 		to.Pos.DOM, to.Page = from.Pos.DOM, from.Page
-	case diff.Actions:
+	case capture.ActionsSection:
 		to.Pos.Actions = from.Pos.Actions
 	}
 }

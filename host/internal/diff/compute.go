@@ -37,20 +37,20 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 	c := computation{from: from, v: v, o: o, severity: Clean}
 	c.nameTabs()
 	r := &Report{From: Time{from.At}, To: Time{v.At}, DurationMs: max(0, v.At.Sub(from.At).Milliseconds())}
-	for _, s := range Sections {
+	for _, s := range capture.Sections {
 		if !o.includes(s) {
 			continue
 		}
 		switch s {
-		case Console:
+		case capture.ConsoleSection:
 			r.Console = c.console()
-		case Network:
+		case capture.NetworkSection:
 			r.Network = c.network()
-		case WebSocket:
+		case capture.WebSocketSection:
 			r.WebSocket = c.websocket()
-		case DOM:
+		case capture.DOMSection:
 			r.DOM = c.dom()
-		case Actions:
+		case capture.ActionsSection:
 			r.Actions = c.actions()
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
 )
 
 // MaxEntries bounds what is shown in one section; MaxMessage the length of a message, in characters.
@@ -19,20 +21,8 @@ const (
 	MaxMessage = 200
 )
 
-// Section is a part of a report.
-type Section string
-
-// Sections, in the order in which they are shown.
-const (
-	Console   Section = "console"
-	Network   Section = "network"
-	WebSocket Section = "websocket"
-	DOM       Section = "dom"
-	Actions   Section = "actions"
-)
-
-// Sections are all of them.
-var Sections = []Section{Console, Network, WebSocket, DOM, Actions}
+// Section is a part of a report, named after the buffer it reads.
+type Section = capture.Section
 
 // Severity says how bad a report is.
 type Severity string
@@ -291,4 +281,17 @@ func shorten(s string) string {
 		}
 	}
 	return s
+}
+
+// bytesPerToken is the specification's estimate.
+const bytesPerToken = 4
+
+// CountTokens sets TokenCount: the length of the report's JSON in bytes / 4.
+func (r *Report) CountTokens() {
+	r.TokenCount = 0
+	data, err := json.Marshal(r)
+	if err != nil {
+		return // a report of plain values always marshals
+	}
+	r.TokenCount = (len(data) + len("00")) / bytesPerToken
 }

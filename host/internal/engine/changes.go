@@ -10,7 +10,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/render"
 )
 
 // ChangesParams are the arguments of get_changes_since.
@@ -43,8 +42,8 @@ func (e *Engine) checkChanges(scope checkpoint.Scope, p ChangesParams) (*changes
 	r.options = diff.Options{Origins: scope.Origins, Tab: p.Tab, Noise: e.noise, Filter: diff.Filter(p.Severity)}
 	for _, name := range p.Include {
 		s := diff.Section(name)
-		if !slices.Contains(diff.Sections, s) {
-			return nil, invalid("include has %q, which is no section; sections are %s", name, join(diff.Sections))
+		if !slices.Contains(capture.Sections, s) {
+			return nil, invalid("include has %q, which is no section; sections are %s", name, join(capture.Sections))
 		}
 		if !slices.Contains(r.options.Include, s) {
 			r.options.Include = append(r.options.Include, s)
@@ -121,7 +120,7 @@ func (e *Engine) Changes(ctx context.Context, client *checkpoint.Client, p Chang
 		report.Checkpoint = client.AutoName()
 	}
 	outcome.tell(report)
-	render.CountTokens(report)
+	report.CountTokens()
 	return report, nil
 }
 
@@ -155,7 +154,7 @@ func (e *Engine) Peek(client *checkpoint.Client, p ChangesParams) (*diff.Report,
 	}
 	report := diff.Compute(from, v, r.options)
 	report.Checkpoint = r.checkpoint
-	render.CountTokens(report)
+	report.CountTokens()
 	return report, nil
 }
 

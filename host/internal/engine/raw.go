@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
+)
+
+// Limits of a raw read.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// Page is a part of a buffer.
+type Page[T any] struct {
+	Entries []T `json:"entries"`
+	// Next is the position to pass as after for what follows; 0 at the end.
+	Next uint64 `json:"next,omitempty"`
+	// Total counts the entries held that match.
+	Total int `json:"total"`
+	// Evicted counts the entries of the whole buffer that are no longer held.
+	Evicted uint64 `json:"evicted"`
+}
+
+// ReadParams are the arguments that every raw read takes.
+type ReadParams struct {
+	After *uint64 `json:"after,omitempty"`
+	Limit *int    `json:"limit,omitempty"`
+	Tab   int     `json:"tab,omitempty"`
+}
+
+// EntryHead is what every entry of a raw read begins with.
+type EntryHead struct {
+	Position uint64    `json:"position"`
+	At       diff.Time `json:"at"`
+	Tab      int       `json:"tab"`
+	Masked   int       `json:"masked,omitempty"`
+}
+
+// read pages through a buffer: from after on, oldest first; without after, the newest.
+func read[T any, P interface {
+	*T
+	event.Event
+}, E any](e *Engine, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Page[E], error) {
+	limit := defaultLimit
+	if p.Limit != nil {
+		limit = *p.Limit
+		if limit < 1 || limit > maxLimit {
+			return nil, invalid("limit is %d; it must be from 1 to %d", limit, maxLimit)
+		}
+	}
+	v := e.store.View(e.clock())
+	if err := checkTab(v, scope, p.Tab); err != nil {
+		return nil, err
+	}
+	view := pick(v)
+	if p.After != nil && *p.After >= view.Next() {
+		return nil, invalid("after is %d, but the newest position is %d; pass the next of an earlier answer, or leave after out for the newest entries", *p.After, view.Next()-1)
+	}
+	page := &Page[E]{Entries: []E{}, Evicted: view.Evicted()}
+	type hit struct {
+		pos uint64
+		v   *T
+	}
+	var hits []hit
+	for pos, entry := range view.From(0) {
+		head := P(entry).Header()
+		if !scope.Covers(head.Origin) || p.Tab != 0 && head.Tab != p.Tab || !match(entry) {
+			continue
+		}
+		page.Total++
+		if p.After != nil && pos <= *p.After {
+			continue
+		}
+		if p.After != nil && len(hits) > limit {
+			continue // only counted
+		}
+		hits = append(hits, hit{pos, entry})
+	}
+	if len(hits) > limit {
+		if p.After != nil {
+			page.Next = hits[limit-1].pos
+			hits = hits[:limit]
+		} else {
+			hits = hits[len(hits)-limit:]
+		}
+	}
+	for _, h := range hits {
+		head := P(h.v).Header()
+		page.Entries = append(page.Entries, show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab, Masked: head.Masked}, h.v))
+	}
+	return page, nil
+}
+
+// LogsParams are the arguments of get_browser_logs.
+type LogsParams struct {
+	// Level is the least level: debug, log, info, warning, error.
+	Level string `json:"level,omitempty"`
+	// Search is text that the message contains, in any case.
+	Search string `json:"search,omitempty"`
+	ReadParams
+}
+
+// LogEntry is one console entry.
+type LogEntry struct {
+	EntryHead
+	Level    string   `json:"level"`
+	Via      string   `json:"via"`
+	Message  string   `json:"message"`
+	Length   int      `json:"length,omitempty"`
+	Source   string   `json:"source,omitempty"`
+	Stack    []string `json:"stack,omitempty"`
+	Category string   `json:"category,omitempty"`
+	Target   string   `json:"target,omitempty"`
+	// Joined is true for a line that repeats a failed request or another error.
+	Joined bool `json:"joined,omitempty"`
+}
+
+// Logs answers get_browser_logs.
+func (e *Engine) Logs(client *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
+	least := event.Debug
+	if p.Level != "" {
+		var ok bool
+		if least, ok = event.ParseLevel(p.Level); !ok {
+			return nil, invalid("level is %q; it must be debug, log, info, warning or error", p.Level)
+		}
+	}
+	search := strings.ToLower(p.Search)
+	return read[event.Console](e, client.Scope, p.ReadParams,
+		func(v *capture.View) ring.View[event.Console] { return v.Console },
+		func(c *event.Console) bool {
+			return c.Level >= least && (search == "" || strings.Contains(strings.ToLower(c.Text), search))
+		},
+		func(h EntryHead, c *event.Console) LogEntry {
+			source := c.URL
+			if source != "" && c.Line > 0 {
+				source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
+			}
+			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Stack: c.Stack, Category: c.Category, Target: c.Target, Joined: c.Joined}
+		})
+}
+
+// NetworkParams are the arguments of get_network_bodies.
+type NetworkParams struct {
+	Method string `json:"method,omitempty"`
+	// URL is text that the address contains.
+	URL string `json:"url,omitempty"`
+	// StatusMin is the least status; requests without one are failures and match any.
+	StatusMin int `json:"status_min,omitempty"`
+	ReadParams
+}
+
+// NetworkEntry is one request.
+type NetworkEntry struct {
+	EntryHead
+	Method          string            `json:"method"`
+	URL             string            `json:"url"`
+	Resource        string            `json:"resource,omitempty"`
+	Status          int               `json:"status"`
+	Error           string            `json:"error,omitempty"`
+	Canceled        bool              `json:"canceled,omitempty"`
+	DurationMs      float64           `json:"duration_ms"`
+	Mime            string            `json:"mime,omitempty"`
+	Size            int64             `json:"size,omitempty"`
+	Cached          bool              `json:"cached,omitempty"`
+	Stream          bool              `json:"stream,omitempty"`
+	RequestHeaders  map[string]string `json:"request_headers,omitempty"`
+	RequestBody     string            `json:"request_body,omitempty"`
+	ResponseHeaders map[string]string `json:"response_headers,omitempty"`
+	ResponseBody    string            `json:"response_body,omitempty"`
+	BodyNote        string            `json:"body_note,omitempty"`
+	Target          string            `json:"target,omitempty"`
+	Backfilled      bool              `json:"backfilled,omitempty"`
+}
+
+// Network answers get_network_bodies.
+func (e *Engine) Network(client *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
+	if p.StatusMin < 0 || p.StatusMin > 599 {
+		return nil, invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
+	}
+	return read[event.Network](e, client.Scope, p.ReadParams,
+		func(v *capture.View) ring.View[event.Network] { return v.Network },
+		func(n *event.Network) bool {
+			return (p.Method == "" || strings.EqualFold(p.Method, n.Method)) && strings.Contains(n.URL, p.URL) &&
+				(n.Status >= p.StatusMin || n.Status == 0 && n.Failed())
+		},
+		func(h EntryHead, n *event.Network) NetworkEntry {
+			return NetworkEntry{
+				EntryHead: h, Method: n.Method, URL: n.URL, Resource: n.Resource, Status: n.Status, Error: n.Error, Canceled: n.Canceled,
+				DurationMs: n.Duration, Mime: n.Mime, Size: n.Size, Cached: n.Cached, Stream: n.Stream,
+				RequestHeaders: n.RequestHeaders, RequestBody: n.RequestBody, ResponseHeaders: n.ResponseHeaders, ResponseBody: n.ResponseBody,
+				BodyNote: n.BodyNote, Target: n.Target, Backfilled: n.Backfilled,
+			}
+		})
+}
+
+// SocketParams are the arguments of get_websocket_events.
+type SocketParams struct {
+	URL string `json:"url,omitempty"`
+	ReadParams
+}
+
+// SocketEntry is one step in the life of a connection.
+type SocketEntry struct {
+	EntryHead
+	Connection string `json:"connection"`
+	URL        string `json:"url"`
+	Event      string `json:"event"`
+	Text       string `json:"text,omitempty"`
+	Size       int    `json:"size,omitempty"`
+	Binary     bool   `json:"binary,omitempty"`
+	Code       int    `json:"code,omitempty"`
+	Reason     string `json:"reason,omitempty"`
+}
+
+// Sockets answers get_websocket_events.
+func (e *Engine) Sockets(client *checkpoint.Client, p SocketParams) (*Page[SocketEntry], error) {
+	return read[event.WebSocket](e, client.Scope, p.ReadParams,
+		func(v *capture.View) ring.View[event.WebSocket] { return v.WebSocket },
+		func(w *event.WebSocket) bool { return strings.Contains(w.URL, p.URL) },
+		func(h EntryHead, w *event.WebSocket) SocketEntry {
+			return SocketEntry{EntryHead: h, Connection: w.ID, URL: w.URL, Event: w.Op, Text: w.Text, Size: w.Size, Binary: w.Binary, Code: w.Code, Reason: w.Reason}
+		})
+}
+
+// ActionsParams are the arguments of get_enhanced_actions.
+type ActionsParams struct{ ReadParams }
+
+// ActionEntry is one action.
+type ActionEntry struct {
+	EntryHead
+	Type     string `json:"type"`
+	Target   string `json:"target"`
+	Selector string `json:"selector,omitempty"`
+	Value    string `json:"value,omitempty"`
+}
+
+// Actions answers get_enhanced_actions.
+func (e *Engine) Actions(client *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
+	return read[event.Action](e, client.Scope, p.ReadParams,
+		func(v *capture.View) ring.View[event.Action] { return v.Actions },
+		func(*event.Action) bool { return true },
+		func(h EntryHead, a *event.Action) ActionEntry {
+			return ActionEntry{EntryHead: h, Type: a.Type, Target: a.Target, Selector: a.Selector, Value: a.Value}
+		})
+}
