@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 // `// @vitest-environment happy-dom`.
 export default defineConfig({
   root: import.meta.dirname,
+  cacheDir: '../node_modules/.vite',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   test: {
     include: ['**/*.test.ts', '**/*.test.tsx'],

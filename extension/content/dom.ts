@@ -1,0 +1,94 @@
+/**
+ * Reads of the page's tree that its names cannot disturb. A form hands out its fields as properties
+ * before its own (`<input name="parentElement">`), and a document its named images: reading such a
+ * property would give a field in place of the parent, and a walk upwards would never end. A content
+ * script's prototypes are its own, so what is taken from them is what the browser says.
+ */
+
+function getter<Of extends object, Value>(prototype: Of, name: keyof Of): (of: Of) => Value {
+  for (let at: object | null = prototype; at !== null; at = Object.getPrototypeOf(at)) {
+    const get = Object.getOwnPropertyDescriptor(at, name)?.get;
+    if (get !== undefined) return (of) => get.call(of) as Value;
+  }
+  return (of) => of[name] as Value;
+}
+
+const { getAttribute, hasAttribute, closest: closestMethod } = Element.prototype;
+const { contains: containsMethod, getRootNode } = Node.prototype;
+const query = [Element.prototype, Document.prototype, DocumentFragment.prototype] as const;
+
+export const nodeTypeOf = getter<Node, number>(Node.prototype, 'nodeType');
+export const parentOf = getter<Node, Element | null>(Node.prototype, 'parentElement');
+export const firstChildOf = getter<Node, Node | null>(Node.prototype, 'firstChild');
+export const nextSiblingOf = getter<Node, Node | null>(Node.prototype, 'nextSibling');
+export const isConnected = getter<Node, boolean>(Node.prototype, 'isConnected');
+export const shadowRootOf = getter<Element, ShadowRoot | null>(Element.prototype, 'shadowRoot');
+/** The tag as HTML writes it, in lower case. */
+export const tagOf = getter<Element, string>(Element.prototype, 'localName');
+export const readyStateOf = getter<Document, DocumentReadyState>(Document.prototype, 'readyState');
+
+/** An attribute's value, "" where it is absent: no rule here tells the two apart. */
+export function attribute(element: Element, name: string): string {
+  return getAttribute.call(element, name) ?? '';
+}
+
+export function has(element: Element, name: string): boolean {
+  return hasAttribute.call(element, name);
+}
+
+export function contains(outer: Node, inner: Node): boolean {
+  return containsMethod.call(outer, inner);
+}
+
+export function closest(element: Element, selector: string): Element | null {
+  return closestMethod.call(element, selector);
+}
+
+export function rootOf(node: Node): Node {
+  return getRootNode.call(node);
+}
+
+/** All elements below `root` that match; none where the selector is not valid. */
+export function all(root: Node, selector: string): Iterable<Element> & { readonly length: number } {
+  const [element, document, fragment] = query;
+  const type = nodeTypeOf(root);
+  const of = type === Node.ELEMENT_NODE ? element : type === Node.DOCUMENT_NODE ? document : fragment;
+  try {
+    return of.querySelectorAll.call(root, selector);
+  } catch {
+    return [];
+  }
+}
+
+/** The first element below `root` that matches. */
+export function first(root: Node, selector: string): Element | null {
+  for (const found of all(root, selector)) return found;
+  return null;
+}
+
+/** True for elements of any frame's world; `instanceof` would deny those of another one. */
+export function isElement(node: EventTarget | null | undefined): node is Element {
+  return isNode(node) && nodeTypeOf(node) === Node.ELEMENT_NODE;
+}
+
+export function isShadowRoot(node: EventTarget | null | undefined): node is ShadowRoot {
+  return isNode(node) && nodeTypeOf(node) === Node.DOCUMENT_FRAGMENT_NODE && 'host' in node;
+}
+
+function isNode(node: EventTarget | null | undefined): node is Node {
+  // Windows and other targets are no nodes; a named field may say `nodeType`, but only of a form.
+  return node != null && 'nodeType' in node && 'ownerDocument' in node;
+}
+
+/**
+ * The parent element; of what stands at the top of a shadow root its host, and of what stands at the
+ * top of a frame's document the frame.
+ */
+export function parentAcrossRoots(element: Element): Element | null {
+  const parent = parentOf(element);
+  if (parent !== null) return parent;
+  const root = rootOf(element);
+  if (isShadowRoot(root)) return root.host;
+  if (nodeTypeOf(root) !== Node.DOCUMENT_NODE) return null;
+  return (root as Document).defaultView?.frameElement ?? null;
+}

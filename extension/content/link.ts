@@ -1,0 +1,89 @@
+import { CONTENT_PORT, type FromContent, type ToContent } from '../messages';
+
+/** What the content script does with the worker's side of the line. */
+export interface LinkHandlers {
+  /** A new port was opened; the worker at its other end may be another one than before. */
+  connected(): void;
+  message(message: ToContent): void;
+  /** The extension was removed or replaced: this script is an orphan and must go silent for good. */
+  orphaned(): void;
+}
+
+const FIRST_RETRY = 100;
+const LAST_RETRY = 30_000;
+
+/**
+ * The line to the worker: one port, opened anew whenever it is cut while the extension is there. The
+ * worker may be ended at any time; connecting starts it again.
+ */
+export class Link {
+  readonly #handlers: LinkHandlers;
+  #port: chrome.runtime.Port | undefined;
+  #retry = FIRST_RETRY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(handlers: LinkHandlers, signal: AbortSignal) {
+    this.#handlers = handlers;
+    signal.addEventListener('abort', () => this.#end(), { once: true });
+    // A document that returns from the back-forward cache has lost its port without being told.
+    addEventListener('pageshow', (event) => event.persisted && this.connect(), { signal });
+  }
+
+  /** Opens the port unless it is open. */
+  connect(): void {
+    clearTimeout(this.#timer);
+    if (this.#port !== undefined) return;
+    try {
+      const port = chrome.runtime.connect({ name: CONTENT_PORT });
+      port.onMessage.addListener((message: ToContent) => {
+        this.#retry = FIRST_RETRY;
+        this.#handlers.message(message);
+      });
+      port.onDisconnect.addListener(() => {
+        void chrome.runtime.lastError; // reading it keeps the browser from complaining in the page's log
+        if (this.#port !== port) return;
+        this.#port = undefined;
+        this.#later();
+      });
+      this.#port = port;
+      this.#handlers.connected();
+    } catch {
+      this.#later();
+    }
+  }
+
+  /** Posts to the worker; false when there is no line, or it breaks by this. */
+  post(message: FromContent): boolean {
+    if (this.#port === undefined) return false;
+    try {
+      this.#port.postMessage(message);
+      return true;
+    } catch {
+      this.#port = undefined;
+      this.#later();
+      return false;
+    }
+  }
+
+  #later(): void {
+    // Without an id the extension is gone, and so is every way back.
+    if (chrome.runtime?.id === undefined) {
+      this.#handlers.orphaned();
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.connect(), this.#retry);
+    this.#retry = Math.min(this.#retry * 2, LAST_RETRY);
+  }
+
+  #end(): void {
+    clearTimeout(this.#timer);
+    const port = this.#port;
+    this.#port = undefined;
+    try {
+      port?.disconnect();
+    } catch {
+      // it was cut already
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { Link } from './link';
+import { Recorder } from './recorder';
+
+/**
+ * The content script of every frame. It runs in a world of its own: the page sees no global, no
+ * changed element, no listener of it.
+ */
+function main(): void {
+  const ending = new AbortController();
+  const recorder = new Recorder(window, (message) => link.post(message), ending.signal);
+  const link = new Link(
+    {
+      connected: () => recorder.connected(),
+      message: (message) => recorder.take(message),
+      orphaned: () => ending.abort(),
+    },
+    ending.signal,
+  );
+  // What was typed up to the last moment belongs to the page that is being left.
+  addEventListener('pagehide', () => recorder.flush(), { capture: true, signal: ending.signal });
+
+  // A page rendered ahead of time has not been opened by anybody yet.
+  const { prerendering } = document as Document & { prerendering?: boolean };
+  if (prerendering) document.addEventListener('prerenderingchange', () => link.connect(), { once: true });
+  else link.connect();
+}
+
+main();

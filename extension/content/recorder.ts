@@ -1,0 +1,117 @@
+import type { ContentEvent, FromContent, ToContent } from '../messages';
+import { Actions } from './actions';
+import { ErrorElements } from './error-elements';
+import { SensitiveFields } from './sensitive';
+
+/** The most events kept while the worker is being restarted; beyond it the oldest go. */
+const MAX_KEPT = 1000;
+
+/**
+ * One document's recording: off until the worker switches it on, and then actions and error
+ * elements, each reported at once.
+ *
+ * While the worker restarts, recording goes on as it was; what happened meanwhile is told to the new
+ * one if it switches recording on again, after all that is shown has been reported anew.
+ */
+export class Recorder {
+  readonly #post: (message: FromContent) => boolean;
+  readonly #view: Window;
+  readonly #sensitive: SensitiveFields;
+  readonly #actions: Actions;
+  readonly #elements: ErrorElements;
+  #on = false;
+  #mask = '';
+  /** Events that no worker took, in order; told once there is one. */
+  #kept: ContentEvent[] = [];
+  /** Whether the worker at the other end has spoken: what it was not told to ask for is not sent. */
+  #heard = false;
+
+  constructor(view: Window, post: (message: FromContent) => boolean, signal: AbortSignal) {
+    this.#view = view;
+    this.#post = post;
+    this.#sensitive = new SensitiveFields(signal);
+    this.#actions = new Actions(view, {
+      emit: (event) => this.#emit([event]),
+      mask: () => this.#mask,
+      enabled: () => this.#on,
+      sensitive: this.#sensitive,
+      signal,
+    });
+    this.#elements = new ErrorElements(view.document, {
+      document: documentName(),
+      emit: (events) => this.#emit(events),
+      onShadowRoot: (root) => this.#sensitive.observe(root),
+      signal,
+    });
+  }
+
+  /** Takes a message of the worker. */
+  take(message: ToContent): void {
+    if (message.t === 'watch') {
+      this.#mask = message.mask;
+      this.#watch(message.on);
+    } else if (message.t === 'flush') {
+      this.flush();
+      this.#post({ t: 'flushed', id: message.id });
+    }
+  }
+
+  /** The line to the worker was opened: it will say first whether to record. */
+  connected(): void {
+    this.#heard = false;
+  }
+
+  /** Reports all that waits. */
+  flush(): void {
+    if (!this.#on) return;
+    this.#actions.flush();
+    this.#elements.flush();
+  }
+
+  #watch(on: boolean): void {
+    const anew = !this.#heard;
+    this.#heard = true;
+    if (!on) {
+      this.#on = false;
+      this.#kept = [];
+      this.#actions.discard();
+      this.#elements.stop();
+      this.#sensitive.unobserve();
+    } else if (!this.#on) {
+      this.#on = true;
+      this.#sensitive.observe(this.#view.document);
+      this.#elements.start(this.#view);
+    } else if (anew) {
+      this.#tellAgain();
+    }
+  }
+
+  /** The worker is a new one: it knows nothing of what is shown, and has not heard what was kept. */
+  #tellAgain(): void {
+    const shown = this.#elements.shown();
+    const isShown = new Set(shown.map((event) => event.kind === 'element' && event.id));
+    const appeared = new Set<number>();
+    const missed = this.#kept.filter((event) => {
+      if (event.kind !== 'element') return true;
+      if (event.op === 'appeared') appeared.add(event.id);
+      // Of those that it never heard of, only the ones that came and went meanwhile are news.
+      return appeared.has(event.id) && !isShown.has(event.id);
+    });
+    this.#kept = [];
+    this.#emit([...shown, ...missed]);
+  }
+
+  #emit(events: ContentEvent[]): void {
+    if (events.length === 0) return;
+    if (this.#heard && this.#post({ t: 'events', events })) return;
+    this.#heard = false;
+    this.#kept.push(...events);
+    if (this.#kept.length > MAX_KEPT) this.#kept.splice(0, this.#kept.length - MAX_KEPT);
+  }
+}
+
+/** A name that no other document has; `crypto.randomUUID` is missing on plain http pages. */
+function documentName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(8));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

@@ -1,0 +1,188 @@
+import { referencedText } from './accessible-name';
+import { all, attribute, parentOf, tagOf } from './dom';
+import { readText } from './text';
+
+/** A field that holds something a person typed or chose. */
+export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement | HTMLElement;
+
+/**
+ * Decides which fields hold what must never leave the page: passwords, one-time codes, cards, bank
+ * accounts, keys. Errs towards masking: a value masked for nothing costs a word, one told costs an
+ * account. A field that was sensitive once stays so for as long as it lives, whatever becomes of its
+ * type, its name or its value.
+ */
+export class SensitiveFields {
+  readonly #remembered = new WeakSet<Element>();
+  /** Ids and names of password fields seen: "show password" may replace the element itself. */
+  readonly #passwordNames = new Set<string>();
+  readonly #types: MutationObserver;
+
+  constructor(signal: AbortSignal) {
+    this.#types = new MutationObserver((records) => this.#noteToggles(records));
+    signal.addEventListener('abort', () => this.#types.disconnect(), { once: true });
+  }
+
+  /** Notices, within a document or shadow root, when a password field is made one of another type. */
+  observe(root: Node): void {
+    this.#types.observe(root, { subtree: true, attributeFilter: ['type'], attributeOldValue: true });
+  }
+
+  /** Ends what {@link observe} began; what is remembered stays. */
+  unobserve(): void {
+    this.#noteToggles(this.#types.takeRecords());
+    this.#types.disconnect();
+  }
+
+  /** Notes what kind of field this is now, so that a later change of its type cannot hide it. */
+  note(element: Element): void {
+    if (tagOf(element) !== 'input') return;
+    const input = element as HTMLInputElement;
+    if (input.type === 'password') this.notePassword(input);
+  }
+
+  /** Notes that this was a password field, whatever it is now. */
+  notePassword(input: Element): void {
+    this.#remembered.add(input);
+    for (const name of ['id', 'name']) {
+      const value = attribute(input, name);
+      if (value !== '' && this.#passwordNames.size < 200) this.#passwordNames.add(value);
+    }
+  }
+
+  /** Whether the field's value must be masked. */
+  has(field: Field): boolean {
+    this.#noteToggles(this.#types.takeRecords());
+    if (this.#remembered.has(field)) return true;
+    this.note(field);
+    if (this.#remembered.has(field)) return true;
+    const sensitive =
+      this.#replacesPassword(field) ||
+      hasSensitiveAutocomplete(field) ||
+      isSensitiveName(namesOf(field)) ||
+      isCodeBox(field) ||
+      isDisguised(field) ||
+      holdsCardNumber(field);
+    if (sensitive) this.#remembered.add(field);
+    return sensitive;
+  }
+
+  #noteToggles(records: readonly MutationRecord[]): void {
+    for (const { oldValue, target } of records) {
+      if (oldValue?.toLowerCase() === 'password') this.notePassword(target as Element);
+    }
+  }
+
+  #replacesPassword(field: Element): boolean {
+    if (tagOf(field) !== 'input') return false;
+    return (
+      this.#passwordNames.has(attribute(field, 'id')) || this.#passwordNames.has(attribute(field, 'name'))
+    );
+  }
+}
+
+function hasSensitiveAutocomplete(field: Element): boolean {
+  const tokens = attribute(field, 'autocomplete').toLowerCase().split(/\s+/);
+  return tokens.some(
+    (token) =>
+      token === 'one-time-code' ||
+      token === 'current-password' ||
+      token === 'new-password' ||
+      token === 'cc' ||
+      token.startsWith('cc-'),
+  );
+}
+
+/** All by which a field is known, as words in lower case: `cardNumber` and `card-number` are one. */
+function namesOf(field: Element): string {
+  const texts = [
+    'name',
+    'id',
+    'aria-label',
+    'placeholder',
+    'title',
+    'data-testid',
+    'data-test',
+    'data-cy',
+    'formcontrolname',
+    'ng-model',
+    'v-model',
+  ].map((name) => attribute(field, name));
+  texts.push(referencedText(field, 'aria-labelledby', 120));
+  const labels = (field as HTMLInputElement).labels;
+  if (labels != null) for (const label of labels) texts.push(readText(label, 120));
+  return texts.map(words).join(' | ');
+}
+
+function words(text: string): string {
+  return text
+    .slice(0, 200)
+    .replace(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
+    .replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
+    .replace(/[^\p{L}\p{N}]+/gu, ' ')
+    .toLowerCase()
+    .trim();
+}
+
+/** Names of secrets, matched against words in lower case; by kind, each with why it is listed. */
+const SENSITIVE_NAMES: readonly RegExp[] = [
+  // passwords, in the languages of most sign-in pages
+  /pass ?(?:word|wd|code|phrase|key)|passwort|kennwort|\bpwd?\b|\bpw\b|\bpasswd|\bpass\b|contrase[nñ]a|mot de passe|\bmdp\b|\bsenha\b|wachtwoord|l[oö]senord|adgangskode|has[lł]o|парол|密码|密碼|パスワード|비밀번호/u,
+  // one-time codes
+  /\b(?:otp|totp|mfa|2 ?fa|tfa)\b|one ?time|\b(?:verification|verify|security|auth|authentication|authenticator|confirmation|login|sms|access|backup|recovery|two factor|pairing|pin) ?codes?\b|\b\d digit code\b|\bcode digit\b|\b(?:best[aä]tigungs|sicherheits)code\b|验证码|驗證碼|認証コード|인증번호/u,
+  // cards
+  /\bcard ?(?:number|num|no|nr|holder|exp\w*|cvc|cvv|code|security)|\bcc ?(?:number|num|no|name|exp\w*|month|year|csc|cvc|cvv)|\bccnum|\bcredit ?card|\bdebit ?card|\bkartennummer|\b(?:cvc|cvv|csc|cid)\d?\b|\bexp(?:iry|iration)?(?: ?(?:date|month|year|mm|yy|yyyy))?\b|\bmm yy(?:yy)?\b/u,
+  // bank accounts and identity numbers
+  /\biban\b|\b(?:account|routing) ?(?:number|no)\b|\bsort ?code\b|\bssn\b|social ?security|\bnational ?(?:id|insurance)|\btax ?(?:id|number)\b|\bpassport ?(?:number|no)?\b/u,
+  // keys and secrets of programs
+  /\bsecrets?\b|\btokens?\b|\b(?:api|access|private|secret|signing|encryption|license|ssh) ?keys?\b|\bapikey\b|\bcredentials?\b|\bmnemonic\b|\b(?:seed|recovery) ?(?:phrase|words?)\b|\bpins?\b|\bbearer\b|\bcookies?\b/u,
+];
+
+function isSensitiveName(names: string): boolean {
+  return SENSITIVE_NAMES.some((pattern) => pattern.test(names));
+}
+
+/** One of a row of boxes that take a single character each: how one-time codes and PINs are asked for. */
+function isCodeBox(field: Element): boolean {
+  if (!isSingleCharacter(field)) return false;
+  let scope = parentOf(field);
+  for (let level = 0; level < 3 && scope !== null; level++, scope = parentOf(scope)) {
+    let boxes = 0;
+    for (const input of all(scope, 'input')) if (isSingleCharacter(input)) boxes++;
+    if (boxes >= 3) return true;
+  }
+  return false;
+}
+
+function isSingleCharacter(element: Element): boolean {
+  return tagOf(element) === 'input' && attribute(element, 'maxlength') === '1';
+}
+
+/** A text field that style sheets show as dots: a password field in all but its type. */
+function isDisguised(field: Element): boolean {
+  const style = field.ownerDocument.defaultView?.getComputedStyle(field);
+  const security = style?.getPropertyValue('-webkit-text-security') ?? '';
+  return security !== '' && security !== 'none';
+}
+
+/** A payment card's number, wherever it was typed: 13 to 19 digits that pass Luhn's check. */
+function holdsCardNumber(field: Field): boolean {
+  const text = 'value' in field ? String(field.value) : (field.textContent ?? '').slice(0, 2000);
+  for (const [run] of text.matchAll(/\d(?:[ -]?\d){12,18}(?!\d)/g)) {
+    if (passesLuhn(run.replace(/\D/g, ''))) return true;
+  }
+  return false;
+}
+
+/** Luhn's check digit (ISO/IEC 7812-1, annex B). */
+export function passesLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    let digit = digits.charCodeAt(digits.length - 1 - i) - 48;
+    if (i % 2 === 1) {
+      digit *= 2;
+      if (digit > 9) digit -= 9;
+    }
+    sum += digit;
+  }
+  return digits.length > 0 && sum % 10 === 0;
+}
