@@ -52,7 +52,8 @@ function money(euros) {
 function toast(text, kind = 'success') {
   const element = h('div', { class: `toast toast-${kind}`, role: kind === 'error' ? 'alert' : 'status' }, text);
   // Inside an open dialog, because all outside is inert and below it.
-  (document.querySelector('dialog[open]') ?? document.body).append($('#toasts'));
+  const host = document.querySelector('dialog[open]') ?? document.body;
+  if ($('#toasts').parentElement !== host) host.append($('#toasts'));
   $('#toasts').append(element);
   setTimeout(() => element.remove(), TOAST_MS);
 }
@@ -170,6 +171,11 @@ async function removeLine(id) {
   drawCart();
 }
 
+async function loadCart() {
+  state.cart = await api('/api/cart');
+  drawCart();
+}
+
 function drawCart() {
   const { lines, total } = state.cart;
   $('#cart-count').textContent = lines.reduce((sum, line) => sum + line.quantity, 0);
@@ -236,7 +242,7 @@ function checkField(input) {
   const wrong = rules[input.name](input.value.trim());
   const id = `${input.id}-error`;
   document.getElementById(id)?.remove();
-  input.toggleAttribute('aria-invalid', false);
+  input.removeAttribute('aria-invalid');
   input.removeAttribute('aria-describedby');
   if (wrong === '') return true;
   input.setAttribute('aria-invalid', 'true');
@@ -267,18 +273,18 @@ async function placeOrder(event) {
 function connectStock(delay = 1000) {
   const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/ws/stock`);
   const setLive = (live) => {
-    $('#live').dataset.live = live ? 'on' : 'off';
-    $('#live span').textContent = live ? 'Live stock' : 'Stock as of load';
+    $('#live').dataset.live = live;
+    $('#live span').textContent = live === 'on' ? 'Live stock' : 'Stock as of load';
   };
-  socket.onopen = () => setLive(true);
   socket.onmessage = ({ data }) => {
     const message = JSON.parse(data);
+    setLive(message.type === 'error' ? 'stale' : 'on');
     if (message.type !== 'stock') return;
     state.stock.set(message.id, message.stock);
     $(`[data-stock="${message.id}"]`)?.replaceWith(stockLabel(message.id));
   };
   socket.onclose = () => {
-    setLive(false);
+    setLive('off');
     setTimeout(connectStock, delay, Math.min(2 * delay, 30000));
   };
 }
@@ -346,6 +352,7 @@ $('#checkout').addEventListener('change', (event) => {
 });
 
 drawCart();
+loadCart();
 loadProducts();
 loadRates();
 connectStock();
