@@ -6,28 +6,18 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// joiner recognises console entries that only repeat what another event says, so that one failure is
-// counted once: the browser's log entry about a failed request, its two about a CORS failure, and a
-// worker's error in the page's own log.
+// joiner recognises entries that only repeat what another event says, so that one failure is counted
+// once: the browser's log entries about a failed request or connection, and the closing of a
+// connection that never opened. extension/capture/OBSERVED.md lists what Chromium sends.
 type joiner struct {
-	requests map[requestKey]int64   // when a request was heard of last
-	errors   map[errorKey]errorSeen // uncaught errors by what they say
+	requests map[requestKey]int64  // when a request or a failed connection was heard of last
+	sockets  map[requestKey]string // the last step of each connection
 }
 
 type requestKey struct {
 	instance string
 	tab      int
 	id       string
-}
-
-type errorKey struct {
-	tab  int
-	text string
-}
-
-type errorSeen struct {
-	at     int64
-	target string
 }
 
 // Bounds of what a joiner remembers: entries, and milliseconds between two that belong together.
@@ -55,32 +45,47 @@ func (j *joiner) request(b *browser, tab int, id string, at int64) {
 
 // repeats says whether a console entry only repeats another event.
 func (j *joiner) repeats(b *browser, e *event.Console) bool {
-	if e.Level != event.Error {
+	if e.Level != event.Error || e.Via != "browser" {
 		return false
 	}
-	if e.Via == "browser" && e.Request != "" {
-		if _, known := j.requests[requestKey{b.instance, e.Tab, e.Request}]; known {
-			return true
+	id := e.Request
+	if id == "" && e.Category == "network" {
+		if rest, ok := strings.CutPrefix(e.Text, "WebSocket connection to '"); ok {
+			url, _, _ := strings.Cut(rest, "' ")
+			id = failedSocket + url
+		} else {
+			id = failedURL + e.URL
 		}
 	}
-	return j.sameError(e)
+	seen, known := j.requests[requestKey{b.instance, e.Tab, id}]
+	return known && id != "" && e.At-seen < joinWithin && seen-e.At < joinWithin || known && e.Request != ""
 }
 
-// sameError recognises an uncaught error of a worker that the page's log tells of as well: the same
-// text, from another target, at almost the same time.
-func (j *joiner) sameError(e *event.Console) bool {
-	if e.Via != "exception" && e.Via != "browser" {
-		return false
+// failedSocket and failedURL make ids of what has none: connections, and requests that were only
+// found in the browser's records.
+const (
+	failedSocket = "socket "
+	failedURL    = "url "
+)
+
+// socket notes a connection's step, and says whether it only repeats the one before: a connection
+// that could not be opened is an error, and no disconnection beside.
+func (j *joiner) socket(b *browser, e *event.WebSocket) bool {
+	if j.sockets == nil || len(j.sockets) > maxJoins {
+		j.sockets = map[requestKey]string{}
 	}
-	text := strings.TrimPrefix(strings.TrimPrefix(e.Text, "Uncaught "), "Error: ")
-	k := errorKey{e.Tab, text}
-	seen, known := j.errors[k]
-	if known && seen.target != e.Target && e.At-seen.at < joinWithin && seen.at-e.At < joinWithin {
-		return true
+	k := requestKey{b.instance, e.Tab, e.ID}
+	switch before := j.sockets[k]; e.Op {
+	case "open":
+		j.sockets[k] = "open"
+	case "error":
+		j.request(b, e.Tab, failedSocket+e.URL, e.At)
+		if before == "" {
+			j.sockets[k] = "failed"
+		}
+	case "close":
+		delete(j.sockets, k)
+		return before == "failed"
 	}
-	if j.errors == nil || len(j.errors) >= maxJoins {
-		j.errors = map[errorKey]errorSeen{}
-	}
-	j.errors[k] = errorSeen{e.At, e.Target}
 	return false
 }

@@ -155,6 +155,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	case *event.Network:
 		s.networkEvent(b, e)
 	case *event.WebSocket:
+		e.Joined = s.joins.socket(b, e)
 		s.websocket.Append(*e)
 	case *event.Action:
 		s.actions.Append(*e)
@@ -170,6 +171,9 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 func (s *Store) networkEvent(b *browser, e *event.Network) {
 	delete(s.flights, requestKey{b.instance, e.Tab, e.ID})
 	s.joins.request(b, e.Tab, e.ID, e.At)
+	if e.Backfilled && e.Failed() {
+		s.joins.request(b, e.Tab, failedURL+e.URL, e.At)
+	}
 	if e.Resource == "document" && e.Target == "" {
 		// The page that asks for a new top document is the page that it becomes.
 		e.Origin = OriginOf(e.URL)

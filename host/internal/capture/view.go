@@ -2,6 +2,7 @@ package capture
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
@@ -23,7 +24,7 @@ type Moment struct {
 type Tab struct {
 	// ID is the host's own: small, unique across browsers, never used again.
 	ID                   int
-	Browser              string
+	Browser, Instance    string
 	URL, Origin, Title   string
 	Watched, DOM, Active bool
 	Capture, Note        string
@@ -34,7 +35,9 @@ type Tab struct {
 // Browser is a browser as a surface shows it.
 type Browser struct {
 	Name, Extension string
-	Connected       bool
+	// Instance names the profile.
+	Instance  string
+	Connected bool
 	// SilentSince is when its connection ended.
 	SilentSince time.Time
 }
@@ -87,16 +90,17 @@ func (s *Store) View(now time.Time) *View {
 	for _, t := range s.tabs {
 		shown := t.Tab
 		shown.URL, shown.Origin, shown.Title, shown.LastEvent = t.url, t.origin, t.title, t.active
-		shown.Browser = t.browser.name
+		shown.Browser, shown.Instance = t.browser.name, t.browser.instance
 		shown.Watched = t.Watched && t.browser.connections > 0
 		v.Tabs = append(v.Tabs, shown)
 	}
 	slices.SortFunc(v.Tabs, func(a, b Tab) int { return a.ID - b.ID })
 	for _, b := range s.browsers {
 		if b.connections > 0 || now.Sub(b.silentSince) < goneAfter {
-			v.Browsers = append(v.Browsers, Browser{b.name, b.version, b.connections > 0, b.silentSince})
+			v.Browsers = append(v.Browsers, Browser{b.name, b.version, b.instance, b.connections > 0, b.silentSince})
 		}
 	}
+	slices.SortFunc(v.Browsers, func(a, b Browser) int { return strings.Compare(a.Instance, b.Instance) })
 	for _, f := range s.flights {
 		v.Flights = append(v.Flights, f)
 	}

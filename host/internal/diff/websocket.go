@@ -15,7 +15,7 @@ func (c *computation) websocket() *WebSocketDiff {
 		if frame {
 			d.TotalNewMessages++
 		}
-		if frame && !e.Bad || e.Op == "close" && e.Leaving {
+		if frame && !e.Bad || e.Op == "close" && e.Leaving || e.Joined {
 			continue
 		}
 		if c.o.Noise != nil && c.o.Noise.Socket(e.URL) != nil {
@@ -25,8 +25,12 @@ func (c *computation) websocket() *WebSocketDiff {
 		url, tab := shownSocketURL(e.Origin, e.URL), c.tab(e.Tab)
 		switch {
 		case e.Bad:
-			k := SocketError{URL: url, Message: Fingerprint(e.Text), Tab: tab}
-			failed.add(k, pos, SocketError{URL: url, Message: shorten(e.Text), Tab: tab})
+			message := e.Text
+			if message == "" {
+				message = "the connection failed" // Chromium does not tell a page why
+			}
+			k := SocketError{URL: url, Message: Fingerprint(message), Tab: tab}
+			failed.add(k, pos, SocketError{URL: url, Message: shorten(message), Tab: tab})
 		case e.Op == "close":
 			k := Disconnection{URL: url, Code: e.Code, Reason: shorten(e.Reason), Tab: tab}
 			closed.add(k, pos, k)

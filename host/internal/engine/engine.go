@@ -32,6 +32,7 @@ type Engine struct {
 	browsers Browsers
 	clock    func() time.Time
 	location *time.Location
+	clients  clients
 }
 
 // Options make an engine.

@@ -114,6 +114,8 @@ type WebSocket struct {
 	Code    int
 	Reason  string
 	Leaving bool
+	// Joined is true for a step that only repeats what another event says; package capture sets it.
+	Joined bool
 	// Bad is true for a frame whose JSON says that something failed, and for a connection's error.
 	Bad bool
 }

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+// Status is what is connected and watched.
+type Status struct {
+	Version  string          `json:"version"`
+	PID      int             `json:"pid"`
+	Socket   string          `json:"socket"`
+	Browsers []BrowserStatus `json:"browsers"`
+	Clients  []ClientStatus  `json:"clients"`
+	// Severity and Summary speak of everything held.
+	Severity diff.Severity `json:"severity"`
+	Summary  string        `json:"summary"`
+	// Masked counts the secrets that were masked so far.
+	Masked int `json:"masked"`
+}
+
+// BrowserStatus is a browser and its tabs.
+type BrowserStatus struct {
+	Name      string      `json:"name"`
+	Extension string      `json:"extension"`
+	Connected bool        `json:"connected"`
+	Tabs      []TabStatus `json:"tabs"`
+}
+
+// TabStatus is a tab.
+type TabStatus struct {
+	ID      int    `json:"id"`
+	URL     string `json:"url"`
+	Title   string `json:"title"`
+	Watched bool   `json:"watched"`
+	Capture string `json:"capture"`
+	Note    string `json:"note,omitempty"`
+}
+
+// ClientStatus is a reader.
+type ClientStatus struct {
+	Name string `json:"name"`
+	// Scope is the origins that it hears of, "all" when it hears of everything.
+	Scope string    `json:"scope"`
+	Since diff.Time `json:"since"`
+}
+
+// Status says what is connected and watched. The caller fills in what is the process's own.
+func (e *Engine) Status(scope checkpoint.Scope) *Status {
+	v := e.store.View(e.clock())
+	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: v.Masked}
+	for _, b := range v.Browsers {
+		shown := BrowserStatus{Name: b.Name, Extension: b.Extension, Connected: b.Connected, Tabs: []TabStatus{}}
+		for _, t := range v.Tabs {
+			if t.Instance == b.Instance && scope.Covers(t.Origin) {
+				shown.Tabs = append(shown.Tabs, TabStatus{t.ID, t.URL, t.Title, t.Watched, t.Capture, t.Note})
+			}
+		}
+		s.Browsers = append(s.Browsers, shown)
+	}
+	e.clients.mu.Lock()
+	for _, c := range e.clients.list {
+		key := c.Scope.Key()
+		if key == "" {
+			key = "all"
+		}
+		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.since}})
+	}
+	e.clients.mu.Unlock()
+	r := diff.Compute(v.Start(), v, diff.Options{Origins: scope.Origins, Noise: e.noise})
+	s.Severity, s.Summary = r.Severity, r.Summary
+	return s
+}
