@@ -201,6 +201,8 @@ type Error struct {
 	Message string `json:"message"`
 }
 
+func (e *Error) Error() string { return e.Message }
+
 // ErrorMessage tells the other side that a message of its was not taken.
 type ErrorMessage struct {
 	Type  string `json:"type"`

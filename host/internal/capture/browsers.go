@@ -214,3 +214,26 @@ func (s *Store) HostTab(instance string, browserID int) int {
 	}
 	return 0
 }
+
+// WatchedTabs are the host's ids of a browser's watched tabs.
+func (s *Store) WatchedTabs(instance string) []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []int
+	for id, t := range s.tabs {
+		if t.browser.instance == instance && t.Watched {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Miss records that a message of a browser could not be taken.
+func (s *Store) Miss(instance, reason string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.browsers[instance]; b != nil {
+		s.gaps.miss(instance, reason, b.lastSeen(), now, 0)
+		s.notifyLocked()
+	}
+}

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -81,10 +82,18 @@ func (v *visit) hear(ev any) {
 	switch ev := ev.(type) {
 	case *runtime.EventConsoleAPICalled:
 		if ev.Type == runtime.ConsoleAPICalledTypeError || ev.Type == runtime.ConsoleAPICalledTypeWarning {
-			note("console %s: %s", ev.Type, ev.Args[0].Value)
+			var text string
+			if json.Unmarshal(ev.Args[0].Value, &text) != nil {
+				text = string(ev.Args[0].Value)
+			}
+			note("console %s: %s", ev.Type, text)
 		}
 	case *runtime.EventExceptionThrown:
-		note("exception: %s", ev.ExceptionDetails.Exception.Description)
+		text := ev.ExceptionDetails.Text // a worker's error has no more than this
+		if ev.ExceptionDetails.Exception != nil {
+			text += " " + ev.ExceptionDetails.Exception.Description
+		}
+		note("exception: %s", text)
 	case *log.EventEntryAdded:
 		if ev.Entry.Level == log.EntryLevelError || ev.Entry.Level == log.EntryLevelWarning {
 			note("log %s: %s %s", ev.Entry.Source, ev.Entry.Text, ev.Entry.URL)
@@ -100,7 +109,7 @@ func (v *visit) hear(ev any) {
 		v.slowest[v.urls[ev.RequestID]] = max(v.slowest[v.urls[ev.RequestID]], took)
 	case *network.EventLoadingFailed:
 		if !ev.Canceled {
-			reason := ev.ErrorText
+			reason := strings.TrimPrefix(ev.ErrorText, "net::")
 			if ev.CorsErrorStatus != nil {
 				reason = "CORS " + string(ev.CorsErrorStatus.CorsError)
 			}

@@ -92,3 +92,6 @@ func (w *Writer) Write(data []byte) error {
 	_, err := w.w.Write(frame)
 	return err
 }
+
+// Buffered says whether the next frame has begun to arrive.
+func (r *Reader) Buffered() bool { return r.r.Buffered() > 0 }

@@ -1,0 +1,316 @@
+// Package link is the daemon's end of a connection to a browser's extension.
+//
+// It guarantees: a message that cannot be taken is answered with an error and counted as a gap, and
+// the connection goes on; an event is acknowledged only after the store has it; whoever asks the
+// extension for something gets an answer, an error or a time-out, never silence; a browser that does
+// not read is cut off and blocks nobody else.
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/wire"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// writeTimeout is how long a browser may take to read a frame.
+const writeTimeout = 10 * time.Second
+
+// RequestHandler answers requests of the extension's own pages. Tab is the browser's id; instance
+// names the browser. An error is shown to the person as it is.
+type RequestHandler func(ctx context.Context, instance, method string, params []byte) (any, error)
+
+// Hub holds the connections of all browsers. It is safe for concurrent use.
+type Hub struct {
+	store   *capture.Store
+	decoder *event.Decoder
+	handle  RequestHandler
+	version string
+	clock   func() time.Time
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	conns map[*conn]bool
+}
+
+// Options make a hub.
+type Options struct {
+	Store   *capture.Store
+	Decoder *event.Decoder
+	Handle  RequestHandler
+	Version string
+	Clock   func() time.Time
+	Log     *slog.Logger
+}
+
+// NewHub makes a hub without connections.
+func NewHub(o Options) *Hub {
+	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, version: o.Version, clock: o.Clock, log: o.Log, conns: map[*conn]bool{}}
+}
+
+// conn is one connection. The first group never changes after hello; mu guards the second.
+type conn struct {
+	hub      *Hub
+	net      net.Conn
+	w        *wire.Writer
+	instance string
+
+	mu      sync.Mutex
+	lastID  int64
+	waiting map[int64]chan *protocol.Response
+}
+
+// Serve speaks with one extension until the connection or ctx ends.
+func (h *Hub) Serve(ctx context.Context, nc net.Conn) error {
+	c := &conn{hub: h, net: nc, waiting: map[int64]chan *protocol.Response{}}
+	c.w = wire.NewWriter(deadlineWriter{nc}, 0)
+	defer func() { _ = nc.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
+	defer stop()
+	var requests sync.WaitGroup
+	defer requests.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	r := wire.NewReader(nc, protocol.MaxToHost)
+	defer c.end()
+	for {
+		frame, err := r.Read()
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			if errors.Is(err, wire.ErrTooLarge) {
+				c.refuse(event.Errorf(protocol.CodeTooLarge, "%v", err))
+			}
+			return fmt.Errorf("connection to a browser: %w", err)
+		}
+		msg, bad := event.DecodeMessage(frame)
+		if bad == nil {
+			bad = c.take(ctx, msg, &requests, !r.Buffered())
+		}
+		if bad != nil {
+			h.log.Warn("a message of the extension was refused", "code", bad.Code, "error", bad.Message)
+			if c.instance != "" && bad.Code != protocol.CodeVersion {
+				h.store.Miss(c.instance, protocol.GapMalformed, h.clock())
+			}
+			c.refuse(bad)
+			if bad.Code == protocol.CodeVersion {
+				return errors.New(bad.Message)
+			}
+		}
+	}
+}
+
+type deadlineWriter struct{ net.Conn }
+
+func (w deadlineWriter) Write(p []byte) (int, error) {
+	if err := w.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		return 0, err
+	}
+	return w.Conn.Write(p)
+}
+
+// end tells everybody who waits that the connection is gone.
+func (c *conn) end() {
+	h := c.hub
+	h.mu.Lock()
+	delete(h.conns, c)
+	h.mu.Unlock()
+	c.mu.Lock()
+	for id, ch := range c.waiting {
+		close(ch)
+		delete(c.waiting, id)
+	}
+	c.mu.Unlock()
+	if c.instance != "" {
+		h.store.Disconnected(c.instance, h.clock())
+	}
+}
+
+func (c *conn) send(msg any) error {
+	data, err := json.Marshal(msg)
+	if err != nil {
+		return err
+	}
+	return c.w.Write(data)
+}
+
+// refuse tells the extension that a message was not taken. A write error ends the connection by the
+// reader's next error.
+func (c *conn) refuse(e *protocol.Error) {
+	if err := c.send(protocol.ErrorMessage{Type: protocol.TypeError, Error: *e}); err != nil {
+		c.hub.log.Debug("the refusal could not be sent", "error", err)
+	}
+}
+
+// take takes one message. ack says that nothing more is waiting to be read, so that this is the time
+// to acknowledge.
+func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack bool) *protocol.Error {
+	h := c.hub
+	now := h.clock()
+	if _, isHello := msg.(*protocol.Hello); !isHello && c.instance == "" {
+		return event.Errorf(protocol.CodeOutOfOrder, "the first message must be hello")
+	}
+	switch m := msg.(type) {
+	case *protocol.Hello:
+		if c.instance != "" {
+			return event.Errorf(protocol.CodeOutOfOrder, "hello was said already on this connection")
+		}
+		next := h.store.Hello(m, now)
+		c.instance = m.Instance
+		h.mu.Lock()
+		h.conns[c] = true
+		h.mu.Unlock()
+		h.log.Info("a browser connected", "browser", m.Browser, "extension", m.Extension)
+		return c.wrote(c.send(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next}))
+	case *event.Batch:
+		return c.events(m, now, ack)
+	case *protocol.Tabs:
+		h.store.SetTabs(c.instance, m.Tabs, now)
+	case *protocol.Request:
+		requests.Go(func() { c.answer(ctx, m) })
+	case *protocol.Response:
+		c.mu.Lock()
+		ch := c.waiting[m.ID]
+		delete(c.waiting, m.ID)
+		c.mu.Unlock()
+		if ch != nil {
+			ch <- m // has room for one
+		}
+	}
+	return nil
+}
+
+// wrote turns a failure to write into the end of the connection.
+func (c *conn) wrote(err error) *protocol.Error {
+	if err != nil {
+		c.hub.log.Debug("a browser does not read", "error", err)
+		_ = c.net.Close()
+	}
+	return nil
+}
+
+func (c *conn) events(b *event.Batch, now time.Time, ack bool) *protocol.Error {
+	events := make([]event.Event, len(b.Events))
+	var first *protocol.Error
+	for i, raw := range b.Events {
+		ev, bad := c.hub.decoder.Decode(raw)
+		if bad != nil {
+			if first == nil {
+				first = bad
+			}
+			continue // a nil event is counted as missing
+		}
+		events[i] = ev
+	}
+	next, bad := c.hub.store.Apply(c.instance, b.Stream, b.First, events, now)
+	if bad != nil {
+		return bad
+	}
+	if first != nil {
+		c.hub.log.Warn("an event could not be read", "code", first.Code, "error", first.Message)
+		c.refuse(first)
+	}
+	if ack {
+		return c.wrote(c.send(protocol.Ack{Type: protocol.TypeAck, Stream: b.Stream, Next: next}))
+	}
+	return nil
+}
+
+// answer answers a request of the extension.
+func (c *conn) answer(ctx context.Context, m *protocol.Request) {
+	params, _ := m.Params.([]byte)
+	out := protocol.Response{Type: protocol.TypeResponse, ID: m.ID}
+	result, err := c.hub.handle(ctx, c.instance, m.Method, params)
+	if err != nil {
+		var coded *protocol.Error
+		if errors.As(err, &coded) {
+			out.Error = coded
+		} else {
+			out.Error = event.Errorf(protocol.CodeInvalid, "%v", err)
+		}
+	} else {
+		out.Result = result
+	}
+	c.wrote(c.send(out))
+}
+
+// ask sends a request to the extension and waits for its answer.
+func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, error) {
+	ch := make(chan *protocol.Response, 1)
+	c.mu.Lock()
+	c.lastID++
+	id := c.lastID
+	c.waiting[id] = ch
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, id)
+		c.mu.Unlock()
+	}()
+	if err := c.send(protocol.Request{Type: protocol.TypeRequest, ID: id, Method: method, Params: params}); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case m, ok := <-ch:
+		switch {
+		case !ok:
+			return nil, errors.New("the browser's connection ended")
+		case m.Error != nil:
+			return nil, m.Error
+		}
+		raw, _ := m.Result.([]byte)
+		return raw, nil
+	}
+}
+
+// Sync implements engine.Browsers.
+func (h *Hub) Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture []int) {
+	h.mu.Lock()
+	conns := make([]*conn, 0, len(h.conns))
+	for c := range h.conns {
+		conns = append(conns, c)
+	}
+	h.mu.Unlock()
+	// The extension answers by itself when its time is over; a little more is for the way.
+	ctx, cancel := context.WithTimeout(ctx, timeout+timeout/4)
+	defer cancel()
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, c := range conns {
+		asked.Go(func() {
+			raw, err := c.ask(ctx, protocol.MethodSync, protocol.SyncParams{TimeoutMs: int(timeout.Milliseconds())})
+			var result protocol.SyncResult
+			if err == nil {
+				err = json.Unmarshal(raw, &result)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				noCapture = append(noCapture, h.store.WatchedTabs(c.instance)...)
+				return
+			}
+			for _, id := range result.NoDOM {
+				noDOM = append(noDOM, h.store.HostTab(c.instance, id))
+			}
+			for _, id := range result.NoCapture {
+				noCapture = append(noCapture, h.store.HostTab(c.instance, id))
+			}
+		})
+	}
+	asked.Wait()
+	return noDOM, noCapture
+}
