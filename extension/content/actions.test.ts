@@ -252,6 +252,17 @@ describe('choices', () => {
     expect(told()).toEqual(['click checkbox "Agree"']);
   });
 
+  it('made by degrees are told by their end', () => {
+    const slider = put<HTMLInputElement>('<input type="range" aria-label="Volume">', 'input');
+    for (const value of ['10', '20', '30']) {
+      slider.value = value;
+      fire(slider, new Event('change', { bubbles: true }));
+      vi.advanceTimersByTime(300);
+    }
+    vi.advanceTimersByTime(1000);
+    expect(told()).toEqual(['select slider "Volume" 30']);
+  });
+
   it('inside shadow roots are seen, though change does not leave them', () => {
     const host = put('<x-field></x-field>', 'x-field');
     const root = host.attachShadow({ mode: 'open' });
@@ -271,6 +282,7 @@ describe('submits', () => {
 
   it('end typing', () => {
     const input = put('<form id="login"><input aria-label="User"></form>', 'input');
+    press(input, 'a');
     type(input, 'ada');
     fire(document.querySelector('form') as Element, new Event('submit', { bubbles: true }));
     expect(told()).toEqual(['type textbox "User" ada', 'submit #login']);

@@ -40,6 +40,12 @@ const CHOSEN_TYPES = new Set(
 /** Inputs that a click activates; all others take text. */
 const BUTTON_TYPES = new Set('button submit reset image'.split(' '));
 
+/** Inputs that are set by degrees: of a drag, or of a date's day, month and year, the end is told. */
+const GRADUAL_TYPES = new Set('range color date datetime-local month time week'.split(' '));
+
+/** Events that only a person, or a driver's input, makes; browsers also make the others for scripts. */
+const INPUT_EVENTS = new Set('pointerdown keydown click drop'.split(' '));
+
 /**
  * Records what a person does on the page, or a driver that sends trusted input, in words a reader
  * understands. Events made by the page's own scripts do not count.
@@ -92,9 +98,7 @@ export class Actions {
       (event) => {
         if (!this.#options.enabled()) return;
         if (this.#trusted(event)) {
-          if (type !== 'focusin' && type !== 'focusout' && type !== 'change' && type !== 'submit') {
-            this.#lastInput = this.#now();
-          }
+          if (INPUT_EVENTS.has(type)) this.#lastInput = this.#now();
           handle(event);
         } else if (type === 'click') {
           const element = isElement(event.target) ? event.target : null;
@@ -135,7 +139,7 @@ export class Actions {
     if (tagOf(element) === 'select' || tagOf(element) === 'option') return;
     if (CHOSEN_TYPES.has(type) && type !== 'checkbox' && type !== 'radio') return;
 
-    this.#endTyping();
+    this.flush();
     const emit = this.#prepare('click', element, this.#now());
     const isLabel = tagOf(element) === 'label' && (element as HTMLLabelElement).control != null;
     if (type === 'checkbox' || type === 'radio') {
@@ -173,8 +177,10 @@ export class Actions {
     }
     this.#held.drop(element);
     if (this.#scripted.delete(element)) return;
-    this.#endTyping();
-    this.#prepare('select', element, this.#now())();
+    this.flush();
+    const emit = this.#prepare('select', element, this.#now());
+    if (GRADUAL_TYPES.has((element as HTMLInputElement).type)) this.#held.hold(element, emit, TYPING_PAUSE);
+    else emit();
   }
 
   #onSubmit(event: SubmitEvent): void {
@@ -198,14 +204,14 @@ export class Actions {
     if (key !== 'Enter' || !editable) {
       // Enter on a button or a link is a click, and is reported as one.
       if (key === 'Enter' && activatesByEnter(element)) return;
-      this.#endTyping();
+      this.flush();
       this.#prepare('key', element, at, key)();
       return;
     }
     const emit = this.#prepare('key', element, at, key);
     if (!hasLines(element)) {
       this.#enterInField = at;
-      this.#endTyping();
+      this.flush();
       emit();
       return;
     }
@@ -227,10 +233,9 @@ export class Actions {
 
   #onLeave(event: Event): void {
     const field = this.#typing?.field;
-    if (field !== undefined && event.composedPath().includes(field)) {
-      this.#held.settle();
-      this.#endTyping();
-    }
+    const element = origin(event);
+    if (field !== undefined && event.composedPath().includes(field)) this.flush();
+    else if (element !== null && GRADUAL_TYPES.has((element as HTMLInputElement).type)) this.#held.settle();
   }
 
   #endTyping(): void {

@@ -13,7 +13,7 @@ function getter<Of extends object, Value>(prototype: Of, name: keyof Of): (of: O
   return (of) => of[name] as Value;
 }
 
-const { getAttribute, hasAttribute, closest: closestMethod } = Element.prototype;
+const { getAttribute, hasAttribute, hasAttributes, closest: closestMethod } = Element.prototype;
 const { contains: containsMethod, getRootNode } = Node.prototype;
 const query = [Element.prototype, Document.prototype, DocumentFragment.prototype] as const;
 
@@ -23,6 +23,7 @@ export const firstChildOf = getter<Node, Node | null>(Node.prototype, 'firstChil
 export const nextSiblingOf = getter<Node, Node | null>(Node.prototype, 'nextSibling');
 export const isConnected = getter<Node, boolean>(Node.prototype, 'isConnected');
 export const shadowRootOf = getter<Element, ShadowRoot | null>(Element.prototype, 'shadowRoot');
+const childCountOf = getter<Element, number>(Element.prototype, 'childElementCount');
 /** The tag as HTML writes it, in lower case. */
 export const tagOf = getter<Element, string>(Element.prototype, 'localName');
 export const readyStateOf = getter<Document, DocumentReadyState>(Document.prototype, 'readyState');
@@ -46,6 +47,15 @@ export function closest(element: Element, selector: string): Element | null {
 
 export function rootOf(node: Node): Node {
   return getRootNode.call(node);
+}
+
+export function hasChildElements(element: Element): boolean {
+  return childCountOf(element) > 0;
+}
+
+/** Whether the element has any attribute at all. */
+export function hasAny(element: Element): boolean {
+  return hasAttributes.call(element);
 }
 
 /** All elements below `root` that match; none where the selector is not valid. */

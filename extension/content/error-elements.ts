@@ -4,6 +4,7 @@ import {
   attribute,
   contains,
   has,
+  hasChildElements,
   isConnected,
   isElement,
   isShadowRoot,
@@ -216,15 +217,21 @@ export class ErrorElements {
 
   #scan(root: Element | Document | ShadowRoot, at: number): void {
     if (this.#known.size > 0 && isElement(root) && this.#enclosing(root)?.candidate === 'overlay') return;
-    for (const element of selfAndDescendants(root)) {
-      const candidate = candidateOf(element);
-      const shadow = shadowRootOf(element);
-      if (shadow !== null) this.#enter(shadow, candidate === 'overlay' ? null : at);
-      else if (this.#bare.size < MAX_BARE && tagOf(element).includes('-')) this.#await(element);
-      if (candidate === null) continue;
-      const entry = this.#known.get(element) ?? this.#meet(element, candidate, at);
-      if (entry !== undefined) this.#lookOrPutOff(entry, at);
+    if (isElement(root)) {
+      this.#classify(root, at);
+      if (!hasChildElements(root)) return;
     }
+    for (const element of all(root, '*')) this.#classify(element, at);
+  }
+
+  #classify(element: Element, at: number): void {
+    const candidate = candidateOf(element);
+    const shadow = shadowRootOf(element);
+    if (shadow !== null) this.#enter(shadow, candidate === 'overlay' ? null : at);
+    else if (this.#bare.size < MAX_BARE && tagOf(element).includes('-')) this.#await(element);
+    if (candidate === null) return;
+    const entry = this.#known.get(element) ?? this.#meet(element, candidate, at);
+    if (entry !== undefined) this.#lookOrPutOff(entry, at);
   }
 
   /** Watches a shadow root; what it holds is searched unless `at` is null. */
@@ -413,8 +420,8 @@ export class ErrorElements {
   }
 }
 
-function* selfAndDescendants(root: Element | Document | ShadowRoot): Generator<Element> {
-  if (isElement(root)) yield root;
+function* selfAndDescendants(root: Element): Generator<Element> {
+  yield root;
   yield* all(root, '*');
 }
 

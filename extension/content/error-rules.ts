@@ -1,5 +1,5 @@
 import { accessibleName, referencedText, roleOf } from './accessible-name';
-import { all, attribute, closest, first, has, parentOf, rootOf, tagOf } from './dom';
+import { all, attribute, closest, first, has, hasAny, parentOf, rootOf, tagOf } from './dom';
 import { readClasses } from './error-classes';
 import { overlayOf } from './error-overlays';
 import { selectorOf } from './selector';
@@ -27,27 +27,32 @@ const NEVER = new Set(
 export function candidateOf(element: Element): Candidate | null {
   const tag = tagOf(element);
   if (NEVER.has(tag)) return null;
+  if (!tag.includes('-') && !hasAny(element)) return null;
   if ((tag.includes('-') || has(element, 'id')) && overlayOf(element) !== undefined) return 'overlay';
   if (attribute(element, 'aria-invalid') === 'true') return 'field';
   const { verdict } = readClasses(attribute(element, 'class'));
   const control = tag === 'input' || tag === 'select' || tag === 'textarea';
   if (verdict === 'field' || (verdict === 'error' && control)) return 'field';
   if (tag === 'button' || tag === 'a' || tag === 'svg' || control) return null;
-  const kind = attribute(element, 'data-type') || attribute(element, 'data-status');
   const sonner = has(element, 'data-sonner-toast');
-  const role = attribute(element, 'role');
   if (sonner || has(element, 'data-status')) {
+    const kind = attribute(element, 'data-type') || attribute(element, 'data-status');
     if (kind === 'error') return 'error';
-    if (kind === 'success' || kind === 'info' || kind === 'loading' || kind === 'warning') return null;
+    if (/^(?:success|info|loading|warning)$/.test(kind)) return null;
     if (sonner) return 'toast';
   }
-  if (verdict === 'error' || (role !== '' && /(?:^|\s)destructive(?:\s|$)/.test(attribute(element, 'class'))))
-    return 'error';
+  const role = attribute(element, 'role');
+  if (verdict === 'error' || (role !== '' && isDestructive(element))) return 'error';
   if (verdict === 'fine') return null;
   if (verdict === 'toast') return 'toast';
   if (role === 'alert' || verdict === 'alert') return 'alert';
   if (role === 'status' && isHotToast(element)) return 'toast';
   return null;
+}
+
+/** How the toasts of shadcn/ui say that they are about an error. */
+function isDestructive(element: Element): boolean {
+  return /(?:^|\s)destructive(?:\s|$)/.test(attribute(element, 'class'));
 }
 
 /** react-hot-toast marks nothing but the region that holds its toasts. */
