@@ -89,7 +89,6 @@ const until = (test) => new Promise((done, fail) => {
 });
 const ready = () => until(() => document.documentElement.dataset.state === 'ready');
 const click = async (selector) => (await until(() => one(selector))).click();
-const quiet = () => until(() => !one('.toast'));
 const type = (selector, text) => {
   one(selector).value = text;
   one(selector).dispatchEvent(new Event('input', { bubbles: true }));
@@ -222,7 +221,9 @@ var Breakages = []Breakage{
 		Story:  "Toasts were set to 150 ms for a test and left so, and the coupon has run out since.",
 		Reload: true,
 		Trigger: `await ready(); type('#coupon', 'TIDE10'); one('#coupon-form').requestSubmit();
-await until(() => one('.toast')); await quiet();`,
+await until(() => one('.toast')); await until(() => !one('.toast'));`,
+		Recover: `await ready(); type('#coupon', 'TIDE10'); one('#coupon-form').requestSubmit();
+await until(() => state.percentOff === 10);`,
 		Expect: Expect{Severity: "warning", Elements: []string{"Coupon TIDE10 is not valid"}},
 	},
 	{
@@ -250,7 +251,8 @@ await Promise.race([failed, until(() => state.shipping !== null)]); one('#cart')
 		Name:    "dead_connection",
 		Title:   "A request gets no answer",
 		Story:   "The cart's endpoint panics before it answers, so that the connection just ends.",
-		Trigger: `await ready(); await quiet(); await click('[data-testid=add-6]'); await until(() => one('.toast'));`,
+		Trigger: `await ready(); await click('[data-testid=add-6]'); await until(() => one('.toast-error'));`,
+		Recover: `await click('[data-testid=add-6]'); await until(() => state.cart.lines.some((line) => line.product === 6));`,
 		Expect: Expect{
 			Severity: "error",
 			Failures: []Failure{{Method: "POST", URL: "/api/cart", Error: "ERR_EMPTY_RESPONSE"}},

@@ -12,6 +12,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"html"
 	"io/fs"
 	"mime"
 	"net"
@@ -56,6 +57,7 @@ func New() *Shop {
 	}
 	s.feed.init()
 	s.Routes(s.mux)
+	s.mux.HandleFunc("/", notFound)
 	return s
 }
 
@@ -142,7 +144,7 @@ func (s *Shop) serveFile(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		text, err := s.page(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			http.NotFound(w, r)
+			notFound(w, r)
 			return
 		}
 		if err != nil {
@@ -153,6 +155,14 @@ func (s *Shop) serveFile(name string) http.HandlerFunc {
 		w.Header().Set("Cache-Control", "no-store")
 		_, _ = w.Write([]byte(text)) // the browser left
 	}
+}
+
+// notFound answers 404 and no more: the nosniff header of http.NotFound would make browsers report a
+// missing script twice.
+func notFound(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = fmt.Fprintf(w, "<!doctype html><title>Not found</title><p>There is no %s here.", html.EscapeString(r.URL.Path)) // the browser left
 }
 
 // page is the text of a file of the page.
