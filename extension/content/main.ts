@@ -25,4 +25,10 @@ function main(): void {
   else link.connect();
 }
 
-main();
+// Chromium may run the script twice in a frame that was open when its site was switched on. The
+// flag stands in the extension's own world, which the page cannot see and which ends with it.
+const world = globalThis as { tidemarkRuns?: boolean };
+if (world.tidemarkRuns !== true) {
+  world.tidemarkRuns = true;
+  main();
+}
