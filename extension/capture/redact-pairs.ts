@@ -129,7 +129,13 @@ function closingBracket(s: string, from: number): number {
 
 const noValue = new Set(['null', 'undefined', 'true', 'false', 'NaN', '{}', '[]']);
 
-function isSecretValue(s: string, { from, to, quoted }: Value, key: Strength, strict: boolean, rules: PairRules): boolean {
+function isSecretValue(
+  s: string,
+  { from, to, quoted }: Value,
+  key: Strength,
+  strict: boolean,
+  rules: PairRules,
+): boolean {
   const value = s.slice(from, to);
   if (s.startsWith(rules.mask, from) || /^[*•.]*$/.test(value) || noValue.has(value)) return false;
   if (strict) return true;

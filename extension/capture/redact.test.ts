@@ -6,7 +6,7 @@ interface Case {
   kind: string;
   name?: string;
   in: string;
-  out: string;
+  out?: string;
   masked: number;
 }
 
@@ -32,12 +32,12 @@ function apply(c: Case): { text: string; masked: number } {
 const cases: Case[] = shared;
 
 test.each(cases)('$kind $name $in', (c) => {
-  expect(apply(c)).toEqual({ text: c.out, masked: c.masked });
+  expect(apply(c)).toEqual({ text: c.out ?? '', masked: c.masked });
 });
 
 test.each(cases)('twice is once: $kind $in', (c) => {
   if (c.kind === 'key') return;
-  expect(apply({ ...c, in: c.out })).toEqual({ text: c.out, masked: 0 });
+  expect(apply({ ...c, in: c.out ?? '' })).toEqual({ text: c.out ?? '', masked: 0 });
 });
 
 test('a megabyte of braces and quotes is done in no time', () => {

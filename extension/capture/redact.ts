@@ -62,7 +62,10 @@ export function redactURL(url: string): Redacted {
 }
 
 /** Masks the values of secret headers whole, and secrets inside the others. */
-export function redactHeaders(all: Record<string, string>): { headers: Record<string, string>; masked: number } {
+export function redactHeaders(all: Record<string, string>): {
+  headers: Record<string, string>;
+  masked: number;
+} {
   const out: Record<string, string> = {};
   let masked = 0;
   for (const [name, value] of Object.entries(all)) {
@@ -89,7 +92,10 @@ export function isSecretHeader(name: string): boolean {
 }
 
 function looksStructured(s: string): boolean {
-  return s.length > 1 && ((s[0] === '{' && (s[1] === '"' || s[1] === '\n')) || (s[0] === '[' && (s[1] === '{' || s[1] === '"')));
+  return (
+    s.length > 1 &&
+    ((s[0] === '{' && (s[1] === '"' || s[1] === '\n')) || (s[0] === '[' && (s[1] === '{' || s[1] === '"')))
+  );
 }
 
 /** Pairs first: the value of a pair is masked as a whole, whatever it looks like. */

@@ -1,0 +1,72 @@
+/** Answers what the host asks of the extension. */
+import type { CaptureSource } from '../capture/source';
+import { CodeInvalid, CodeUnknown, MethodSync, type SyncParams, type SyncResult } from '../protocol';
+import type { ContentFrames } from './frames';
+import { CodedError, type HostPort } from './port';
+import type { WatchedTabs } from './tabs';
+
+/** Those who take part in answering. */
+export interface CommandParties {
+  readonly tabs: Pick<WatchedTabs, 'all'>;
+  readonly frames: Pick<ContentFrames, 'flush'>;
+  readonly source: Pick<CaptureSource, 'barrier'>;
+  readonly port: Pick<HostPort, 'drained'>;
+}
+
+/** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
+export async function answer(parties: CommandParties, method: string, params: unknown): Promise<unknown> {
+  if (method !== MethodSync)
+    throw new CodedError(CodeUnknown, `The extension does not know the method "${method}".`);
+  return await sync(parties, readSyncParams(params));
+}
+
+function readSyncParams(params: unknown): SyncParams {
+  const { tabs, timeout_ms: timeout } = (params ?? {}) as Partial<Record<keyof SyncParams, unknown>>;
+  if (typeof timeout !== 'number' || !(timeout >= 0)) {
+    throw new CodedError(CodeInvalid, 'sync: timeout_ms must be a number of milliseconds.');
+  }
+  if (tabs !== undefined && !(Array.isArray(tabs) && tabs.every((tab) => typeof tab === 'number'))) {
+    throw new CodedError(CodeInvalid, 'sync: tabs must be a list of tab ids.');
+  }
+  return { tabs: tabs ?? [], timeout_ms: timeout };
+}
+
+/**
+ * Has every tab deliver what the browser has reported so far, and posts it, before it answers. A tab
+ * that does not answer in time is named; what it did report is delivered all the same.
+ */
+async function sync({ tabs, frames, source, port }: CommandParties, params: SyncParams): Promise<SyncResult> {
+  const asked = params.tabs?.length ? params.tabs : tabs.all();
+  const noDOM: number[] = [];
+  const noCapture: number[] = [];
+  await Promise.all(
+    asked.flatMap((tab) => [
+      frames.flush(tab, params.timeout_ms).then((answered) => {
+        if (!answered) noDOM.push(tab);
+      }),
+      inTime(source.barrier(tab), params.timeout_ms).then((answered) => {
+        if (!answered) noCapture.push(tab);
+      }),
+    ]),
+  );
+  await port.drained();
+  return {
+    ...(noDOM.length > 0 && { no_dom: noDOM }),
+    ...(noCapture.length > 0 && { no_capture: noCapture }),
+  };
+}
+
+/** Whether a promise is fulfilled within a time. */
+function inTime(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms, false);
+    const done = (answered: boolean): void => {
+      clearTimeout(timer);
+      resolve(answered);
+    };
+    promise.then(
+      () => done(true),
+      () => done(false),
+    );
+  });
+}

@@ -1,0 +1,159 @@
+/** The content scripts in the tabs' frames: their events, and asking them to hurry. */
+
+import { MASK, redactText } from '../capture/redact';
+import type { ContentEvent, FromContent, ToContent } from '../messages';
+import type { AnyEvent } from '../protocol';
+
+/** The part of a content script's port that is used. */
+export interface ContentPort {
+  readonly sender?:
+    | {
+        tab?: { id?: number | undefined } | undefined;
+        frameId?: number | undefined;
+        documentId?: string | undefined;
+      }
+    | undefined;
+  postMessage(message: ToContent): void;
+  readonly onMessage: { addListener(listener: (message: unknown) => void): void };
+  readonly onDisconnect: { addListener(listener: () => void): void };
+}
+
+interface Frame {
+  readonly port: ContentPort;
+  readonly document: string;
+  /** Whether the content script was told to report. */
+  on: boolean;
+}
+
+/** What the frames need of their surroundings. */
+export interface FramesOptions {
+  emit(event: AnyEvent): void;
+  watched(tab: number): boolean;
+  /** Called when the top frame of a tab has or has no content script now. */
+  changed(tab: number): void;
+}
+
+/** Keeps the port of every frame. Events of tabs that are not watched are not passed on. */
+export class ContentFrames {
+  readonly #options: FramesOptions;
+  readonly #tabs = new Map<number, Map<number, Frame>>();
+  readonly #flushes = new Map<number, () => void>();
+  #flushId = 0;
+
+  constructor(options: FramesOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a new port. A frame has one at a time: another one means another document, or a new script in it. */
+  connect(port: ContentPort): void {
+    const tab = port.sender?.tab?.id;
+    const frame = port.sender?.frameId;
+    if (tab === undefined || frame === undefined) return;
+    const frames = this.#tabs.get(tab) ?? new Map<number, Frame>();
+    this.#tabs.set(tab, frames);
+    const document = port.sender?.documentId ?? crypto.randomUUID();
+    const on = this.#options.watched(tab);
+    frames.set(frame, { port, document, on });
+    port.onMessage.addListener((message) => {
+      if (frames.get(frame)?.port === port) this.#message(tab, frame, document, message as FromContent);
+    });
+    port.onDisconnect.addListener(() => {
+      if (frames.get(frame)?.port !== port) return;
+      frames.delete(frame);
+      if (frames.size === 0) this.#tabs.delete(tab);
+      this.#reset(tab, frame, '');
+      if (frame === 0) this.#options.changed(tab);
+    });
+    this.#reset(tab, frame, document);
+    port.postMessage({ t: 'watch', on, mask: MASK });
+    if (frame === 0) this.#options.changed(tab);
+  }
+
+  #reset(tab: number, frame: number, document: string): void {
+    if (!this.#options.watched(tab)) return;
+    this.#options.emit({ kind: 'element', at: Date.now(), tab, op: 'reset', frame, document, id: 0 });
+  }
+
+  #message(tab: number, frame: number, document: string, message: FromContent): void {
+    if (message.t === 'flushed') {
+      this.#flushes.get(message.id)?.();
+    } else if (message.t === 'events' && this.#options.watched(tab)) {
+      for (const event of message.events) this.#options.emit(complete(event, tab, frame, document));
+    }
+  }
+
+  /** Tells the content scripts of a tab whether it is watched. */
+  watch(tab: number): void {
+    const on = this.#options.watched(tab);
+    for (const [id, frame] of this.#tabs.get(tab) ?? []) {
+      if (frame.on === on) continue;
+      frame.on = on;
+      this.#reset(tab, id, frame.document);
+      frame.port.postMessage({ t: 'watch', on, mask: MASK });
+    }
+  }
+
+  /** Whether the content script of the tab's present document answers. */
+  has(tab: number): boolean {
+    return this.#tabs.get(tab)?.has(0) === true;
+  }
+
+  /** The frames of a tab that have a content script. */
+  frames(tab: number): number[] {
+    return [...(this.#tabs.get(tab)?.keys() ?? [])];
+  }
+
+  /** Has a tab's content scripts send what they hold; false when the top frame's did not in time. */
+  async flush(tab: number, timeoutMs: number): Promise<boolean> {
+    const frames = [...(this.#tabs.get(tab) ?? [])];
+    const answers = await Promise.all(
+      frames.map(async ([id, { port }]) => [id, await this.#flushFrame(port, timeoutMs)]),
+    );
+    return answers.some(([frame, answered]) => frame === 0 && answered === true);
+  }
+
+  #flushFrame(port: ContentPort, timeoutMs: number): Promise<boolean> {
+    const id = ++this.#flushId;
+    return new Promise((resolve) => {
+      const done = (answered: boolean): void => {
+        clearTimeout(timer);
+        this.#flushes.delete(id);
+        resolve(answered);
+      };
+      const timer = setTimeout(done, timeoutMs, false);
+      this.#flushes.set(id, () => done(true));
+      try {
+        port.postMessage({ t: 'flush', id });
+      } catch {
+        done(false);
+      }
+    });
+  }
+}
+
+/** Fills in what a content script cannot know, and looks for secrets once more. */
+function complete(event: ContentEvent, tab: number, frame: number, document: string): AnyEvent {
+  if (event.kind === 'element') {
+    const text = redactText(event.text ?? '');
+    const masked = (event.masked ?? 0) + text.masked;
+    return {
+      ...event,
+      tab,
+      frame,
+      document,
+      ...(event.text !== undefined && { text: text.text }),
+      ...(masked > 0 && { masked }),
+    };
+  }
+  const target = redactText(event.target);
+  const value = redactText(event.value ?? '');
+  const masked = (event.masked ?? 0) + target.masked + value.masked;
+  return {
+    ...event,
+    tab,
+    ...(frame !== 0 && { frame }),
+    target: target.text,
+    ...(event.value !== undefined && { value: value.text }),
+    ...(masked > 0 && { masked }),
+  };
+}

@@ -1,0 +1,50 @@
+/** Brings the content script to where the manifest does not: origins that a person chose, pages that were open before. */
+import type { ContentFrames } from './frames';
+import { permissionFor } from './rules';
+
+const SCRIPT = 'content.js';
+
+/** How long a page may take to start its content script, or to connect again after the worker's end, in ms. */
+const PATIENCE_MS = 1500;
+
+/** Has the browser run the content script on a chosen origin from now on; takes it back when switched off. */
+export async function registerOrigin(origin: string, on: boolean): Promise<void> {
+  const id = `origin ${permissionFor(origin)}`;
+  const there = await chrome.scripting.getRegisteredContentScripts({ ids: [id] });
+  if (on && there.length === 0) {
+    await chrome.scripting.registerContentScripts([
+      {
+        id,
+        matches: [permissionFor(origin)],
+        js: [SCRIPT],
+        allFrames: true,
+        matchOriginAsFallback: true,
+        runAt: 'document_start',
+      },
+    ]);
+  } else if (!on && there.length > 0) {
+    await chrome.scripting.unregisterContentScripts({ ids: [id] });
+  }
+}
+
+/** Runs the content script in the frames of a tab that have none although they were given time. */
+export function injectWhereMissing(tab: number, frames: ContentFrames, watched: () => boolean): void {
+  setTimeout(() => void inject(tab, frames, watched), PATIENCE_MS);
+}
+
+async function inject(tab: number, frames: ContentFrames, watched: () => boolean): Promise<void> {
+  if (!watched()) return;
+  const all = (await chrome.webNavigation.getAllFrames({ tabId: tab })) ?? [];
+  const have = new Set(frames.frames(tab));
+  for (const { frameId, url, errorOccurred } of all) {
+    if (have.has(frameId) || errorOccurred || !/^(?:https?:|about:(?:blank|srcdoc))/.test(url)) continue;
+    // A frame of an origin without permission, or one that is gone: it stays without.
+    await chrome.scripting
+      .executeScript({
+        target: { tabId: tab, frameIds: [frameId] },
+        files: [SCRIPT],
+        injectImmediately: true,
+      })
+      .catch(() => undefined);
+  }
+}

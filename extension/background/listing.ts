@@ -1,0 +1,81 @@
+/** The tabs of the browser as the host and the popup are told of them; pure. */
+
+import { redactURL } from '../capture/redact';
+import type { PopupTab } from '../messages';
+import type { Tab } from '../protocol';
+import { type Choices, isWatched, permissionFor, watchableOrigin, why } from './rules';
+
+/** The part of `chrome.tabs.Tab` that is used. */
+export interface BrowserTab {
+  id?: number | undefined;
+  url?: string | undefined;
+  title?: string | undefined;
+  favIconUrl?: string | undefined;
+  active: boolean;
+  windowId: number;
+}
+
+/** What is known of a tab besides what the browser tells. */
+export interface TabFacts {
+  choices: Choices;
+  capturing(tab: number): boolean;
+  dom(tab: number): boolean;
+  note(tab: number): string | undefined;
+  /** Name of the capture source. */
+  source: string;
+  /** The window that was focused last. */
+  window: number | undefined;
+}
+
+/** The list for the host. Of a tab that is not watched it learns the origin, and no title. */
+export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
+  const list: Tab[] = [];
+  for (const { id, url, title, active, windowId } of tabs) {
+    const origin = watchableOrigin(url);
+    if (id === undefined || url === undefined || origin === undefined) continue;
+    const capturing = facts.capturing(id);
+    const watched = capturing && isWatched(id, url, facts.choices);
+    const note = facts.note(id);
+    list.push({
+      id,
+      url: watched ? redactURL(url).text : `${origin}/`,
+      title: watched ? (title ?? '') : '',
+      watched,
+      ...(watched && { capture: facts.source }),
+      ...(watched && facts.dom(id) && { dom: true }),
+      ...(active && windowId === facts.window && { active }),
+      ...(note !== undefined && { note }),
+    });
+  }
+  return list;
+}
+
+/** The list for the popup: its own tab first, then watched ones, then the others in the browser's order. */
+export function popupTabs(
+  tabs: readonly BrowserTab[],
+  facts: TabFacts,
+  missing: ReadonlySet<string>,
+): PopupTab[] {
+  const list: PopupTab[] = [];
+  for (const { id, url, title, favIconUrl, active, windowId } of tabs) {
+    const origin = watchableOrigin(url);
+    if (id === undefined || url === undefined || origin === undefined) continue;
+    const permission = permissionFor(origin);
+    const note = facts.note(id);
+    list.push({
+      id,
+      title: title ?? '',
+      url,
+      origin,
+      ...(favIconUrl !== undefined && { favicon: favIconUrl }),
+      watched: isWatched(id, url, facts.choices),
+      capturing: facts.capturing(id),
+      why: why(id, origin, facts.choices),
+      ...(missing.has(permission) && { permission }),
+      ...(note !== undefined && { note }),
+      active: active && windowId === facts.window,
+    });
+  }
+  const rank = (tab: PopupTab): number => (tab.active ? 0 : tab.watched ? 1 : 2);
+  return list.sort((a, b) => rank(a) - rank(b));
+}

@@ -1,0 +1,218 @@
+/**
+ * The service worker. It may be ended at any moment and begins anew with the next event: all listeners
+ * are registered before anything is waited for, and what a new life must know is in storage.
+ */
+import { DebuggerSource } from '../capture/debugger';
+import { WebRequestWitness } from '../capture/webrequest';
+import { CONTENT_PORT, POPUP_PORT } from '../messages';
+import { type AnyEvent, HostName, type Tab } from '../protocol';
+import { answer } from './commands';
+import { ContentFrames } from './frames';
+import { injectWhereMissing, registerOrigin } from './inject';
+import { hostTabs, popupTabs, type TabFacts } from './listing';
+import { PopupServer } from './popup';
+import { HostPort } from './port';
+import { isDevelopment, isWatched, permissionFor, watchableOrigin } from './rules';
+import { Settings } from './settings';
+import { WatchedTabs } from './tabs';
+
+/** How often it is written down that the worker lives, and how often the browser wakes it, in ms. */
+const HEARTBEAT_MS = 2000;
+const TABS_MS = 100;
+const WAKE_MINUTES = 0.5;
+const WAKE = 'wake';
+
+const settings = new Settings(chrome.storage.local, chrome.storage.session);
+const ready = settings.load();
+
+const witness = new WebRequestWitness((tab, url) => isWatched(tab, url, settings));
+const source = new DebuggerSource(chrome.debugger, emit, witness);
+const frames = new ContentFrames({ emit, watched: (tab) => tabs.watched(tab), changed });
+const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChanged });
+const port = new HostPort({
+  connect: () => chrome.runtime.connectNative(HostName),
+  lastError: () => chrome.runtime.lastError?.message,
+  hello: () => ({
+    extension: chrome.runtime.getManifest().version,
+    browser: browserName(),
+    instance: settings.instance,
+  }),
+  answer: (method, params) => answer({ tabs, frames, source, port }, method, params),
+  changed: () => popup.changed(),
+});
+const popup = new PopupServer({
+  connection: () => port.state,
+  connect: () => void ready.then(() => port.connect()),
+  tabs: async () => {
+    await ready;
+    const [all, facts] = await listed();
+    return popupTabs(all, facts, await missingPermissions());
+  },
+  request: (method, params) => port.request(method, params),
+  setWatched,
+});
+
+function emit(event: AnyEvent): void {
+  port.emit(event);
+}
+
+async function address(tab: number): Promise<string | undefined> {
+  try {
+    return (await chrome.tabs.get(tab)).url;
+  } catch {
+    return undefined;
+  }
+}
+
+function browserName(): string {
+  const brands = (navigator as { userAgentData?: { brands: { brand: string; version: string }[] } })
+    .userAgentData?.brands;
+  const brand = brands?.find(({ brand }) => !/not.a.brand|^chromium$/i.test(brand))?.brand ?? 'Chromium';
+  const version = /Chrome\/([\d.]+)/.exec(navigator.userAgent)?.[1] ?? '';
+  return `${brand} ${version}`.trim();
+}
+
+let tabsTimer: ReturnType<typeof setTimeout> | undefined;
+
+/** Something in the list of tabs has changed: the host and the popup are told soon. */
+function changed(): void {
+  tabsTimer ??= setTimeout(() => {
+    tabsTimer = undefined;
+    void sendTabs();
+  }, TABS_MS);
+  popup.changed();
+}
+
+let told = '';
+
+async function sendTabs(): Promise<void> {
+  const list: Tab[] = hostTabs(...(await listed()));
+  const text = JSON.stringify(list);
+  if (text === told) return;
+  told = text;
+  port.tabs(list);
+}
+
+async function listed(): Promise<[chrome.tabs.Tab[], TabFacts]> {
+  const [all, window] = await Promise.all([
+    chrome.tabs.query({}),
+    chrome.windows.getLastFocused().catch(() => undefined),
+  ]);
+  const facts: TabFacts = {
+    choices: settings,
+    capturing: (tab) => tabs.capturing(tab),
+    dom: (tab) => frames.has(tab),
+    note: (tab) => tabs.note(tab),
+    source: source.name,
+    window: window?.id,
+  };
+  return [all, facts];
+}
+
+async function missingPermissions(): Promise<Set<string>> {
+  const origins = new Set<string>();
+  for (const { url } of await chrome.tabs.query({})) {
+    const origin = watchableOrigin(url);
+    if (origin !== undefined) origins.add(permissionFor(origin));
+  }
+  const missing = new Set<string>();
+  await Promise.all(
+    [...origins].map(async (pattern) => {
+      if (!(await chrome.permissions.contains({ origins: [pattern] }))) missing.add(pattern);
+    }),
+  );
+  return missing;
+}
+
+function tabChanged(tab: number): void {
+  frames.watch(tab);
+  changed();
+  if (tabs.watched(tab)) injectWhereMissing(tab, frames, () => tabs.watched(tab));
+}
+
+/** Does what a person chose in the popup; see `set_watched` in messages.ts. */
+async function setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void> {
+  await ready;
+  const origin = watchableOrigin(await address(tab));
+  if (origin === undefined) throw new Error('Only pages of http and https can be watched.');
+  const chosen = settings.origins[origin];
+  const needsOrigin = on && (isDevelopment(origin) ? chosen === false : chosen !== true);
+  if (scope === 'origin' || needsOrigin) {
+    await settings.chooseOrigin(origin, on);
+    if (!isDevelopment(origin)) await registerOrigin(origin, on);
+  }
+  if (scope === 'tab' || on) return tabs.choose(tab, on);
+  const all = await chrome.tabs.query({});
+  const same = all.filter(({ url }) => watchableOrigin(url) === origin);
+  await Promise.all(same.map(({ id }) => (id === undefined ? undefined : tabs.refresh(id))));
+}
+
+chrome.runtime.onConnect.addListener((connected) => {
+  if (connected.name === CONTENT_PORT) void ready.then(() => frames.connect(connected));
+  if (connected.name === POPUP_PORT) popup.connect(connected);
+});
+
+chrome.debugger.onEvent.addListener((from, method, params) => source.event(from, method, params));
+chrome.debugger.onDetach.addListener(({ tabId }, reason) => source.detached(tabId, reason));
+source.onEnd = (tab, reason) => void tabs.ended(tab, reason);
+
+chrome.tabs.onCreated.addListener((tab) => {
+  const { id } = tab;
+  const url = tab.pendingUrl || tab.url;
+  if (id !== undefined && url !== undefined) void ready.then(() => tabs.heading(id, url));
+  changed();
+});
+chrome.tabs.onRemoved.addListener((tab) => {
+  tabs.closed(tab);
+  witness.forget(tab);
+  void ready.then(() => settings.chooseTab(tab, true));
+  changed();
+});
+chrome.tabs.onReplaced.addListener((by, tab) => void ready.then(() => tabs.replaced(tab, by)));
+chrome.tabs.onUpdated.addListener((tab, { url }) => {
+  // The commit of a page that can be watched, told earlier than webNavigation tells it.
+  if (url !== undefined) void ready.then(() => tabs.heading(tab, url));
+  changed();
+});
+chrome.tabs.onActivated.addListener(changed);
+chrome.windows.onFocusChanged.addListener(changed);
+
+chrome.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId, url }) => {
+  if (frameId === 0) void ready.then(() => tabs.heading(tabId, url));
+});
+chrome.webNavigation.onCommitted.addListener(({ frameId, tabId, url, documentLifecycle }) => {
+  if (frameId === 0 && documentLifecycle === 'active') void ready.then(() => tabs.shows(tabId, url));
+});
+
+const everything = { urls: ['<all_urls>', 'ws://*/*', 'wss://*/*'] };
+chrome.webRequest.onBeforeRequest.addListener((details): undefined => {
+  witness.began(details);
+}, everything);
+chrome.webRequest.onBeforeRedirect.addListener((details) => witness.redirected(details), everything);
+chrome.webRequest.onCompleted.addListener((details) => witness.ended(details), everything);
+chrome.webRequest.onErrorOccurred.addListener((details) => witness.ended(details), everything);
+
+chrome.permissions.onAdded.addListener(changed);
+chrome.permissions.onRemoved.addListener(changed);
+chrome.runtime.onInstalled.addListener(() => undefined);
+chrome.runtime.onStartup.addListener(() => undefined);
+chrome.alarms.onAlarm.addListener(({ name }) => {
+  if (name === WAKE) void ready.then(() => port.connect());
+});
+
+async function begin(): Promise<void> {
+  await ready;
+  port.connect();
+  tabs.resume(settings.before);
+  const all = await chrome.tabs.query({});
+  await Promise.all(
+    all.map(({ id, url, pendingUrl }) =>
+      id === undefined ? undefined : tabs.heading(id, pendingUrl || (url ?? '')),
+    ),
+  );
+  changed();
+  setInterval(() => void settings.remember(tabs.memory(Date.now())), HEARTBEAT_MS);
+  await chrome.alarms.create(WAKE, { periodInMinutes: WAKE_MINUTES });
+}
+
+void begin();

@@ -1,0 +1,117 @@
+/** Serves the popup: pushes the whole state after every change, and does what it asks. */
+import type { ConnectionState, FromPopup, PopupState, PopupTab, ToPopup } from '../messages';
+import type { CheckpointResult, Overview } from '../protocol';
+import { MethodCheckpoint, MethodOverview } from '../protocol';
+
+/** The part of the popup's port that is used. */
+export interface PopupPort {
+  postMessage(message: ToPopup): void;
+  readonly onMessage: { addListener(listener: (message: unknown) => void): void };
+  readonly onDisconnect: { addListener(listener: () => void): void };
+}
+
+/** What serving needs of the worker. */
+export interface PopupOptions {
+  connection(): ConnectionState;
+  /** Connects to the host at once when it is not connected. */
+  connect(): void;
+  tabs(): Promise<PopupTab[]>;
+  request(method: string, params: unknown): Promise<unknown>;
+  setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
+}
+
+/** How long changes are gathered before they are pushed, and how often the host is asked, in ms. */
+const PUSH_MS = 50;
+const OVERVIEW_MS = 2000;
+
+/** Serves any number of popups (each window may have one). */
+export class PopupServer {
+  readonly #options: PopupOptions;
+  readonly #ports = new Set<PopupPort>();
+  #overview: Overview | undefined;
+  #pushTimer: ReturnType<typeof setTimeout> | undefined;
+  #overviewTimer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(options: PopupOptions) {
+    this.#options = options;
+  }
+
+  connect(port: PopupPort): void {
+    this.#ports.add(port);
+    port.onMessage.addListener((message) => void this.#message(port, message as FromPopup));
+    port.onDisconnect.addListener(() => {
+      this.#ports.delete(port);
+      if (this.#ports.size > 0) return;
+      clearInterval(this.#overviewTimer);
+      this.#overviewTimer = undefined;
+    });
+    this.#overviewTimer ??= setInterval(() => void this.#askHost(), OVERVIEW_MS);
+    this.#options.connect();
+    void this.#push();
+    void this.#askHost();
+  }
+
+  /** Something that the popup shows has changed. */
+  changed(): void {
+    if (this.#ports.size === 0) return;
+    this.#pushTimer ??= setTimeout(() => {
+      this.#pushTimer = undefined;
+      void this.#push();
+    }, PUSH_MS);
+  }
+
+  async #push(): Promise<void> {
+    const tabs = await this.#options.tabs();
+    const connection = this.#options.connection();
+    if (connection.state !== 'connected') this.#overview = undefined;
+    const state: PopupState = {
+      connection,
+      tabs,
+      ...(this.#overview !== undefined && { overview: this.#overview }),
+    };
+    for (const port of this.#ports) port.postMessage({ t: 'state', state });
+  }
+
+  async #askHost(): Promise<void> {
+    if (this.#options.connection().state !== 'connected') return;
+    const tab = (await this.#options.tabs()).find(({ active }) => active)?.id;
+    try {
+      this.#overview = (await this.#options.request(
+        MethodOverview,
+        tab === undefined ? {} : { tab },
+      )) as Overview;
+    } catch {
+      this.#overview = undefined; // the connection's state says why
+    }
+    this.changed();
+  }
+
+  async #message(port: PopupPort, message: FromPopup): Promise<void> {
+    const { id } = message;
+    try {
+      const checkpoint = await this.#do(message);
+      port.postMessage({ t: 'done', id, ...(checkpoint !== undefined && { checkpoint }) });
+    } catch (error) {
+      port.postMessage({ t: 'done', id, error: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  async #do(message: FromPopup): Promise<CheckpointResult | undefined> {
+    switch (message.t) {
+      case 'set_watched':
+        await this.#options.setWatched(message.tab, message.on, message.scope);
+        this.changed();
+        return undefined;
+      case 'checkpoint': {
+        const { name, note, tab } = message;
+        const result = await this.#options.request(MethodCheckpoint, { name, note, tab });
+        await this.#askHost();
+        return result as CheckpointResult;
+      }
+      case 'refresh':
+        this.#options.connect();
+        await this.#askHost();
+        return undefined;
+    }
+  }
+}

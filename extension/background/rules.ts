@@ -1,0 +1,58 @@
+/** Which tabs are watched; pure. */
+
+/** What persons have decided, by origin (kept for good) and by tab (for as long as it is open). */
+export interface Choices {
+  /** An origin that a person switched on, or a development origin that one switched off. */
+  readonly origins: Readonly<Record<string, boolean>>;
+  /** Tabs that a person switched off. */
+  readonly tabsOff: ReadonlySet<number>;
+}
+
+/** Why a tab is watched or not; see `PopupTab.why` in messages.ts. */
+export type Why = 'development' | 'chosen' | 'off_tab' | 'off_origin' | 'not_chosen';
+
+/** The origin of a page that can be watched at all: http or https; undefined for any other address. */
+export function watchableOrigin(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined;
+  try {
+    const { protocol, origin } = new URL(url);
+    return protocol === 'http:' || protocol === 'https:' ? origin : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Loopback, *.localhost and *.test: where pages under development are served (RFC 6761, RFC 8252). */
+export function isDevelopment(origin: string): boolean {
+  const { hostname } = new URL(origin);
+  return (
+    hostname === 'localhost' ||
+    hostname === '[::1]' ||
+    hostname.endsWith('.localhost') ||
+    hostname.endsWith('.test') ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname)
+  );
+}
+
+/** Why a tab that shows this origin is watched or not. */
+export function why(tab: number, origin: string, choices: Choices): Why {
+  if (choices.tabsOff.has(tab)) return 'off_tab';
+  const chosen = choices.origins[origin];
+  if (chosen === true) return 'chosen';
+  if (chosen === false) return 'off_origin';
+  return isDevelopment(origin) ? 'development' : 'not_chosen';
+}
+
+/** Whether a tab is watched while it shows this address. */
+export function isWatched(tab: number, url: string | undefined, choices: Choices): boolean {
+  const origin = watchableOrigin(url);
+  if (origin === undefined) return false;
+  const reason = why(tab, origin, choices);
+  return reason === 'development' || reason === 'chosen';
+}
+
+/** The match pattern of the host permission for an origin; patterns know no ports. */
+export function permissionFor(origin: string): string {
+  const { protocol, hostname } = new URL(origin);
+  return `${protocol}//${hostname}/*`;
+}

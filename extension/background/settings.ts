@@ -1,0 +1,82 @@
+/** What is kept: persons' choices, the profile's name, and what a new life of the worker must know. */
+import type { GapReason } from '../protocol';
+import type { Choices } from './rules';
+
+/** The part of a `chrome.storage` area that is used. */
+export interface StorageArea {
+  get(keys: string[]): Promise<Record<string, unknown>>;
+  set(items: Record<string, unknown>): Promise<void>;
+}
+
+/** What the worker knows of a captured tab, for the life after it. */
+export interface TabMemory {
+  /** `performance.timeOrigin` of the document that was reported last. */
+  document?: number | undefined;
+  /** Whether the tab was captured. */
+  captured: boolean;
+  /** A gap that had no end yet. */
+  gap?: OpenGap | undefined;
+}
+
+/** A gap that lasts until the tab is captured again. */
+export interface OpenGap {
+  reason: GapReason;
+  from: number;
+}
+
+/** What an earlier life of the worker left behind. */
+export interface Memory {
+  /** When it was alive last, milliseconds since the epoch. */
+  alive: number;
+  tabs: Record<string, TabMemory>;
+}
+
+/** Keeps settings in memory and writes changes behind. */
+export class Settings implements Choices {
+  readonly origins: Record<string, boolean> = {};
+  readonly tabsOff = new Set<number>();
+  /** Names this browser profile for as long as the extension is installed. */
+  instance = '';
+  /** What the life before this one left; undefined in the first one since the browser started. */
+  before: Memory | undefined;
+  readonly #local: StorageArea;
+  readonly #session: StorageArea;
+
+  constructor(local: StorageArea, session: StorageArea) {
+    this.#local = local;
+    this.#session = session;
+  }
+
+  async load(): Promise<void> {
+    const [local, session] = await Promise.all([
+      this.#local.get(['origins', 'instance']),
+      this.#session.get(['tabsOff', 'memory']),
+    ]);
+    Object.assign(this.origins, local['origins']);
+    for (const tab of (session['tabsOff'] as number[] | undefined) ?? []) this.tabsOff.add(tab);
+    this.before = session['memory'] as Memory | undefined;
+    this.instance = (local['instance'] as string | undefined) ?? '';
+    if (this.instance === '') {
+      this.instance = crypto.randomUUID();
+      await this.#local.set({ instance: this.instance });
+    }
+  }
+
+  /** Remembers a person's choice for an origin. */
+  async chooseOrigin(origin: string, on: boolean): Promise<void> {
+    this.origins[origin] = on;
+    await this.#local.set({ origins: this.origins });
+  }
+
+  /** Remembers a person's choice for one tab. */
+  async chooseTab(tab: number, on: boolean): Promise<void> {
+    if (on === !this.tabsOff.has(tab)) return;
+    if (on) this.tabsOff.delete(tab);
+    else this.tabsOff.add(tab);
+    await this.#session.set({ tabsOff: [...this.tabsOff] });
+  }
+
+  async remember(memory: Memory): Promise<void> {
+    await this.#session.set({ memory });
+  }
+}

@@ -1,0 +1,250 @@
+/** Which tabs are captured: begins and ends capture as tabs come, navigate and go, and as persons choose. */
+import type { CaptureSource, EndReason } from '../capture/source';
+import type { AnyEvent, GapReason } from '../protocol';
+import { isWatched, watchableOrigin } from './rules';
+import type { Memory, OpenGap, Settings, TabMemory } from './settings';
+
+/** What the controller needs of its surroundings. */
+export interface TabsOptions {
+  readonly settings: Settings;
+  readonly source: CaptureSource;
+  emit(event: AnyEvent): void;
+  /** The address that the tab shows; undefined when there is no such tab. */
+  address(tab: number): Promise<string | undefined>;
+  /** Called when a tab's being watched, or its note, has changed. */
+  changed(tab: number): void;
+}
+
+interface TabState {
+  /** Whether the tab is to be captured now. */
+  wanted: boolean;
+  capture: 'off' | 'starting' | 'on';
+  document?: number | undefined;
+  gap?: OpenGap | undefined;
+  note?: string | undefined;
+  /** Entries older than this are not to be reported when capture begins. */
+  replayFrom: number;
+}
+
+const NOTE_CANCELED =
+  'Capture was ended in the browser’s debugging bar. Switch the tab on to watch it again.';
+const NOTE_OFF = 'Switched off.';
+
+/** Drives one capture source. Every method may be called at any time and as often as one likes. */
+export class WatchedTabs {
+  readonly #options: TabsOptions;
+  readonly #tabs = new Map<number, TabState>();
+
+  constructor(options: TabsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes over what an earlier life of the worker left: what happened since it was alive last was not
+   * seen. Its gaps end when their tabs are captured again, like those of this life.
+   */
+  resume(before: Memory | undefined): void {
+    if (before === undefined) return;
+    for (const [id, { document, captured, gap }] of Object.entries(before.tabs)) {
+      const state = this.#state(Number(id));
+      state.document = document;
+      state.gap = gap;
+      if (!captured) continue;
+      state.replayFrom = before.alive;
+      this.#openGap(Number(id), 'worker_restart', before.alive);
+    }
+  }
+
+  /** What a later life of the worker has to know. */
+  memory(now: number): Memory {
+    const tabs: Record<string, TabMemory> = {};
+    for (const [id, { capture, document, gap }] of this.#tabs) {
+      if (capture !== 'off' || gap !== undefined) tabs[id] = { captured: capture !== 'off', document, gap };
+    }
+    return { alive: now, tabs };
+  }
+
+  #state(tab: number): TabState {
+    let state = this.#tabs.get(tab);
+    if (state === undefined) {
+      state = { wanted: false, capture: 'off', replayFrom: 0 };
+      this.#tabs.set(tab, state);
+    }
+    return state;
+  }
+
+  /** Whether what happens in the tab is to be reported. */
+  watched(tab: number): boolean {
+    return this.#tabs.get(tab)?.wanted === true;
+  }
+
+  /** Whether capture of the tab runs or is about to. */
+  capturing(tab: number): boolean {
+    const capture = this.#tabs.get(tab)?.capture;
+    return capture === 'on' || capture === 'starting';
+  }
+
+  /** Why a tab is not captured, in words. */
+  note(tab: number): string | undefined {
+    return this.#tabs.get(tab)?.note;
+  }
+
+  /** The tabs that are watched. */
+  all(): number[] {
+    return [...this.#tabs].filter(([, { wanted }]) => wanted).map(([tab]) => tab);
+  }
+
+  /** A tab is on its way to an address: capture begins before the first request, when it can. */
+  async heading(tab: number, url: string): Promise<void> {
+    if (isWatched(tab, url, this.#options.settings)) await this.#start(tab);
+  }
+
+  /** A tab shows an address now. */
+  async shows(tab: number, url: string): Promise<void> {
+    if (isWatched(tab, url, this.#options.settings)) {
+      await this.#start(tab);
+      return;
+    }
+    await this.#stop(tab, watchableOrigin(url) === undefined ? undefined : this.#offNote(tab, url));
+  }
+
+  #offNote(tab: number, url: string): string | undefined {
+    const { tabsOff, origins } = this.#options.settings;
+    const note = this.#tabs.get(tab)?.note;
+    if (note === NOTE_CANCELED && tabsOff.has(tab)) return note;
+    return tabsOff.has(tab) || origins[watchableOrigin(url) ?? ''] === false ? NOTE_OFF : undefined;
+  }
+
+  closed(tab: number): void {
+    void this.#stop(tab, undefined);
+    this.#tabs.delete(tab);
+  }
+
+  /** Another tab takes the place of one, as when a page that was loaded beforehand is shown. */
+  async replaced(tab: number, by: number): Promise<void> {
+    this.closed(tab);
+    await this.refresh(by);
+  }
+
+  /** Looks at a tab again: a choice has changed. */
+  async refresh(tab: number): Promise<void> {
+    const url = await this.#options.address(tab);
+    if (url !== undefined) await this.shows(tab, url);
+  }
+
+  /** A person switches a tab on or off; an origin's switch is to be set before. */
+  async choose(tab: number, on: boolean): Promise<void> {
+    await this.#options.settings.chooseTab(tab, on);
+    if (!on && this.capturing(tab)) this.#openGap(tab, 'detached');
+    await this.refresh(tab);
+  }
+
+  /** Capture of a tab has ended by itself. */
+  async ended(tab: number, reason: EndReason): Promise<void> {
+    const state = this.#tabs.get(tab);
+    if (state === undefined) return;
+    state.capture = 'off';
+    if (reason === 'canceled_by_user') {
+      state.wanted = false;
+      state.note = NOTE_CANCELED;
+      state.replayFrom = Number.POSITIVE_INFINITY;
+      this.#openGap(tab, 'detached');
+      await this.#options.settings.chooseTab(tab, false);
+      this.#options.changed(tab);
+      return;
+    }
+    const url = await this.#options.address(tab);
+    if (url === undefined) {
+      this.#tabs.delete(tab);
+      return;
+    }
+    const from = Date.now();
+    state.replayFrom = from;
+    this.#openGap(tab, 'detached', from);
+    await this.shows(tab, url);
+  }
+
+  async #start(tab: number): Promise<void> {
+    const state = this.#state(tab);
+    const wanted = state.wanted;
+    state.wanted = true;
+    if (state.capture !== 'off') return;
+    state.capture = 'starting';
+    state.note = undefined;
+    this.#options.changed(tab);
+    // What happened while a person had switched it off is nobody's business.
+    const replayFrom = Number.isFinite(state.replayFrom) ? state.replayFrom : Date.now();
+    try {
+      const { document, missed } = await this.#options.source.start(tab, {
+        replayFrom,
+        knownDocument: state.document,
+        shown: await this.#options.address(tab),
+        allowed: (url) => isWatched(tab, url, this.#options.settings),
+      });
+      if (this.#tabs.get(tab) !== state || !state.wanted) {
+        await this.#options.source.stop(tab);
+        return;
+      }
+      state.capture = 'on';
+      state.document = document;
+      this.#closeGap(tab);
+      if (missed !== undefined) this.#gap(tab, 'late_attach', missed.from, missed.to);
+    } catch (error) {
+      if (this.#tabs.get(tab) !== state) return;
+      this.#failed(tab, state, error, wanted);
+    }
+    this.#options.changed(tab);
+  }
+
+  /** Capture could not begin; it is tried again when the tab shows another document. */
+  #failed(tab: number, state: TabState, error: unknown, wanted: boolean): void {
+    state.capture = 'off';
+    const message = error instanceof Error ? error.message : String(error);
+    // The browser's own pages cannot be captured; the page that follows one is tried when it is there.
+    if (/Cannot access|No tab with/.test(message)) {
+      state.wanted = wanted;
+      return;
+    }
+    state.note = `Capture could not begin: ${message}`;
+    this.#openGap(tab, 'capture_failed');
+  }
+
+  async #stop(tab: number, note: string | undefined): Promise<void> {
+    const state = this.#tabs.get(tab);
+    if (state === undefined) {
+      if (note !== undefined) this.#state(tab).note = note;
+      return;
+    }
+    const changed = state.wanted || state.note !== note;
+    state.wanted = false;
+    state.note = note;
+    if (state.capture === 'on') {
+      state.capture = 'off';
+      state.document = undefined;
+      state.replayFrom = Number.POSITIVE_INFINITY;
+      await this.#options.source.stop(tab);
+    } else if (state.capture === 'starting') {
+      state.capture = 'off';
+      await this.#options.source.stop(tab);
+    }
+    if (changed) this.#options.changed(tab);
+  }
+
+  #openGap(tab: number, reason: GapReason, from = Date.now()): void {
+    const state = this.#state(tab);
+    if (state.gap !== undefined) return;
+    state.gap = { reason, from };
+    this.#gap(tab, reason, from, 0);
+  }
+
+  #closeGap(tab: number): void {
+    const state = this.#state(tab);
+    if (state.gap === undefined) return;
+    this.#gap(tab, state.gap.reason, state.gap.from, Date.now());
+    state.gap = undefined;
+  }
+
+  #gap(tab: number, reason: GapReason, from: number, to: number): void {
+    this.#options.emit({ kind: 'gap', at: Date.now(), tab, from, to, reason });
+  }
+}

@@ -1,0 +1,283 @@
+/** Follows the requests of one tab from start to end, over all its debugger sessions. */
+import type { Protocol } from 'devtools-protocol';
+import type { Session, TabContext } from './context';
+import { type Ending, type Flight, MAX_BODY_READ, networkEvent, requestEvent, wantsBody } from './request';
+
+type Network = {
+  willBeSent: Protocol.Network.RequestWillBeSentEvent;
+  response: Protocol.Network.ResponseReceivedEvent;
+  data: Protocol.Network.DataReceivedEvent;
+  cached: Protocol.Network.RequestServedFromCacheEvent;
+  finished: Protocol.Network.LoadingFinishedEvent;
+  failed: Protocol.Network.LoadingFailedEvent;
+};
+
+/** How long an answer that says "failed" may wait for a body that the page does not read, in ms. */
+const UNREAD_BODY_MS = 300;
+
+/** How many requests are remembered while capture begins. */
+const MAX_FIRST = 1000;
+
+/** What another witness knew of a request whose start the debugger did not see. */
+export interface Start {
+  method: string;
+  url: string;
+  resource: string;
+  /** Milliseconds since the epoch. */
+  started: number;
+}
+
+/** The other witness (see webrequest.ts): both sides make sure that no request is reported twice. */
+export interface Witness {
+  /** The debugger saw this request begin: it is the debugger's to report. */
+  claim(start: Start): void;
+  /** The debugger sees an answer to a request that it did not see begin, and takes it over. */
+  adopt(url: string): Start | undefined;
+}
+
+/**
+ * Reports each request when it begins and when it ends. A request is known by its id whatever the
+ * session: that of a worker's script begins in the page's session and ends in the worker's.
+ */
+export class NetworkTracker {
+  readonly #tab: TabContext;
+  readonly #witness: Witness;
+  readonly #foreign: (event: Network['willBeSent']) => boolean;
+  readonly #flights = new Map<string, Flight>();
+  readonly #bodies = new Set<Promise<void>>();
+  /** The first requests, for those who compare them with what others saw; undefined when nobody does any more. */
+  #first: { url: string; started: number }[] | undefined = [];
+
+  /** `foreign` says whether a request only leads the tab away to a page that is not watched. */
+  constructor(
+    tab: TabContext,
+    witness: Witness,
+    foreign: (event: Network['willBeSent']) => boolean = () => false,
+  ) {
+    this.#tab = tab;
+    this.#witness = witness;
+    this.#foreign = foreign;
+  }
+
+  willBeSent(session: Session, event: Network['willBeSent']): void {
+    const { request, requestId: id, timestamp } = event;
+    this.#tab.clock.learn(timestamp, event.wallTime);
+    const at = this.#tab.clock.at(timestamp);
+    const before = this.#flights.get(id);
+    if (before !== undefined && event.redirectResponse !== undefined) {
+      before.response = event.redirectResponse;
+      this.#take(id);
+      this.#end(before, { at, size: event.redirectResponse.encodedDataLength });
+    } else if (before !== undefined) {
+      return; // the same start told by a second session
+    }
+    const resource = (event.type ?? 'Other').toLowerCase();
+    // A preflight is part of its request; data: never leaves the page.
+    if (resource === 'preflight' || request.url.startsWith('data:') || this.#foreign(event)) return;
+    this.#begin({
+      id,
+      session,
+      method: request.method,
+      url: request.url,
+      resource,
+      started: at,
+      loader: event.loaderId || undefined,
+      requestHeaders: request.headers,
+      requestBody: request.postData,
+      received: 0,
+      cached: false,
+      reported: false,
+    });
+    this.#witness.claim({ method: request.method, url: request.url, resource, started: at });
+  }
+
+  #begin(flight: Flight): void {
+    this.#flights.set(flight.id, flight);
+    if (this.#first !== undefined && this.#first.length < MAX_FIRST) this.#first.push(flight);
+    this.#tab.emit(requestEvent(this.#tab.tab, flight));
+  }
+
+  servedFromCache({ requestId }: Network['cached']): void {
+    const flight = this.#flights.get(requestId);
+    if (flight !== undefined) flight.cached = true;
+  }
+
+  response(session: Session, event: Network['response']): void {
+    const { requestId: id, response, timestamp } = event;
+    const flight = this.#flights.get(id) ?? this.#adopt(session, event);
+    if (flight === undefined || flight.response !== undefined) return;
+    flight.response = response;
+    if (flight.resource === 'other') flight.resource = event.type.toLowerCase();
+    if (response.fromDiskCache || response.fromPrefetchCache) flight.cached = true;
+    const at = this.#tab.clock.at(timestamp);
+    if (response.mimeType === 'text/event-stream' && response.status < 400) {
+      this.#report(flight, { at, stream: true });
+    } else if (response.status >= 400) {
+      flight.timer = setTimeout(() => {
+        this.#report(flight, { at, bodyNote: 'the page did not read the body' });
+      }, UNREAD_BODY_MS);
+    }
+  }
+
+  /** Takes over a request whose start was not seen; what it sent is not known then. */
+  #adopt(session: Session, { requestId: id, response, type }: Network['response']): Flight | undefined {
+    if (type === 'Preflight' || response.url.startsWith('data:')) return undefined;
+    const start = this.#witness.adopt(response.url);
+    if (start === undefined) return undefined;
+    const resource = type.toLowerCase();
+    const flight: Flight = {
+      ...start,
+      id,
+      session,
+      resource,
+      received: 0,
+      cached: false,
+      reported: false,
+      late: true,
+    };
+    this.#begin(flight);
+    return flight;
+  }
+
+  data({ requestId, dataLength }: Network['data']): void {
+    const flight = this.#flights.get(requestId);
+    if (flight !== undefined) flight.received += dataLength;
+  }
+
+  finished(session: Session, { requestId, timestamp, encodedDataLength }: Network['finished']): void {
+    const flight = this.#take(requestId);
+    if (flight === undefined || flight.reported) return;
+    const end: Ending = { at: this.#tab.clock.at(timestamp), size: flight.cached ? 0 : encodedDataLength };
+    if (!wantsBody(flight)) {
+      this.#end(flight, end);
+    } else if (flight.received > MAX_BODY_READ) {
+      this.#end(flight, { ...end, bodyNote: `not kept: ${flight.received} bytes` });
+    } else {
+      this.#endWithBody(session, flight, end);
+    }
+  }
+
+  #endWithBody(session: Session, flight: Flight, end: Ending): void {
+    const read = this.#tab.send(session, 'Network.getResponseBody', { requestId: flight.id }).then(
+      ({ body, base64Encoded }) => {
+        this.#end(flight, base64Encoded ? { ...end, bodyNote: 'not text' } : { ...end, body });
+      },
+      () => this.#end(flight, { ...end, bodyNote: 'the browser no longer had it' }),
+    );
+    this.#bodies.add(read);
+    void read.finally(() => this.#bodies.delete(read));
+  }
+
+  failed({
+    requestId,
+    timestamp,
+    errorText,
+    canceled,
+    blockedReason,
+    corsErrorStatus,
+  }: Network['failed']): void {
+    const flight = this.#take(requestId);
+    if (flight === undefined) return;
+    const aborted = canceled === true || errorText === 'net::ERR_ABORTED';
+    if (flight.reported && aborted) return;
+    const end: Ending = { at: this.#tab.clock.at(timestamp) };
+    if (corsErrorStatus !== undefined) {
+      end.error = `CORS: ${flight.corsReason ?? corsErrorStatus.corsError}`;
+    } else if (blockedReason !== undefined) {
+      end.error = `blocked: ${blockedReason}`;
+    } else if (!aborted) {
+      end.error = errorText || 'failed';
+    } else if (flight.response === undefined || flight.response.status < 400) {
+      end.canceled = true; // a failing status wins over what came after it
+    }
+    this.#end(flight, end);
+  }
+
+  /**
+   * Finds the request that a log entry about CORS speaks of, which comes before the failure itself,
+   * and keeps the reason for it. Returns its id.
+   */
+  corsEntry(text: string): string | undefined {
+    const match =
+      /^Access to .*? at '(.+?)' (?:\(redirected from '(.+?)'\) )?from origin .*? has been blocked by CORS policy: ([\s\S]+)$/.exec(
+        text,
+      );
+    if (match === null) return undefined;
+    const [, url, from, reason] = match;
+    for (const flight of this.#flights.values()) {
+      if (
+        flight.corsReason === undefined &&
+        !flight.reported &&
+        (flight.url === url || flight.url === from)
+      ) {
+        flight.corsReason = reason;
+        return flight.id;
+      }
+    }
+    return undefined;
+  }
+
+  /** Says whether a request is under way. */
+  has(id: string): boolean {
+    return this.#flights.has(id);
+  }
+
+  /** Takes the addresses of the requests that were seen to begin before a time, and remembers no more of them. */
+  takeFirst(before: number): string[] {
+    const first = this.#first ?? [];
+    this.#first = undefined;
+    return first.filter(({ started }) => started < before).map(({ url }) => url);
+  }
+
+  /** Ends what can no longer end by itself: the page was left, crashed, or is not watched any more. */
+  abandon(gone: (flight: Flight) => boolean, note?: string): void {
+    const at = this.#tab.clock.now();
+    for (const flight of [...this.#flights.values()]) {
+      if (!gone(flight)) continue;
+      this.#take(flight.id);
+      if (flight.reported) continue;
+      const failed = flight.response !== undefined && flight.response.status >= 400;
+      this.#end(flight, {
+        at,
+        ...(!failed && { canceled: true }),
+        ...(note !== undefined && { bodyNote: note }),
+      });
+    }
+  }
+
+  /** Resolves when the bodies that are being read now have been reported. */
+  async bodiesRead(): Promise<void> {
+    await Promise.all(this.#bodies);
+  }
+
+  /** Reports at once what waits only for a body that nobody may ever read. */
+  flush(): void {
+    const at = this.#tab.clock.now();
+    for (const flight of this.#flights.values()) {
+      if (flight.timer !== undefined && !flight.reported) {
+        this.#report(flight, { at, bodyNote: 'the page did not read the body' });
+      }
+    }
+  }
+
+  /** Reports a request that goes on. */
+  #report(flight: Flight, end: Ending): void {
+    clearTimeout(flight.timer);
+    flight.timer = undefined;
+    flight.reported = true;
+    this.#end(flight, end);
+  }
+
+  #take(id: string): Flight | undefined {
+    const flight = this.#flights.get(id);
+    if (flight !== undefined) {
+      clearTimeout(flight.timer);
+      this.#flights.delete(id);
+    }
+    return flight;
+  }
+
+  #end(flight: Flight, end: Ending): void {
+    this.#tab.emit(networkEvent(this.#tab.tab, flight, end));
+  }
+}

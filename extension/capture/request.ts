@@ -1,0 +1,165 @@
+/** One request while it lasts, and the events made of it. */
+import type { Protocol } from 'devtools-protocol';
+import type { AnyEvent } from '../protocol';
+import type { Session } from './context';
+import { redactBody, redactHeaders, redactURL } from './redact';
+import { byteLength, cutBytes } from './text';
+
+/** The largest part of a body that is kept, in bytes. */
+export const MAX_BODY = 64 << 10;
+/** Larger bodies are not even looked at: they would have to come through the worker whole. */
+export const MAX_BODY_READ = 2 << 20;
+const MAX_HEADERS = 4 << 10;
+
+type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
+type RequestEvent = Extract<AnyEvent, { kind: 'request' }>;
+
+/** A request that has begun. */
+export interface Flight {
+  readonly id: string;
+  readonly session: Session;
+  readonly method: string;
+  readonly url: string;
+  /** The browser's resource type in lower case. */
+  resource: string;
+  /** When it began, milliseconds since the epoch. */
+  readonly started: number;
+  readonly loader?: string | undefined;
+  readonly requestHeaders?: Record<string, string> | undefined;
+  readonly requestBody?: string | undefined;
+  response?: Protocol.Network.Response | undefined;
+  /** Decoded bytes received so far. */
+  received: number;
+  cached: boolean;
+  /** What the browser's log said of a CORS failure, before the failure itself. */
+  corsReason?: string | undefined;
+  /** True once its NetworkEvent was emitted although it goes on. */
+  reported: boolean;
+  /** Reports a failed answer whose body nobody reads. */
+  timer?: ReturnType<typeof setTimeout> | undefined;
+  /** True when the start was not seen by the debugger. */
+  late?: boolean | undefined;
+}
+
+/** How a request ended. */
+export interface Ending {
+  /** Milliseconds since the epoch. */
+  at: number;
+  size?: number;
+  error?: string;
+  canceled?: boolean;
+  stream?: boolean;
+  body?: string;
+  bodyNote?: string;
+}
+
+export function requestEvent(tab: number, flight: Flight): RequestEvent {
+  const url = redactURL(flight.url);
+  return {
+    kind: 'request',
+    at: flight.started,
+    tab,
+    ...(url.masked > 0 && { masked: url.masked }),
+    id: flight.id,
+    method: flight.method,
+    url: url.text,
+    resource: flight.resource,
+  };
+}
+
+export function networkEvent(tab: number, flight: Flight, end: Ending): NetworkEvent {
+  const { response } = flight;
+  const url = redactURL(flight.url);
+  const status = response?.status ?? 0;
+  const failed = status === 0 || status >= 400 || end.error !== undefined;
+  const event: NetworkEvent = {
+    kind: 'network',
+    at: end.at,
+    tab,
+    id: flight.id,
+    method: flight.method,
+    url: url.text,
+    resource: flight.resource,
+    status,
+    started: flight.started,
+    duration: Math.max(0, end.at - flight.started),
+  };
+  let masked = url.masked;
+  if (end.error !== undefined) event.error = end.error;
+  if (end.canceled === true) event.canceled = true;
+  if (end.stream === true) event.stream = true;
+  if (response?.mimeType) event.mime = response.mimeType;
+  if (end.size !== undefined && end.size > 0) event.size = end.size;
+  if (flight.cached) event.cached = true;
+  if (failed || keepsHeaders.has(flight.resource)) {
+    if (flight.requestHeaders !== undefined) {
+      const request = keepHeaders(flight.requestHeaders);
+      event.request_headers = request.headers;
+      masked += request.masked;
+    }
+    if (response !== undefined) {
+      const answer = keepHeaders(response.headers);
+      event.response_headers = answer.headers;
+      masked += answer.masked;
+    }
+  }
+  if (flight.requestBody !== undefined) {
+    const body = keepBody(flight.requestBody);
+    event.request_body = body.text;
+    masked += body.masked;
+  }
+  if (end.body !== undefined) {
+    const body = keepBody(end.body);
+    event.response_body = body.text;
+    masked += body.masked;
+    if (body.note !== undefined) event.body_note = body.note;
+  }
+  if (end.bodyNote !== undefined) event.body_note = end.bodyNote;
+  if (flight.session.target !== undefined) event.target = flight.session.target;
+  if (masked > 0) event.masked = masked;
+  return event;
+}
+
+const keepsHeaders = new Set(['document', 'xhr', 'fetch']);
+
+/** Masked, and as many of them as fit. */
+function keepHeaders(all: Record<string, string>): { headers: Record<string, string>; masked: number } {
+  const kept: Record<string, string> = {};
+  let size = 0;
+  for (const [name, value] of Object.entries(all)) {
+    size += name.length + value.length;
+    if (size > MAX_HEADERS) break;
+    kept[name] = value;
+  }
+  return redactHeaders(kept);
+}
+
+/** Masked before it is cut, so that no secret is cut in two. */
+function keepBody(whole: string): { text: string; masked: number; note?: string } {
+  const { text, masked } = redactBody(whole);
+  const cut = cutBytes(text, MAX_BODY);
+  if (cut.length === text.length) return { text, masked };
+  return { text: cut, masked, note: `cut at ${MAX_BODY} of ${byteLength(whole)} bytes` };
+}
+
+const textual =
+  /^text\/|[/+](?:json|xml|x-ndjson|javascript|ecmascript|x-javascript|graphql|x-www-form-urlencoded|yaml|x-yaml)$/;
+/** Their bodies are source files, pictures and the like: the workspace has them. */
+const bodyless = new Set([
+  'script',
+  'stylesheet',
+  'image',
+  'font',
+  'media',
+  'texttrack',
+  'manifest',
+  'ping',
+  'prefetch',
+]);
+
+/** Says whether an answer's body is worth reading. */
+export function wantsBody({ resource, response }: Flight): boolean {
+  if (response === undefined || response.status === 204 || response.status === 304) return false;
+  if (response.mimeType !== '' && !textual.test(response.mimeType.toLowerCase())) return false;
+  return response.status >= 400 || !bodyless.has(resource);
+}

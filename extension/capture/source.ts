@@ -1,0 +1,52 @@
+/** What every way of capturing a tab has in common. */
+import type { AnyEvent, ConsoleEvent } from '../protocol';
+
+/** Takes an event on its way to the host; called in the order in which things happened. */
+export type Emit = (event: AnyEvent) => void;
+
+/** Where something ran when that was not the tab's main document. */
+export type Target = NonNullable<ConsoleEvent['target']>;
+
+/** Tab and target, which every event of one debugger session shares. */
+export interface Where {
+  readonly tab: number;
+  readonly target?: Target | undefined;
+}
+
+/** Why capture of a tab ended without being asked to. */
+export type EndReason = 'canceled_by_user' | 'closed' | 'replaced';
+
+/** How to begin with a tab. */
+export interface StartOptions {
+  /** Console entries older than this (milliseconds since the epoch) were reported before or are not wanted. */
+  replayFrom: number;
+  /** `performance.timeOrigin` of the document that was captured already, by an earlier life of the worker. */
+  knownDocument?: number | undefined;
+  /** The address that the browser knows the tab to show, for a page that does not answer. */
+  shown?: string | undefined;
+  /** Whether a page of this address is watched; nothing of another page of the tab is reported. */
+  allowed: (url: string) => boolean;
+}
+
+/** What became of a start. */
+export interface Started {
+  /** `performance.timeOrigin` of the document that was there; undefined while it is still to come. */
+  document?: number | undefined;
+  /** The time that was not seen; undefined when nothing was missed. */
+  missed?: { from: number; to: number } | undefined;
+}
+
+/**
+ * One way to see what happens in tabs. The debugger is one; a quieter one without it follows.
+ * Starting twice, or stopping what does not run, does nothing.
+ */
+export interface CaptureSource {
+  /** Its name in the protocol's `Tab.capture`. */
+  readonly name: string;
+  /** Resolves when capture runs; rejects with an error whose message a person can read. */
+  start(tab: number, options: StartOptions): Promise<Started>;
+  stop(tab: number): Promise<void>;
+  runs(tab: number): boolean;
+  /** Resolves when everything that the browser has reported of the tab so far was emitted. */
+  barrier(tab: number): Promise<void>;
+}

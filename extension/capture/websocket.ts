@@ -1,0 +1,135 @@
+/** Follows the WebSocket connections of one tab. */
+import type { Protocol } from 'devtools-protocol';
+import type { AnyEvent } from '../protocol';
+import type { Session, TabContext } from './context';
+import { redactText, redactURL } from './redact';
+import { byteLength, cutBytes } from './text';
+
+type WebSocketEvent = Extract<AnyEvent, { kind: 'websocket' }>;
+type Step = Pick<WebSocketEvent, 'op'> & Partial<WebSocketEvent>;
+
+const MAX_FRAME = 4 << 10;
+/** What is looked at for secrets before cutting. */
+const MAX_LOOKED_AT = 16 << 10;
+
+interface Connection {
+  readonly id: string;
+  readonly session: Session;
+  url: string;
+  open: boolean;
+}
+
+/**
+ * Reports connections, their frames and their end. Chromium tells neither code nor reason of a close,
+ * and says nothing at all of connections that end because the page was left.
+ */
+export class WebSocketTracker {
+  readonly #tab: TabContext;
+  readonly #adopt: () => string | undefined;
+  readonly #connections = new Map<string, Connection>();
+  /** True from the moment the page begins to be replaced until it has been. */
+  leaving = false;
+
+  /** `adopt` names the address of a connection whose start the debugger did not see. */
+  constructor(tab: TabContext, adopt: () => string | undefined) {
+    this.#tab = tab;
+    this.#adopt = adopt;
+  }
+
+  created(session: Session, { requestId: id, url }: Protocol.Network.WebSocketCreatedEvent): void {
+    this.#connections.set(id, { id, session, url, open: false });
+  }
+
+  handshakeRequest({ timestamp, wallTime }: Protocol.Network.WebSocketWillSendHandshakeRequestEvent): void {
+    this.#tab.clock.learn(timestamp, wallTime);
+  }
+
+  handshake(session: Session, event: Protocol.Network.WebSocketHandshakeResponseReceivedEvent): void {
+    const { requestId, response, timestamp } = event;
+    const requested = /^GET (wss?:\S+)/.exec(response.requestHeadersText ?? '')?.[1];
+    const connection = this.#get(session, requestId, requested);
+    if (response.status === 101) this.#open(connection, timestamp);
+  }
+
+  frame(
+    session: Session,
+    op: 'sent' | 'received',
+    event: Protocol.Network.WebSocketFrameReceivedEvent,
+  ): void {
+    const { opcode, payloadData } = event.response;
+    const connection = this.#get(session, event.requestId);
+    this.#open(connection, event.timestamp);
+    if (opcode === 1) {
+      const clean = redactText(
+        payloadData.length > MAX_LOOKED_AT ? payloadData.slice(0, MAX_LOOKED_AT) : payloadData,
+      );
+      this.#emit(connection, event.timestamp, {
+        op,
+        text: cutBytes(clean.text, MAX_FRAME),
+        size: byteLength(payloadData),
+        ...(clean.masked > 0 && { masked: clean.masked }),
+      });
+    } else if (opcode === 2) {
+      const padding = payloadData.endsWith('==') ? 2 : payloadData.endsWith('=') ? 1 : 0;
+      this.#emit(connection, event.timestamp, {
+        op,
+        binary: true,
+        size: (payloadData.length / 4) * 3 - padding,
+      });
+    }
+  }
+
+  error(
+    session: Session,
+    { requestId, timestamp, errorMessage }: Protocol.Network.WebSocketFrameErrorEvent,
+  ): void {
+    const connection = this.#get(session, requestId);
+    const fallback = connection.open ? 'the connection broke' : 'the connection could not be established';
+    this.#emit(connection, timestamp, { op: 'error', text: errorMessage || fallback });
+  }
+
+  closed(session: Session, { requestId, timestamp }: Protocol.Network.WebSocketClosedEvent): void {
+    const connection = this.#get(session, requestId);
+    this.#connections.delete(requestId);
+    this.#emit(connection, timestamp, { op: 'close', ...(this.leaving && { leaving: true }) });
+  }
+
+  /** Closes what ended with the page, or one of its frames or workers. */
+  abandon(gone: (session: Session) => boolean): void {
+    for (const connection of [...this.#connections.values()]) {
+      if (!gone(connection.session)) continue;
+      this.#connections.delete(connection.id);
+      if (connection.open) this.#emit(connection, undefined, { op: 'close', leaving: true });
+    }
+  }
+
+  /** A connection by id; one whose start was not seen is taken over. */
+  #get(session: Session, id: string, url?: string): Connection {
+    let connection = this.#connections.get(id);
+    if (connection === undefined) {
+      connection = { id, session, url: url ?? this.#adopt() ?? '', open: false };
+      this.#connections.set(id, connection);
+    }
+    return connection;
+  }
+
+  #open(connection: Connection, timestamp: number): void {
+    if (connection.open) return;
+    connection.open = true;
+    this.#emit(connection, timestamp, { op: 'open' });
+  }
+
+  #emit(connection: Connection, timestamp: number | undefined, step: Step): void {
+    const url = redactURL(connection.url);
+    const masked = (step.masked ?? 0) + url.masked;
+    this.#tab.emit({
+      kind: 'websocket',
+      at: timestamp === undefined ? this.#tab.clock.now() : this.#tab.clock.at(timestamp),
+      tab: this.#tab.tab,
+      id: connection.id,
+      url: url.text,
+      ...step,
+      ...(masked > 0 && { masked }),
+    });
+  }
+}
