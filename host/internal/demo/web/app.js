@@ -299,7 +299,7 @@ async function loadRates() {
   } catch {
     // Prices stay in euros.
   }
-  $('#currency').replaceChildren(...Object.keys(state.rates).map((code) => h('option', {}, code)));
+  $('#currency').replaceChildren(...Object.keys(state.rates).map((code) => h('option', { selected: code === state.currency }, code)));
   document.documentElement.dataset.rated = 'yes';
 }
 
