@@ -295,3 +295,15 @@ func (r *Report) CountTokens() {
 	}
 	r.TokenCount = (len(data) + len("00")) / bytesPerToken
 }
+
+// Empty says whether nothing at all happened in the window.
+func (r *Report) Empty() bool {
+	return (r.Console == nil || r.Console.TotalNewEntries == 0) &&
+		(r.Network == nil || r.Network.TotalNewRequests == 0) &&
+		(r.WebSocket == nil || r.WebSocket.TotalNewEvents == 0) &&
+		(r.DOM == nil || len(r.DOM.NewErrorElements)+len(r.DOM.DisappearedElements)+len(r.DOM.Crashed) == 0 && r.DOM.URLChanged == nil) &&
+		(r.Actions == nil || r.Actions.TotalNewActions == 0)
+}
+
+// UnmarshalJSON reads a time that [Time.MarshalJSON] wrote.
+func (t *Time) UnmarshalJSON(data []byte) error { return t.Time.UnmarshalJSON(data) }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/browser"
+	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/installer"
+)
+
+func newBrowser() *cobra.Command {
+	var headless, temporary bool
+	var path string
+	cmd := &cobra.Command{
+		Use:   "browser [URL]",
+		Short: "Open a browser of its own that is watched; ends with Ctrl-C",
+		Long: `Opens Chrome, Chromium, Edge or Brave with a profile of its own and the extension in it.
+Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are watched at once.`,
+		Example: "  tidemark browser http://localhost:5173",
+		Args:    someArgs(0, 1, "at most one URL"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := browser.Options{Headless: headless, Path: path, Notes: cmd.ErrOrStderr()}
+			if len(args) == 1 {
+				o.URL = completeURL(args[0])
+			}
+			home, err := daemon.FindHome()
+			if err != nil {
+				return err
+			}
+			if !temporary {
+				o.UserDataDir = filepath.Join(home.State, "browser")
+			}
+			b, err := launch(cmd.Context(), home, o)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "watching; `tidemark changes` in another terminal says what is new; Ctrl-C ends the browser\n")
+			return b.Wait()
+		},
+	}
+	cmd.Flags().BoolVar(&headless, "headless", false, "without a window")
+	cmd.Flags().BoolVar(&temporary, "temporary", false, "a fresh profile that is removed at the end")
+	cmd.Flags().StringVar(&path, "path", "", "the browser's program (default: the first that is found; "+installer.BrowserEnv+" names it too)")
+	return cmd
+}
+
+// completeURL lets a person leave out the scheme.
+func completeURL(s string) string {
+	if strings.Contains(s, "://") || strings.HasPrefix(s, "about:") {
+		return s
+	}
+	return "http://" + s
+}
+
+// connectTimeout is how long an extension may take to reach the daemon after its worker is up.
+const connectTimeout = 15 * time.Second
+
+// launch opens a browser with the embedded extension and waits until the daemon knows it, so that
+// the first page is captured from its first request.
+func launch(ctx context.Context, home daemon.Home, o browser.Options) (*browser.Browser, error) {
+	if err := home.Create(); err != nil {
+		return nil, err
+	}
+	var err error
+	if o.Binary, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if o.ExtensionDir, err = installer.UnpackExtension(home.Extensions()); err != nil {
+		return nil, err
+	}
+	c := &client{home: home}
+	before, err := connectedBrowsers(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	o.Ready = func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		defer cancel()
+		look := time.NewTicker(20 * time.Millisecond)
+		defer look.Stop()
+		for {
+			if now, err := connectedBrowsers(ctx, c); err == nil && now > before {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+				return errors.New("the extension did not reach the daemon; see " + home.Log())
+			case <-look.C:
+			}
+		}
+	}
+	return browser.Launch(ctx, o)
+}
+
+func connectedBrowsers(ctx context.Context, c *client) (int, error) {
+	var s engine.Status
+	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, b := range s.Browsers {
+		if b.Connected {
+			n++
+		}
+	}
+	return n, nil
+}

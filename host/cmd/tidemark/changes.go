@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/render"
+)
+
+func newChanges() *cobra.Command {
+	var p engine.ChangesParams
+	var asJSON, watch bool
+	var timeout int
+	var failOn string
+	cmd := &cobra.Command{
+		Use:   "changes",
+		Short: "Say what is new since you last asked",
+		Long: `Says what is new in the watched tabs since you last asked, or since a checkpoint or time.
+Only asking without --since moves your own place; --watch never does.`,
+		Example: `  tidemark changes
+  tidemark changes --since before_refactor
+  tidemark changes --since 2026-01-23T10:25:00Z --include console,network
+  tidemark changes --wait settled --fail-on error`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("timeout") {
+				p.TimeoutMs = &timeout
+			}
+			if failOn != "" && failOn != "error" && failOn != "warning" {
+				return usageError{fmt.Errorf("--fail-on is %q; it must be error or warning", failOn)}
+			}
+			c, err := newClient()
+			if err != nil {
+				return err
+			}
+			if watch {
+				return watchChanges(cmd, c, p, asJSON)
+			}
+			var raw json.RawMessage
+			if err := c.tool(cmd.Context(), "get_changes_since", p, &raw); err != nil {
+				return err
+			}
+			var report diff.Report
+			if err := json.Unmarshal(raw, &report); err != nil {
+				return err
+			}
+			if err := show(cmd.OutOrStdout(), raw, asJSON, &report); err != nil {
+				return err
+			}
+			if report.Severity == diff.Error && failOn != "" || report.Severity == diff.Warning && failOn == "warning" {
+				return errConditionHeld
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&p.Checkpoint, "since", "", "a checkpoint's name or an ISO 8601 time (default: your last call)")
+	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
+	f.StringVar(&p.Severity, "severity", "", "all, warnings or errors_only")
+	f.StringVar(&p.Wait, "wait", "", "none, settled or reload")
+	f.IntVar(&timeout, "timeout", 3000, "how long --wait may take, in milliseconds")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab (see `tidemark status`)")
+	f.BoolVar(&asJSON, "json", false, "print what an agent gets")
+	f.BoolVar(&watch, "watch", false, "follow live")
+	f.StringVar(&failOn, "fail-on", "", "exit with code 4 when the severity is this or worse: error or warning")
+	return cmd
+}
+
+func watchChanges(cmd *cobra.Command, c *client, p engine.ChangesParams, asJSON bool) error {
+	out := cmd.OutOrStdout()
+	first := true
+	return c.stream(cmd.Context(), "/v1/watch", p, func(line []byte) error {
+		var report diff.Report
+		if err := json.Unmarshal(line, &report); err != nil {
+			return err
+		}
+		if !first && report.Empty() {
+			return nil
+		}
+		if !first && !asJSON {
+			fmt.Fprintln(out)
+		}
+		first = false
+		return show(out, line, asJSON, &report)
+	})
+}
+
+func show(out io.Writer, raw []byte, asJSON bool, report *diff.Report) error {
+	if asJSON {
+		_, err := fmt.Fprintf(out, "%s\n", raw)
+		return err
+	}
+	return render.Report(out, report, terminalWidth(out))
+}
+
+// terminalWidth is how wide lines may be; wide where nothing is known.
+func terminalWidth(out io.Writer) int {
+	if f, ok := out.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 120
+}

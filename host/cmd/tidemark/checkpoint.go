@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/render"
+)
+
+func newCheckpoint() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "checkpoint",
+		Short: "Name moments, to compare with later",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newCheckpointAdd(), newCheckpointList(), newCheckpointRemove())
+	return cmd
+}
+
+func newCheckpointAdd() *cobra.Command {
+	var p engine.CheckpointParams
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "add NAME",
+		Short:   "Name this moment",
+		Example: "  tidemark checkpoint add before_refactor --note 'moving the cart to a store'",
+		Args:    someArgs(1, 1, "one name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p.Name = args[0]
+			var a engine.CheckpointCreated
+			return callAndShow(cmd, "checkpoint_create", p, &a, asJSON, func() error {
+				line := a.Name + " set"
+				if a.Replaced != nil {
+					line += ", in place of the one of " + a.Replaced.Local().Format("15:04:05")
+				}
+				return render.Line(cmd.OutOrStdout(), "%s; since the one before: %s  %s", line, render.Severity(a.Severity), a.Summary)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.Note, "note", "", "what a reader of the list should know")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
+	return cmd
+}
+
+func newCheckpointList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List checkpoints, each with the severity since the one before",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var a engine.CheckpointList
+			return callAndShow(cmd, "checkpoint_list", struct{}{}, &a, asJSON, func() error {
+				if len(a.Checkpoints) == 0 {
+					return render.Line(cmd.OutOrStdout(), "no checkpoints yet; `tidemark checkpoint add session_start` makes the first")
+				}
+				t := render.Table{}
+				for _, c := range a.Checkpoints {
+					said := c.Summary
+					if c.Note != "" {
+						said = c.Note + "  " + said
+					}
+					t.Row(c.At.Local().Format("2006-01-02 15:04:05"), c.Name, "→ "+render.Severity(c.Severity), said, c.Scope)
+				}
+				return t.Write(cmd.OutOrStdout())
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
+	return cmd
+}
+
+func newCheckpointRemove() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rm NAME",
+		Aliases: []string{"remove", "delete"},
+		Short:   "Delete a checkpoint",
+		Args:    someArgs(1, 1, "one name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var a engine.CheckpointDeleted
+			return callAndShow(cmd, "checkpoint_delete", engine.CheckpointDeleteParams{Name: args[0]}, &a, false, func() error {
+				return render.Line(cmd.OutOrStdout(), "%s of %s is deleted", a.Deleted, a.At.Local().Format("15:04:05"))
+			})
+		},
+	}
+}
+
+// callAndShow calls a tool, and prints its answer as it came or as show does.
+func callAndShow(cmd *cobra.Command, tool string, args, answer any, asJSON bool, show func() error) error {
+	c, err := newClient()
+	if err != nil {
+		return err
+	}
+	var raw json.RawMessage
+	if err := c.tool(cmd.Context(), tool, args, &raw); err != nil {
+		return err
+	}
+	if asJSON {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", raw)
+		return err
+	}
+	if err := json.Unmarshal(raw, answer); err != nil {
+		return err
+	}
+	return show()
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+
+	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/daemon"
+)
+
+// client calls the daemon's control socket, and starts the daemon when there is none.
+type client struct {
+	home daemon.Home
+	// origins are the scope of the project.
+	origins []string
+	// runningOnly does not start a daemon.
+	runningOnly bool
+}
+
+// newClient is the client of the project in the working directory.
+func newClient() (*client, error) {
+	home, err := daemon.FindHome()
+	if err != nil {
+		return nil, err
+	}
+	origins, err := projectOrigins()
+	if err != nil {
+		return nil, err
+	}
+	return &client{home: home, origins: origins}, nil
+}
+
+func (c *client) http() *http.Client {
+	dial := c.home.Dial
+	if c.runningOnly {
+		dial = c.home.DialRunning
+	}
+	return &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial(ctx, daemon.ControlSocket)
+		},
+	}}
+}
+
+func (c *client) open(ctx context.Context, method, path string, args any) (*http.Response, error) {
+	body, err := json.Marshal(args)
+	if err != nil {
+		return nil, err
+	}
+	query := url.Values{"client": {"cli"}, "origin": c.origins}
+	req, err := http.NewRequestWithContext(ctx, method, "http://tidemark"+path+"?"+query.Encode(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http().Do(req)
+	if err != nil {
+		var inner *url.Error
+		if errors.As(err, &inner) {
+			err = inner.Err
+		}
+		if errors.Is(err, daemon.ErrUnreachable) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %w", daemon.ErrUnreachable, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer func() { _ = resp.Body.Close() }()
+	var p api.Problem
+	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
+		return nil, fmt.Errorf("the daemon answered %s", resp.Status)
+	}
+	if p.Mistake {
+		return nil, usageError{errors.New(p.Message)}
+	}
+	return nil, errors.New(p.Message)
+}
+
+// call sends a request and decodes its answer into out (nil: it is thrown away; *json.RawMessage: as
+// it came).
+func (c *client) call(ctx context.Context, method, path string, args, out any) error {
+	resp, err := c.open(ctx, method, path, args)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("the daemon's answer broke off: %w", err)
+	}
+	switch out := out.(type) {
+	case nil:
+		return nil
+	case *json.RawMessage:
+		*out = data
+		return nil
+	default:
+		return json.Unmarshal(data, out)
+	}
+}
+
+// tool calls a tool.
+func (c *client) tool(ctx context.Context, name string, args, out any) error {
+	return c.call(ctx, http.MethodPost, "/v1/tools/"+name, args, out)
+}
+
+// stream calls each with every line of a streamed answer.
+func (c *client) stream(ctx context.Context, path string, args any, each func([]byte) error) error {
+	resp, err := c.open(ctx, http.MethodPost, path, args)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	r := bufio.NewReader(resp.Body)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return fmt.Errorf("%w: it has ended", daemon.ErrUnreachable)
+		}
+		if err := each(bytes.TrimSpace(line)); err != nil {
+			return err
+		}
+	}
+}

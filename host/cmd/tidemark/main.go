@@ -1,0 +1,105 @@
+// Command tidemark is the whole host: the relay that browsers start, the daemon that owns what was
+// captured, the bridge that agents start, and a person's command line.
+//
+// Exit codes: 0 fine; 1 failed; 2 wrong usage; 3 daemon or browser not reachable; 4 a --fail-on
+// condition held.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/browser"
+	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/installer"
+)
+
+// version is set when a release is built.
+var version = "0.1.0"
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(args) > 0 && strings.HasPrefix(args[0], "chrome-extension://") {
+		return exitCode(relay(ctx, args[0]))
+	}
+	root := newRoot()
+	root.SetArgs(args)
+	return exitCode(root.ExecuteContext(ctx))
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+// conditionHeld says that what --fail-on names was there.
+var errConditionHeld = errors.New("")
+
+// exitCode prints an error and gives the process's exit code. It is the one place that knows them.
+func exitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errConditionHeld):
+		return 4
+	case errors.As(err, &usage):
+		fmt.Fprintf(os.Stderr, "tidemark: %v\n", err)
+		return 2
+	}
+	fmt.Fprintf(os.Stderr, "tidemark: %v\n", err)
+	if errors.Is(err, daemon.ErrUnreachable) || errors.Is(err, installer.ErrNoBrowser) || errors.Is(err, browser.ErrCrashed) {
+		return 3
+	}
+	return 1
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tidemark",
+		Short: "What changed in the browser since you last looked",
+		Long: `Tidemark watches the browser while an agent edits, and tells it, and you, only what is new.
+
+  tidemark browser http://localhost:5173   a browser that is watched
+  tidemark changes                         what is new since you last asked
+  tidemark mcp                             the same for an agent, over MCP`,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
+	})
+	root.AddCommand(
+		newBrowser(), newChanges(), newCheckpoint(), newLogs(), newNetwork(), newWebSocket(), newActions(),
+		newStatus(), newServe(), newStop(), newMCP(), newInstall(),
+	)
+	return root
+}
+
+// noArgs and someArgs refuse wrong arguments with exit code 2.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%q is not understood; see `%s --help`", args[0], cmd.CommandPath())}
+	}
+	return nil
+}
+
+func someArgs(least, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usageError{fmt.Errorf("%s takes %s; see `%s --help`", cmd.Name(), what, cmd.CommandPath())}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/daemon"
+)
+
+func newMCP() *cobra.Command {
+	var origins []string
+	cmd := &cobra.Command{
+		Use:   "mcp",
+		Short: "Serve an agent over MCP on standard input and output",
+		Long: `Serve an agent over MCP (stdio). It may be started before or after the browser.
+
+By default the agent hears of every watched tab. --origin, or origins in the project's .tidemark.toml,
+narrows it to its own project:
+
+  claude mcp add tidemark -- tidemark mcp --origin http://localhost:5173`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			home, err := daemon.FindHome()
+			if err != nil {
+				return err
+			}
+			scope, err := scopeOrigins("--origin", origins)
+			if len(origins) == 0 {
+				scope, err = projectOrigins()
+			}
+			if err != nil {
+				return err
+			}
+			conn, err := home.Dial(cmd.Context(), daemon.MCPSocket)
+			if err != nil {
+				return err
+			}
+			var p daemon.Preamble
+			p.Tidemark.Client, p.Tidemark.Origins = "mcp", scope
+			line, err := json.Marshal(p)
+			if err != nil {
+				return err
+			}
+			if _, err := conn.Write(append(line, '\n')); err != nil {
+				return err
+			}
+			return splice(cmd.Context(), conn, os.Stdin, os.Stdout)
+		},
+	}
+	cmd.Flags().StringArrayVar(&origins, "origin", nil, "hear only of pages of this origin (repeatable)")
+	return cmd
+}

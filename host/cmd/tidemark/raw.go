@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/render"
+)
+
+// pagingFlags adds the flags that every raw read takes.
+func pagingFlags(cmd *cobra.Command, p *engine.ReadParams) (asJSON *bool) {
+	f := cmd.Flags()
+	f.Uint64Var(new(uint64), "after", 0, "read on from this position (default: the newest entries)")
+	f.Int("limit", 100, "how many entries, from 1 to 1000")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab")
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if f.Changed("after") {
+			n, err := f.GetUint64("after")
+			if err != nil {
+				return err
+			}
+			p.After = &n
+		}
+		if f.Changed("limit") {
+			n, err := f.GetInt("limit")
+			if err != nil {
+				return err
+			}
+			p.Limit = &n
+		}
+		return nil
+	}
+	return f.Bool("json", false, "print what an agent gets")
+}
+
+// rest says how to read on, and what is no longer there.
+func rest[T any](cmd *cobra.Command, page *engine.Page[T]) error {
+	out := cmd.OutOrStdout()
+	switch {
+	case page.Total == 0:
+		return render.Line(out, "nothing here yet")
+	case page.Next > 0:
+		return render.Line(out, "%s", render.Faint(fmt.Sprintf("%d of %d shown; go on with --after %d", len(page.Entries), page.Total, page.Next)))
+	case page.Total > len(page.Entries):
+		return render.Line(out, "%s", render.Faint(fmt.Sprintf("the newest %d of %d; --limit shows more", len(page.Entries), page.Total)))
+	}
+	return nil
+}
+
+func at(h engine.EntryHead) string { return render.Faint(h.At.Local().Format("15:04:05.000")) }
+
+func newLogs() *cobra.Command {
+	var p engine.LogsParams
+	cmd := &cobra.Command{Use: "logs", Short: "Read console entries", Args: noArgs}
+	asJSON := pagingFlags(cmd, &p.ReadParams)
+	cmd.Flags().StringVar(&p.Level, "level", "", "least level: debug, log, info, warning, error")
+	cmd.Flags().StringVar(&p.Search, "search", "", "only messages that contain this, in any case")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var page engine.Page[engine.LogEntry]
+		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
+			for _, e := range page.Entries {
+				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s  %s", at(e.EntryHead), render.Level(e.Level), e.Message, render.Faint(e.Source)); err != nil {
+					return err
+				}
+			}
+			return rest(cmd, &page)
+		})
+	}
+	return cmd
+}
+
+func newNetwork() *cobra.Command {
+	var p engine.NetworkParams
+	cmd := &cobra.Command{Use: "network", Short: "Read requests", Args: noArgs}
+	asJSON := pagingFlags(cmd, &p.ReadParams)
+	cmd.Flags().StringVar(&p.Method, "method", "", "only this method")
+	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
+	cmd.Flags().IntVar(&p.StatusMin, "status-min", 0, "only this status and above (400: failures)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var page engine.Page[engine.NetworkEntry]
+		return callAndShow(cmd, "get_network_bodies", p, &page, *asJSON, func() error {
+			t := render.Table{}
+			for _, e := range page.Entries {
+				t.Row(at(e.EntryHead), render.Status(e.Status, e.Error, e.Canceled), e.Method, fmt.Sprintf("%.0f ms", e.DurationMs), e.Resource, e.URL)
+			}
+			if err := t.Write(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return rest(cmd, &page)
+		})
+	}
+	return cmd
+}
+
+func newWebSocket() *cobra.Command {
+	var p engine.SocketParams
+	cmd := &cobra.Command{Use: "websocket", Short: "Read WebSocket events", Args: noArgs}
+	asJSON := pagingFlags(cmd, &p.ReadParams)
+	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var page engine.Page[engine.SocketEntry]
+		return callAndShow(cmd, "get_websocket_events", p, &page, *asJSON, func() error {
+			t := render.Table{}
+			for _, e := range page.Entries {
+				text := e.Text
+				if e.Binary {
+					text = fmt.Sprintf("(binary, %d bytes)", e.Size)
+				}
+				t.Row(at(e.EntryHead), e.Event, e.URL, text)
+			}
+			if err := t.Write(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return rest(cmd, &page)
+		})
+	}
+	return cmd
+}
+
+func newActions() *cobra.Command {
+	var p engine.ActionsParams
+	cmd := &cobra.Command{Use: "actions", Short: "Read what the person at the browser did", Args: noArgs}
+	asJSON := pagingFlags(cmd, &p.ReadParams)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var page engine.Page[engine.ActionEntry]
+		return callAndShow(cmd, "get_enhanced_actions", p, &page, *asJSON, func() error {
+			t := render.Table{}
+			for _, e := range page.Entries {
+				value := ""
+				if e.Value != "" {
+					value = fmt.Sprintf("= %q", e.Value)
+				}
+				t.Row(at(e.EntryHead), e.Type, e.Target, value)
+			}
+			if err := t.Write(cmd.OutOrStdout()); err != nil {
+				return err
+			}
+			return rest(cmd, &page)
+		})
+	}
+	return cmd
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/installer"
+)
+
+// relay is what a browser starts: it copies frames between the browser and the daemon, and nothing
+// else. The browser may kill it at any moment; nothing is lost by it that the extension does not
+// still hold.
+func relay(ctx context.Context, origin string) error {
+	if origin != installer.Origin {
+		return fmt.Errorf("only Tidemark's own extension (%s) may talk to this program, not %q", installer.Origin, origin)
+	}
+	home, err := daemon.FindHome()
+	if err != nil {
+		return err
+	}
+	conn, err := home.Dial(ctx, daemon.RelaySocket)
+	if err != nil {
+		return err
+	}
+	return splice(ctx, conn, os.Stdin, os.Stdout)
+}
+
+// splice copies both ways until either side ends.
+func splice(ctx context.Context, conn net.Conn, in io.Reader, out io.Writer) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		// This goroutine may outlive splice, in a read of standard input that nothing can end but
+		// the process's own end, which follows.
+		_, err := io.Copy(conn, in)
+		if half, ok := conn.(interface{ CloseWrite() error }); ok && err == nil {
+			err = half.CloseWrite() // what is under way still arrives
+		}
+		ended <- err
+	}()
+	_, err := io.Copy(out, conn)
+	_ = conn.Close()
+	select {
+	case copyErr := <-ended:
+		err = errors.Join(err, copyErr)
+	default:
+	}
+	if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

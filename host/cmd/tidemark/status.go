@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/render"
+)
+
+func newStatus() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say what is connected and watched",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := newClient()
+			if err != nil {
+				return err
+			}
+			var raw json.RawMessage
+			if err := c.call(cmd.Context(), http.MethodGet, "/v1/status", nil, &raw); err != nil {
+				return err
+			}
+			if asJSON {
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", raw)
+				return err
+			}
+			var s engine.Status
+			if err := json.Unmarshal(raw, &s); err != nil {
+				return err
+			}
+			return showStatus(cmd, &s)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func showStatus(cmd *cobra.Command, s *engine.Status) error {
+	out := cmd.OutOrStdout()
+	if err := render.Line(out, "%s  %s", render.Severity(s.Severity), s.Summary); err != nil {
+		return err
+	}
+	if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("   tidemark %s, pid %d, %s", s.Version, s.PID, s.Socket))); err != nil {
+		return err
+	}
+	if len(s.Browsers) == 0 {
+		if err := render.Line(out, "\nno browser is connected; `tidemark browser URL` opens one"); err != nil {
+			return err
+		}
+	}
+	for _, b := range s.Browsers {
+		state := ""
+		if !b.Connected {
+			state = "  not connected at the moment"
+		}
+		if err := render.Line(out, "\n%s  %s", render.Bold(b.Name), render.Faint("extension "+b.Extension+state)); err != nil {
+			return err
+		}
+		t := render.Table{Indent: "  "}
+		for _, tab := range b.Tabs {
+			watched := "watched"
+			if !tab.Watched {
+				watched = render.Faint("not watched")
+			}
+			t.Row(fmt.Sprint(tab.ID), watched, tab.URL, render.Faint(tab.Title), tab.Note)
+		}
+		if err := t.Write(out); err != nil {
+			return err
+		}
+	}
+	if len(s.Clients) > 0 {
+		if err := render.Line(out, "\n%s", render.Bold("Clients")); err != nil {
+			return err
+		}
+		t := render.Table{Indent: "  "}
+		for _, c := range s.Clients {
+			t.Row(c.Name, c.Scope, render.Faint("since "+c.Since.Local().Format("15:04:05")))
+		}
+		return t.Write(out)
+	}
+	return nil
+}

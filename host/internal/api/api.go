@@ -1,0 +1,176 @@
+// Package api serves the engine over HTTP: on the daemon's control socket for the command line.
+//
+// It guarantees: a tool answers here with exactly the JSON that it gives an agent; errors are JSON
+// with a message that says what to do; a stream ends when its reader goes.
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/engine"
+)
+
+// Options make a handler.
+type Options struct {
+	Engine *engine.Engine
+	// Complete fills in what the engine does not know of the process.
+	Complete func(*engine.Status)
+	// Stop ends the daemon.
+	Stop func()
+}
+
+type server struct{ Options }
+
+// Problem is an answer that is an error.
+type Problem struct {
+	Message string `json:"message"`
+	// Mistake is true when what was asked is at fault.
+	Mistake bool `json:"mistake"`
+}
+
+// New makes the handler.
+//
+//	GET  /v1/status        engine.Status
+//	POST /v1/tools/{name}  the tool's arguments → its answer
+//	POST /v1/watch         engine.ChangesParams → a stream of reports, one JSON a line
+//	POST /v1/stop          ends the daemon
+//
+// The query parameters client and origin (repeatable) say who asks and for which scope.
+func New(o Options) http.Handler {
+	s := &server{o}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/status", s.status)
+	mux.HandleFunc("POST /v1/tools/{name}", s.tool)
+	mux.HandleFunc("POST /v1/watch", s.watch)
+	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, http.StatusOK, struct{}{})
+		s.Stop()
+	})
+	return mux
+}
+
+func write(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{"message":"the answer cannot be written"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // a reader that has gone needs no answer
+}
+
+func problem(w http.ResponseWriter, err error) {
+	status, mistake := http.StatusInternalServerError, engine.IsMistake(err)
+	if mistake {
+		status = http.StatusBadRequest
+	}
+	write(w, status, Problem{err.Error(), mistake})
+}
+
+func scope(r *http.Request) (checkpoint.Scope, error) {
+	s, err := checkpoint.NewScope(r.URL.Query()["origin"])
+	if err != nil {
+		return s, &engine.Error{Message: err.Error()}
+	}
+	return s, nil
+}
+
+func (s *server) status(w http.ResponseWriter, r *http.Request) {
+	sc, err := scope(r)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	status := s.Engine.Status(sc)
+	s.Complete(status)
+	write(w, http.StatusOK, status)
+}
+
+// maxArguments bounds a tool's arguments, in bytes.
+const maxArguments = 1 << 20
+
+func (s *server) tool(w http.ResponseWriter, r *http.Request) {
+	t := engine.FindTool(r.PathValue("name"))
+	if t == nil {
+		write(w, http.StatusNotFound, Problem{"there is no tool " + r.PathValue("name"), true})
+		return
+	}
+	sc, err := scope(r)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxArguments))
+	if err != nil {
+		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		return
+	}
+	name := r.URL.Query().Get("client")
+	if name == "" {
+		name = "cli"
+	}
+	answer, err := t.Call(r.Context(), s.Engine, s.Engine.Returning(name, sc), args)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	write(w, http.StatusOK, answer)
+}
+
+// watchPause gathers what comes close together into one report.
+const watchPause = 250 * time.Millisecond
+
+func (s *server) watch(w http.ResponseWriter, r *http.Request) {
+	sc, err := scope(r)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	var p engine.ChangesParams
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil && !errors.Is(err, io.EOF) {
+		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		return
+	}
+	// A reader of its own: following along never moves anybody's checkpoint.
+	client, leave := s.Engine.Join("watch", sc)
+	defer leave()
+	flush := http.NewResponseController(w)
+	first := p
+	p.Checkpoint = ""
+	for {
+		changed := s.Engine.Store().Changed()
+		report, err := s.Engine.Changes(r.Context(), client, p)
+		if first.Checkpoint != "" && err == nil {
+			report, err = s.Engine.Peek(client, first) // the first report begins where it was asked to
+			first.Checkpoint = ""
+		}
+		if err != nil {
+			problem(w, err)
+			return
+		}
+		data, err := json.Marshal(report)
+		if err != nil {
+			return
+		}
+		if _, err := w.Write(append(data, '\n')); err != nil || flush.Flush() != nil {
+			return
+		}
+		select {
+		case <-r.Context().Done():
+			return
+		case <-changed:
+		}
+		pause := time.NewTimer(watchPause)
+		select {
+		case <-r.Context().Done():
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+	}
+}

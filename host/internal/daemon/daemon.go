@@ -1,0 +1,253 @@
+// Package daemon puts the host together: the lock, the sockets, and the order in which things start
+// and stop.
+//
+// It guarantees: there is one daemon for a home; its sockets are its user's alone; when [Serve]
+// returns, every connection is closed and every goroutine that it started has ended.
+package daemon
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/link"
+	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// ErrRunning says that another daemon serves this home.
+var ErrRunning = errors.New("another Tidemark daemon runs already")
+
+// Serve runs the daemon of a home until ctx ends or somebody asks it to stop.
+func Serve(ctx context.Context, home Home, version string, log *slog.Logger) error {
+	if err := home.Create(); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(home.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // which gives the lock back, last of all
+	if got, err := tryLock(lock); err != nil {
+		return fmt.Errorf("the lock %s cannot be taken: %w", home.lockFile(), err)
+	} else if !got {
+		return fmt.Errorf("%w (home %s); `tidemark stop` ends it", ErrRunning, home.State)
+	}
+	config, err := ReadConfig(home.Config)
+	if err != nil {
+		return err
+	}
+	limits, err := config.Limits()
+	if err != nil {
+		return fmt.Errorf("%s: %w", home.Config, err)
+	}
+
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	d := &daemon{home: home, version: version, log: log, stop: stop}
+	d.compose(limits)
+	var listeners []net.Listener
+	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
+		l, err := listen(home.Socket(name))
+		if err != nil {
+			for _, l := range listeners {
+				_ = l.Close()
+			}
+			return err
+		}
+		listeners = append(listeners, l)
+	}
+	log.Info("the daemon is ready", "version", version, "pid", os.Getpid(), "home", home.State)
+	var running sync.WaitGroup
+	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
+	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
+	running.Go(func() { d.serveControl(ctx, listeners[2]) })
+	<-ctx.Done()
+	for _, l := range listeners {
+		_ = l.Close()
+	}
+	running.Wait()
+	log.Info("the daemon has ended")
+	return nil
+}
+
+// listen makes a socket for the user alone. The lock is held: a socket that is there is a dead one.
+func listen(path string) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+type daemon struct {
+	home    Home
+	version string
+	log     *slog.Logger
+	stop    func()
+	engine  *engine.Engine
+	hub     *link.Hub
+	api     http.Handler
+}
+
+func (d *daemon) compose(limits capture.Limits) {
+	rules := noise.Default()
+	store := capture.New(limits, rules, time.Now())
+	d.hub = link.NewHub(link.Options{
+		Store: store, Decoder: event.NewDecoder(redact.Default()), Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
+	})
+	d.engine = engine.New(engine.Options{Store: store, Noise: rules, Browsers: d.hub, Clock: time.Now, Location: time.Local})
+	d.api = api.New(api.Options{
+		Engine: d.engine, Stop: d.stop,
+		Complete: func(s *engine.Status) {
+			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)
+		},
+	})
+}
+
+// accept serves every connection in a goroutine of its own and returns when all have ended.
+func (d *daemon) accept(ctx context.Context, l net.Listener, serve func(context.Context, net.Conn) error) {
+	var open sync.WaitGroup
+	defer open.Wait()
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if ctx.Err() == nil {
+				d.log.Error("a socket broke", "error", err)
+				d.stop()
+			}
+			return
+		}
+		open.Go(func() {
+			defer func() { _ = conn.Close() }()
+			if err := serve(ctx, conn); err != nil && ctx.Err() == nil {
+				d.log.Warn("a connection ended", "error", err)
+			}
+		})
+	}
+}
+
+func (d *daemon) relay(ctx context.Context, conn net.Conn) error { return d.hub.Serve(ctx, conn) }
+
+// Preamble is the first line that `tidemark mcp` sends: whom it speaks for. A connection without one
+// hears of everything.
+type Preamble struct {
+	Tidemark struct {
+		Client  string   `json:"client"`
+		Origins []string `json:"origins"`
+	} `json:"tidemark"`
+}
+
+// preambleMark is how a preamble begins; no JSON-RPC message does.
+const preambleMark = `{"tidemark":`
+
+func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	r := bufio.NewReader(conn)
+	name, scope := "agent", checkpoint.Scope{}
+	if head, _ := r.Peek(len(preambleMark)); bytes.Equal(head, []byte(preambleMark)) {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return fmt.Errorf("an agent's first line: %w", err)
+		}
+		var p Preamble
+		if err := json.Unmarshal(line, &p); err != nil {
+			return fmt.Errorf("an agent's first line: %w", err)
+		}
+		if scope, err = checkpoint.NewScope(p.Tidemark.Origins); err != nil {
+			return err
+		}
+		if p.Tidemark.Client != "" {
+			name = p.Tidemark.Client
+		}
+	}
+	client, leave := d.engine.Join(name, scope)
+	defer leave()
+	return mcpserver.Serve(ctx, d.engine, client, d.version, struct {
+		io.Reader
+		io.WriteCloser
+	}{r, conn})
+}
+
+func (d *daemon) serveControl(ctx context.Context, l net.Listener) {
+	server := &http.Server{Handler: d.api, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		<-ctx.Done()
+		// Whoever asked for the stop gets its answer.
+		wait, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if server.Shutdown(wait) != nil {
+			_ = server.Close()
+		}
+	}()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
+		d.log.Error("the control socket broke", "error", err)
+		d.stop()
+	}
+	<-done
+}
+
+// popup answers requests of the extension's own pages.
+func (d *daemon) popup(_ context.Context, instance, method string, params []byte) (any, error) {
+	scopeOf := func(tab int) checkpoint.Scope { return d.engine.ScopeOfTab(d.engine.Store().HostTab(instance, tab)) }
+	switch method {
+	case protocol.MethodOverview:
+		var p protocol.OverviewParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		return d.engine.Overview(scopeOf(p.Tab), d.version), nil
+	case protocol.MethodCheckpoint:
+		var p protocol.CheckpointParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		made, err := d.engine.CheckpointCreate(&checkpoint.Client{Scope: scopeOf(p.Tab)}, engine.CheckpointParams{Name: p.Name, Note: p.Note})
+		if err != nil {
+			return nil, err
+		}
+		out := protocol.CheckpointResult{Name: made.Name, At: made.At.String()}
+		if made.Replaced != nil {
+			out.Replaced = made.Replaced.String()
+		}
+		return out, nil
+	}
+	return nil, event.Errorf(protocol.CodeUnknown, "the method %q is not known", method)
+}
+
+func decodeParams(params []byte, into any) error {
+	if len(params) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return event.Errorf(protocol.CodeMalformed, "the parameters cannot be read: %v", err)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// HomeEnv names the environment variable under whose directory everything lies when it is set.
+const HomeEnv = "TIDEMARK_HOME"
+
+// Home is where state, settings and sockets of one user lie.
+type Home struct {
+	// State holds what is kept; Config is the settings file; Run holds sockets and the lock.
+	State, Config, Run string
+}
+
+// FindHome reads the environment. It creates nothing.
+func FindHome() (Home, error) {
+	if dir := os.Getenv(HomeEnv); dir != "" {
+		dir, err := filepath.Abs(dir)
+		if err != nil {
+			return Home{}, err
+		}
+		return Home{State: dir, Config: filepath.Join(dir, "config.toml"), Run: filepath.Join(dir, "run")}, nil
+	}
+	config, err := os.UserConfigDir()
+	if err != nil {
+		return Home{}, fmt.Errorf("no place for settings: %w; set %s to a directory", err, HomeEnv)
+	}
+	h := Home{Config: filepath.Join(config, "tidemark", "config.toml")}
+	switch runtime.GOOS {
+	case "darwin":
+		h.State = filepath.Join(config, "Tidemark")
+		h.Config = filepath.Join(h.State, "config.toml")
+	case "windows":
+		local, err := os.UserCacheDir() // %LocalAppData%: sockets and journals do not roam
+		if err != nil {
+			return Home{}, err
+		}
+		h.State = filepath.Join(local, "Tidemark")
+	default:
+		state := os.Getenv("XDG_STATE_HOME")
+		if state == "" {
+			user, err := os.UserHomeDir()
+			if err != nil {
+				return Home{}, fmt.Errorf("no home directory: %w; set %s to a directory", err, HomeEnv)
+			}
+			state = filepath.Join(user, ".local", "state")
+		}
+		h.State = filepath.Join(state, "tidemark")
+	}
+	h.Run = filepath.Join(h.State, "run")
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && runtime.GOOS == "linux" {
+		h.Run = filepath.Join(dir, "tidemark")
+	}
+	return h, nil
+}
+
+// Create makes the home's directories, for their owner alone.
+func (h Home) Create() error {
+	for _, dir := range []string{h.State, h.Run, filepath.Dir(h.Socket(MCPSocket))} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("Tidemark's home cannot be made: %w; check its permissions, or set %s to another directory", err, HomeEnv)
+		}
+	}
+	for _, dir := range []string{h.Run, filepath.Dir(h.Socket(MCPSocket))} {
+		if err := os.Chmod(dir, 0o700); err != nil {
+			return fmt.Errorf("the directory of Tidemark's sockets must be its user's alone: %w", err)
+		}
+	}
+	return nil
+}
+
+// Sockets of the daemon.
+const (
+	RelaySocket   = "relay.sock"   // frames of the extension
+	MCPSocket     = "mcp.sock"     // newline-delimited JSON-RPC of agents
+	ControlSocket = "control.sock" // HTTP of the command line
+)
+
+// maxSocketPath is the shortest limit among the systems (macOS: 104 bytes with the terminator).
+const maxSocketPath = 103
+
+// Socket is the path of a socket: below the home, or, where that is too long for the system, below
+// the directory for temporary files, in one that is named after the home.
+func (h Home) Socket(name string) string {
+	path := filepath.Join(h.Run, name)
+	if len(path) <= maxSocketPath {
+		return path
+	}
+	sum := sha256.Sum256([]byte(h.Run))
+	dir := fmt.Sprintf("tidemark-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6]))
+	return filepath.Join(os.TempDir(), dir, name)
+}
+
+// Extensions is where the embedded extension is unpacked.
+func (h Home) Extensions() string { return filepath.Join(h.State, "extension") }
+
+// Log is the daemon's log file.
+func (h Home) Log() string { return filepath.Join(h.State, "daemon.log") }
+
+func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }

@@ -1,0 +1,63 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// Line writes one line; colours are left out where w shows none.
+func Line(w io.Writer, format string, args ...any) error {
+	_, err := lipgloss.Fprintf(w, format+"\n", args...)
+	return err
+}
+
+// Faint is text that matters less.
+func Faint(s string) string { return faint.Render(s) }
+
+// Bold is text that matters more.
+func Bold(s string) string { return bold.Render(s) }
+
+// Table aligns the columns of its rows; the last column is as wide as it is.
+type Table struct {
+	// Indent stands before every row.
+	Indent string
+	rows   [][]string
+}
+
+// Row adds a row; line breaks inside its cells become spaces.
+func (t *Table) Row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = oneLine(c)
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// Write writes the table.
+func (t *Table) Write(w io.Writer) error {
+	var widths []int
+	for _, row := range t.rows {
+		for i, c := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], lipgloss.Width(c))
+		}
+	}
+	var b strings.Builder
+	for _, row := range t.rows {
+		var line strings.Builder
+		line.WriteString(t.Indent)
+		for i, c := range row {
+			line.WriteString(c)
+			if i < len(row)-1 {
+				fmt.Fprint(&line, strings.Repeat(" ", widths[i]-lipgloss.Width(c)+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	_, err := lipgloss.Fprint(w, b.String())
+	return err
+}
