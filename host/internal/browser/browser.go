@@ -69,6 +69,8 @@ type Options struct {
 const (
 	// workerTimeout bounds how long the extension's service worker may take to start.
 	workerTimeout = 30 * time.Second
+	// answerTimeout bounds how long the launch waits for the first page's server.
+	answerTimeout = 10 * time.Second
 	// closeTimeout bounds the browser's own orderly end; killTimeout what follows SIGTERM.
 	closeTimeout = 5 * time.Second
 	killTimeout  = 3 * time.Second
@@ -96,7 +98,7 @@ type Browser struct {
 	err error
 }
 
-// Launch starts a browser and returns once its first page has begun to load. When ctx ends, the
+// Launch starts a browser and returns when its tab shows the first page, which may still be loading. When ctx ends, the
 // browser is closed. A page that cannot be opened (a development server that is not up yet) is a
 // note, not an error: the browser stays, and the person can reload.
 func Launch(ctx context.Context, opts Options) (*Browser, error) {
@@ -227,16 +229,39 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 	if opts.URL == "" {
 		return nil
 	}
-	// Attached for as long as the command takes, so that no second debugger slows the page.
-	short, detach := chromedp.NewContext(call, chromedp.WithTargetID(first), chromedp.WithDetachOnCancel())
+	return open(call, first, opts.URL, opts.Notes)
+}
+
+// open opens a page in a tab and returns when the tab shows it, or the error page in its place.
+func open(parent context.Context, tab target.ID, url string, notes io.Writer) error {
+	// Attached for as long as this takes, so that no second debugger slows the page.
+	ctx, detach := chromedp.NewContext(parent, chromedp.WithTargetID(tab), chromedp.WithDetachOnCancel())
 	defer detach()
-	res, err := chromedp.Call(short, page.Navigate, page.NavigateParams{URL: opts.URL})
+	shown := chromedp.Events(ctx, page.FrameNavigated)
+	res, err := chromedp.Call(ctx, page.Navigate, page.NavigateParams{URL: url})
 	if err != nil {
-		return fmt.Errorf("cannot open %s: %w", opts.URL, err)
+		return fmt.Errorf("cannot open %s: %w", url, err)
 	}
 	if res.ErrorText != "" {
-		note(opts.Notes, "%s did not open (%s); the browser stays, reload when the server is up", opts.URL, res.ErrorText)
+		note(notes, "%s did not open (%s); the browser stays, reload when the server is up", url, res.ErrorText)
+		return nil
 	}
+	if res.LoaderID == "" {
+		return nil // no new document
+	}
+	defer time.AfterFunc(answerTimeout, detach).Stop()
+	for ev, err := range shown {
+		if err != nil {
+			break
+		}
+		if ev.Frame.LoaderID == res.LoaderID {
+			return nil
+		}
+	}
+	if err := parent.Err(); err != nil {
+		return fmt.Errorf("cannot open %s: %w", url, err)
+	}
+	note(notes, "%s has not answered within %s; the browser goes on waiting for it", url, answerTimeout)
 	return nil
 }
 

@@ -238,6 +238,23 @@ func TestFailedReadyEndsTheBrowser(t *testing.T) {
 	}
 }
 
+func TestPageThatDoesNotOpenIsANote(t *testing.T) {
+	needBrowser(t)
+	srv := httptest.NewServer(nil)
+	srv.Close() // its port refuses connections now
+	var notes strings.Builder
+	b, err := Launch(t.Context(), Options{Headless: true, Notes: &notes, URL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(notes.String(), srv.URL+" did not open (net::ERR_CONNECTION_REFUSED)") {
+		t.Errorf("notes = %q", notes.String())
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestBrowserDiesWithItsOwner(t *testing.T) {
 	needBrowser(t)
 	self, err := os.Executable()
