@@ -166,7 +166,7 @@ func Launch(ctx context.Context, opts Options) (*Browser, error) {
 // start runs the program and connects to it; stop ends everything that belongs to the connection
 // and returns when the program has ended.
 func (b *Browser) start(opts Options) (root context.Context, stop func(), err error) {
-	flags, err := flags(opts, b.dir)
+	flags, err := switches(opts, b.dir)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -47,8 +47,8 @@ var listFlags = map[string]bool{
 	"enable-blink-features":  true,
 }
 
-// flags are the switches for chromedp, without the user data directory's override.
-func flags(opts Options, dir string) ([]chromedp.ExecAllocatorOption, error) {
+// switches are the flags for chromedp, without the user data directory's override.
+func switches(opts Options, dir string) ([]chromedp.ExecAllocatorOption, error) {
 	args := append([]string(nil), baseFlags...)
 	if opts.Headless {
 		args = append(args, "--headless=new", "--mute-audio", "--disable-gpu")
