@@ -66,7 +66,9 @@ await build({
   build: {
     ...output,
     rollupOptions: {
-      input: pages.map((page) => join(root, page, 'index.html')).filter((file) => existsSync(file)),
+      input: Object.fromEntries(
+        pages.map((page) => [page, join(root, page, 'index.html')]).filter(([, file]) => existsSync(file)),
+      ),
       output: {
         entryFileNames: 'assets/[name].js',
         chunkFileNames: 'assets/[name].js',

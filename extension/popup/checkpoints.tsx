@@ -1,0 +1,114 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { CheckpointLine, CheckpointResult } from '../protocol';
+import { MAX_CHECKPOINT_NAME, NAMING_RULE, nameProblem } from '../ui/checkpoint-name';
+import { SeverityBadge, severityOf } from '../ui/severity';
+import { shortTime } from '../ui/times';
+import type { WorkerClient } from './worker-client';
+
+/** The checkpoints that every session should have. */
+const CONVENTIONAL = ['session_start', 'pre_commit'];
+
+const RECENT = 4;
+
+interface CheckpointsProps {
+  connected: boolean;
+  checkpoints: readonly CheckpointLine[];
+  /** The tab whose scope new checkpoints belong to. */
+  tab: number | undefined;
+  client: WorkerClient;
+}
+
+/** Sets checkpoints, and lists the newest. */
+export function Checkpoints({ connected, checkpoints, tab, client }: CheckpointsProps): JSX.Element {
+  const name = useSignal('');
+  const busy = useSignal(false);
+  const result = useSignal<{ text: string; failed: boolean } | undefined>(undefined);
+
+  const make = async (wanted: string): Promise<void> => {
+    busy.value = true;
+    result.value = undefined;
+    try {
+      result.value = { text: confirmation(await client.checkpoint(wanted, tab)), failed: false };
+      if (wanted === name.value) name.value = '';
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      result.value = { text: `${wanted} was not set: ${why}`, failed: true };
+    } finally {
+      busy.value = false;
+    }
+  };
+
+  const typed = name.value;
+  const problem = typed === '' ? '' : nameProblem(typed);
+  const disabled = !connected || busy.value;
+  const recent = checkpoints.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, RECENT);
+  return (
+    <section class="checkpoints">
+      <h2>Checkpoints</h2>
+      <div class="buttons">
+        {CONVENTIONAL.map((conventional) => (
+          <button
+            key={conventional}
+            type="button"
+            disabled={disabled}
+            onClick={() => void make(conventional)}
+          >
+            {conventional}
+          </button>
+        ))}
+      </div>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!disabled && nameProblem(typed) === '') void make(typed);
+        }}
+      >
+        <input
+          type="text"
+          aria-label="Name of a checkpoint"
+          aria-describedby="naming"
+          aria-invalid={problem !== ''}
+          placeholder="another_name"
+          autocomplete="off"
+          autocapitalize="off"
+          spellcheck={false}
+          maxLength={MAX_CHECKPOINT_NAME * 2}
+          disabled={!connected}
+          value={typed}
+          onInput={(event) => {
+            name.value = event.currentTarget.value;
+            result.value = undefined;
+          }}
+        />
+        <button type="submit" disabled={disabled || typed === '' || problem !== ''}>
+          Set
+        </button>
+      </form>
+      <p id="naming" class={problem === '' ? 'hint' : 'hint problem'}>
+        {connected ? problem || NAMING_RULE : 'Checkpoints can be set once Tidemark is connected.'}
+      </p>
+      <p class={result.value?.failed ? 'result problem' : 'result'} role="status">
+        {result.value?.text}
+      </p>
+      {recent.length > 0 && (
+        <ol>
+          {recent.map(({ name: set, at, severity, note }) => (
+            <li key={set}>
+              <span class="name" title={note === undefined ? set : `${set}: ${note}`}>
+                {set}
+              </span>
+              <time dateTime={at}>{shortTime(at)}</time>
+              <SeverityBadge severity={severityOf(severity)} />
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function confirmation({ name, replaced }: CheckpointResult): string {
+  const before = replaced === undefined ? '' : shortTime(replaced);
+  return before === '' ? `${name} set` : `${name} set, replaced the one of ${before}`;
+}

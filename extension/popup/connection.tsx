@@ -1,0 +1,75 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { ConnectionState as State } from '../messages';
+import { Prose } from '../ui/prose';
+import type { WorkerClient } from './worker-client';
+
+const WORDS: Readonly<Record<State['state'], string>> = {
+  connected: 'Connected',
+  connecting: 'Connecting…',
+  waiting: 'Not connected',
+  refused: 'Not connected',
+};
+
+/** The connection's state in a word, with a mark whose form says the same. */
+export function ConnectionState({ connection }: { connection: State }): JSX.Element {
+  const { state, host } = connection;
+  return (
+    <span class={`connection ${state}`} title={host === undefined ? undefined : `Tidemark ${host}`}>
+      <span class="dot" />
+      {WORDS[state]}
+    </span>
+  );
+}
+
+/** What is wrong with the connection, and what to do about it; nothing while all is well. */
+export function ConnectionBanner({
+  connection,
+  client,
+}: {
+  connection: State;
+  client: WorkerClient;
+}): JSX.Element | null {
+  const trying = useSignal(false);
+  const { state, text, queued, dropped } = connection;
+  if (state === 'connected' && dropped === 0) return null;
+  if (state === 'connected') {
+    return (
+      <section class="banner warning">
+        <p>{count(dropped, 'event')} could not be kept while the Tidemark program was away.</p>
+      </section>
+    );
+  }
+  const again = async (): Promise<void> => {
+    trying.value = true;
+    try {
+      await client.refresh();
+    } catch {
+      // the state that the worker pushes says what went wrong
+    } finally {
+      trying.value = false;
+    }
+  };
+  return (
+    <section class={`banner ${state === 'connecting' ? 'quiet' : 'error'}`} aria-live="polite">
+      <p>
+        <Prose text={text} />
+      </p>
+      {(queued > 0 || dropped > 0) && (
+        <p class="detail">
+          {queued > 0 && `${count(queued, 'event')} kept until then. `}
+          {dropped > 0 && `${count(dropped, 'event')} could not be kept.`}
+        </p>
+      )}
+      {state !== 'connecting' && (
+        <button type="button" disabled={trying.value} onClick={() => void again()}>
+          {trying.value ? 'Trying…' : 'Try again'}
+        </button>
+      )}
+    </section>
+  );
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString()} ${noun}${number === 1 ? '' : 's'}`;
+}

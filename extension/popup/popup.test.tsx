@@ -1,0 +1,167 @@
+// @vitest-environment happy-dom
+import { type Signal, signal } from '@preact/signals';
+import { render } from 'preact';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { PopupState, PopupTab } from '../messages';
+import { Popup } from './popup';
+import type { WorkerClient } from './worker-client';
+
+const shop: PopupTab = {
+  id: 7,
+  title: 'Shop',
+  url: 'http://localhost:5173/cart',
+  origin: 'http://localhost:5173',
+  watched: true,
+  capturing: true,
+  why: 'development',
+  active: true,
+};
+const site: PopupTab = {
+  ...shop,
+  id: 8,
+  title: 'Site',
+  url: 'https://example.com/',
+  origin: 'https://example.com',
+  watched: false,
+  capturing: false,
+  why: 'not_chosen',
+  permission: 'https://example.com/*',
+  active: false,
+};
+const connected: PopupState = {
+  connection: { state: 'connected', text: 'Connected.', host: '0.1.0', queued: 0, dropped: 0 },
+  tabs: [shop, site],
+  overview: { host: '0.1.0', severity: 'warning', summary: '1 new console warning(s)', checkpoints: [] },
+};
+
+let state: Signal<PopupState | undefined>;
+let asked: string[];
+let root: HTMLElement;
+let client: WorkerClient;
+
+beforeEach(() => {
+  asked = [];
+  state = signal(connected);
+  client = {
+    state,
+    setWatched: async (tab, on, scope) => void asked.push(`watch ${tab} ${on} ${scope}`),
+    checkpoint: async (name, tab) => {
+      asked.push(`checkpoint ${name} ${tab}`);
+      return { name, at: '2026-01-23T14:30:00.000Z', replaced: new Date(2026, 0, 5, 14, 2).toISOString() };
+    },
+    refresh: async () => void asked.push('refresh'),
+  };
+  root = document.createElement('div');
+  document.body.appendChild(root);
+  render(<Popup client={client} />, root);
+});
+afterEach(() => {
+  render(null, root);
+  root.remove();
+  vi.unstubAllGlobals();
+});
+
+/** Lets promises and Preact's rendering come to rest. */
+const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+
+function button(text: string): HTMLButtonElement {
+  const found = [...root.querySelectorAll('button')].find((each) => each.textContent === text);
+  if (found === undefined) throw new Error(`no button ${text}`);
+  return found;
+}
+
+function toggle(label: string): HTMLButtonElement {
+  return root.querySelector(`[role=switch][aria-label="${label}"]`) as HTMLButtonElement;
+}
+
+describe('switches', () => {
+  it('turn a development site off for its tab', async () => {
+    toggle('Watch Shop').click();
+    await rest();
+    expect(asked).toEqual(['watch 7 false tab']);
+  });
+
+  it('ask for permission in the click, and then watch the site', async () => {
+    const request = vi.fn(async () => true);
+    vi.stubGlobal('chrome', { permissions: { request } });
+    toggle('Watch Site').click();
+    expect(request).toHaveBeenCalledWith({ origins: ['https://example.com/*'] });
+    await rest();
+    expect(asked).toEqual(['watch 8 true origin']);
+  });
+
+  it('watch nothing without permission, and say so', async () => {
+    vi.stubGlobal('chrome', { permissions: { request: async () => false } });
+    toggle('Watch Site').click();
+    await rest();
+    expect(asked).toEqual([]);
+    expect(root.textContent).toContain('permission for this site was not given');
+  });
+});
+
+describe('checkpoints', () => {
+  it('are set for the tab in front, and tell what they replaced', async () => {
+    button('session_start').click();
+    await rest();
+    expect(asked).toEqual(['checkpoint session_start 7']);
+    expect(root.textContent).toMatch(/session_start set, replaced the one of .*\d\d/);
+  });
+
+  it('are not set by a name that breaks a rule', async () => {
+    const input = root.querySelector('input') as HTMLInputElement;
+    input.value = 'Before-Refactor';
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    await rest();
+    expect(root.textContent).toContain('Use lowercase letters only.');
+    expect(button('Set').disabled).toBe(true);
+    input.value = 'before_refactor';
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+    await rest();
+    button('Set').click();
+    await rest();
+    expect(asked).toEqual(['checkpoint before_refactor 7']);
+    expect(input.value).toBe('');
+  });
+
+  it('say why one was not set', async () => {
+    client.checkpoint = async () => {
+      throw new Error('there are 20 already');
+    };
+    button('pre_commit').click();
+    await rest();
+    expect(root.textContent).toContain('pre_commit was not set: there are 20 already');
+  });
+});
+
+describe('without a connection', () => {
+  it('says what to do, and sets no checkpoints', async () => {
+    state.value = {
+      connection: { state: 'refused', text: 'No answer. Run `tidemark install`.', queued: 3, dropped: 0 },
+      tabs: [shop],
+    };
+    await rest();
+    expect(root.querySelector('.banner code')?.textContent).toBe('tidemark install');
+    expect(root.textContent).toContain('3 events kept until then.');
+    expect(button('session_start').disabled).toBe(true);
+    button('Try again').click();
+    expect(asked).toEqual(['refresh']);
+  });
+});
+
+describe('how things stand', () => {
+  it('is told in a word and a line', () => {
+    expect(root.querySelector('.now')?.textContent).toContain('Warnings');
+    expect(root.querySelector('.now')?.textContent).toContain('1 new console warning(s)');
+  });
+
+  it('is never clean while nothing is watched', async () => {
+    state.value = {
+      ...connected,
+      tabs: [site],
+      overview: { host: '0.1.0', severity: 'clean', summary: 'No significant changes', checkpoints: [] },
+    };
+    await rest();
+    expect(root.querySelector('.now')?.textContent).toContain('Nothing watched');
+    expect(root.querySelector('.now')?.textContent).not.toContain('Clean');
+  });
+});

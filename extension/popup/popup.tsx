@@ -1,0 +1,48 @@
+import type { JSX } from 'preact';
+import { Checkpoints } from './checkpoints';
+import { ConnectionBanner, ConnectionState } from './connection';
+import { Now } from './now';
+import { Tabs } from './tabs';
+import type { WorkerClient } from './worker-client';
+
+/** The whole popup: how things stand, what is watched, and a mark to come back to. */
+export function Popup({ client }: { client: WorkerClient }): JSX.Element {
+  const state = client.state.value;
+  if (state === undefined) {
+    return (
+      <main class="popup" aria-busy="true">
+        <header>
+          <Brand />
+        </header>
+        <p class="quiet">Starting…</p>
+      </main>
+    );
+  }
+  const { connection, tabs, overview } = state;
+  return (
+    <main class="popup">
+      <header>
+        <Brand />
+        <ConnectionState connection={connection} />
+      </header>
+      <ConnectionBanner connection={connection} client={client} />
+      {connection.state === 'connected' && <Now overview={overview} tabs={tabs} />}
+      <Tabs tabs={tabs} client={client} />
+      <Checkpoints
+        connected={connection.state === 'connected'}
+        checkpoints={overview?.checkpoints ?? []}
+        tab={tabs.find(({ active }) => active)?.id}
+        client={client}
+      />
+    </main>
+  );
+}
+
+function Brand(): JSX.Element {
+  return (
+    <h1>
+      <img src="../icons/48.png" width="24" height="24" alt="" />
+      Tidemark
+    </h1>
+  );
+}

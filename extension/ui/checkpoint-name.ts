@@ -1,0 +1,28 @@
+/** The longest name of a checkpoint, characters. */
+export const MAX_CHECKPOINT_NAME = 50;
+
+/** The naming rule in a sentence, as it is shown before anything was typed. */
+export const NAMING_RULE = 'Lowercase words and underscores, no date or time';
+
+/**
+ * A date (20260123, 2026_01_23, 23_01_2026), a time of day (14h30, 2pm, 14_30_00), a Unix time: the
+ * host's own pattern, whose word is final.
+ */
+const DATE_OR_TIME =
+  /(^|[^0-9])((19|20)\d{2}_?(0[1-9]|1[0-2])(_?([0-2]\d|3[01]))?|([0-2]?\d|3[01])_?(0?[1-9]|1[0-2])_?(19|20)\d{2}|\d{10,}|([01]?\d|2[0-3])h[0-5]\d|(0?\d|1[0-2])_?(am|pm)|([01]\d|2[0-3])_[0-5]\d(_[0-5]\d)?|\d{8}_?t?_?\d{4,6})([^0-9]|$)/;
+
+/** Which rule a name breaks, in words for who types it; "" when it breaks none. */
+export function nameProblem(name: string): string {
+  if (name === '') return 'Give it a name.';
+  if (/\s/.test(name)) return 'Use underscores in place of spaces.';
+  if (/[A-Z]/.test(name)) return 'Use lowercase letters only.';
+  if (!/^[a-z]/.test(name)) return 'Begin with a letter.';
+  const odd = /[^a-z0-9_]/u.exec(name);
+  if (odd !== null) return `Use letters, digits and underscores only, not “${odd[0]}”.`;
+  if (name.length > MAX_CHECKPOINT_NAME)
+    return `At most ${MAX_CHECKPOINT_NAME} characters; this has ${name.length}.`;
+  if (name === 'auto' || name.startsWith('auto_'))
+    return 'auto_… is reserved for checkpoints that set themselves.';
+  if (DATE_OR_TIME.test(name)) return 'Leave out date and time: a checkpoint keeps its own.';
+  return '';
+}
