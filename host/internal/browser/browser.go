@@ -33,9 +33,8 @@ import (
 type Options struct {
 	// Path is the browser's program. Empty: the one that [installer.FindBrowser] finds.
 	Path string
-	// UserDataDir is the profile's directory, which is kept; a browser keeps the worker of an
-	// unpacked extension there across versions of the same number, so that tests want a new one
-	// each. Empty: a temporary directory, removed at the end.
+	// UserDataDir is the profile's directory, which is kept, the extension's settings included.
+	// Empty: a temporary directory, removed at the end.
 	UserDataDir string
 	// ExtensionDir holds the unpacked extension. Empty: none is loaded.
 	ExtensionDir string
@@ -217,6 +216,11 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 	}
 	b.tab, _ = chromedp.NewContext(root, chromedp.WithTargetID(first)) //nolint:govet // ends with root
 	if opts.ExtensionDir != "" {
+		if opts.UserDataDir != "" {
+			if err := forgetWorker(call, first); err != nil {
+				return err
+			}
+		}
 		if b.extension, err = loadExtension(call, opts.ExtensionDir, opts.Binary != ""); err != nil {
 			return err
 		}

@@ -238,6 +238,48 @@ func TestFailedReadyEndsTheBrowser(t *testing.T) {
 	}
 }
 
+func TestKeptProfileRunsTheRebuiltWorker(t *testing.T) {
+	needBrowser(t)
+	profile := filepath.Join(t.TempDir(), "kept")
+	manifest, err := os.ReadFile(filepath.Join("testdata", "stub", "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, build := range []string{"first", "second"} {
+		extension := filepath.Join(t.TempDir(), build)
+		if err := errors.Join(
+			os.Mkdir(extension, 0o755),
+			os.WriteFile(filepath.Join(extension, "manifest.json"), manifest, 0o644),
+			os.WriteFile(filepath.Join(extension, "worker.js"), []byte("self.build = '"+build+"';"), 0o644),
+		); err != nil {
+			t.Fatal(err)
+		}
+		b, err := Launch(t.Context(), Options{Headless: true, Notes: io.Discard, UserDataDir: profile, ExtensionDir: extension})
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets, err := chromedp.Targets(b.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, info := range targets {
+			if info.Type != "service_worker" {
+				continue
+			}
+			worker, detach := chromedp.NewContext(b.Context(), chromedp.WithTargetID(info.TargetID), chromedp.WithDetachOnCancel())
+			if got, err := chromedp.Run(worker, chromedp.Evaluate[string](
+				`new Promise((done) => { const look = () => self.build ? done(self.build) : setTimeout(look); look(); })`,
+				chromedp.EvalAwaitPromise)); err != nil || got != build {
+				t.Errorf("the worker is of the %s build, want the %s one: %v", got, build, err)
+			}
+			detach()
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestPageThatDoesNotOpenIsANote(t *testing.T) {
 	needBrowser(t)
 	srv := httptest.NewServer(nil)

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/chromedp/cdproto/extensions"
+	"github.com/chromedp/cdproto/storage"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/installer"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -25,6 +27,23 @@ func checkExtension(dir string) (string, error) {
 		return "", fmt.Errorf("%s holds no unpacked extension; run `make build`: %w", abs, err)
 	}
 	return abs, nil
+}
+
+// forgetWorker has a kept profile forget the script of the extension's worker. A browser holds on to
+// it for as long as the extension's version stays the same, so that a rebuilt extension would run
+// with its earlier worker. What the extension has stored stays.
+func forgetWorker(ctx context.Context, tab target.ID) error {
+	// The browser's own session refuses the command; a tab's takes it for any origin.
+	ctx, detach := chromedp.NewContext(ctx, chromedp.WithTargetID(tab), chromedp.WithDetachOnCancel())
+	defer detach()
+	_, err := chromedp.Call(ctx, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{
+		Origin:       strings.TrimSuffix(installer.Origin, "/"),
+		StorageTypes: "service_workers",
+	})
+	if err != nil {
+		return fmt.Errorf("cannot clear the extension's earlier worker from the profile: %w", err)
+	}
+	return nil
 }
 
 // loadExtension loads the extension and returns its id when its service worker is there.
