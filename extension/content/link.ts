@@ -5,6 +5,8 @@ export interface LinkHandlers {
   /** A new port was opened; the worker at its other end may be another one than before. */
   connected(): void;
   message(message: ToContent): void;
+  /** The document is being left: what waits is to be posted now. */
+  leaving(): void;
   /** The extension was removed or replaced: this script is an orphan and must go silent for good. */
   orphaned(): void;
 }
@@ -24,9 +26,18 @@ export class Link {
 
   constructor(handlers: LinkHandlers, signal: AbortSignal) {
     this.#handlers = handlers;
-    signal.addEventListener('abort', () => this.#end(), { once: true });
-    // A document that returns from the back-forward cache has lost its port without being told.
-    addEventListener('pageshow', (event) => event.persisted && this.connect(), { signal });
+    signal.addEventListener('abort', () => this.#close(), { once: true });
+    // A document in the back-forward cache loses its port without being told: it is closed on going
+    // there, and opened anew on coming back.
+    addEventListener(
+      'pagehide',
+      (event) => {
+        this.#handlers.leaving();
+        if (event.persisted) this.#close();
+      },
+      { capture: true, signal },
+    );
+    addEventListener('pageshow', (event) => event.persisted && this.connect(), { capture: true, signal });
   }
 
   /** Opens the port unless it is open. */
@@ -76,7 +87,7 @@ export class Link {
     this.#retry = Math.min(this.#retry * 2, LAST_RETRY);
   }
 
-  #end(): void {
+  #close(): void {
     clearTimeout(this.#timer);
     const port = this.#port;
     this.#port = undefined;

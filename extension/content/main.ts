@@ -12,13 +12,11 @@ function main(): void {
     {
       connected: () => recorder.connected(),
       message: (message) => recorder.take(message),
+      leaving: () => recorder.flush(),
       orphaned: () => ending.abort(),
     },
     ending.signal,
   );
-  // What was typed up to the last moment belongs to the page that is being left.
-  addEventListener('pagehide', () => recorder.flush(), { capture: true, signal: ending.signal });
-
   // A page rendered ahead of time has not been opened by anybody yet.
   const { prerendering } = document as Document & { prerendering?: boolean };
   if (prerendering) document.addEventListener('prerenderingchange', () => link.connect(), { once: true });

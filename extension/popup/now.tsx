@@ -29,9 +29,10 @@ export function Now({
   );
 }
 
+/** The host names the checkpoint, or tells the time, that its view begins with. */
 function since({ since, checkpoints }: Overview): string {
   if (since === undefined) return 'Since watching began';
-  const name = checkpoints.find(({ at }) => at === since)?.name;
-  const time = shortTime(since);
-  return name === undefined ? `Since ${time === '' ? since : time}` : `Since ${name}, ${time}`;
+  const checkpoint = checkpoints.find(({ name, at }) => name === since || at === since);
+  const time = shortTime(checkpoint?.at ?? since);
+  return `Since ${[checkpoint?.name ?? '', time].filter(Boolean).join(', ') || since}`;
 }
