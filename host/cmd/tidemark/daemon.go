@@ -40,17 +40,21 @@ func newStop() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c := &client{home: home, runningOnly: true}
-			if err := c.call(cmd.Context(), http.MethodPost, "/v1/stop", nil, nil); err != nil {
-				if running, lockErr := home.Running(); lockErr == nil && !running && errors.Is(err, daemon.ErrUnreachable) {
-					fmt.Fprintln(cmd.OutOrStdout(), "no daemon is running")
-					return nil
-				}
-				return err
-			}
-			return waitForEnd(cmd.Context(), home)
+			return stopDaemon(cmd.Context(), home)
 		},
 	}
+}
+
+// stopDaemon ends the daemon of a home and returns when it has ended; none is fine.
+func stopDaemon(ctx context.Context, home daemon.Home) error {
+	c := &client{home: home, runningOnly: true}
+	if err := c.call(ctx, http.MethodPost, "/v1/stop", nil, nil); err != nil {
+		if running, lockErr := home.Running(); lockErr == nil && !running && errors.Is(err, daemon.ErrUnreachable) {
+			return nil
+		}
+		return err
+	}
+	return waitForEnd(ctx, home)
 }
 
 // stopTimeout is how long a daemon may take to end.

@@ -82,7 +82,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newCheckpoint(), newLogs(), newNetwork(), newWebSocket(), newActions(),
-		newStatus(), newServe(), newStop(), newMCP(), newInstall(),
+		newStatus(), newServe(), newStop(), newMCP(), newInstall(), newDemo(),
 	)
 	return root
 }

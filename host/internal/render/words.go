@@ -1,6 +1,11 @@
 package render
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
 
 // Level is a console level as an aligned word in its colour.
 func Level(level string) string {
@@ -25,4 +30,10 @@ func Status(status int, reason string, canceled bool) string {
 		return faint.Render("canceled")
 	}
 	return red.Render(reason)
+}
+
+// Rule is a heading with a line behind it, as wide as the terminal.
+func Rule(title string, width int) string {
+	line := max(4, min(width, 100)-lipgloss.Width(title)-4)
+	return faint.Render("──") + " " + bold.Render(title) + " " + faint.Render(strings.Repeat("─", line))
 }
