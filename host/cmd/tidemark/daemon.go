@@ -40,6 +40,10 @@ func newStop() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if running, err := home.Running(); err == nil && !running {
+				fmt.Fprintln(cmd.OutOrStdout(), "no daemon is running")
+				return nil
+			}
 			return stopDaemon(cmd.Context(), home)
 		},
 	}

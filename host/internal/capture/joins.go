@@ -48,25 +48,20 @@ func (j *joiner) repeats(b *browser, e *event.Console) bool {
 	if e.Level != event.Error || e.Via != "browser" {
 		return false
 	}
-	id := e.Request
-	if id == "" && e.Category == "network" {
-		if rest, ok := strings.CutPrefix(e.Text, "WebSocket connection to '"); ok {
-			url, _, _ := strings.Cut(rest, "' ")
-			id = failedSocket + url
-		} else {
-			id = failedURL + e.URL
-		}
+	if rest, ok := strings.CutPrefix(e.Text, "WebSocket connection to '"); ok && e.Category == "network" {
+		url, _, _ := strings.Cut(rest, "' ")
+		seen, known := j.requests[requestKey{b.instance, e.Tab, failedSocket + url}]
+		return known && e.At-seen < joinWithin && seen-e.At < joinWithin
 	}
-	seen, known := j.requests[requestKey{b.instance, e.Tab, id}]
-	return known && id != "" && e.At-seen < joinWithin && seen-e.At < joinWithin || known && e.Request != ""
+	if e.Request == "" {
+		return false
+	}
+	_, known := j.requests[requestKey{b.instance, e.Tab, e.Request}]
+	return known
 }
 
-// failedSocket and failedURL make ids of what has none: connections, and requests that were only
-// found in the browser's records.
-const (
-	failedSocket = "socket "
-	failedURL    = "url "
-)
+// failedSocket makes an id of a connection's address: the browser's log entry names no other.
+const failedSocket = "socket "
 
 // socket notes a connection's step, and says whether it only repeats the one before: a connection
 // that could not be opened is an error, and no disconnection beside.

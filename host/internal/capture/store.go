@@ -171,9 +171,6 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 func (s *Store) networkEvent(b *browser, e *event.Network) {
 	delete(s.flights, requestKey{b.instance, e.Tab, e.ID})
 	s.joins.request(b, e.Tab, e.ID, e.At)
-	if e.Backfilled && e.Failed() {
-		s.joins.request(b, e.Tab, failedURL+e.URL, e.At)
-	}
 	if e.Resource == "document" && e.Target == "" {
 		// The page that asks for a new top document is the page that it becomes.
 		e.Origin = OriginOf(e.URL)

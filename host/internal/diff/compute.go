@@ -78,6 +78,7 @@ type computation struct {
 	overflow    bool
 	noiseHidden int
 	manyTabs    bool
+	backfilled  map[tabURL]bool // failed requests that were found afterwards; nil until needed
 }
 
 func (c *computation) raise(s Severity) { c.severity = worse(c.severity, s) }

@@ -24,7 +24,7 @@ func (c *computation) console() *ConsoleDiff {
 			continue
 		}
 		d.TotalNewEntries++
-		if e.Level < event.Warning || e.Joined {
+		if e.Level < event.Warning || e.Joined || c.toldByBackfill(e) {
 			continue
 		}
 		if c.o.Noise != nil && c.o.Noise.Console(e) != nil {
@@ -58,6 +58,29 @@ func (c *computation) console() *ConsoleDiff {
 	}
 	d.NewErrors, d.NewWarnings, d.Omitted = c.messages(errors, names), c.messages(warnings, names), r.omitted
 	return d
+}
+
+// toldByBackfill recognises the browser's log entry about a failed request that was found in the
+// browser's records afterwards, under another id: where capture began late, entries are replayed
+// before those records are read.
+func (c *computation) toldByBackfill(e *event.Console) bool {
+	if e.Via != "browser" || e.Category != "network" || e.Level != event.Error {
+		return false
+	}
+	if c.backfilled == nil {
+		c.backfilled = map[tabURL]bool{}
+		for _, n := range c.v.Network.From(0) {
+			if n.Backfilled && n.Failed() {
+				c.backfilled[tabURL{n.Tab, n.URL}] = true
+			}
+		}
+	}
+	return c.backfilled[tabURL{e.Tab, e.URL}]
+}
+
+type tabURL struct {
+	tab int
+	url string
 }
 
 func (c *computation) messages(list []*tally[*event.Console], names sourceNames) []Message {

@@ -1,0 +1,210 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/demo"
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+const blank = `<!doctype html><title>page</title><link rel=icon href=data:,><body>`
+
+func TestTwoAgentsEachHearEverythingOnce(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank})
+	first, second := w.of(t, s), w.of(t, s)
+	p := w.open(t, s.URL)
+	first.changes()
+	second.changes()
+	p.js(`console.error('one')`)
+	if r := first.changes(); r.Console.TotalNewEntries != 1 {
+		t.Errorf("the first agent: %s", show(r))
+	}
+	p.js(`console.error('two')`)
+	if r := second.changes(); r.Console.TotalNewEntries != 2 || len(r.Console.NewErrors) != 2 {
+		t.Errorf("the second agent hears both: %s", show(r))
+	}
+	if r := first.changes(); len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Message != "two" {
+		t.Errorf("the first agent hears what is new to it: %s", show(r))
+	}
+}
+
+func TestTwoTabsAreNamedAndOneCanBeAskedFor(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank, "/b": blank})
+	a := w.of(t, s)
+	one, two := w.open(t, s.URL), w.open(t, s.URL+"/b")
+	a.changes()
+	one.js(`console.error('in one')`)
+	two.js(`console.error('in two')`)
+	r := a.changes()
+	if len(r.Console.NewErrors) != 2 || r.Console.NewErrors[0].Tab == 0 || r.Console.NewErrors[0].Tab == r.Console.NewErrors[1].Tab {
+		t.Fatalf("entries do not name their tabs: %s", show(r))
+	}
+	for _, m := range r.Console.NewErrors {
+		narrow := a.changesWith(map[string]any{"checkpoint": r.From.String(), "tab": m.Tab, "include": []string{"console"}})
+		if len(narrow.Console.NewErrors) != 1 || narrow.Console.NewErrors[0].Message != m.Message || narrow.Network != nil {
+			t.Errorf("tab %d: %s", m.Tab, show(narrow))
+		}
+	}
+	if _, err := a.try("get_changes_since", map[string]any{"tab": 9999}); err == nil || !strings.Contains(err.Error(), "there is no tab 9999; watched are ") {
+		t.Errorf("a tab that is not there: %v", err)
+	}
+}
+
+func TestTwoProjectsDoNotHearOrOverwriteEachOther(t *testing.T) {
+	w := shared.get(t)
+	s1, s2 := newSite(t, map[string]string{"/{$}": blank}), newSite(t, map[string]string{"/{$}": blank})
+	a1, a2 := w.of(t, s1), w.of(t, s2)
+	p1 := w.open(t, s1.URL)
+	w.open(t, s2.URL)
+	a1.changes()
+	a2.changes()
+	for _, a := range []*agent{a1, a2} {
+		var made struct{ Name, Replaced string }
+		a.call("checkpoint_create", map[string]any{"name": "session_start"}, &made)
+		if made.Replaced != "" {
+			t.Error("one project's checkpoint replaced the other's")
+		}
+	}
+	p1.js(`console.error('only here')`)
+	if r := a1.changesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Error {
+		t.Errorf("the project itself: %s", show(r))
+	}
+	if r := a2.changesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Clean || r.Coverage != nil {
+		t.Errorf("the other project: %s", show(r))
+	}
+	for _, a := range []*agent{a1, a2} {
+		var deleted struct{ Deleted string }
+		a.call("checkpoint_delete", map[string]any{"name": "session_start"}, &deleted)
+	}
+}
+
+func TestAReloadKeepsHistoryAndIsNoNews(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank + `<div class="error">Still here</div><script>console.error('on load')</script>`})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.changes()
+	p.reload()
+	r := a.changes()
+	if len(r.Console.NewErrors) != 1 || r.DOM.NewErrorElements != nil || r.DOM.DisappearedElements != nil || r.Actions.NewActions[0].Type != "reload" {
+		t.Errorf("after a reload: %s", show(r))
+	}
+	all := a.changesWith(map[string]any{"checkpoint": "2020-01-01"})
+	if len(all.Console.NewErrors) != 1 || all.Console.NewErrors[0].Count != 2 {
+		t.Errorf("the reload wiped the history: %s", show(all))
+	}
+}
+
+func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
+	w := shared.get(t)
+	broken := make(chan struct{})
+	s := newSite(t, map[string]string{"/{$}": blank + `<script src="/app.js"></script><script>
+		const source = new EventSource('/updates'); source.onmessage = () => location.reload()</script>`})
+	s.mux.HandleFunc("/app.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		w.Header().Set("Cache-Control", "no-store")
+		select {
+		case <-broken:
+			_, _ = io.WriteString(w, "broken(")
+		default:
+			_, _ = io.WriteString(w, "console.log('fine')")
+		}
+	})
+	edit := make(chan struct{})
+	s.mux.HandleFunc("/updates", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.(http.Flusher).Flush()
+		select {
+		case <-edit:
+			_, _ = io.WriteString(w, "data: reload\n\n")
+		case <-r.Context().Done():
+		}
+	})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	a.changes()
+
+	if r := a.changesWith(map[string]any{"wait": "reload", "timeout_ms": 200}); *r.Settled || !strings.Contains(r.Summary, "not settled: no navigation or hot update came") {
+		t.Errorf("no edit was made: %s", show(r))
+	}
+	answer := make(chan *diff.Report, 1)
+	go func() {
+		text, err := a.try("get_changes_since", map[string]any{"wait": "reload", "timeout_ms": 15000})
+		var r diff.Report
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &r)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		answer <- &r
+	}()
+	close(broken)
+	edit <- struct{}{} // the development server tells the page only now
+	if r := <-answer; r.Severity != diff.Error || !*r.Settled {
+		t.Errorf("the edit broke the page: %s", show(r))
+	}
+}
+
+func TestEveryBreakageOfTheDemoIsTold(t *testing.T) {
+	w := shared.get(t)
+	shop := demo.New()
+	url, err := shop.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = shop.Close() })
+	a := w.agent(t, "--origin", url)
+	p := w.open(t, url)
+	p.js(strings.TrimSuffix("await "+demo.Script("await ready();"), ";"))
+	for _, b := range demo.Breakages {
+		t.Run(b.Name, func(t *testing.T) {
+			steps := func(s string) {
+				t.Helper()
+				if s != "" {
+					p.js(strings.TrimSuffix("await "+demo.Script(s), ";"))
+				}
+			}
+			steps(b.Prepare)
+			a.changes()
+			b.Break(shop)
+			if b.Reload {
+				p.reload()
+			}
+			steps(b.Trigger)
+			r := a.changes()
+			text := strings.NewReplacer(`\"`, `"`, `\u003c`, `<`).Replace(show(r))
+			if string(r.Severity) != b.Expect.Severity {
+				t.Errorf("severity is %s, not %s", r.Severity, b.Expect.Severity)
+			}
+			e := b.Expect
+			wanted := append(append(append(append(append(append([]string{}, e.Errors...), e.Warnings...), e.Degraded...), e.Disconnections...), e.SocketErrors...), e.Elements...)
+			for _, f := range e.Failures {
+				wanted = append(wanted, f.URL, fmt.Sprintf(`"status": %d`, f.Status), f.Error)
+			}
+			for _, part := range wanted {
+				if !strings.Contains(text, part) {
+					t.Errorf("%q is not told", part)
+				}
+			}
+			if t.Failed() {
+				t.Log(show(r))
+			}
+			b.Mend(shop)
+			if b.Reload {
+				p.reload()
+			}
+			steps(b.Recover)
+			if r := a.changes(); r.Severity != diff.Clean || len(e.Failures) > 0 && r.Network.Recovered == nil && strings.HasPrefix(e.Failures[0].URL, "/api/") {
+				t.Errorf("after it was mended: %s", show(r))
+			}
+		})
+	}
+}
