@@ -200,20 +200,3 @@ func TestTheCommandLine(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 }
-
-func TestWhatCannotBeReached(t *testing.T) {
-	w := &world{home: filepath.Join(t.TempDir(), "home")}
-	if r := w.run("stop"); r.code != 0 || !strings.Contains(r.out, "no daemon is running") {
-		t.Errorf("stop without a daemon: %+v", r)
-	}
-	if r := w.run("chrome-extension://abcdefghijklmnopabcdefghijklmnop/"); r.code != 1 || !strings.Contains(r.err, "only Tidemark's own extension") {
-		t.Errorf("a foreign extension: %+v", r)
-	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r := (&world{home: file}).run("status"); r.code != 3 || !strings.Contains(r.err, "TIDEMARK_HOME") {
-		t.Errorf("a home that is a file: %+v", r)
-	}
-}

@@ -142,7 +142,11 @@ func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 	if err != nil {
 		return err
 	}
-	return render.Line(d.out, "\n%s", render.Faint(fmt.Sprintf("the edit is taken back: %s (%d tokens)", report.Summary, report.TokenCount)))
+	line := report.Summary
+	for _, r := range report.Network.Recovered {
+		line += fmt.Sprintf("; %s %s answers %d again", r.Method, r.URL, r.Status)
+	}
+	return render.Line(d.out, "\n%s", render.Faint("the edit is taken back: "+line))
 }
 
 func (d *demoRun) look(ctx context.Context, p engine.ChangesParams) (*diff.Report, error) {

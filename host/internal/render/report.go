@@ -96,7 +96,11 @@ func (p *printer) section(title, count string, rows []row, omitted int) {
 		return
 	}
 	p.line("")
-	p.line("%s  %s", bold.Render(title), faint.Render(count))
+	if count == "" {
+		p.line("%s", bold.Render(title))
+	} else {
+		p.line("%s  %s", bold.Render(title), faint.Render(count))
+	}
 	tail := 0
 	for _, r := range rows {
 		tail = max(tail, lipgloss.Width(r.tail))
@@ -125,6 +129,14 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // wrap breaks text into lines of at most width columns, at spaces where there are any.
 func wrap(s string, width int) []string {
 	return strings.Split(lipgloss.Wrap(s, width, ""), "\n")
+}
+
+// counted is a number with its noun: "1 frame", "2 frames".
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func times(n int) string {
@@ -163,7 +175,7 @@ func (p *printer) console(d *diff.ConsoleDiff) {
 	for _, m := range d.NewWarnings {
 		rows = append(rows, row{badish, m.Message, tail(faint.Render(m.Source), times(m.Count), tab(m.Tab))})
 	}
-	p.section("Console", fmt.Sprintf("%d new entries", d.TotalNewEntries), rows, d.Omitted)
+	p.section("Console", counted(d.TotalNewEntries, "new entry", "new entries"), rows, d.Omitted)
 }
 
 func status(n int, reason string) string {
@@ -201,9 +213,9 @@ func (p *printer) network(d *diff.NetworkDiff) {
 	for _, e := range d.NewEndpoints {
 		rows = append(rows, row{newSign, e.Method + " " + e.URL, tail(fmt.Sprint(e.Status), tab(e.Tab))})
 	}
-	count := fmt.Sprintf("%d requests", d.TotalNewRequests)
+	count := counted(d.TotalNewRequests, "request", "requests")
 	if d.StillFailing > 0 {
-		count += fmt.Sprintf(", %d endpoint(s) fail as before", d.StillFailing)
+		count += ", " + counted(d.StillFailing, "endpoint fails", "endpoints fail") + " as before"
 	}
 	p.section("Network", count, rows, d.Omitted)
 }
@@ -226,7 +238,7 @@ func (p *printer) websocket(d *diff.WebSocketDiff) {
 	for _, e := range d.NewConnections {
 		rows = append(rows, row{newSign, e.URL, tail("opened", times(e.Count), tab(e.Tab))})
 	}
-	p.section("WebSocket", fmt.Sprintf("%d frames", d.TotalNewMessages), rows, d.Omitted)
+	p.section("WebSocket", counted(d.TotalNewMessages, "frame", "frames"), rows, d.Omitted)
 }
 
 func (p *printer) dom(d *diff.DOMDiff) {
@@ -288,10 +300,10 @@ func (p *printer) remarks(r *diff.Report) {
 		lines = append(lines, badish+" error elements could not be read")
 	}
 	if r.NoiseHidden > 0 {
-		lines = append(lines, faint.Render(fmt.Sprintf("  %d entries hidden as noise", r.NoiseHidden)))
+		lines = append(lines, faint.Render("  " + counted(r.NoiseHidden, "entry", "entries") + " hidden as noise"))
 	}
 	if r.SeverityHidden > 0 {
-		lines = append(lines, faint.Render(fmt.Sprintf("  %d entries hidden by the severity filter", r.SeverityHidden)))
+		lines = append(lines, faint.Render("  " + counted(r.SeverityHidden, "entry", "entries") + " hidden by the severity filter"))
 	}
 	if len(lines) > 0 {
 		p.line("")

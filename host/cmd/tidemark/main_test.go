@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tidemark": main})
+}
+
+// TestScripts runs the command line as a person would, without a browser; package e2e has those with
+// one. Each script has a home of its own and ends the daemon that it started.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:  "testdata",
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exitcode": exitCodeIs},
+		Setup: func(env *testscript.Env) error {
+			home, err := os.MkdirTemp("", "tmh") // short: a socket's path has a limit
+			if err != nil {
+				return err
+			}
+			env.Setenv("TIDEMARK_HOME", filepath.Join(home, "home"))
+			env.Setenv("NO_COLOR", "1")
+			env.Defer(func() { _ = os.RemoveAll(home) })
+			return nil
+		},
+	})
+}
+
+// exitCodeIs runs a program and compares its exit code: exitcode 2 tidemark frobnicate.
+func exitCodeIs(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exitcode N program args")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	var exited *exec.ExitError
+	code := 0
+	if errors.As(err, &exited) {
+		code = exited.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if fmt.Sprint(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}

@@ -1,0 +1,88 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+)
+
+// drained is a connection whose end is heard of only when every request that was read has been
+// answered, so that `printf … | tidemark mcp` prints the answers.
+type drained struct {
+	io.ReadWriteCloser
+	ctx context.Context
+
+	line []byte // of what is read, up to its end; only the reader's
+
+	mu      sync.Mutex
+	pending int
+	idle    chan struct{} // closed when the last pending request is answered; nil when nobody waits
+}
+
+func (d *drained) Read(p []byte) (int, error) {
+	n, err := d.ReadWriteCloser.Read(p)
+	for rest := p[:n]; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			d.line = append(d.line, rest...)
+			break
+		}
+		d.heard(append(d.line, rest[:i]...))
+		d.line, rest = d.line[:0], rest[i+1:]
+	}
+	if errors.Is(err, io.EOF) {
+		d.heard(d.line) // the last line may have no end
+		d.line = nil
+		d.wait()
+	}
+	return n, err
+}
+
+// heard counts a request; notifications and answers have no "method" with an "id".
+func (d *drained) heard(line []byte) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if json.Unmarshal(line, &m) == nil && m.ID != nil && m.Method != "" {
+		d.mu.Lock()
+		d.pending++
+		d.mu.Unlock()
+	}
+}
+
+func (d *drained) wait() {
+	d.mu.Lock()
+	if d.pending <= 0 {
+		d.mu.Unlock()
+		return
+	}
+	d.idle = make(chan struct{})
+	idle := d.idle
+	d.mu.Unlock()
+	select {
+	case <-idle:
+	case <-d.ctx.Done():
+	}
+}
+
+// Write counts an answer: the server asks nothing of its clients, so that what carries an id is one.
+func (d *drained) Write(p []byte) (int, error) {
+	n, err := d.ReadWriteCloser.Write(p)
+	answered := err != nil // whoever does not read waits for nothing
+	if head := p[:min(len(p), 64)]; bytes.Contains(head, []byte(`"id":`)) {
+		answered = true
+	}
+	if answered {
+		d.mu.Lock()
+		if d.pending--; d.pending <= 0 && d.idle != nil {
+			close(d.idle)
+			d.idle = nil
+		}
+		d.mu.Unlock()
+	}
+	return n, err
+}

@@ -1,0 +1,108 @@
+package render
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func at(second int) diff.Time {
+	return diff.Time{Time: time.Date(2026, 1, 23, 10, 30, second, 0, time.UTC)}
+}
+
+func full() *diff.Report {
+	gone, end, unsettled := at(21), at(30), false
+	return &diff.Report{
+		From: at(0), To: at(45), Checkpoint: "auto_7", DurationMs: 45123, Severity: diff.Error,
+		Summary: "2 new console error(s), 2 network failure(s)",
+		Console: &diff.ConsoleDiff{
+			NewErrors: []diff.Message{
+				{Message: "TypeError: Cannot read properties of undefined (reading 'id')", Source: "app.js:42", Count: 5},
+				{Message: strings.Repeat("a long message that has to be broken ", 5), Source: "src/components/cart/CartLine.tsx:1200", Count: 1, Tab: 2},
+			},
+			NewWarnings:     []diff.Message{{Message: "Each child in a list\nshould have a key", Source: "list.js:7", Count: 1}},
+			TotalNewEntries: 9, Omitted: 3,
+		},
+		Network: &diff.NetworkDiff{
+			Failures: []diff.Failure{
+				{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Count: 2, NowStatus: 201},
+				{Method: "GET", URL: "http://127.0.0.1:9/rates", Error: "net::ERR_CONNECTION_REFUSED"},
+			},
+			Degraded:     []diff.Degraded{{Method: "GET", URL: "/api/projects", AvgMs: 2100, PreviousAvgMs: 150}},
+			Recovered:    []diff.Changed{{Method: "GET", URL: "/api/cart", Status: 200, PreviousStatus: 503}, {Method: "GET", URL: "/api/x", Status: 200}},
+			NewEndpoints: []diff.Endpoint{{Method: "GET", URL: "/api/new", Status: 200}},
+			StillFailing: 1, TotalNewRequests: 12,
+		},
+		WebSocket: &diff.WebSocketDiff{
+			Disconnections: []diff.Disconnection{{URL: "/live", Code: 1011, Reason: "restart", Count: 2}},
+			ErrorMessages:  []diff.SocketError{{URL: "/live", Message: `{"type":"error"}`}},
+			NewConnections: []diff.Connection{{URL: "/live"}}, TotalNewMessages: 1, TotalNewEvents: 5,
+		},
+		DOM: &diff.DOMDiff{
+			NewErrorElements:    []diff.NewElement{{Selector: ".toast-error", Text: "Saving failed", AppearedAt: at(20), GoneAt: &gone}},
+			DisappearedElements: []diff.GoneElement{{Selector: "#banner", Text: "Offline"}},
+			URLChanged:          &diff.URLChange{From: "http://localhost/a", To: "http://localhost/b"},
+			Crashed:             []diff.Crash{{URL: "http://localhost/b", At: at(40)}},
+		},
+		Actions: &diff.ActionsDiff{NewActions: []diff.Action{{Type: "type", Target: `textbox "Email"`, Value: "ann@example.com", At: at(5)}}, TotalNewActions: 1},
+		Settled: &unsettled, UnsettledBecause: "1 request(s) in flight: GET /slow", DOMUnavailable: true, NoiseHidden: 1, SeverityHidden: 2,
+		Coverage: &diff.Coverage{Note: "the extension's worker was restarted", Gaps: []diff.GapSpan{{From: at(10), To: &end, Reason: "worker_restart", Tab: 2}, {From: at(31), Reason: "detached"}}},
+	}
+}
+
+func TestReports(t *testing.T) {
+	local := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = local })
+	for name, c := range map[string]struct {
+		report *diff.Report
+		width  int
+	}{
+		"full": {full(), 100}, "narrow": {full(), 60},
+		"clean": {&diff.Report{From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}}, 80},
+	} {
+		var out bytes.Buffer
+		if err := Report(&out, c.report, c.width); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join("testdata", name+".golden")
+		if *update {
+			if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), want) {
+			t.Errorf("%s (go test -update writes it anew):\n%s\nwant:\n%s", name, out.String(), want)
+		}
+		if strings.Contains(out.String(), "\x1b") {
+			t.Errorf("%s has colours, though it is not shown on a terminal", name)
+		}
+		for line := range strings.Lines(out.String()) {
+			if w := lipgloss.Width(strings.TrimRight(line, "\n")); w > c.width+40 {
+				t.Errorf("%s: a line of %d columns: %s", name, w, line)
+			}
+		}
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for ms, want := range map[int64]string{0: "0 ms", 999: "999 ms", 45123: "45.1 s", 61_000: "1 min 1 s", 7_260_000: "2 h 1 min"} {
+		if got := Duration(ms); got != want {
+			t.Errorf("%d: %q, want %q", ms, got, want)
+		}
+	}
+}
