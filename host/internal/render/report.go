@@ -300,10 +300,10 @@ func (p *printer) remarks(r *diff.Report) {
 		lines = append(lines, badish+" error elements could not be read")
 	}
 	if r.NoiseHidden > 0 {
-		lines = append(lines, faint.Render("  " + counted(r.NoiseHidden, "entry", "entries") + " hidden as noise"))
+		lines = append(lines, faint.Render("  "+counted(r.NoiseHidden, "entry", "entries")+" hidden as noise"))
 	}
 	if r.SeverityHidden > 0 {
-		lines = append(lines, faint.Render("  " + counted(r.SeverityHidden, "entry", "entries") + " hidden by the severity filter"))
+		lines = append(lines, faint.Render("  "+counted(r.SeverityHidden, "entry", "entries")+" hidden by the severity filter"))
 	}
 	if len(lines) > 0 {
 		p.line("")
