@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 )
 
@@ -55,7 +56,7 @@ func New(o Options) http.Handler {
 }
 
 func write(w http.ResponseWriter, status int, v any) {
-	data, err := json.Marshal(v)
+	data, err := diff.Encode(v)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"message":"the answer cannot be written"}`)
 	}
@@ -153,7 +154,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 			problem(w, err)
 			return
 		}
-		data, err := json.Marshal(report)
+		data, err := diff.Encode(report)
 		if err != nil {
 			return
 		}

@@ -8,6 +8,7 @@
 package diff
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -289,7 +290,7 @@ const bytesPerToken = 4
 // CountTokens sets TokenCount: the length of the report's JSON in bytes / 4.
 func (r *Report) CountTokens() {
 	r.TokenCount = 0
-	data, err := json.Marshal(r)
+	data, err := Encode(r)
 	if err != nil {
 		return // a report of plain values always marshals
 	}
@@ -307,3 +308,15 @@ func (r *Report) Empty() bool {
 
 // UnmarshalJSON reads a time that [Time.MarshalJSON] wrote.
 func (t *Time) UnmarshalJSON(data []byte) error { return t.Time.UnmarshalJSON(data) }
+
+// Encode is an answer's JSON as every surface writes it: without insignificant white space, and
+// without the escapes that only HTML needs, which an agent would pay for.
+func Encode(answer any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(answer); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

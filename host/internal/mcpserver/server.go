@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 )
 
@@ -48,7 +49,7 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 		answer, err := t.Call(ctx, e, client, req.Params.Arguments)
 		if err == nil {
 			var data []byte
-			if data, err = json.Marshal(answer); err == nil {
+			if data, err = diff.Encode(answer); err == nil {
 				return &mcp.CallToolResult{
 					Content:           []mcp.Content{&mcp.TextContent{Text: string(data)}},
 					StructuredContent: json.RawMessage(data),
