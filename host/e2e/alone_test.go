@@ -46,7 +46,7 @@ func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 	}
 	cmd := exec.Command(found.Path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--load-extension="+strings.TrimSpace(extension), s.URL)
-	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+home)
+	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+home, "TMPDIR="+home) // killed, it leaves files behind
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
