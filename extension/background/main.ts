@@ -76,11 +76,12 @@ let tabsTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Something in the list of tabs has changed: the host and the popup are told soon. */
 function changed(): void {
-  tabsTimer ??= setTimeout(() => {
+  popup.changed();
+  if (tabsTimer !== undefined) return;
+  tabsTimer = setTimeout(() => {
     tabsTimer = undefined;
     void sendTabs();
   }, TABS_MS);
-  popup.changed();
 }
 
 let told = '';
@@ -156,12 +157,7 @@ chrome.debugger.onEvent.addListener((from, method, params) => source.event(from,
 chrome.debugger.onDetach.addListener(({ tabId }, reason) => source.detached(tabId, reason));
 source.onEnd = (tab, reason) => void tabs.ended(tab, reason);
 
-chrome.tabs.onCreated.addListener((tab) => {
-  const { id } = tab;
-  const url = tab.pendingUrl || tab.url;
-  if (id !== undefined && url !== undefined) void ready.then(() => tabs.heading(id, url));
-  changed();
-});
+chrome.tabs.onCreated.addListener(changed);
 chrome.tabs.onRemoved.addListener((tab) => {
   tabs.closed(tab);
   witness.forget(tab);
@@ -177,9 +173,6 @@ chrome.tabs.onUpdated.addListener((tab, { url }) => {
 chrome.tabs.onActivated.addListener(changed);
 chrome.windows.onFocusChanged.addListener(changed);
 
-chrome.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId, url }) => {
-  if (frameId === 0) void ready.then(() => tabs.heading(tabId, url));
-});
 chrome.webNavigation.onCommitted.addListener(({ frameId, tabId, url, documentLifecycle }) => {
   if (frameId === 0 && documentLifecycle === 'active') void ready.then(() => tabs.shows(tabId, url));
 });
@@ -187,6 +180,8 @@ chrome.webNavigation.onCommitted.addListener(({ frameId, tabId, url, documentLif
 const everything = { urls: ['<all_urls>', 'ws://*/*', 'wss://*/*'] };
 chrome.webRequest.onBeforeRequest.addListener((details): undefined => {
   witness.began(details);
+  const { type, tabId, url } = details;
+  if (type === 'main_frame') void ready.then(() => tabs.heading(tabId, url));
 }, everything);
 chrome.webRequest.onBeforeRedirect.addListener((details) => witness.redirected(details), everything);
 chrome.webRequest.onCompleted.addListener((details) => witness.ended(details), everything);
@@ -205,14 +200,25 @@ async function begin(): Promise<void> {
   port.connect();
   tabs.resume(settings.before);
   const all = await chrome.tabs.query({});
-  await Promise.all(
-    all.map(({ id, url, pendingUrl }) =>
-      id === undefined ? undefined : tabs.heading(id, pendingUrl || (url ?? '')),
-    ),
-  );
+  await Promise.all(all.map(({ id, url }) => (id === undefined || !url ? undefined : tabs.shows(id, url))));
+  await revive(all);
   changed();
   setInterval(() => void settings.remember(tabs.memory(Date.now())), HEARTBEAT_MS);
   await chrome.alarms.create(WAKE, { periodInMinutes: WAKE_MINUTES });
+}
+
+/**
+ * Chromium 156 may drop the first navigation of a tab when an extension that may use webRequest is
+ * loaded at that moment, as `--load-extension` does: the tab stays blank, with an address to go to,
+ * and does not load. Because it is this extension's doing, it is mended here.
+ */
+async function revive(all: chrome.tabs.Tab[]): Promise<void> {
+  const dropped = all.filter(({ url, pendingUrl, status }) => !url && pendingUrl && status === 'complete');
+  for (const { id, pendingUrl } of dropped) {
+    if (id !== undefined && pendingUrl !== undefined && watchableOrigin(pendingUrl) !== undefined) {
+      await chrome.tabs.update(id, { url: pendingUrl }).catch(() => undefined);
+    }
+  }
 }
 
 void begin();

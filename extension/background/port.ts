@@ -180,17 +180,21 @@ export class HostPort {
   #message(message: Known): void {
     switch (message.type) {
       case TypeWelcome:
-        return this.#welcome(message as Welcome);
+        this.#welcome(message as Welcome);
+        break;
       case TypeAck: {
         const { stream, next } = message as Ack;
         if (stream !== this.stream) return;
         this.queue.ack(next);
-        return this.#send();
+        this.#send();
+        break;
       }
       case TypeRequest:
-        return this.#answer(message as Request);
+        this.#answer(message as Request);
+        break;
       case TypeResponse:
-        return this.#response(message as Response);
+        this.#response(message as Response);
+        break;
       case TypeErrorMessage: {
         const { error } = message as ErrorMessage;
         if (error.code === CodeVersion) this.#refuse(error.message);
@@ -204,7 +208,8 @@ export class HostPort {
       this.#refuse(
         `Tidemark ${host} and this extension speak different versions; update the older of the two.`,
       );
-      return this.#giveUp('different versions');
+      this.#giveUp('different versions');
+      return;
     }
     this.#retries = 0;
     this.#host = host;

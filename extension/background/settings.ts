@@ -52,10 +52,10 @@ export class Settings implements Choices {
       this.#local.get(['origins', 'instance']),
       this.#session.get(['tabsOff', 'memory']),
     ]);
-    Object.assign(this.origins, local['origins']);
-    for (const tab of (session['tabsOff'] as number[] | undefined) ?? []) this.tabsOff.add(tab);
-    this.before = session['memory'] as Memory | undefined;
-    this.instance = (local['instance'] as string | undefined) ?? '';
+    Object.assign(this.origins, local.origins);
+    for (const tab of (session.tabsOff as number[] | undefined) ?? []) this.tabsOff.add(tab);
+    this.before = session.memory as Memory | undefined;
+    this.instance = (local.instance as string | undefined) ?? '';
     if (this.instance === '') {
       this.instance = crypto.randomUUID();
       await this.#local.set({ instance: this.instance });

@@ -12,7 +12,7 @@ type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
 export interface TimingEntry {
   name: string;
   initiator: string;
-  /** Milliseconds since the time origin. */
+  /** Milliseconds since the time origin; to {@link backfill}, since the epoch. */
   start: number;
   duration: number;
   status: number;
@@ -114,18 +114,19 @@ const resources: Record<string, string> = {
 
 /**
  * The requests that nobody saw: those of the timings and those of the log, without the ones in `known`
- * (addresses; each stands for one request) and without those whose outcome nothing tells. Oldest first. The method is not known to either and is
+ * (masked addresses; each stands for one request) and without those whose outcome nothing tells. Oldest first. The method is not known to either and is
  * given as GET.
  */
 export function backfill(
   tab: number,
-  { origin, entries }: { origin: number; entries: TimingEntry[] },
+  entries: readonly TimingEntry[],
   failures: readonly LoggedFailure[],
   known: readonly string[],
 ): NetworkEvent[] {
   const claimed = new Map<string, number>();
   for (const url of known) claimed.set(url, (claimed.get(url) ?? 0) + 1);
-  const isKnown = (url: string): boolean => {
+  const isKnown = (address: string): boolean => {
+    const url = redactURL(address).text;
     const left = claimed.get(url) ?? 0;
     if (left > 0) claimed.set(url, left - 1);
     return left > 0;
@@ -136,7 +137,7 @@ export function backfill(
     if (!/^https?:/.test(entry.name) || isKnown(entry.name)) continue;
     const at = logged.findIndex((f) => f.url === entry.name);
     const failure = at < 0 ? undefined : logged.splice(at, 1)[0];
-    const started = Math.floor(origin + entry.start);
+    const started = Math.floor(entry.start);
     // Timing hides the status of what is of another origin, and has none of what was given up.
     const status = failure?.status ?? entry.status;
     if (status === 0 && failure === undefined) continue;

@@ -93,6 +93,15 @@ export class DebuggerTab {
     for (const event of waiting) this.event(...event);
   }
 
+  /** Whether another document was shown while events had to wait. */
+  get replacedMeanwhile(): boolean {
+    return (
+      this.#waiting?.some(
+        ([session, method]) => session === undefined && method === 'Page.frameNavigated',
+      ) === true
+    );
+  }
+
   /** Whether the page that the tab shows is not watched. */
   get muted(): boolean {
     return this.#muted;
@@ -178,8 +187,10 @@ export class DebuggerTab {
     if (!this.#wanted(session, entry.timestamp)) return;
     // The second half of a sentence about a blocked script, which says nothing by itself.
     if (entry.source === 'security' && entry.text.startsWith(' Note that ')) return;
-    if (entry.source === 'worker' && entry.workerId !== undefined)
-      return this.#workerEntry(session, entry, entry.workerId);
+    if (entry.source === 'worker' && entry.workerId !== undefined) {
+      this.#workerEntry(session, entry, entry.workerId);
+      return;
+    }
     const failure = loggedFailure(entry);
     if (failure !== undefined && !this.network.has(failure.id)) {
       if (!this.#witness.name(this.#tab.tab, failure.url, failure.id)) this.failures.push(failure);

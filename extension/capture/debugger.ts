@@ -1,5 +1,6 @@
 /** Captures tabs through `chrome.debugger`. */
-import { backfill, PROBE, type Probe, readProbe, readTimings, TIMINGS } from './backfill';
+import { PROBE, type Probe, readProbe } from './backfill';
+import { Ledger, readRecords, within } from './catch-up';
 import { MonotonicClock, type Send, type Session } from './context';
 import { DebuggerTab, enableNetwork, enableRest, type SharedWorkers } from './debugger-tab';
 import type { CaptureSource, Emit, EndReason, Started, StartOptions } from './source';
@@ -24,9 +25,21 @@ const WITNESS_MS = 200;
 interface Attached {
   readonly tab: DebuggerTab;
   readonly send: Send;
-  /** Settles the account with the other witness; also when asked to before its time. */
-  settle(): void;
+  readonly emit: Emit;
+  readonly ledger: Ledger;
+  /** True once it is known what was missed: not before may the account with the other witness be settled. */
+  caughtUp: boolean;
   timer?: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** What was found when capture began. */
+interface Found {
+  /** When capture began, and when everything was reported. */
+  began: number;
+  enabled: number;
+  probe: Probe | undefined;
+  /** The id of the top frame; empty when the page did not tell. */
+  frame: string;
 }
 
 /**
@@ -52,7 +65,7 @@ export class DebuggerSource implements CaptureSource {
     this.#witness = witness;
     this.#clock = clock;
     this.#shared = this.#sharedWorkers();
-    witness.onEnded = (tab) => this.#tabs.get(tab)?.settle();
+    witness.onEnded = (tab) => this.#settleSoon(tab);
   }
 
   start(tab: number, options: StartOptions): Promise<Started> {
@@ -74,18 +87,24 @@ export class DebuggerSource implements CaptureSource {
         command,
         params as object,
       ) as ReturnType<typeof send>;
-    const context = { tab: tabId, emit: this.#emit, send, clock: this.#clock };
+    const ledger = new Ledger();
+    const emit: Emit = (event) => {
+      ledger.note(event);
+      this.#emit(event);
+    };
+    const context = { tab: tabId, emit, send, clock: this.#clock };
     const tab = new DebuggerTab(context, this.#witness, this.#shared, options);
-    const attached: Attached = { tab, send, settle: () => this.#settle(tabId) };
+    const attached: Attached = { tab, send, emit, ledger, caughtUp: false };
     this.#tabs.set(tabId, attached);
-    const probe = await this.#enable(tab, send);
-    tab.begin(probe?.url ?? options.shown);
+    const { probe, frame } = await this.#enable(tab, send);
     if (this.#tabs.get(tabId) !== attached)
       throw new Error('the debugger was detached while it was attaching');
-    const enabledAt = this.#clock.now();
-    this.#witness.attached(tabId, enabledAt);
-    const result = await this.#catchUp(tabId, attached, { began, enabledAt, probe, options });
-    attached.timer = setTimeout(attached.settle, WITNESS_MS);
+    const enabled = this.#clock.now();
+    this.#witness.attached(tabId, enabled);
+    const result = await this.#catchUp(tabId, attached, { began, enabled, probe, frame }, options);
+    if (result.missed === undefined) ledger.close();
+    attached.caughtUp = true;
+    this.#settleSoon(tabId);
     return result;
   }
 
@@ -101,16 +120,17 @@ export class DebuggerSource implements CaptureSource {
   }
 
   /** Turns on what is needed and asks the page what it is, right after its requests are watched. */
-  async #enable({ top }: DebuggerTab, send: Send): Promise<Probe | undefined> {
+  async #enable({ top }: DebuggerTab, send: Send): Promise<Pick<Found, 'probe' | 'frame'>> {
     const network = enableNetwork(top, send);
     const first = this.#probe(top, send);
     const all = [network, ...enableRest(top, send), send(top, 'Page.enable'), send(top, 'Inspector.enable')];
+    const tree = send(top, 'Page.getFrameTree').catch(() => undefined);
     await within(Promise.allSettled(all), ANSWER_MS);
+    const frame = (await within(tree, ANSWER_MS))?.frameTree.frame.id ?? '';
     const probe = await within(first, ANSWER_MS);
     // The document that answered may have been replaced before Page.enable could tell of it.
-    return probe === undefined || /^https?:/.test(probe.url)
-      ? probe
-      : await within(this.#probe(top, send), ANSWER_MS);
+    if (probe === undefined || /^https?:/.test(probe.url)) return { probe, frame };
+    return { probe: await within(this.#probe(top, send), ANSWER_MS), frame };
   }
 
   #probe(top: Session, send: Send): Promise<Probe | undefined> {
@@ -120,79 +140,51 @@ export class DebuggerSource implements CaptureSource {
     );
   }
 
-  /** Finds out what happened before capture, and reports what can be had of it. */
+  /** Lets events through, and finds out and reports what happened before them. */
   async #catchUp(
     tabId: number,
-    { tab, send }: Attached,
-    {
-      began,
-      enabledAt,
-      probe,
-      options,
-    }: { began: number; enabledAt: number; probe: Probe | undefined; options: StartOptions },
+    { tab, send, ledger, emit }: Attached,
+    found: Found,
+    options: StartOptions,
   ): Promise<Started> {
+    const { began, enabled, probe, frame } = found;
+    const shown = probe?.url ?? options.shown;
+    if (tab.replacedMeanwhile || shown === undefined || !options.allowed(shown)) {
+      tab.begin(shown); // the document to watch is still to come, or was seen to come
+      return {};
+    }
     if (probe === undefined) {
-      return tab.page.committed ? {} : { missed: { from: began, to: enabledAt } };
+      tab.page.present(frame, shown);
+      tab.begin(shown);
+      return { missed: { from: began, to: enabled } };
     }
-    if (tab.page.committed || tab.muted) return {};
-    const frame = await this.#topFrame(tab, send);
     const document = Math.floor(probe.origin);
-    if (options.knownDocument !== undefined && Math.abs(options.knownDocument - document) < 2) {
-      tab.page.present(frame, probe.url); // an earlier life of the worker has reported it
-      return { document };
-    }
-    tab.page.present(frame, probe.url, { how: probe.type === 'reload' ? 'reload' : 'load', at: document });
-    if (probe.fresh) return { document };
-    const missed = { from: document, to: enabledAt };
+    // An earlier life of the worker may have reported this document already.
+    const known = options.knownDocument !== undefined && Math.abs(options.knownDocument - document) < 2;
+    const how = probe.type === 'reload' ? 'reload' : 'load';
+    tab.page.present(frame, probe.url, known ? undefined : { how, at: document });
+    tab.begin(shown);
+    if (known || probe.fresh) return { document };
+    const missed = { from: document, to: enabled };
     // Replays and webRequest together saw all of it, but for what went over WebSockets.
     if (this.#witness.sawLoad(tabId, probe.url))
       return this.#witness.sawSocket(tabId) ? { document, missed } : { document };
-    await this.#readTimings(tabId, tab, send, enabledAt);
+    await readRecords({ tabId, tab, send, witness: this.#witness, ledger, emit, until: enabled });
     return { document, missed };
   }
 
-  async #topFrame(tab: DebuggerTab, send: Send): Promise<string> {
-    const tree = await within(
-      send(tab.top, 'Page.getFrameTree').catch(() => undefined),
-      ANSWER_MS,
-    );
-    return tree?.frameTree.frame.id ?? '';
-  }
-
-  async #readTimings(tabId: number, tab: DebuggerTab, send: Send, until: number): Promise<void> {
-    const asked = [...tab.contexts.values()].map(({ session, context }) =>
-      send(session, 'Runtime.evaluate', {
-        expression: TIMINGS,
-        returnByValue: true,
-        silent: true,
-        ...(context !== undefined && { contextId: context }),
-      }).then(
-        ({ result }) => readTimings(result.value),
-        () => readTimings(undefined),
-      ),
-    );
-    const timings = (await within(Promise.all(asked), ANSWER_MS)) ?? [];
-    const known = [...this.#witness.seen(tabId), ...tab.network.takeFirst(until)];
-    const failures = tab.failures.splice(0);
-    for (const { origin, entries } of timings) {
-      const before = entries.filter((entry) => origin + entry.start < until);
-      const urls = new Set(before.map((entry) => entry.name));
-      const theirs = failures.filter((failure) => urls.has(failure.url));
-      for (const event of backfill(tabId, { origin, entries: before }, theirs, known)) this.#emit(event);
-      for (const failure of theirs) failures.splice(failures.indexOf(failure), 1);
-    }
-    const untimed = { origin: 0, entries: [] };
-    for (const event of backfill(tabId, untimed, failures, known)) this.#emit(event);
+  #settleSoon(tabId: number): void {
+    const attached = this.#tabs.get(tabId);
+    if (attached?.caughtUp === true)
+      attached.timer ??= setTimeout(() => this.#settle(tabId, attached), WITNESS_MS);
   }
 
   /** Reports the requests that only webRequest saw, as far as they have ended. */
-  #settle(tabId: number): void {
-    const attached = this.#tabs.get(tabId);
-    if (attached === undefined) return;
+  #settle(tabId: number, attached: Attached): void {
     clearTimeout(attached.timer);
     attached.timer = undefined;
-    attached.tab.network.takeFirst(0);
-    for (const sighting of this.#witness.takeEnded(tabId)) this.#emit(sightedEvent(tabId, sighting));
+    if (!attached.caughtUp) return;
+    for (const sighting of this.#witness.takeEnded(tabId)) attached.emit(sightedEvent(tabId, sighting));
   }
 
   async stop(tabId: number): Promise<void> {
@@ -222,7 +214,7 @@ export class DebuggerSource implements CaptureSource {
   #forget(tabId: number): Attached | undefined {
     const attached = this.#tabs.get(tabId);
     if (attached === undefined) return undefined;
-    attached.settle();
+    this.#settle(tabId, attached);
     this.#tabs.delete(tabId);
     this.#witness.forget(tabId);
     attached.tab.close();
@@ -250,7 +242,7 @@ export class DebuggerSource implements CaptureSource {
     );
     tab.network.flush();
     await tab.network.bodiesRead();
-    if (attached.timer !== undefined) attached.settle();
+    if (attached.timer !== undefined) this.#settle(tabId, attached);
   }
 
   /** Lets one tab report for each service worker, and another one when that tab is gone. */
@@ -274,18 +266,5 @@ export class DebuggerSource implements CaptureSource {
         else if (reported) this.#tabs.get(next[0])?.tab.enable(next[1], this.#clock.now());
       },
     };
-  }
-}
-
-/** What a promise gives, or undefined when it takes longer. */
-async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -15,9 +15,6 @@ type Network = {
 /** How long an answer that says "failed" may wait for a body that the page does not read, in ms. */
 const UNREAD_BODY_MS = 300;
 
-/** How many requests are remembered while capture begins. */
-const MAX_FIRST = 1000;
-
 /** What another witness knew of a request whose start the debugger did not see. */
 export interface Start {
   method: string;
@@ -45,8 +42,6 @@ export class NetworkTracker {
   readonly #foreign: (event: Network['willBeSent']) => boolean;
   readonly #flights = new Map<string, Flight>();
   readonly #bodies = new Set<Promise<void>>();
-  /** The first requests, for those who compare them with what others saw; undefined when nobody does any more. */
-  #first: { url: string; started: number }[] | undefined = [];
 
   /** `foreign` says whether a request only leads the tab away to a page that is not watched. */
   constructor(
@@ -93,7 +88,6 @@ export class NetworkTracker {
 
   #begin(flight: Flight): void {
     this.#flights.set(flight.id, flight);
-    if (this.#first !== undefined && this.#first.length < MAX_FIRST) this.#first.push(flight);
     this.#tab.emit(requestEvent(this.#tab.tab, flight));
   }
 
@@ -120,16 +114,20 @@ export class NetworkTracker {
   }
 
   /** Takes over a request whose start was not seen; what it sent is not known then. */
-  #adopt(session: Session, { requestId: id, response, type }: Network['response']): Flight | undefined {
+  #adopt(
+    session: Session,
+    { requestId: id, response, type, loaderId }: Network['response'],
+  ): Flight | undefined {
     if (type === 'Preflight' || response.url.startsWith('data:')) return undefined;
     const start = this.#witness.adopt(response.url);
     if (start === undefined) return undefined;
-    const resource = type.toLowerCase();
     const flight: Flight = {
       ...start,
       id,
       session,
-      resource,
+      // The renderer names the type of what it saw begin; of anything else it says Other.
+      resource: type === 'Other' ? start.resource : type.toLowerCase(),
+      loader: loaderId || undefined,
       received: 0,
       cached: false,
       reported: false,
@@ -220,13 +218,6 @@ export class NetworkTracker {
   /** Says whether a request is under way. */
   has(id: string): boolean {
     return this.#flights.has(id);
-  }
-
-  /** Takes the addresses of the requests that were seen to begin before a time, and remembers no more of them. */
-  takeFirst(before: number): string[] {
-    const first = this.#first ?? [];
-    this.#first = undefined;
-    return first.filter(({ started }) => started < before).map(({ url }) => url);
   }
 
   /** Ends what can no longer end by itself: the page was left, crashed, or is not watched any more. */

@@ -32,11 +32,15 @@ export interface Sighting extends Start {
   cached?: boolean;
   /** The debugger's id for it, when something named both. */
   debuggerId?: string;
+  /** True when it began before this worker did: only its end was seen. */
+  early?: boolean;
 }
 
 /** How far the two witnesses' clocks may be apart for the same request, in milliseconds. */
 const SAME_MS = 2000;
 const MAX_SIGHTINGS = 1000;
+/** For how long after the worker's begin requests may end that began before it, in milliseconds. */
+const EARLY_MS = 15_000;
 
 const resources: Record<string, string> = {
   main_frame: 'document',
@@ -52,38 +56,39 @@ interface TabRecord {
   claims: Start[];
   /** When the debugger saw everything from, if it does. */
   attached?: number;
+  /** Addresses of requests that were reported from other records. */
+  reported: string[];
 }
 
 /** Keeps what webRequest saw of each tab until the debugger sees the tab whole. */
 export class WebRequestWitness {
   readonly #wanted: (tab: number, origin: string) => boolean;
   readonly #tabs = new Map<number, TabRecord>();
+  /** Requests that were seen to begin, while there may be others; undefined afterwards. */
+  #begun: Set<string> | undefined = new Set();
+  readonly #earlyUntil: number;
   /** Called with each request of a tab that ended after the debugger had attached. */
   onEnded: ((tab: number) => void) | undefined;
 
   /** `wanted` says whether a page of that address in that tab is watched. */
-  constructor(wanted: (tab: number, url: string) => boolean) {
+  constructor(wanted: (tab: number, url: string) => boolean, now = Date.now()) {
     this.#wanted = wanted;
+    this.#earlyUntil = now + EARLY_MS;
   }
 
   began(details: RequestDetails): void {
     const { tabId: tab, type } = details;
     if (tab < 0) return;
+    this.#begun?.add(details.requestId);
     const top = type === 'main_frame';
     let record = this.#tabs.get(tab);
     if (record?.attached !== undefined && details.timeStamp > record.attached) return;
     if (!this.#wanted(tab, top ? details.url : (details.initiator ?? ''))) return;
     if (record === undefined || (top && record.attached === undefined)) {
-      record = { sightings: [], claims: record?.claims ?? [] };
+      record = { sightings: [], claims: record?.claims ?? [], reported: [] };
       this.#tabs.set(tab, record);
     }
-    const sighting: Sighting = {
-      webRequestId: details.requestId,
-      method: details.method,
-      url: details.url,
-      resource: resources[type] ?? type,
-      started: Math.floor(details.timeStamp),
-    };
+    const sighting = sight(details);
     const claim = record.claims.findIndex((other) => same(sighting, other));
     if (claim >= 0) record.claims.splice(claim, 1);
     else if (record.sightings.length < MAX_SIGHTINGS) record.sightings.push(sighting);
@@ -94,15 +99,48 @@ export class WebRequestWitness {
   }
 
   ended(details: RequestDetails): void {
-    const sighting = this.#tabs
-      .get(details.tabId)
-      ?.sightings.find((s) => s.webRequestId === details.requestId && s.ended === undefined);
+    const tab = details.tabId;
+    const sighting =
+      this.#tabs
+        .get(tab)
+        ?.sightings.find((s) => s.webRequestId === details.requestId && s.ended === undefined) ??
+      this.#early(details);
     if (sighting === undefined) return;
     sighting.ended = Math.floor(details.timeStamp);
     if (details.statusCode !== undefined) sighting.status = details.statusCode;
     if (details.error !== undefined) sighting.error = details.error;
     if (details.fromCache === true) sighting.cached = true;
-    if (this.#tabs.get(details.tabId)?.attached !== undefined) this.onEnded?.(details.tabId);
+    if (this.#tabs.get(tab)?.attached !== undefined) this.onEnded?.(tab);
+  }
+
+  /** A request that ends and was not seen to begin, because the worker itself had not begun. */
+  #early(details: RequestDetails): Sighting | undefined {
+    const { tabId: tab, type, requestId, timeStamp } = details;
+    if (this.#begun === undefined || this.#begun.has(requestId) || tab < 0) return undefined;
+    if (timeStamp > this.#earlyUntil) {
+      this.#begun = undefined;
+      return undefined;
+    }
+    const top = type === 'main_frame';
+    if (!this.#wanted(tab, top ? details.url : (details.initiator ?? ''))) return undefined;
+    const record = this.#record(tab);
+    const reported = record.reported.indexOf(redactURL(details.url).text);
+    if (reported >= 0) {
+      record.reported.splice(reported, 1);
+      return undefined;
+    }
+    const sighting: Sighting = { ...sight(details), early: true };
+    record.sightings.push(sighting);
+    return sighting;
+  }
+
+  #record(tab: number): TabRecord {
+    let record = this.#tabs.get(tab);
+    if (record === undefined) {
+      record = { sightings: [], claims: [], reported: [] };
+      this.#tabs.set(tab, record);
+    }
+    return record;
   }
 
   /** The debugger's side of the agreement for one tab. */
@@ -144,7 +182,9 @@ export class WebRequestWitness {
   sawLoad(tab: number, url: string): boolean {
     const address = url.split('#', 1)[0];
     return (
-      this.#tabs.get(tab)?.sightings.some((s) => s.resource === 'document' && s.url === address) === true
+      this.#tabs
+        .get(tab)
+        ?.sightings.some((s) => s.url === address && s.resource === 'document' && s.early !== true) === true
     );
   }
 
@@ -155,9 +195,7 @@ export class WebRequestWitness {
 
   /** From now on the debugger sees the whole tab. Claims of what is reported by the debugger alone end. */
   attached(tab: number, at: number): void {
-    const record = this.#tabs.get(tab) ?? { sightings: [], claims: [] };
-    record.attached = at;
-    this.#tabs.set(tab, record);
+    this.#record(tab).attached = at;
   }
 
   /** Takes the requests that have ended and that the debugger did not see begin. */
@@ -175,10 +213,35 @@ export class WebRequestWitness {
     return (this.#tabs.get(tab)?.sightings ?? []).map((s) => s.url);
   }
 
+  /** Tells when a request really began and ended of which only the end was seen. */
+  time(tab: number, url: string, started: number, ended: number): void {
+    const sighting = this.#tabs
+      .get(tab)
+      ?.sightings.find((s) => s.early === true && s.url === url && s.started > started);
+    if (sighting === undefined) return;
+    sighting.started = started;
+    sighting.ended = ended;
+  }
+
+  /** Says that a request of this (masked) address was reported from other records. */
+  reported(tab: number, url: string): void {
+    this.#record(tab).reported.push(url);
+  }
+
   /** Forgets a tab: it is closed, or no longer attached. */
   forget(tab: number): void {
     this.#tabs.delete(tab);
   }
+}
+
+function sight({ requestId, method, url, type, timeStamp }: RequestDetails): Sighting {
+  return {
+    webRequestId: requestId,
+    method,
+    url,
+    resource: resources[type] ?? type,
+    started: Math.floor(timeStamp),
+  };
 }
 
 function same(a: Start, b: Start): boolean {

@@ -1,0 +1,99 @@
+/** Reads from a page what happened in it before capture began, without telling anything twice. */
+import type { AnyEvent } from '../protocol';
+import { backfill, readTimings, TIMINGS, type TimingEntry } from './backfill';
+import type { Send } from './context';
+import type { DebuggerTab } from './debugger-tab';
+import { redactURL } from './redact';
+import type { Emit } from './source';
+import type { WebRequestWitness } from './webrequest';
+
+/** How long pages may take to answer, in ms. */
+const ANSWER_MS = 2000;
+/** Timing knows a request only when it has ended; those under way are looked for once more, after this many ms. */
+const AGAIN_MS = 1500;
+
+/** Counts the requests of a tab that somebody has reported, by address, until it is closed. */
+export class Ledger {
+  readonly #counts = new Map<string, number>();
+  #closed = false;
+
+  note(event: AnyEvent): void {
+    if (this.#closed) return;
+    if (event.kind === 'request' || (event.kind === 'network' && event.backfilled === true)) {
+      this.#counts.set(event.url, (this.#counts.get(event.url) ?? 0) + 1);
+    }
+  }
+
+  /** Nobody asks any more. */
+  close(): void {
+    this.#closed = true;
+    this.#counts.clear();
+  }
+
+  /** The addresses of all reports, each as often as it was reported. */
+  urls(): string[] {
+    return [...this.#counts].flatMap(([url, n]) => new Array<string>(n).fill(url));
+  }
+}
+
+/** What catching up with a tab needs. */
+export interface CatchUp {
+  readonly tabId: number;
+  readonly tab: DebuggerTab;
+  readonly send: Send;
+  readonly witness: WebRequestWitness;
+  readonly ledger: Ledger;
+  readonly emit: Emit;
+  /** Requests that began before this (milliseconds since the epoch) may have been missed. */
+  readonly until: number;
+}
+
+/** Reports the requests that only the pages' timing and the browser's log know. */
+export async function readRecords(catchUp: CatchUp): Promise<void> {
+  await readOnce(catchUp);
+  setTimeout(() => void readOnce(catchUp).finally(() => catchUp.ledger.close()), AGAIN_MS);
+}
+
+async function readOnce({ tabId, tab, send, witness, ledger, emit, until }: CatchUp): Promise<void> {
+  const entries = (await timings(tab, send)).filter(({ start }) => start < until);
+  for (const { name, start, duration } of entries) {
+    witness.time(tabId, name, Math.floor(start), Math.floor(start + duration));
+  }
+  const failures = tab.failures.splice(0).filter(({ url, id }) => !witness.name(tabId, url, id));
+  const known = [...ledger.urls(), ...witness.seen(tabId).map((url) => redactURL(url).text)];
+  for (const event of backfill(tabId, entries, failures, known)) {
+    witness.reported(tabId, event.url);
+    emit(event);
+  }
+}
+
+async function timings(tab: DebuggerTab, send: Send): Promise<TimingEntry[]> {
+  const asked = [...tab.contexts.values()].map(({ session, context }) =>
+    send(session, 'Runtime.evaluate', {
+      expression: TIMINGS,
+      returnByValue: true,
+      silent: true,
+      ...(context !== undefined && { contextId: context }),
+    }).then(
+      ({ result }) => readTimings(result.value),
+      () => readTimings(undefined),
+    ),
+  );
+  const answers = (await within(Promise.all(asked), ANSWER_MS)) ?? [];
+  return answers.flatMap(({ origin, entries }) =>
+    entries.map((entry) => ({ ...entry, start: origin + entry.start })),
+  );
+}
+
+/** What a promise gives, or undefined when it takes longer. */
+export async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
