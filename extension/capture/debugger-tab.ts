@@ -56,7 +56,7 @@ export class DebuggerTab {
     this.#shared = shared;
     this.#options = options;
     this.network = new NetworkTracker(tab, witness.forTab(tab.tab), (event) => this.#leadsAway(event));
-    this.sockets = new WebSocketTracker(tab, () => witness.adoptSocket(tab.tab));
+    this.sockets = new WebSocketTracker(tab, (whole) => witness.adoptSocket(tab.tab, whole));
     this.page = new PageTracker(tab, {
       leaving: () => {
         this.sockets.leaving = true;

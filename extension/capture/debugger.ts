@@ -20,7 +20,7 @@ export interface DebuggerAPI {
 /** How long a page may take to answer while capture begins, in ms; a hung page is captured all the same. */
 const ANSWER_MS = 2000;
 /** How long both witnesses may take to tell of a request that began while capture did, in ms. */
-const WITNESS_MS = 200;
+const WITNESS_MS = 400;
 
 interface Attached {
   readonly tab: DebuggerTab;
@@ -168,7 +168,7 @@ export class DebuggerSource implements CaptureSource {
     const missed = { from: document, to: enabled };
     // Replays and webRequest together saw all of it, but for what went over WebSockets.
     if (this.#witness.sawLoad(tabId, probe.url))
-      return this.#witness.sawSocket(tabId) ? { document, missed } : { document };
+      return this.#witness.missedFrames(tabId) ? { document, missed } : { document };
     await readRecords({ tabId, tab, send, witness: this.#witness, ledger, emit, until: enabled });
     return { document, missed };
   }

@@ -7,8 +7,6 @@ import type { AnyEvent } from '../protocol';
 import type { Start, Witness } from './network';
 import { redactURL } from './redact';
 
-type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
-
 /** The part of webRequest's details that is used. */
 export interface RequestDetails {
   requestId: string;
@@ -38,6 +36,8 @@ export interface Sighting extends Start {
 
 /** How far the two witnesses' clocks may be apart for the same request, in milliseconds. */
 const SAME_MS = 2000;
+/** How late a request that began before the debugger watched may be told, in milliseconds. */
+const LATE_MS = 250;
 const MAX_SIGHTINGS = 1000;
 /** For how long after the worker's begin requests may end that began before it, in milliseconds. */
 const EARLY_MS = 15_000;
@@ -58,6 +58,10 @@ interface TabRecord {
   attached?: number;
   /** Addresses of requests that were reported from other records. */
   reported: string[];
+  /** The document whose load was seen from its first request. */
+  load?: string;
+  /** Whether frames of a WebSocket may have been missed. */
+  missedFrames?: boolean;
 }
 
 /** Keeps what webRequest saw of each tab until the debugger sees the tab whole. */
@@ -82,12 +86,13 @@ export class WebRequestWitness {
     this.#begun?.add(details.requestId);
     const top = type === 'main_frame';
     let record = this.#tabs.get(tab);
-    if (record?.attached !== undefined && details.timeStamp > record.attached) return;
+    if (record?.attached !== undefined && details.timeStamp > record.attached + LATE_MS) return;
     if (!this.#wanted(tab, top ? details.url : (details.initiator ?? ''))) return;
     if (record === undefined || (top && record.attached === undefined)) {
       record = { sightings: [], claims: record?.claims ?? [], reported: [] };
       this.#tabs.set(tab, record);
     }
+    if (top) record.load = details.url;
     const sighting = sight(details);
     const claim = record.claims.findIndex((other) => same(sighting, other));
     if (claim >= 0) record.claims.splice(claim, 1);
@@ -155,7 +160,7 @@ export class WebRequestWitness {
     const record = this.#tabs.get(tab);
     if (record === undefined || this.#take(tab, (s) => same(s, start)) !== undefined) return;
     // Once everything that began before is known, nothing more is to be compared.
-    if (record.attached !== undefined && start.started > record.attached) return;
+    if (record.attached !== undefined && start.started > record.attached + LATE_MS) return;
     record.claims.push(start);
     if (record.claims.length > MAX_SIGHTINGS) record.claims.shift();
   }
@@ -166,9 +171,14 @@ export class WebRequestWitness {
     return at < 0 ? undefined : sightings.splice(at, 1)[0];
   }
 
-  /** The address of the oldest WebSocket that the debugger did not see begin. */
-  adoptSocket(tab: number): string | undefined {
-    return this.#take(tab, (s) => s.resource === 'websocket')?.url;
+  /**
+   * The address of the oldest WebSocket that the debugger did not see begin; `whole` when it sees the
+   * handshake's end, so that no frame can have been missed.
+   */
+  adoptSocket(tab: number, whole: boolean): string | undefined {
+    const socket = this.#take(tab, (s) => s.resource === 'websocket');
+    if (!whole) this.#record(tab).missedFrames = true;
+    return socket?.url;
   }
 
   /** Says which id the debugger has for a request that it did not see begin; false when it is not known here. */
@@ -180,17 +190,19 @@ export class WebRequestWitness {
 
   /** Whether the load of this document was seen from its first request. */
   sawLoad(tab: number, url: string): boolean {
-    const address = url.split('#', 1)[0];
-    return (
-      this.#tabs
-        .get(tab)
-        ?.sightings.some((s) => s.url === address && s.resource === 'document' && s.early !== true) === true
-    );
+    return this.#tabs.get(tab)?.load === url.split('#', 1)[0];
   }
 
-  /** Whether a WebSocket began that the debugger did not see from its start. */
-  sawSocket(tab: number): boolean {
-    return this.#tabs.get(tab)?.sightings.some((s) => s.resource === 'websocket') === true;
+  /** Whether a WebSocket was open before the debugger watched it. */
+  missedFrames(tab: number): boolean {
+    const record = this.#tabs.get(tab);
+    if (record === undefined) return false;
+    return (
+      record.missedFrames === true ||
+      record.sightings.some(
+        (s) => s.resource === 'websocket' && s.ended !== undefined && s.error === undefined,
+      )
+    );
   }
 
   /** From now on the debugger sees the whole tab. Claims of what is reported by the debugger alone end. */
@@ -202,9 +214,11 @@ export class WebRequestWitness {
   takeEnded(tab: number): Sighting[] {
     const record = this.#tabs.get(tab);
     if (record === undefined) return [];
-    const ended = record.sightings.filter((s) => s.ended !== undefined && s.resource !== 'websocket');
-    record.sightings = record.sightings.filter((s) => s.ended === undefined);
-    record.claims = [];
+    // An open WebSocket is named when its first frame comes.
+    const isOver = (s: Sighting): boolean =>
+      s.ended !== undefined && (s.resource !== 'websocket' || s.error !== undefined);
+    const ended = record.sightings.filter(isOver);
+    record.sightings = record.sightings.filter((s) => !isOver(s));
     return ended;
   }
 
@@ -248,10 +262,15 @@ function same(a: Start, b: Start): boolean {
   return a.url === b.url && a.method === b.method && Math.abs(a.started - b.started) < SAME_MS;
 }
 
-/** The event of a request that only webRequest saw. */
-export function sightedEvent(tab: number, sighting: Sighting): NetworkEvent {
+/** The event of a request or a failed connection that only webRequest saw. */
+export function sightedEvent(tab: number, sighting: Sighting): AnyEvent {
   const url = redactURL(sighting.url);
   const ended = sighting.ended ?? sighting.started;
+  if (sighting.resource === 'websocket') {
+    const text = 'the connection could not be established';
+    const id = `web-${sighting.webRequestId}`;
+    return { kind: 'websocket', at: ended, tab, id, url: url.text, op: 'error', text };
+  }
   const aborted = sighting.error === 'net::ERR_ABORTED';
   return {
     kind: 'network',

@@ -25,13 +25,16 @@ interface Connection {
  */
 export class WebSocketTracker {
   readonly #tab: TabContext;
-  readonly #adopt: () => string | undefined;
+  readonly #adopt: (whole: boolean) => string | undefined;
   readonly #connections = new Map<string, Connection>();
   /** True from the moment the page begins to be replaced until it has been. */
   leaving = false;
 
-  /** `adopt` names the address of a connection whose start the debugger did not see. */
-  constructor(tab: TabContext, adopt: () => string | undefined) {
+  /**
+   * `adopt` names the address of a connection whose start the debugger did not see; `whole` says that
+   * no frame of it can have been missed.
+   */
+  constructor(tab: TabContext, adopt: (whole: boolean) => string | undefined) {
     this.#tab = tab;
     this.#adopt = adopt;
   }
@@ -47,7 +50,7 @@ export class WebSocketTracker {
   handshake(session: Session, event: Protocol.Network.WebSocketHandshakeResponseReceivedEvent): void {
     const { requestId, response, timestamp } = event;
     const requested = /^GET (wss?:\S+)/.exec(response.requestHeadersText ?? '')?.[1];
-    const connection = this.#get(session, requestId, requested);
+    const connection = this.#get(session, requestId, requested, true);
     if (response.status === 101) this.#open(connection, timestamp);
   }
 
@@ -104,10 +107,11 @@ export class WebSocketTracker {
   }
 
   /** A connection by id; one whose start was not seen is taken over. */
-  #get(session: Session, id: string, url?: string): Connection {
+  #get(session: Session, id: string, url?: string, whole = false): Connection {
     let connection = this.#connections.get(id);
     if (connection === undefined) {
-      connection = { id, session, url: url ?? this.#adopt() ?? '', open: false };
+      const adopted = this.#adopt(whole);
+      connection = { id, session, url: url ?? adopted ?? '', open: false };
       this.#connections.set(id, connection);
     }
     return connection;
