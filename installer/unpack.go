@@ -145,7 +145,7 @@ func replaceDir(tmp, target string, done func() bool) error {
 	if merr != nil {
 		return errors.Join(err, merr)
 	}
-	defer os.RemoveAll(old)
+	defer func() { _ = os.RemoveAll(old) }() // what stays of it is not looked at
 	if rerr := os.Rename(target, filepath.Join(old, "extension")); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
 		return rerr
 	}

@@ -15,7 +15,7 @@ func pagingFlags(cmd *cobra.Command, p *engine.ReadParams) (asJSON *bool) {
 	f.Uint64Var(new(uint64), "after", 0, "read on from this position (default: the newest entries)")
 	f.Int("limit", 100, "how many entries, from 1 to 1000")
 	f.IntVar(&p.Tab, "tab", 0, "only this tab")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if f.Changed("after") {
 			n, err := f.GetUint64("after")
 			if err != nil {

@@ -214,7 +214,7 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 	if err != nil {
 		return err
 	}
-	b.tab, _ = chromedp.NewContext(root, chromedp.WithTargetID(first)) //nolint:govet // ends with root
+	b.tab, _ = chromedp.NewContext(root, chromedp.WithTargetID(first)) // ends with root
 	if opts.ExtensionDir != "" {
 		if opts.UserDataDir != "" {
 			if err := forgetWorker(call, first); err != nil {
@@ -396,7 +396,7 @@ func discover(ctx context.Context, on bool) error {
 }
 
 func note(w io.Writer, format string, args ...any) {
-	fmt.Fprintf(w, "tidemark: "+format+"\n", args...) //nolint:errcheck // a note that nobody can read is lost
+	fmt.Fprintf(w, "tidemark: "+format+"\n", args...) // a note that nobody can read is lost
 }
 
 // registerHost writes the native-messaging manifest where this browser reads it, and returns what

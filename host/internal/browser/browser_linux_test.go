@@ -47,10 +47,10 @@ func TestMain(m *testing.M) {
 	case os.Getenv(ownerEnv) != "":
 		b, err := Launch(context.Background(), Options{Headless: true, Notes: io.Discard})
 		if err != nil {
-			fmt.Println(err)
+			fmt.Fprintln(os.Stdout, err)
 			os.Exit(1)
 		}
-		fmt.Println(b.PID(), b.UserDataDir())
+		fmt.Fprintln(os.Stdout, b.PID(), b.UserDataDir())
 		select {}
 	}
 	goleak.VerifyTestMain(m)
@@ -62,7 +62,7 @@ func runHost(socket string, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	for {
 		var size uint32
 		if err := binary.Read(in, binary.NativeEndian, &size); err != nil {
@@ -121,7 +121,7 @@ func TestFirstPageLoadsOnlyWhenTheExtensionIsReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestFirstPageLoadsOnlyWhenTheExtensionIsReady(t *testing.T) {
 		Env:          []string{hostEnv + "=" + listener.Addr().String()},
 		Notes:        &notes,
 		Ready: func(ctx context.Context) error {
-			defer context.AfterFunc(ctx, func() { listener.Close() })()
+			defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
 			conn, err := listener.Accept()
 			if err != nil {
 				return err
@@ -149,7 +149,7 @@ func TestFirstPageLoadsOnlyWhenTheExtensionIsReady(t *testing.T) {
 				return err
 			}
 			messages = bufio.NewScanner(conn)
-			t.Cleanup(func() { conn.Close() })
+			t.Cleanup(func() { _ = conn.Close() })
 			if got := nextMessage(t, messages); got["type"] != "hello" {
 				return fmt.Errorf("first message = %v", got)
 			}

@@ -106,8 +106,10 @@ var edits = []edit{
 	{"worker_throws", "shipping.js", "const zone = zones[country];", "const zone = zones.europe[country];"},
 	{"script_404", "index.html", `src="/promo.js"`, `src="/promo.min.js"`},
 	{"toast_flash", "app.js", "const TOAST_MS = 4000;", "const TOAST_MS = 150;"},
-	{"warning_flood", "app.js", "function drawProducts() {\n",
-		"function drawProducts() {\n  for (let id = 7001; id <= 7050; id++) console.warn(`[deprecated] Card#${id}: \"badge\" goes in 3.0, use \"label\"`);\n"},
+	{
+		"warning_flood", "app.js", "function drawProducts() {\n",
+		"function drawProducts() {\n  for (let id = 7001; id <= 7050; id++) console.warn(`[deprecated] Card#${id}: \"badge\" goes in 3.0, use \"label\"`);\n",
+	},
 }
 
 // Breakages are all the ways, in the order in which the demo tells of them. Each stands alone.

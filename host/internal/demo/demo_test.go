@@ -51,7 +51,7 @@ func do(t *testing.T, method, url, body string) (int, string, http.Header) {
 	if err != nil {
 		return 0, err.Error(), nil
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	data, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func image(t *testing.T, origin string) string {
 func TestFeedTellsClosesAndComesBack(t *testing.T) {
 	shop, page, _, _ := serve(t)
 	dial := func() *websocket.Conn {
-		conn, _, err := websocket.Dial(t.Context(), page.URL+"/ws/stock", nil)
+		conn, _, err := websocket.Dial(t.Context(), page.URL+"/ws/stock", nil) //nolint:bodyclose // the library has closed it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,7 +308,7 @@ func TestStartServesOnLoopbackAndCloseEndsAll(t *testing.T) {
 	if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/$`).MatchString(url) {
 		t.Errorf("url = %s", url)
 	}
-	conn, _, err := websocket.Dial(t.Context(), url+"ws/stock", nil)
+	conn, _, err := websocket.Dial(t.Context(), url+"ws/stock", nil) //nolint:bodyclose // the library has closed it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,22 +20,38 @@ type product struct {
 }
 
 var goods = []product{
-	{1, "Harbour Kettle", 68, 14, "/images/kettle.svg", "Enamelled steel, whistles in D.",
-		"Boils a litre and a half in six minutes and tells the whole house about it.", "24 × 19 × 21 cm", 1250, "Rinse, never scour"},
-	{2, "Storm Lantern", 84.5, 6, "/images/lantern.svg", "Burns nine hours in any wind.",
-		"The glass is hand-blown and a spare one comes with it, because things fall.", "17 × 17 × 34 cm", 1900, "Trim the wick every evening"},
-	{3, "Tide Mug", 18, 42, "/images/mug.svg", "The glaze shows where low water is.",
-		"Thrown and dipped by hand, so that no two waterlines are alike.", "9 × 12 × 10 cm", 380, "Dishwasher"},
-	{4, "Dune Blanket", 96, 9, "/images/blanket.svg", "Undyed wool, two stripes of sea.",
-		"Woven from the wool of salt-meadow sheep; heavy enough to stay put.", "140 × 200 cm", 1650, "Air it, wash it rarely"},
-	{5, "Rope Basket", 42, 17, "/images/basket.svg", "Coiled from retired mooring lines.",
-		"Carries firewood, laundry, or a cat. Smells of tar for a week.", "38 × 38 × 30 cm", 1400, "Shake out the sand"},
-	{6, "Brass Compass", 54, 11, "/images/compass.svg", "Points north, also indoors.",
-		"A dry-card compass in a brass bowl, with a lid that clicks.", "8 × 8 × 3 cm", 290, "Polish it, or let it darken"},
-	{7, "Driftwood Candle", 22.5, 31, "/images/candle.svg", "Cedar, salt, a little smoke.",
-		"Poured on a base of found driftwood; burns for some thirty hours.", "20 × 9 × 14 cm", 520, "Keep out of the draught"},
-	{8, "Weather Glass", 128, 4, "/images/glass.svg", "The spout rises before a storm.",
-		"A barometer of nothing but glass and water, as hung in ships before there was brass to spare.", "12 × 12 × 26 cm", 1100, "Refill once a year"},
+	{
+		1, "Harbour Kettle", 68, 14, "/images/kettle.svg", "Enamelled steel, whistles in D.",
+		"Boils a litre and a half in six minutes and tells the whole house about it.", "24 × 19 × 21 cm", 1250, "Rinse, never scour",
+	},
+	{
+		2, "Storm Lantern", 84.5, 6, "/images/lantern.svg", "Burns nine hours in any wind.",
+		"The glass is hand-blown and a spare one comes with it, because things fall.", "17 × 17 × 34 cm", 1900, "Trim the wick every evening",
+	},
+	{
+		3, "Tide Mug", 18, 42, "/images/mug.svg", "The glaze shows where low water is.",
+		"Thrown and dipped by hand, so that no two waterlines are alike.", "9 × 12 × 10 cm", 380, "Dishwasher",
+	},
+	{
+		4, "Dune Blanket", 96, 9, "/images/blanket.svg", "Undyed wool, two stripes of sea.",
+		"Woven from the wool of salt-meadow sheep; heavy enough to stay put.", "140 × 200 cm", 1650, "Air it, wash it rarely",
+	},
+	{
+		5, "Rope Basket", 42, 17, "/images/basket.svg", "Coiled from retired mooring lines.",
+		"Carries firewood, laundry, or a cat. Smells of tar for a week.", "38 × 38 × 30 cm", 1400, "Shake out the sand",
+	},
+	{
+		6, "Brass Compass", 54, 11, "/images/compass.svg", "Points north, also indoors.",
+		"A dry-card compass in a brass bowl, with a lid that clicks.", "8 × 8 × 3 cm", 290, "Polish it, or let it darken",
+	},
+	{
+		7, "Driftwood Candle", 22.5, 31, "/images/candle.svg", "Cedar, salt, a little smoke.",
+		"Poured on a base of found driftwood; burns for some thirty hours.", "20 × 9 × 14 cm", 520, "Keep out of the draught",
+	},
+	{
+		8, "Weather Glass", 128, 4, "/images/glass.svg", "The spout rises before a storm.",
+		"A barometer of nothing but glass and water, as hung in ships before there was brass to spare.", "12 × 12 × 26 cm", 1100, "Refill once a year",
+	},
 }
 
 func findProduct(id int) (product, bool) {

@@ -31,7 +31,6 @@ type visit struct {
 	mu      sync.Mutex // guards what follows
 	trouble []string
 	urls    map[network.RequestID]string
-	sockets []string // frames that speak of an error
 	slowest map[string]time.Duration
 	begun   map[network.RequestID]float64
 }
@@ -223,9 +222,7 @@ func TestBreakagesShowInTheBrowserAndRecover(t *testing.T) {
 func (v *visit) check(b Breakage, got []string) {
 	v.t.Helper()
 	var want []string
-	for _, text := range slices.Concat(b.Expect.Errors, b.Expect.Warnings, b.Expect.SocketErrors) {
-		want = append(want, text)
-	}
+	want = append(want, slices.Concat(b.Expect.Errors, b.Expect.Warnings, b.Expect.SocketErrors)...)
 	for _, f := range b.Expect.Failures {
 		want = append(want, fmt.Sprintf("failure: %s %s %s", f.Method, f.URL, strings.TrimSpace(fmt.Sprint(f.Status, " ", f.Error))))
 	}

@@ -243,7 +243,7 @@ func (c *conn) answer(ctx context.Context, m *protocol.Request) {
 	} else {
 		out.Result = result
 	}
-	c.wrote(c.send(out))
+	_ = c.wrote(c.send(out))
 }
 
 // ask sends a request to the extension and waits for its answer.

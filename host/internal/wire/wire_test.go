@@ -32,7 +32,7 @@ func TestFramesComeBackAsTheyWereWritten(t *testing.T) {
 			t.Fatalf("two frames were mixed: %q", frame)
 		}
 	}
-	if _, err := r.Read(); err != io.EOF {
+	if _, err := r.Read(); !errors.Is(err, io.EOF) {
 		t.Errorf("at the end: %v", err)
 	}
 }
