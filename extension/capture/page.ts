@@ -60,7 +60,7 @@ export class PageTracker {
 
   crashed(): void {
     this.#hooks.crashed();
-    this.#emit('crash', this.#url);
+    this.#emit('crash', this.#url || 'about:blank');
   }
 
   /** Whether a frame is the tab's top one; undefined while that is not known. */

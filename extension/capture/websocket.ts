@@ -12,6 +12,9 @@ const MAX_FRAME = 4 << 10;
 /** What is looked at for secrets before cutting. */
 const MAX_LOOKED_AT = 16 << 10;
 
+/** The address of a connection that was open before anything watched and that nothing names. */
+const UNKNOWN = 'ws://unknown/';
+
 interface Connection {
   readonly id: string;
   readonly session: Session;
@@ -111,7 +114,7 @@ export class WebSocketTracker {
     let connection = this.#connections.get(id);
     if (connection === undefined) {
       const adopted = this.#adopt(whole);
-      connection = { id, session, url: url ?? adopted ?? '', open: false };
+      connection = { id, session, url: url ?? adopted ?? UNKNOWN, open: false };
       this.#connections.set(id, connection);
     }
     return connection;
