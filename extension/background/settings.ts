@@ -10,8 +10,6 @@ export interface StorageArea {
 
 /** What the worker knows of a captured tab, for the life after it. */
 export interface TabMemory {
-  /** `performance.timeOrigin` of the document that was reported last. */
-  document?: number | undefined;
   /** Whether the tab was captured. */
   captured: boolean;
   /** A gap that had no end yet. */

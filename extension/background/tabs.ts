@@ -19,12 +19,14 @@ interface TabState {
   /** Whether the tab is to be captured now. */
   wanted: boolean;
   capture: 'off' | 'starting' | 'on';
-  document?: number | undefined;
   gap?: OpenGap | undefined;
   note?: string | undefined;
   /** Entries older than this are not to be reported when capture begins. */
   replayFrom: number;
 }
+
+/** How long a tab that lost its debugger may take to be gone itself, in ms. */
+const CLOSING_MS = 100;
 
 const NOTE_CANCELED =
   'Capture was ended in the browser’s debugging bar. Switch the tab on to watch it again.';
@@ -45,9 +47,8 @@ export class WatchedTabs {
    */
   resume(before: Memory | undefined): void {
     if (before === undefined) return;
-    for (const [id, { document, captured, gap }] of Object.entries(before.tabs)) {
+    for (const [id, { captured, gap }] of Object.entries(before.tabs)) {
       const state = this.#state(Number(id));
-      state.document = document;
       state.gap = gap;
       if (!captured) continue;
       state.replayFrom = before.alive;
@@ -58,8 +59,8 @@ export class WatchedTabs {
   /** What a later life of the worker has to know. */
   memory(now: number): Memory {
     const tabs: Record<string, TabMemory> = {};
-    for (const [id, { capture, document, gap }] of this.#tabs) {
-      if (capture !== 'off' || gap !== undefined) tabs[id] = { captured: capture !== 'off', document, gap };
+    for (const [id, { capture, gap }] of this.#tabs) {
+      if (capture !== 'off' || gap !== undefined) tabs[id] = { captured: capture !== 'off', gap };
     }
     return { alive: now, tabs };
   }
@@ -101,22 +102,26 @@ export class WatchedTabs {
 
   /** A tab shows an address now. */
   async shows(tab: number, url: string): Promise<void> {
-    if (isWatched(tab, url, this.#options.settings)) {
+    const { settings } = this.#options;
+    if (isWatched(tab, url, settings)) {
       await this.#start(tab);
       return;
     }
-    await this.#stop(tab, watchableOrigin(url) === undefined ? undefined : this.#offNote(tab, url));
-  }
-
-  #offNote(tab: number, url: string): string | undefined {
-    const { tabsOff, origins } = this.#options.settings;
-    const note = this.#tabs.get(tab)?.note;
-    if (note === NOTE_CANCELED && tabsOff.has(tab)) return note;
-    return tabsOff.has(tab) || origins[watchableOrigin(url) ?? ''] === false ? NOTE_OFF : undefined;
+    const origin = watchableOrigin(url);
+    if (settings.tabsOff.has(tab) || (origin !== undefined && settings.origins[origin] === false)) {
+      if (this.capturing(tab)) this.#openGap(tab, 'detached');
+      const canceled = this.#tabs.get(tab)?.note === NOTE_CANCELED;
+      await this.#stop(tab, Number.POSITIVE_INFINITY, canceled ? NOTE_CANCELED : NOTE_OFF);
+    } else {
+      await this.#stop(tab, 0);
+      this.#closeGap(tab); // what happens there is not looked for
+    }
   }
 
   closed(tab: number): void {
-    void this.#stop(tab, undefined);
+    if (!this.#tabs.has(tab)) return;
+    void this.#stop(tab, 0);
+    this.#closeGap(tab);
     this.#tabs.delete(tab);
   }
 
@@ -135,7 +140,6 @@ export class WatchedTabs {
   /** A person switches a tab on or off; an origin's switch is to be set before. */
   async choose(tab: number, on: boolean): Promise<void> {
     await this.#options.settings.chooseTab(tab, on);
-    if (!on && this.capturing(tab)) this.#openGap(tab, 'detached');
     await this.refresh(tab);
   }
 
@@ -153,12 +157,10 @@ export class WatchedTabs {
       this.#options.changed(tab);
       return;
     }
-    const url = await this.#options.address(tab);
-    if (url === undefined) {
-      this.#tabs.delete(tab);
-      return;
-    }
     const from = Date.now();
+    await new Promise((resolve) => setTimeout(resolve, CLOSING_MS));
+    const url = await this.#options.address(tab);
+    if (url === undefined || this.#tabs.get(tab) !== state || this.capturing(tab)) return;
     state.replayFrom = from;
     this.#openGap(tab, 'detached', from);
     await this.shows(tab, url);
@@ -173,12 +175,12 @@ export class WatchedTabs {
     state.note = undefined;
     this.#options.changed(tab);
     // What happened while a person had switched it off is nobody's business.
-    const replayFrom = Number.isFinite(state.replayFrom) ? state.replayFrom : Date.now();
+    if (!Number.isFinite(state.replayFrom)) state.replayFrom = Date.now();
+    const { replayFrom } = state;
     try {
-      const { document, missed } = await this.#options.source.start(tab, {
+      const { missed } = await this.#options.source.start(tab, {
         replayFrom,
-        knownDocument: state.document,
-        shown: await this.#options.address(tab),
+        shown: () => this.#options.address(tab),
         allowed: (url) => isWatched(tab, url, this.#options.settings),
       });
       if (this.#tabs.get(tab) !== state || !state.wanted) {
@@ -186,11 +188,10 @@ export class WatchedTabs {
         return;
       }
       state.capture = 'on';
-      state.document = document;
       this.#closeGap(tab);
       if (missed !== undefined) this.#gap(tab, 'late_attach', missed.from, missed.to);
     } catch (error) {
-      if (this.#tabs.get(tab) !== state) return;
+      if (this.#tabs.get(tab) !== state || !state.wanted) return;
       this.#failed(tab, state, error, wanted);
     }
     this.#options.changed(tab);
@@ -209,24 +210,17 @@ export class WatchedTabs {
     this.#openGap(tab, 'capture_failed');
   }
 
-  async #stop(tab: number, note: string | undefined): Promise<void> {
-    const state = this.#tabs.get(tab);
-    if (state === undefined) {
-      if (note !== undefined) this.#state(tab).note = note;
-      return;
-    }
+  /** Ends capture; what happens until `replayFrom` is not to be told when it begins again. */
+  async #stop(tab: number, replayFrom: number, note?: string): Promise<void> {
+    if (note === undefined && !this.#tabs.has(tab)) return;
+    const state = this.#state(tab);
     const changed = state.wanted || state.note !== note;
+    const ran = state.capture !== 'off';
     state.wanted = false;
+    state.capture = 'off';
     state.note = note;
-    if (state.capture === 'on') {
-      state.capture = 'off';
-      state.document = undefined;
-      state.replayFrom = Number.POSITIVE_INFINITY;
-      await this.#options.source.stop(tab);
-    } else if (state.capture === 'starting') {
-      state.capture = 'off';
-      await this.#options.source.stop(tab);
-    }
+    if (ran || replayFrom > 0) state.replayFrom = replayFrom;
+    if (ran) await this.#options.source.stop(tab);
     if (changed) this.#options.changed(tab);
   }
 
@@ -238,8 +232,8 @@ export class WatchedTabs {
   }
 
   #closeGap(tab: number): void {
-    const state = this.#state(tab);
-    if (state.gap === undefined) return;
+    const state = this.#tabs.get(tab);
+    if (state?.gap === undefined) return;
     this.#gap(tab, state.gap.reason, state.gap.from, Date.now());
     state.gap = undefined;
   }

@@ -44,18 +44,19 @@ export interface CatchUp {
   readonly witness: WebRequestWitness;
   readonly ledger: Ledger;
   readonly emit: Emit;
-  /** Requests that began before this (milliseconds since the epoch) may have been missed. */
+  /** Requests that began between these (milliseconds since the epoch) may have been missed. */
+  readonly since: number;
   readonly until: number;
 }
 
 /** Reports the requests that only the pages' timing and the browser's log know. */
 export async function readRecords(catchUp: CatchUp): Promise<void> {
   await readOnce(catchUp);
-  setTimeout(() => void readOnce(catchUp).finally(() => catchUp.ledger.close()), AGAIN_MS);
+  setTimeout(() => void readOnce(catchUp), AGAIN_MS);
 }
 
-async function readOnce({ tabId, tab, send, witness, ledger, emit, until }: CatchUp): Promise<void> {
-  const entries = (await timings(tab, send)).filter(({ start }) => start < until);
+async function readOnce({ tabId, tab, send, witness, ledger, emit, since, until }: CatchUp): Promise<void> {
+  const entries = (await timings(tab, send)).filter(({ start }) => start >= since && start < until);
   for (const { name, start, duration } of entries) {
     witness.time(tabId, name, Math.floor(start), Math.floor(start + duration));
   }

@@ -22,6 +22,9 @@ const ANSWER_MS = 2000;
 /** How long both witnesses may take to tell of a request that began while capture did, in ms. */
 const WITNESS_MS = 400;
 
+/** For how long it may matter which requests were reported, in ms. */
+const LEDGER_MS = 5000;
+
 interface Attached {
   readonly tab: DebuggerTab;
   readonly send: Send;
@@ -102,8 +105,8 @@ export class DebuggerSource implements CaptureSource {
     const enabled = this.#clock.now();
     this.#witness.attached(tabId, enabled);
     const result = await this.#catchUp(tabId, attached, { began, enabled, probe, frame }, options);
-    if (result.missed === undefined) ledger.close();
     attached.caughtUp = true;
+    setTimeout(() => ledger.close(), LEDGER_MS);
     this.#settleSoon(tabId);
     return result;
   }
@@ -148,7 +151,7 @@ export class DebuggerSource implements CaptureSource {
     options: StartOptions,
   ): Promise<Started> {
     const { began, enabled, probe, frame } = found;
-    const shown = probe?.url ?? options.shown;
+    const shown = probe?.url ?? (await options.shown?.());
     if (tab.replacedMeanwhile || shown === undefined || !options.allowed(shown)) {
       tab.begin(shown); // the document to watch is still to come, or was seen to come
       return {};
@@ -159,18 +162,17 @@ export class DebuggerSource implements CaptureSource {
       return { missed: { from: began, to: enabled } };
     }
     const document = Math.floor(probe.origin);
-    // An earlier life of the worker may have reported this document already.
-    const known = options.knownDocument !== undefined && Math.abs(options.knownDocument - document) < 2;
+    const since = options.replayFrom;
+    const known = document < since; // it was reported, but for what happened since
     const how = probe.type === 'reload' ? 'reload' : 'load';
     tab.page.present(frame, probe.url, known ? undefined : { how, at: document });
     tab.begin(shown);
-    if (known || probe.fresh) return { document };
-    const missed = { from: document, to: enabled };
+    if (!known && probe.fresh) return {};
+    const missed = known ? undefined : { from: document, to: enabled };
     // Replays and webRequest together saw all of it, but for what went over WebSockets.
-    if (this.#witness.sawLoad(tabId, probe.url))
-      return this.#witness.missedFrames(tabId) ? { document, missed } : { document };
-    await readRecords({ tabId, tab, send, witness: this.#witness, ledger, emit, until: enabled });
-    return { document, missed };
+    if (this.#witness.sawLoad(tabId, probe.url)) return this.#witness.missedFrames(tabId) ? { missed } : {};
+    await readRecords({ tabId, tab, send, witness: this.#witness, ledger, emit, since, until: enabled });
+    return { missed };
   }
 
   #settleSoon(tabId: number): void {

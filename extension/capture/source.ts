@@ -18,20 +18,19 @@ export type EndReason = 'canceled_by_user' | 'closed' | 'replaced';
 
 /** How to begin with a tab. */
 export interface StartOptions {
-  /** Console entries older than this (milliseconds since the epoch) were reported before or are not wanted. */
+  /**
+   * What happened before this (milliseconds since the epoch) was reported already, by an earlier life
+   * of the worker, or is not wanted; 0 when all is wanted that can still be had.
+   */
   replayFrom: number;
-  /** `performance.timeOrigin` of the document that was captured already, by an earlier life of the worker. */
-  knownDocument?: number | undefined;
   /** The address that the browser knows the tab to show, for a page that does not answer. */
-  shown?: string | undefined;
+  shown?(): Promise<string | undefined>;
   /** Whether a page of this address is watched; nothing of another page of the tab is reported. */
   allowed: (url: string) => boolean;
 }
 
 /** What became of a start. */
 export interface Started {
-  /** `performance.timeOrigin` of the document that was there; undefined while it is still to come. */
-  document?: number | undefined;
   /** The time that was not seen; undefined when nothing was missed. */
   missed?: { from: number; to: number } | undefined;
 }
