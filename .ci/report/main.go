@@ -1,0 +1,208 @@
+// Command report reads what test runners write for programs, prints what failed, and ends with one
+// line that counts all of them: "412 passed, 0 failed, 3 skipped".
+//
+//	go test -json ./... | go run ./.ci/report go
+//	go run ./.ci/report vitest FILE.json
+//	go run ./.ci/report total
+//
+// Each of the first two adds its counts to the file that REPORT names, which total reads and prints.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// counts are the tests of one runner. Only leaves count: a test with subtests is its subtests.
+type counts struct{ Passed, Failed, Skipped int }
+
+func main() {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, in io.Reader, out io.Writer) error {
+	if len(args) == 0 {
+		return errors.New("which: go, vitest FILE, total?")
+	}
+	var c counts
+	var err error
+	switch args[0] {
+	case "go":
+		c, err = readGo(in, out)
+	case "vitest":
+		c, err = readVitest(args[1], out)
+	case "total":
+		return total(out)
+	default:
+		return fmt.Errorf("%q is none of go, vitest, total", args[0])
+	}
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(os.Getenv("REPORT"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(json.NewEncoder(f).Encode(c), f.Close())
+}
+
+// event is a line of `go test -json`; see `go doc test2json`.
+type event struct {
+	Action, Package, Test, Output string
+	Elapsed                       float64
+}
+
+// readGo counts tests, prints the output of those that failed, of packages that failed without one
+// (they did not build, or a race was found), and why tests were skipped.
+func readGo(in io.Reader, out io.Writer) (counts, error) {
+	var c counts
+	output := map[string][]string{}
+	parents := map[string]bool{}
+	type result struct{ name, action string }
+	var results []result
+	failedIn := map[string]bool{}
+	r := bufio.NewReader(in)
+	for {
+		line, err := r.ReadString('\n')
+		if line != "" {
+			var e event
+			if json.Unmarshal([]byte(line), &e) != nil {
+				fmt.Fprint(out, line) // the go command's own words
+				continue
+			}
+			name := e.Package + " " + e.Test
+			switch e.Action {
+			case "output", "build-output":
+				output[name] = append(output[name], e.Output)
+			case "pass", "fail", "skip":
+				if e.Test != "" {
+					if i := strings.LastIndexByte(e.Test, '/'); i > 0 {
+						parents[e.Package+" "+e.Test[:i]] = true
+					}
+					results = append(results, result{name, e.Action})
+					failedIn[e.Package] = failedIn[e.Package] || e.Action == "fail"
+				} else if e.Action == "fail" {
+					fmt.Fprintf(out, "FAIL  %s  %.1f s\n", e.Package, e.Elapsed)
+					if !failedIn[e.Package] {
+						c.Failed++
+						fmt.Fprint(out, strings.Join(output[name], ""))
+					}
+				} else if e.Action == "pass" {
+					fmt.Fprintf(out, "ok    %s  %.1f s\n", e.Package, e.Elapsed)
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return c, err
+		}
+	}
+	for _, t := range results {
+		if parents[t.name] && t.action != "fail" {
+			continue
+		}
+		switch t.action {
+		case "pass":
+			c.Passed++
+		case "skip":
+			c.Skipped++
+			fmt.Fprintf(out, "skip  %s: %s\n", t.name, reason(output[t.name]))
+		case "fail":
+			below := slices.ContainsFunc(results, func(o result) bool { return o.action == "fail" && strings.HasPrefix(o.name, t.name+"/") })
+			if !below {
+				c.Failed++
+			}
+			fmt.Fprintf(out, "\n%s", strings.Join(output[t.name], ""))
+		}
+	}
+	return c, nil
+}
+
+// reason is the last line that a skipped test printed before its result.
+func reason(lines []string) string {
+	for _, l := range slices.Backward(lines) {
+		if l = strings.TrimSpace(l); l != "" && !strings.HasPrefix(l, "---") && !strings.HasPrefix(l, "===") {
+			return l
+		}
+	}
+	return ""
+}
+
+// readVitest counts the tests in the file that vitest's JSON reporter wrote.
+func readVitest(path string, out io.Writer) (counts, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return counts{}, err
+	}
+	var r struct {
+		NumPassedTests, NumFailedTests, NumPendingTests, NumTodoTests int
+		NumFailedTestSuites                                           int
+		TestResults                                                   []struct {
+			Name, Status, Message string
+			AssertionResults      []struct {
+				FullName, Status string
+				FailureMessages  []string
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &r); err != nil {
+		return counts{}, err
+	}
+	for _, file := range r.TestResults {
+		for _, t := range file.AssertionResults {
+			if t.Status == "failed" {
+				fmt.Fprintf(out, "\nFAIL  %s\n%s\n", t.FullName, strings.Join(t.FailureMessages, "\n"))
+			}
+		}
+		if file.Status == "failed" && len(file.AssertionResults) == 0 { // it could not be read
+			fmt.Fprintf(out, "\nFAIL  %s\n%s\n", file.Name, file.Message)
+			r.NumFailedTests++
+		}
+	}
+	fmt.Fprintf(out, "ok    extension: %d tests\n", r.NumPassedTests)
+	return counts{r.NumPassedTests, r.NumFailedTests, r.NumPendingTests + r.NumTodoTests}, nil
+}
+
+// total prints the sum, and fails when a test failed or none ran.
+func total(out io.Writer) error {
+	data, err := os.ReadFile(os.Getenv("REPORT"))
+	if err != nil {
+		return fmt.Errorf("no tests ran: %w", err)
+	}
+	var sum counts
+	d := json.NewDecoder(strings.NewReader(string(data)))
+	for {
+		var c counts
+		if err := d.Decode(&c); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		sum.Passed += c.Passed
+		sum.Failed += c.Failed
+		sum.Skipped += c.Skipped
+	}
+	line := fmt.Sprintf("%d passed, %d failed", sum.Passed, sum.Failed)
+	if sum.Skipped > 0 {
+		line += fmt.Sprintf(", %d skipped", sum.Skipped)
+	}
+	fmt.Fprintln(out, line)
+	if sum.Failed > 0 {
+		return errors.New("tests failed; see above")
+	}
+	if sum.Passed == 0 {
+		return errors.New("no tests ran")
+	}
+	return nil
+}

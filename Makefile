@@ -1,0 +1,105 @@
+# `make help` lists the targets. Needed: Go 1.26, Node 20, make; what else there is to have, they install.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS   += --no-print-directory
+
+VERSION := $(shell node -p "require('./package.json').version" 2>/dev/null || echo 0.0.0)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+LINT    := .cache/golangci-lint
+NPM     := npm --no-fund --no-audit --no-update-notifier --loglevel=error
+RACE    ?= -race
+FUZZTIME ?= 30s
+
+GO_FILES  := $(shell git ls-files -co --exclude-standard '*.go' '*.json' '*.html' '*.css' '*.js' '*.svg' ':!:node_modules' ':!:extension/*.json' 2>/dev/null)
+EXTENSION := $(shell git ls-files -co --exclude-standard extension package.json ':!:extension/*.go' ':!:extension/dist' 2>/dev/null)
+
+.PHONY: help
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: bin/tidemark ## bin/tidemark, and the unpacked extension in extension/dist
+
+.PHONY: run
+run: chromium build ## A demo: a shop is broken in several ways, and Tidemark says what changed
+	@bin/tidemark demo
+
+.PHONY: test
+test: chromium build lint ## Everything: linters, types, Go tests with -race, extension, end to end in Chromium
+	@mkdir -p .cache; rm -f .cache/report .cache/vitest.json
+	@echo "testing the extension …"
+	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/vitest.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/vitest.log; exit 1; }; }
+	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
+	@echo "testing the host, and both together in Chromium …"
+	@{ go test $(RACE) -json ./... || true; } | REPORT=.cache/report go run ./.ci/report go
+	@REPORT=.cache/report go run ./.ci/report total
+
+.PHONY: check
+check: build lint ## Before each commit: format, lint, types, generated files, fast tests
+	@go test -short ./... | { grep -v 'no test files' || true; }
+	@mkdir -p .cache; NO_COLOR=1 $(NPM) test >.cache/vitest.log 2>&1 || { cat .cache/vitest.log; exit 1; }
+	@grep -E '^ +Tests ' .cache/vitest.log
+
+.PHONY: lint
+lint: $(LINT) node_modules/.ready extension/dist/manifest.json ## Format, linters, types, import rules, generated files
+	@echo "linting …"
+	@go vet ./...
+	@$(LINT) run ./...
+	@$(LINT) fmt --diff ./... | { ! grep . ; } || { echo "not formatted; make fmt" >&2; exit 1; }
+	@$(NPM) run check >.cache/check.log 2>&1 || { cat .cache/check.log; exit 1; }
+	@go tool tygo generate --config protocol/tygo.yaml >/dev/null
+	@git diff --exit-code --stat -- extension/protocol.ts || { echo "extension/protocol.ts was not current; it is now: commit it" >&2; exit 1; }
+
+.PHONY: bench
+bench: chromium build ## Tokens, latency, signal to noise, against their targets
+	@go run ./host/bench
+
+.PHONY: fuzz
+fuzz: ## Each fuzz target for FUZZTIME (30s)
+	@for package in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+	    echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+	  done; \
+	done
+
+.PHONY: fmt
+fmt: $(LINT) node_modules/.ready ## Format everything
+	@$(LINT) fmt ./...
+	@$(NPM) run format
+
+.PHONY: generate
+generate: ## Write generated files anew
+	@go tool tygo generate --config protocol/tygo.yaml
+
+.PHONY: chromium
+chromium:
+	@.ci/chromium
+
+.PHONY: clean
+clean: ## Remove what was built
+	@find extension/dist -mindepth 1 ! -name .gitignore -delete 2>/dev/null || true
+	@rm -rf bin .cache node_modules
+
+bin/tidemark: $(GO_FILES) extension/dist/manifest.json go.mod go.sum
+	@echo "building the host …"
+	@mkdir -p bin
+	@go build -trimpath -ldflags '$(LDFLAGS)' -o $@ ./host/cmd/tidemark
+
+extension/dist/manifest.json: node_modules/.ready $(EXTENSION)
+	@echo "building the extension …"
+	@mkdir -p .cache; $(NPM) run build >.cache/build.log 2>&1 || { cat .cache/build.log; exit 1; }
+	@touch $@
+
+node_modules/.ready: package.json package-lock.json
+	@echo "installing npm packages …"
+	@$(NPM) ci >/dev/null
+	@touch $@
+
+$(LINT): .ci/tools/go.mod .ci/tools/go.sum
+	@echo "building the linter (once) …"
+	@mkdir -p .cache
+	@go -C .ci/tools build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
