@@ -68,7 +68,8 @@ export class NetworkTracker {
     }
     const resource = (event.type ?? 'Other').toLowerCase();
     // A preflight is part of its request; data: never leaves the page.
-    if (resource === 'preflight' || request.url.startsWith('data:') || this.#foreign(event)) return;
+    if (event.initiator.type === 'preflight' || request.url.startsWith('data:') || this.#foreign(event))
+      return;
     this.#begin({
       id,
       session,
@@ -145,7 +146,11 @@ export class NetworkTracker {
   finished(session: Session, { requestId, timestamp, encodedDataLength }: Network['finished']): void {
     const flight = this.#take(requestId);
     if (flight === undefined || flight.reported) return;
-    const end: Ending = { at: this.#tab.clock.at(timestamp), size: flight.cached ? 0 : encodedDataLength };
+    const end: Ending = {
+      at: this.#tab.clock.at(timestamp),
+      size: flight.cached ? 0 : encodedDataLength,
+      complete: true,
+    };
     if (!wantsBody(flight)) {
       this.#end(flight, end);
     } else if (flight.received > MAX_BODY_READ) {

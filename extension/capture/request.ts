@@ -51,6 +51,8 @@ export interface Ending {
   stream?: boolean;
   body?: string;
   bodyNote?: string;
+  /** True when all of the answer came. */
+  complete?: boolean;
 }
 
 export function requestEvent(tab: number, flight: Flight): RequestEvent {
@@ -70,7 +72,8 @@ export function requestEvent(tab: number, flight: Flight): RequestEvent {
 export function networkEvent(tab: number, flight: Flight, end: Ending): NetworkEvent {
   const { response } = flight;
   const url = redactURL(flight.url);
-  const status = response?.status ?? 0;
+  // Of a service worker's script Chromium may tell the end only: it came, with whatever status.
+  const status = response?.status ?? (end.complete === true ? 200 : 0);
   const failed = status === 0 || status >= 400 || end.error !== undefined;
   const event: NetworkEvent = {
     kind: 'network',

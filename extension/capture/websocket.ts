@@ -97,6 +97,8 @@ export class WebSocketTracker {
   closed(session: Session, { requestId, timestamp }: Protocol.Network.WebSocketClosedEvent): void {
     const connection = this.#get(session, requestId);
     this.#connections.delete(requestId);
+    // One that never opened has failed, which is told; nothing was disconnected.
+    if (!connection.open) return;
     this.#emit(connection, timestamp, { op: 'close', ...(this.leaving && { leaving: true }) });
   }
 
