@@ -65,6 +65,7 @@ type Store struct {
 	flights  map[requestKey]Flight
 	joins    joiner
 	gaps     gapList
+	evicted  evictions
 	masked   int
 }
 
@@ -75,17 +76,29 @@ func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 		live: map[elementID]ElementKey{}, browsers: map[string]*browser{}, tabs: map[int]*tab{},
 		flights: map[requestKey]Flight{},
 	}
-	s.console = ring.New(options(limits.Console, 64, sizeOfConsole, nil))
-	s.network = ring.New(options(limits.Network, 8, sizeOfNetwork, func(n *event.Network) { s.oldTable = s.oldTable.apply(n) }))
-	s.websocket = ring.New(options(limits.WebSocket, 64, sizeOfWebSocket, nil))
-	s.actions = ring.New(options(limits.Actions, 64, sizeOfAction, nil))
-	s.dom = ring.New(options(limits.DOM, 64, sizeOfChange, func(c *Change) { s.oldPage = s.oldPage.apply(c) }))
-	s.updates = ring.New(options(Limit{1000, 1 << 20}, 64, func(*Update) int { return 64 }, nil))
+	s.console = newRing(limits.Console, 64, sizeOfConsole, func(pos uint64, e *event.Console) {
+		s.evicted.note(ConsoleSection, pos, &e.Head)
+	})
+	s.network = newRing(limits.Network, 8, sizeOfNetwork, func(pos uint64, e *event.Network) {
+		s.evicted.note(NetworkSection, pos, &e.Head)
+		s.oldTable = s.oldTable.apply(e)
+	})
+	s.websocket = newRing(limits.WebSocket, 64, sizeOfWebSocket, func(pos uint64, e *event.WebSocket) {
+		s.evicted.note(WebSocketSection, pos, &e.Head)
+	})
+	s.actions = newRing(limits.Actions, 64, sizeOfAction, func(pos uint64, e *event.Action) {
+		s.evicted.note(ActionsSection, pos, &e.Head)
+	})
+	s.dom = newRing(limits.DOM, 64, sizeOfChange, func(pos uint64, c *Change) {
+		s.evicted.note(DOMSection, pos, &c.Head)
+		s.oldPage = s.oldPage.apply(c)
+	})
+	s.updates = newRing(Limit{1000, 1 << 20}, 64, func(*Update) int { return 64 }, nil)
 	return s
 }
 
-func options[T any](l Limit, chunk int, size func(*T) int, evict func(*T)) ring.Options[T] {
-	return ring.Options[T]{MaxCount: l.Count, MaxBytes: l.Bytes, Chunk: chunk, Size: size, Evict: evict}
+func newRing[T any](l Limit, chunk int, size func(*T) int, evict func(uint64, *T)) *ring.Ring[T] {
+	return ring.New(ring.Options[T]{MaxCount: l.Count, MaxBytes: l.Bytes, Chunk: chunk, Size: size, Evict: evict})
 }
 
 // Sizes are estimates of the memory an entry holds: its struct, its strings, and a share for the

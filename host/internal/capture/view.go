@@ -73,6 +73,7 @@ type View struct {
 
 	oldTable *Table
 	oldPage  *Page
+	evicted  map[evictedFrom]uint64
 }
 
 // View takes a reading.
@@ -85,7 +86,7 @@ func (s *Store) View(now time.Time) *View {
 		Console: s.console.View(), Network: s.network.View(), WebSocket: s.websocket.View(),
 		Actions: s.actions.View(), DOM: s.dom.View(), Updates: s.updates.View(),
 		Endpoints: s.endpoints.share(), Page: s.page.share(), oldTable: s.oldTable.share(), oldPage: s.oldPage.share(),
-		Gaps: s.gaps.view(), Masked: s.masked,
+		Gaps: s.gaps.view(), Masked: s.masked, evicted: s.evicted.view(),
 	}
 	for _, t := range s.tabs {
 		shown := t.Tab

@@ -113,11 +113,9 @@ func (c *computation) tab(id int) int {
 	return 0
 }
 
-// checkOverflow notes that a buffer no longer holds what the window begins with.
-func (c *computation) checkOverflow(pos, first uint64) {
-	if pos < first {
-		c.overflow = true
-	}
+// checkOverflow notes that a buffer no longer holds everything of the window.
+func (c *computation) checkOverflow(s Section, pos uint64) {
+	c.overflow = c.overflow || c.v.Evicted(s, pos, c.o.InScope)
 }
 
 func (c *computation) summary(coverage *Coverage) string {
@@ -133,7 +131,7 @@ func (c *computation) summary(coverage *Coverage) string {
 
 func (c *computation) actions() *ActionsDiff {
 	d := &ActionsDiff{}
-	c.checkOverflow(c.from.Pos.Actions, c.v.Actions.First())
+	c.checkOverflow(capture.ActionsSection, c.from.Pos.Actions)
 	var shown []*event.Action
 	for _, a := range c.v.Actions.From(c.from.Pos.Actions) {
 		if c.o.InScope(a.Origin, a.Tab) {

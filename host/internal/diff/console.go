@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -16,7 +17,7 @@ type messageKey struct {
 
 func (c *computation) console() *ConsoleDiff {
 	d := &ConsoleDiff{}
-	c.checkOverflow(c.from.Pos.Console, c.v.Console.First())
+	c.checkOverflow(capture.ConsoleSection, c.from.Pos.Console)
 	found := map[messageKey]*tally[*event.Console]{}
 	var errors, warnings []*tally[*event.Console]
 	for pos, e := range c.v.Console.From(c.from.Pos.Console) {

@@ -17,7 +17,7 @@ type elementWindow struct {
 
 func (c *computation) dom() *DOMDiff {
 	d := &DOMDiff{}
-	c.checkOverflow(c.from.Pos.DOM, c.v.DOM.First())
+	c.checkOverflow(capture.DOMSection, c.from.Pos.DOM)
 	found := map[capture.ElementKey]*elementWindow{}
 	var order []capture.ElementKey
 	at := func(k capture.ElementKey) *elementWindow {

@@ -36,7 +36,7 @@ type endpointWindow struct {
 
 func (c *computation) network() *NetworkDiff {
 	d := &NetworkDiff{}
-	c.checkOverflow(c.from.Pos.Network, c.v.Network.First())
+	c.checkOverflow(capture.NetworkSection, c.from.Pos.Network)
 	found := map[capture.EndpointKey]*endpointWindow{}
 	var order []*endpointWindow
 	for pos, e := range c.v.Network.From(c.from.Pos.Network) {

@@ -1,8 +1,10 @@
 package diff
 
+import "tidemark.dev/tidemark/host/internal/capture"
+
 func (c *computation) websocket() *WebSocketDiff {
 	d := &WebSocketDiff{}
-	c.checkOverflow(c.from.Pos.WebSocket, c.v.WebSocket.First())
+	c.checkOverflow(capture.WebSocketSection, c.from.Pos.WebSocket)
 	var closed tallies[Disconnection]
 	var failed tallies[SocketError]
 	var opened tallies[Connection]

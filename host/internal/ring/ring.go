@@ -13,7 +13,7 @@ type Ring[T any] struct {
 	maxCount, maxBytes int
 	chunk              int
 	size               func(*T) int
-	evict              func(*T)
+	evict              func(uint64, *T)
 
 	chunks      [][]T // each of length chunk once full; a slot is written once, before a view can see it
 	base        uint64
@@ -30,8 +30,8 @@ type Options[T any] struct {
 	Chunk int
 	// Size gives a value's size in bytes.
 	Size func(*T) int
-	// Evict is called for each value that leaves, oldest first; may be nil.
-	Evict func(*T)
+	// Evict is called with each value that leaves and its position, oldest first; may be nil.
+	Evict func(uint64, *T)
 }
 
 // New makes an empty ring. Positions begin at 1, so that 0 can mean "before everything".
@@ -64,7 +64,7 @@ func (r *Ring[T]) evictOldest() {
 	r.bytes -= r.size(v)
 	r.first++
 	if r.evict != nil {
-		r.evict(v)
+		r.evict(r.first-1, v)
 	}
 	if int(r.first-r.base) == r.chunk {
 		// Views share the old slice, so the shorter one is a copy.

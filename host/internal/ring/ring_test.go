@@ -15,7 +15,12 @@ func TestBehavesLikeAList(t *testing.T) {
 		var evicted []int
 		r := New(Options[int]{
 			MaxCount: maxCount, MaxBytes: maxBytes, Chunk: rapid.IntRange(1, 8).Draw(t, "chunk"),
-			Size: func(v *int) int { return *v }, Evict: func(v *int) { evicted = append(evicted, *v) },
+			Size: func(v *int) int { return *v }, Evict: func(pos uint64, v *int) {
+				if int(pos) != len(evicted)+1 {
+					t.Fatalf("position %d left, want %d", pos, len(evicted)+1)
+				}
+				evicted = append(evicted, *v)
+			},
 		})
 		var all []int
 		type taken struct {

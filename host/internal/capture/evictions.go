@@ -1,0 +1,53 @@
+package capture
+
+import (
+	"maps"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// evictions remember up to where each page's entries have left each buffer, so that a reader of one
+// page is not told of another's.
+type evictions struct {
+	last   map[evictedFrom]uint64
+	shared bool
+}
+
+type evictedFrom struct {
+	section Section
+	origin  string
+	tab     int
+}
+
+// maxEvictions bounds what is remembered; beyond it, the pages are one.
+const maxEvictions = 1000
+
+func (e *evictions) note(s Section, pos uint64, h *event.Head) {
+	switch {
+	case e.last == nil:
+		e.last = map[evictedFrom]uint64{}
+	case e.shared:
+		e.last, e.shared = maps.Clone(e.last), false
+	}
+	k := evictedFrom{s, h.Origin, h.Tab}
+	if _, known := e.last[k]; !known && len(e.last) >= maxEvictions {
+		k = evictedFrom{section: s}
+	}
+	e.last[k] = pos
+}
+
+func (e *evictions) view() map[evictedFrom]uint64 {
+	e.shared = true
+	return e.last
+}
+
+// Evicted says whether an entry of a section, at a position or after it, has left its buffer, of
+// those pages that covers names.
+func (v *View) Evicted(s Section, from uint64, covers func(origin string, tab int) bool) bool {
+	for k, pos := range v.evicted {
+		if k.section == s && pos >= from && (k.origin == "" && k.tab == 0 || covers(k.origin, k.tab)) {
+			return true
+		}
+	}
+	return false
+}
