@@ -242,7 +242,6 @@ export class HostPort {
   flush(): void {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
-    this.#flushedAt = Date.now();
     this.#send();
   }
 
@@ -250,6 +249,7 @@ export class HostPort {
     if (this.#state !== 'connected' || this.#port === undefined) return;
     for (let batch = this.queue.take(BATCH_EVENTS, BATCH_BYTES); batch !== undefined; ) {
       const message: Events = { type: TypeEvents, stream: this.stream, ...batch };
+      this.#flushedAt = Date.now();
       this.#port.postMessage(message);
       batch = this.queue.take(BATCH_EVENTS, BATCH_BYTES);
     }

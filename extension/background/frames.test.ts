@@ -1,0 +1,176 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import type { ToContent } from '../messages';
+import type { AnyEvent } from '../protocol';
+import { checkEvent } from '../protocol-check';
+import { answer } from './commands';
+import { ContentFrames, type ContentPort } from './frames';
+
+class Port implements ContentPort {
+  readonly got: ToContent[] = [];
+  readonly sender: ContentPort['sender'];
+  message: (message: unknown) => void = () => undefined;
+  disconnect: () => void = () => undefined;
+  readonly onMessage = {
+    addListener: (listener: (message: unknown) => void): void => {
+      this.message = listener;
+    },
+  };
+  readonly onDisconnect = {
+    addListener: (listener: () => void): void => {
+      this.disconnect = listener;
+    },
+  };
+  constructor(tab: number, frameId: number, documentId: string) {
+    this.sender = { tab: { id: tab }, frameId, documentId };
+  }
+  postMessage(message: ToContent): void {
+    this.got.push(message);
+  }
+  /** Answers the last flush. */
+  flushed(): void {
+    const flush = this.got.findLast((message) => message.t === 'flush');
+    this.message({ t: 'flushed', id: flush?.t === 'flush' ? flush.id : 0 });
+  }
+}
+
+let watched: Set<number>;
+let events: AnyEvent[];
+let frames: ContentFrames;
+
+beforeEach(() => {
+  watched = new Set([7]);
+  events = [];
+  frames = new ContentFrames({
+    emit: (event) => events.push(event),
+    watched: (tab) => watched.has(tab),
+    changed: () => undefined,
+  });
+});
+
+function connect(tab: number, frame: number, document = `D${frame}`): Port {
+  const port = new Port(tab, frame, document);
+  frames.connect(port);
+  return port;
+}
+
+const click = { kind: 'action', at: 1, action: 'click', target: 'button "Pay"' } as const;
+
+test('a new document resets its frame and is told whether it is watched', () => {
+  const port = connect(7, 0);
+  expect(port.got).toEqual([{ t: 'watch', on: true, mask: '[masked]' }]);
+  expect(events).toMatchObject([{ kind: 'element', op: 'reset', tab: 7, frame: 0, document: 'D0' }]);
+  expect(frames.has(7)).toBe(true);
+  port.disconnect();
+  expect(events[1]).toMatchObject({ op: 'reset', document: '' });
+  expect(frames.has(7)).toBe(false);
+});
+
+test('the worker fills in tab, frame and document, and looks for secrets once more', () => {
+  const port = connect(7, 3);
+  port.message({
+    t: 'events',
+    events: [
+      click,
+      { ...click, action: 'type', value: 'Bearer abcdefghijklmnop', masked: 1 },
+      { kind: 'element', at: 2, op: 'appeared', document: 'its own', id: 4, text: 'password: hunter2' },
+    ],
+  });
+  expect(events.slice(1)).toEqual([
+    { ...click, tab: 7, frame: 3 },
+    { ...click, action: 'type', tab: 7, frame: 3, value: 'Bearer [masked]', masked: 2 },
+    {
+      kind: 'element',
+      at: 2,
+      op: 'appeared',
+      document: 'D3',
+      id: 4,
+      text: 'password: [masked]',
+      masked: 1,
+      tab: 7,
+      frame: 3,
+    },
+  ]);
+  expect(events.map(checkEvent).filter(Boolean)).toEqual([]);
+});
+
+test('nothing of a tab that is not watched is passed on', () => {
+  const port = connect(8, 0);
+  expect(port.got).toEqual([{ t: 'watch', on: false, mask: '[masked]' }]);
+  port.message({ t: 'events', events: [click] });
+  port.disconnect();
+  expect(events).toEqual([]);
+});
+
+test('the switch is told to the frames when it changes, and only then', () => {
+  const port = connect(8, 0);
+  watched.add(8);
+  frames.watch(8);
+  frames.watch(8);
+  expect(port.got.slice(1)).toEqual([{ t: 'watch', on: true, mask: '[masked]' }]);
+  expect(events).toMatchObject([{ op: 'reset', tab: 8 }]);
+});
+
+test('the port of an older document is not listened to any more', () => {
+  const old = connect(7, 0, 'old');
+  connect(7, 0, 'new');
+  events.length = 0;
+  old.message({ t: 'events', events: [click] });
+  old.disconnect();
+  expect(events).toEqual([]);
+  expect(frames.has(7)).toBe(true);
+});
+
+test('a flush waits for all frames, and is answered when the top one is', async () => {
+  const [top, inner] = [connect(7, 0), connect(7, 5)];
+  const flushed = frames.flush(7, 1000);
+  top.flushed();
+  inner.flushed();
+  await expect(flushed).resolves.toBe(true);
+  await expect(frames.flush(9, 1000)).resolves.toBe(false);
+});
+
+test('a frame that hangs does not make the tab fail, the top one does', async () => {
+  vi.useFakeTimers();
+  const [top, inner] = [connect(7, 0), connect(7, 5)];
+  const first = frames.flush(7, 100);
+  top.flushed();
+  await vi.advanceTimersByTimeAsync(100);
+  await expect(first).resolves.toBe(true);
+  const second = frames.flush(7, 100);
+  inner.flushed();
+  await vi.advanceTimersByTimeAsync(100);
+  await expect(second).resolves.toBe(false);
+  vi.useRealTimers();
+});
+
+test('sync names who did not answer, and posts everything before it answers', async () => {
+  const order: string[] = [];
+  const parties = {
+    tabs: { all: () => [7, 8] },
+    frames: { flush: async (tab: number) => tab === 7 },
+    source: {
+      barrier: (tab: number) => (tab === 8 ? Promise.resolve() : new Promise<void>(() => undefined)),
+    },
+    port: { drained: async () => void order.push('drained') },
+  };
+  await expect(answer(parties, 'sync', { timeout_ms: 10 })).resolves.toEqual({
+    no_dom: [8],
+    no_capture: [7],
+  });
+  await expect(answer(parties, 'sync', { tabs: [8], timeout_ms: 10 })).resolves.toEqual({ no_dom: [8] });
+  expect(order).toEqual(['drained', 'drained']);
+});
+
+test('what the host may not ask is refused with a code', async () => {
+  const parties = {
+    tabs: { all: () => [] },
+    frames: { flush: async () => true },
+    source: { barrier: async () => undefined },
+    port: { drained: async () => undefined },
+  };
+  await expect(answer(parties, 'dance', {})).rejects.toMatchObject({ code: 'unknown_type' });
+  await expect(answer(parties, 'sync', {})).rejects.toMatchObject({ code: 'invalid' });
+  await expect(answer(parties, 'sync', { timeout_ms: 5, tabs: 'all' })).rejects.toMatchObject({
+    code: 'invalid',
+  });
+});
