@@ -144,6 +144,18 @@ test('capture that ended by itself begins again', async () => {
   ]);
 });
 
+test('the browser takes the debugger away from its own pages: no gap', async () => {
+  vi.useFakeTimers();
+  await show(1, DEV);
+  addresses.set(1, 'chrome://version/');
+  const ended = tabs.ended(1, 'closed');
+  await vi.advanceTimersByTimeAsync(100);
+  await ended;
+  vi.useRealTimers();
+  expect(gaps()).toEqual([]);
+  expect(tabs.watched(1)).toBe(false);
+});
+
 test('a closed tab is no gap', async () => {
   vi.useFakeTimers();
   await show(1, DEV);

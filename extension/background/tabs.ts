@@ -161,8 +161,10 @@ export class WatchedTabs {
     await new Promise((resolve) => setTimeout(resolve, CLOSING_MS));
     const url = await this.#options.address(tab);
     if (url === undefined || this.#tabs.get(tab) !== state || this.capturing(tab)) return;
-    state.replayFrom = from;
-    this.#openGap(tab, 'detached', from);
+    if (isWatched(tab, url, this.#options.settings)) {
+      state.replayFrom = from;
+      this.#openGap(tab, 'detached', from);
+    }
     await this.shows(tab, url);
   }
 

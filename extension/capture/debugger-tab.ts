@@ -159,6 +159,9 @@ export class DebuggerTab {
       'Page.frameNavigated': (session, event) => {
         if (session === this.top) page.navigated(event);
       },
+      'Page.domContentEventFired': (session) => {
+        if (session === this.top) network.documentRead(session);
+      },
       'Page.navigatedWithinDocument': (session, event) => {
         if (session === this.top) page.withinDocument(event);
       },

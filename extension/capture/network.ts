@@ -160,6 +160,24 @@ export class NetworkTracker {
     }
   }
 
+  /**
+   * The page has read its document. Of one that was under way when capture began, Chromium tells the
+   * answer but not the end.
+   */
+  documentRead(session: Session): void {
+    const timestamp = this.#tab.clock.now();
+    for (const flight of [...this.#flights.values()]) {
+      if (!flight.late || flight.resource !== 'document' || flight.session !== session) continue;
+      if (flight.response === undefined || flight.reported) continue;
+      this.#take(flight.id);
+      this.#endWithBody(session, flight, {
+        at: timestamp,
+        size: flight.response.encodedDataLength,
+        complete: true,
+      });
+    }
+  }
+
   #endWithBody(session: Session, flight: Flight, end: Ending): void {
     const read = this.#tab.send(session, 'Network.getResponseBody', { requestId: flight.id }).then(
       ({ body, base64Encoded }) => {
