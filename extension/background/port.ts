@@ -84,7 +84,8 @@ export class HostPort {
   #welcomeTimer: ReturnType<typeof setTimeout> | undefined;
   #flushTimer: ReturnType<typeof setTimeout> | undefined;
   #flushedAt = 0;
-  #tabs: Tab[] = [];
+  /** Undefined until it is known: an empty list would say that there are none. */
+  #tabs: Tab[] | undefined;
   #requests = 0;
   readonly #pending = new Map<number, Pending>();
   #drained: (() => void)[] = [];
@@ -215,7 +216,7 @@ export class HostPort {
     this.#host = host;
     this.queue.rewind(next);
     this.#state = 'connected';
-    this.#port?.postMessage({ type: TypeTabs, tabs: this.#tabs });
+    if (this.#tabs !== undefined) this.#port?.postMessage({ type: TypeTabs, tabs: this.#tabs });
     this.#options.changed();
     this.flush();
   }

@@ -49,9 +49,9 @@ export interface CatchUp {
   readonly until: number;
 }
 
-/** Reports the requests that only the pages' timing and the browser's log know. */
+/** Reports the requests that only the pages' timing and the browser's log know, and finds names for open sockets. */
 export async function readRecords(catchUp: CatchUp): Promise<void> {
-  await readOnce(catchUp);
+  await Promise.all([readOnce(catchUp), nameSockets(catchUp)]);
   setTimeout(() => void readOnce(catchUp), AGAIN_MS);
 }
 
@@ -65,6 +65,39 @@ async function readOnce({ tabId, tab, send, witness, ledger, emit, since, until 
   for (const event of backfill(tabId, entries, failures, known)) {
     witness.reported(tabId, event.url);
     emit(event);
+  }
+}
+
+/**
+ * Frames of a WebSocket that was open before name no address. The page's own objects do; which frame
+ * is whose is known only where they all have the same address.
+ */
+async function nameSockets({ tabId, tab, send, witness }: CatchUp): Promise<void> {
+  const objectGroup = 'tidemark';
+  try {
+    const { result: prototype } = await send(tab.top, 'Runtime.evaluate', {
+      expression: 'WebSocket.prototype',
+      silent: true,
+      objectGroup,
+    });
+    if (prototype.objectId === undefined) return;
+    const { objects } = await send(tab.top, 'Runtime.queryObjects', {
+      prototypeObjectId: prototype.objectId,
+      objectGroup,
+    });
+    if (objects.objectId === undefined) return;
+    const { result } = await send(tab.top, 'Runtime.callFunctionOn', {
+      objectId: objects.objectId,
+      functionDeclaration: 'function () { return this.filter((s) => s.readyState === 1).map((s) => s.url); }',
+      returnByValue: true,
+      silent: true,
+    });
+    const urls = (result.value as unknown[]).filter((url) => typeof url === 'string');
+    if (new Set(urls).size === 1) witness.openSockets(tabId, urls);
+  } catch {
+    // The page went away, or has put something else in WebSocket's place: the names stay unknown.
+  } finally {
+    await send(tab.top, 'Runtime.releaseObjectGroup', { objectGroup }).catch(() => undefined);
   }
 }
 

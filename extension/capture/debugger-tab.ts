@@ -56,7 +56,7 @@ export class DebuggerTab {
     this.#shared = shared;
     this.#options = options;
     this.network = new NetworkTracker(tab, witness.forTab(tab.tab), (event) => this.#leadsAway(event));
-    this.sockets = new WebSocketTracker(tab, (whole) => witness.adoptSocket(tab.tab, whole));
+    this.sockets = new WebSocketTracker(tab, (whole, url) => witness.adoptSocket(tab.tab, whole, url));
     this.page = new PageTracker(tab, {
       leaving: () => {
         this.sockets.leaving = true;
@@ -160,7 +160,13 @@ export class DebuggerTab {
         if (session === this.top) page.navigated(event);
       },
       'Page.domContentEventFired': (session) => {
-        if (session === this.top) network.documentRead(session);
+        if (session !== this.top) return;
+        network.documentRead(session);
+        sockets.leaving = false;
+      },
+      'Page.frameStoppedLoading': (session, { frameId }) => {
+        // A navigation that was announced may come to nothing: a download, a 204, a person's stop.
+        if (session === this.top && page.isTop(frameId) === true) sockets.leaving = false;
       },
       'Page.navigatedWithinDocument': (session, event) => {
         if (session === this.top) page.withinDocument(event);

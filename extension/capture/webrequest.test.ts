@@ -119,3 +119,14 @@ test('the end of a request that began before the worker did is enough', () => {
   witness.ended(details(API, { statusCode: 404, timeStamp: T + 25 }));
   expect(witness.takeEnded(7)).toEqual([]);
 });
+
+test('sockets that were open before are named by the page, as far as webRequest has not', () => {
+  const witness = watched();
+  witness.openSockets(7, ['ws://localhost:5173/', 'ws://localhost:5173/']);
+  witness.openSockets(7, ['ws://localhost:5173/', 'ws://localhost:5173/']);
+  expect(witness.adoptSocket(7, true, 'ws://localhost:9/')).toBeUndefined();
+  expect(witness.adoptSocket(7, false)).toBe('ws://localhost:5173/');
+  expect(witness.adoptSocket(7, false)).toBe('ws://localhost:5173/');
+  expect(witness.adoptSocket(7, false)).toBeUndefined();
+  expect(witness.takeEnded(7)).toEqual([]);
+});

@@ -172,13 +172,22 @@ export class WebRequestWitness {
   }
 
   /**
-   * The address of the oldest WebSocket that the debugger did not see begin; `whole` when it sees the
-   * handshake's end, so that no frame can have been missed.
+   * The address of the oldest WebSocket (to `url`, if that is known) that the debugger did not see
+   * begin; `whole` when it sees the handshake's end, so that no frame can have been missed.
    */
-  adoptSocket(tab: number, whole: boolean): string | undefined {
-    const socket = this.#take(tab, (s) => s.resource === 'websocket');
+  adoptSocket(tab: number, whole: boolean, url?: string): string | undefined {
+    const socket = this.#take(tab, (s) => s.resource === 'websocket' && (url === undefined || s.url === url));
     if (!whole) this.#record(tab).missedFrames = true;
     return socket?.url;
+  }
+
+  /** The addresses of WebSockets that were open when the debugger came, where nobody saw them begin. */
+  openSockets(tab: number, urls: readonly string[]): void {
+    const { sightings } = this.#record(tab);
+    const known = sightings.filter((s) => s.resource === 'websocket').length;
+    for (const url of urls.slice(known)) {
+      sightings.push({ webRequestId: '', method: 'GET', url, resource: 'websocket', started: 0, ended: 0 });
+    }
   }
 
   /** Says which id the debugger has for a request that it did not see begin; false when it is not known here. */

@@ -28,7 +28,7 @@ interface Connection {
  */
 export class WebSocketTracker {
   readonly #tab: TabContext;
-  readonly #adopt: (whole: boolean) => string | undefined;
+  readonly #adopt: (whole: boolean, url?: string) => string | undefined;
   readonly #connections = new Map<string, Connection>();
   /** True from the moment the page begins to be replaced until it has been. */
   leaving = false;
@@ -37,7 +37,7 @@ export class WebSocketTracker {
    * `adopt` names the address of a connection whose start the debugger did not see; `whole` says that
    * no frame of it can have been missed.
    */
-  constructor(tab: TabContext, adopt: (whole: boolean) => string | undefined) {
+  constructor(tab: TabContext, adopt: (whole: boolean, url?: string) => string | undefined) {
     this.#tab = tab;
     this.#adopt = adopt;
   }
@@ -115,7 +115,7 @@ export class WebSocketTracker {
   #get(session: Session, id: string, url?: string, whole = false): Connection {
     let connection = this.#connections.get(id);
     if (connection === undefined) {
-      const adopted = this.#adopt(whole);
+      const adopted = this.#adopt(whole, url);
       connection = { id, session, url: url ?? adopted ?? UNKNOWN, open: false };
       this.#connections.set(id, connection);
     }
