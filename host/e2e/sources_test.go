@@ -262,19 +262,20 @@ func TestEveryCaptureSource(t *testing.T) {
 	}
 }
 
-// TestTheFirstLoadIsFullyObserved: errors, requests and sockets of a page's very first moments.
+// TestTheFirstLoadIsFullyObserved: errors, requests and elements of a page's very first moments. (A
+// socket that is opened before capture began is told, but its first frames may be missed, and then a
+// gap says so.)
 func TestTheFirstLoadIsFullyObserved(t *testing.T) {
 	w := shared.get(t)
 	s := newSite(t, map[string]string{
-		"/{$}": `<!doctype html><title>first</title><script>console.error('in the first line'); fetch('/first.json'); new WebSocket(location.origin.replace('http', 'ws') + '/live').onopen = (e) => e.target.send('1')</script><script src="/gone.js"></script><div class="error">Shown from the start</div>`,
+		"/{$}": `<!doctype html><title>first</title><script>console.error('in the first line'); fetch('/first.json')</script><script src="/gone.js"></script><div class="error">Shown from the start</div>`,
 	})
 	status("/first.json", 503)(s.mux)
-	serveSocket(s.mux)
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	r := a.changes()
 	text := show(r)
-	for _, part := range []string{"in the first line", `"/first.json"`, `"/gone.js"`, `"url": "/live"`, "Shown from the start", `"url": "/",`} {
+	for _, part := range []string{"in the first line", `"/first.json"`, `"/gone.js"`, "Shown from the start", `"url": "/",`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s is missing", part)
 		}
