@@ -1,0 +1,185 @@
+// Package enginetest drives an engine as a browser and its readers would, for tests: events go in as
+// the JSON that the extension sends, answers come out of the tools.
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Page is the origin of the tab that a world begins with.
+const Page = "http://localhost:5173"
+
+// World is an engine with one browser that has one watched tab, 7. Time stands still unless a test
+// moves it.
+type World struct {
+	t       testing.TB
+	Store   *capture.Store
+	Engine  *engine.Engine
+	Now     time.Time
+	decoder *event.Decoder
+	next    int64
+	tabs    []protocol.Tab
+}
+
+// New makes a world. Limits of zero mean the defaults.
+func New(t testing.TB, limits capture.Limits) *World {
+	t.Helper()
+	if limits == (capture.Limits{}) {
+		limits = capture.DefaultLimits()
+	}
+	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC), decoder: event.NewDecoder(redact.Default()), next: 1}
+	rules := noise.Default()
+	w.Store = capture.New(limits, rules, w.Now)
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Clock: func() time.Time { return w.Now }, Location: time.UTC})
+	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Stream: "s", First: 1}, w.Now)
+	w.Open(7, Page+"/")
+	return w
+}
+
+// Open opens a watched tab.
+func (w *World) Open(id int, url string) {
+	w.SetTab(protocol.Tab{ID: id, URL: url, Title: "page", Watched: true, Capture: "debugger", DOM: true})
+}
+
+// SetTab adds a tab or replaces what is known of it.
+func (w *World) SetTab(tab protocol.Tab) {
+	for i, t := range w.tabs {
+		if t.ID == tab.ID {
+			w.tabs[i] = tab
+			w.Store.SetTabs("i", w.tabs, w.Now)
+			return
+		}
+	}
+	w.tabs = append(w.tabs, tab)
+	w.Store.SetTabs("i", w.tabs, w.Now)
+}
+
+// Pass lets time pass.
+func (w *World) Pass(d time.Duration) { w.Now = w.Now.Add(d) }
+
+// Send sends events: JSON fields without kind, at and tab where the defaults do (tab 7, now).
+func (w *World) Send(kind, fields string) {
+	w.t.Helper()
+	w.SendAll([]string{w.Event(kind, fields)})
+}
+
+// Event is the JSON of one event of tab 7 at this moment; fields may say otherwise.
+func (w *World) Event(kind, fields string) string {
+	m := map[string]any{"kind": kind, "at": w.Now.UnixMilli(), "tab": 7}
+	if err := json.Unmarshal([]byte("{"+fields+"}"), &m); err != nil {
+		w.t.Fatalf("%s: %v", fields, err)
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// SendAll sends raw events as one batch.
+func (w *World) SendAll(raw []string) {
+	w.t.Helper()
+	events := make([]event.Event, len(raw))
+	for i, r := range raw {
+		ev, bad := w.decoder.Decode(gjson.Parse(r))
+		if bad != nil {
+			w.t.Fatalf("%s: %s", r, bad.Message)
+		}
+		events[i] = ev
+	}
+	next, bad := w.Store.Apply("i", "s", w.next, events, w.Now)
+	if bad != nil {
+		w.t.Fatal(bad.Message)
+	}
+	w.next = next
+}
+
+// Log sends a console entry.
+func (w *World) Log(level, text string) {
+	w.t.Helper()
+	w.Send("console", fmt.Sprintf(`"level":%q,"via":"console","text":%q,"url":%q,"line":42`, level, text, Page+"/src/app.js"))
+}
+
+// Request sends a request that has ended. A status of 0 is a refused connection.
+func (w *World) Request(method, path string, status int, ms float64) {
+	w.t.Helper()
+	url := path
+	if path[0] == '/' {
+		url = Page + path
+	}
+	reason := ""
+	if status == 0 {
+		reason = "net::ERR_CONNECTION_REFUSED"
+	}
+	w.Send("network", fmt.Sprintf(`"id":"r%d","method":%q,"url":%q,"resource":"fetch","status":%d,"error":%q,"started":%d,"duration":%g`,
+		w.next, method, url, status, reason, w.Now.UnixMilli(), ms))
+}
+
+// Socket sends a step of a connection to /live.
+func (w *World) Socket(op, text string) {
+	w.t.Helper()
+	w.Send("websocket", fmt.Sprintf(`"id":"w1","url":"ws://localhost:5173/live","op":%q,"text":%q`, op, text))
+}
+
+// Element sends a change of an error element.
+func (w *World) Element(op string, id int, selector, text string) {
+	w.t.Helper()
+	w.Send("element", fmt.Sprintf(`"op":%q,"frame":0,"document":"d1","id":%d,"selector":%q,"text":%q`, op, id, selector, text))
+}
+
+// Agent is a reader of everything.
+func (w *World) Agent() *checkpoint.Client {
+	c, leave := w.Engine.Join("agent", checkpoint.Scope{})
+	w.t.Cleanup(leave)
+	return c
+}
+
+// Scoped is a reader of some origins.
+func (w *World) Scoped(origins ...string) *checkpoint.Client {
+	scope, err := checkpoint.NewScope(origins)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	c, leave := w.Engine.Join("agent", scope)
+	w.t.Cleanup(leave)
+	return c
+}
+
+// Changes asks what is new.
+func (w *World) Changes(c *checkpoint.Client, p engine.ChangesParams) *diff.Report {
+	w.t.Helper()
+	r, err := w.Engine.Changes(context.Background(), c, p)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+// Call calls a tool with JSON arguments and returns its answer as JSON.
+func (w *World) Call(c *checkpoint.Client, tool, args string) (string, error) {
+	w.t.Helper()
+	answer, err := engine.FindTool(tool).Call(context.Background(), w.Engine, c, []byte(args))
+	if err != nil {
+		return "", err
+	}
+	data, err := diff.Encode(answer)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data), nil
+}
