@@ -1,0 +1,289 @@
+package mcpserver_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/tiktoken-go/tokenizer/codec"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/mcpserver"
+)
+
+// connect is a real MCP client of a world's engine.
+func connect(t *testing.T, w *enginetest.World) *mcp.ClientSession {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	client, leave := w.Engine.Join("test", checkpoint.Scope{})
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = mcpserver.Serve(ctx, w.Engine, client, "0.0.0", ours)
+	}()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &mcp.IOTransport{Reader: theirs, Writer: theirs}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = session.Close()
+		_ = theirs.Close()
+		cancel()
+		<-served
+		leave()
+	})
+	return session
+}
+
+func call(t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) *mcp.CallToolResult {
+	t.Helper()
+	r, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		t.Fatalf("%s %v: a protocol error: %v", tool, args, err)
+	}
+	return r
+}
+
+func text(r *mcp.CallToolResult) string { return r.Content[0].(*mcp.TextContent).Text }
+
+func tokens(t *testing.T, s string) int {
+	t.Helper()
+	n, err := codec.NewO200kBase().Count(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func listed(t *testing.T, s *mcp.ClientSession) []*mcp.Tool {
+	t.Helper()
+	r, err := s.ListTools(context.Background(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Tools
+}
+
+func TestDefinitionsStayUnderTheirBudget(t *testing.T) {
+	total := 0
+	for _, tool := range listed(t, connect(t, enginetest.New(t, capture.Limits{}))) {
+		schema, err := json.Marshal(tool.InputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := tokens(t, tool.Name+" "+tool.Description+" "+string(schema))
+		t.Logf("%-22s %4d tokens", tool.Name, n)
+		total += n
+	}
+	t.Logf("%-22s %4d tokens", "together", total)
+	if total >= 2000 {
+		t.Errorf("%d tokens; the budget is 2,000", total)
+	}
+}
+
+func TestACleanAnswerStaysUnderAHundredTokens(t *testing.T) {
+	s := connect(t, enginetest.New(t, capture.Limits{}))
+	answer := text(call(t, s, "get_changes_since", nil))
+	if n := tokens(t, answer); n >= 100 {
+		t.Errorf("%d tokens: %s", n, answer)
+	}
+}
+
+func TestEveryToolSaysWhatItDoes(t *testing.T) {
+	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true}
+	for _, tool := range listed(t, connect(t, enginetest.New(t, capture.Limits{}))) {
+		a := tool.Annotations
+		if a == nil || a.Title == "" || a.OpenWorldHint == nil || *a.OpenWorldHint || a.DestructiveHint == nil || a.ReadOnlyHint == changes[tool.Name] || *a.DestructiveHint != changes[tool.Name] {
+			t.Errorf("%s: %+v", tool.Name, a)
+		}
+		if tool.OutputSchema == nil || tool.Description == "" {
+			t.Errorf("%s has no schema or description", tool.Name)
+		}
+	}
+}
+
+func busy(t *testing.T) *enginetest.World {
+	w := enginetest.New(t, capture.Limits{})
+	w.Request("GET", "/api/cart", 500, 10)
+	for range 3 {
+		w.Request("GET", "/api/users", 200, 10)
+	}
+	w.Element("appeared", 1, ".error", "Before")
+	return w
+}
+
+func moreOf(w *enginetest.World) {
+	w.Log("error", "it <broke> & burned")
+	w.Log("warning", "careful")
+	w.Request("POST", "/api/users", 0, 1)
+	w.Request("GET", "/api/cart", 200, 10)
+	w.Request("GET", "/api/users", 200, 900)
+	w.Request("GET", "/api/new", 200, 10)
+	w.Socket("open", "")
+	w.Socket("received", `{"type":"error"}`)
+	w.Socket("close", "")
+	w.Element("gone", 1, "", "")
+	w.Element("appeared", 2, ".toast", "Gone soon")
+	w.Element("gone", 2, "", "")
+	w.Send("action", `"action":"type","target":"textbox \"Email\"","value":"a@b.c"`)
+	w.Send("navigation", `"how":"history","url":"http://localhost:5173/cart"`)
+	w.Send("gap", `"from":1769164200000,"to":1769164200500,"reason":"worker_restart"`)
+}
+
+// TestAnswersAreTextAndStructureAlike: the text is the structured content, and both fit the schema.
+func TestAnswersAreTextAndStructureAlike(t *testing.T) {
+	for name, w := range map[string]*enginetest.World{"empty": enginetest.New(t, capture.Limits{}), "full": busy(t)} {
+		s := connect(t, w)
+		schemas := map[string]*jsonschema.Resolved{}
+		for _, tool := range listed(t, s) {
+			data, err := json.Marshal(tool.OutputSchema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var schema jsonschema.Schema
+			if err := json.Unmarshal(data, &schema); err != nil {
+				t.Fatal(err)
+			}
+			if schemas[tool.Name], err = schema.Resolve(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		call(t, s, "get_changes_since", nil)
+		if name == "full" {
+			moreOf(w)
+		}
+		for _, c := range []struct {
+			tool string
+			args map[string]any
+		}{
+			{"get_changes_since", map[string]any{"wait": "none"}},
+			{"checkpoint_create", map[string]any{"name": "session_start", "note": "x"}},
+			{"checkpoint_create", map[string]any{"name": "session_start"}},
+			{"checkpoint_list", nil},
+			{"get_changes_since", map[string]any{"checkpoint": "session_start"}},
+			{"get_changes_since", map[string]any{"checkpoint": "2026-01-23T10:00:00Z"}},
+			{"checkpoint_delete", map[string]any{"name": "session_start"}},
+			{"checkpoint_list", nil},
+			{"get_browser_logs", nil},
+			{"get_network_bodies", map[string]any{"limit": 1}},
+			{"get_network_bodies", map[string]any{"after": 0, "limit": 1}},
+			{"get_websocket_events", nil},
+			{"get_enhanced_actions", nil},
+		} {
+			r := call(t, s, c.tool, c.args)
+			structured, err := json.Marshal(r.StructuredContent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var a, b any
+			if json.Unmarshal(structured, &a) != nil || json.Unmarshal([]byte(text(r)), &b) != nil || r.IsError {
+				t.Errorf("%s, %s: %s", name, c.tool, text(r))
+				continue
+			}
+			one, _ := json.Marshal(a)
+			two, _ := json.Marshal(b)
+			if string(one) != string(two) {
+				t.Errorf("%s, %s: text and structure differ:\n%s\n%s", name, c.tool, one, two)
+			}
+			if err := schemas[c.tool].Validate(b); err != nil {
+				t.Errorf("%s, %s: %v in %s", name, c.tool, err, text(r))
+			}
+			if strings.Contains(text(r), "null") || strings.Contains(text(r), `\u003c`) || strings.Contains(text(r), ": ") && name == "empty" {
+				t.Errorf("%s, %s: null, escapes or white space in %s", name, c.tool, text(r))
+			}
+		}
+	}
+}
+
+func TestMistakesAreResultsThatSayWhatToDo(t *testing.T) {
+	s := connect(t, enginetest.New(t, capture.Limits{}))
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"get_changes_since", map[string]any{"checkpoint": "nope"}, "make one with checkpoint_create"},
+		{"get_changes_since", map[string]any{"checkpoint": "2999-01-01"}, "is in the future"},
+		{"get_changes_since", map[string]any{"checkpoint": "2026-13-01"}, "no ISO 8601 time"},
+		{"get_changes_since", map[string]any{"include": []string{"smell"}}, "sections are console, network, websocket, dom, actions"},
+		{"get_changes_since", map[string]any{"include": "console"}, "include must be a list, not string"},
+		{"get_changes_since", map[string]any{"severity": "bad"}, "all, warnings or errors_only"},
+		{"get_changes_since", map[string]any{"wait": "long"}, "none, settled or reload"},
+		{"get_changes_since", map[string]any{"timeout_ms": -1}, "from 0 to"},
+		{"get_changes_since", map[string]any{"tab": 99}, "there is no tab 99; watched are 1 (http://localhost:5173/)"},
+		{"get_changes_since", map[string]any{"tab": "one"}, "tab must be a whole number, not string"},
+		{"get_changes_since", map[string]any{"since": "x"}, `has no argument "since"; it takes checkpoint, include, severity, wait, timeout_ms, tab`},
+		{"checkpoint_create", nil, "it is empty"},
+		{"checkpoint_create", map[string]any{"name": "auto_3"}, "reserved"},
+		{"checkpoint_create", map[string]any{"name": "x", "note": strings.Repeat("n", 201)}, "at most 200"},
+		{"checkpoint_list", map[string]any{"x": 1}, "it takes none"},
+		{"checkpoint_delete", nil, "name is missing"},
+		{"checkpoint_delete", map[string]any{"name": "x"}, `no checkpoint "x"`},
+		{"get_browser_logs", map[string]any{"level": "loud"}, "debug, log, info, warning or error"},
+		{"get_browser_logs", map[string]any{"limit": 1001}, "from 1 to 1000"},
+		{"get_browser_logs", map[string]any{"after": 5}, "the newest position is 0"},
+		{"get_network_bodies", map[string]any{"status_min": 700}, "from 0 to 599"},
+	} {
+		r := call(t, s, c.tool, c.args)
+		if !r.IsError || !strings.Contains(text(r), c.want) {
+			t.Errorf("%s %v: error %v, %q; want %q", c.tool, c.args, r.IsError, text(r), c.want)
+		}
+	}
+}
+
+func TestEachConnectionHasACheckpointOfItsOwn(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	one, two := connect(t, w), connect(t, w)
+	w.Log("error", "for both")
+	for _, s := range []*mcp.ClientSession{one, two} {
+		if answer := text(call(t, s, "get_changes_since", nil)); !strings.Contains(answer, "for both") || !strings.Contains(answer, `"checkpoint":"auto_1"`) {
+			t.Errorf("%s", answer)
+		}
+	}
+}
+
+func TestPagesAreReadOnToTheEnd(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for range 250 {
+		w.Log("log", "line")
+	}
+	s := connect(t, w)
+	type page struct {
+		Entries []struct{ Position uint64 }
+		Next    uint64
+		Total   int
+	}
+	read := func(args map[string]any) (p page) {
+		if err := json.Unmarshal([]byte(text(call(t, s, "get_browser_logs", args))), &p); err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	newest := read(nil)
+	if len(newest.Entries) != 100 || newest.Entries[99].Position != 250 || newest.Next != 0 || newest.Total != 250 {
+		t.Errorf("the newest: %d entries, next %d, total %d", len(newest.Entries), newest.Next, newest.Total)
+	}
+	at, after := uint64(0), uint64(0)
+	for {
+		p := read(map[string]any{"after": after})
+		for _, e := range p.Entries {
+			if at++; e.Position != at {
+				t.Fatalf("position %d, want %d", e.Position, at)
+			}
+		}
+		if p.Next == 0 {
+			break
+		}
+		after = p.Next
+	}
+	if at != 250 {
+		t.Errorf("read %d of 250", at)
+	}
+}
