@@ -52,7 +52,7 @@ func TestTwoTabsAreNamedAndOneCanBeAskedFor(t *testing.T) {
 			t.Errorf("tab %d: %s", m.Tab, show(narrow))
 		}
 	}
-	if _, err := a.try("get_changes_since", map[string]any{"tab": 9999}); err == nil || !strings.Contains(err.Error(), "there is no tab 9999; watched are ") {
+	if _, err := a.Text("get_changes_since", map[string]any{"tab": 9999}); err == nil || !strings.Contains(err.Error(), "there is no tab 9999; watched are ") {
 		t.Errorf("a tab that is not there: %v", err)
 	}
 }
@@ -136,7 +136,7 @@ func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
 	}
 	answer := make(chan *diff.Report, 1)
 	go func() {
-		text, err := a.try("get_changes_since", map[string]any{"wait": "reload", "timeout_ms": 15000})
+		text, err := a.Text("get_changes_since", map[string]any{"wait": "reload", "timeout_ms": 15000})
 		var r diff.Report
 		if err == nil {
 			err = json.Unmarshal([]byte(text), &r)

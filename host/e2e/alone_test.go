@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -24,29 +25,27 @@ func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 	s := newSite(t, map[string]string{"/{$}": blank + `<script>console.error('on load'); fetch('/gone.json')</script><img src="/gone.png"><div role=alert>Shown</div>`})
 	status("/gone.json", 500)(s.mux)
 	status("/gone.png", 404)(s.mux)
-	home, err := os.MkdirTemp("", "tmh")
+	bed, err := testbed.New(binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{home: home}
+	w := &world{bed}
 	t.Cleanup(func() {
-		if err := w.close(); err != nil {
+		if err := w.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	profile := filepath.Join(home, "profile")
-	made := w.run("install", "--user-data-dir", profile)
-	if made.code != 0 {
-		t.Fatal(made.err)
+	extension, err := w.Extension()
+	if err != nil {
+		t.Fatal(err)
 	}
-	_, extension, _ := strings.Cut(made.out, "extension ")
 	found, err := installer.FindBrowser()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(found.Path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--load-extension="+strings.TrimSpace(extension), s.URL)
-	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+home, "TMPDIR="+home) // killed, it leaves files behind
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+w.Profile(), "--load-extension="+extension, s.URL)
+	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+w.Home, "TMPDIR="+w.Home) // killed, it leaves files behind
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -57,7 +56,7 @@ func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 	})
 	a := w.agent(t) // before the browser is there
 	var r *diff.Report
-	err = eventually(context.Background(), func() (bool, error) {
+	err = testbed.Eventually(context.Background(), func() (bool, error) {
 		r = a.changesWith(map[string]any{"checkpoint": "2020-01-01T00:00:00Z", "wait": "settled"})
 		return r.Severity == diff.Error && r.DOM.NewErrorElements != nil, nil
 	})
@@ -83,10 +82,7 @@ func TestActionsOfAPersonAreToldWithoutSecrets(t *testing.T) {
 	typing := func(selector, text string) chromedp.Action[chromedp.Void] {
 		return chromedp.SendKeys(selector, text)
 	}
-	if err := chromedp.Do(p.within(), typing("#email", "ann@example.com"), typing("#pw", "hunter2hunter2"), typing("#card", "4242424242424242"),
-		chromedp.Click("button")); err != nil {
-		t.Fatal(err)
-	}
+	p.do(typing("#email", "ann@example.com"), typing("#pw", "hunter2hunter2"), typing("#card", "4242424242424242"), chromedp.Click("button"))
 	text := show(a.changes())
 	for _, part := range []string{`"target": "textbox \"Email\"",`, `"value": "ann@example.com"`, `"value": "[masked]"`, `"target": "button \"Sign in\""`, `"type": "submit"`} {
 		if !strings.Contains(text, part) {
@@ -137,18 +133,18 @@ func TestTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := w.open(t, s.URL)
-	settle := w.runIn(project, "changes", "--wait", "settled")
-	if settle.code != 0 || !strings.Contains(settle.out, "clean") {
+	settle := w.RunIn(project, "changes", "--wait", "settled")
+	if settle.Code != 0 || !strings.Contains(settle.Out, "clean") {
 		t.Fatalf("%+v", settle)
 	}
 	p.js(`console.error('for the person')`)
 
-	if r := w.runIn(project, "changes", "--wait", "settled", "--since", "2020-01-01", "--fail-on", "error"); r.code != 4 || !strings.Contains(r.out, "for the person") {
+	if r := w.RunIn(project, "changes", "--wait", "settled", "--since", "2020-01-01", "--fail-on", "error"); r.Code != 4 || !strings.Contains(r.Out, "for the person") {
 		t.Errorf("--fail-on: %+v", r)
 	}
-	r := w.runIn(project, "changes", "--json")
+	r := w.RunIn(project, "changes", "--json")
 	var report diff.Report
-	if err := json.Unmarshal([]byte(r.out), &report); err != nil || report.Severity != diff.Error || report.Checkpoint != "auto_2" {
+	if err := json.Unmarshal([]byte(r.Out), &report); err != nil || report.Severity != diff.Error || report.Checkpoint != "auto_2" {
 		t.Errorf("--json: %v %+v", err, r)
 	}
 	for _, c := range []struct {
@@ -174,9 +170,9 @@ func TestTheCommandLine(t *testing.T) {
 		{[]string{"status"}, 0, "My shop"},
 		{[]string{"completion", "bash"}, 0, "bash completion"},
 	} {
-		r := w.runIn(project, c.args...)
-		if r.code != c.code || !strings.Contains(r.out+r.err, c.says) {
-			t.Errorf("%v: code %d (want %d), want %q in\n%s%s", c.args, r.code, c.code, c.says, r.out, r.err)
+		r := w.RunIn(project, c.args...)
+		if r.Code != c.code || !strings.Contains(r.Out+r.Err, c.says) {
+			t.Errorf("%v: code %d (want %d), want %q in\n%s%s", c.args, r.Code, c.code, c.says, r.Out, r.Err)
 		}
 	}
 	var st struct {
@@ -192,7 +188,7 @@ func TestTheCommandLine(t *testing.T) {
 		}
 		Severity string
 	}
-	if err := json.Unmarshal([]byte(w.runIn(project, "status", "--json").out), &st); err != nil {
+	if err := json.Unmarshal([]byte(w.RunIn(project, "status", "--json").Out), &st); err != nil {
 		t.Fatal(err)
 	}
 	if st.PID == 0 || st.Version == "" || !strings.HasSuffix(st.Socket, "run/mcp.sock") || len(st.Browsers) != 1 || len(st.Browsers[0].Tabs) != 1 ||

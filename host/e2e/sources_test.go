@@ -235,7 +235,7 @@ func TestEveryCaptureSource(t *testing.T) {
 				t.Fatalf("the page is not clean before: %s", show(r))
 			}
 			p.js(fmt.Sprintf("const OTHER = %q, REFUSED = %q; ", second, refused(t)) + c.script)
-			text, err := a.try("get_changes_since", map[string]any{"wait": "settled"})
+			text, err := a.Text("get_changes_since", map[string]any{"wait": "settled"})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,244 @@
+// Package testbed sets up the whole of Tidemark for end-to-end tests and benchmarks: a home, real
+// Chromium with the real extension, the relay that Chromium starts and the daemon that it starts, and
+// MCP clients over `tidemark mcp`.
+//
+// It guarantees: when [World.Close] returns, the browser and the daemon have ended and the home is
+// removed.
+package testbed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark.dev/tidemark/host/internal/browser"
+)
+
+// Patience bounds every wait for a browser; who needs it all has failed.
+const Patience = 20 * time.Second
+
+// World is a daemon's home, and a browser that reaches it.
+type World struct {
+	// Binary is the program under test.
+	Binary string
+	// Home is its TIDEMARK_HOME, short enough for sockets.
+	Home string
+	// Browser is nil in a world without one.
+	Browser *browser.Browser
+}
+
+// New makes a world without a browser. The daemon starts when it is needed.
+func New(binary string) (*World, error) {
+	home, err := os.MkdirTemp("", "tmh")
+	if err != nil {
+		return nil, err
+	}
+	return &World{Binary: binary, Home: home}, nil
+}
+
+// Build builds the program into a directory.
+func Build(dir string) (string, error) {
+	binary := filepath.Join(dir, "tidemark")
+	out, err := exec.Command("go", "build", "-o", binary, "tidemark.dev/tidemark/host/cmd/tidemark").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return binary, nil
+}
+
+// Start makes a world with a browser that the daemon knows.
+func Start(binary string) (*World, error) {
+	w, err := New(binary)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.launch(); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+func (w *World) launch() error {
+	extension, err := w.Extension()
+	if err != nil {
+		return err
+	}
+	w.Browser, err = browser.Launch(context.Background(), browser.Options{
+		Headless: true, ExtensionDir: extension, Binary: w.Binary,
+		Env: []string{"TIDEMARK_HOME=" + w.Home}, Notes: io.Discard,
+		Ready: func(ctx context.Context) error {
+			return Eventually(ctx, func() (bool, error) {
+				var s struct{ Browsers []struct{ Connected bool } }
+				if err := json.Unmarshal([]byte(w.Run("status", "--json").Out), &s); err != nil {
+					return false, err
+				}
+				return len(s.Browsers) == 1 && s.Browsers[0].Connected, nil
+			})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	// Attached with a context that has no end of its own, the first tab stays.
+	return chromedp.Do(w.Browser.Context())
+}
+
+// Profile is where [World.Extension] registers the native host.
+func (w *World) Profile() string { return filepath.Join(w.Home, "profile") }
+
+// Extension has the program register itself for the world's profile and unpack its extension.
+func (w *World) Extension() (string, error) {
+	r := w.Run("install", "--user-data-dir", w.Profile())
+	_, dir, found := strings.Cut(r.Out, "extension ")
+	if r.Code != 0 || !found {
+		return "", fmt.Errorf("install: %s", r.Err)
+	}
+	return strings.TrimSpace(dir), nil
+}
+
+// Close ends the browser and the daemon and removes the home.
+func (w *World) Close() error {
+	var errs []error
+	if w.Browser != nil {
+		errs = append(errs, w.Browser.Close())
+	}
+	if r := w.Run("stop"); r.Code != 0 {
+		errs = append(errs, fmt.Errorf("stop: %s", r.Err))
+	}
+	return errors.Join(append(errs, os.RemoveAll(w.Home))...)
+}
+
+// Ran is how a command of the program ended.
+type Ran struct {
+	Out, Err string
+	Code     int
+}
+
+// Run runs the program.
+func (w *World) Run(args ...string) Ran { return w.RunIn("", args...) }
+
+// RunIn runs the program in a working directory.
+func (w *World) RunIn(dir string, args ...string) Ran {
+	cmd := w.Command(args...)
+	cmd.Dir = dir
+	var out, errOut strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	r := Ran{Out: out.String(), Err: errOut.String(), Code: cmd.ProcessState.ExitCode()}
+	if err != nil && r.Code < 0 {
+		r.Err += err.Error()
+	}
+	return r
+}
+
+// Command is the program with the world's home, not yet started.
+func (w *World) Command(args ...string) *exec.Cmd {
+	cmd := exec.Command(w.Binary, args...)
+	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+w.Home)
+	return cmd
+}
+
+// Agent connects an MCP client over `tidemark mcp`, run in a directory that is no project.
+func (w *World) Agent(args ...string) (*Agent, error) {
+	cmd := w.Command(append([]string{"mcp"}, args...)...)
+	cmd.Dir = w.Home
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "testbed", Version: "1"}, nil).
+		Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{session}, nil
+}
+
+// Agent is an MCP client.
+type Agent struct{ *mcp.ClientSession }
+
+// Text calls a tool and returns its text; a result that is an error is one.
+func (a *Agent) Text(tool string, args map[string]any) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	defer cancel()
+	result, err := a.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return "", err
+	}
+	text, ok := result.Content[0].(*mcp.TextContent)
+	if !ok {
+		return "", fmt.Errorf("%s answered with %T", tool, result.Content[0])
+	}
+	if result.IsError {
+		return "", errors.New(text.Text)
+	}
+	return text.Text, nil
+}
+
+// Eventually asks until a condition holds.
+func Eventually(ctx context.Context, holds func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	for {
+		ok, err := holds()
+		if ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("it did not come to hold (%w)", err)
+		case <-look.C:
+		}
+	}
+}
+
+// Tab is a tab of the browser.
+type Tab struct {
+	Ctx   context.Context
+	close context.CancelFunc
+}
+
+// Open opens a tab and loads a page in it.
+func (w *World) Open(url string) (*Tab, error) {
+	ctx, cancel := chromedp.NewContext(w.Browser.Context(), chromedp.WithNewWindow(false))
+	t := &Tab{ctx, cancel}
+	if err := chromedp.Do(ctx); err != nil {
+		cancel()
+		return nil, err
+	}
+	if err := t.within(func(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Navigate(url)) }); err != nil {
+		cancel()
+		return nil, fmt.Errorf("%s: %w", url, err)
+	}
+	return t, nil
+}
+
+// Close closes the tab.
+func (t *Tab) Close() { t.close() }
+
+func (t *Tab) within(do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(t.Ctx, Patience)
+	defer cancel()
+	return do(ctx)
+}
+
+// Do runs actions in the tab.
+func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {
+	return t.within(func(ctx context.Context) error { return chromedp.Do(ctx, actions...) })
+}
+
+// JS runs a script in the page and waits for its promise.
+func (t *Tab) JS(script string) error {
+	return t.within(func(ctx context.Context) error {
+		_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void]("(async () => {"+script+"\n})()", chromedp.EvalAwaitPromise))
+		return err
+	})
+}
