@@ -27,6 +27,9 @@ type Rule struct {
 	About string `json:"about"`
 	// Channel is console, network or websocket.
 	Channel string `json:"channel"`
+	// Needs are literals of which the text (console) or address (others) must contain one, else the
+	// expressions are not tried: most entries are told apart by this.
+	Needs []string `json:"needs"`
 	// Levels are the console levels that the rule may hide.
 	Levels []string `json:"levels"`
 	// Via is where a console entry came from, as in event.Console.
@@ -138,14 +141,18 @@ func (r *Rules) Console(e *event.Console) *Rule {
 func (r *Rule) matchesConsole(e *event.Console) bool {
 	return (r.Via == "" || r.Via == e.Via) &&
 		(r.origin == nil || r.origin.MatchString(e.URL)) &&
-		strings.HasPrefix(e.Text, r.prefix) &&
+		strings.HasPrefix(e.Text, r.prefix) && r.worthTrying(e.Text) &&
 		(r.text == nil || r.text.MatchString(e.Text))
+}
+
+func (r *Rule) worthTrying(s string) bool {
+	return len(r.Needs) == 0 || slices.ContainsFunc(r.Needs, func(need string) bool { return strings.Contains(s, need) })
 }
 
 // Network returns the rule that calls the request noise, or nil.
 func (r *Rules) Network(e *event.Network) *Rule {
 	i := slices.IndexFunc(r.network, func(rule *Rule) bool {
-		return (rule.Failures || !e.Failed()) && rule.url.MatchString(e.URL)
+		return (rule.Failures || !e.Failed()) && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
 	})
 	if i < 0 {
 		return nil
@@ -155,7 +162,7 @@ func (r *Rules) Network(e *event.Network) *Rule {
 
 // Socket returns the rule that calls the connection noise, or nil.
 func (r *Rules) Socket(url string) *Rule {
-	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool { return rule.url.MatchString(url) })
+	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool { return rule.worthTrying(url) && rule.url.MatchString(url) })
 	if i < 0 {
 		return nil
 	}
