@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/term"
+
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/testbed"
 )
@@ -120,6 +122,13 @@ func (s *sheet) row(what, measured, target string, met bool) {
 }
 
 func (s *sheet) print() error { return s.t.Write(os.Stdout) }
+
+// progress shows how far a part is, on a terminal only.
+func progress(format string, args ...any) {
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		fmt.Printf("\r\x1b[K"+format, args...)
+	}
+}
 
 // quantile is the value below which a share of the list lies.
 func quantile[T interface{ ~int | ~int64 | ~float64 }](list []T, share float64) T {

@@ -23,8 +23,8 @@ import (
 func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 	needBrowser(t)
 	s := newSite(t, map[string]string{"/{$}": blank + `<script>console.error('on load'); fetch('/gone.json')</script><img src="/gone.png"><div role=alert>Shown</div>`})
-	status("/gone.json", 500)(s.mux)
-	status("/gone.png", 404)(s.mux)
+	s.answer("/gone.json", 500)
+	s.answer("/gone.png", 404)
 	bed, err := testbed.New(binary)
 	if err != nil {
 		t.Fatal(err)

@@ -109,6 +109,11 @@ func newSite(t *testing.T, pages map[string]string) *site {
 	return s
 }
 
+// answer serves a status at a path.
+func (s *site) answer(path string, code int) {
+	s.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+}
+
 // tab is a tab of the browser.
 type tab struct {
 	t *testing.T

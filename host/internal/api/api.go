@@ -141,19 +141,17 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	client, leave := s.Engine.Join("watch", sc)
 	defer leave()
 	flush := http.NewResponseController(w)
-	first := p
-	p.Checkpoint = ""
+	told := false
 	for {
 		changed := s.Engine.Store().Changed()
-		report, err := s.Engine.Changes(r.Context(), client, p)
-		if first.Checkpoint != "" && err == nil {
-			report, err = s.Engine.Peek(client, first) // the first report begins where it was asked to
-			first.Checkpoint = ""
-		}
+		report, err := s.Engine.Follow(r.Context(), client, p)
 		if err != nil {
-			problem(w, err)
+			if !told {
+				problem(w, err)
+			}
 			return
 		}
+		p.Checkpoint = "" // only the first report begins where it was asked to
 		data, err := diff.Encode(report)
 		if err != nil {
 			return
@@ -161,6 +159,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 		if _, err := w.Write(append(data, '\n')); err != nil || flush.Flush() != nil {
 			return
 		}
+		told = true
 		select {
 		case <-r.Context().Done():
 			return

@@ -27,39 +27,31 @@ type Endpoint struct {
 	// Failing says that the newest request failed; Error is why it had no status.
 	Failing bool
 	Error   string
-	// Answered counts requests that did not fail; TotalMs is their duration together.
-	Answered int
+	// Measured counts requests that did not fail and took as long as the server did; TotalMs is
+	// their duration together.
+	Measured int
 	TotalMs  float64
 }
 
-// MeanMs is the mean duration of the requests that did not fail.
+// MeanMs is the mean duration of the measured requests.
 func (e Endpoint) MeanMs() float64 {
-	if e.Answered == 0 {
+	if e.Measured == 0 {
 		return 0
 	}
-	return e.TotalMs / float64(e.Answered)
+	return e.TotalMs / float64(e.Measured)
 }
+
+// Measures says whether a request's duration tells how fast its server is.
+func Measures(n *event.Network) bool { return n.Answered() && !n.Stream && !n.Cached && !n.Canceled }
 
 // After is the endpoint as it is known after one more request.
 func (e Endpoint) After(n *event.Network) Endpoint {
 	e.Status, e.Failing, e.Error = n.Status, n.Failed(), n.Error
-	if n.Answered() {
-		e.Answered++
-		if !n.Stream && !n.Cached {
-			e.TotalMs += n.Duration
-		} else {
-			e.TotalMs += e.meanBefore()
-		}
+	if Measures(n) {
+		e.Measured++
+		e.TotalMs += n.Duration
 	}
 	return e
-}
-
-// meanBefore keeps the mean unchanged by answers whose duration says nothing about the server.
-func (e Endpoint) meanBefore() float64 {
-	if e.Answered <= 1 {
-		return 0
-	}
-	return e.TotalMs / float64(e.Answered-1)
 }
 
 // Table is every endpoint at one moment. It is copied when it is changed after it was shared.

@@ -17,16 +17,19 @@ type Gap struct {
 	From, To time.Time
 	Reason   string
 	// Dropped counts events known to be missing; 0 when nobody knows how many.
-	Dropped  int
+	Dropped int
+	// Pos grows with every gap that was heard of. One may be heard of long after it ended.
+	Pos      uint64
 	instance string
 }
 
-// maxGaps bounds the list; the oldest two are made one when it is full, so that no span is lost.
+// maxGaps bounds the list; two are made one when it is full, so that no span is lost.
 const maxGaps = 1000
 
 // gapList is a list of which every slice that was handed out stays as it was.
 type gapList struct {
 	list   []Gap
+	last   uint64 // the newest one's position
 	shared bool
 }
 
@@ -38,21 +41,37 @@ func (g *gapList) own() {
 
 func (g *gapList) push(gap Gap) {
 	g.own()
+	g.last++
+	gap.Pos = g.last
 	if len(g.list) >= maxGaps {
-		a, b := g.list[0], g.list[1]
-		if b.From.After(a.From) {
-			b.From = a.From
-		}
-		if !b.To.IsZero() && a.To.After(b.To) {
-			b.To = a.To
-		}
-		if a.Tab != b.Tab {
-			b.Tab, b.Origin = 0, ""
-		}
-		b.Dropped += a.Dropped
-		g.list = append([]Gap{b}, g.list[2:]...)
+		g.mergeOldest()
 	}
 	g.list = append(g.list, gap)
+}
+
+// mergeOldest makes one gap of the oldest two that have ended (of any, where hardly one has).
+func (g *gapList) mergeOldest() {
+	var oldest []int
+	for i := 0; i < len(g.list) && len(oldest) < 2; i++ {
+		if !g.list[i].To.IsZero() {
+			oldest = append(oldest, i)
+		}
+	}
+	if len(oldest) < 2 {
+		oldest = []int{0, 1}
+	}
+	a, b := g.list[oldest[0]], &g.list[oldest[1]]
+	if b.From.After(a.From) {
+		b.From = a.From
+	}
+	if a.To.IsZero() || !b.To.IsZero() && a.To.After(b.To) {
+		b.To = a.To
+	}
+	if a.Tab != b.Tab {
+		b.Tab, b.Origin = 0, ""
+	}
+	b.Dropped += a.Dropped
+	g.list = slices.Delete(g.list, oldest[0], oldest[0]+1)
 }
 
 // add takes a gap that the extension tells of. One with an end closes the open one of the same tab,
@@ -64,6 +83,7 @@ func (g *gapList) add(instance string, e *event.Gap) {
 		for i, o := range g.list {
 			if o.To.IsZero() && o.Tab == gap.Tab && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.instance == instance {
 				g.own()
+				gap.Pos = o.Pos // whoever heard of its beginning has heard of it
 				g.list[i] = gap
 				return
 			}
@@ -77,7 +97,8 @@ func (g *gapList) miss(instance, reason string, from, to time.Time, n int) {
 	if from.IsZero() || from.After(to) {
 		from = to
 	}
-	g.push(Gap{From: from.UTC(), To: to.UTC(), Reason: reason, Dropped: n, instance: instance})
+	from, to = from.UTC().Truncate(time.Millisecond), to.UTC().Truncate(time.Millisecond)
+	g.push(Gap{From: from, To: to, Reason: reason, Dropped: n, instance: instance})
 }
 
 // closeTab ends the open gaps of a tab that is closed.

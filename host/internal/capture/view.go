@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +11,7 @@ import (
 )
 
 // Positions are where a reader stands in each buffer: the position that it reads next.
-type Positions struct{ Console, Network, WebSocket, Actions, DOM, Updates uint64 }
+type Positions struct{ Console, Network, WebSocket, Actions, DOM, Gaps uint64 }
 
 // Moment is what a diff begins from: positions, and the state of endpoints and pages there.
 type Moment struct {
@@ -74,6 +75,7 @@ type View struct {
 	oldTable *Table
 	oldPage  *Page
 	evicted  map[evictedFrom]uint64
+	nextGap  uint64
 }
 
 // View takes a reading.
@@ -86,7 +88,7 @@ func (s *Store) View(now time.Time) *View {
 		Console: s.console.View(), Network: s.network.View(), WebSocket: s.websocket.View(),
 		Actions: s.actions.View(), DOM: s.dom.View(), Updates: s.updates.View(),
 		Endpoints: s.endpoints.share(), Page: s.page.share(), oldTable: s.oldTable.share(), oldPage: s.oldPage.share(),
-		Gaps: s.gaps.view(), Masked: s.masked, evicted: s.evicted.view(),
+		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, evicted: s.evicted.view(),
 	}
 	for _, t := range s.tabs {
 		shown := t.Tab
@@ -113,7 +115,7 @@ func (v *View) Now() Moment {
 	return Moment{
 		At: v.At,
 		Pos: Positions{
-			v.Console.Next(), v.Network.Next(), v.WebSocket.Next(), v.Actions.Next(), v.DOM.Next(), v.Updates.Next(),
+			v.Console.Next(), v.Network.Next(), v.WebSocket.Next(), v.Actions.Next(), v.DOM.Next(), v.nextGap,
 		},
 		Endpoints: v.Endpoints, Page: v.Page,
 	}
@@ -131,18 +133,15 @@ func (v *View) Start() Moment {
 	return Moment{At: at, Pos: Positions{1, 1, 1, 1, 1, 1}}
 }
 
-// MomentAt rebuilds the moment of a time from the events before it. What was evicted by then is
-// known to have been before every position that is held, so endpoints and page are exact as far as
-// the buffers reach back, and the state at their oldest entry before that.
+// MomentAt rebuilds the moment of a time from the events before it. Endpoints and page are exact as
+// far as their buffers reach back, and the state at their oldest entry before that. Where entries
+// after the time may have been evicted, the position is before them, so that a diff tells of it.
 func (v *View) MomentAt(t time.Time) Moment {
 	ms := t.UnixMilli()
-	m := Moment{At: t.UTC(), Endpoints: v.oldTable, Page: v.oldPage}
-	m.Pos.Console = firstAfter(v.Console, ms)
-	m.Pos.Network = firstAfter(v.Network, ms)
-	m.Pos.WebSocket = firstAfter(v.WebSocket, ms)
-	m.Pos.Actions = firstAfter(v.Actions, ms)
-	m.Pos.DOM = firstAfter(v.DOM, ms)
-	m.Pos.Updates = firstAfter(v.Updates, ms)
+	m := Moment{At: t.UTC(), Endpoints: v.oldTable, Page: v.oldPage, Pos: Positions{
+		firstAfter(v.Console, ms), firstAfter(v.Network, ms), firstAfter(v.WebSocket, ms), firstAfter(v.Actions, ms),
+		firstAfter(v.DOM, ms), v.nextGap,
+	}}
 	for pos, n := range v.Network.From(0) {
 		if pos >= m.Pos.Network {
 			break
@@ -155,40 +154,20 @@ func (v *View) MomentAt(t time.Time) Moment {
 		}
 		m.Page = m.Page.apply(c)
 	}
-	if oldest := v.oldest(); t.Before(oldest) {
-		// Older than anything held: the positions say so, and a diff will report the overflow.
-		m.Pos = Positions{1, 1, 1, 1, 1, 1}
-	}
 	return m
 }
 
-func (v *View) oldest() time.Time {
-	oldest := v.At
-	consider := func(h *event.Head) {
-		if h.Time().Before(oldest) {
-			oldest = h.Time()
-		}
-	}
-	if e := v.Console.At(v.Console.First()); e != nil {
-		consider(&e.Head)
-	}
-	if e := v.Network.At(v.Network.First()); e != nil {
-		consider(&e.Head)
-	}
-	if e := v.WebSocket.At(v.WebSocket.First()); e != nil {
-		consider(&e.Head)
-	}
-	return oldest
-}
-
 // firstAfter is the first position whose entry is later than a time; entries that arrived a little
-// out of order are read rather than missed.
+// out of order are read rather than missed. It is 1 when that entry may have been evicted.
 func firstAfter[T any, P interface {
 	*T
 	event.Event
 }](v ring.View[T], ms int64) uint64 {
 	for pos, e := range v.From(0) {
 		if P(e).Header().At > ms {
+			if pos == v.First() {
+				return 1
+			}
 			return pos
 		}
 	}
@@ -205,7 +184,8 @@ func (v *View) Until(m Moment) *View {
 	u.WebSocket = v.WebSocket.Until(m.Pos.WebSocket)
 	u.Actions = v.Actions.Until(m.Pos.Actions)
 	u.DOM = v.DOM.Until(m.Pos.DOM)
-	u.Updates = v.Updates.Until(m.Pos.Updates)
 	u.Endpoints, u.Page = m.Endpoints, m.Page
+	known, _ := slices.BinarySearchFunc(v.Gaps, m.Pos.Gaps, func(g Gap, pos uint64) int { return cmp.Compare(g.Pos, pos) })
+	u.Gaps = v.Gaps[:known]
 	return &u
 }

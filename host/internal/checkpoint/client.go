@@ -19,8 +19,15 @@ type Client struct {
 
 	sync.Mutex
 	auto  capture.Moment
-	at    map[capture.Section]time.Time // when each section was told last; nil before the first call
+	told  map[capture.Section]told // nil before the first call
+	looks uint64                   // the update that a wait for one counts from
 	calls int
+}
+
+// told is when a section was told last, and up to which gap.
+type told struct {
+	at   time.Time
+	gaps uint64
 }
 
 // AutoName is the name of the client's own checkpoint, "" before its first call. The lock is held.
@@ -35,21 +42,23 @@ func (c *Client) AutoName() string {
 // told yet, the start.
 func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture.Moment {
 	m, start := c.auto, v.Start()
-	if c.at == nil {
+	if c.told == nil {
 		return start
 	}
-	m.At = time.Time{}
 	if len(include) == 0 {
 		include = capture.Sections
 	}
-	for _, s := range include {
-		at, told := c.at[s]
-		if !told {
-			at = start.At
+	for i, s := range include {
+		last, ok := c.told[s]
+		if !ok {
+			last = told{start.At, start.Pos.Gaps}
 			copySection(&m, start, s)
 		}
-		if m.At.IsZero() || at.Before(m.At) {
-			m.At = at
+		if i == 0 || last.at.Before(m.At) {
+			m.At = last.at
+		}
+		if i == 0 || last.gaps < m.Pos.Gaps {
+			m.Pos.Gaps = last.gaps
 		}
 	}
 	return m
@@ -57,8 +66,8 @@ func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture
 
 // AdvanceLocked says that the client was told those sections up to the view.
 func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
-	if c.at == nil {
-		c.at = map[capture.Section]time.Time{}
+	if c.told == nil {
+		c.told = map[capture.Section]told{}
 		c.auto = v.Start()
 	}
 	if len(include) == 0 {
@@ -67,11 +76,17 @@ func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	now := v.Now()
 	for _, s := range include {
 		copySection(&c.auto, now, s)
-		c.at[s] = v.At
+		c.told[s] = told{v.At, now.Pos.Gaps}
 	}
-	c.auto.Pos.Updates = now.Pos.Updates
 	c.calls++
 }
+
+// LookedLocked says that the client has looked at what the view holds, whatever it compared it with:
+// an update that it waits for from now on is a later one.
+func (c *Client) LookedLocked(v *capture.View) { c.looks = v.Updates.Next() }
+
+// LookLocked is the position of the first update that the client has not looked at.
+func (c *Client) LookLocked() uint64 { return c.looks }
 
 // copySection takes over what one section needs of a moment.
 func copySection(to *capture.Moment, from capture.Moment, s capture.Section) {

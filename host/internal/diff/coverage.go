@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // maxGapSpans bounds how many gaps are listed; all are counted in the note.
@@ -13,14 +14,14 @@ const maxGapSpans = 10
 
 // reasonWords say a gap's reason to a reader.
 var reasonWords = map[string]string{
-	"late_attach":    "a tab was being loaded before capture began",
-	"worker_restart": "the extension's worker was restarted",
-	"detached":       "capture of a tab was ended",
-	"dropped":        "events were dropped",
-	"capture_failed": "a tab could not be captured",
-	"disconnected":   "the browser's connection was interrupted",
-	"malformed":      "events could not be read",
-	"not_replayed":   "events before Tidemark's start are not known",
+	protocol.GapLateAttach:    "a tab was being loaded before capture began",
+	protocol.GapWorkerRestart: "the extension's worker was restarted",
+	protocol.GapDetached:      "capture of a tab was ended",
+	protocol.GapDropped:       "events were dropped",
+	protocol.GapCaptureFailed: "a tab could not be captured",
+	protocol.GapDisconnected:  "the browser's connection was interrupted",
+	protocol.GapMalformed:     "events could not be read",
+	protocol.GapNotReplayed:   "events before Tidemark's start are not known",
 }
 
 // coverage says what was not observed in the window, nil when everything was.
@@ -32,10 +33,7 @@ func (c *computation) coverage() *Coverage {
 			reasons = append(reasons, words)
 		}
 	}
-	for _, g := range c.v.Gaps {
-		if !c.covers(g) {
-			continue
-		}
+	for _, g := range c.gaps() {
 		cov.Dropped += g.Dropped
 		if len(cov.Gaps) < maxGapSpans {
 			cov.Gaps = append(cov.Gaps, c.span(g))
@@ -67,21 +65,39 @@ func (c *computation) coverage() *Coverage {
 	return &cov
 }
 
-// covers says whether a gap lies in the window and the scope. A gap of a whole browser is everyone's.
+// gaps are those of the window and the scope; what was before the start is one of them.
+func (c *computation) gaps() []capture.Gap {
+	var gaps []capture.Gap
+	if start := c.v.Start().At; c.from.At.Before(start) {
+		gaps = append(gaps, capture.Gap{From: c.from.At, To: start, Reason: protocol.GapNotReplayed})
+	}
+	for _, g := range c.v.Gaps {
+		if c.covers(g) {
+			gaps = append(gaps, g)
+		}
+	}
+	return gaps
+}
+
+// covers says whether a gap lies in the window and the scope: it was heard of in the window, or it
+// had not ended before. A gap of a whole browser, or of a page that is not known, is everyone's.
 func (c *computation) covers(g capture.Gap) bool {
-	if g.From.After(c.v.At) || !g.To.IsZero() && !g.To.After(c.from.At) {
+	if g.Pos < c.from.Pos.Gaps && c.over(g) {
 		return false
 	}
-	if g.Tab == 0 {
-		return true
+	if g.Origin == "" {
+		return g.Tab == 0 || c.o.Tab == 0 || c.o.Tab == g.Tab
 	}
 	return c.o.InScope(g.Origin, g.Tab)
 }
 
+// over says whether a gap had ended when the window began.
+func (c *computation) over(g capture.Gap) bool { return !g.To.IsZero() && !g.To.After(c.from.At) }
+
 // span cuts a gap to the window.
 func (c *computation) span(g capture.Gap) GapSpan {
 	s := GapSpan{From: Time{g.From}, Reason: g.Reason, Tab: c.tab(g.Tab)}
-	if g.From.Before(c.from.At) {
+	if g.From.Before(c.from.At) && !c.over(g) {
 		s.From = Time{c.from.At}
 	}
 	if !g.To.IsZero() {

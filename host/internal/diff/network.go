@@ -83,7 +83,7 @@ func (w *endpointWindow) take(pos uint64, e *event.Network) {
 		}
 		w.failures++
 		w.failure = e
-	case !e.Stream && !e.Cached:
+	case capture.Measures(e):
 		w.answered++
 		w.answerMs += e.Duration
 	}
@@ -102,8 +102,8 @@ func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 				Method: w.key.Method, URL: url, Status: w.failure.Status, PreviousStatus: w.before,
 				Error: shorten(w.failure.Error), Count: several(w.failures), Tab: tab,
 			}
-			if f.Status > 0 {
-				f.Error = ""
+			if f.Status >= 400 {
+				f.Error = "" // the status says it
 			}
 			if !w.now.Failing {
 				f.NowStatus = w.now.Status
@@ -119,7 +119,7 @@ func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 		if !w.known && w.failures == 0 {
 			fresh = append(fresh, &tally[Endpoint]{Endpoint{w.key.Method, url, w.now.Status, tab}, 1, w.last})
 		}
-		if mean, before := w.meanMs(), w.base.MeanMs(); w.known && w.base.Answered >= degradedSample && mean > degradedMs && mean > degradedFactor*before {
+		if mean, before := w.meanMs(), w.base.MeanMs(); w.known && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*before {
 			degraded = append(degraded, &tally[Degraded]{Degraded{w.key.Method, url, int(mean + 0.5), int(before + 0.5), tab}, w.answered, w.last})
 		}
 	}

@@ -60,10 +60,10 @@ func (e *Engine) checkChanges(scope checkpoint.Scope, p ChangesParams) (*changes
 		return nil, invalid("wait is %q; it must be none, settled or reload", p.Wait)
 	}
 	if p.TimeoutMs != nil {
-		r.timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
-		if *p.TimeoutMs < 0 || r.timeout > maxTimeout {
-			return nil, invalid("timeout_ms is %d; it must be from 0 to %d", *p.TimeoutMs, maxTimeout.Milliseconds())
+		if ms := *p.TimeoutMs; ms < 0 || ms > int(maxTimeout.Milliseconds()) {
+			return nil, invalid("timeout_ms is %d; it must be from 0 to %d", ms, maxTimeout.Milliseconds())
 		}
+		r.timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
 	}
 	if checkpoint.LooksLikeTime(r.checkpoint) {
 		t, err := checkpoint.ParseTime(r.checkpoint, e.location)
@@ -89,6 +89,16 @@ func join[T ~string](list []T) string {
 // Changes answers get_changes_since. Without a checkpoint it advances the client's own over what the
 // answer covers.
 func (e *Engine) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+	return e.changes(ctx, client, p, strings.TrimSpace(p.Checkpoint) == "")
+}
+
+// Follow is [Engine.Changes] for a reader that follows along: whatever it compares with, its own
+// checkpoint advances over what the answer covers, so that the next answer goes on from there.
+func (e *Engine) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+	return e.changes(ctx, client, p, true)
+}
+
+func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, advance bool) (*diff.Report, error) {
 	r, err := e.checkChanges(client.Scope, p)
 	if err != nil {
 		return nil, err
@@ -114,9 +124,11 @@ func (e *Engine) Changes(ctx context.Context, client *checkpoint.Client, p Chang
 		return nil, err
 	}
 	report := diff.Compute(from, v, r.options)
-	report.Checkpoint = r.checkpoint
-	if r.checkpoint == "" {
+	client.LookedLocked(v)
+	if advance {
 		client.AdvanceLocked(v, r.options.Include)
+	}
+	if report.Checkpoint = r.checkpoint; r.checkpoint == "" {
 		report.Checkpoint = client.AutoName()
 	}
 	outcome.tell(report)
@@ -137,25 +149,6 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 		return capture.Moment{}, err
 	}
 	return c.Moment, nil
-}
-
-// Peek reports what is new since a checkpoint without waiting and without advancing anything.
-func (e *Engine) Peek(client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
-	r, err := e.checkChanges(client.Scope, p)
-	if err != nil {
-		return nil, err
-	}
-	client.Lock()
-	defer client.Unlock()
-	v := e.store.View(e.clock())
-	from, err := e.baseline(client, r, v)
-	if err != nil {
-		return nil, err
-	}
-	report := diff.Compute(from, v, r.options)
-	report.Checkpoint = r.checkpoint
-	report.CountTokens()
-	return report, nil
 }
 
 // tell puts the outcome of a wait into a report.

@@ -22,7 +22,11 @@ type connected struct {
 
 // Join takes in a client with a checkpoint of its own; leave forgets it.
 func (e *Engine) Join(name string, scope checkpoint.Scope) (client *checkpoint.Client, leave func()) {
-	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, since: e.clock()}
+	v := e.store.View(e.clock())
+	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, since: v.At}
+	c.Lock()
+	c.LookedLocked(v) // an update before it came is nothing that it waits for
+	c.Unlock()
 	e.clients.mu.Lock()
 	defer e.clients.mu.Unlock()
 	e.clients.list = append(e.clients.list, c)

@@ -151,7 +151,7 @@ type NetworkParams struct {
 	Method string `json:"method,omitempty"`
 	// URL is text that the address contains.
 	URL string `json:"url,omitempty"`
-	// StatusMin is the least status; requests without one are failures and match any.
+	// StatusMin is the least status; requests that failed without one of their own match any.
 	StatusMin int `json:"status_min,omitempty"`
 	ReadParams
 }
@@ -188,7 +188,7 @@ func (e *Engine) Network(client *checkpoint.Client, p NetworkParams) (*Page[Netw
 		func(v *capture.View) ring.View[event.Network] { return v.Network },
 		func(n *event.Network) bool {
 			return (p.Method == "" || strings.EqualFold(p.Method, n.Method)) && strings.Contains(n.URL, p.URL) &&
-				(n.Status >= p.StatusMin || n.Status == 0 && n.Failed())
+				(n.Status >= p.StatusMin || n.Status < 400 && n.Failed())
 		},
 		func(h EntryHead, n *event.Network) NetworkEntry {
 			return NetworkEntry{

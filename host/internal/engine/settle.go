@@ -32,25 +32,18 @@ func (e *Engine) settle(ctx context.Context, client *checkpoint.Client, r *chang
 	out := &settled{}
 	// What the browser has reported already shall not look like silence.
 	e.sync(ctx, deadline, out)
-	v := e.store.View(e.clock())
-	from, err := e.baseline(client, r, v)
-	if err != nil {
-		return nil, err
-	}
-	updates := from.Pos.Updates
+	updates := client.LookLocked()
 	for {
 		changed := e.store.Changed()
 		v := e.store.View(e.clock())
 		wait, because := e.unsettled(v, r, updates)
 		if because == "" {
-			before := v.Now().Pos
 			out.noDOM, out.noCapture = nil, nil
 			e.sync(ctx, deadline, out)
-			if e.store.View(e.clock()).Now().Pos == before {
+			if wait, because = e.unsettled(e.store.View(e.clock()), r, updates); because == "" {
 				out.ok = true
 				return out, nil
 			}
-			because, wait = "events are still arriving", quiet
 		}
 		left := deadline.Sub(e.clock())
 		if left <= 0 {

@@ -94,14 +94,14 @@ type Network struct {
 	RequestBody, ResponseBody, BodyNote, Target string
 }
 
-// Failed says whether the request failed: a status of 400 or more, or none at all. One that was
-// given up without a status is neither failed nor answered.
+// Failed says whether the request failed: a status of 400 or more, none at all, or an answer that
+// broke off. One that was given up is no failure; it was answered when it had a status by then.
 func (n *Network) Failed() bool {
-	return n.Status >= 400 || n.Status == 0 && !n.Canceled && n.Error != ""
+	return n.Status >= 400 || n.Error != "" && n.Error != "net::ERR_ABORTED" && !n.Canceled
 }
 
 // Answered says whether the request had an answer that was no failure.
-func (n *Network) Answered() bool { return n.Status > 0 && n.Status < 400 }
+func (n *Network) Answered() bool { return n.Status > 0 && !n.Failed() }
 
 // WebSocket is a step in the life of a connection.
 type WebSocket struct {

@@ -152,7 +152,8 @@ func (r *Rule) worthTrying(s string) bool {
 // Network returns the rule that calls the request noise, or nil.
 func (r *Rules) Network(e *event.Network) *Rule {
 	i := slices.IndexFunc(r.network, func(rule *Rule) bool {
-		return (rule.Failures || !e.Failed()) && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
+		// That a server's stream broke off is no worse than that its socket closed.
+		return (rule.Failures || e.Status > 0 && e.Status < 400 || !e.Failed()) && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
 	})
 	if i < 0 {
 		return nil

@@ -1,0 +1,166 @@
+// Package cases are pages that break, and pages that do not: what end-to-end tests assert one by one,
+// and what the signal-to-noise benchmark counts.
+//
+// It guarantees: each case stands alone, with an origin of its own; it is looked at once while all is
+// well, and then again after it has happened; it sends traffic to loopback only.
+package cases
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/testbed"
+)
+
+// Case is one thing that happens on a page, and what is to be told of it.
+type Case struct {
+	Name string
+	// Page is HTML at /; Script is run in it after the first look. The script may use OTHER, another
+	// site's origin, and REFUSED, a port at which nobody listens.
+	Page, Script string
+	// Reload loads the page again instead, which then holds Broken as well.
+	Reload bool
+	Broken string
+	// Serve adds routes.
+	Serve func(*http.ServeMux)
+	// Want are parts of the answer's JSON that must be there, Wrong parts that must not.
+	Want, Wrong []string
+	Severity    diff.Severity
+}
+
+// All are all cases.
+func All() []Case {
+	var all []Case
+	for _, list := range [][]Case{sources, regressions, healthy} {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// Healthy says whether the case breaks nothing.
+func (c *Case) Healthy() bool { return c.Severity == diff.Clean }
+
+// Outcome is what an agent was told.
+type Outcome struct {
+	// Before is the answer while all was well, After the one that counts, Again one more.
+	Before, After, Again string
+}
+
+// Problems says in what the answers differ from what is wanted, nothing when they do not.
+func (c *Case) Problems(o *Outcome) []string {
+	var problems []string
+	for _, part := range c.Want {
+		if !strings.Contains(o.After, part) {
+			problems = append(problems, part+" is missing")
+		}
+	}
+	for _, part := range c.Wrong {
+		if strings.Contains(o.After, part) {
+			problems = append(problems, part+" should not be there")
+		}
+	}
+	if !strings.Contains(o.After, fmt.Sprintf(`"severity":%q`, c.Severity)) {
+		problems = append(problems, fmt.Sprintf("severity is not %s", c.Severity))
+	}
+	if strings.Contains(o.Before+o.After, `"coverage"`) {
+		problems = append(problems, "it was not fully observed")
+	}
+	if !strings.Contains(o.Again, `"severity":"clean"`) {
+		problems = append(problems, "it is told twice: "+o.Again)
+	}
+	return problems
+}
+
+// Run lets the case happen in a tab of its own.
+func (c *Case) Run(w *testbed.World) (o *Outcome, err error) {
+	broken := false // only between two requests of the page
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		page := "<!doctype html><title>page</title><link rel=icon href=data:,>" + c.Page
+		if broken {
+			page += c.Broken
+		}
+		_, _ = io.WriteString(w, page)
+	})
+	if c.Serve != nil {
+		c.Serve(mux)
+	}
+	site := httptest.NewServer(mux)
+	defer site.Close()
+	second := other()
+	defer second.Close()
+	refused, err := refusedPort()
+	if err != nil {
+		return nil, err
+	}
+	agent, err := w.Agent("--origin", site.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, agent.Close()) }()
+	tab, err := w.Open(site.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer tab.Close() // before the servers, which wait for their connections
+
+	look := func(into *string) error {
+		*into, err = agent.Text("get_changes_since", map[string]any{"wait": "settled", "timeout_ms": 5000})
+		return err
+	}
+	o = &Outcome{}
+	if err := look(&o.Before); err != nil {
+		return nil, err
+	}
+	broken = true
+	if c.Reload {
+		err = tab.Do(chromedp.Reload())
+	} else {
+		// localhost is another site than 127.0.0.1, and so another process.
+		elsewhere := strings.Replace(second.URL, "127.0.0.1", "localhost", 1)
+		err = tab.JS(fmt.Sprintf("const OTHER = %q, REFUSED = %q; ", elsewhere, refused) + c.Script)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o, errors.Join(look(&o.After), look(&o.Again))
+}
+
+// other is a second origin: a frame that throws, a frame that does not, an API without CORS.
+func other() *httptest.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/closed", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
+	mux.HandleFunc("/open", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		_, _ = io.WriteString(w, "{}")
+	})
+	mux.HandleFunc("/inner", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+	mux.HandleFunc("/fine", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<p>fine<script>console.log('fine')</script>`)
+	})
+	mux.HandleFunc("/frame", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<script>fetch('/inner'); setTimeout(() => { throw new Error('inside the frame') })</script>`)
+	})
+	return httptest.NewServer(mux)
+}
+
+// refusedPort is a port at which nobody listens.
+func refusedPort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, errors.Join(err, l.Close())
+}
