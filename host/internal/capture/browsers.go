@@ -46,6 +46,7 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 		}
 	case b.stream != h.Stream:
 		b.next = h.First
+		s.dropFlights(func(k requestKey, _ Flight) bool { return k.instance == b.instance })
 		if h.First > 1 {
 			s.gaps.miss(b.instance, protocol.GapNotReplayed, b.lastSeen(), now, 0)
 		}
@@ -172,7 +173,7 @@ func (s *Store) closeTabLocked(b *browser, theirs, id int, now time.Time) {
 	}
 	s.forgetElements(head, func(e elementID) bool { return e.tab == id })
 	s.page = s.page.apply(&Change{Head: head, Op: "closed"})
-	s.dropFlights(func(f Flight) bool { return f.Tab == id })
+	s.dropFlights(func(_ requestKey, f Flight) bool { return f.Tab == id })
 	s.gaps.closeTab(id, now)
 	delete(s.tabs, id)
 }

@@ -1,7 +1,9 @@
 package capture
 
 import (
+	"cmp"
 	"maps"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -121,13 +123,21 @@ func (s *Store) elementEvent(e *event.Element) {
 	}
 }
 
-// forgetElements reports the visible elements that which names as gone.
+// forgetElements reports the visible elements that which names as gone, in the order in which they
+// came.
 func (s *Store) forgetElements(head event.Head, which func(elementID) bool) {
-	for id, key := range s.live {
+	var ids []elementID
+	for id := range s.live {
 		if which(id) {
-			delete(s.live, id)
-			s.change(Change{Head: head, Op: "gone", Element: key})
+			ids = append(ids, id)
 		}
+	}
+	slices.SortFunc(ids, func(a, b elementID) int {
+		return cmp.Or(cmp.Compare(a.frame, b.frame), cmp.Compare(a.document, b.document), cmp.Compare(a.id, b.id))
+	})
+	for _, id := range ids {
+		s.change(Change{Head: head, Op: "gone", Element: s.live[id]})
+		delete(s.live, id)
 	}
 }
 

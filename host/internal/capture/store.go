@@ -97,6 +97,13 @@ func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 	return s
 }
 
+// maxFlights bounds the requests that are in flight; when there are more, those older than
+// forgetFlight (which nobody waits for any more) are forgotten, or, if that is not enough, all.
+const (
+	maxFlights   = 4096
+	forgetFlight = 10 * time.Second
+)
+
 func newRing[T any](l Limit, chunk int, size func(*T) int, evict func(uint64, *T)) *ring.Ring[T] {
 	return ring.New(ring.Options[T]{MaxCount: l.Count, MaxBytes: l.Bytes, Chunk: chunk, Size: size, Evict: evict})
 }
@@ -164,6 +171,12 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		s.console.Append(*e)
 	case *event.Request:
 		s.joins.request(b, e.Tab, e.ID, e.At)
+		if len(s.flights) >= maxFlights {
+			s.dropFlights(func(_ requestKey, f Flight) bool { return now.Sub(f.Began) > forgetFlight })
+		}
+		if len(s.flights) >= maxFlights {
+			clear(s.flights)
+		}
 		s.flights[requestKey{b.instance, e.Tab, e.ID}] = Flight{Tab: e.Tab, Origin: e.Origin, Method: e.Method, URL: e.URL, Began: now}
 	case *event.Network:
 		s.networkEvent(b, e)
@@ -206,7 +219,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	}
 	if e.How == "crash" {
 		s.change(Change{Head: e.Head, Op: "crashed", How: e.How, URL: e.URL})
-		s.dropFlights(func(f Flight) bool { return f.Tab == e.Tab })
+		s.dropFlights(func(_ requestKey, f Flight) bool { return f.Tab == e.Tab })
 		return
 	}
 	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})
@@ -220,9 +233,9 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	}
 }
 
-func (s *Store) dropFlights(which func(Flight) bool) {
+func (s *Store) dropFlights(which func(requestKey, Flight) bool) {
 	for k, f := range s.flights {
-		if which(f) {
+		if which(k, f) {
 			delete(s.flights, k)
 		}
 	}

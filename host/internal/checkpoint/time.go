@@ -32,9 +32,6 @@ func ParseTime(s string, local *time.Location) (time.Time, error) {
 	year, month, day := num(1), 1, 1
 	switch {
 	case m[2] != "": // week date
-		if w := num(2); w < 1 || w > 53 {
-			return bad(": there is no such week")
-		}
 		weekday := 1
 		if m[3] != "" {
 			weekday = num(3)
@@ -43,9 +40,12 @@ func ParseTime(s string, local *time.Location) (time.Time, error) {
 		fourth := time.Date(year, 1, 4, 0, 0, 0, 0, time.UTC)
 		monday := 4 - (int(fourth.Weekday())+6)%7
 		day = monday + (num(2)-1)*7 + weekday - 1
+		if y, w := time.Date(year, 1, day, 0, 0, 0, 0, time.UTC).ISOWeek(); y != year || w != num(2) {
+			return bad(": there is no such week")
+		}
 	case m[4]+m[8] != "": // ordinal date
 		day, _ = strconv.Atoi(m[4] + m[8])
-		if day < 1 || day > 366 {
+		if t := time.Date(year, 1, day, 0, 0, 0, 0, time.UTC); day < 1 || t.Year() != year {
 			return bad(": there is no such day")
 		}
 	case m[5] != "":

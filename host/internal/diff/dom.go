@@ -32,7 +32,11 @@ func (c *computation) dom() *DOMDiff {
 	}
 	moved := map[int]uint64{} // tabs that changed their address, and where
 	for pos, e := range c.v.DOM.From(c.from.Pos.DOM) {
-		if !c.o.InScope(e.Origin, e.Tab) {
+		origin := e.Origin
+		if e.Element != (capture.ElementKey{}) {
+			origin = e.Element.Origin // it belongs to the page that it was on, whatever took its place
+		}
+		if !c.o.InScope(origin, e.Tab) {
 			continue
 		}
 		switch e.Op {

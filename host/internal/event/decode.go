@@ -87,6 +87,7 @@ func (f *fields) hello() (any, *protocol.Error) {
 	if h.Protocol != protocol.Version {
 		return nil, Errorf(protocol.CodeVersion, "the extension speaks protocol %d and this program %d; update the older of the two (extension %s)", h.Protocol, protocol.Version, h.Extension)
 	}
+	h.Browser, h.Extension = cut(Clean(h.Browser), MaxShort), cut(Clean(h.Extension), MaxShort)
 	return h, nil
 }
 
@@ -171,6 +172,16 @@ type Decoder struct {
 
 // NewDecoder makes a decoder that masks by the rules of r.
 func NewDecoder(r *redact.Redactor) *Decoder { return &Decoder{redact: r} }
+
+// Mask cleans and masks what tabs say of their pages, as it is done with events.
+func (d *Decoder) Mask(tabs *protocol.Tabs) {
+	for i := range tabs.Tabs {
+		t := &tabs.Tabs[i]
+		url, _ := d.redact.URL(cut(Clean(t.URL), 2*MaxURL))
+		title, _ := d.redact.Text(cut(Clean(t.Title), 2*MaxShort))
+		t.URL, t.Title, t.Note = cut(url, MaxURL), cut(title, MaxShort), cut(Clean(t.Note), MaxShort)
+	}
+}
 
 // Decode reads one event of a [Batch]. The event is one of the pointer types of this package.
 func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {

@@ -177,6 +177,7 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 	case *event.Batch:
 		return c.events(m, now, ack)
 	case *protocol.Tabs:
+		h.decoder.Mask(m)
 		h.store.SetTabs(c.instance, m.Tabs, now)
 	case *protocol.Request:
 		requests.Go(func() { c.answer(ctx, m) })

@@ -1,6 +1,7 @@
 package mcpserver_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net"
@@ -195,7 +196,8 @@ func TestAnswersAreTextAndStructureAlike(t *testing.T) {
 			if err := schemas[c.tool].Validate(b); err != nil {
 				t.Errorf("%s, %s: %v in %s", name, c.tool, err, text(r))
 			}
-			if strings.Contains(text(r), "null") || strings.Contains(text(r), `\u003c`) || strings.Contains(text(r), ": ") && name == "empty" {
+			var tight bytes.Buffer
+			if err := json.Compact(&tight, []byte(text(r))); err != nil || tight.String() != text(r) || strings.Contains(text(r), "null") || strings.Contains(text(r), `\u003c`) {
 				t.Errorf("%s, %s: null, escapes or white space in %s", name, c.tool, text(r))
 			}
 		}
