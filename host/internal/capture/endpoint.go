@@ -122,13 +122,13 @@ func KeyOf(n *event.Network) EndpointKey {
 // SplitURL splits an address into its origin and path, without query and fragment. An address that
 // cannot be split is a path as a whole.
 func SplitURL(raw string) (origin, path string) {
+	if strings.HasPrefix(raw, "data:") || strings.HasPrefix(raw, "blob:") {
+		return "", raw[:5]
+	}
 	scheme := strings.Index(raw, "://")
 	if scheme < 0 {
 		if i := strings.IndexAny(raw, "?#"); i >= 0 {
 			raw = raw[:i]
-		}
-		if strings.HasPrefix(raw, "data:") || strings.HasPrefix(raw, "blob:") {
-			return "", raw[:5]
 		}
 		return "", raw
 	}
@@ -185,25 +185,31 @@ func templateSegment(s string) string {
 	}
 	dot := strings.LastIndexByte(s, '.')
 	if dot <= 0 {
+		if cut := strings.LastIndexAny(s, "-_"); cut > 0 && len(s)-cut > 8 && (looksLikeID(s[cut+1:]) || looksRandom(s[cut+1:])) {
+			return s[:cut+1] + "{id}"
+		}
 		return s
 	}
 	name, ext := s[:dot], s[dot:]
-	if looksLikeID(name) {
+	if looksLikeUUID(name) {
 		return "{id}" + ext
 	}
-	cut := strings.LastIndexAny(name, "-._")
-	if cut > 0 && looksLikeHash(name[cut+1:]) {
+	if cut := strings.LastIndexAny(name, "-._"); cut > 0 && looksLikeHash(name[cut+1:]) {
 		return name[:cut+1] + "{hash}" + ext
+	}
+	// Rollup's and Vite's are eight characters of base64url, in which - and _ are like any other.
+	if cut := len(name) - 9; cut > 0 && (name[cut] == '-' || name[cut] == '.') && looksLikeHash(strings.ReplaceAll(name[cut+1:], "-", "_")) {
+		return name[:cut+1] + "{hash}" + ext
+	}
+	if looksLikeID(name) {
+		return "{id}" + ext
 	}
 	return s
 }
 
 // looksLikeID: only digits; a UUID; 8 or more hexadecimal digits with a digit among them; 16 or more
-// letters and digits with at least 4 digits.
+// letters and digits, at least 4 of them digits; 16 or more of base64url that look random.
 func looksLikeID(s string) bool {
-	if s == "" {
-		return false
-	}
 	digits, hex, alnum := 0, 0, 0
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -218,16 +224,54 @@ func looksLikeID(s string) bool {
 			return false
 		}
 	}
-	n := len(s)
-	switch {
-	case digits == n:
+	switch n := len(s); {
+	case digits == 0:
+		return false
+	case digits == n || hex == n && n >= 8 || looksLikeUUID(s):
 		return true
-	case hex == n && n >= 8 && digits > 0:
-		return true
-	case n == 36 && hex == 32 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-':
-		return true
+	case n < 16:
+		return false
+	case alnum == n:
+		return digits >= 4
+	default:
+		return looksRandom(s)
 	}
-	return n >= 16 && digits >= 4 && alnum >= n-2
+}
+
+// looksRandom says whether letters of both cases, digits and the others take turns as in no name: at
+// every third place or more often, with two digits among them.
+func looksRandom(s string) bool {
+	turns, digits := 0, 0
+	var before int
+	for i := range len(s) {
+		class := 3
+		switch c := s[i]; {
+		case c >= '0' && c <= '9':
+			class = 0
+			digits++
+		case c >= 'a' && c <= 'z':
+			class = 1
+		case c >= 'A' && c <= 'Z':
+			class = 2
+		}
+		if i > 0 && class != before {
+			turns++
+		}
+		before = class
+	}
+	return len(s) >= 10 && digits >= 2 && turns*3 >= len(s)
+}
+
+func looksLikeUUID(s string) bool {
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return false
+	}
+	for i := range len(s) {
+		if c := s[i]; c != '-' && (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return false
+		}
+	}
+	return true
 }
 
 func looksLikeHash(s string) bool {

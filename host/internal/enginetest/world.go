@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,13 +25,14 @@ import (
 // Page is the origin of the tab that a world begins with.
 const Page = "http://localhost:5173"
 
-// World is an engine with one browser that has one watched tab, 7. Time stands still unless a test
-// moves it.
+// World is an engine with one browser that has one watched tab, 7 (1 to the host).
 type World struct {
-	t       testing.TB
-	Store   *capture.Store
-	Engine  *engine.Engine
+	t      testing.TB
+	Store  *capture.Store
+	Engine *engine.Engine
+	// Now is the time, which stands still unless a test moves it; not in a live world.
 	Now     time.Time
+	clock   func() time.Time
 	decoder *event.Decoder
 	next    int64
 	tabs    []protocol.Tab
@@ -39,16 +41,31 @@ type World struct {
 // New makes a world. Limits of zero mean the defaults.
 func New(t testing.TB, limits capture.Limits) *World {
 	t.Helper()
+	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
+	w.clock = func() time.Time { return w.Now }
+	w.begin(limits, nil)
+	return w
+}
+
+// NewLive makes a world in which time passes, for tests in a bubble of package synctest. Browsers may
+// be nil.
+func NewLive(t testing.TB, browsers engine.Browsers) *World {
+	t.Helper()
+	w := &World{t: t, clock: time.Now}
+	w.begin(capture.Limits{}, browsers)
+	return w
+}
+
+func (w *World) begin(limits capture.Limits, browsers engine.Browsers) {
 	if limits == (capture.Limits{}) {
 		limits = capture.DefaultLimits()
 	}
-	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC), decoder: event.NewDecoder(redact.Default()), next: 1}
+	w.decoder, w.next = event.NewDecoder(redact.Default()), 1
 	rules := noise.Default()
-	w.Store = capture.New(limits, rules, w.Now)
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Clock: func() time.Time { return w.Now }, Location: time.UTC})
-	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Stream: "s", First: 1}, w.Now)
+	w.Store = capture.New(limits, rules, w.clock())
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Clock: w.clock, Location: time.UTC})
+	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Stream: "s", First: 1}, w.clock())
 	w.Open(7, Page+"/")
-	return w
 }
 
 // Open opens a watched tab.
@@ -58,15 +75,19 @@ func (w *World) Open(id int, url string) {
 
 // SetTab adds a tab or replaces what is known of it.
 func (w *World) SetTab(tab protocol.Tab) {
-	for i, t := range w.tabs {
-		if t.ID == tab.ID {
-			w.tabs[i] = tab
-			w.Store.SetTabs("i", w.tabs, w.Now)
-			return
-		}
+	i := slices.IndexFunc(w.tabs, func(t protocol.Tab) bool { return t.ID == tab.ID })
+	if i < 0 {
+		i = len(w.tabs)
+		w.tabs = append(w.tabs, tab)
 	}
-	w.tabs = append(w.tabs, tab)
-	w.Store.SetTabs("i", w.tabs, w.Now)
+	w.tabs[i] = tab
+	w.Store.SetTabs("i", w.tabs, w.clock())
+}
+
+// CloseTab closes a tab.
+func (w *World) CloseTab(id int) {
+	w.tabs = slices.DeleteFunc(w.tabs, func(t protocol.Tab) bool { return t.ID == id })
+	w.Store.SetTabs("i", w.tabs, w.clock())
 }
 
 // Pass lets time pass.
@@ -80,7 +101,7 @@ func (w *World) Send(kind, fields string) {
 
 // Event is the JSON of one event of tab 7 at this moment; fields may say otherwise.
 func (w *World) Event(kind, fields string) string {
-	m := map[string]any{"kind": kind, "at": w.Now.UnixMilli(), "tab": 7}
+	m := map[string]any{"kind": kind, "at": w.clock().UnixMilli(), "tab": 7}
 	if err := json.Unmarshal([]byte("{"+fields+"}"), &m); err != nil {
 		w.t.Fatalf("%s: %v", fields, err)
 	}
@@ -102,7 +123,7 @@ func (w *World) SendAll(raw []string) {
 		}
 		events[i] = ev
 	}
-	next, bad := w.Store.Apply("i", "s", w.next, events, w.Now)
+	next, bad := w.Store.Apply("i", "s", w.next, events, w.clock())
 	if bad != nil {
 		w.t.Fatal(bad.Message)
 	}
@@ -127,7 +148,7 @@ func (w *World) Request(method, path string, status int, ms float64) {
 		reason = "net::ERR_CONNECTION_REFUSED"
 	}
 	w.Send("network", fmt.Sprintf(`"id":"r%d","method":%q,"url":%q,"resource":"fetch","status":%d,"error":%q,"started":%d,"duration":%g`,
-		w.next, method, url, status, reason, w.Now.UnixMilli(), ms))
+		w.next, method, url, status, reason, w.clock().UnixMilli(), ms))
 }
 
 // Socket sends a step of a connection to /live.

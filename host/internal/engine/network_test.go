@@ -1,0 +1,268 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+)
+
+// is fails when a part of a report is not as it should be in JSON.
+func is(t *testing.T, part any, want string) {
+	t.Helper()
+	data, err := diff.Encode(part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(data) != want {
+		t.Errorf("\n got %s\nwant %s", data, want)
+	}
+}
+
+// requests sends one request for each "METHOD path status duration".
+func requests(w *enginetest.World, list ...string) {
+	for _, r := range list {
+		var method, path string
+		var status int
+		var ms float64
+		if _, err := fmt.Sscan(r, &method, &path, &status, &ms); err != nil {
+			panic(err)
+		}
+		w.Request(method, path, status, ms)
+	}
+}
+
+// TestWhatIsNewOfEndpoints: requests before the last look, requests since, and what is told of them.
+func TestWhatIsNewOfEndpoints(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		before   []string
+		since    []string
+		want     string
+		severity diff.Severity
+	}{
+		{
+			"one that is first seen failing is a failure, and no new endpoint",
+			nil,
+			[]string{"GET /api/a 500 5"},
+			`{"failures":[{"method":"GET","url":"/api/a","status":500}],"total_new_requests":1}`, diff.Error,
+		},
+		{
+			"one that failed before and still fails is only counted",
+			[]string{"GET /api/a 500 5"},
+			[]string{"GET /api/a 500 5", "GET /api/a 503 5"},
+			`{"still_failing":1,"total_new_requests":2}`, diff.Clean,
+		},
+		{
+			"one that fails no more is recovered",
+			[]string{"GET /api/a 200 5", "GET /api/a 500 5"},
+			[]string{"GET /api/a 200 5"},
+			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":1}`, diff.Clean,
+		},
+		{
+			"one that failed and came back between two looks is a failure that is over",
+			[]string{"GET /api/a 200 5"},
+			[]string{"GET /api/a 500 5", "GET /api/a 500 5", "GET /api/a 204 5"},
+			`{"failures":[{"method":"GET","url":"/api/a","status":500,"previous_status":200,"count":2,"now_status":204}],"total_new_requests":3}`, diff.Error,
+		},
+		{
+			"one that recovered and failed again is a failure anew",
+			[]string{"GET /api/a 500 5"},
+			[]string{"GET /api/a 200 5", "GET /api/a 502 5"},
+			`{"failures":[{"method":"GET","url":"/api/a","status":502,"previous_status":200}],"total_new_requests":2}`, diff.Error,
+		},
+		{
+			"a failure without a status is a failure",
+			[]string{"GET /api/a 200 5"},
+			[]string{"GET /api/a 0 5"},
+			`{"failures":[{"method":"GET","url":"/api/a","status":0,"previous_status":200,"error":"net::ERR_CONNECTION_REFUSED"}],"total_new_requests":1}`, diff.Error,
+		},
+		{
+			"ids in the path are one endpoint, shown by the template when there were several",
+			[]string{"GET /users/1 200 5"},
+			[]string{"GET /users/2 200 5", "GET /users/3 404 5", "GET /users/4/cart 200 5", "GET /users/5/cart 200 5"},
+			`{"failures":[{"method":"GET","url":"/users/{id}","status":404,"previous_status":200}],"new_endpoints":[{"method":"GET","url":"/users/{id}/cart","status":200}],"total_new_requests":4}`, diff.Error,
+		},
+		{
+			"the query never counts, the method does",
+			[]string{"GET /api/a?page=1 200 5"},
+			[]string{"GET /api/a?page=2 200 5", "POST /api/a?page=1 201 5"},
+			`{"new_endpoints":[{"method":"POST","url":"/api/a","status":201}],"total_new_requests":2}`, diff.Clean,
+		},
+		{
+			"hashes in the names of built files do not make new endpoints",
+			[]string{"GET /assets/index-4f3a9c21.js 200 5"},
+			[]string{"GET /assets/index-B7x_9Qke.js 200 5"},
+			`{"total_new_requests":1}`, diff.Clean,
+		},
+		{
+			"another origin is shown whole, the page's own as a path",
+			nil,
+			[]string{"GET https://api.example.com/v1/things?key=1 200 5", "GET /api/a 200 5"},
+			`{"new_endpoints":[{"method":"GET","url":"/api/a","status":200},{"method":"GET","url":"https://api.example.com/v1/things","status":200}],"total_new_requests":2}`, diff.Clean,
+		},
+		{
+			"slower than three times the mean and 100 ms is degraded",
+			[]string{"GET /api/a 200 40", "GET /api/a 200 60", "GET /api/a 200 50"},
+			[]string{"GET /api/a 200 151", "GET /api/a 200 160"},
+			`{"degraded":[{"method":"GET","url":"/api/a","avg_ms":156,"previous_avg_ms":50}],"total_new_requests":2}`, diff.Warning,
+		},
+		{
+			"exactly three times the mean is not degraded",
+			[]string{"GET /api/a 200 50", "GET /api/a 200 50", "GET /api/a 200 50"},
+			[]string{"GET /api/a 200 150"},
+			`{"total_new_requests":1}`, diff.Clean,
+		},
+		{
+			"two earlier requests are not enough to call one degraded",
+			[]string{"GET /api/a 200 10", "GET /api/a 200 10"},
+			[]string{"GET /api/a 200 900"},
+			`{"total_new_requests":1}`, diff.Clean,
+		},
+		{
+			"100 ms or less is never degraded",
+			[]string{"GET /api/a 200 1", "GET /api/a 200 1", "GET /api/a 200 1"},
+			[]string{"GET /api/a 200 100"},
+			`{"total_new_requests":1}`, diff.Clean,
+		},
+		{
+			"failed requests are no measure of speed, before or after",
+			[]string{"GET /api/a 200 10", "GET /api/a 200 10", "GET /api/a 500 900"},
+			[]string{"GET /api/a 500 900", "GET /api/a 200 10"},
+			`{"recovered":[{"method":"GET","url":"/api/a","status":200,"previous_status":500}],"total_new_requests":2}`, diff.Clean,
+		},
+		{
+			"a missing favicon is noise",
+			nil,
+			[]string{"GET /favicon.ico 404 5"},
+			`{"total_new_requests":1}`, diff.Clean,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			requests(w, c.before...)
+			w.Changes(a, params{})
+			requests(w, c.since...)
+			r := w.Changes(a, params{})
+			is(t, r.Network, c.want)
+			if r.Severity != c.severity {
+				t.Errorf("severity %s, want %s", r.Severity, c.severity)
+			}
+			if again := w.Changes(a, params{}); again.Severity != diff.Clean || again.Network.TotalNewRequests != 0 {
+				t.Errorf("told twice: %s", show(again))
+			}
+		})
+	}
+}
+
+// TestWhatBecomesOfOneRequest: fields of a network event, and what is told of it.
+func TestWhatBecomesOfOneRequest(t *testing.T) {
+	for _, c := range []struct{ name, fields, want string }{
+		{
+			"given up without a status is no failure and no endpoint",
+			`"status":0,"canceled":true`,
+			`{"total_new_requests":1}`,
+		},
+		{
+			"given up by its error's name alone is no failure either",
+			`"status":0,"error":"net::ERR_ABORTED"`,
+			`{"total_new_requests":1}`,
+		},
+		{
+			"a status wins over ERR_ABORTED",
+			`"status":404,"error":"net::ERR_ABORTED","canceled":true`,
+			`{"failures":[{"method":"GET","url":"/x","status":404}],"total_new_requests":1}`,
+		},
+		{
+			"an answer that was given up on is an answer",
+			`"status":200,"canceled":true`,
+			`{"new_endpoints":[{"method":"GET","url":"/x","status":200}],"total_new_requests":1}`,
+		},
+		{
+			"an answer that broke off is a failure",
+			`"status":200,"error":"net::ERR_CONTENT_LENGTH_MISMATCH"`,
+			`{"failures":[{"method":"GET","url":"/x","status":200,"error":"net::ERR_CONTENT_LENGTH_MISMATCH"}],"total_new_requests":1}`,
+		},
+		{
+			"blocked by CORS is a failure with its reason",
+			`"status":0,"error":"CORS: No 'Access-Control-Allow-Origin' header is present on the requested resource."`,
+			`{"failures":[{"method":"GET","url":"/x","status":0,"error":"CORS: No 'Access-Control-Allow-Origin' header is present on the requested resource."}],"total_new_requests":1}`,
+		},
+		{
+			"redirected is answered",
+			`"status":302`,
+			`{"new_endpoints":[{"method":"GET","url":"/x","status":302}],"total_new_requests":1}`,
+		},
+		{
+			"a preflight is nobody's endpoint",
+			`"status":403,"resource":"preflight"`,
+			`{"total_new_requests":1}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			w.Send("network", `"id":"r","method":"GET","url":"`+enginetest.Page+`/x?q","resource":"fetch","started":1,"duration":5,`+c.fields)
+			is(t, w.Changes(w.Agent(), params{}).Network, c.want)
+		})
+	}
+}
+
+func TestAnswersThatMeasureNothingDoNotMakeAnEndpointDegraded(t *testing.T) {
+	for _, kind := range []string{"cached", "stream", "canceled"} {
+		w := enginetest.New(t, capture.Limits{})
+		a := w.Agent()
+		send := func(fields string) {
+			w.Send("network", `"id":"r","method":"GET","url":"`+enginetest.Page+`/x","resource":"fetch","status":200,"started":1,`+fields)
+		}
+		for range 5 {
+			send(`"duration":1,"` + kind + `":true`)
+		}
+		send(`"duration":200`)
+		w.Changes(a, params{})
+		send(`"duration":210`)
+		send(`"duration":90000,"` + kind + `":true`)
+		if r := w.Changes(a, params{}); r.Severity != diff.Clean {
+			t.Errorf("%s: %s", kind, show(r.Network))
+		}
+	}
+}
+
+func TestFailuresAreOrderedByFrequencyThenRecency(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	requests(w, "GET /once/early 404 1", "GET /often 404 1", "GET /once/late 404 1", "GET /often 404 1")
+	var urls []string
+	for _, f := range w.Changes(w.Agent(), params{}).Network.Failures {
+		urls = append(urls, f.URL)
+	}
+	if got := strings.Join(urls, " "); got != "/often /once/late /once/early" {
+		t.Error(got)
+	}
+}
+
+func TestTheWorstOfASectionIsKept(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for i := range 60 {
+		requests(w, fmt.Sprintf("GET /fine/%s 200 1", letters(i)))
+	}
+	for i := range 45 {
+		requests(w, fmt.Sprintf("GET /bad/%s 500 1", letters(i)))
+	}
+	n := w.Changes(w.Agent(), params{}).Network
+	if len(n.Failures) != 45 || len(n.NewEndpoints) != 5 || n.Omitted != 55 || n.NewEndpoints[0].URL != "/fine/"+letters(59) {
+		t.Errorf("%d failures, %d new endpoints, %d omitted: %s", len(n.Failures), len(n.NewEndpoints), n.Omitted, show(n.NewEndpoints))
+	}
+}
+
+func TestTwoProjectsThatUseOneAPIAreToldApart(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(8, "http://localhost:3000/")
+	a := w.Scoped("localhost:3000")
+	requests(w, "GET http://localhost:9000/api 200 1")
+	w.Changes(a, params{})
+	w.Send("network", `"tab":8,"id":"r","method":"GET","url":"http://localhost:9000/api","resource":"fetch","status":500,"started":1,"duration":1`)
+	is(t, w.Changes(a, params{}).Network, `{"failures":[{"method":"GET","url":"http://localhost:9000/api","status":500}],"total_new_requests":1}`)
+}
