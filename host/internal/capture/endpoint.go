@@ -238,23 +238,22 @@ func looksLikeID(s string) bool {
 	}
 }
 
-// looksRandom says whether letters of both cases, digits and the others take turns as in no name: at
-// every third place or more often, with two digits among them.
+// looksRandom says whether capital and small letters and digits take turns as in no name: at every
+// third place or more often, with two digits among them.
 func looksRandom(s string) bool {
-	turns, digits := 0, 0
-	var before int
+	turns, digits, before := 0, 0, 0
 	for i := range len(s) {
-		class := 3
+		class := before
 		switch c := s[i]; {
 		case c >= '0' && c <= '9':
-			class = 0
+			class = 3
 			digits++
 		case c >= 'a' && c <= 'z':
 			class = 1
 		case c >= 'A' && c <= 'Z':
 			class = 2
 		}
-		if i > 0 && class != before {
+		if before != 0 && class != before {
 			turns++
 		}
 		before = class

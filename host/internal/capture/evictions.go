@@ -10,7 +10,26 @@ import (
 // page is not told of another's.
 type evictions struct {
 	last   map[evictedFrom]uint64
+	newest sectionTimes
 	shared bool
+}
+
+// sectionTimes are the times of the newest entries that have left the buffers, in milliseconds; 0
+// where none has.
+type sectionTimes struct{ console, network, websocket, actions, dom int64 }
+
+func (t *sectionTimes) of(s Section) *int64 {
+	switch s {
+	case ConsoleSection:
+		return &t.console
+	case NetworkSection:
+		return &t.network
+	case WebSocketSection:
+		return &t.websocket
+	case DOMSection:
+		return &t.dom
+	}
+	return &t.actions
 }
 
 type evictedFrom struct {
@@ -34,6 +53,8 @@ func (e *evictions) note(s Section, pos uint64, h *event.Head) {
 		k = evictedFrom{section: s}
 	}
 	e.last[k] = pos
+	newest := e.newest.of(s)
+	*newest = max(*newest, h.At)
 }
 
 func (e *evictions) view() map[evictedFrom]uint64 {

@@ -75,6 +75,7 @@ type View struct {
 	oldTable *Table
 	oldPage  *Page
 	evicted  map[evictedFrom]uint64
+	gone     sectionTimes
 	nextGap  uint64
 }
 
@@ -88,7 +89,7 @@ func (s *Store) View(now time.Time) *View {
 		Console: s.console.View(), Network: s.network.View(), WebSocket: s.websocket.View(),
 		Actions: s.actions.View(), DOM: s.dom.View(), Updates: s.updates.View(),
 		Endpoints: s.endpoints.share(), Page: s.page.share(), oldTable: s.oldTable.share(), oldPage: s.oldPage.share(),
-		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, evicted: s.evicted.view(),
+		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, evicted: s.evicted.view(), gone: s.evicted.newest,
 	}
 	for _, t := range s.tabs {
 		shown := t.Tab
@@ -135,12 +136,12 @@ func (v *View) Start() Moment {
 
 // MomentAt rebuilds the moment of a time from the events before it. Endpoints and page are exact as
 // far as their buffers reach back, and the state at their oldest entry before that. Where entries
-// after the time may have been evicted, the position is before them, so that a diff tells of it.
+// after the time have been evicted, the position is before them, so that a diff tells of it.
 func (v *View) MomentAt(t time.Time) Moment {
 	ms := t.UnixMilli()
 	m := Moment{At: t.UTC(), Endpoints: v.oldTable, Page: v.oldPage, Pos: Positions{
-		firstAfter(v.Console, ms), firstAfter(v.Network, ms), firstAfter(v.WebSocket, ms), firstAfter(v.Actions, ms),
-		firstAfter(v.DOM, ms), v.nextGap,
+		firstAfter(v.Console, ms, v.gone.console), firstAfter(v.Network, ms, v.gone.network), firstAfter(v.WebSocket, ms, v.gone.websocket),
+		firstAfter(v.Actions, ms, v.gone.actions), firstAfter(v.DOM, ms, v.gone.dom), v.nextGap,
 	}}
 	for pos, n := range v.Network.From(0) {
 		if pos >= m.Pos.Network {
@@ -158,16 +159,17 @@ func (v *View) MomentAt(t time.Time) Moment {
 }
 
 // firstAfter is the first position whose entry is later than a time; entries that arrived a little
-// out of order are read rather than missed. It is 1 when that entry may have been evicted.
+// out of order are read rather than missed. It is 1 when an entry later than it has been evicted;
+// gone is the time of the newest of those.
 func firstAfter[T any, P interface {
 	*T
 	event.Event
-}](v ring.View[T], ms int64) uint64 {
+}](v ring.View[T], ms, gone int64) uint64 {
+	if gone > ms {
+		return 1
+	}
 	for pos, e := range v.From(0) {
 		if P(e).Header().At > ms {
-			if pos == v.First() {
-				return 1
-			}
 			return pos
 		}
 	}

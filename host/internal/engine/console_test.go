@@ -1,0 +1,186 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+)
+
+func messages(list []diff.Message) string {
+	var out []string
+	for _, m := range list {
+		out = append(out, fmt.Sprintf("%s×%d", m.Message, m.Count))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestErrorsAreOrderedByFrequencyThenRecency(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for _, text := range []string{"early", "often", "late", "often", "twice", "often", "twice"} {
+		w.Log("error", text)
+	}
+	if got := messages(w.Changes(w.Agent(), params{}).Console.NewErrors); got != "often×3, twice×2, late×1, early×1" {
+		t.Error(got)
+	}
+}
+
+func TestErrorsAreKeptBeforeWarnings(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for i := range 60 {
+		for range 3 {
+			w.Log("warning", "warning "+letters(i))
+		}
+	}
+	for i := range 48 {
+		w.Log("error", "error "+letters(i))
+	}
+	c := w.Changes(w.Agent(), params{}).Console
+	if len(c.NewErrors) != 48 || len(c.NewWarnings) != 2 || c.Omitted != 58 || c.TotalNewEntries != 228 {
+		t.Errorf("%d errors, %d warnings, %d omitted of %d", len(c.NewErrors), len(c.NewWarnings), c.Omitted, c.TotalNewEntries)
+	}
+}
+
+func TestTheSameMessageAsBeforeIsNewWhenItIsLoggedAgain(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	for range 2 {
+		w.Log("error", "again")
+		if got := messages(w.Changes(a, params{}).Console.NewErrors); got != "again×1" {
+			t.Error(got)
+		}
+	}
+}
+
+func TestMessagesAreCutAtTwoHundredCharacters(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for _, n := range []int{199, 200, 201, 5000} {
+		w.Log("error", fmt.Sprint(n)+strings.Repeat("é", n-len(fmt.Sprint(n))))
+	}
+	for _, m := range w.Changes(w.Agent(), params{}).Console.NewErrors {
+		n := len([]rune(m.Message))
+		if cut := strings.HasSuffix(m.Message, "…"); n > 200 || cut != (strings.HasPrefix(m.Message, "201") || strings.HasPrefix(m.Message, "5000")) {
+			t.Errorf("%d characters: %s", n, m.Message)
+		}
+	}
+}
+
+func TestSourcesAreBaseNamesUnlessTwoClash(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		urls []string
+		want string
+	}{
+		{"base name and line", []string{"/src/pages/app.js"}, "app.js:1"},
+		{"clashing ones are shown whole", []string{"/src/cart/index.js", "/src/shop/index.js", "/src/app.js"}, "src/cart/index.js:1 src/shop/index.js:2 app.js:3"},
+		{"the same script twice does not clash", []string{"/src/app.js?t=1", "/src/app.js?t=2"}, "app.js:1 app.js:2"},
+		{"the page itself", []string{"/"}, "(page):1"},
+		{"no source", []string{""}, ""},
+	} {
+		w := enginetest.New(t, capture.Limits{})
+		for i, url := range c.urls {
+			if url != "" {
+				url = enginetest.Page + url
+			}
+			w.Send("console", fmt.Sprintf(`"level":"error","via":"exception","text":"e %s","url":%q,"line":%d`, letters(i), url, i+1))
+		}
+		var got []string
+		for _, m := range w.Changes(w.Agent(), params{}).Console.NewErrors {
+			got = append([]string{m.Source}, got...) // the newest comes first
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNoiseIsHiddenAndCountedAndErrorsStay(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Log("warning", "[vite] connecting...")
+	w.Log("debug", "[vite] hot updated: /src/App.tsx")
+	w.Log("error", "[vite] Failed to reload /src/App.tsx.")
+	w.Send("console", `"level":"error","via":"console","text":"not ours","url":"chrome-extension://abc/content.js"`)
+	w.Request("POST", "https://www.google-analytics.com/g/collect", 0, 1)
+	r := w.Changes(w.Agent(), params{})
+	if got := messages(r.Console.NewErrors); got != "[vite] Failed to reload /src/App.tsx.×1" || r.NoiseHidden != 3 || len(r.Console.NewWarnings) != 0 || len(r.Network.Failures) != 0 {
+		t.Error(show(r))
+	}
+}
+
+func TestTheTabIsNamedOnlyWhereSeveralAreCovered(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Log("error", "alone")
+	is(t, w.Changes(a, params{}).Console.NewErrors, `[{"message":"alone","source":"app.js:42","count":1}]`)
+	w.Open(8, "http://localhost:3000/")
+	w.Log("error", "here")
+	w.Send("console", `"tab":8,"level":"error","via":"console","text":"there"`)
+	w.Send("console", `"tab":8,"level":"error","via":"console","text":"here"`)
+	is(t, w.Changes(a, params{}).Console.NewErrors, `[{"message":"here","count":1,"tab":2},{"message":"there","count":1,"tab":2},{"message":"here","source":"app.js:42","count":1,"tab":1}]`)
+	for _, of := range []struct{ r *diff.Report }{{w.Changes(w.Scoped(enginetest.Page), params{})}, {w.Changes(w.Agent(), params{Tab: 1})}} {
+		if strings.Contains(show(of.r.Console), `"tab"`) || of.r.Console.TotalNewEntries != 2 {
+			t.Error(show(of.r.Console))
+		}
+	}
+}
+
+// TestLogEntriesOfWhatIsToldElsewhereAreNotCountedAgain covers what no recording shows.
+func TestLogEntriesOfWhatIsToldElsewhereAreNotCountedAgain(t *testing.T) {
+	const entry = `"level":"error","via":"browser","category":"network"`
+	for _, c := range []struct {
+		name   string
+		happen func(*enginetest.World)
+		errors string
+	}{
+		{"the request ends first", func(w *enginetest.World) {
+			w.Send("network", `"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch","status":0,"error":"net::ERR_CONNECTION_REFUSED","started":1,"duration":1`)
+			w.Send("console", entry+`,"request":"r","text":"Failed to load resource: net::ERR_CONNECTION_REFUSED"`)
+		}, ""},
+		{"the entry comes first", func(w *enginetest.World) {
+			w.Send("request", `"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch"`)
+			w.Send("console", entry+`,"request":"r","text":"Failed to load resource: 404"`)
+			w.Send("network", `"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch","status":404,"started":1,"duration":1`)
+		}, ""},
+		{"the request is not known", func(w *enginetest.World) {
+			w.Send("console", entry+`,"request":"r","text":"Failed to load resource: 404"`)
+		}, "Failed to load resource: 404×1"},
+		{"the request is another tab's", func(w *enginetest.World) {
+			w.Open(8, "http://localhost:5173/")
+			w.Send("request", `"tab":8,"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch"`)
+			w.Send("console", entry+`,"request":"r","text":"Failed to load resource: 404"`)
+		}, "Failed to load resource: 404×1"},
+		{"the page itself says so", func(w *enginetest.World) {
+			w.Send("request", `"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch"`)
+			w.Send("console", `"level":"error","via":"console","request":"r","text":"Failed to load resource: 404"`)
+		}, "Failed to load resource: 404×1"},
+		{"a socket that could not be opened, its secrets masked", func(w *enginetest.World) {
+			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live?token=hunter2hunter2&a=1","op":"error","text":"the connection could not be established"`)
+			w.Send("console", entry+`,"text":"WebSocket connection to 'ws://localhost:5173/live?token=hunter2hunter2&a=1' failed: "`)
+		}, ""},
+		{"a socket that failed long ago", func(w *enginetest.World) {
+			w.Send("websocket", `"id":"w","url":"ws://localhost:5173/live","op":"error"`)
+			w.Pass(time.Minute)
+			w.Send("console", entry+`,"text":"WebSocket connection to 'ws://localhost:5173/live' failed: "`)
+		}, "WebSocket connection to 'ws://localhost:5173/live' failed:×1"},
+	} {
+		w := enginetest.New(t, capture.Limits{})
+		c.happen(w)
+		if got := messages(w.Changes(w.Agent(), params{}).Console.NewErrors); got != c.errors {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+func TestAFailureFoundAfterwardsIsNotToldByTheLogToo(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Send("console", `"level":"error","via":"browser","category":"network","request":"1.2","url":"http://localhost:5173/x.png","text":"Failed to load resource: 404"`)
+	w.Send("network", `"id":"backfill-1","method":"GET","url":"http://localhost:5173/x.png","resource":"image","status":404,"started":1,"duration":1,"backfilled":true`)
+	r := w.Changes(w.Agent(), params{})
+	if len(r.Console.NewErrors) != 0 || len(r.Network.Failures) != 1 {
+		t.Error(show(r))
+	}
+}
