@@ -1,0 +1,223 @@
+package capture_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// TestAMomentIsRebuiltFromTheEventsBeforeIt: what MomentAt makes of a time equals what was there at
+// that time, for random events, however much was evicted before.
+func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		limits := capture.DefaultLimits()
+		limits.Network.Count = rapid.IntRange(5, 40).Draw(rt, "network")
+		limits.DOM.Count = rapid.IntRange(5, 40).Draw(rt, "dom")
+		w := enginetest.New(t, limits)
+		type taken struct {
+			at     time.Time
+			moment capture.Moment
+		}
+		var moments []taken
+		for range rapid.IntRange(0, 80).Draw(rt, "steps") {
+			w.Pass(time.Second)
+			switch rapid.IntRange(0, 4).Draw(rt, "what") {
+			case 0, 1:
+				w.Request("GET", fmt.Sprintf("/e%c", 'a'+rapid.IntRange(0, 5).Draw(rt, "endpoint")), rapid.SampledFrom([]int{200, 404, 500, 0}).Draw(rt, "status"), 10)
+			case 2:
+				w.Element("appeared", rapid.IntRange(1, 4).Draw(rt, "id"), ".error", rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "text"))
+			case 3:
+				w.Element("gone", rapid.IntRange(1, 4).Draw(rt, "id"), "", "")
+			case 4:
+				w.Send("navigation", fmt.Sprintf(`"how":"history","url":"%s/p%d"`, enginetest.Page, rapid.IntRange(0, 3).Draw(rt, "page")))
+			}
+			moments = append(moments, taken{w.Now, w.Store.View(w.Now).Now()})
+		}
+		v := w.Store.View(w.Now)
+		for _, m := range moments {
+			if m.moment.Pos.Network < v.Network.First() || m.moment.Pos.DOM < v.DOM.First() {
+				continue // evicted since: the oldest state that is known stands in for it
+			}
+			again := v.MomentAt(m.at)
+			// Position 1 stands for "maybe before everything that is held".
+			sameNetwork, sameDOM := again.Pos.Network == m.moment.Pos.Network, again.Pos.DOM == m.moment.Pos.DOM
+			if !sameNetwork && again.Pos.Network != 1 || !sameDOM && again.Pos.DOM != 1 {
+				rt.Fatalf("positions %+v, were %+v", again.Pos, m.moment.Pos)
+			}
+			for _, endpoint := range "abcdef" {
+				k := capture.EndpointKey{Page: enginetest.Page, Origin: enginetest.Page, Method: "GET", Path: "/e" + string(endpoint)}
+				a, knownA := again.Endpoints.Get(k)
+				b, knownB := m.moment.Endpoints.Get(k)
+				if sameNetwork && (a != b || knownA != knownB) {
+					rt.Fatalf("%v: %+v, was %+v", k, a, b)
+				}
+			}
+			if sameDOM && !maps.Equal(again.Page.Elements(), m.moment.Page.Elements()) {
+				rt.Fatalf("elements %v, were %v", again.Page.Elements(), m.moment.Page.Elements())
+			}
+		}
+	})
+}
+
+func store(t *testing.T) (*capture.Store, time.Time) {
+	t.Helper()
+	now := time.Date(2026, 1, 23, 10, 0, 0, 0, time.UTC)
+	return capture.New(capture.DefaultLimits(), noise.Default(), now), now
+}
+
+func hello(first int64) *protocol.Hello {
+	return &protocol.Hello{Protocol: 1, Browser: "b", Extension: "1", Instance: "i", Stream: "s", First: first}
+}
+
+func line(now time.Time, text string) event.Event {
+	return &event.Console{Head: event.Head{At: now.UnixMilli(), Tab: 7}, Level: event.Log, Via: "console", Text: text}
+}
+
+func TestWhatIsSentAgainIsTakenOnce(t *testing.T) {
+	s, now := store(t)
+	if next := s.Hello(hello(1), now); next != 1 {
+		t.Fatalf("next is %d", next)
+	}
+	batch := []event.Event{line(now, "1"), line(now, "2"), line(now, "3")}
+	if next, bad := s.Apply("i", "s", 1, batch, now); bad != nil || next != 4 {
+		t.Fatalf("%d %v", next, bad)
+	}
+	s.Disconnected("i", now)
+	if next := s.Hello(hello(2), now); next != 4 {
+		t.Errorf("after coming back next is %d", next)
+	}
+	if next, bad := s.Apply("i", "s", 2, []event.Event{line(now, "2"), line(now, "3"), line(now, "4")}, now); bad != nil || next != 5 {
+		t.Errorf("%d %v", next, bad)
+	}
+	if next, _ := s.Apply("i", "s", 1, batch, now); next != 5 {
+		t.Errorf("all of it again: %d", next)
+	}
+	v := s.View(now)
+	if v.Console.Len() != 4 || v.Console.At(4).Text != "4" || len(v.Gaps) != 0 {
+		t.Errorf("%d entries, gaps %+v", v.Console.Len(), v.Gaps)
+	}
+}
+
+func TestWhatIsMissingLiesInAGap(t *testing.T) {
+	s, now := store(t)
+	s.Hello(hello(1), now)
+	if _, bad := s.Apply("i", "s", 1, []event.Event{line(now, "1")}, now); bad != nil {
+		t.Fatal(bad)
+	}
+	later := now.Add(time.Second)
+	if next, bad := s.Apply("i", "s", 5, []event.Event{line(later, "5"), nil, nil}, later); bad != nil || next != 8 {
+		t.Fatalf("%d %v", next, bad)
+	}
+	gaps := s.View(later).Gaps
+	if len(gaps) != 2 || gaps[0].Reason != "disconnected" || gaps[0].Dropped != 3 || !gaps[0].From.Equal(now) || !gaps[0].To.Equal(later) ||
+		gaps[1].Reason != "malformed" || gaps[1].Dropped != 2 {
+		t.Errorf("%+v", gaps)
+	}
+	if _, bad := s.Apply("i", "another", 1, nil, now); bad == nil || bad.Code != protocol.CodeOutOfOrder {
+		t.Errorf("an unknown stream: %+v", bad)
+	}
+}
+
+func TestADaemonThatIsNewToAStreamSaysWhatItCannotKnow(t *testing.T) {
+	s, now := store(t)
+	if next := s.Hello(hello(400), now); next != 400 {
+		t.Errorf("next is %d", next)
+	}
+	if gaps := s.View(now).Gaps; len(gaps) != 1 || gaps[0].Reason != "not_replayed" {
+		t.Errorf("%+v", gaps)
+	}
+}
+
+func TestTabsKeepTheirIDsAndAreForgottenWhenClosed(t *testing.T) {
+	s, now := store(t)
+	s.Hello(hello(1), now)
+	s.Hello(&protocol.Hello{Instance: "other", Stream: "o", First: 1}, now)
+	s.SetTabs("i", []protocol.Tab{{ID: 99, URL: "http://localhost:1/", Watched: true}}, now)
+	s.SetTabs("other", []protocol.Tab{{ID: 99, URL: "http://localhost:2/", Watched: true}}, now)
+	v := s.View(now)
+	if len(v.Tabs) != 2 || v.Tabs[0].ID == v.Tabs[1].ID || s.HostTab("i", 99) == s.HostTab("other", 99) {
+		t.Fatalf("two browsers' tabs of the same id: %+v", v.Tabs)
+	}
+	events := []event.Event{
+		&event.Element{Head: event.Head{At: 1, Tab: 99}, Op: "appeared", Document: "d", ID: 1, Selector: ".error", Text: "x"},
+		&event.Request{Head: event.Head{At: 1, Tab: 99}, ID: "r", Method: "GET", URL: "http://localhost:1/x"},
+		&event.Gap{Head: event.Head{At: 1, Tab: 99}, From: 1, Reason: "detached"},
+	}
+	if _, bad := s.Apply("i", "s", 1, events, now); bad != nil {
+		t.Fatal(bad)
+	}
+	v = s.View(now)
+	if len(v.Page.Elements()) != 1 || len(v.Flights) != 1 || !v.Gaps[0].To.IsZero() {
+		t.Fatalf("%v %v %v", v.Page.Elements(), v.Flights, v.Gaps)
+	}
+	s.SetTabs("i", nil, now)
+	v = s.View(now)
+	if len(v.Tabs) != 1 || len(v.Page.Elements()) != 0 || len(v.Flights) != 0 || v.Gaps[0].To.IsZero() {
+		t.Errorf("after the tab was closed: %v %v %v %v", v.Tabs, v.Page.Elements(), v.Flights, v.Gaps)
+	}
+	s.Disconnected("other", now)
+	if v := s.View(now.Add(10 * time.Second)); len(v.Tabs) != 1 || v.Tabs[0].Watched {
+		t.Errorf("a browser that is away: %+v", v.Tabs)
+	}
+	if v := s.View(now.Add(time.Minute)); len(v.Tabs) != 0 || len(v.Browsers) != 1 {
+		t.Errorf("a browser that is gone: %+v %+v", v.Tabs, v.Browsers)
+	}
+}
+
+func TestAThousandGapsAreBoundedAndNoSpanIsLost(t *testing.T) {
+	s, now := store(t)
+	s.Hello(hello(1), now)
+	var events []event.Event
+	for i := range 1500 {
+		events = append(events, &event.Gap{Head: event.Head{At: 1, Tab: 7}, From: int64(1000 + i*10), To: int64(1005 + i*10), Reason: "dropped", Dropped: 1})
+	}
+	if _, bad := s.Apply("i", "s", 1, events, now); bad != nil {
+		t.Fatal(bad)
+	}
+	dropped := 0
+	gaps := s.View(now).Gaps
+	for _, g := range gaps {
+		dropped += g.Dropped
+	}
+	if len(gaps) > 1000 || dropped != 1500 || gaps[0].From.UnixMilli() != 1000 {
+		t.Errorf("%d gaps, %d dropped, the first from %v", len(gaps), dropped, gaps[0].From)
+	}
+}
+
+func TestTemplates(t *testing.T) {
+	for in, want := range map[string]string{
+		"/": "/", "/users/17": "/users/{id}", "/users/17/orders/4": "/users/{id}/orders/{id}",
+		"/u/3f2504e0-4f89-41d3-9a0c-0305e82c3301": "/u/{id}", "/c/deadbeef1": "/c/{id}", "/c/facade": "/c/facade",
+		"/assets/index-4f3a2b1c.js": "/assets/index-{hash}.js", "/assets/index.js": "/assets/index.js", "/v2/users": "/v2/users", "/img/photo1.png": "/img/photo1.png",
+		"/o/01HZXK8Q3V4W5Y6Z7A8B9C0D1E": "/o/{id}", "/files/12345.pdf": "/files/{id}.pdf", "/release-2026/notes": "/release-2026/notes",
+	} {
+		if got := capture.TemplatePath(in); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"http://localhost:3000/a/b?c=d#e": "http://localhost:3000 /a/b", "http://localhost?x": "http://localhost /", "https://u:p@host/x": "https://host /x",
+		"data:text/html,x": " data:", "about:blank": " about:blank", "ws://h:1/live?t=1": "ws://h:1 /live",
+	} {
+		origin, path := capture.SplitURL(in)
+		if got := origin + " " + path; got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+	if k := capture.OriginOf("HTTP://LocalHost:3000/x"); k != "http://localhost:3000" {
+		t.Error(k)
+	}
+	if strings.Contains(capture.OriginOf("about:blank"), "about") {
+		t.Error("about:blank has an origin")
+	}
+}

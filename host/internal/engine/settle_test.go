@@ -1,0 +1,213 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// bubble is an engine inside a synctest bubble: its time is the bubble's.
+type bubble struct {
+	t     *testing.T
+	store *capture.Store
+	e     *engine.Engine
+	agent *checkpoint.Client
+
+	mu   sync.Mutex // timers send too
+	next int64
+}
+
+func inBubble(t *testing.T, run func(*bubble)) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bubble{t: t, next: 1}
+		b.store = capture.New(capture.DefaultLimits(), noise.Default(), time.Now())
+		b.e = engine.New(engine.Options{Store: b.store, Noise: noise.Default(), Clock: time.Now, Location: time.UTC})
+		b.store.Hello(&protocol.Hello{Instance: "i", Stream: "s", First: 1}, time.Now())
+		b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/", Watched: true, DOM: true}}, time.Now())
+		var leave func()
+		b.agent, leave = b.e.Join("agent", checkpoint.Scope{})
+		defer leave()
+		if _, err := b.e.Changes(context.Background(), b.agent, params{}); err != nil {
+			t.Fatal(err)
+		}
+		run(b)
+	})
+}
+
+func (b *bubble) send(events ...event.Event) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, ev := range events {
+		h := ev.Header()
+		h.At, h.Tab = time.Now().UnixMilli(), 1
+	}
+	if _, bad := b.store.Apply("i", "s", b.next, events, time.Now()); bad != nil {
+		b.t.Error(bad.Message)
+	}
+	b.next += int64(len(events))
+}
+
+// after sends events once a time has passed.
+func (b *bubble) after(d time.Duration, events ...event.Event) {
+	time.AfterFunc(d, func() { b.send(events...) })
+}
+
+// wait asks, and says how long the answer took.
+func (b *bubble) wait(p params) (*diff.Report, time.Duration) {
+	b.t.Helper()
+	began := time.Now()
+	r, err := b.e.Changes(context.Background(), b.agent, p)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return r, time.Since(began)
+}
+
+func request(id string) event.Event {
+	return &event.Request{ID: id, Method: "GET", URL: "http://localhost/api/" + id, Resource: "fetch"}
+}
+
+func answered(id string) event.Event {
+	return &event.Network{ID: id, Method: "GET", URL: "http://localhost/api/" + id, Resource: "fetch", Status: 200}
+}
+
+func logged(text string) event.Event {
+	return &event.Console{Level: event.Error, Via: "console", Text: text}
+}
+
+func TestAQuietPageIsSettledAtOnce(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		time.Sleep(time.Second)
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 0 {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestSettledMeansNothingNewFor300ms(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(logged("one"))
+		b.after(200*time.Millisecond, logged("two"))
+		b.after(450*time.Millisecond, logged("three"))
+		r, took := b.wait(params{Wait: "settled"})
+		if !*r.Settled || took != 750*time.Millisecond || len(r.Console.NewErrors) != 3 {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestSettledWaitsForRequestsInFlight(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(request("r"))
+		b.after(1500*time.Millisecond, answered("r"))
+		r, took := b.wait(params{Wait: "settled"})
+		if !*r.Settled || took != 1800*time.Millisecond {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestARequestOlderThanTwoSecondsIsNotWaitedFor(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(request("poll"))
+		r, took := b.wait(params{Wait: "settled"})
+		if !*r.Settled || took != 2*time.Second {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestSocketFramesDoNotKeepAPageUnsettled(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		for i := range 40 {
+			b.after(time.Duration(i*50)*time.Millisecond, &event.WebSocket{ID: "w", URL: "ws://localhost/live", Op: "received", Text: fmt.Sprint(i)})
+		}
+		r, took := b.wait(params{Wait: "settled"})
+		if !*r.Settled || took > 400*time.Millisecond {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestATimeoutSaysWhy(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(request("r"))
+		for i := range 20 {
+			b.after(time.Duration(i*100+50)*time.Millisecond, request(fmt.Sprint("r", i)))
+		}
+		timeout := 500
+		r, took := b.wait(params{Wait: "settled", TimeoutMs: &timeout})
+		if *r.Settled || took != 500*time.Millisecond || r.UnsettledBecause == "" || r.Summary != "No significant changes; not settled: "+r.UnsettledBecause {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestReloadWaitsForTheHotUpdateThatIsStillToCome(t *testing.T) {
+	for name, update := range map[string]event.Event{
+		"a reload":            &event.Navigation{How: "reload", URL: "http://localhost/"},
+		"a load":              &event.Navigation{How: "load", URL: "http://localhost/next"},
+		"Vite's log":          &event.Console{Level: event.Debug, Via: "console", Text: "[vite] hot updated: /src/App.tsx"},
+		"a failed hot update": &event.Console{Level: event.Error, Via: "console", Text: "[vite] Failed to reload /src/App.tsx"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				time.Sleep(time.Second)
+				b.after(time.Second, update, logged("broken by the edit"))
+				r, took := b.wait(params{Wait: "reload"})
+				if !*r.Settled || took != 1300*time.Millisecond || r.Severity != diff.Error {
+					t.Errorf("%s after %s", show(r), took)
+				}
+			})
+		})
+	}
+}
+
+func TestAnUpdateSinceTheLastLookIsEnough(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(&event.Navigation{How: "reload", URL: "http://localhost/"})
+		time.Sleep(time.Second)
+		if r, took := b.wait(params{Wait: "reload"}); !*r.Settled || took != 0 {
+			t.Errorf("%s after %s", show(r), took)
+		}
+		// And not again: the next edit's is still to come.
+		r, took := b.wait(params{Wait: "reload"})
+		if *r.Settled || took != 3*time.Second || r.UnsettledBecause != "no navigation or hot update came" {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestAHashOrPushStateIsNoReload(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.after(time.Second, &event.Navigation{How: "history", URL: "http://localhost/cart"})
+		if r, _ := b.wait(params{Wait: "reload"}); *r.Settled {
+			t.Errorf("%s", show(r))
+		}
+	})
+}
+
+func TestACallThatIsGivenUpAdvancesNothing(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(logged("one"))
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := b.e.Changes(ctx, b.agent, params{Wait: "reload"}); err == nil {
+			t.Error("no error")
+		}
+		if r, _ := b.wait(params{}); len(r.Console.NewErrors) != 1 {
+			t.Errorf("%s", show(r))
+		}
+	})
+}
