@@ -1,26 +1,49 @@
+//go:build !windows
+
 package daemon
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
-	"io/fs"
+	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/wire"
+	"tidemark.dev/tidemark/protocol"
 )
 
-// home is a short home, as sockets need it.
-func home(t *testing.T) Home {
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newHome is a home whose path is short enough for sockets.
+func newHome(t *testing.T) Home {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tmh")
+	dir, err := os.MkdirTemp("", "tmd")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return homeIn(t, dir)
+}
+
+func homeIn(t *testing.T, dir string) Home {
+	t.Helper()
 	t.Setenv(HomeEnv, dir)
 	h, err := FindHome()
 	if err != nil {
@@ -29,25 +52,13 @@ func home(t *testing.T) Home {
 	return h
 }
 
-// serve runs a daemon and returns once it answers.
-func serve(t *testing.T, h Home) (stop func() error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan struct{}), make(chan error, 1)
-	log := slog.New(readyHandler{slog.DiscardHandler, ready})
-	go func() { ended <- Serve(ctx, h, "0.0.0", log) }()
-	select {
-	case <-ready:
-	case err := <-ended:
-		t.Fatal(err)
-	}
-	return func() error {
-		cancel()
-		return <-ended
-	}
+// served is a daemon that runs inside the test.
+type served struct {
+	stop  context.CancelFunc
+	ended chan error
 }
 
-// readyHandler closes a channel at the line that says that the daemon is ready.
+// readyHandler closes a channel when the daemon says that it is ready.
 type readyHandler struct {
 	slog.Handler
 	ready chan struct{}
@@ -62,91 +73,395 @@ func (h readyHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func TestSocketsAreTheUsersAlone(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	h := home(t)
-	stop := serve(t, h)
-	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
-		info, err := os.Stat(h.Socket(name))
-		if err != nil || info.Mode().Perm() != 0o600 || info.Mode()&fs.ModeSocket == 0 {
-			t.Errorf("%s: %v %v", name, info.Mode(), err)
+func start(t *testing.T, h Home) *served {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &served{cancel, make(chan error, 1)}
+	ready := make(chan struct{})
+	go func() { s.ended <- Serve(ctx, h, "1.2.3", slog.New(readyHandler{slog.DiscardHandler, ready})) }()
+	t.Cleanup(func() {
+		cancel()
+		if err, open := <-s.ended; open && err != nil {
+			t.Errorf("the daemon ended with %v", err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-s.ended:
+		close(s.ended)
+		t.Fatalf("the daemon did not start: %v", err)
+	}
+	return s
+}
+
+// wait waits until the daemon has ended by itself.
+func (s *served) wait() error {
+	err := <-s.ended
+	close(s.ended)
+	return err
+}
+
+func dial(t *testing.T, h Home, socket string) net.Conn {
+	t.Helper()
+	conn, err := h.DialRunning(context.Background(), socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func control(h Home) *http.Client {
+	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return h.DialRunning(ctx, ControlSocket)
+	}}}
+}
+
+func TestSocketsAreTheirUsersAlone(t *testing.T) {
+	h := newHome(t)
+	start(t, h)
+	for path, want := range map[string]os.FileMode{
+		h.Run:                   os.ModeDir | 0o700,
+		h.Socket(RelaySocket):   os.ModeSocket | 0o600,
+		h.Socket(MCPSocket):     os.ModeSocket | 0o600,
+		h.Socket(ControlSocket): os.ModeSocket | 0o600,
+		h.lockFile():            0o600,
+	} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if info.Mode() != want {
+			t.Errorf("%s has mode %s, want %s", path, info.Mode(), want)
 		}
 	}
+}
+
+func TestADirectoryThatOthersCouldReadIsClosedToThem(t *testing.T) {
+	h := newHome(t)
+	if err := os.MkdirAll(h.Run, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(h.Run, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	start(t, h)
 	if info, err := os.Stat(h.Run); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info.Mode(), err)
 	}
+}
+
+func TestASecondDaemonIsRefused(t *testing.T) {
+	h := newHome(t)
+	start(t, h)
+	err := Serve(context.Background(), h, "1.2.3", slog.New(slog.DiscardHandler))
+	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), h.State) || !strings.Contains(err.Error(), "tidemark stop") {
+		t.Errorf("%v", err)
+	}
 	if running, err := h.Running(); !running || err != nil {
-		t.Errorf("running %v %v", running, err)
+		t.Errorf("running %v, %v", running, err)
 	}
-	if err := Serve(context.Background(), h, "0.0.0", slog.New(slog.DiscardHandler)); !errors.Is(err, ErrRunning) {
-		t.Errorf("a second daemon: %v", err)
+	dial(t, h, MCPSocket) // the first one still answers
+}
+
+func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
+	h := newHome(t)
+	if running, err := h.Running(); running || err != nil {
+		t.Errorf("before: running %v, %v", running, err)
 	}
-	conn, err := h.DialRunning(context.Background(), MCPSocket)
+	s := start(t, h)
+	open := []net.Conn{dial(t, h, RelaySocket), dial(t, h, MCPSocket), dial(t, h, ControlSocket)}
+	answer, err := control(h).Post("http://tidemark/v1/stop", "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }() // open connections do not keep it from ending
-	if err := stop(); err != nil {
-		t.Error(err)
+	body, err := io.ReadAll(answer.Body)
+	_ = answer.Body.Close()
+	if err != nil || answer.StatusCode != http.StatusOK || string(body) != "{}" {
+		t.Errorf("%s %q %v", answer.Status, body, err)
+	}
+	if err := s.wait(); err != nil {
+		t.Errorf("the daemon ended with %v", err)
+	}
+	for _, conn := range open {
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("a connection was left open: %v", err)
+		}
 	}
 	if running, err := h.Running(); running || err != nil {
-		t.Errorf("after the end: running %v %v", running, err)
+		t.Errorf("after: running %v, %v", running, err)
 	}
+	if _, err := h.DialRunning(context.Background(), MCPSocket); !errors.Is(err, ErrUnreachable) {
+		t.Errorf("%v", err)
+	}
+	left, err := filepath.Glob(filepath.Join(h.Run, "*.sock"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	start(t, h) // and another one can begin
 }
 
-func TestAStaleSocketIsReplaced(t *testing.T) {
-	h := home(t)
+func TestSocketsOfADeadDaemonAreReplaced(t *testing.T) {
+	h := newHome(t)
 	if err := h.Create(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(h.Socket(MCPSocket), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := serve(t, h)(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestAHomeTooLongForASocketFallsBackToAShortOne(t *testing.T) {
-	short := home(t)
-	h := Home{State: short.State, Run: filepath.Join(short.State, strings.Repeat("long", 40), "run")}
-	path := h.Socket(MCPSocket)
-	if len(path) > 103 || !strings.HasPrefix(path, os.TempDir()) || path != h.Socket(MCPSocket) {
-		t.Fatalf("%s", path)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(path)) })
-	if err := serve(t, h)(); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestSettings(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "config.toml")
-	for text, want := range map[string]string{
-		"": "",
-		"[buffers.console]\nentries = 500\nmib = 0.5": "",
-		"[buffers.smell]\nentries = 1":                "smell",
-		"[buffers.console]\nentries = \"many\"":       "config.toml:2:",
-		"[buffers":                                    "config.toml:1:",
-		"[buffers.dom]\nentries = -1":                 "buffers.dom",
-	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := ReadConfig(path)
-		if err == nil {
-			_, err = c.Limits()
-		}
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-	c, err := ReadConfig(filepath.Join(dir, "none.toml"))
+	l, err := net.Listen("unix", h.Socket(MCPSocket))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := c.Limits(); err != nil || l.Console.Count != 10_000 {
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, h)
+	dial(t, h, MCPSocket)
+}
+
+func TestAHomeWithALongPathHasItsSocketsElsewhere(t *testing.T) {
+	tmp := newHome(t).State
+	t.Setenv("TMPDIR", tmp)
+	h := homeIn(t, filepath.Join(tmp, strings.Repeat("long/", 30)))
+	path := h.Socket(MCPSocket)
+	if len(path) > maxSocketPath || strings.HasPrefix(path, h.Run) || !strings.HasPrefix(path, tmp) {
+		t.Errorf("%s", path)
+	}
+	start(t, h)
+	dial(t, h, MCPSocket)
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v %v", info, err)
+	}
+	other := homeIn(t, filepath.Join(tmp, strings.Repeat("long/", 30), "other"))
+	if filepath.Dir(other.Socket(MCPSocket)) == filepath.Dir(path) {
+		t.Error("two homes share a directory of sockets")
+	}
+}
+
+func TestWhereAHomeIs(t *testing.T) {
+	for _, c := range []struct {
+		name, home, state, runtime string
+		want                       Home
+	}{
+		{"set", "/srv/t", "", "", Home{"/srv/t", "/srv/t/config.toml", "/srv/t/run"}},
+		{"by the platform's directories", "", "/s", "/r", Home{"/s/tidemark", "/c/tidemark/config.toml", "/r/tidemark"}},
+		{"without a runtime directory", "", "/s", "", Home{"/s/tidemark", "/c/tidemark/config.toml", "/s/tidemark/run"}},
+		{"by the user's directory", "", "", "", Home{"/u/.local/state/tidemark", "/c/tidemark/config.toml", "/u/.local/state/tidemark/run"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for name, value := range map[string]string{
+				HomeEnv: c.home, "XDG_STATE_HOME": c.state, "XDG_RUNTIME_DIR": c.runtime, "XDG_CONFIG_HOME": "/c", "HOME": "/u",
+			} {
+				t.Setenv(name, value)
+			}
+			h, err := FindHome()
+			if err != nil || h != c.want {
+				t.Errorf("%+v %v", h, err)
+			}
+		})
+	}
+	t.Setenv(HomeEnv, "relative")
+	if h, err := FindHome(); err != nil || !filepath.IsAbs(h.State) {
+		t.Errorf("%+v %v", h, err)
+	}
+}
+
+func TestMistakesInTheSettingsNameTheirPlace(t *testing.T) {
+	for settings, want := range map[string]string{
+		"[buffers.console]\nentries = \"many\"\n":    "config.toml:2:11",
+		"[buffers.console]\nentries =\n":             "config.toml:2:",
+		"[buffers":                                   "config.toml:1:",
+		"[buffers.console]\n\nentires = 5\n":         "entires",
+		"[buffers.network]\nentries = -1\n":          "buffers.network",
+		"[buffers.dom]\nmib = 5000\n":                "buffers.dom",
+		"[buffers]\n[buffers.smell]\nentries = 10\n": "smell",
+	} {
+		h := newHome(t)
+		if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := Serve(context.Background(), h, "1.2.3", slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), h.Config) {
+			t.Errorf("%q: %v", settings, err)
+		}
+	}
+	h := newHome(t)
+	if err := os.WriteFile(h.Config, []byte("\n\n[buffers.console]\n# two\nentires = 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadConfig(h.Config); err == nil || !strings.Contains(err.Error(), "5| entires") {
+		t.Errorf("an unknown setting: %v", err)
+	}
+}
+
+func TestSettingsBoundTheBuffers(t *testing.T) {
+	h := newHome(t)
+	if err := os.WriteFile(h.Config, []byte("[buffers.console]\nentries = 7\n[buffers.network]\nmib = 0.5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := ReadConfig(h.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.Limits()
+	if err != nil || l.Console.Count != 7 || l.Console.Bytes != 6<<20 || l.Network.Bytes != 512<<10 || l.Network.Count != 5000 {
 		t.Errorf("%+v %v", l, err)
+	}
+	none, err := ReadConfig(filepath.Join(h.State, "none.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l, err := none.Limits(); err != nil || l != capture.DefaultLimits() {
+		t.Errorf("without settings: %+v %v", l, err)
+	}
+}
+
+// extension speaks for a browser on the relay's socket.
+type extension struct {
+	t *testing.T
+	r *wire.Reader
+	w *wire.Writer
+}
+
+func connectExtension(t *testing.T, h Home) *extension {
+	t.Helper()
+	conn := dial(t, h, RelaySocket)
+	e := &extension{t, wire.NewReader(conn, 0), wire.NewWriter(conn, protocol.MaxToHost)}
+	e.send(`{"type":"hello","protocol":1,"extension":"1","browser":"Chromium 156","instance":"i","stream":"s","first":1}`)
+	if m := e.read(); m["type"] != "welcome" || m["host"] != "1.2.3" {
+		t.Fatalf("%v", m)
+	}
+	return e
+}
+
+func (e *extension) send(message string) {
+	e.t.Helper()
+	if err := e.w.Write([]byte(message)); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+func (e *extension) read() map[string]any {
+	e.t.Helper()
+	frame, err := e.r.Read()
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(frame, &m); err != nil {
+		e.t.Fatal(err)
+	}
+	return m
+}
+
+// ask sends a request of the popup and returns its result or error.
+func (e *extension) ask(method, params string) map[string]any {
+	e.t.Helper()
+	e.send(fmt.Sprintf(`{"type":"request","id":1,"method":%q,"params":%s}`, method, params))
+	m := e.read()
+	if bad, ok := m["error"].(map[string]any); ok {
+		return bad
+	}
+	result, _ := m["result"].(map[string]any)
+	return result
+}
+
+const twoTabs = `{"type":"tabs","tabs":[
+	{"id":1,"url":"http://localhost:5173/","title":"shop","watched":true,"capture":"debugger","dom":true},
+	{"id":2,"url":"http://localhost:3000/","title":"admin","watched":true,"capture":"debugger","dom":true}]}`
+
+func TestThePopupSpeaksForTheScopeOfItsTab(t *testing.T) {
+	h := newHome(t)
+	start(t, h)
+	e := connectExtension(t, h)
+	e.send(twoTabs)
+	made := e.ask("checkpoint", `{"name":"session_start","note":"n","tab":1}`)
+	if made["name"] != "session_start" || made["at"] == nil || made["replaced"] != nil {
+		t.Errorf("%v", made)
+	}
+	if again := e.ask("checkpoint", `{"name":"session_start","tab":2}`); again["replaced"] != nil {
+		t.Errorf("another project's was replaced: %v", again)
+	}
+	if again := e.ask("checkpoint", `{"name":"session_start","tab":1}`); again["replaced"] != made["at"] {
+		t.Errorf("%v does not replace %v", again, made)
+	}
+	for tab, want := range map[int]int{1: 1, 2: 1, 9: 2} {
+		overview := e.ask("overview", fmt.Sprintf(`{"tab":%d}`, tab))
+		if list, _ := overview["checkpoints"].([]any); len(list) != want || overview["severity"] != "clean" || overview["host"] != "1.2.3" || overview["since"] != "session_start" {
+			t.Errorf("tab %d: %v", tab, overview)
+		}
+	}
+	for _, c := range []struct{ method, params, code, words string }{
+		{"checkpoint", `{"name":"Before Refactor","tab":1}`, protocol.CodeInvalid, "must match"},
+		{"checkpoint", `{"name":7}`, protocol.CodeMalformed, "cannot be read"},
+		{"smell", `{}`, protocol.CodeUnknown, "smell"},
+	} {
+		if bad := e.ask(c.method, c.params); bad["code"] != c.code || !strings.Contains(fmt.Sprint(bad["message"]), c.words) {
+			t.Errorf("%s %s: %v", c.method, c.params, bad)
+		}
+	}
+}
+
+// speak sends lines to the agents' socket, ends its side, and returns what comes back.
+func speak(t *testing.T, h Home, lines ...string) []string {
+	t.Helper()
+	conn := dial(t, h, MCPSocket)
+	for _, line := range lines {
+		if _, err := io.WriteString(conn, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := conn.(*net.UnixConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	s := bufio.NewScanner(conn)
+	for s.Scan() {
+		answers = append(answers, s.Text())
+	}
+	if err := s.Err(); err != nil && !errors.Is(err, syscall.ECONNRESET) { // refused before all was read
+		t.Fatal(err)
+	}
+	return answers
+}
+
+const (
+	initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+	ready      = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	changes    = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"get_changes_since","arguments":{}}}`
+)
+
+func TestAnAgentHearsOfItsScopeAndEveryRequestIsAnsweredBeforeTheEnd(t *testing.T) {
+	h := newHome(t)
+	start(t, h)
+	e := connectExtension(t, h)
+	e.send(twoTabs)
+	e.send(`{"type":"events","stream":"s","first":1,"events":[
+		{"kind":"console","at":1769164200000,"tab":1,"level":"error","via":"console","text":"in the shop"},
+		{"kind":"console","at":1769164200000,"tab":2,"level":"error","via":"console","text":"in the admin"}]}`)
+	if m := e.read(); m["type"] != "ack" || m["next"] != 3.0 {
+		t.Fatalf("%v", m)
+	}
+	for name, c := range map[string]struct {
+		preamble    []string
+		shop, admin bool
+	}{
+		"without a preamble":      {nil, true, true},
+		"without origins":         {[]string{`{"tidemark":{"client":"editor"}}`}, true, true},
+		"narrowed to one project": {[]string{`{"tidemark":{"client":"editor","origins":["localhost:3000"]}}`}, false, true},
+	} {
+		answers := speak(t, h, append(c.preamble, initialize, ready, changes)...)
+		if len(answers) != 2 {
+			t.Errorf("%s: %d answers: %q", name, len(answers), answers)
+			continue
+		}
+		if strings.Contains(answers[1], "in the shop") != c.shop || strings.Contains(answers[1], "in the admin") != c.admin {
+			t.Errorf("%s: %s", name, answers[1])
+		}
+	}
+	for _, bad := range []string{`{"tidemark":5}`, `{"tidemark":{"origins":["ftp://x"]}}`, `{"tidemark":{"client":"` + strings.Repeat("x", 10_000) + `"}}`} {
+		if answers := speak(t, h, bad); len(answers) != 0 {
+			t.Errorf("%.40s: %q", bad, answers)
+		}
 	}
 }
