@@ -125,7 +125,13 @@ async function missingPermissions(): Promise<Set<string>> {
   return missing;
 }
 
+/** Written down for the life after this one: at every change, and often enough to date its end. */
+function remember(): void {
+  void settings.remember(tabs.memory(Date.now()));
+}
+
 function tabChanged(tab: number): void {
+  remember();
   frames.watch(tab);
   changed();
   if (tabs.watched(tab)) injectWhereMissing(tab, frames, () => tabs.watched(tab));
@@ -203,7 +209,7 @@ async function begin(): Promise<void> {
   await Promise.all(all.map(({ id, url }) => (id === undefined || !url ? undefined : tabs.shows(id, url))));
   await revive(all);
   changed();
-  setInterval(() => void settings.remember(tabs.memory(Date.now())), HEARTBEAT_MS);
+  setInterval(remember, HEARTBEAT_MS);
   await chrome.alarms.create(WAKE, { periodInMinutes: WAKE_MINUTES });
 }
 

@@ -16,6 +16,7 @@ type clients struct {
 
 type connected struct {
 	*checkpoint.Client
+	name      string // what it is called now
 	since     time.Time
 	transient bool
 }
@@ -23,7 +24,7 @@ type connected struct {
 // Join takes in a client with a checkpoint of its own; leave forgets it.
 func (e *Engine) Join(name string, scope checkpoint.Scope) (client *checkpoint.Client, leave func()) {
 	v := e.store.View(e.clock())
-	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, since: v.At}
+	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, name: name, since: v.At}
 	c.Lock()
 	c.LookedLocked(v) // an update before it came is nothing that it waits for
 	c.Unlock()
@@ -37,6 +38,17 @@ func (e *Engine) Join(name string, scope checkpoint.Scope) (client *checkpoint.C
 	}
 }
 
+// Rename gives a client the name that it introduced itself with.
+func (e *Engine) Rename(client *checkpoint.Client, name string) {
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	for _, c := range e.clients.list {
+		if c.Client == client {
+			c.name = name
+		}
+	}
+}
+
 // Returning is the client of that name and scope, which keeps its checkpoint from one process to the
 // next.
 func (e *Engine) Returning(name string, scope checkpoint.Scope) *checkpoint.Client {
@@ -47,7 +59,7 @@ func (e *Engine) Returning(name string, scope checkpoint.Scope) *checkpoint.Clie
 			return c.Client
 		}
 	}
-	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, since: e.clock(), transient: true}
+	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, name: name, since: e.clock(), transient: true}
 	e.clients.list = append(e.clients.list, c)
 	return c.Client
 }

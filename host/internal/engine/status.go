@@ -64,7 +64,7 @@ func (e *Engine) Status(scope checkpoint.Scope) *Status {
 		if key == "" {
 			key = "all"
 		}
-		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.since}})
+		s.Clients = append(s.Clients, ClientStatus{c.name, key, diff.Time{Time: c.since}})
 	}
 	e.clients.mu.Unlock()
 	r := diff.Compute(v.Start(), v, diff.Options{Origins: scope.Origins, Noise: e.noise})

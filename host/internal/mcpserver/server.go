@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 const instructions = `Tidemark watches the browser while you edit. After an edit call get_changes_since with wait "reload" (a hot update or reload is expected) or "settled": you get only what is new since your last call, and whether it broke anything. "clean" with a coverage field means: not everything was observed. Read raw logs or bodies only for details.
@@ -25,7 +26,14 @@ Always create these checkpoints: session_start before your first edit, pre_commi
 // NewServer makes a server whose tools speak for one client.
 func NewServer(e *engine.Engine, client *checkpoint.Client, version string) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "tidemark", Title: "Tidemark", Version: version},
-		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler)})
+		&mcp.ServerOptions{
+			Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler),
+			InitializedHandler: func(_ context.Context, req *mcp.InitializedRequest) {
+				if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
+					e.Rename(client, event.Clean(p.ClientInfo.Name))
+				}
+			},
+		})
 	for _, t := range engine.Tools {
 		s.AddTool(definitions[t.Name], handler(e, t, client))
 	}

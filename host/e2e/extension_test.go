@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/installer"
+)
+
+func TestThePopupShowsTheConnectionAndSetsCheckpoints(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	a.changes()
+	popup := w.open(t, installer.Origin+"popup/index.html")
+	popup.js(`
+const until = async (holds) => { for (let i = 0; i < 500 && !holds(); i++) await new Promise((done) => setTimeout(done, 10)); if (!holds()) throw new Error(document.body.innerText); };
+await until(() => document.body.innerText.includes('Connected') && document.body.innerText.includes(` + "`" + s.URL + "`" + `));
+const button = [...document.querySelectorAll('button')].find((b) => b.textContent.includes('session_start'));
+button.click();
+await until(() => /session_start[\s\S]*session_start/.test(document.body.innerText));`)
+	var list struct{ Checkpoints []struct{ Name string } }
+	w.agent(t).call("checkpoint_list", nil, &list)
+	found := false
+	for _, c := range list.Checkpoints {
+		found = found || c.Name == "session_start"
+	}
+	if !found {
+		t.Errorf("%+v", list)
+	}
+}
+
+// TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed ends the extension's worker as Chromium may at
+// any time.
+func TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.changes()
+	infos, err := chromedp.CallBrowser(w.Browser.Context(), target.GetTargets, target.GetTargetsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range infos.TargetInfos {
+		if info.Type == "service_worker" && strings.HasPrefix(info.URL, installer.Origin) {
+			if _, err := chromedp.CallBrowser(w.Browser.Context(), target.CloseTarget, target.CloseTargetParams{TargetID: info.TargetID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p.js(`console.error('while it was away')`)
+	p.reload()
+	var r *diff.Report
+	err = testbed.Eventually(context.Background(), func() (bool, error) {
+		if err := p.JS(`console.error('after it came back')`); err != nil {
+			return false, err
+		}
+		r = a.changesWith(map[string]any{"checkpoint": "2020-01-01", "wait": "settled"})
+		return strings.Contains(show(r), "after it came back"), nil
+	})
+	if err != nil || r.Coverage == nil || !strings.Contains(show(r), "worker_restart") {
+		t.Errorf("%v: %s", err, show(r))
+	}
+}
