@@ -208,3 +208,51 @@ func TestEveryBreakageOfTheDemoIsTold(t *testing.T) {
 		})
 	}
 }
+
+func TestRawReadsHoldBodiesAndHeadersWithSecretsMasked(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank})
+	large := strings.Repeat("x", 100<<10)
+	s.mux.HandleFunc("/api/login", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Set-Cookie", "sid=very-secret")
+		_, _ = io.WriteString(w, `{"user":"ann","access_token":"abc.def","roles":["admin"]}`)
+	})
+	s.mux.HandleFunc("/api/large", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, large)
+	})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	p.js(`await (await fetch('/api/login', {method: 'POST', headers: {Authorization: 'Bearer abcdefghijklmnop', 'Content-Type': 'application/json'}, body: JSON.stringify({user: 'ann', password: 'hunter2'})})).json(); await (await fetch('/api/large')).text()`)
+	a.changes()
+	var page struct {
+		Entries []struct {
+			URL, RequestBody, ResponseBody, BodyNote string
+			Status, Masked                           int
+		}
+		Total int
+	}
+	text, err := a.Text("get_network_bodies", map[string]any{"url": "/api/", "status_min": 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(strings.NewReplacer("request_body", "RequestBody", "response_body", "ResponseBody", "body_note", "BodyNote").Replace(text)), &page); err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Entries) != 2 || page.Total != 2 {
+		t.Fatalf("%.2000s", text)
+	}
+	login, big := page.Entries[0], page.Entries[1]
+	if login.RequestBody != `{"user":"ann","password":"[masked]"}` || login.ResponseBody != `{"user":"ann","access_token":"[masked]","roles":["admin"]}` || login.Masked < 3 {
+		t.Errorf("%+v", login)
+	}
+	if len(big.ResponseBody) != 64<<10 || !strings.Contains(big.BodyNote, "102400") {
+		t.Errorf("%d bytes, %q", len(big.ResponseBody), big.BodyNote)
+	}
+	for _, secret := range []string{"very-secret", "abcdefgh", "hunter2", "abc.def"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s is in the answer", secret)
+		}
+	}
+}
