@@ -185,7 +185,7 @@ func (s *served) watch(query, args string) *watching {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	answer, err := s.client.Do(req)
+	answer, err := s.client.Do(req) //nolint:bodyclose // leave closes it
 	if err != nil {
 		cancel()
 		s.t.Fatal(err)

@@ -66,6 +66,13 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no checkpoint %q; there are %s (the nearest first)", e.Name, strings.Join(e.Known, ", "))
 }
 
+// AmbiguousError says that whoever sees everything named what several scopes have.
+type AmbiguousError struct{ Name, Scope, Other string }
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%q is the name of checkpoints in several scopes (%s and %s); narrow yours with `tidemark mcp --origin URL`", e.Name, e.Scope, e.Other)
+}
+
 var (
 	nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 	// A date (20260123, 2026_01_23, 23_01_2026), a time of day (14h30, 2pm, 14_30_00), a Unix time.
@@ -117,7 +124,7 @@ func (r *Registry) indexLocked(scope, name string) int {
 }
 
 // Get finds a checkpoint as a scope sees it: its own first, then that of everything; whoever sees
-// everything finds any, when only one scope has that name. The error is an *[UnknownError].
+// everything finds any, when only one scope has that name. Errors: *[UnknownError], *[AmbiguousError].
 func (r *Registry) Get(scope, name string) (Checkpoint, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -140,7 +147,7 @@ func (r *Registry) findLocked(scope, name string) (int, error) {
 		for i, c := range r.named {
 			if c.Name == name {
 				if found >= 0 {
-					return 0, fmt.Errorf("%q is the name of checkpoints in several scopes (%s and %s); narrow yours with `tidemark mcp --origin URL`", name, r.named[found].Scope, c.Scope)
+					return 0, &AmbiguousError{name, r.named[found].Scope, c.Scope}
 				}
 				found = i
 			}

@@ -67,7 +67,8 @@ func IsMistake(err error) bool {
 	var name *checkpoint.NameError
 	var full *checkpoint.FullError
 	var unknown *checkpoint.UnknownError
-	return errors.As(err, &mine) || errors.As(err, &name) || errors.As(err, &full) || errors.As(err, &unknown)
+	var ambiguous *checkpoint.AmbiguousError
+	return errors.As(err, &mine) || errors.As(err, &name) || errors.As(err, &full) || errors.As(err, &unknown) || errors.As(err, &ambiguous)
 }
 
 // checkTab makes sure that a tab is there.
