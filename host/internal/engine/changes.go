@@ -106,18 +106,13 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	if err := checkTab(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
-	// One call of a client at a time: what one was told, the next is not told again.
+	outcome, err := e.wait(ctx, client, r)
+	if err != nil {
+		return nil, err
+	}
+	// One answer to a client at a time: what one told, the next does not tell again.
 	client.Lock()
 	defer client.Unlock()
-	if _, err := e.baseline(client, r, e.store.View(e.clock())); err != nil {
-		return nil, err // before waiting for anything
-	}
-	var outcome *settled
-	if r.wait == "settled" || r.wait == "reload" {
-		if outcome, err = e.settle(ctx, client, r); err != nil {
-			return nil, err
-		}
-	}
 	v := e.store.View(e.clock())
 	from, err := e.baseline(client, r, v)
 	if err != nil {
@@ -134,6 +129,21 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	outcome.tell(report)
 	report.CountTokens()
 	return report, nil
+}
+
+// wait waits as the request asks; nil when it asks for none. Other calls of the client go on meanwhile.
+func (e *Engine) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*settled, error) {
+	if r.wait == "" || r.wait == "none" {
+		return nil, nil
+	}
+	client.Lock()
+	looked := client.LookLocked()
+	_, err := e.baseline(client, r, e.store.View(e.clock()))
+	client.Unlock()
+	if err != nil {
+		return nil, err // before waiting for anything
+	}
+	return e.settle(ctx, r, looked)
 }
 
 // baseline is the moment that the request compares with.

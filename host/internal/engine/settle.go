@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 )
 
 // A page is settled when nothing new came for quiet and no request is in flight that is younger than
@@ -25,14 +24,14 @@ type settled struct {
 	noDOM, noCapture []int
 }
 
-// settle waits as the request asks. It returns an error only when ctx ends.
-func (e *Engine) settle(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*settled, error) {
+// settle waits as the request asks; updates is the position of the first update that was not looked at.
+// It returns an error only when ctx ends.
+func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) (*settled, error) {
 	began := e.clock()
 	deadline := began.Add(r.timeout)
 	out := &settled{}
 	// What the browser has reported already shall not look like silence.
 	e.sync(ctx, deadline, out)
-	updates := client.LookLocked()
 	for {
 		changed := e.store.Changed()
 		v := e.store.View(e.clock())

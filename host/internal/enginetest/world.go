@@ -34,6 +34,7 @@ type World struct {
 	Now     time.Time
 	clock   func() time.Time
 	decoder *event.Decoder
+	stream  string
 	next    int64
 	tabs    []protocol.Tab
 }
@@ -60,12 +61,18 @@ func (w *World) begin(limits capture.Limits, browsers engine.Browsers) {
 	if limits == (capture.Limits{}) {
 		limits = capture.DefaultLimits()
 	}
-	w.decoder, w.next = event.NewDecoder(redact.Default()), 1
+	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
 	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Clock: w.clock, Location: time.UTC})
-	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Stream: "s", First: 1}, w.clock())
+	w.Restart("s")
 	w.Open(7, Page+"/")
+}
+
+// Restart has the browser's extension begin a new stream of events, on a connection of its own.
+func (w *World) Restart(stream string) {
+	w.stream, w.next = stream, 1
+	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Stream: stream, First: 1}, w.clock())
 }
 
 // Open opens a watched tab.
@@ -123,7 +130,7 @@ func (w *World) SendAll(raw []string) {
 		}
 		events[i] = ev
 	}
-	next, bad := w.Store.Apply("i", "s", w.next, events, w.clock())
+	next, bad := w.Store.Apply("i", w.stream, w.next, events, w.clock())
 	if bad != nil {
 		w.t.Fatal(bad.Message)
 	}

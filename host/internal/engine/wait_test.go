@@ -1,0 +1,262 @@
+package engine_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+)
+
+// extensions answer syncs as a test wants.
+type extensions struct {
+	mu       sync.Mutex
+	timeouts []time.Duration
+	answer   func(nth int) (noDOM, noCapture []int)
+}
+
+func (x *extensions) Sync(_ context.Context, timeout time.Duration) (noDOM, noCapture []int) {
+	x.mu.Lock()
+	x.timeouts = append(x.timeouts, timeout)
+	n := len(x.timeouts)
+	x.mu.Unlock()
+	return x.answer(n)
+}
+
+// live is a world in a bubble of time. What it has begun ends with the test.
+func live(t *testing.T, x *extensions, run func(*testing.T, *enginetest.World)) {
+	synctest.Test(t, func(t *testing.T) {
+		var world *enginetest.World
+		if x == nil {
+			world = enginetest.NewLive(t, nil)
+		} else {
+			world = enginetest.NewLive(t, x)
+		}
+		world.Log("log", "the page has loaded")
+		time.Sleep(time.Minute)
+		run(t, world)
+	})
+}
+
+// took asks and says how long the answer took.
+func took(w *enginetest.World, c *checkpoint.Client, p params) (*diff.Report, time.Duration) {
+	began := time.Now()
+	return w.Changes(c, p), time.Since(began)
+}
+
+const load = `"how":"reload","url":"http://localhost:5173/"`
+
+func TestAnAgentThatHasJustComeWaitsForTheUpdateOfItsOwnEdit(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		w.Send("navigation", load) // long before
+		time.Sleep(time.Minute)
+		a := w.Agent()
+		time.AfterFunc(time.Second, func() {
+			w.Send("navigation", load)
+			w.Log("error", "broken by the edit")
+		})
+		if r, d := took(w, a, params{Wait: "reload"}); !*r.Settled || d != 1300*time.Millisecond || r.Severity != diff.Error {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestAnUpdateBetweenComingAndTheFirstLookIsEnough(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		a := w.Agent()
+		w.Send("navigation", load)
+		time.Sleep(time.Second)
+		if r, d := took(w, a, params{Wait: "reload"}); !*r.Settled || d != 0 {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestAnOlderCheckpointDoesNotMakeAnOldUpdateNew(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		a := w.Agent()
+		if _, err := w.Call(a, "checkpoint_create", `{"name":"session_start"}`); err != nil {
+			t.Fatal(err)
+		}
+		w.Send("navigation", load)
+		w.Changes(a, params{})
+		time.AfterFunc(time.Second, func() { w.Send("navigation", load) })
+		if r, d := took(w, a, params{Wait: "reload", Checkpoint: "session_start"}); !*r.Settled || d != 1300*time.Millisecond {
+			t.Errorf("%s after %s", show(r), d)
+		}
+		// And what was seen so is not waited for again.
+		if r, d := took(w, a, params{Wait: "reload"}); *r.Settled || d != 3*time.Second || r.UnsettledBecause != "no navigation or hot update came" {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestAnotherProjectsUpdateIsNotWaitedFor(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		w.Open(8, "http://localhost:3000/")
+		time.Sleep(time.Second)
+		a := w.Scoped("localhost:3000")
+		w.Send("navigation", load)
+		w.Send("request", `"id":"r","method":"GET","url":"http://localhost:5173/slow","resource":"fetch"`)
+		if r, d := took(w, a, params{Wait: "reload"}); *r.Settled || d != 3*time.Second {
+			t.Errorf("%s after %s", show(r), d)
+		}
+		w.Send("request", `"id":"r2","method":"GET","url":"http://localhost:5173/slow","resource":"fetch"`)
+		if r, d := took(w, a, params{Wait: "settled"}); !*r.Settled || d != 0 {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestTheCommandLineTakesAnyUpdateBeforeItsFirstLook(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		w.Send("navigation", load)
+		time.Sleep(time.Minute)
+		c := w.Engine.Returning("cli", checkpoint.Scope{})
+		if r, d := took(w, c, params{Wait: "reload"}); !*r.Settled || d != 0 {
+			t.Errorf("%s after %s", show(r), d)
+		}
+		if r, _ := took(w, w.Engine.Returning("cli", checkpoint.Scope{}), params{Wait: "reload"}); *r.Settled {
+			t.Errorf("%s", show(r))
+		}
+	})
+}
+
+func TestWhatABrowserStillHasIsFetchedBeforeAPageCountsAsQuiet(t *testing.T) {
+	var w *enginetest.World
+	x := &extensions{answer: func(nth int) (noDOM, noCapture []int) {
+		if nth == 2 { // the page seemed quiet: the extension had not been asked
+			w.Log("error", "on its way")
+		}
+		return nil, nil
+	}}
+	live(t, x, func(t *testing.T, world *enginetest.World) {
+		w = world
+		r, d := took(w, w.Agent(), params{Wait: "settled"})
+		if !*r.Settled || d != 300*time.Millisecond || len(r.Console.NewErrors) != 1 {
+			t.Errorf("%s after %s", show(r), d)
+		}
+		if want := []time.Duration{500 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond}; !slices.Equal(x.timeouts, want) {
+			t.Errorf("syncs %v", x.timeouts)
+		}
+	})
+}
+
+func TestFramesThatArriveDuringASyncDoNotKeepAPageUnsettled(t *testing.T) {
+	var w *enginetest.World
+	x := &extensions{answer: func(int) (noDOM, noCapture []int) {
+		time.Sleep(20 * time.Millisecond)
+		w.Socket("received", `{"price":1}`)
+		return nil, nil
+	}}
+	live(t, x, func(t *testing.T, world *enginetest.World) {
+		w = world
+		if r, d := took(w, w.Agent(), params{Wait: "settled"}); !*r.Settled || d != 40*time.Millisecond {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestTabsThatDoNotAnswerAreTold(t *testing.T) {
+	x := &extensions{answer: func(int) (noDOM, noCapture []int) {
+		time.Sleep(500 * time.Millisecond)
+		return []int{1}, []int{1}
+	}}
+	live(t, x, func(t *testing.T, w *enginetest.World) {
+		r, d := took(w, w.Agent(), params{Wait: "settled"})
+		if !*r.Settled || d != time.Second || !r.DOMUnavailable || note(r) != "1 tab(s) did not answer in time" {
+			t.Errorf("%s after %s", show(r), d)
+		}
+		if r, _ := took(w, w.Agent(), params{Wait: "settled", Include: []string{"console"}}); r.DOMUnavailable {
+			t.Errorf("%s", show(r))
+		}
+	})
+}
+
+func TestATimeoutBoundsTheSyncsToo(t *testing.T) {
+	x := &extensions{}
+	x.answer = func(int) (noDOM, noCapture []int) {
+		time.Sleep(x.timeouts[len(x.timeouts)-1])
+		return nil, nil
+	}
+	live(t, x, func(t *testing.T, w *enginetest.World) {
+		for _, ms := range []int{0, 100, 700} {
+			w.Log("log", "just now")
+			r, d := took(w, w.Agent(), params{Wait: "settled", TimeoutMs: &ms})
+			if limit := time.Duration(ms) * time.Millisecond; d > limit || *r.Settled != (ms == 700) {
+				t.Errorf("%d ms: %s after %s", ms, show(r), d)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
+func TestARequestInFlightIsNamedWhenTheTimeRunsOut(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		for _, id := range strings.Fields("a b c d e") {
+			w.Send("request", `"id":"`+id+`","method":"GET","url":"http://localhost:5173/api/`+id+`?q","resource":"fetch"`)
+		}
+		ms := 500
+		r, d := took(w, w.Agent(), params{Wait: "settled", TimeoutMs: &ms})
+		if *r.Settled || d != 500*time.Millisecond || !strings.HasPrefix(r.UnsettledBecause, "5 request(s) in flight: GET /api/") || strings.Count(r.UnsettledBecause, "GET") != 3 {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestAnEventStreamIsNotWaitedFor(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		const stream = `"id":"s","method":"GET","url":"http://localhost:5173/sse","resource":"eventsource"`
+		w.Send("request", stream)
+		w.Send("network", stream+`,"status":200,"stream":true,"started":1,"duration":5`)
+		if r, d := took(w, w.Agent(), params{Wait: "settled"}); !*r.Settled || d != 300*time.Millisecond {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestRequestsOfAWorkerThatIsGoneAreNotWaitedFor(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		w.Send("request", `"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch"`)
+		time.Sleep(time.Second)
+		w.Restart("s2")
+		if r, d := took(w, w.Agent(), params{Wait: "settled"}); !*r.Settled || d != 0 {
+			t.Errorf("%s after %s", show(r), d)
+		}
+	})
+}
+
+func TestAWaitingCallHoldsUpNoOther(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		a := w.Agent()
+		w.Log("error", "e")
+		waiting := make(chan *diff.Report)
+		go func() { waiting <- w.Changes(a, params{Wait: "settled"}) }()
+		synctest.Wait()
+		now, d := took(w, a, params{})
+		if d != 0 || now.Console.TotalNewEntries != 2 || now.Checkpoint != "auto_1" {
+			t.Errorf("%s after %s", show(now), d)
+		}
+		if later := <-waiting; later.Console.TotalNewEntries != 0 || later.Checkpoint != "auto_2" {
+			t.Errorf("told again: %s", show(later))
+		}
+	})
+}
+
+func TestAnAnswerThatNobodyWaitsForEndsAtOnce(t *testing.T) {
+	live(t, nil, func(t *testing.T, w *enginetest.World) {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Second, cancel)
+		began := time.Now()
+		minute := 60_000
+		if _, err := w.Engine.Changes(ctx, w.Agent(), params{Wait: "reload", TimeoutMs: &minute}); err == nil || time.Since(began) != time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
