@@ -23,8 +23,12 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// writeTimeout is how long a browser may take to read a frame.
-const writeTimeout = 10 * time.Second
+// A browser is cut off when it takes longer than writeTimeout to read a frame, or when maxUnread
+// frames wait for it.
+const (
+	writeTimeout = 10 * time.Second
+	maxUnread    = 256
+)
 
 // RequestHandler answers requests of the extension's own pages. Tab is the browser's id; instance
 // names the browser. An error is shown to the person as it is.
@@ -62,21 +66,27 @@ func NewHub(o Options) *Hub {
 type conn struct {
 	hub      *Hub
 	net      net.Conn
-	w        *wire.Writer
 	instance string
 
 	mu      sync.Mutex
+	out     chan []byte // what is to be written; nil when the connection has ended
 	lastID  int64
-	waiting map[int64]chan *protocol.Response
+	waiting map[int64]chan *protocol.Response // nil when the connection has ended
 }
+
+var errEnded = errors.New("the browser's connection ended")
 
 // Serve speaks with one extension until the connection or ctx ends.
 func (h *Hub) Serve(ctx context.Context, nc net.Conn) error {
-	c := &conn{hub: h, net: nc, waiting: map[int64]chan *protocol.Response{}}
-	c.w = wire.NewWriter(deadlineWriter{nc}, 0)
+	out := make(chan []byte, maxUnread)
+	c := &conn{hub: h, net: nc, out: out, waiting: map[int64]chan *protocol.Response{}}
 	defer func() { _ = nc.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 	defer stop()
+	var writing sync.WaitGroup
+	writing.Go(func() { c.write(out) })
+	defer writing.Wait()
+	defer c.hangUp()
 	var requests sync.WaitGroup
 	defer requests.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -128,26 +138,56 @@ func (c *conn) end() {
 	delete(h.conns, c)
 	h.mu.Unlock()
 	c.mu.Lock()
-	for id, ch := range c.waiting {
+	for _, ch := range c.waiting {
 		close(ch)
-		delete(c.waiting, id)
 	}
+	c.waiting = nil
 	c.mu.Unlock()
 	if c.instance != "" {
 		h.store.Disconnected(c.instance, h.clock())
 	}
 }
 
+// send queues a message. It never blocks: a browser that does not read is cut off.
 func (c *conn) send(msg any) error {
 	data, err := json.Marshal(msg)
 	if err != nil {
 		return err
 	}
-	return c.w.Write(data)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out == nil {
+		return errEnded
+	}
+	select {
+	case c.out <- data:
+		return nil
+	default:
+		_ = c.net.Close()
+		return fmt.Errorf("the browser did not read %d messages and is cut off", maxUnread)
+	}
 }
 
-// refuse tells the extension that a message was not taken. A write error ends the connection by the
-// reader's next error.
+// hangUp ends the queue; what is in it is written still.
+func (c *conn) hangUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.out)
+	c.out = nil
+}
+
+// write writes what is queued. An error ends the connection, by the reader's next error.
+func (c *conn) write(out <-chan []byte) {
+	w := wire.NewWriter(deadlineWriter{c.net}, 0)
+	for data := range out {
+		if err := w.Write(data); err != nil {
+			c.hub.log.Debug("a browser does not read", "error", err)
+			_ = c.net.Close()
+		}
+	}
+}
+
+// refuse tells the extension that a message was not taken.
 func (c *conn) refuse(e *protocol.Error) {
 	if err := c.send(protocol.ErrorMessage{Type: protocol.TypeError, Error: *e}); err != nil {
 		c.hub.log.Debug("the refusal could not be sent", "error", err)
@@ -173,7 +213,7 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 		h.conns[c] = true
 		h.mu.Unlock()
 		h.log.Info("a browser connected", "browser", m.Browser, "extension", m.Extension)
-		return c.wrote(c.send(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next}))
+		c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next})
 	case *event.Batch:
 		return c.events(m, now, ack)
 	case *protocol.Tabs:
@@ -193,13 +233,12 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 	return nil
 }
 
-// wrote turns a failure to write into the end of the connection.
-func (c *conn) wrote(err error) *protocol.Error {
-	if err != nil {
-		c.hub.log.Debug("a browser does not read", "error", err)
+// post sends a message that nobody waits for; without it the connection cannot go on.
+func (c *conn) post(msg any) {
+	if err := c.send(msg); err != nil {
+		c.hub.log.Debug("a message could not be sent", "error", err)
 		_ = c.net.Close()
 	}
-	return nil
 }
 
 func (c *conn) events(b *event.Batch, now time.Time, ack bool) *protocol.Error {
@@ -224,7 +263,7 @@ func (c *conn) events(b *event.Batch, now time.Time, ack bool) *protocol.Error {
 		c.refuse(first)
 	}
 	if ack {
-		return c.wrote(c.send(protocol.Ack{Type: protocol.TypeAck, Stream: b.Stream, Next: next}))
+		c.post(protocol.Ack{Type: protocol.TypeAck, Stream: b.Stream, Next: next})
 	}
 	return nil
 }
@@ -244,13 +283,17 @@ func (c *conn) answer(ctx context.Context, m *protocol.Request) {
 	} else {
 		out.Result = result
 	}
-	_ = c.wrote(c.send(out))
+	c.post(out)
 }
 
 // ask sends a request to the extension and waits for its answer.
 func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, error) {
 	ch := make(chan *protocol.Response, 1)
 	c.mu.Lock()
+	if c.waiting == nil {
+		c.mu.Unlock()
+		return nil, errEnded
+	}
 	c.lastID++
 	id := c.lastID
 	c.waiting[id] = ch
@@ -269,7 +312,7 @@ func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, erro
 	case m, ok := <-ch:
 		switch {
 		case !ok:
-			return nil, errors.New("the browser's connection ended")
+			return nil, errEnded
 		case m.Error != nil:
 			return nil, m.Error
 		}
