@@ -102,7 +102,9 @@ func TestTheTabsOfABrowserThatGoesWhileItIsAskedAreNamed(t *testing.T) {
 		if len(noDOM) != 0 || len(noCapture) != 1 || noCapture[0] != store.HostTab("i", 1) || time.Since(began) != 100*time.Millisecond {
 			t.Errorf("%v %v after %s", noDOM, noCapture, time.Since(began))
 		}
-		<-ended
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 		if noDOM, noCapture := hub.Sync(context.Background(), time.Minute); len(noDOM)+len(noCapture) != 0 {
 			t.Errorf("a browser that is gone was asked: %v %v", noDOM, noCapture)
 		}
