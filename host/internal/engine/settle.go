@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,14 +32,13 @@ func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) 
 	deadline := began.Add(r.timeout)
 	out := &settled{}
 	// What the browser has reported already shall not look like silence.
-	e.sync(ctx, deadline, out)
+	e.sync(ctx, r, deadline, out)
 	for {
 		changed := e.store.Changed()
 		v := e.store.View(e.clock())
 		wait, because := e.unsettled(v, r, updates)
 		if because == "" {
-			out.noDOM, out.noCapture = nil, nil
-			e.sync(ctx, deadline, out)
+			e.sync(ctx, r, deadline, out)
 			if wait, because = e.unsettled(e.store.View(e.clock()), r, updates); because == "" {
 				out.ok = true
 				return out, nil
@@ -61,7 +61,9 @@ func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) 
 	}
 }
 
-func (e *Engine) sync(ctx context.Context, deadline time.Time, out *settled) {
+// sync has the browsers deliver what they have, and notes the watched tabs in scope that did not
+// answer.
+func (e *Engine) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *settled) {
 	if e.browsers == nil {
 		return
 	}
@@ -69,7 +71,19 @@ func (e *Engine) sync(ctx context.Context, deadline time.Time, out *settled) {
 	if timeout <= 0 {
 		return
 	}
-	out.noDOM, out.noCapture = e.browsers.Sync(ctx, timeout)
+	noDOM, noCapture := e.browsers.Sync(ctx, timeout)
+	out.noDOM, out.noCapture = nil, nil
+	for _, t := range e.store.View(e.clock()).Tabs {
+		if !t.Watched || !r.options.InScope(t.Origin, t.ID) {
+			continue
+		}
+		if slices.Contains(noDOM, t.ID) {
+			out.noDOM = append(out.noDOM, t.ID)
+		}
+		if slices.Contains(noCapture, t.ID) {
+			out.noCapture = append(out.noCapture, t.ID)
+		}
+	}
 }
 
 // unsettled says why the pages in scope are not settled, and how long to wait at the most before
