@@ -13,9 +13,6 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/testbed"
 	"tidemark.dev/tidemark/host/internal/wire"
 	"tidemark.dev/tidemark/protocol"
@@ -61,10 +58,7 @@ func (r *run) latency() (err error) {
 	}
 	defer stub.stop()
 
-	rounds, warmUp := 300, 30
-	if r.quick {
-		rounds = 100
-	}
+	rounds, warmUp := r.third(300), 30
 	fmt.Printf("latency: %d rounds …\n", rounds)
 	var diffs, stubs, raws []time.Duration
 	size := 0
@@ -108,50 +102,15 @@ func (r *run) latency() (err error) {
 	}
 	s := r.sheet(fmt.Sprintf("Latency: %d console, %d network, %d WebSocket, %d action entries new; an answer of %d bytes", newConsole, newNetwork, newSockets, newActions, size))
 	d50, s50, r50 := quantile(diffs, .5), quantile(stubs, .5), quantile(raws, .5)
-	s.row("get_changes_since, p50 (p95)", ms(d50)+" ("+ms(quantile(diffs, .95))+")", "", true)
-	s.row("stub tool, same bytes, p50 (p95)", ms(s50)+" ("+ms(quantile(stubs, .95))+")", "", true)
+	s.figure("get_changes_since, p50 (p95)", ms(d50)+" ("+ms(quantile(diffs, .95))+")")
+	s.figure("stub tool, same bytes, p50 (p95)", ms(s50)+" ("+ms(quantile(stubs, .95))+")")
 	s.row("above the stub, p50", ms(d50-s50), "at most 1 ms", d50-s50 <= time.Millisecond)
-	s.row("four raw reads, p50 (p95)", ms(r50)+" ("+ms(quantile(raws, .95))+")", "", true)
+	s.figure("four raw reads, p50 (p95)", ms(r50)+" ("+ms(quantile(raws, .95))+")")
 	s.row("raw reads / get_changes_since", fmt.Sprintf("%.1f times", float64(r50)/float64(d50)), "at least 20 times", r50 >= 20*d50)
-	r.sections(s)
-	return s.print()
-}
-
-// sections measures each section's own computation against its budget in the first specification,
-// divided by 10.
-func (r *run) sections(s *sheet) {
-	now := time.Now()
-	store := capture.New(capture.DefaultLimits(), noise.Default(), now)
-	store.Hello(&protocol.Hello{Instance: "i", Stream: "s", First: 1}, now)
-	from := store.View(now).Now()
-	applyRound(store, now)
-	v := store.View(now)
-	for _, c := range []struct {
-		section capture.Section
-		what    string
-		budget  time.Duration
-	}{
-		{capture.ConsoleSection, fmt.Sprintf("console diff of %d", newConsole), time.Millisecond},
-		{capture.NetworkSection, fmt.Sprintf("network diff of %d", newNetwork), 500 * time.Microsecond},
-		{capture.WebSocketSection, fmt.Sprintf("WebSocket diff of %d", newSockets), 500 * time.Microsecond},
-		{capture.ActionsSection, fmt.Sprintf("actions diff of %d", newActions), 200 * time.Microsecond},
-	} {
-		o := diff.Options{Include: []capture.Section{c.section}, Noise: noise.Default()}
-		took := median(200, func() { diff.Compute(from, v, o) })
-		s.row(c.what, ms(took), "at most "+ms(c.budget), took <= c.budget)
+	if err := s.print(); err != nil {
+		return err
 	}
-	took := median(200, func() { v.MomentAt(now) }) // behind every entry, the farthest to go
-	s.row("resolve a checkpoint by time", ms(took), "at most "+ms(100*time.Microsecond), took <= 100*time.Microsecond)
-}
-
-func median(n int, do func()) time.Duration {
-	var list []time.Duration
-	for range n {
-		began := time.Now()
-		do()
-		list = append(list, time.Since(began))
-	}
-	return quantile(list, .5)
+	return r.budgets()
 }
 
 func timed(do func() error) (time.Duration, error) {
@@ -202,7 +161,7 @@ func (f *fakeExtension) send(msg any) error {
 
 // fill sends what is to be new, 200 events a frame, and waits until all is acknowledged.
 func (f *fakeExtension) fill() error {
-	events := round(time.Now())
+	events := round(time.Now(), false)
 	for len(events) > 0 {
 		n := min(200, len(events))
 		if err := f.send(protocol.Events{Type: protocol.TypeEvents, Stream: "bench", First: f.next, Events: events[:n]}); err != nil {

@@ -29,6 +29,7 @@ type tab struct {
 	origin  string
 	title   string
 	active  time.Time // when anything but a socket frame came from it last, by the host's clock
+	unseen  bool      // it was not watched when it was told of last
 }
 
 // Hello takes a browser's introduction and returns the number of the event it should send next.
@@ -150,12 +151,13 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		t.Watched, t.Capture, t.DOM, t.Active, t.Note = p.Watched, p.Capture, p.DOM, p.Active, event.Clean(p.Note)
 		t.title = event.Clean(p.Title)
 		// While a tab is watched its navigation events say where it is, in their place in the order.
-		if url := event.Clean(p.URL); t.url == "" || !p.Watched {
+		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {
 			t.url, t.origin = url, OriginOf(url)
 			if p.Watched {
 				s.page = s.page.apply(&Change{Head: event.Head{Tab: id}, Op: "navigated", URL: url})
 			}
 		}
+		t.unseen = !p.Watched
 	}
 	for theirs, id := range b.tabs {
 		if !open[theirs] {

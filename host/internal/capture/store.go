@@ -197,8 +197,8 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 func (s *Store) networkEvent(b *browser, e *event.Network) {
 	delete(s.flights, requestKey{b.instance, e.Tab, e.ID})
 	s.joins.request(b, e.Tab, e.ID, e.At)
-	if e.Resource == "document" && e.Target == "" {
-		// The page that asks for a new top document is the page that it becomes.
+	if e.Resource == "document" && e.Target == "" && e.Status > 0 {
+		// The page that asks for a new top document is the page that it becomes, when it does.
 		e.Origin = OriginOf(e.URL)
 	}
 	s.network.Append(*e)
@@ -210,7 +210,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	if t != nil {
 		from = t.url
 		if e.How != "crash" {
-			t.url, t.origin = e.URL, OriginOf(e.URL)
+			t.url, t.origin, t.unseen = e.URL, OriginOf(e.URL), false
 			e.Origin = t.origin
 		}
 		if e.Title != "" {

@@ -155,7 +155,26 @@ func (v *View) MomentAt(t time.Time) Moment {
 		}
 		m.Page = m.Page.apply(c)
 	}
+	if !t.Before(v.Started) {
+		m.Page = v.addressesBefore(m)
+	}
 	return m
+}
+
+// addressesBefore fills in where tabs were that had been opened before the oldest change held: their
+// next navigation says where from.
+func (v *View) addressesBefore(m Moment) *Page {
+	p, moved := m.Page, map[int]bool{}
+	for _, c := range v.DOM.From(m.Pos.DOM) {
+		if c.Op != "navigated" || moved[c.Tab] {
+			continue
+		}
+		moved[c.Tab] = true
+		if p.URL(c.Tab) == "" && OriginOf(c.From) != "" {
+			p = p.apply(&Change{Head: event.Head{Tab: c.Tab}, Op: "navigated", URL: c.From})
+		}
+	}
+	return p
 }
 
 // firstAfter is the first position whose entry is later than a time; entries that arrived a little

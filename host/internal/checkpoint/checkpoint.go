@@ -13,11 +13,12 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 )
 
-// MaxNamed is how many named checkpoints there can be; MaxName the length of a name in bytes.
+// MaxNamed is how many named checkpoints there can be; MaxName the length of a name in characters.
 const (
 	MaxNamed = 20
 	MaxName  = 50
@@ -39,11 +40,20 @@ type Registry struct {
 }
 
 // FullError says that there are as many checkpoints as there can be.
-type FullError struct{ Oldest Checkpoint }
+type FullError struct {
+	// Oldest is the oldest of those that whoever asked can see.
+	Oldest Checkpoint
+	// Others is true when they can see none, so that it is another project's.
+	Others bool
+}
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("there are %d named checkpoints already, which is the most; delete one first, the oldest is %q of %s",
+	text := fmt.Sprintf("there are %d named checkpoints already, which is the most; delete one first, the oldest is %q of %s",
 		MaxNamed, e.Oldest.Name, e.Oldest.At.UTC().Format(time.RFC3339))
+	if e.Others {
+		text += fmt.Sprintf(", which belongs to %s: `tidemark checkpoint rm %s` deletes it there", e.Oldest.Scope, e.Oldest.Name)
+	}
+	return text
 }
 
 // NameError says which naming rule a name breaks.
@@ -85,8 +95,8 @@ func CheckName(name string) error {
 	switch {
 	case name == "":
 		rule = "it is empty"
-	case len(name) > MaxName:
-		rule = fmt.Sprintf("it has %d characters", len([]rune(name)))
+	case utf8.RuneCountInString(name) > MaxName:
+		rule = fmt.Sprintf("it has %d characters", utf8.RuneCountInString(name))
 	case strings.HasPrefix(name, "auto_") || name == "auto":
 		rule = "auto_… is reserved for the checkpoints that Tidemark sets by itself"
 	case !nameForm.MatchString(name):
@@ -113,7 +123,9 @@ func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
 		return &old, nil
 	}
 	if len(r.named) >= MaxNamed {
-		return nil, &FullError{r.named[0]}
+		// Whoever is told of the oldest shall be able to delete it, when there is one of that kind.
+		oldest := max(0, slices.IndexFunc(r.named, func(old Checkpoint) bool { return sees(c.Scope, old) }))
+		return nil, &FullError{Oldest: r.named[oldest], Others: !sees(c.Scope, r.named[oldest])}
 	}
 	r.named = append(r.named, c)
 	return nil, nil
@@ -172,13 +184,16 @@ func (r *Registry) Delete(scope, name string) (Checkpoint, error) {
 	return old, nil
 }
 
+// sees says whether a scope sees a checkpoint: its own, that of everything, and everything sees all.
+func sees(scope string, c Checkpoint) bool { return scope == "" || c.Scope == scope || c.Scope == "" }
+
 // List returns the checkpoints that a scope sees, oldest first.
 func (r *Registry) List(scope string) []Checkpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var list []Checkpoint
 	for _, c := range r.named {
-		if scope == "" || c.Scope == scope || c.Scope == "" {
+		if sees(scope, c) {
 			list = append(list, c)
 		}
 	}
@@ -189,7 +204,7 @@ func (r *Registry) List(scope string) []Checkpoint {
 func (r *Registry) nearestLocked(scope, name string) []string {
 	var names []string
 	for _, c := range r.named {
-		if (scope == "" || c.Scope == scope || c.Scope == "") && !slices.Contains(names, c.Name) {
+		if sees(scope, c) && !slices.Contains(names, c.Name) {
 			names = append(names, c.Name)
 		}
 	}

@@ -94,42 +94,50 @@ func (c *computation) messages(list []*tally[*event.Console], names sourceNames)
 	return messages
 }
 
-// sourceNames shortens addresses of scripts to base names, where no two would clash.
-type sourceNames map[string]string // base name → the address that has it, "" when several do
+// sourceNames shortens addresses of scripts: to the base name, to the path where base names clash, and
+// not at all where paths do (of two origins).
+type sourceNames map[string]string // base name, or / and path → the address that has it, "" when several do
 
 func (s sourceNames) add(url string) {
-	path, base := sourcePath(url)
-	if other, known := s[base]; known && other != path {
-		path = ""
+	address, path, base := sourcePath(url)
+	for _, name := range []string{base, "/" + path} {
+		if other, known := s[name]; known && other != address {
+			s[name] = ""
+		} else {
+			s[name] = address
+		}
 	}
-	s[base] = path
 }
 
 func (s sourceNames) source(e *event.Console) string {
 	if e.URL == "" {
 		return ""
 	}
-	path, base := sourcePath(e.URL)
-	if s[base] == "" {
-		base = path
+	address, path, name := sourcePath(e.URL)
+	if s[name] == "" {
+		if name = path; s["/"+path] == "" {
+			name = address
+		}
 	}
 	if e.Line == 0 {
-		return base
+		return name
 	}
-	return fmt.Sprintf("%s:%d", base, e.Line)
+	return fmt.Sprintf("%s:%d", name, e.Line)
 }
 
-// sourcePath is a script's address without origin, query and fragment, and its last segment.
-func sourcePath(url string) (path, base string) {
-	path = url
+// sourcePath is a script's address without query and fragment, the same without origin, and its last
+// segment.
+func sourcePath(url string) (address, path, base string) {
+	address = url
+	if i := strings.IndexAny(address, "?#"); i >= 0 {
+		address = address[:i]
+	}
+	path = address
 	if i := strings.Index(path, "://"); i >= 0 {
 		path = path[i+3:]
 		if slash := strings.IndexByte(path, '/'); slash >= 0 {
 			path = path[slash+1:]
 		}
-	}
-	if i := strings.IndexAny(path, "?#"); i >= 0 {
-		path = path[:i]
 	}
 	base = path
 	if i := strings.LastIndexByte(strings.TrimRight(path, "/"), '/'); i >= 0 {
@@ -138,5 +146,5 @@ func sourcePath(url string) (path, base string) {
 	if base == "" {
 		base, path = "(page)", "(page)"
 	}
-	return path, base
+	return address, path, base
 }

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -58,6 +59,16 @@ func (c *computation) dom() *DOMDiff {
 			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab)})
 		}
 	}
+	if c.v.Evicted(capture.DOMSection, c.from.Pos.DOM, c.o.InScope) {
+		for _, k := range c.changedUnseen() {
+			w := at(k)
+			w.now = c.v.Page.Elements()[k]
+			w.isNew = w.isNew || w.now > w.before
+			if w.now > 0 {
+				w.gone = nil
+			}
+		}
+	}
 	var fresh []*tally[NewElement]
 	var gone []*tally[GoneElement]
 	for _, k := range order {
@@ -79,6 +90,27 @@ func (c *computation) dom() *DOMDiff {
 	d.DisappearedElements = entries(take(r, byFrequency(gone)))
 	d.Omitted = r.omitted
 	return d
+}
+
+// changedUnseen are the elements in scope that are visible now and were not, or the other way round, in
+// a fixed order: where changes of the window were evicted, what the page was and is stands in for them.
+func (c *computation) changedUnseen() []capture.ElementKey {
+	before, now := c.from.Page.Elements(), c.v.Page.Elements()
+	var changed []capture.ElementKey
+	for k, n := range now {
+		if n > before[k] && c.o.InScope(k.Origin, k.Tab) {
+			changed = append(changed, k)
+		}
+	}
+	for k := range before {
+		if now[k] == 0 && c.o.InScope(k.Origin, k.Tab) {
+			changed = append(changed, k)
+		}
+	}
+	slices.SortFunc(changed, func(a, b capture.ElementKey) int {
+		return cmp.Or(cmp.Compare(a.Tab, b.Tab), cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Selector, b.Selector), cmp.Compare(a.Text, b.Text))
+	})
+	return changed
 }
 
 // urlChange tells of the tab that changed its address last and is not back where it was.

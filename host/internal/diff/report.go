@@ -206,9 +206,10 @@ type DOMDiff struct {
 
 // NewElement is an error element that was not visible before.
 type NewElement struct {
-	Selector   string `json:"selector"`
-	Text       string `json:"text"`
-	AppearedAt Time   `json:"appeared_at"`
+	Selector string `json:"selector"`
+	Text     string `json:"text"`
+	// AppearedAt is left out when that was evicted.
+	AppearedAt Time `json:"appeared_at,omitzero"`
 	// GoneAt is set when it vanished again.
 	GoneAt *Time `json:"gone_at,omitempty"`
 	Tab    int   `json:"tab,omitempty"`

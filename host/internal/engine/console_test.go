@@ -78,12 +78,15 @@ func TestSourcesAreBaseNamesUnlessTwoClash(t *testing.T) {
 		{"base name and line", []string{"/src/pages/app.js"}, "app.js:1"},
 		{"clashing ones are shown whole", []string{"/src/cart/index.js", "/src/shop/index.js", "/src/app.js"}, "src/cart/index.js:1 src/shop/index.js:2 app.js:3"},
 		{"the same script twice does not clash", []string{"/src/app.js?t=1", "/src/app.js?t=2"}, "app.js:1 app.js:2"},
+		{"a path is no base name", []string{"/app.js", "/src/app.js"}, "app.js:1 src/app.js:2"},
+		{"the same path of two origins", []string{"http://cdn.test/lib/app.js?v=1", "/lib/app.js", "/x.js"}, "http://cdn.test/lib/app.js:1 http://localhost:5173/lib/app.js:2 x.js:3"},
+		{"the pages of two origins", []string{"http://cdn.test/", "/"}, "http://cdn.test/:1 http://localhost:5173/:2"},
 		{"the page itself", []string{"/"}, "(page):1"},
 		{"no source", []string{""}, ""},
 	} {
 		w := enginetest.New(t, capture.Limits{})
 		for i, url := range c.urls {
-			if url != "" {
+			if strings.HasPrefix(url, "/") {
 				url = enginetest.Page + url
 			}
 			w.Send("console", fmt.Sprintf(`"level":"error","via":"exception","text":"e %s","url":%q,"line":%d`, letters(i), url, i+1))

@@ -253,6 +253,63 @@ func TestEdgeCases(t *testing.T) {
 		r := w.Changes(w.Agent(), params{})
 		expect(t, r.Severity == diff.Clean && r.Empty() && r.Coverage == nil, r)
 	})
+	for _, name := range []string{"buffer overflow", "buffer wrapped since checkpoint"} {
+		t.Run(name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{
+				Console: capture.Limit{Count: 5, Bytes: 1 << 20}, Network: capture.Limit{Count: 5, Bytes: 1 << 20}, WebSocket: capture.Limit{Count: 5, Bytes: 1 << 20},
+				Actions: capture.Limit{Count: 5, Bytes: 1 << 20}, DOM: capture.Limit{Count: 5, Bytes: 1 << 20},
+			})
+			a := w.Agent()
+			if _, err := w.Call(a, "checkpoint_create", `{"name":"session_start"}`); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 8 {
+				w.Log("error", "kind "+letters(i))
+				w.Request("GET", "/missing/"+letters(i), 404, 1)
+				w.Socket("received", fmt.Sprintf(`{"error":%q}`, letters(i)))
+				w.Send("action", `"action":"click","target":"button"`)
+				w.Element("appeared", i, ".error", letters(i))
+			}
+			for _, p := range []params{{Checkpoint: "session_start"}, {Checkpoint: w.Now.Add(-time.Hour).Format(time.RFC3339)}, {}} {
+				r := w.Changes(a, p)
+				visible := 8 // those whose appearance was evicted too
+				if strings.HasPrefix(p.Checkpoint, "2026") {
+					visible = 5 // what was visible at a time is known only as far as the buffers reach back
+				}
+				expect(t, r.BufferOverflow && strings.Contains(r.Coverage.Note, "older entries were evicted"), r)
+				expect(t, len(r.Console.NewErrors) == 5 && len(r.Network.Failures) == 5 && len(r.WebSocket.ErrorMessages) == 5 && len(r.Actions.NewActions) == 5 && len(r.DOM.NewErrorElements) == visible, r)
+			}
+			w.Log("error", "one more")
+			r := w.Changes(a, params{})
+			expect(t, !r.BufferOverflow && r.Coverage == nil && len(r.Console.NewErrors) == 1, r)
+		})
+	}
+	t.Run("no changes since checkpoint", func(t *testing.T) {
+		w := enginetest.New(t, capture.Limits{})
+		w.Log("error", "before it")
+		a := w.Agent()
+		if _, err := w.Call(a, "checkpoint_create", `{"name":"session_start"}`); err != nil {
+			t.Fatal(err)
+		}
+		w.Pass(time.Minute)
+		r := w.Changes(a, params{Checkpoint: "session_start"})
+		expect(t, r.Severity == diff.Clean && r.Empty() && r.Summary == "No significant changes" && r.DurationMs == 60_000, r)
+	})
+	t.Run("category filtering", func(t *testing.T) {
+		for _, s := range capture.Sections {
+			w := enginetest.New(t, capture.Limits{})
+			answer, err := w.Call(w.Agent(), "get_changes_since", fmt.Sprintf(`{"include":[%q]}`, s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, other := range capture.Sections {
+				if strings.Contains(answer, fmt.Sprintf("%q:", other)) != (other == s) {
+					t.Errorf("%s: %s", s, answer)
+				}
+			}
+		}
+	})
+	t.Run("concurrent access", func(t *testing.T) { concurrent(t, 2, 8, 200) })
 	t.Run("max entries per category", func(t *testing.T) {
 		w := enginetest.New(t, capture.Limits{})
 		for i := range 60 {

@@ -47,7 +47,7 @@ func (d *drained) heard(line []byte) {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 	}
-	if json.Unmarshal(line, &m) == nil && m.ID != nil && m.Method != "" {
+	if json.Unmarshal(line, &m) == nil && m.ID != nil && string(m.ID) != "null" && m.Method != "" {
 		d.mu.Lock()
 		d.pending++
 		d.mu.Unlock()

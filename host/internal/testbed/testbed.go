@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -233,6 +234,25 @@ func (t *Tab) within(do func(context.Context) error) error {
 // Do runs actions in the tab.
 func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {
 	return t.within(func(ctx context.Context) error { return chromedp.Do(ctx, actions...) })
+}
+
+// Block has the browser refuse the page's requests to addresses that match, as blockers of
+// advertisements do.
+func (t *Tab) Block(patterns []string) error {
+	if len(patterns) == 0 {
+		return nil
+	}
+	var blocked network.SetBlockedURLsParams
+	for _, p := range patterns {
+		blocked.URLPatterns = append(blocked.URLPatterns, &network.BlockPattern{URLPattern: p, Block: true})
+	}
+	return t.within(func(ctx context.Context) error {
+		if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+			return err
+		}
+		_, err := chromedp.Call(ctx, network.SetBlockedURLs, blocked)
+		return err
+	})
 }
 
 // JS runs a script in the page and waits for its promise.

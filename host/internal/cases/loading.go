@@ -1,0 +1,124 @@
+package cases
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/coder/websocket"
+)
+
+// both adds the routes of several.
+func both(serve ...func(*http.ServeMux)) func(*http.ServeMux) {
+	return func(mux *http.ServeMux) {
+		for _, s := range serve {
+			s(mux)
+		}
+	}
+}
+
+// turns answers with each status in turn, and with the last one from then on.
+func turns(path string, codes ...int) func(*http.ServeMux) {
+	return func(mux *http.ServeMux) {
+		var seen atomic.Int32
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			n := min(int(seen.Add(1)), len(codes))
+			w.WriteHeader(codes[n-1])
+			_, _ = io.WriteString(w, "{}")
+		})
+	}
+}
+
+// serveWith serves a body with headers, given as name and value in turn.
+func serveWith(path, body string, headers ...string) func(*http.ServeMux) {
+	return func(mux *http.ServeMux) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			for i := 0; i < len(headers); i += 2 {
+				w.Header().Set(headers[i], headers[i+1])
+			}
+			_, _ = io.WriteString(w, body)
+		})
+	}
+}
+
+// cutOff promises more than it sends.
+func cutOff(path string) func(*http.ServeMux) {
+	return func(mux *http.ServeMux) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000")
+			_, _ = io.WriteString(w, `{"items":[`)
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})
+	}
+}
+
+// circle redirects for ever.
+func circle(path string) func(*http.ServeMux) {
+	return func(mux *http.ServeMux) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, path, http.StatusFound) })
+	}
+}
+
+// droppingSocket ends the connection without a word after the first frame.
+func droppingSocket(path string) func(*http.ServeMux) {
+	return func(mux *http.ServeMux) {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			c, err := websocket.Accept(w, r, nil)
+			if err != nil {
+				return
+			}
+			_, _, _ = c.Read(r.Context())
+			_ = c.CloseNow()
+		})
+	}
+}
+
+// socketTo is a script that opens a socket, says something, and waits for its end.
+func socketTo(path string) string {
+	return fmt.Sprintf("const s = new WebSocket(location.origin.replace('http', 'ws') + %q); s.onopen = () => s.send('hello'); await new Promise((done) => { s.onclose = done })", path)
+}
+
+// framed is a script that puts a frame into the page and waits until it has loaded.
+func framed(attribute, value, more string) string {
+	return fmt.Sprintf("await new Promise((done) => { const f = document.createElement('iframe'); f.onload = done; f.%s = %q; %s; document.body.append(f); })", attribute, value, pick(more != "", more, "0"))
+}
+
+// undecodable is why files that arrived well and are not what they should be are not told.
+const undecodable = "Chromium tells a debugger nothing of what it cannot decode: only the element hears of it"
+
+// loading are resources and requests that fail.
+var loading = []Case{
+	{Name: "an endpoint that worked fails", Severity: failed, Serve: turns("/api/cart", 200, 500), Page: `<script>fetch('/api/cart')</script>`, Script: `await fetch('/api/cart')`, Want: []string{`"url":"/api/cart","status":500,"previous_status":200`}},
+	{Name: "an endpoint that worked refuses a user", Severity: failed, Serve: turns("/api/me", 200, 401), Page: `<script>fetch('/api/me')</script>`, Script: `await fetch('/api/me')`, Want: []string{`"url":"/api/me","status":401,"previous_status":200`}},
+	{Name: "one item among many fails", Severity: failed, Serve: both(answers("/api/items/{id}", 200, "{}"), answers("/api/items/7/price", 500, "")), Script: `for (let i = 0; i < 20; i++) await fetch('/api/items/' + i); await fetch('/api/items/7/price')`, Want: []string{`"url":"/api/items/7/price","status":500`}},
+	{Name: "an event stream is refused", Severity: failed, Serve: status("/events", 500), Script: `const e = new EventSource('/events'); await new Promise((done) => { e.onerror = done })`, Want: []string{`"url":"/events","status":500`}},
+	{Name: "a beacon is refused", Severity: failed, Serve: status("/collect", 500), Script: `navigator.sendBeacon('/collect', '{}'); await new Promise((done) => setTimeout(done, 100))`, Want: []string{`"method":"POST","url":"/collect","status":500`}},
+	{Name: "a form answered 500", Severity: failed, Page: `<form method=post action=/save><input name=a></form>`, Serve: status("/save", 500), Script: `document.querySelector('form').submit()`, Want: []string{`"method":"POST","url":"/save","status":500`}},
+	{Name: "a script answered 500", Severity: failed, Reload: true, Broken: `<script src="/app.js"></script>`, Serve: status("/app.js", 500), Want: []string{`"url":"/app.js","status":500`}},
+	{Name: "an image in a stylesheet 404", Severity: failed, Reload: true, Broken: `<link rel=stylesheet href="/a.css"><p class=card>card`, Serve: both(serveAs("/a.css", "text/css", ".card{background:url(/card.png)}"), status("/card.png", 404)), Want: []string{`"url":"/card.png","status":404`}},
+	{Name: "an imported stylesheet 404", Severity: failed, Reload: true, Broken: `<link rel=stylesheet href="/a.css">`, Serve: both(serveAs("/a.css", "text/css", "@import '/theme.css';"), status("/theme.css", 404)), Want: []string{`"url":"/theme.css","status":404`}},
+	{Name: "a video 404", Severity: failed, Serve: status("/a.mp4", 404), Script: `await new Promise((done) => { const v = document.createElement('video'); v.onerror = done; v.src = '/a.mp4'; document.body.append(v) })`, Want: []string{`"url":"/a.mp4","status":404`}},
+	{Name: "a worker that is not there", Severity: failed, Serve: status("/gone.js", 404), Script: `const w = new Worker('/gone.js'); await new Promise((done) => { w.onerror = done })`, Want: []string{`"url":"/gone.js","status":404`}},
+	{Name: "a lazy part that is not there", Severity: failed, Serve: status("/Cart-3f9a2b.js", 404), Script: `import('/Cart-3f9a2b.js')`, Want: []string{`Failed to fetch dynamically imported module`, `"status":404`}},
+	{Name: "a stylesheet of the wrong type", Severity: failed, Reload: true, Broken: `<link rel=stylesheet href="/a.css">`, Serve: serveWith("/a.css", "<!doctype html>", "Content-Type", "text/html", "X-Content-Type-Options", "nosniff"), Want: []string{"MIME type ('text/html') is not a supported stylesheet MIME type"}},
+	{Name: "a script that is a page", Severity: failed, Reload: true, Broken: `<script src="/app.js"></script>`, Serve: serveWith("/app.js", "<!doctype html>", "Content-Type", "text/html", "X-Content-Type-Options", "nosniff"), Want: []string{"MIME type ('text/html') is not executable"}},
+	{Name: "a script whose hash is another", Severity: failed, Reload: true, Broken: `<script src="/app.js" integrity="sha256-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="></script>`, Serve: serveScript("/app.js", "1"), Want: []string{"integrity"}},
+	{Name: "an image that is a page", Severity: failed, Reload: true, Broken: `<img src="/logo.png">`, Serve: serveAs("/logo.png", "text/html", "<!doctype html><title>app</title>"), Want: []string{"/logo.png"}, Untold: undecodable},
+	{Name: "an image that is broken", Severity: failed, Reload: true, Broken: `<img src="/logo.png">`, Serve: serveAs("/logo.png", "image/png", "\x89PNG\r\n\x1a\nbroken"), Want: []string{"/logo.png"}, Untold: undecodable},
+	{Name: "a font that is a page", Severity: warning, Reload: true, Broken: `<style>@font-face{font-family:x;src:url(/x.woff2)} body{font-family:x}</style>text`, Serve: serveAs("/x.woff2", "text/html", "<!doctype html><title>app</title>"), Want: []string{"Failed to decode downloaded font"}},
+	{Name: "a video that is a page", Severity: failed, Reload: true, Broken: `<video src="/a.mp4"></video>`, Serve: serveAs("/a.mp4", "text/html", "<!doctype html><title>app</title>"), Want: []string{"/a.mp4"}, Untold: undecodable},
+	{Name: "a service worker that is not there", Severity: failed, Serve: status("/nosw.js", 404), Script: `navigator.serviceWorker.register('/nosw.js'); await new Promise((done) => setTimeout(done, 200))`, Want: []string{"Failed to register a ServiceWorker"}},
+	{Name: "a service worker answers with an error", Severity: failed, Serve: serveScript("/sw.js", "self.addEventListener('install', () => self.skipWaiting()); self.addEventListener('activate', (e) => e.waitUntil(clients.claim())); self.addEventListener('fetch', (e) => { if (e.request.url.endsWith('/api/offline')) e.respondWith(Promise.reject(new Error('no cache'))) })"), Script: `await navigator.serviceWorker.register('/sw.js'); if (!navigator.serviceWorker.controller) await new Promise((done) => { navigator.serviceWorker.oncontrollerchange = done }); await fetch('/api/offline').catch(() => {})`, Want: []string{`"url":"/api/offline","status":0`}},
+	{Name: "a script in a worker that is not there", Severity: failed, Serve: both(serveScript("/w.js", "importScripts('/part.js')"), status("/part.js", 404)), Script: `const w = new Worker('/w.js'); await new Promise((done) => { w.onerror = done })`, Want: []string{`"url":"/part.js","status":404`}},
+	{Name: "redirected in a circle", Severity: failed, Serve: circle("/around"), Script: `await fetch('/around').catch(() => {})`, Want: []string{`"url":"/around"`, `ERR_TOO_MANY_REDIRECTS`}},
+	{Name: "cut off in the middle", Severity: failed, Serve: cutOff("/api/list"), Script: `await fetch('/api/list').then((r) => r.text()).catch(() => {})`, Want: []string{`"url":"/api/list"`, `net::ERR_`}},
+	{Name: "a preflight is refused", Severity: failed, Script: `await fetch(OTHER + '/closed', {method: 'PUT'}).catch(() => {})`, Want: []string{`/closed","status":0,"error":"CORS: `}},
+	{Name: "an image that must be shared is not", Severity: failed, Script: `await new Promise((done) => { const i = new Image(); i.crossOrigin = 'anonymous'; i.onerror = done; i.src = OTHER + '/closed' })`, Want: []string{`/closed","status":0,"error":"CORS: `}},
+	{Name: "a frame that will not be framed", Severity: failed, Serve: serveWith("/frame", "<p>no", "Content-Type", "text/html", "X-Frame-Options", "DENY"), Script: framed("src", "/frame", ""), Want: []string{"X-Frame-Options"}},
+	{Name: "a page that the server gives up", Severity: failed, Serve: hangUp("/dead"), Script: `location.href = '/dead'`, Want: []string{`"url":"/dead","status":0,"error":"net::ERR_EMPTY_RESPONSE"`}},
+	{Name: "left for a server that is not there", Severity: failed, Leaves: true, Script: `location.href = 'http://127.0.0.1:' + REFUSED + '/'`, Want: []string{"ERR_CONNECTION_REFUSED"}},
+	{Name: "the server drops a socket", Severity: warning, Serve: droppingSocket("/drop"), Script: socketTo("/drop"), Want: []string{`"disconnections":[{"url":"/drop"`}},
+	{Name: "a socket answered 404", Severity: warning, Serve: status("/nosocket", 404), Script: socketTo("/nosocket"), Want: []string{`"error_messages":[{"url":"/nosocket"`}},
+}
