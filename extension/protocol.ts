@@ -303,6 +303,10 @@ export const GapMalformed = "malformed"; // the host could not read events that 
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */
+export const GapBrowserEnded = "browser_ended"; // the browser ended, or the extension was loaded anew; what it had not yet told is lost
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
 export const GapNotReplayed = "not_replayed"; // an event stream began before the host knew of it
 
 //////////
@@ -388,6 +392,10 @@ export interface Hello {
    * Instance names the browser profile; it is kept for as long as the extension is installed.
    */
   instance: string;
+  /**
+   * Session names one life of the browser: with another, tabs have other ids. "" when not told.
+   */
+  session?: string;
   /**
    * Stream names one unbroken numbering of events. A worker that cannot continue the numbering of
    * an earlier one (its memory is gone) begins a new stream.

@@ -170,5 +170,6 @@ const (
 	GapCaptureFailed = "capture_failed" // a capture source could not be started or broke
 	GapDisconnected  = "disconnected"   // the browser's connection to the host was interrupted and events are missing
 	GapMalformed     = "malformed"      // the host could not read events that the extension sent
+	GapBrowserEnded  = "browser_ended"  // the browser ended, or the extension was loaded anew; what it had not yet told is lost
 	GapNotReplayed   = "not_replayed"   // an event stream began before the host knew of it
 )

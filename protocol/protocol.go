@@ -47,6 +47,8 @@ type Hello struct {
 	Browser string `json:"browser"`
 	// Instance names the browser profile; it is kept for as long as the extension is installed.
 	Instance string `json:"instance"`
+	// Session names one life of the browser: with another, tabs have other ids. "" when not told.
+	Session string `json:"session,omitempty"`
 	// Stream names one unbroken numbering of events. A worker that cannot continue the numbering of
 	// an earlier one (its memory is gone) begins a new stream.
 	Stream string `json:"stream"`

@@ -36,6 +36,7 @@ const port = new HostPort({
     extension: chrome.runtime.getManifest().version,
     browser: browserName(),
     instance: settings.instance,
+    session: settings.session,
   }),
   answer: (method, params) => answer({ tabs, frames, source, port }, method, params),
   changed: () => popup.changed(),

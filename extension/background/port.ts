@@ -49,7 +49,7 @@ export interface PortOptions {
   connect(): NativePort;
   /** Why the last port was disconnected: `chrome.runtime.lastError`. */
   lastError(): string | undefined;
-  hello(): Pick<Hello, 'extension' | 'browser' | 'instance'>;
+  hello(): Pick<Hello, 'extension' | 'browser' | 'instance' | 'session'>;
   /** Answers a request of the host's; a rejection becomes an error response. */
   answer(method: string, params: unknown): Promise<unknown>;
   /** Called when the connection's state has changed. */

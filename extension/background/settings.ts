@@ -35,6 +35,8 @@ export class Settings implements Choices {
   readonly tabsOff = new Set<number>();
   /** Names this browser profile for as long as the extension is installed. */
   instance = '';
+  /** Names one life of the browser, in which tabs keep their ids. */
+  session = '';
   /** What the life before this one left; undefined in the first one since the browser started. */
   before: Memory | undefined;
   readonly #local: StorageArea;
@@ -48,11 +50,16 @@ export class Settings implements Choices {
   async load(): Promise<void> {
     const [local, session] = await Promise.all([
       this.#local.get(['origins', 'instance']),
-      this.#session.get(['tabsOff', 'memory']),
+      this.#session.get(['tabsOff', 'memory', 'session']),
     ]);
     Object.assign(this.origins, local.origins);
     for (const tab of (session.tabsOff as number[] | undefined) ?? []) this.tabsOff.add(tab);
     this.before = session.memory as Memory | undefined;
+    this.session = (session.session as string | undefined) ?? '';
+    if (this.session === '') {
+      this.session = crypto.randomUUID();
+      await this.#session.set({ session: this.session });
+    }
     this.instance = (local.instance as string | undefined) ?? '';
     if (this.instance === '') {
       this.instance = crypto.randomUUID();

@@ -14,8 +14,10 @@ const goneAfter = 30 * time.Second
 // browser is one profile of one browser, as its extension introduced it.
 type browser struct {
 	instance, name, version string
+	session                 string // one life of the browser; "" when it does not tell
 	stream                  string
 	next                    int64 // the number of the event expected next
+	kept                    int64 // the number up to which events of the stream are on disk
 	connections             int
 	silentSince             time.Time // when the last connection ended
 	lastEvent               time.Time
@@ -32,33 +34,50 @@ type tab struct {
 	unseen  bool      // it was not watched when it was told of last
 }
 
-// Hello takes a browser's introduction and returns the number of the event it should send next.
+// Hello takes a browser's introduction and returns the number of the event it should send next: the
+// first that is not acknowledged.
 func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.browsers[h.Instance]
-	switch {
-	case b == nil:
+	if b == nil {
 		b = &browser{instance: h.Instance, tabs: map[int]int{}}
 		s.browsers[h.Instance] = b
-		b.next = h.First
-		if h.First > 1 {
-			s.gaps.miss(b.instance, protocol.GapNotReplayed, time.UnixMilli(1), now, 0)
-		}
-	case b.stream != h.Stream:
-		b.next = h.First
-		s.dropFlights(func(k requestKey, _ Flight) bool { return k.instance == b.instance })
-		if h.First > 1 {
-			s.gaps.miss(b.instance, protocol.GapNotReplayed, b.lastSeen(), now, 0)
-		}
-	case h.First > b.next:
-		s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastSeen(), now, int(h.First-b.next))
-		b.next = h.First
 	}
-	b.name, b.version, b.stream = h.Browser, h.Extension, h.Stream
+	known := b.stream != ""
+	if known && b.session != h.Session {
+		// The browser was started anew: its old tabs are gone, whatever ids the new ones have.
+		for theirs, id := range b.tabs {
+			s.closeTabLocked(b, theirs, id, now)
+		}
+	}
+	switch {
+	case !known && h.First > 1:
+		s.gaps.miss(b.instance, protocol.GapNotReplayed, time.UnixMilli(1), now, 0)
+	case known && b.stream != h.Stream:
+		s.dropFlights(func(k requestKey, _ Flight) bool { return k.instance == b.instance })
+		switch {
+		case h.Session == "":
+			s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastEvent, now, 0)
+		case b.session != h.Session:
+			// How much the old one still held when it ended nobody knows.
+			s.gaps.miss(b.instance, protocol.GapBrowserEnded, b.lastEvent, b.lastSeen(), 0)
+		default: // the new worker tells from when on the old one was dead
+		}
+	case known && h.First > b.next:
+		s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastSeen(), now, int(h.First-b.next))
+	}
+	if b.stream != h.Stream {
+		b.next, b.kept = h.First, h.First
+	}
+	b.next, b.kept = max(b.next, h.First), max(b.kept, h.First)
+	b.name, b.version, b.session, b.stream = h.Browser, h.Extension, h.Session, h.Stream
 	b.connections++
 	b.silentSince = time.Time{}
 	s.notifyLocked()
+	if s.keep.on {
+		return b.kept
+	}
 	return b.next
 }
 

@@ -109,11 +109,12 @@ func (s *Store) elementEvent(e *event.Element) {
 		if known {
 			s.change(Change{Head: e.Head, Op: "gone", Element: old})
 		}
-		s.live[id] = key
+		s.live[id], s.keep.live = key, true
 		s.change(Change{Head: e.Head, Op: "appeared", Element: key})
 	case "gone":
 		if old, known := s.live[id]; known {
 			delete(s.live, id)
+			s.keep.live = true
 			s.change(Change{Head: e.Head, Op: "gone", Element: old})
 		}
 	case "reset":
@@ -138,10 +139,6 @@ func (s *Store) forgetElements(head event.Head, which func(elementID) bool) {
 	for _, id := range ids {
 		s.change(Change{Head: head, Op: "gone", Element: s.live[id]})
 		delete(s.live, id)
+		s.keep.live = true
 	}
-}
-
-func (s *Store) change(c Change) {
-	s.dom.Append(c)
-	s.page = s.page.apply(&c)
 }

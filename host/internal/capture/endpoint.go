@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"maps"
 	"net/url"
 	"strings"
 
@@ -52,59 +51,6 @@ func (e Endpoint) After(n *event.Network) Endpoint {
 		e.TotalMs += n.Duration
 	}
 	return e
-}
-
-// Table is every endpoint at one moment. It is copied when it is changed after it was shared.
-type Table struct {
-	endpoints map[EndpointKey]Endpoint
-	shared    bool
-}
-
-// MaxEndpoints bounds a table; when it is full, endpoints that are not in it are not remembered.
-const MaxEndpoints = 5000
-
-// Get returns what is known of an endpoint.
-func (t *Table) Get(k EndpointKey) (Endpoint, bool) {
-	if t == nil {
-		return Endpoint{}, false
-	}
-	e, ok := t.endpoints[k]
-	return e, ok
-}
-
-// Len is the number of endpoints known.
-func (t *Table) Len() int {
-	if t == nil {
-		return 0
-	}
-	return len(t.endpoints)
-}
-
-// apply takes one more request into the table and returns the table to use from now on.
-func (t *Table) apply(n *event.Network) *Table {
-	if !Counts(n) {
-		return t
-	}
-	if t == nil {
-		t = &Table{endpoints: map[EndpointKey]Endpoint{}}
-	}
-	if t.shared {
-		t = &Table{endpoints: maps.Clone(t.endpoints)}
-	}
-	k := KeyOf(n)
-	e, known := t.endpoints[k]
-	if !known && len(t.endpoints) >= MaxEndpoints {
-		return t
-	}
-	t.endpoints[k] = e.After(n)
-	return t
-}
-
-func (t *Table) share() *Table {
-	if t != nil && !t.shared { // a table that is shared is read without the lock
-		t.shared = true
-	}
-	return t
 }
 
 // Counts says whether a request says something about its endpoint: one that was given up before it

@@ -41,13 +41,26 @@ type evictedFrom struct {
 // maxEvictions bounds what is remembered; beyond it, the pages are one.
 const maxEvictions = 1000
 
-func (e *evictions) note(s Section, pos uint64, h *event.Head) {
+func (e *evictions) own() {
 	switch {
 	case e.last == nil:
 		e.last = map[evictedFrom]uint64{}
 	case e.shared:
 		e.last, e.shared = maps.Clone(e.last), false
 	}
+}
+
+// before notes that everything before a position is no longer held, whoever's it was; the newest of
+// it is of a time, in milliseconds.
+func (e *evictions) before(s Section, pos uint64, at int64) {
+	e.own()
+	e.last[evictedFrom{section: s}] = pos - 1
+	newest := e.newest.of(s)
+	*newest = max(*newest, at)
+}
+
+func (e *evictions) note(s Section, pos uint64, h *event.Head) {
+	e.own()
 	k := evictedFrom{s, h.Origin, h.Tab}
 	if _, known := e.last[k]; !known && len(e.last) >= maxEvictions {
 		k = evictedFrom{section: s}
@@ -62,13 +75,31 @@ func (e *evictions) view() map[evictedFrom]uint64 {
 	return e.last
 }
 
-// Evicted says whether an entry of a section, at a position or after it, has left its buffer, of
-// those pages that covers names.
+// Evicted says whether an entry of a section, at a position or after it, is no longer held, of those
+// pages that covers names.
 func (v *View) Evicted(s Section, from uint64, covers func(origin string, tab int) bool) bool {
+	if from >= v.first(s) {
+		return false
+	}
 	for k, pos := range v.evicted {
 		if k.section == s && pos >= from && (k.origin == "" && k.tab == 0 || covers(k.origin, k.tab)) {
 			return true
 		}
 	}
 	return false
+}
+
+// first is the oldest position of a section that is held.
+func (v *View) first(s Section) uint64 {
+	switch s {
+	case ConsoleSection:
+		return v.Console.First()
+	case NetworkSection:
+		return v.Network.First()
+	case WebSocketSection:
+		return v.WebSocket.First()
+	case DOMSection:
+		return v.DOM.First()
+	}
+	return v.Actions.First()
 }

@@ -19,8 +19,9 @@ type Gap struct {
 	// Dropped counts events known to be missing; 0 when nobody knows how many.
 	Dropped int
 	// Pos grows with every gap that was heard of. One may be heard of long after it ended.
-	Pos      uint64
-	instance string
+	Pos uint64
+	// Instance names the browser.
+	Instance string
 }
 
 // maxGaps bounds the list; two are made one when it is full, so that no span is lost.
@@ -28,12 +29,14 @@ const maxGaps = 1000
 
 // gapList is a list of which every slice that was handed out stays as it was.
 type gapList struct {
-	list   []Gap
-	last   uint64 // the newest one's position
-	shared bool
+	list    []Gap
+	last    uint64 // the newest one's position
+	shared  bool
+	changed bool // since this was last kept
 }
 
 func (g *gapList) own() {
+	g.changed = true
 	if g.shared {
 		g.list, g.shared = slices.Clone(g.list), false
 	}
@@ -77,11 +80,11 @@ func (g *gapList) mergeOldest() {
 // add takes a gap that the extension tells of. One with an end closes the open one of the same tab,
 // reason and beginning.
 func (g *gapList) add(instance string, e *event.Gap) {
-	gap := Gap{Tab: e.Tab, Origin: e.Origin, From: time.UnixMilli(e.From).UTC(), Reason: e.Reason, Dropped: e.Dropped, instance: instance}
+	gap := Gap{Tab: e.Tab, Origin: e.Origin, From: time.UnixMilli(e.From).UTC(), Reason: e.Reason, Dropped: e.Dropped, Instance: instance}
 	if e.To > 0 {
 		gap.To = time.UnixMilli(e.To).UTC()
 		for i, o := range g.list {
-			if o.To.IsZero() && o.Tab == gap.Tab && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.instance == instance {
+			if o.To.IsZero() && o.Tab == gap.Tab && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.Instance == instance {
 				g.own()
 				gap.Pos = o.Pos // whoever heard of its beginning has heard of it
 				g.list[i] = gap
@@ -98,7 +101,7 @@ func (g *gapList) miss(instance, reason string, from, to time.Time, n int) {
 		from = to
 	}
 	from, to = from.UTC().Truncate(time.Millisecond), to.UTC().Truncate(time.Millisecond)
-	g.push(Gap{From: from, To: to, Reason: reason, Dropped: n, instance: instance})
+	g.push(Gap{From: from, To: to, Reason: reason, Dropped: n, Instance: instance})
 }
 
 // closeTab ends the open gaps of a tab that is closed.

@@ -53,6 +53,7 @@ type Store struct {
 	dom       *ring.Ring[Change]
 	updates   *ring.Ring[Update]
 
+	index     *Index
 	endpoints *Table // after the newest request
 	oldTable  *Table // before the oldest request that the ring holds
 	page      *Page  // after the newest change
@@ -67,34 +68,41 @@ type Store struct {
 	gaps     gapList
 	evicted  evictions
 	masked   int
+	keep     keeper
 }
 
 // New makes an empty store; its first gap ends where it begins to watch.
 func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 	s := &Store{
-		noise: rules, changed: make(chan struct{}), started: now,
+		noise: rules, changed: make(chan struct{}), started: now, index: NewIndex(),
 		live: map[elementID]ElementKey{}, browsers: map[string]*browser{}, tabs: map[int]*tab{},
 		flights: map[requestKey]Flight{},
 	}
-	s.console = newRing(limits.Console, 64, sizeOfConsole, func(pos uint64, e *event.Console) {
+	s.endpoints, s.oldTable = NewTable(s.index), NewTable(s.index)
+	s.makeRings(limits, Positions{})
+	return s
+}
+
+// makeRings makes the buffers, empty, whose next values get the positions given.
+func (s *Store) makeRings(limits Limits, at Positions) {
+	s.console = newRing(limits.Console, 64, at.Console, sizeOfConsole, func(pos uint64, e *event.Console) {
 		s.evicted.note(ConsoleSection, pos, &e.Head)
 	})
-	s.network = newRing(limits.Network, 8, sizeOfNetwork, func(pos uint64, e *event.Network) {
+	s.network = newRing(limits.Network, 8, at.Network, sizeOfNetwork, func(pos uint64, e *event.Network) {
 		s.evicted.note(NetworkSection, pos, &e.Head)
 		s.oldTable = s.oldTable.apply(e)
 	})
-	s.websocket = newRing(limits.WebSocket, 64, sizeOfWebSocket, func(pos uint64, e *event.WebSocket) {
+	s.websocket = newRing(limits.WebSocket, 64, at.WebSocket, sizeOfWebSocket, func(pos uint64, e *event.WebSocket) {
 		s.evicted.note(WebSocketSection, pos, &e.Head)
 	})
-	s.actions = newRing(limits.Actions, 64, sizeOfAction, func(pos uint64, e *event.Action) {
+	s.actions = newRing(limits.Actions, 64, at.Actions, sizeOfAction, func(pos uint64, e *event.Action) {
 		s.evicted.note(ActionsSection, pos, &e.Head)
 	})
-	s.dom = newRing(limits.DOM, 64, sizeOfChange, func(pos uint64, c *Change) {
+	s.dom = newRing(limits.DOM, 64, at.DOM, sizeOfChange, func(pos uint64, c *Change) {
 		s.evicted.note(DOMSection, pos, &c.Head)
 		s.oldPage = s.oldPage.apply(c)
 	})
-	s.updates = newRing(Limit{1000, 1 << 20}, 64, func(*Update) int { return 64 }, nil)
-	return s
+	s.updates = newRing(Limit{1000, 1 << 20}, 64, 1, func(*Update) int { return 64 }, nil)
 }
 
 // maxFlights bounds the requests that are in flight; when there are more, those older than
@@ -104,8 +112,8 @@ const (
 	forgetFlight = 10 * time.Second
 )
 
-func newRing[T any](l Limit, chunk int, size func(*T) int, evict func(uint64, *T)) *ring.Ring[T] {
-	return ring.New(ring.Options[T]{MaxCount: l.Count, MaxBytes: l.Bytes, Chunk: chunk, Size: size, Evict: evict})
+func newRing[T any](l Limit, chunk int, start uint64, size func(*T) int, evict func(uint64, *T)) *ring.Ring[T] {
+	return ring.New(ring.Options[T]{MaxCount: l.Count, MaxBytes: l.Bytes, Chunk: chunk, Start: start, Size: size, Evict: evict})
 }
 
 // Sizes are estimates of the memory an entry holds: its struct, its strings, and a share for the
@@ -149,6 +157,7 @@ func (s *Store) Changed() <-chan struct{} {
 func (s *Store) notifyLocked() {
 	close(s.changed)
 	s.changed = make(chan struct{})
+	s.keep.touch()
 }
 
 // applyLocked takes one event in. Its tab is the host's already.
@@ -168,7 +177,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	switch e := ev.(type) {
 	case *event.Console:
 		e.Joined = s.joins.repeats(b, e)
-		s.console.Append(*e)
+		s.addConsole(*e)
 	case *event.Request:
 		s.joins.request(b, e.Tab, e.ID, e.At)
 		if len(s.flights) >= maxFlights {
@@ -182,9 +191,9 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		s.networkEvent(b, e)
 	case *event.WebSocket:
 		e.Joined = s.joins.socket(b, e)
-		s.websocket.Append(*e)
+		s.addWebSocket(*e)
 	case *event.Action:
-		s.actions.Append(*e)
+		s.addAction(*e)
 	case *event.Element:
 		s.elementEvent(e)
 	case *event.Navigation:
@@ -201,8 +210,7 @@ func (s *Store) networkEvent(b *browser, e *event.Network) {
 		// The page that asks for a new top document is the page that it becomes, when it does.
 		e.Origin = OriginOf(e.URL)
 	}
-	s.network.Append(*e)
-	s.endpoints = s.endpoints.apply(e)
+	s.addNetwork(*e)
 }
 
 func (s *Store) navigation(t *tab, e *event.Navigation) {
@@ -227,7 +235,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	if e.How == "reload" {
 		kind = "reload"
 	}
-	s.actions.Append(event.Action{Head: e.Head, Type: kind, Target: e.URL})
+	s.addAction(event.Action{Head: e.Head, Type: kind, Target: e.URL})
 	if e.How == "load" || e.How == "reload" {
 		s.updates.Append(Update{Head: e.Head, How: e.How})
 	}

@@ -72,6 +72,7 @@ type View struct {
 	// Masked counts the secrets masked so far.
 	Masked int
 
+	past     Past // nil when only the buffers are read
 	oldTable *Table
 	oldPage  *Page
 	evicted  map[evictedFrom]uint64
@@ -139,26 +140,63 @@ func (v *View) Start() Moment {
 // after the time have been evicted, the position is before them, so that a diff tells of it.
 func (v *View) MomentAt(t time.Time) Moment {
 	ms := t.UnixMilli()
-	m := Moment{At: t.UTC(), Endpoints: v.oldTable, Page: v.oldPage, Pos: Positions{
-		firstAfter(v.Console, ms, v.gone.console), firstAfter(v.Network, ms, v.gone.network), firstAfter(v.WebSocket, ms, v.gone.websocket),
-		firstAfter(v.Actions, ms, v.gone.actions), firstAfter(v.DOM, ms, v.gone.dom), v.nextGap,
-	}}
-	for pos, n := range v.Network.From(0) {
-		if pos >= m.Pos.Network {
-			break
-		}
-		m.Endpoints = m.Endpoints.apply(n)
+	before := Positions{1, 1, 1, 1, 1, 1} // of entries that have left the buffers: not known
+	if v.past != nil && !v.HoldsTime(ms) {
+		before = v.past.After(ms)
 	}
-	for pos, c := range v.DOM.From(0) {
-		if pos >= m.Pos.DOM {
-			break
-		}
-		m.Page = m.Page.apply(c)
+	m := Moment{At: t.UTC(), Pos: Positions{
+		firstAfter(v.Console, ms, v.gone.console, before.Console), firstAfter(v.Network, ms, v.gone.network, before.Network),
+		firstAfter(v.WebSocket, ms, v.gone.websocket, before.WebSocket), firstAfter(v.Actions, ms, v.gone.actions, before.Actions),
+		firstAfter(v.DOM, ms, v.gone.dom, before.DOM), v.nextGap,
+	}}
+	if m.Endpoints = v.endpointsBefore(m.Pos.Network); m.Endpoints == nil {
+		m.Endpoints = v.oldTable
+	}
+	if m.Page = v.pageBefore(m.Pos.DOM); m.Page == nil {
+		m.Page = v.oldPage
 	}
 	if !t.Before(v.Started) {
 		m.Page = v.addressesBefore(m)
 	}
 	return m
+}
+
+// endpointsBefore is the table before the request at a position, nil when it cannot be told.
+func (v *View) endpointsBefore(pos uint64) *Table {
+	near := v.Network.InRing()
+	if pos < near.First() {
+		if v.past == nil {
+			return nil
+		}
+		return v.past.Endpoints(pos)
+	}
+	t := v.oldTable
+	for p, n := range near.From(0) {
+		if p >= pos {
+			break
+		}
+		t = t.apply(n)
+	}
+	return t
+}
+
+// pageBefore is the page before the change at a position, nil when it cannot be told.
+func (v *View) pageBefore(pos uint64) *Page {
+	near := v.DOM.InRing()
+	if pos < near.First() {
+		if v.past == nil {
+			return nil
+		}
+		return v.past.Page(pos)
+	}
+	page := v.oldPage
+	for p, c := range near.From(0) {
+		if p >= pos {
+			break
+		}
+		page = page.apply(c)
+	}
+	return page
 }
 
 // addressesBefore fills in where tabs were that had been opened before the oldest change held: their
@@ -178,16 +216,16 @@ func (v *View) addressesBefore(m Moment) *Page {
 }
 
 // firstAfter is the first position whose entry is later than a time; entries that arrived a little
-// out of order are read rather than missed. It is 1 when an entry later than it has been evicted;
-// gone is the time of the newest of those.
+// out of order are read rather than missed. It is before when an entry later than the time has left
+// the buffer; gone is the time of the newest of those.
 func firstAfter[T any, P interface {
 	*T
 	event.Event
-}](v ring.View[T], ms, gone int64) uint64 {
+}](v ring.View[T], ms, gone int64, before uint64) uint64 {
 	if gone > ms {
-		return 1
+		return before
 	}
-	for pos, e := range v.From(0) {
+	for pos, e := range v.InRing().From(0) {
 		if P(e).Header().At > ms {
 			return pos
 		}

@@ -20,6 +20,7 @@ var reasonWords = map[string]string{
 	protocol.GapDropped:       "events were dropped",
 	protocol.GapCaptureFailed: "a tab could not be captured",
 	protocol.GapDisconnected:  "the browser's connection was interrupted",
+	protocol.GapBrowserEnded:  "the browser was ended, and its last moments may be missing",
 	protocol.GapMalformed:     "events could not be read",
 	protocol.GapNotReplayed:   "events before Tidemark's start are not known",
 }

@@ -79,7 +79,7 @@ func DecodeMessage(data []byte) (any, *protocol.Error) {
 func (f *fields) hello() (any, *protocol.Error) {
 	h := &protocol.Hello{
 		Type: protocol.TypeHello, Protocol: int(f.integer("protocol", 1, true)), Extension: f.text("extension", true),
-		Browser: f.text("browser", true), Instance: f.text("instance", true), Stream: f.text("stream", true), First: f.integer("first", 1, true),
+		Browser: f.text("browser", true), Instance: f.text("instance", true), Session: f.text("session", false), Stream: f.text("stream", true), First: f.integer("first", 1, true),
 	}
 	if f.err != nil {
 		return nil, f.err

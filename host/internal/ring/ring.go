@@ -32,6 +32,8 @@ type Options[T any] struct {
 	Size func(*T) int
 	// Evict is called with each value that leaves and its position, oldest first; may be nil.
 	Evict func(uint64, *T)
+	// Start is the position of the first value; 0 means 1.
+	Start uint64
 }
 
 // New makes an empty ring. Positions begin at 1, so that 0 can mean "before everything".
@@ -39,23 +41,25 @@ func New[T any](o Options[T]) *Ring[T] {
 	if o.Chunk == 0 {
 		o.Chunk = 64
 	}
-	return &Ring[T]{maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, evict: o.Evict, base: 1, first: 1, next: 1}
+	start := max(o.Start, 1)
+	return &Ring[T]{maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, evict: o.Evict, base: start, first: start, next: start}
 }
 
-// Append adds a value and returns its position.
-func (r *Ring[T]) Append(v T) uint64 {
+// Append adds a value and returns its position and where it is stored, which never changes.
+func (r *Ring[T]) Append(v T) (uint64, *T) {
 	pos := r.next
 	slot := int(pos - r.base)
 	if slot == len(r.chunks)*r.chunk {
 		r.chunks = append(r.chunks, make([]T, r.chunk))
 	}
-	r.chunks[slot/r.chunk][slot%r.chunk] = v
+	stored := &r.chunks[slot/r.chunk][slot%r.chunk]
+	*stored = v
 	r.next++
 	r.bytes += r.size(&v)
 	for r.next-r.first > 1 && (int(r.next-r.first) > r.maxCount || r.bytes > r.maxBytes) {
 		r.evictOldest()
 	}
-	return pos
+	return pos, stored
 }
 
 func (r *Ring[T]) evictOldest() {
@@ -73,6 +77,19 @@ func (r *Ring[T]) evictOldest() {
 	}
 }
 
+// SkipTo has the next value get a position later than its turn, and says whether it had to. A ring has
+// no holes: what it holds is given up.
+func (r *Ring[T]) SkipTo(pos uint64) bool {
+	if pos <= r.next {
+		return false
+	}
+	for r.first < r.next {
+		r.evictOldest()
+	}
+	r.chunks, r.base, r.first, r.next = nil, pos, pos, pos
+	return true
+}
+
 // Bytes is the size of what is held, in bytes.
 func (r *Ring[T]) Bytes() int { return r.bytes }
 
@@ -84,31 +101,54 @@ func (r *Ring[T]) View() View[T] {
 	return View[T]{chunks: r.chunks, chunk: r.chunk, base: r.base, first: r.first, next: r.next}
 }
 
-// View is an unchanging look at a ring.
+// View is an unchanging look at a ring, and at what is kept of what has left it.
 type View[T any] struct {
 	chunks            [][]T
 	chunk             int
 	base, first, next uint64
+
+	kept uint64 // the oldest position that past can read; 0 when there is no past
+	past func(from, to uint64) iter.Seq2[uint64, *T]
+}
+
+// Behind is the view with values that have left the ring: past yields those from one position up to
+// another, oldest first, from the position kept on.
+func (v View[T]) Behind(kept uint64, past func(from, to uint64) iter.Seq2[uint64, *T]) View[T] {
+	if kept < v.first {
+		v.kept, v.past = max(kept, 1), past
+	}
+	return v
+}
+
+// InRing is the view of the ring alone.
+func (v View[T]) InRing() View[T] {
+	v.kept, v.past = 0, nil
+	return v
 }
 
 // First is the position of the oldest value held; it equals Next when nothing is held.
-func (v View[T]) First() uint64 { return v.first }
+func (v View[T]) First() uint64 {
+	if v.past != nil {
+		return v.kept
+	}
+	return v.first
+}
 
 // Next is the position after the newest value.
 func (v View[T]) Next() uint64 { return v.next }
 
 // Len is the number of values held.
-func (v View[T]) Len() int { return int(v.next - v.first) }
+func (v View[T]) Len() int { return int(v.next - v.First()) }
 
 // Evicted is the number of values that were there once and are gone.
 func (v View[T]) Evicted() uint64 {
 	if v.first == 0 {
 		return 0
 	}
-	return v.first - 1
+	return v.First() - 1
 }
 
-// At returns the value at a position, nil when it is not held.
+// At returns the value at a position, nil when the ring does not hold it.
 func (v View[T]) At(pos uint64) *T {
 	if pos < v.first || pos >= v.next {
 		return nil
@@ -120,6 +160,13 @@ func (v View[T]) At(pos uint64) *T {
 // From yields the values held from a position on, oldest first. The values must not be changed.
 func (v View[T]) From(pos uint64) iter.Seq2[uint64, *T] {
 	return func(yield func(uint64, *T) bool) {
+		if v.past != nil && pos < v.first {
+			for p, value := range v.past(max(pos, v.kept), min(v.first, v.next)) {
+				if !yield(p, value) {
+					return
+				}
+			}
+		}
 		for p := max(pos, v.first); p < v.next; p++ {
 			slot := int(p - v.base)
 			if !yield(p, &v.chunks[slot/v.chunk][slot%v.chunk]) {
@@ -132,6 +179,9 @@ func (v View[T]) From(pos uint64) iter.Seq2[uint64, *T] {
 // Until is the view without the values from a position on.
 func (v View[T]) Until(pos uint64) View[T] {
 	v.next = min(v.next, max(pos, 1))
-	v.first = min(v.first, v.next)
+	if v.past == nil {
+		v.first = min(v.first, v.next)
+	}
+	v.kept = min(v.kept, v.next)
 	return v
 }

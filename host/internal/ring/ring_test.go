@@ -49,7 +49,7 @@ func TestBehavesLikeAList(t *testing.T) {
 		}
 		for range rapid.IntRange(0, 120).Draw(t, "steps") {
 			v := rapid.IntRange(0, 30).Draw(t, "size")
-			if pos := r.Append(v); int(pos) != len(all)+1 {
+			if pos, _ := r.Append(v); int(pos) != len(all)+1 {
 				t.Fatalf("position %d, want %d", pos, len(all)+1)
 			}
 			all = append(all, v)

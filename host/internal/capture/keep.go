@@ -1,0 +1,361 @@
+package capture
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+)
+
+// Entry is one entry of a buffer: *[event.Console], *[event.Network], *[event.WebSocket],
+// *[event.Action] or *[Change]. What it points to never changes.
+type Entry struct {
+	Section Section
+	Pos     uint64
+	Value   event.Event
+}
+
+// Delta is what has come in since the delta before it was drained.
+type Delta struct {
+	Entries []Entry
+	// Endpoints and Page are the state before Entries.
+	Endpoints *Table
+	Page      *Page
+	// State is everything else, after Entries.
+	State State
+	size  int
+}
+
+// State is what a store knows beside its buffers, endpoints and page. Its types are those of the disk:
+// fields are only ever added, at the end.
+type State struct {
+	// Started is when the store began, Saved when this was taken, in milliseconds.
+	Started, Saved int64
+	LastTab        int
+	Masked         int
+	// Next are the positions of the entries to come.
+	Next     Positions
+	Browsers []BrowserState
+	Tabs     []TabState
+	// Gaps and Live are nil in a [Delta] when they are as they were in the one before.
+	Gaps *GapState
+	Live *[]LiveElement
+}
+
+// BrowserState is a browser and the place in its stream up to which it was heard.
+type BrowserState struct {
+	Instance, Name, Version, Session, Stream string
+	Next                                     int64
+	LastEvent                                int64
+}
+
+// TabState is an open tab.
+type TabState struct {
+	ID, BrowserID        int
+	Instance, URL, Title string
+	Watched, DOM, Unseen bool
+}
+
+// GapState is the list of gaps.
+type GapState struct {
+	List []Gap
+	Last uint64
+}
+
+// LiveElement is a visible error element and the id that its page gives it.
+type LiveElement struct {
+	Tab, Frame int
+	Document   string
+	ID         int
+	Element    ElementKey
+}
+
+// maxUnkept is how much may wait to be kept before whoever brings more has to wait, in bytes.
+const maxUnkept = 16 << 20
+
+// keeper is what a store remembers for its journal. The store's mutex guards it.
+type keeper struct {
+	on        bool
+	dirty     chan struct{} // has room for one
+	entries   []Entry
+	fresh     int           // the size of entries, in bytes
+	size      int           // the same with what was drained and is not kept yet
+	room      chan struct{} // closed when size has shrunk
+	endpoints *Table        // as they were when entries was empty
+	page      *Page
+	live      bool // the elements have changed since entries was empty
+}
+
+// Keep has the store collect what a journal has to keep from now on. The channel tells, once for any
+// number of changes, that there is something to drain.
+func (s *Store) Keep() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep = keeper{on: true, dirty: make(chan struct{}, 1), room: make(chan struct{}), live: true}
+	s.gaps.changed = true
+	s.keep.endpoints, s.keep.page = s.endpoints.share(), s.page.share()
+	s.keep.dirty <- struct{}{}
+	return s.keep.dirty
+}
+
+func (k *keeper) touch() {
+	if !k.on {
+		return
+	}
+	select {
+	case k.dirty <- struct{}{}:
+	default:
+	}
+}
+
+func (k *keeper) add(section Section, pos uint64, value event.Event, size int) {
+	if k.on {
+		k.entries = append(k.entries, Entry{section, pos, value})
+		k.fresh += size
+		k.size += size
+	}
+}
+
+// Drain returns what has come in since it was last called.
+func (s *Store) Drain(now time.Time) *Delta {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := &s.keep
+	d := &Delta{Entries: k.entries, Endpoints: k.endpoints, Page: k.page, State: s.stateLocked(now)}
+	d.size = k.fresh
+	k.entries, k.fresh, k.live, s.gaps.changed = nil, 0, false, false
+	k.endpoints, k.page = s.endpoints.share(), s.page.share()
+	return d
+}
+
+// Kept says that a delta is on disk. What came with it is acknowledged from now on.
+func (s *Store) Kept(d *Delta) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep.size -= d.size
+	close(s.keep.room)
+	s.keep.room = make(chan struct{})
+	for _, k := range d.State.Browsers {
+		if b := s.browsers[k.Instance]; b != nil && b.stream == k.Stream {
+			b.kept = k.Next
+		}
+	}
+}
+
+// Merge puts a later delta behind one that could not be kept.
+func (d *Delta) Merge(later *Delta) {
+	d.Entries = append(d.Entries, later.Entries...)
+	d.size += later.size
+	gaps, live := d.State.Gaps, d.State.Live
+	d.State = later.State
+	if d.State.Gaps == nil {
+		d.State.Gaps = gaps
+	}
+	if d.State.Live == nil {
+		d.State.Live = live
+	}
+}
+
+// WaitForRoom returns when what waits to be kept is little enough for more.
+func (s *Store) WaitForRoom(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		full, room := s.keep.size > maxUnkept, s.keep.room
+		s.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-room:
+		}
+	}
+}
+
+func (s *Store) stateLocked(now time.Time) State {
+	st := State{
+		Started: s.started.UnixMilli(), Saved: now.UnixMilli(), LastTab: s.lastTab, Masked: s.masked,
+		Next: Positions{s.console.Next(), s.network.Next(), s.websocket.Next(), s.actions.Next(), s.dom.Next(), s.gaps.last + 1},
+	}
+	if s.gaps.changed {
+		st.Gaps = &GapState{List: s.gaps.view(), Last: s.gaps.last}
+	}
+	for _, b := range s.browsers {
+		st.Browsers = append(st.Browsers, BrowserState{b.instance, b.name, b.version, b.session, b.stream, b.next, b.lastEvent.UnixMilli()})
+		for theirs, ours := range b.tabs {
+			t := s.tabs[ours]
+			st.Tabs = append(st.Tabs, TabState{ours, theirs, b.instance, t.url, t.title, t.Watched, t.DOM, t.unseen})
+		}
+	}
+	slices.SortFunc(st.Browsers, func(a, b BrowserState) int { return cmp.Compare(a.Instance, b.Instance) })
+	slices.SortFunc(st.Tabs, func(a, b TabState) int { return cmp.Compare(a.ID, b.ID) })
+	if s.keep.live {
+		live := make([]LiveElement, 0, len(s.live))
+		for id, key := range s.live {
+			live = append(live, LiveElement{id.tab, id.frame, id.document, id.id, key})
+		}
+		st.Live = &live
+	}
+	return st
+}
+
+// Journal reads what was kept.
+type Journal interface {
+	// Tail are the newest entries of a section that are kept, at least as many as fill a buffer, from
+	// a position on; endpoints and page are the state before them.
+	Tail(section Section, limit Limit, index *Index) Tail
+}
+
+// Tail are entries from a position on, oldest first, and the state before them.
+type Tail struct {
+	From      uint64
+	Entries   iter.Seq2[uint64, event.Event]
+	Endpoints *Table
+	Page      *Page
+}
+
+// Restore makes a store that goes on from what was kept. Its browsers are not connected yet.
+func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Journal) *Store {
+	s := New(limits, rules, now)
+	s.started = time.UnixMilli(st.Started)
+	s.lastTab, s.masked = st.LastTab, st.Masked
+	tails := map[Section]Tail{}
+	for section, limit := range map[Section]Limit{
+		ConsoleSection: limits.Console, NetworkSection: limits.Network, WebSocketSection: limits.WebSocket,
+		ActionsSection: limits.Actions, DOMSection: limits.DOM,
+	} {
+		tails[section] = j.Tail(section, limit, s.index)
+	}
+	s.makeRings(limits, Positions{
+		tails[ConsoleSection].From, tails[NetworkSection].From, tails[WebSocketSection].From, tails[ActionsSection].From, tails[DOMSection].From, 0,
+	})
+	if t := tails[NetworkSection].Endpoints; t != nil {
+		s.endpoints, s.oldTable = t.share(), t
+	}
+	if p := tails[DOMSection].Page; p != nil {
+		s.page, s.oldPage = p.share(), p
+	}
+	for _, section := range Sections {
+		first := true
+		for pos, value := range tails[section].Entries {
+			if first && pos > 1 {
+				s.evicted.before(section, pos, value.Header().At)
+			}
+			first = false
+			s.skipTo(section, pos, now)
+			s.restore(value)
+		}
+	}
+	for section, next := range map[Section]uint64{
+		ConsoleSection: st.Next.Console, NetworkSection: st.Next.Network, WebSocketSection: st.Next.WebSocket,
+		ActionsSection: st.Next.Actions, DOMSection: st.Next.DOM,
+	} {
+		s.skipTo(section, next, now)
+	}
+	if st.Gaps != nil {
+		s.gaps.list, s.gaps.last = slices.Clone(st.Gaps.List), st.Gaps.Last
+	}
+	for _, b := range st.Browsers {
+		s.browsers[b.Instance] = &browser{
+			instance: b.Instance, name: b.Name, version: b.Version, session: b.Session, stream: b.Stream, next: b.Next, kept: b.Next,
+			lastEvent: time.UnixMilli(b.LastEvent), silentSince: now, tabs: map[int]int{},
+		}
+	}
+	for _, t := range st.Tabs {
+		b := s.browsers[t.Instance]
+		if b == nil {
+			continue
+		}
+		b.tabs[t.BrowserID] = t.ID
+		s.tabs[t.ID] = &tab{Tab: Tab{ID: t.ID, Watched: t.Watched, DOM: t.DOM}, browser: b, url: t.URL, origin: OriginOf(t.URL), title: t.Title, unseen: t.Unseen}
+	}
+	if st.Live != nil {
+		for _, e := range *st.Live {
+			s.live[elementID{e.Tab, e.Frame, e.Document, e.ID}] = e.Element
+		}
+	}
+	return s
+}
+
+func (s *Store) restore(value event.Event) {
+	switch e := value.(type) {
+	case *event.Console:
+		s.addConsole(*e)
+	case *event.Network:
+		s.addNetwork(*e)
+	case *event.WebSocket:
+		s.addWebSocket(*e)
+	case *event.Action:
+		s.addAction(*e)
+	case *Change:
+		s.change(*e)
+	}
+}
+
+// skipTo has the next entry of a section get a position, where what should stand before it could not
+// be read.
+func (s *Store) skipTo(section Section, pos uint64, now time.Time) {
+	skipped := false
+	switch section {
+	case ConsoleSection:
+		skipped = s.console.SkipTo(pos)
+	case NetworkSection:
+		skipped = s.network.SkipTo(pos)
+	case WebSocketSection:
+		skipped = s.websocket.SkipTo(pos)
+	case ActionsSection:
+		skipped = s.actions.SkipTo(pos)
+	case DOMSection:
+		skipped = s.dom.SkipTo(pos)
+	}
+	if skipped {
+		s.evicted.before(section, pos, now.UnixMilli())
+	}
+}
+
+// The add functions are the only ones that append to the buffers.
+
+func (s *Store) addConsole(e event.Console) {
+	pos, stored := s.console.Append(e)
+	s.keep.add(ConsoleSection, pos, stored, sizeOfConsole(stored))
+}
+
+func (s *Store) addNetwork(e event.Network) {
+	pos, stored := s.network.Append(e)
+	s.keep.add(NetworkSection, pos, stored, sizeOfNetwork(stored))
+	s.endpoints = s.endpoints.apply(stored)
+}
+
+func (s *Store) addWebSocket(e event.WebSocket) {
+	pos, stored := s.websocket.Append(e)
+	s.keep.add(WebSocketSection, pos, stored, sizeOfWebSocket(stored))
+}
+
+func (s *Store) addAction(e event.Action) {
+	pos, stored := s.actions.Append(e)
+	s.keep.add(ActionsSection, pos, stored, sizeOfAction(stored))
+}
+
+func (s *Store) change(c Change) {
+	pos, stored := s.dom.Append(c)
+	s.keep.add(DOMSection, pos, stored, sizeOfChange(stored))
+	s.page = s.page.apply(stored)
+}
+
+// NewPage makes a page of the error elements that are visible, and how often, and the address of each
+// tab.
+func NewPage(elements map[ElementKey]int, urls map[int]string) *Page {
+	return &Page{elements: maps.Clone(elements), urls: maps.Clone(urls)}
+}
+
+// Replay is a table after more requests, for whoever rebuilds one from what was kept.
+func (t *Table) Replay(n *event.Network) *Table { return t.apply(n) }
+
+// Replay is a page after one more change.
+func (p *Page) Replay(c *Change) *Page { return p.apply(c) }
