@@ -163,13 +163,14 @@ type GapEvent struct {
 
 // Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
 const (
-	GapLateAttach    = "late_attach"    // the tab was being loaded before capture began
-	GapWorkerRestart = "worker_restart" // the extension's worker was ended and began anew
-	GapDetached      = "detached"       // the person, or DevTools, ended the debugger's session
-	GapDropped       = "dropped"        // events overflowed the extension's queue while the host was away
-	GapCaptureFailed = "capture_failed" // a capture source could not be started or broke
-	GapDisconnected  = "disconnected"   // the browser's connection to the host was interrupted and events are missing
-	GapMalformed     = "malformed"      // the host could not read events that the extension sent
-	GapBrowserEnded  = "browser_ended"  // the browser ended, or the extension was loaded anew; what it had not yet told is lost
-	GapNotReplayed   = "not_replayed"   // an event stream began before the host knew of it
+	GapLateAttach     = "late_attach"     // the tab was being loaded before capture began
+	GapWorkerRestart  = "worker_restart"  // the extension's worker was ended and began anew
+	GapDetached       = "detached"        // the person, or DevTools, ended the debugger's session
+	GapDropped        = "dropped"         // events overflowed the extension's queue while the host was away
+	GapCaptureFailed  = "capture_failed"  // a capture source could not be started or broke
+	GapDisconnected   = "disconnected"    // the browser's connection to the host was interrupted and events are missing
+	GapMalformed      = "malformed"       // the host could not read events that the extension sent
+	GapBrowserEnded   = "browser_ended"   // the browser ended, or the extension was loaded anew; what it had not yet told is lost
+	GapJournalDamaged = "journal_damaged" // a part of what was kept on disk could not be read
+	GapNotReplayed    = "not_replayed"    // an event stream began before the host knew of it
 )

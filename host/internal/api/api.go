@@ -55,14 +55,16 @@ func New(o Options) http.Handler {
 	return mux
 }
 
-func write(w http.ResponseWriter, status int, v any) {
+// write writes an answer, and says whether it could.
+func write(w http.ResponseWriter, status int, v any) bool {
 	data, err := diff.Encode(v)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"message":"the answer cannot be written"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // a reader that has gone needs no answer
+	_, err = w.Write(data)
+	return err == nil && http.NewResponseController(w).Flush() == nil
 }
 
 func problem(w http.ResponseWriter, err error) {
@@ -115,12 +117,15 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 	if name == "" {
 		name = "cli"
 	}
-	answer, err := t.Call(r.Context(), s.Engine, s.Engine.Returning(name, sc), args)
+	client := s.Engine.Returning(name, sc)
+	answer, err := t.Call(r.Context(), s.Engine, client, args)
 	if err != nil {
 		problem(w, err)
 		return
 	}
-	write(w, http.StatusOK, answer)
+	if write(w, http.StatusOK, answer) {
+		s.Engine.Heard(client)
+	}
 }
 
 // watchPause gathers what comes close together into one report.
@@ -138,7 +143,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A reader of its own: following along never moves anybody's checkpoint.
-	client, leave := s.Engine.Join("watch", sc)
+	client, leave := s.Engine.Join("", "watch", sc)
 	defer leave()
 	flush := http.NewResponseController(w)
 	told := false

@@ -259,3 +259,26 @@ func (s *Store) Miss(instance, reason string, now time.Time) {
 		s.notifyLocked()
 	}
 }
+
+// Lost records that entries that were held once cannot be read any more.
+func (s *Store) Lost(reason string, from, to time.Time, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gaps.miss("", reason, from, to, n)
+	s.notifyLocked()
+}
+
+// Acknowledged is the number below which every event of a browser's stream is taken for good; 0 for a
+// stream that is not known.
+func (s *Store) Acknowledged(instance, stream string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.browsers[instance]
+	switch {
+	case b == nil || b.stream != stream:
+		return 0
+	case s.keep.on:
+		return b.kept
+	}
+	return b.next
+}

@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/ring"
 )
 
 // Entry is one entry of a buffer: *[event.Console], *[event.Network], *[event.WebSocket],
@@ -133,6 +134,36 @@ func (s *Store) Drain(now time.Time) *Delta {
 	return d
 }
 
+// DrainAll returns everything that the buffers hold, in place of what was drained and could not be kept.
+func (s *Store) DrainAll(drained *Delta, now time.Time) *Delta {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := &s.keep
+	d := &Delta{Endpoints: s.oldTable.share(), Page: s.oldPage.share(), size: k.fresh}
+	if drained != nil {
+		d.size += drained.size
+	}
+	gather(d, ConsoleSection, s.console.View())
+	gather(d, NetworkSection, s.network.View())
+	gather(d, WebSocketSection, s.websocket.View())
+	gather(d, ActionsSection, s.actions.View())
+	gather(d, DOMSection, s.dom.View())
+	s.gaps.changed, k.live = true, true
+	d.State = s.stateLocked(now)
+	k.entries, k.fresh, k.live, s.gaps.changed = nil, 0, false, false
+	k.endpoints, k.page = s.endpoints.share(), s.page.share()
+	return d
+}
+
+func gather[T any, P interface {
+	*T
+	event.Event
+}](d *Delta, section Section, v ring.View[T]) {
+	for pos, e := range v.From(0) {
+		d.Entries = append(d.Entries, Entry{section, pos, P(e)})
+	}
+}
+
 // Kept says that a delta is on disk. What came with it is acknowledged from now on.
 func (s *Store) Kept(d *Delta) {
 	s.mu.Lock()
@@ -160,6 +191,9 @@ func (d *Delta) Merge(later *Delta) {
 		d.State.Live = live
 	}
 }
+
+// Index numbers the endpoints of the store's tables.
+func (s *Store) Index() *Index { return s.index }
 
 // WaitForRoom returns when what waits to be kept is little enough for more.
 func (s *Store) WaitForRoom(ctx context.Context) error {

@@ -35,8 +35,23 @@ type Checkpoint struct {
 
 // Registry holds the named checkpoints. It is safe for concurrent use.
 type Registry struct {
-	mu    sync.Mutex
-	named []Checkpoint // in the order of their making
+	mu      sync.Mutex
+	named   []Checkpoint // in the order of their making
+	version uint64       // grows with every change
+}
+
+// All returns all checkpoints, in the order of their making, and a number that grows with every change.
+func (r *Registry) All() ([]Checkpoint, uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.named), r.version
+}
+
+// Restore puts in place what was kept.
+func (r *Registry) Restore(list []Checkpoint) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.named = slices.Clone(list)
 }
 
 // FullError says that there are as many checkpoints as there can be.
@@ -120,6 +135,7 @@ func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
 	if i := r.indexLocked(c.Scope, c.Name); i >= 0 {
 		old := r.named[i]
 		r.named = append(slices.Delete(r.named, i, i+1), c)
+		r.version++
 		return &old, nil
 	}
 	if len(r.named) >= MaxNamed {
@@ -128,6 +144,7 @@ func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
 		return nil, &FullError{Oldest: r.named[oldest], Others: !sees(c.Scope, r.named[oldest])}
 	}
 	r.named = append(r.named, c)
+	r.version++
 	return nil, nil
 }
 
@@ -181,6 +198,7 @@ func (r *Registry) Delete(scope, name string) (Checkpoint, error) {
 	}
 	old := r.named[i]
 	r.named = slices.Delete(r.named, i, i+1)
+	r.version++
 	return old, nil
 }
 

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -19,16 +20,46 @@ type Client struct {
 
 	sync.Mutex
 	auto  capture.Moment
-	told  map[capture.Section]told // nil before the first call
+	told  map[capture.Section]Told // nil before the first call
 	looks uint64                   // the update that a wait for one counts from
 	calls int
+	heard *ClientState // what the client has certainly heard, nil when that is all
 }
 
-// told is when a section was told last, and up to which gap.
-type told struct {
-	at   time.Time
-	gaps uint64
+// Told is when a section was told last, in milliseconds, and up to which gap.
+type Told struct {
+	At   int64
+	Gaps uint64
 }
+
+// ClientState is a client as it is kept from one process to the next.
+type ClientState struct {
+	// ID finds the client again.
+	ID, Name string
+	Scope    Scope
+	Auto     capture.Moment
+	Told     map[capture.Section]Told
+	Calls    int
+	// Seen is when it was last there.
+	Seen time.Time
+}
+
+// StateLocked is what to keep of the client. While it may be that the newest answer never reaches it,
+// that is the client as it was before: it will rather hear something twice than never.
+func (c *Client) StateLocked() ClientState {
+	if c.heard != nil {
+		return *c.heard
+	}
+	return ClientState{Name: c.Name, Scope: c.Scope, Auto: c.auto, Told: maps.Clone(c.told), Calls: c.calls}
+}
+
+// RestoreLocked has the client go on from what was kept.
+func (c *Client) RestoreLocked(st ClientState) {
+	c.auto, c.told, c.calls, c.heard = st.Auto, maps.Clone(st.Told), st.Calls, nil
+}
+
+// HeardLocked says that the client has heard every answer so far.
+func (c *Client) HeardLocked() { c.heard = nil }
 
 // AutoName is the name of the client's own checkpoint, "" before its first call. The lock is held.
 func (c *Client) AutoName() string {
@@ -51,14 +82,14 @@ func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture
 	for i, s := range include {
 		last, ok := c.told[s]
 		if !ok {
-			last = told{start.At, start.Pos.Gaps}
+			last = Told{start.At.UnixMilli(), start.Pos.Gaps}
 			copySection(&m, start, s)
 		}
-		if i == 0 || last.at.Before(m.At) {
-			m.At = last.at
+		if at := time.UnixMilli(last.At).UTC(); i == 0 || at.Before(m.At) {
+			m.At = at
 		}
-		if i == 0 || last.gaps < m.Pos.Gaps {
-			m.Pos.Gaps = last.gaps
+		if i == 0 || last.Gaps < m.Pos.Gaps {
+			m.Pos.Gaps = last.Gaps
 		}
 	}
 	return m
@@ -66,8 +97,12 @@ func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture
 
 // AdvanceLocked says that the client was told those sections up to the view.
 func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
+	if c.heard == nil {
+		before := c.StateLocked()
+		c.heard = &before
+	}
 	if c.told == nil {
-		c.told = map[capture.Section]told{}
+		c.told = map[capture.Section]Told{}
 		c.auto = v.Start()
 	}
 	if len(include) == 0 {
@@ -76,7 +111,7 @@ func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	now := v.Now()
 	for _, s := range include {
 		copySection(&c.auto, now, s)
-		c.told[s] = told{v.At, now.Pos.Gaps}
+		c.told[s] = Told{v.At.UnixMilli(), now.Pos.Gaps}
 	}
 	c.calls++
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/store"
 )
 
 // Config is config.toml.
@@ -21,6 +23,11 @@ type Config struct {
 		Actions   Buffer `toml:"actions"`
 		DOM       Buffer `toml:"dom"`
 	} `toml:"buffers"`
+	// Journal bounds what is kept on disk; what is 0 keeps its default.
+	Journal struct {
+		MiB  float64 `toml:"mib"`
+		Days float64 `toml:"days"`
+	} `toml:"journal"`
 }
 
 // Buffer bounds one buffer; what is 0 keeps its default.
@@ -58,6 +65,9 @@ func ReadConfig(path string) (*Config, error) {
 // Limits are the bounds of the buffers that the settings ask for.
 func (c *Config) Limits() (capture.Limits, error) {
 	l := capture.DefaultLimits()
+	if j := c.Journal; j.MiB < 0 || j.MiB > 1<<20 || j.Days < 0 || j.Days > 3650 {
+		return l, errors.New("journal: mib must be from 1 to 1,048,576 and days up to 3650")
+	}
 	for _, b := range []struct {
 		name  string
 		set   Buffer
@@ -80,4 +90,16 @@ func (c *Config) Limits() (capture.Limits, error) {
 		}
 	}
 	return l, nil
+}
+
+// JournalLimits are the bounds of the journal that the settings ask for.
+func (c *Config) JournalLimits() store.Limits {
+	l := store.DefaultLimits()
+	if c.Journal.MiB > 0 {
+		l.Bytes = int64(c.Journal.MiB * (1 << 20))
+	}
+	if c.Journal.Days > 0 {
+		l.Age = time.Duration(c.Journal.Days * 24 * float64(time.Hour))
+	}
+	return l
 }

@@ -29,6 +29,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -62,7 +63,7 @@ func Serve(ctx context.Context, home Home, version string, log *slog.Logger) err
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	d := &daemon{home: home, version: version, log: log, stop: stop}
-	d.compose(limits)
+	d.compose(limits, config.JournalLimits())
 	var listeners []net.Listener
 	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
 		l, err := listen(home.Socket(name))
@@ -75,7 +76,10 @@ func Serve(ctx context.Context, home Home, version string, log *slog.Logger) err
 		listeners = append(listeners, l)
 	}
 	log.Info("the daemon is ready", "version", version, "pid", os.Getpid(), "home", home.State)
-	var running sync.WaitGroup
+	keep, endJournal := context.WithCancel(context.WithoutCancel(ctx))
+	defer endJournal()
+	var running, keeping sync.WaitGroup
+	keeping.Go(func() { d.journal.run(keep) })
 	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
@@ -84,6 +88,8 @@ func Serve(ctx context.Context, home Home, version string, log *slog.Logger) err
 		_ = l.Close()
 	}
 	running.Wait()
+	endJournal() // after the last that it is to keep
+	keeping.Wait()
 	log.Info("the daemon has ended")
 	return nil
 }
@@ -109,22 +115,37 @@ type daemon struct {
 	version string
 	log     *slog.Logger
 	stop    func()
+	journal *journal
 	engine  *engine.Engine
 	hub     *link.Hub
 	api     http.Handler
 }
 
-func (d *daemon) compose(limits capture.Limits) {
+func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits) {
 	rules := noise.Default()
-	store := capture.New(limits, rules, time.Now())
+	d.journal = &journal{d: d, limits: journalLimits}
+	disk, err := d.journal.open()
+	if err != nil {
+		d.log.Error("nothing is kept until the journal can be opened", "error", err)
+	}
+	captured, named, readers := d.journal.restore(disk, limits, rules)
 	d.hub = link.NewHub(link.Options{
-		Store: store, Decoder: event.NewDecoder(redact.Default()), Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
+		Store: captured, Decoder: event.NewDecoder(redact.Default()), Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
 	})
-	d.engine = engine.New(engine.Options{Store: store, Noise: rules, Browsers: d.hub, Clock: time.Now, Location: time.Local})
+	d.journal.keeper = store.NewKeeper(store.KeeperOptions{
+		Disk: disk, Open: d.journal.open, Capture: captured, Kept: d.hub.Kept, Clock: time.Now, Log: d.log,
+		Checkpoints: func() ([]checkpoint.Checkpoint, uint64) { return d.engine.Named() },
+		Readers:     func() []checkpoint.ClientState { return d.engine.Readers() },
+	})
+	d.engine = engine.New(engine.Options{
+		Store: captured, Noise: rules, Browsers: d.hub, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+	})
+	d.engine.Restore(named, readers)
 	d.api = api.New(api.Options{
 		Engine: d.engine, Stop: d.stop,
 		Complete: func(s *engine.Status) {
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)
+			s.Journal = d.journal.status()
 		},
 	})
 }
@@ -159,6 +180,8 @@ type Preamble struct {
 	Tidemark struct {
 		Client  string   `json:"client"`
 		Origins []string `json:"origins"`
+		// Session finds the client's place again after the daemon was replaced. Nobody else may know it.
+		Session string `json:"session,omitempty"`
 	} `json:"tidemark"`
 }
 
@@ -169,7 +192,7 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	r := bufio.NewReader(conn)
-	name, scope := "agent", checkpoint.Scope{}
+	id, name, scope := "", "agent", checkpoint.Scope{}
 	if head, _ := r.Peek(len(preambleMark)); bytes.Equal(head, []byte(preambleMark)) {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
@@ -185,8 +208,11 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 		if p.Tidemark.Client != "" {
 			name = p.Tidemark.Client
 		}
+		if p.Tidemark.Session != "" {
+			id = "session " + p.Tidemark.Session
+		}
 	}
-	client, leave := d.engine.Join(name, scope)
+	client, leave := d.engine.Join(id, name, scope)
 	defer leave()
 	return mcpserver.Serve(ctx, d.engine, client, d.version, struct {
 		io.Reader
@@ -215,7 +241,7 @@ func (d *daemon) serveControl(ctx context.Context, l net.Listener) {
 }
 
 // popup answers requests of the extension's own pages.
-func (d *daemon) popup(_ context.Context, instance, method string, params []byte) (any, error) {
+func (d *daemon) popup(ctx context.Context, instance, method string, params []byte) (any, error) {
 	scopeOf := func(tab int) checkpoint.Scope { return d.engine.ScopeOfTab(d.engine.Store().HostTab(instance, tab)) }
 	switch method {
 	case protocol.MethodOverview:
@@ -229,7 +255,7 @@ func (d *daemon) popup(_ context.Context, instance, method string, params []byte
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		made, err := d.engine.CheckpointCreate(&checkpoint.Client{Scope: scopeOf(p.Tab)}, engine.CheckpointParams{Name: p.Name, Note: p.Note})
+		made, err := d.engine.CheckpointCreate(ctx, &checkpoint.Client{Scope: scopeOf(p.Tab)}, engine.CheckpointParams{Name: p.Name, Note: p.Note})
 		if err != nil {
 			return nil, err
 		}

@@ -100,6 +100,9 @@ func (h Home) Socket(name string) string {
 // Extensions is where the embedded extension is unpacked.
 func (h Home) Extensions() string { return filepath.Join(h.State, "extension") }
 
+// Journal is the file of what survives the daemon.
+func (h Home) Journal() string { return filepath.Join(h.State, "journal.db") }
+
 // Log is the daemon's log file.
 func (h Home) Log() string { return filepath.Join(h.State, "daemon.log") }
 

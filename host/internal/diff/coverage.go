@@ -14,15 +14,16 @@ const maxGapSpans = 10
 
 // reasonWords say a gap's reason to a reader.
 var reasonWords = map[string]string{
-	protocol.GapLateAttach:    "a tab was being loaded before capture began",
-	protocol.GapWorkerRestart: "the extension's worker was restarted",
-	protocol.GapDetached:      "capture of a tab was ended",
-	protocol.GapDropped:       "events were dropped",
-	protocol.GapCaptureFailed: "a tab could not be captured",
-	protocol.GapDisconnected:  "the browser's connection was interrupted",
-	protocol.GapBrowserEnded:  "the browser was ended, and its last moments may be missing",
-	protocol.GapMalformed:     "events could not be read",
-	protocol.GapNotReplayed:   "events before Tidemark's start are not known",
+	protocol.GapLateAttach:     "a tab was being loaded before capture began",
+	protocol.GapWorkerRestart:  "the extension's worker was restarted",
+	protocol.GapDetached:       "capture of a tab was ended",
+	protocol.GapDropped:        "events were dropped",
+	protocol.GapCaptureFailed:  "a tab could not be captured",
+	protocol.GapDisconnected:   "the browser's connection was interrupted",
+	protocol.GapBrowserEnded:   "the browser was ended, and its last moments may be missing",
+	protocol.GapJournalDamaged: "a part of the journal could not be read",
+	protocol.GapMalformed:      "events could not be read",
+	protocol.GapNotReplayed:    "events before Tidemark's start are not known",
 }
 
 // coverage says what was not observed in the window, nil when everything was.
@@ -127,4 +128,15 @@ func (c *computation) unwatched() string {
 		return "no watched tab shows " + strings.Join(c.o.Origins, " or ")
 	}
 	return "no tab is watched"
+}
+
+// Unobserved adds why something was not observed.
+func (r *Report) Unobserved(why string) {
+	if r.Coverage == nil {
+		r.Coverage = &Coverage{}
+	}
+	if r.Coverage.Note != "" {
+		why = r.Coverage.Note + "; " + why
+	}
+	r.Coverage.Note = why
 }

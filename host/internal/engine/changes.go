@@ -113,15 +113,21 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	// One answer to a client at a time: what one told, the next does not tell again.
 	client.Lock()
 	defer client.Unlock()
+	client.HeardLocked() // whoever asks again has heard the answer before
 	v := e.store.View(e.clock())
-	from, err := e.baseline(client, r, v)
+	from, v, past, err := e.baseline(client, r, v)
 	if err != nil {
 		return nil, err
 	}
+	defer past.close()
 	report := diff.Compute(from, v, r.options)
+	past.tell(report)
 	client.LookedLocked(v)
 	if advance {
 		client.AdvanceLocked(v, r.options.Include)
+		if e.disk != nil {
+			e.disk.ReadersChanged()
+		}
 	}
 	if report.Checkpoint = r.checkpoint; r.checkpoint == "" {
 		report.Checkpoint = client.AutoName()
@@ -138,7 +144,7 @@ func (e *Engine) wait(ctx context.Context, client *checkpoint.Client, r *changes
 	}
 	client.Lock()
 	looked := client.LookLocked()
-	_, err := e.baseline(client, r, e.store.View(e.clock()))
+	_, err := e.checkpointOf(client, r)
 	client.Unlock()
 	if err != nil {
 		return nil, err // before waiting for anything
@@ -146,19 +152,78 @@ func (e *Engine) wait(ctx context.Context, client *checkpoint.Client, r *changes
 	return e.settle(ctx, r, looked)
 }
 
-// baseline is the moment that the request compares with.
-func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, error) {
-	switch {
-	case r.checkpoint == "" || r.checkpoint == client.AutoName():
-		return client.SinceLocked(v, r.options.Include), nil
-	case !r.time.IsZero():
-		return v.MomentAt(r.time), nil
+// checkpointOf is the named checkpoint that the request compares with, nil when it names none.
+func (e *Engine) checkpointOf(client *checkpoint.Client, r *changesRequest) (*checkpoint.Checkpoint, error) {
+	if r.checkpoint == "" || !r.time.IsZero() || r.checkpoint == client.AutoName() {
+		return nil, nil
 	}
 	c, err := e.named.Get(client.Scope.Key(), r.checkpoint)
+	return &c, err
+}
+
+// baseline is the moment that the request compares with, and the view that reaches back to it: where the
+// buffers do not, what was kept on disk is read too. The reading is to be closed.
+func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *reading, error) {
+	named, err := e.checkpointOf(client, r)
 	if err != nil {
-		return capture.Moment{}, err
+		return capture.Moment{}, nil, nil, err
 	}
-	return c.Moment, nil
+	var from capture.Moment
+	switch {
+	case !r.time.IsZero():
+		if v.HoldsTime(r.time.UnixMilli()) {
+			return v.MomentAt(r.time), v, nil, nil
+		}
+		deep, past := e.behind(v)
+		return deep.MomentAt(r.time), deep, past, nil
+	case named != nil:
+		from = named.Moment
+	case client.AutoName() == "":
+		return v.Start(), v, nil, nil // a first call is about what the buffers hold
+	default:
+		from = client.SinceLocked(v, r.options.Include)
+	}
+	if v.Holds(from) {
+		return from, v, nil, nil
+	}
+	deep, past := e.behind(v)
+	return from, deep, past, nil
+}
+
+// reading is what an answer reads from the disk; nil when it reads nothing.
+type reading struct {
+	past Past
+	err  error
+}
+
+// behind is the view with what was kept of the entries that have left the buffers.
+func (e *Engine) behind(v *capture.View) (*capture.View, *reading) {
+	if e.disk == nil {
+		return v, nil
+	}
+	past, err := e.disk.Past()
+	if err != nil {
+		return v, &reading{err: err}
+	}
+	return v.Behind(past), &reading{past: past}
+}
+
+func (r *reading) close() {
+	if r != nil && r.past != nil {
+		r.past.Close()
+	}
+}
+
+// tell puts into a report what could not be read.
+func (r *reading) tell(report *diff.Report) {
+	if r == nil {
+		return
+	}
+	if r.err != nil {
+		report.Unobserved("the journal cannot be read: " + r.err.Error())
+	} else if n := r.past.Lost(); n > 0 {
+		report.Unobserved(fmt.Sprintf("%d entries of the journal could not be read", n))
+	}
 }
 
 // tell puts the outcome of a wait into a report.
@@ -175,13 +240,6 @@ func (s *settled) tell(r *diff.Report) {
 		r.DOMUnavailable = true
 	}
 	if len(s.noCapture) > 0 {
-		if r.Coverage == nil {
-			r.Coverage = &diff.Coverage{}
-		}
-		note := fmt.Sprintf("%d tab(s) did not answer in time", len(s.noCapture))
-		if r.Coverage.Note != "" {
-			note = r.Coverage.Note + "; " + note
-		}
-		r.Coverage.Note = note
+		r.Unobserved(fmt.Sprintf("%d tab(s) did not answer in time", len(s.noCapture)))
 	}
 }

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -22,13 +26,15 @@ type CheckpointCreated struct {
 	// Severity is that of the time since the checkpoint before.
 	Severity diff.Severity `json:"severity"`
 	Summary  string        `json:"summary"`
+	// Unsaved says why it is in memory only.
+	Unsaved string `json:"unsaved,omitempty"`
 }
 
 // maxNote bounds a checkpoint's note, in characters.
 const maxNote = 200
 
 // CheckpointCreate makes a named checkpoint of this moment in the client's scope.
-func (e *Engine) CheckpointCreate(client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
+func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
 	if n := len([]rune(p.Note)); n > maxNote {
 		return nil, invalid("the note has %d characters; at most %d are kept", n, maxNote)
 	}
@@ -41,6 +47,7 @@ func (e *Engine) CheckpointCreate(client *checkpoint.Client, p CheckpointParams)
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
+	created.Unsaved = e.save(ctx)
 	list := e.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
@@ -48,6 +55,22 @@ func (e *Engine) CheckpointCreate(client *checkpoint.Client, p CheckpointParams)
 		}
 	}
 	return created, nil
+}
+
+// saveTimeout is how long an answer waits for the disk.
+const saveTimeout = 5 * time.Second
+
+// save waits until the checkpoints are on disk, and says why they are not.
+func (e *Engine) save(ctx context.Context) string {
+	if e.disk == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+	defer cancel()
+	if err := e.disk.Sync(ctx); err != nil {
+		return fmt.Sprintf("it is in memory only: %v", err)
+	}
+	return ""
 }
 
 // CheckpointLine is one checkpoint in checkpoint_list.
@@ -96,8 +119,43 @@ func (e *Engine) since(scope checkpoint.Scope, list []checkpoint.Checkpoint, i i
 	if i > 0 {
 		from = list[i-1].Moment
 	}
-	r := diff.Compute(from, v.Until(list[i].Moment), diff.Options{Origins: scope.Origins, Noise: e.noise})
+	k := spanKey{scope.Key(), from.At, list[i].At}
+	if known, ok := e.spans.Load(k); ok && i > 0 {
+		s := known.(span)
+		return s.severity, s.summary
+	}
+	r := e.compute(from, v, &list[i].Moment, scope)
+	if i > 0 { // (what Tidemark began with is evicted some time)
+		e.spans.Store(k, span{r.Severity, r.Summary})
+	}
 	return r.Severity, r.Summary
+}
+
+// span is what happened between two checkpoints: it does not change any more.
+type span struct {
+	severity diff.Severity
+	summary  string
+}
+
+type spanKey struct {
+	scope    string
+	from, to time.Time
+}
+
+// compute reports on the time from a moment to another, or until now. Where the buffers do not reach
+// back, what was kept on disk is read too.
+func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Moment, scope checkpoint.Scope) *diff.Report {
+	var past *reading
+	if from.At.After(v.Started) && !v.Holds(from) {
+		v, past = e.behind(v)
+		defer past.close()
+	}
+	if until != nil {
+		v = v.Until(*until)
+	}
+	r := diff.Compute(from, v, diff.Options{Origins: scope.Origins, Noise: e.noise})
+	past.tell(r)
+	return r
 }
 
 // CheckpointDeleteParams are the arguments of checkpoint_delete.
@@ -109,10 +167,12 @@ type CheckpointDeleteParams struct {
 type CheckpointDeleted struct {
 	Deleted string    `json:"deleted"`
 	At      diff.Time `json:"at"`
+	// Unsaved says why the disk still has it.
+	Unsaved string `json:"unsaved,omitempty"`
 }
 
 // CheckpointDelete deletes a named checkpoint.
-func (e *Engine) CheckpointDelete(client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
+func (e *Engine) CheckpointDelete(ctx context.Context, client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
 	if p.Name == "" {
 		return nil, invalid("name is missing: which checkpoint shall be deleted? checkpoint_list lists them")
 	}
@@ -120,7 +180,7 @@ func (e *Engine) CheckpointDelete(client *checkpoint.Client, p CheckpointDeleteP
 	if err != nil {
 		return nil, err
 	}
-	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}}, nil
+	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: e.save(ctx)}, nil
 }
 
 // Overview answers the popup: severity since the newest checkpoint of the tab's scope.
@@ -137,7 +197,7 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 		newest := list[len(list)-1]
 		from, out.Since = newest.Moment, newest.Name
 	}
-	r := diff.Compute(from, v, diff.Options{Origins: scope.Origins, Noise: e.noise})
+	r := e.compute(from, v, nil, scope)
 	out.Severity, out.Summary = string(r.Severity), r.Summary
 	return out
 }

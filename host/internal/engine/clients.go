@@ -8,7 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 )
 
-// clients are those who read. Those that come back (the command line) are found by their name.
+// clients are those who read, and those who have read and may come back: they are found by their id.
 type clients struct {
 	mu   sync.Mutex
 	list []*connected
@@ -16,25 +16,142 @@ type clients struct {
 
 type connected struct {
 	*checkpoint.Client
-	name      string // what it is called now
-	since     time.Time
-	transient bool
+	id   string // "" for one that will not come back
+	name string // what it is called now
+	// since is when it came; seen when it was there last, when here, the number of its connections, is 0.
+	since, seen time.Time
+	here        int
 }
 
-// Join takes in a client with a checkpoint of its own; leave forgets it.
-func (e *Engine) Join(name string, scope checkpoint.Scope) (client *checkpoint.Client, leave func()) {
+// Readers that do not come back within forgetAfter, or while maxAway others were here later, are
+// forgotten.
+const (
+	maxAway     = 64
+	forgetAfter = 7 * 24 * time.Hour
+)
+
+// Join takes in a client with a checkpoint of its own. One that gives an id goes on where it was when it
+// left, or when an earlier daemon ended. Leave says that it has gone.
+func (e *Engine) Join(id, name string, scope checkpoint.Scope) (client *checkpoint.Client, leave func()) {
 	v := e.store.View(e.clock())
-	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, name: name, since: v.At}
-	c.Lock()
-	c.LookedLocked(v) // an update before it came is nothing that it waits for
-	c.Unlock()
 	e.clients.mu.Lock()
 	defer e.clients.mu.Unlock()
-	e.clients.list = append(e.clients.list, c)
-	return c.Client, func() {
-		e.clients.mu.Lock()
-		defer e.clients.mu.Unlock()
-		e.clients.list = slices.DeleteFunc(e.clients.list, func(o *connected) bool { return o == c })
+	c := e.clients.findLocked(id, scope)
+	if c == nil {
+		c = e.clients.addLocked(id, name, scope)
+		c.Lock()
+		c.LookedLocked(v) // an update before it came is nothing that it waits for
+		c.Unlock()
+	}
+	if c.here++; c.here == 1 {
+		c.since = v.At
+	}
+	return c.Client, func() { e.leave(c) }
+}
+
+func (c *clients) findLocked(id string, scope checkpoint.Scope) *connected {
+	for _, known := range c.list {
+		if id != "" && known.id == id && known.Scope.Key() == scope.Key() {
+			return known
+		}
+	}
+	return nil
+}
+
+func (c *clients) addLocked(id, name string, scope checkpoint.Scope) *connected {
+	added := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, id: id, name: name}
+	c.list = append(c.list, added)
+	return added
+}
+
+func (e *Engine) leave(c *connected) {
+	now := e.clock()
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	if c.here--; c.here == 0 {
+		c.seen = now
+		e.clients.trimLocked(now)
+	}
+}
+
+// trimLocked forgets those who will not come back, and those who have not for long.
+func (c *clients) trimLocked(now time.Time) {
+	away := 0
+	for i := len(c.list) - 1; i >= 0; i-- {
+		o := c.list[i]
+		if o.here > 0 {
+			continue
+		}
+		if away++; o.id == "" || away > maxAway || now.Sub(o.seen) > forgetAfter {
+			c.list = slices.Delete(c.list, i, i+1)
+		}
+	}
+}
+
+// Returning is the client of that name and scope, which is never here but comes for a moment each time.
+func (e *Engine) Returning(name string, scope checkpoint.Scope) *checkpoint.Client {
+	now := e.clock()
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	c := e.clients.findLocked(name, scope)
+	if c == nil {
+		c = e.clients.addLocked(name, name, scope)
+	}
+	c.seen = now
+	return c.Client
+}
+
+// Heard says that a client has got every answer that it was given.
+func (e *Engine) Heard(client *checkpoint.Client) {
+	client.Lock()
+	client.HeardLocked()
+	client.Unlock()
+	if e.disk != nil {
+		e.disk.ReadersChanged()
+	}
+}
+
+// Readers is what to keep of those who may come back.
+func (e *Engine) Readers() []checkpoint.ClientState {
+	now := e.clock()
+	e.clients.mu.Lock()
+	list := make([]connected, 0, len(e.clients.list))
+	for _, c := range e.clients.list {
+		list = append(list, *c)
+	}
+	e.clients.mu.Unlock()
+	var states []checkpoint.ClientState
+	for _, c := range list {
+		if c.id == "" {
+			continue
+		}
+		c.Lock()
+		st := c.StateLocked()
+		c.Unlock()
+		st.ID, st.Seen = c.id, c.seen
+		if c.here > 0 {
+			st.Seen = now
+		}
+		if st.Calls > 0 {
+			states = append(states, st)
+		}
+	}
+	return states
+}
+
+// Restore puts in place the checkpoints and readers that were kept.
+func (e *Engine) Restore(named []checkpoint.Checkpoint, readers []checkpoint.ClientState) {
+	e.named.Restore(named)
+	v := e.store.View(e.clock())
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	for _, st := range readers {
+		c := e.clients.addLocked(st.ID, st.Name, st.Scope)
+		c.since, c.seen = st.Seen, st.Seen
+		c.Lock()
+		c.RestoreLocked(st)
+		c.LookedLocked(v)
+		c.Unlock()
 	}
 }
 
@@ -47,21 +164,6 @@ func (e *Engine) Rename(client *checkpoint.Client, name string) {
 			c.name = name
 		}
 	}
-}
-
-// Returning is the client of that name and scope, which keeps its checkpoint from one process to the
-// next.
-func (e *Engine) Returning(name string, scope checkpoint.Scope) *checkpoint.Client {
-	e.clients.mu.Lock()
-	defer e.clients.mu.Unlock()
-	for _, c := range e.clients.list {
-		if c.transient && c.Name == name && c.Scope.Key() == scope.Key() {
-			return c.Client
-		}
-	}
-	c := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, name: name, since: e.clock(), transient: true}
-	e.clients.list = append(e.clients.list, c)
-	return c.Client
 }
 
 // ScopeOfTab is the scope that a tab belongs to: the narrowest of a client that covers its origin,

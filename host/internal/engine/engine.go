@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -30,9 +31,29 @@ type Engine struct {
 	named    *checkpoint.Registry
 	noise    *noise.Rules
 	browsers Browsers
+	disk     Disk
 	clock    func() time.Time
 	location *time.Location
 	clients  clients
+	spans    sync.Map // spanKey → span; at most one for any two checkpoints there ever were
+}
+
+// Disk is what keeps events, checkpoints and readers. Package store implements it.
+type Disk interface {
+	// Past begins a reading of what has left the buffers.
+	Past() (Past, error)
+	// ReadersChanged says that a reader has been told something.
+	ReadersChanged()
+	// Sync returns when everything up to now is on disk, or says why it cannot be.
+	Sync(context.Context) error
+}
+
+// Past is a reading of the disk.
+type Past interface {
+	capture.Past
+	// Lost counts the entries that could not be read so far.
+	Lost() int
+	Close()
 }
 
 // Options make an engine.
@@ -41,15 +62,20 @@ type Options struct {
 	Noise *noise.Rules
 	// Browsers may be nil: then nothing is asked of extensions.
 	Browsers Browsers
-	Clock    func() time.Time
+	// Disk may be nil: then nothing is kept but in memory.
+	Disk  Disk
+	Clock func() time.Time
 	// Location is the zone of times that are given without one.
 	Location *time.Location
 }
 
 // New makes an engine without checkpoints.
 func New(o Options) *Engine {
-	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: o.Noise, browsers: o.Browsers, clock: o.Clock, location: o.Location}
+	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: o.Noise, browsers: o.Browsers, disk: o.Disk, clock: o.Clock, location: o.Location}
 }
+
+// Named are the named checkpoints, and a number that grows with every change.
+func (e *Engine) Named() ([]checkpoint.Checkpoint, uint64) { return e.named.All() }
 
 // Store is the engine's store.
 func (e *Engine) Store() *capture.Store { return e.store }

@@ -137,7 +137,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 		m.w = enginetest.New(t, capture.Limits{Console: l, Network: l, WebSocket: l, Actions: l, DOM: l})
 		m.start = m.w.Now
 		for range 3 {
-			c, leave := m.w.Engine.Join("agent", checkpoint.Scope{})
+			c, leave := m.w.Engine.Join("", "agent", checkpoint.Scope{})
 			defer leave()
 			m.agents, m.own, m.calls = append(m.agents, c), append(m.own, &place{map[capture.Section]int{}, map[capture.Section]time.Time{}}), append(m.calls, 0)
 		}
@@ -176,7 +176,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 			},
 			"create": func(t *rapid.T) {
 				name := names.Draw(t, "name")
-				made, err := m.w.Engine.CheckpointCreate(m.agents[0], engine.CheckpointParams{Name: name})
+				made, err := m.w.Engine.CheckpointCreate(context.Background(), m.agents[0], engine.CheckpointParams{Name: name})
 				if err != nil || (made.Replaced != nil) != (m.named[name] != nil) {
 					t.Fatalf("%+v %v", made, err)
 				}
@@ -184,7 +184,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 			},
 			"delete": func(t *rapid.T) {
 				name := names.Draw(t, "name")
-				if _, err := m.w.Engine.CheckpointDelete(m.agents[0], engine.CheckpointDeleteParams{Name: name}); (err == nil) != (m.named[name] != nil) {
+				if _, err := m.w.Engine.CheckpointDelete(context.Background(), m.agents[0], engine.CheckpointDeleteParams{Name: name}); (err == nil) != (m.named[name] != nil) {
 					t.Fatal(err)
 				}
 				delete(m.named, name)
@@ -318,7 +318,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 	})
 	reading.Go(func() { // makes one checkpoint and compares with it again and again
 		a := w.Agent()
-		made, err := w.Engine.CheckpointCreate(a, engine.CheckpointParams{Name: "session_start"})
+		made, err := w.Engine.CheckpointCreate(context.Background(), a, engine.CheckpointParams{Name: "session_start"})
 		if err != nil {
 			t.Error(err)
 			return

@@ -36,7 +36,7 @@ func inBubble(t *testing.T, run func(*bubble)) {
 		b.store.Hello(&protocol.Hello{Instance: "i", Stream: "s", First: 1}, time.Now())
 		b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/", Watched: true, DOM: true}}, time.Now())
 		var leave func()
-		b.agent, leave = b.e.Join("agent", checkpoint.Scope{})
+		b.agent, leave = b.e.Join("", "agent", checkpoint.Scope{})
 		defer leave()
 		if _, err := b.e.Changes(context.Background(), b.agent, params{}); err != nil {
 			t.Fatal(err)

@@ -17,6 +17,8 @@ type Status struct {
 	Summary  string        `json:"summary"`
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
+	// Journal is nil where nothing is kept.
+	Journal *JournalStatus `json:"journal,omitempty"`
 }
 
 // BrowserStatus is a browser and its tabs.
@@ -25,6 +27,17 @@ type BrowserStatus struct {
 	Extension string      `json:"extension"`
 	Connected bool        `json:"connected"`
 	Tabs      []TabStatus `json:"tabs"`
+}
+
+// JournalStatus is how the file of what survives does.
+type JournalStatus struct {
+	Path string `json:"path"`
+	// Bytes is what the events in it take.
+	Bytes int64 `json:"bytes"`
+	// Problem says why it cannot be written at the moment.
+	Problem string `json:"problem,omitempty"`
+	// Notices are what a person should know of this start of the daemon.
+	Notices []string `json:"notices,omitempty"`
 }
 
 // TabStatus is a tab.
@@ -60,6 +73,9 @@ func (e *Engine) Status(scope checkpoint.Scope) *Status {
 	}
 	e.clients.mu.Lock()
 	for _, c := range e.clients.list {
+		if c.here == 0 {
+			continue
+		}
 		key := c.Scope.Key()
 		if key == "" {
 			key = "all"

@@ -32,14 +32,14 @@ var Tools = []*Tool{
 	tool("get_changes_since", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
 		return e.Changes(ctx, c, p)
 	}),
-	tool("checkpoint_create", func(_ context.Context, e *Engine, c *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
-		return e.CheckpointCreate(c, p)
+	tool("checkpoint_create", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
+		return e.CheckpointCreate(ctx, c, p)
 	}),
 	tool("checkpoint_list", func(_ context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*CheckpointList, error) {
 		return e.CheckpointList(c), nil
 	}),
-	tool("checkpoint_delete", func(_ context.Context, e *Engine, c *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
-		return e.CheckpointDelete(c, p)
+	tool("checkpoint_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
+		return e.CheckpointDelete(ctx, c, p)
 	}),
 	tool("get_browser_logs", func(_ context.Context, e *Engine, c *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
 		return e.Logs(c, p)

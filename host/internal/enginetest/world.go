@@ -172,7 +172,7 @@ func (w *World) Element(op string, id int, selector, text string) {
 
 // Agent is a reader of everything.
 func (w *World) Agent() *checkpoint.Client {
-	c, leave := w.Engine.Join("agent", checkpoint.Scope{})
+	c, leave := w.Engine.Join("", "agent", checkpoint.Scope{})
 	w.t.Cleanup(leave)
 	return c
 }
@@ -183,7 +183,7 @@ func (w *World) Scoped(origins ...string) *checkpoint.Client {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, leave := w.Engine.Join("agent", scope)
+	c, leave := w.Engine.Join("", "agent", scope)
 	w.t.Cleanup(leave)
 	return c
 }

@@ -1,7 +1,7 @@
 // Package link is the daemon's end of a connection to a browser's extension.
 //
 // It guarantees: a message that cannot be taken is answered with an error and counted as a gap, and
-// the connection goes on; an event is acknowledged only after the store has it; whoever asks the
+// the connection goes on; an event is acknowledged only after the store has it for good; whoever asks the
 // extension for something gets an answer, an error or a time-out, never silence; a browser that does
 // not read is cut off and blocks nobody else.
 package link
@@ -13,7 +13,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"math"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,14 +67,15 @@ func NewHub(o Options) *Hub {
 
 // conn is one connection. The first group never changes after hello; mu guards the second.
 type conn struct {
-	hub      *Hub
-	net      net.Conn
-	instance string
+	hub              *Hub
+	net              net.Conn
+	instance, stream string
 
 	mu      sync.Mutex
 	out     chan []byte // what is to be written; nil when the connection has ended
 	lastID  int64
 	waiting map[int64]chan *protocol.Response // nil when the connection has ended
+	acked   int64                             // the newest acknowledgement
 }
 
 var errEnded = errors.New("the browser's connection ended")
@@ -208,14 +212,14 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 			return event.Errorf(protocol.CodeOutOfOrder, "hello was said already on this connection")
 		}
 		next := h.store.Hello(m, now)
-		c.instance = m.Instance
+		c.instance, c.stream, c.acked = m.Instance, m.Stream, next
 		h.mu.Lock()
 		h.conns[c] = true
 		h.mu.Unlock()
 		h.log.Info("a browser connected", "browser", m.Browser, "extension", m.Extension)
 		c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next})
 	case *event.Batch:
-		return c.events(m, now, ack)
+		return c.events(ctx, m, now, ack)
 	case *protocol.Tabs:
 		h.decoder.Mask(m)
 		h.store.SetTabs(c.instance, m.Tabs, now)
@@ -241,7 +245,10 @@ func (c *conn) post(msg any) {
 	}
 }
 
-func (c *conn) events(b *event.Batch, now time.Time, ack bool) *protocol.Error {
+func (c *conn) events(ctx context.Context, b *event.Batch, now time.Time, ack bool) *protocol.Error {
+	if err := c.hub.store.WaitForRoom(ctx); err != nil {
+		return nil // the connection is ending
+	}
 	events := make([]event.Event, len(b.Events))
 	var first *protocol.Error
 	for i, raw := range b.Events {
@@ -254,8 +261,7 @@ func (c *conn) events(b *event.Batch, now time.Time, ack bool) *protocol.Error {
 		}
 		events[i] = ev
 	}
-	next, bad := c.hub.store.Apply(c.instance, b.Stream, b.First, events, now)
-	if bad != nil {
+	if _, bad := c.hub.store.Apply(c.instance, b.Stream, b.First, events, now); bad != nil {
 		return bad
 	}
 	if first != nil {
@@ -263,9 +269,32 @@ func (c *conn) events(b *event.Batch, now time.Time, ack bool) *protocol.Error {
 		c.refuse(first)
 	}
 	if ack {
-		c.post(protocol.Ack{Type: protocol.TypeAck, Stream: b.Stream, Next: next})
+		c.acknowledge(b.First + int64(len(events)))
 	}
 	return nil
+}
+
+// acknowledge tells the extension what it need not keep any longer, when that is more than it knows, or
+// all that it has just sent up to a number.
+func (c *conn) acknowledge(sent int64) {
+	next := c.hub.store.Acknowledged(c.instance, c.stream)
+	c.mu.Lock()
+	news := next > c.acked || next >= sent
+	c.acked = max(c.acked, next)
+	c.mu.Unlock()
+	if news {
+		c.post(protocol.Ack{Type: protocol.TypeAck, Stream: c.stream, Next: next})
+	}
+}
+
+// Kept says that more events can be acknowledged: they are on disk.
+func (h *Hub) Kept() {
+	h.mu.Lock()
+	conns := slices.Collect(maps.Keys(h.conns))
+	h.mu.Unlock()
+	for _, c := range conns {
+		c.acknowledge(math.MaxInt64)
+	}
 }
 
 // answer answers a request of the extension.
@@ -324,10 +353,7 @@ func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, erro
 // Sync implements engine.Browsers.
 func (h *Hub) Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture []int) {
 	h.mu.Lock()
-	conns := make([]*conn, 0, len(h.conns))
-	for c := range h.conns {
-		conns = append(conns, c)
-	}
+	conns := slices.Collect(maps.Keys(h.conns))
 	h.mu.Unlock()
 	// The extension answers by itself when its time is over; a little more is for the way.
 	ctx, cancel := context.WithTimeout(ctx, timeout+timeout/4)

@@ -13,7 +13,8 @@ import (
 // answered, so that `printf … | tidemark mcp` prints the answers.
 type drained struct {
 	io.ReadWriteCloser
-	ctx context.Context
+	ctx      context.Context
+	answered func() // called when every request that was read has been answered
 
 	line []byte // of what is read, up to its end; only the reader's
 
@@ -78,11 +79,16 @@ func (d *drained) Write(p []byte) (int, error) {
 	}
 	if answered {
 		d.mu.Lock()
-		if d.pending--; d.pending <= 0 && d.idle != nil {
+		d.pending--
+		done := d.pending <= 0
+		if done && d.idle != nil {
 			close(d.idle)
 			d.idle = nil
 		}
 		d.mu.Unlock()
+		if done && err == nil {
+			d.answered()
+		}
 	}
 	return n, err
 }

@@ -42,7 +42,7 @@ func NewServer(e *engine.Engine, client *checkpoint.Client, version string) *mcp
 
 // Serve speaks newline-delimited JSON-RPC with one client until the connection or ctx ends.
 func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, version string, conn io.ReadWriteCloser) error {
-	conn = &drained{ReadWriteCloser: conn, ctx: ctx}
+	conn = &drained{ReadWriteCloser: conn, ctx: ctx, answered: func() { e.Heard(client) }}
 	session, err := NewServer(e, client, version).Connect(ctx, &mcp.IOTransport{Reader: conn, Writer: conn}, nil)
 	if err != nil {
 		return err

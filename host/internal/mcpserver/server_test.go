@@ -22,7 +22,7 @@ import (
 func connect(t *testing.T, w *enginetest.World) *mcp.ClientSession {
 	t.Helper()
 	ours, theirs := net.Pipe()
-	client, leave := w.Engine.Join("test", checkpoint.Scope{})
+	client, leave := w.Engine.Join("", "test", checkpoint.Scope{})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
 	go func() {

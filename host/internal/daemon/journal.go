@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// journal is the daemon's file and what writes it.
+type journal struct {
+	d      *daemon
+	limits store.Limits
+	keeper *store.Keeper
+
+	mu      sync.Mutex
+	notices []string // what a person should know of this start
+}
+
+// notice logs what a person should know, and keeps it for the status.
+func (j *journal) notice(text string) {
+	j.d.log.Warn(text)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.notices = append(j.notices, text)
+}
+
+// Notices are what a person should know.
+func (j *journal) Notices() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.notices
+}
+
+func (j *journal) open() (*store.Store, error) {
+	disk, notice, err := store.Open(j.d.home.Journal(), j.limits, time.Now())
+	if notice != "" {
+		j.notice(notice)
+	}
+	return disk, err
+}
+
+// restore makes the capture store and the checkpoints as they were kept, or new ones.
+func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise.Rules) (*capture.Store, []checkpoint.Checkpoint, []checkpoint.ClientState) {
+	now := time.Now()
+	fresh := capture.New(limits, rules, now)
+	if disk == nil {
+		return fresh, nil, nil
+	}
+	st, problems := disk.State()
+	restored := fresh
+	if st != nil {
+		past, err := disk.Past(nil)
+		if err != nil {
+			problems = append(problems, err)
+		} else {
+			restored = capture.Restore(limits, rules, now, st, past)
+			past.Close()
+		}
+	}
+	named, readers, more := disk.Readers(restored.Index())
+	for _, err := range append(problems, more...) {
+		j.notice("of what was kept, " + err.Error())
+		restored.Lost(protocol.GapJournalDamaged, now, now, 0)
+	}
+	return restored, named, readers
+}
+
+// engineDisk is the keeper as the engine uses it.
+type engineDisk struct{ *store.Keeper }
+
+// Past implements engine.Disk.
+func (d engineDisk) Past() (engine.Past, error) {
+	p, err := d.Keeper.Past()
+	if err != nil {
+		return nil, err // not a nil pointer inside an interface
+	}
+	return p, nil
+}
+
+// run writes until ctx ends.
+func (j *journal) run(ctx context.Context) {
+	j.keeper.Run(ctx)
+	if disk := j.keeper.Disk(); disk != nil {
+		if err := disk.Close(); err != nil {
+			j.d.log.Error("the journal was not closed well", "error", err)
+		}
+	}
+}
+
+// status tells how the journal does.
+func (j *journal) status() *engine.JournalStatus {
+	st := &engine.JournalStatus{Path: j.d.home.Journal(), Problem: j.keeper.Problem(), Notices: j.Notices()}
+	if disk := j.keeper.Disk(); disk != nil {
+		st.Bytes = disk.Bytes()
+	}
+	return st
+}

@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// A Keeper commits at most once in commitPause, unless somebody waits for it, and tries again after
+// retryPause when it could not.
+const (
+	commitPause = 100 * time.Millisecond
+	retryPause  = 2 * time.Second
+)
+
+// Keeper writes what a capture collects, and checkpoints and readers, to a [Store].
+type Keeper struct {
+	o       KeeperOptions
+	wake    chan struct{} // has room for one
+	readers atomic.Uint64 // grows when a reader's place has changed
+
+	mu      sync.Mutex
+	disk    *Store // nil while there is none
+	problem string
+	waiting []chan error
+
+	// The goroutine of Run alone reads and writes these.
+	backlog                            *capture.Delta // what could not be written yet
+	readersWritten, checkpointsWritten uint64
+	written                            bool // readers and checkpoints, once
+}
+
+// KeeperOptions make a keeper. All but Disk are needed.
+type KeeperOptions struct {
+	// Disk may be nil: Open is tried again later.
+	Disk    *Store
+	Open    func() (*Store, error)
+	Capture *capture.Store
+	// Checkpoints are all named ones, and a number that grows with every change.
+	Checkpoints func() ([]checkpoint.Checkpoint, uint64)
+	// Readers are those who may come back.
+	Readers func() []checkpoint.ClientState
+	// Kept is called after every commit.
+	Kept  func()
+	Clock func() time.Time
+	Log   *slog.Logger
+}
+
+// NewKeeper makes a keeper; [Keeper.Run] does its work.
+func NewKeeper(o KeeperOptions) *Keeper {
+	return &Keeper{o: o, disk: o.Disk, wake: make(chan struct{}, 1)}
+}
+
+// Problem says why nothing can be written at the moment, "" when all is well.
+func (k *Keeper) Problem() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.problem
+}
+
+// Disk is the store, nil while there is none.
+func (k *Keeper) Disk() *Store {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.disk
+}
+
+// Past begins a reading of the journal.
+func (k *Keeper) Past() (*Past, error) {
+	disk := k.Disk()
+	if disk == nil {
+		return nil, errors.New(k.Problem())
+	}
+	return disk.Past(k.o.Capture.Index())
+}
+
+// ReadersChanged says that a reader's place has changed.
+func (k *Keeper) ReadersChanged() {
+	k.readers.Add(1)
+	k.nudge()
+}
+
+func (k *Keeper) nudge() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Sync returns when everything up to now is on disk, or says why it cannot be.
+func (k *Keeper) Sync(ctx context.Context) error {
+	done := make(chan error, 1)
+	k.mu.Lock()
+	k.waiting = append(k.waiting, done)
+	k.mu.Unlock()
+	k.nudge()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Run writes until ctx ends, and then once more.
+func (k *Keeper) Run(ctx context.Context) {
+	dirty := k.o.Capture.Keep()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	var due <-chan time.Time // of the pause that is waited for
+	pause := func(d time.Duration) {
+		if due == nil {
+			timer.Reset(d)
+			due = timer.C
+		}
+	}
+	var last time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			if err := k.commit(); err != nil {
+				k.o.Log.Error("the last of what was captured could not be written", "error", err)
+			}
+			return
+		case <-dirty:
+			pause(max(0, commitPause-time.Since(last)))
+			continue
+		case <-k.wake:
+			if !k.awaited() {
+				pause(max(0, commitPause-time.Since(last)))
+				continue
+			}
+		case <-due:
+			due = nil
+		}
+		if err := k.commit(); err != nil {
+			pause(retryPause)
+		}
+		last = time.Now()
+	}
+}
+
+func (k *Keeper) awaited() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.waiting) > 0
+}
+
+// commit writes everything that has changed.
+func (k *Keeper) commit() error {
+	k.mu.Lock()
+	waiting := k.waiting
+	k.waiting = nil
+	k.mu.Unlock()
+	err := k.write()
+	if errors.Is(err, errDamaged) {
+		k.o.Log.Error("the journal broke and is begun anew", "error", err)
+		if err = k.setAside(); err == nil {
+			err = k.write()
+		}
+	}
+	k.say(err)
+	for _, w := range waiting {
+		w <- err
+	}
+	return err
+}
+
+// say remembers the outcome, and logs it when it is another than before.
+func (k *Keeper) say(err error) {
+	problem := ""
+	if err != nil {
+		problem = err.Error()
+	}
+	k.mu.Lock()
+	before := k.problem
+	k.problem = problem
+	k.mu.Unlock()
+	switch problem {
+	case before:
+	case "":
+		k.o.Log.Info("the journal is written again")
+	default:
+		k.o.Log.Error("the journal cannot be written; nothing is acknowledged until it can", "error", problem)
+	}
+}
+
+func (k *Keeper) write() error {
+	d := k.o.Capture.Drain(k.o.Clock())
+	if k.backlog != nil {
+		k.backlog.Merge(d)
+		d = k.backlog
+	}
+	k.backlog = d
+	disk := k.Disk()
+	if disk == nil {
+		var err error
+		if disk, err = k.o.Open(); err != nil {
+			return err
+		}
+		k.mu.Lock()
+		k.disk = disk
+		k.mu.Unlock()
+	}
+	more := map[string][]byte{}
+	readers := k.readers.Load()
+	if !k.written || readers != k.readersWritten {
+		data, err := EncodeClients(k.o.Readers())
+		if err != nil {
+			return err
+		}
+		more[ClientsKey] = data
+	}
+	named, version := k.o.Checkpoints()
+	if !k.written || version != k.checkpointsWritten {
+		data, err := EncodeCheckpoints(named)
+		if err != nil {
+			return err
+		}
+		more[CheckpointsKey] = data
+	}
+	if err := disk.Commit(d, more); err != nil {
+		return fmt.Errorf("the journal %s: %w", disk.Path(), err)
+	}
+	k.backlog, k.written, k.readersWritten, k.checkpointsWritten = nil, true, readers, version
+	k.o.Capture.Kept(d)
+	k.o.Kept()
+	for _, damage := range disk.Damaged() {
+		k.o.Log.Error("a block of the journal is damaged", "section", damage.Section, "entries", damage.Entries, "error", damage.Err)
+		at := time.UnixMilli(damage.Last)
+		k.o.Capture.Lost(protocol.GapJournalDamaged, at, at, damage.Entries)
+	}
+	return nil
+}
+
+// setAside begins a new file with all that the buffers hold.
+func (k *Keeper) setAside() error {
+	old := k.Disk()
+	aside := fmt.Sprintf("%s.damaged-%s", old.Path(), k.o.Clock().UTC().Format("20060102T150405.000"))
+	_ = guard(old.db.Close) // it is damaged: what it says does not matter
+	if err := os.Rename(old.Path(), aside); err != nil {
+		return err
+	}
+	disk, err := k.o.Open()
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	k.disk = disk
+	k.mu.Unlock()
+	k.backlog, k.written = k.o.Capture.DrainAll(k.backlog, k.o.Clock()), false
+	return nil
+}

@@ -1,0 +1,271 @@
+package store
+
+import (
+	"iter"
+
+	"go.etcd.io/bbolt"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Past is one reading of the journal, which stays as it is until it is closed. It implements
+// [capture.Past] and [capture.Journal]. It is for one goroutine.
+type Past struct {
+	s     *Store
+	tx    *bbolt.Tx
+	logs  map[capture.Section]*sectionLog
+	index *capture.Index
+	lost  int
+}
+
+// Past begins a reading. Index is that of the store whose tables shall share with what is read.
+func (s *Store) Past(index *capture.Index) (*Past, error) {
+	p := &Past{s: s, index: index}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.logs = s.logs
+	err := guard(func() (err error) {
+		p.tx, err = s.db.Begin(false)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Close ends the reading.
+func (p *Past) Close() { _ = guard(p.tx.Rollback) }
+
+// Lost counts the entries that could not be read so far.
+func (p *Past) Lost() int { return p.lost }
+
+// read opens a block.
+func (p *Past) read(section capture.Section, b block) (content opened, err error) {
+	err = guard(func() error {
+		bucket := p.tx.Bucket([]byte(section))
+		if bucket == nil {
+			return errDamaged
+		}
+		content, err = p.s.openBlock(bucket.Get(b.key()))
+		return err
+	})
+	return content, err
+}
+
+// miss notes that a block could not be read.
+func (p *Past) miss(section capture.Section, b block, err error) {
+	p.lost += int(b.entries)
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	for _, d := range p.s.damaged {
+		if d.Section == section && d.Last == b.last && d.Entries == int(b.entries) {
+			return
+		}
+	}
+	p.s.damaged = append(p.s.damaged, Damage{Section: section, Entries: int(b.entries), Last: b.last, Err: err})
+}
+
+// entries yields what is kept of a section from one position up to another. What cannot be read is
+// noted and passed over.
+func entries[T any, P interface {
+	*T
+	event.Event
+}](p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, *T] {
+	return func(yield func(uint64, *T) bool) {
+		log := p.logs[section]
+		for i := log.find(from); i < len(log.blocks) && log.blocks[i].pos < to; i++ {
+			b := log.blocks[i]
+			content, err := p.read(section, b)
+			var list []T
+			if err == nil {
+				list, err = decodeEntries[T](content.entries, b.entries)
+			}
+			if err != nil {
+				p.miss(section, b, err)
+				continue
+			}
+			for j := range list {
+				pos := b.pos + uint64(j)
+				if pos >= from && pos < to && !yield(pos, &list[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Console implements [capture.Past].
+func (p *Past) Console(from, to uint64) iter.Seq2[uint64, *event.Console] {
+	return entries[event.Console](p, capture.ConsoleSection, from, to)
+}
+
+// Network implements [capture.Past].
+func (p *Past) Network(from, to uint64) iter.Seq2[uint64, *event.Network] {
+	return entries[event.Network](p, capture.NetworkSection, from, to)
+}
+
+// WebSocket implements [capture.Past].
+func (p *Past) WebSocket(from, to uint64) iter.Seq2[uint64, *event.WebSocket] {
+	return entries[event.WebSocket](p, capture.WebSocketSection, from, to)
+}
+
+// Actions implements [capture.Past].
+func (p *Past) Actions(from, to uint64) iter.Seq2[uint64, *event.Action] {
+	return entries[event.Action](p, capture.ActionsSection, from, to)
+}
+
+// DOM implements [capture.Past].
+func (p *Past) DOM(from, to uint64) iter.Seq2[uint64, *capture.Change] {
+	return entries[capture.Change](p, capture.DOMSection, from, to)
+}
+
+// bySection is a position of each section.
+func bySection(of func(capture.Section) uint64) capture.Positions {
+	return capture.Positions{
+		Console: of(capture.ConsoleSection), Network: of(capture.NetworkSection), WebSocket: of(capture.WebSocketSection),
+		Actions: of(capture.ActionsSection), DOM: of(capture.DOMSection),
+	}
+}
+
+// First implements [capture.Past]. A section of which nothing is kept has a first position that is
+// later than any.
+func (p *Past) First() capture.Positions {
+	return bySection(func(s capture.Section) uint64 {
+		if first := p.logs[s].first(); first > 0 {
+			return first
+		}
+		return 1<<63 - 1
+	})
+}
+
+// After implements [capture.Past]. It is 1 where what was let go of may be later than the time.
+func (p *Past) After(ms int64) capture.Positions {
+	return bySection(func(s capture.Section) uint64 {
+		log := p.logs[s]
+		for i, b := range log.blocks {
+			if b.last <= ms {
+				continue
+			}
+			for pos, e := range p.any(s, b.pos, b.end()) {
+				if e.Header().At > ms {
+					if i == 0 && pos == b.pos {
+						return 1
+					}
+					return pos
+				}
+			}
+		}
+		if len(log.blocks) == 0 {
+			return 1
+		}
+		return log.blocks[len(log.blocks)-1].end()
+	})
+}
+
+// any yields the entries of a section as events.
+func (p *Past) any(section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
+	return func(yield func(uint64, event.Event) bool) {
+		switch section {
+		case capture.ConsoleSection:
+			each(p.Console(from, to), yield)
+		case capture.NetworkSection:
+			each(p.Network(from, to), yield)
+		case capture.WebSocketSection:
+			each(p.WebSocket(from, to), yield)
+		case capture.ActionsSection:
+			each(p.Actions(from, to), yield)
+		case capture.DOMSection:
+			each(p.DOM(from, to), yield)
+		}
+	}
+}
+
+func each[T any, P interface {
+	*T
+	event.Event
+}](seq iter.Seq2[uint64, *T], yield func(uint64, event.Event) bool) {
+	for pos, e := range seq {
+		if !yield(pos, P(e)) {
+			return
+		}
+	}
+}
+
+// frameBefore finds the nearest block with a state, at a position or before it.
+func (p *Past) frameBefore(section capture.Section, pos uint64) (block, []byte, bool) {
+	log := p.logs[section]
+	for i := min(log.find(pos), len(log.blocks)-1); i >= 0; i-- {
+		b := log.blocks[i]
+		if !b.framed || b.pos > pos {
+			continue
+		}
+		content, err := p.read(section, b)
+		if err != nil {
+			p.miss(section, b, err)
+			return block{}, nil, false // what lies between cannot be replayed
+		}
+		return b, content.frame, true
+	}
+	return block{}, nil, false
+}
+
+// Endpoints implements [capture.Past].
+func (p *Past) Endpoints(pos uint64) *capture.Table {
+	b, frame, ok := p.frameBefore(capture.NetworkSection, pos)
+	if !ok {
+		return nil
+	}
+	t, err := decodeTable(frame, p.index)
+	if err != nil {
+		p.miss(capture.NetworkSection, b, err)
+		return nil
+	}
+	for _, n := range p.Network(b.pos, pos) {
+		t = t.Replay(n)
+	}
+	return t
+}
+
+// Page implements [capture.Past].
+func (p *Past) Page(pos uint64) *capture.Page {
+	b, frame, ok := p.frameBefore(capture.DOMSection, pos)
+	if !ok {
+		return nil
+	}
+	page, err := decodePage(frame)
+	if err != nil {
+		p.miss(capture.DOMSection, b, err)
+		return nil
+	}
+	for _, c := range p.DOM(b.pos, pos) {
+		page = page.Replay(c)
+	}
+	return page
+}
+
+// Tail implements [capture.Journal].
+func (p *Past) Tail(section capture.Section, limit capture.Limit, index *capture.Index) capture.Tail {
+	log := p.logs[section]
+	if len(log.blocks) == 0 {
+		return capture.Tail{From: 1, Entries: func(func(uint64, event.Event) bool) {}}
+	}
+	framed := section == capture.NetworkSection || section == capture.DOMSection
+	i := len(log.blocks) - 1
+	n, raw := int(log.blocks[i].entries), int(log.blocks[i].raw)
+	for i > 0 && (n < limit.Count && raw < limit.Bytes || framed && !log.blocks[i].framed) {
+		i--
+		n, raw = n+int(log.blocks[i].entries), raw+int(log.blocks[i].raw)
+	}
+	from := log.blocks[i].pos
+	t := capture.Tail{From: from, Entries: p.any(section, from, 1<<63-1)}
+	p.index = index
+	switch section {
+	case capture.NetworkSection:
+		t.Endpoints = p.Endpoints(from)
+	case capture.DOMSection:
+		t.Page = p.Page(from)
+	}
+	return t
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+)
+
+// moment is a [capture.Moment]; its endpoints are numbers in a list of keys beside it.
+type moment struct {
+	At        int64
+	Pos       capture.Positions
+	Endpoints []endpointRow
+	Page      pageState
+}
+
+// checkpointFile is all named checkpoints. What they share is written once.
+type checkpointFile struct {
+	Keys []capture.EndpointKey
+	Rows []checkpointRow
+}
+
+type checkpointRow struct {
+	Name, Note, Scope string
+	Moment            moment
+}
+
+// clientFile is all readers that may come back.
+type clientFile struct {
+	Keys []capture.EndpointKey
+	Rows []clientRow
+}
+
+type clientRow struct {
+	ID, Name string
+	Origins  []string
+	Auto     moment
+	Told     map[capture.Section]checkpoint.Told
+	Calls    int
+	Seen     int64
+}
+
+func (l *keyList) moment(m capture.Moment) moment {
+	return moment{m.At.UnixMilli(), m.Pos, l.rows(m.Endpoints), pageOf(m.Page)}
+}
+
+func (l *keyList) restore(m moment, index *capture.Index) capture.Moment {
+	return capture.Moment{At: time.UnixMilli(m.At).UTC(), Pos: m.Pos, Endpoints: l.table(m.Endpoints, index), Page: m.Page.page()}
+}
+
+// EncodeCheckpoints is named checkpoints as [Store.Commit] takes them under CheckpointsKey.
+func EncodeCheckpoints(list []checkpoint.Checkpoint) ([]byte, error) {
+	var keys keyList
+	var f checkpointFile
+	for _, c := range list {
+		f.Rows = append(f.Rows, checkpointRow{c.Name, c.Note, c.Scope, keys.moment(c.Moment)})
+	}
+	f.Keys = keys.Keys
+	return marshal(f)
+}
+
+// EncodeClients is readers as [Store.Commit] takes them under ClientsKey.
+func EncodeClients(list []checkpoint.ClientState) ([]byte, error) {
+	var keys keyList
+	var f clientFile
+	for _, c := range list {
+		f.Rows = append(f.Rows, clientRow{c.ID, c.Name, c.Scope.Origins, keys.moment(c.Auto), c.Told, c.Calls, c.Seen.UnixMilli()})
+	}
+	f.Keys = keys.Keys
+	return marshal(f)
+}
+
+// State reads the state of the capture, nil when nothing was kept yet. A part that is damaged is left
+// out and named in the problems; the rest holds.
+func (s *Store) State() (st *capture.State, problems []error) {
+	st = &capture.State{}
+	if !s.read(stateKey, "the state of the capture", st, &problems) {
+		return nil, problems
+	}
+	var gaps capture.GapState
+	if s.read(gapsKey, "the list of gaps", &gaps, &problems) {
+		for i := range gaps.List {
+			g := &gaps.List[i]
+			if g.From = g.From.UTC(); !g.To.IsZero() {
+				g.To = g.To.UTC()
+			}
+		}
+		st.Gaps = &gaps
+	}
+	var live []capture.LiveElement
+	if s.read(liveKey, "the visible error elements", &live, &problems) {
+		st.Live = &live
+	}
+	return st, problems
+}
+
+// Readers reads the named checkpoints and the places of readers. Index is that of the store whose tables
+// they shall share.
+func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, readers []checkpoint.ClientState, problems []error) {
+	var checkpoints checkpointFile
+	if s.read(CheckpointsKey, "the named checkpoints", &checkpoints, &problems) {
+		keys := &keyList{Keys: checkpoints.Keys}
+		for _, r := range checkpoints.Rows {
+			named = append(named, checkpoint.Checkpoint{Name: r.Name, Note: r.Note, Scope: r.Scope, Moment: keys.restore(r.Moment, index)})
+		}
+	}
+	var clients clientFile
+	if s.read(ClientsKey, "the places of readers", &clients, &problems) {
+		keys := &keyList{Keys: clients.Keys}
+		for _, r := range clients.Rows {
+			readers = append(readers, checkpoint.ClientState{
+				ID: r.ID, Name: r.Name, Scope: checkpoint.Scope{Origins: r.Origins}, Auto: keys.restore(r.Auto, index), Told: r.Told, Calls: r.Calls, Seen: time.UnixMilli(r.Seen),
+			})
+		}
+	}
+	return named, readers, problems
+}
+
+// read reads a value; false when it is not there or damaged.
+func (s *Store) read(key, what string, into any, problems *[]error) bool {
+	data, err := s.value(key)
+	if err == nil && data != nil {
+		err = unmarshal(data, into)
+	}
+	if err != nil {
+		*problems = append(*problems, &LostError{what, err})
+	}
+	return err == nil && data != nil
+}
+
+// LostError says which part of what was kept could not be read.
+type LostError struct {
+	What string
+	Err  error
+}
+
+func (e *LostError) Error() string { return e.What + " could not be read: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *LostError) Unwrap() error { return e.Err }

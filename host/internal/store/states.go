@@ -1,0 +1,115 @@
+package store
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+)
+
+// The types below are those of the disk: fields are only ever added, at the end.
+
+// endpointRow is an endpoint of a table. Key is its number in a list of keys.
+type endpointRow struct {
+	Key      int
+	Status   int
+	Failing  bool
+	Error    string
+	Measured int
+	TotalMs  float64
+}
+
+// pageState is a [capture.Page].
+type pageState struct {
+	Elements []elementCount
+	URLs     map[int]string
+}
+
+type elementCount struct {
+	Element capture.ElementKey
+	Count   int
+}
+
+// keyList numbers what several tables have in common.
+type keyList struct {
+	Keys []capture.EndpointKey
+	ids  map[capture.EndpointKey]int
+}
+
+func (l *keyList) rows(t *capture.Table) []endpointRow {
+	if l.ids == nil {
+		l.ids = map[capture.EndpointKey]int{}
+	}
+	rows := make([]endpointRow, 0, t.Len())
+	for k, e := range t.All {
+		id, known := l.ids[k]
+		if !known {
+			id = len(l.Keys)
+			l.ids[k] = id
+			l.Keys = append(l.Keys, k)
+		}
+		rows = append(rows, endpointRow{id, e.Status, e.Failing, e.Error, e.Measured, e.TotalMs})
+	}
+	return rows
+}
+
+func (l *keyList) table(rows []endpointRow, index *capture.Index) *capture.Table {
+	t := capture.NewTable(index)
+	for _, r := range rows {
+		if r.Key >= 0 && r.Key < len(l.Keys) {
+			t.Set(l.Keys[r.Key], capture.Endpoint{Status: r.Status, Failing: r.Failing, Error: r.Error, Measured: r.Measured, TotalMs: r.TotalMs})
+		}
+	}
+	return t
+}
+
+func pageOf(p *capture.Page) pageState {
+	st := pageState{URLs: p.URLs()}
+	for k, n := range p.Elements() {
+		st.Elements = append(st.Elements, elementCount{k, n})
+	}
+	slices.SortFunc(st.Elements, func(a, b elementCount) int {
+		return cmp.Or(cmp.Compare(a.Element.Tab, b.Element.Tab), cmp.Compare(a.Element.Selector, b.Element.Selector), cmp.Compare(a.Element.Text, b.Element.Text))
+	})
+	return st
+}
+
+func (st pageState) page() *capture.Page {
+	elements := map[capture.ElementKey]int{}
+	for _, e := range st.Elements {
+		elements[e.Element] += e.Count
+	}
+	if st.URLs == nil {
+		st.URLs = map[int]string{}
+	}
+	return capture.NewPage(elements, maps.Clone(st.URLs))
+}
+
+// tableFrame is a table as a block begins with it.
+type tableFrame struct {
+	Keys []capture.EndpointKey
+	Rows []endpointRow
+}
+
+func encodeTable(t *capture.Table) ([]byte, error) {
+	var keys keyList
+	rows := keys.rows(t)
+	return marshal(tableFrame{keys.Keys, rows})
+}
+
+func decodeTable(data []byte, index *capture.Index) (*capture.Table, error) {
+	var f tableFrame
+	if err := unmarshal(data, &f); err != nil {
+		return nil, err
+	}
+	return (&keyList{Keys: f.Keys}).table(f.Rows, index), nil
+}
+
+func decodePage(data []byte) (*capture.Page, error) {
+	var st pageState
+	if err := unmarshal(data, &st); err != nil {
+		return nil, err
+	}
+	return st.page(), nil
+}
