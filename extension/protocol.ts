@@ -307,6 +307,10 @@ export const GapBrowserEnded = "browser_ended"; // the browser ended, or the ext
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */
+export const GapJournalDamaged = "journal_damaged"; // a part of what was kept on disk could not be read
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
 export const GapNotReplayed = "not_replayed"; // an event stream began before the host knew of it
 
 //////////
