@@ -46,6 +46,8 @@ type State struct {
 	// Gaps and Live are nil in a [Delta] when they are as they were in the one before.
 	Gaps *GapState
 	Live *[]LiveElement
+	// URLs is the address of each tab: a tab that was just opened has changed nothing yet.
+	URLs map[int]string
 }
 
 // BrowserState is a browser and the place in its stream up to which it was heard.
@@ -217,6 +219,7 @@ func (s *Store) stateLocked(now time.Time) State {
 		Started: s.started.UnixMilli(), Saved: now.UnixMilli(), LastTab: s.lastTab, Masked: s.masked,
 		Next: Positions{s.console.Next(), s.network.Next(), s.websocket.Next(), s.actions.Next(), s.dom.Next(), s.gaps.last + 1},
 	}
+	st.URLs = maps.Clone(s.page.URLs())
 	if s.gaps.changed {
 		st.Gaps = &GapState{List: s.gaps.view(), Last: s.gaps.last}
 	}
@@ -248,7 +251,9 @@ type Journal interface {
 
 // Tail are entries from a position on, oldest first, and the state before them.
 type Tail struct {
-	From      uint64
+	From uint64
+	// Before is the time of the newest entry before them, in milliseconds; 0 when it is not known.
+	Before    int64
 	Entries   iter.Seq2[uint64, event.Event]
 	Endpoints *Table
 	Page      *Page
@@ -279,7 +284,11 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 		first := true
 		for pos, value := range tails[section].Entries {
 			if first && pos > 1 {
-				s.evicted.before(section, pos, value.Header().At)
+				before := tails[section].Before
+				if before == 0 {
+					before = value.Header().At
+				}
+				s.evicted.before(section, pos, before)
 			}
 			first = false
 			s.skipTo(section, pos, now)
@@ -292,6 +301,7 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 	} {
 		s.skipTo(section, next, now)
 	}
+	s.page = NewPage(s.page.Elements(), st.URLs)
 	if st.Gaps != nil {
 		s.gaps.list, s.gaps.last = slices.Clone(st.Gaps.List), st.Gaps.Last
 	}
@@ -385,7 +395,10 @@ func (s *Store) change(c Change) {
 // NewPage makes a page of the error elements that are visible, and how often, and the address of each
 // tab.
 func NewPage(elements map[ElementKey]int, urls map[int]string) *Page {
-	return &Page{elements: maps.Clone(elements), urls: maps.Clone(urls)}
+	p := &Page{elements: map[ElementKey]int{}, urls: map[int]string{}}
+	maps.Copy(p.elements, elements)
+	maps.Copy(p.urls, urls)
+	return p
 }
 
 // Replay is a table after more requests, for whoever rebuilds one from what was kept.

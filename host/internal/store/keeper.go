@@ -25,6 +25,7 @@ const (
 // Keeper writes what a capture collects, and checkpoints and readers, to a [Store].
 type Keeper struct {
 	o       KeeperOptions
+	dirty   <-chan struct{}
 	wake    chan struct{} // has room for one
 	readers atomic.Uint64 // grows when a reader's place has changed
 
@@ -55,9 +56,9 @@ type KeeperOptions struct {
 	Log   *slog.Logger
 }
 
-// NewKeeper makes a keeper; [Keeper.Run] does its work.
+// NewKeeper makes a keeper of what the capture collects from now on; [Keeper.Run] does its work.
 func NewKeeper(o KeeperOptions) *Keeper {
-	return &Keeper{o: o, disk: o.Disk, wake: make(chan struct{}, 1)}
+	return &Keeper{o: o, disk: o.Disk, wake: make(chan struct{}, 1), dirty: o.Capture.Keep()}
 }
 
 // Problem says why nothing can be written at the moment, "" when all is well.
@@ -113,7 +114,6 @@ func (k *Keeper) Sync(ctx context.Context) error {
 
 // Run writes until ctx ends, and then once more.
 func (k *Keeper) Run(ctx context.Context) {
-	dirty := k.o.Capture.Keep()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
@@ -132,7 +132,7 @@ func (k *Keeper) Run(ctx context.Context) {
 				k.o.Log.Error("the last of what was captured could not be written", "error", err)
 			}
 			return
-		case <-dirty:
+		case <-k.dirty:
 			pause(max(0, commitPause-time.Since(last)))
 			continue
 		case <-k.wake:

@@ -260,6 +260,9 @@ func (p *Past) Tail(section capture.Section, limit capture.Limit, index *capture
 	}
 	from := log.blocks[i].pos
 	t := capture.Tail{From: from, Entries: p.any(section, from, 1<<63-1)}
+	if i > 0 {
+		t.Before = log.blocks[i-1].last
+	}
 	p.index = index
 	switch section {
 	case capture.NetworkSection:

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -80,10 +79,7 @@ func (st pageState) page() *capture.Page {
 	for _, e := range st.Elements {
 		elements[e.Element] += e.Count
 	}
-	if st.URLs == nil {
-		st.URLs = map[int]string{}
-	}
-	return capture.NewPage(elements, maps.Clone(st.URLs))
+	return capture.NewPage(elements, st.URLs)
 }
 
 // tableFrame is a table as a block begins with it.

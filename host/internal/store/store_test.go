@@ -1,0 +1,423 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/store"
+)
+
+var epoch = time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)
+
+func small(n int) capture.Limits {
+	l := capture.Limit{Count: n, Bytes: 1 << 20}
+	return capture.Limits{Console: l, Network: l, WebSocket: l, Actions: l, DOM: l}
+}
+
+func open(t interface {
+	Fatal(...any)
+}, path string, limits store.Limits) *store.Store {
+	s, notice, err := store.Open(path, limits, epoch)
+	if err != nil || notice != "" {
+		t.Fatal(err, notice)
+	}
+	return s
+}
+
+// commit writes what a capture has collected, at once.
+func commit(t interface{ Fatal(...any) }, s *store.Store, c *capture.Store, now time.Time) {
+	d := c.Drain(now)
+	if err := s.Commit(d, nil); err != nil {
+		t.Fatal(err)
+	}
+	c.Kept(d)
+}
+
+func restore(t interface{ Fatal(...any) }, s *store.Store, limits capture.Limits, now time.Time) *capture.Store {
+	st, problems := s.State()
+	if len(problems) > 0 || st == nil {
+		t.Fatal("no state: ", problems)
+	}
+	past, err := s.Past(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer past.Close()
+	return capture.Restore(limits, noise.Default(), now, st, past)
+}
+
+// activity is a random event of tab 7, in each of several worlds.
+func activity(t *rapid.T, i int, worlds ...*enginetest.World) {
+	var do func(w *enginetest.World)
+	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	case 0, 1, 2:
+		level := rapid.SampledFrom([]string{"error", "warning", "log"}).Draw(t, "level")
+		do = func(w *enginetest.World) { w.Log(level, fmt.Sprintf("message %d", i)) }
+	case 3, 4, 5:
+		path, status := fmt.Sprintf("/api/%c", 'a'+rapid.IntRange(0, 5).Draw(t, "endpoint")), rapid.SampledFrom([]int{200, 200, 404, 500, 0}).Draw(t, "status")
+		do = func(w *enginetest.World) { w.Request("GET", path, status, float64(i)) }
+	case 6:
+		op := rapid.SampledFrom([]string{"open", "received", "sent", "close"}).Draw(t, "op")
+		do = func(w *enginetest.World) { w.Socket(op, "frame") }
+	case 7:
+		do = func(w *enginetest.World) { w.Send("action", fmt.Sprintf(`"action":"click","target":"button %d"`, i)) }
+	case 8:
+		op, id := rapid.SampledFrom([]string{"appeared", "changed", "gone"}).Draw(t, "op"), rapid.IntRange(1, 4).Draw(t, "id")
+		do = func(w *enginetest.World) { w.Element(op, id, ".error", fmt.Sprintf("text %d", i)) }
+	case 9:
+		do = func(w *enginetest.World) {
+			w.Send("navigation", fmt.Sprintf(`"how":"history","url":%q`, fmt.Sprintf("%s/page/%d", enginetest.Page, i)))
+		}
+	}
+	for _, w := range worlds {
+		do(w)
+		w.Pass(time.Second)
+	}
+}
+
+// TestARestartChangesNothing drives a capture whose store is closed and opened again at random, and one
+// that never is; both must hold and answer the same.
+func TestARestartChangesNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		path := filepath.Join(dir, "journal.db")
+		limits := small(rapid.IntRange(3, 20).Draw(rt, "limit"))
+		w, all := enginetest.New(t, limits), enginetest.New(t, small(1000))
+		disk := open(rt, path, store.DefaultLimits())
+		defer func() { _ = disk.Close() }()
+		w.Store.Keep()
+		for i := range rapid.IntRange(1, 80).Draw(rt, "events") {
+			activity(rt, i, w, all)
+			switch rapid.IntRange(0, 12).Draw(rt, "then") {
+			case 0, 1, 2, 3:
+				commit(rt, disk, w.Store, w.Now)
+			case 4:
+				commit(rt, disk, w.Store, w.Now)
+				if err := disk.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				disk = open(rt, path, store.DefaultLimits())
+				same(rt, w.Store.View(w.Now), restore(rt, disk, limits, w.Now).View(w.Now))
+			}
+		}
+		commit(rt, disk, w.Store, w.Now)
+		restored := restore(rt, disk, limits, w.Now)
+		same(rt, w.Store.View(w.Now), restored.View(w.Now))
+		past, err := disk.Past(w.Store.Index())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer past.Close()
+		// Whatever has left the buffers is read from the disk: the same as from buffers that hold all.
+		at := epoch.Add(time.Duration(rapid.IntRange(0, 80).Draw(rt, "since")) * time.Second)
+		deep := w.Store.View(w.Now).Behind(past)
+		a, b := encode(rt, all.Store.View(w.Now), at), encode(rt, deep, at)
+		if a != b {
+			rt.Fatalf("since %s\nall in memory: %s\nfrom the disk: %s", at, a, b)
+		}
+	})
+}
+
+func encode(t interface{ Fatal(...any) }, v *capture.View, at time.Time) string {
+	r := diff.Compute(v.MomentAt(at), v, diff.Options{Noise: noise.Default()})
+	data, err := diff.Encode(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func same(t *rapid.T, a, b *capture.View) {
+	t.Helper()
+	sameEntries(t, "console", a.Console.From(0), b.Console.From(0))
+	sameEntries(t, "network", a.Network.From(0), b.Network.From(0))
+	sameEntries(t, "websocket", a.WebSocket.From(0), b.WebSocket.From(0))
+	sameEntries(t, "actions", a.Actions.From(0), b.Actions.From(0))
+	sameEntries(t, "dom", a.DOM.From(0), b.DOM.From(0))
+	if a.Now().Pos != b.Now().Pos {
+		t.Fatalf("positions: %+v, restored %+v", a.Now().Pos, b.Now().Pos)
+	}
+	for k, e := range a.Endpoints.All {
+		if other, ok := b.Endpoints.Get(k); !ok || other != e {
+			t.Fatalf("endpoint %+v: %+v, restored %+v", k, e, other)
+		}
+	}
+	if a.Endpoints.Len() != b.Endpoints.Len() || len(a.Page.Elements()) != len(b.Page.Elements()) || !reflect.DeepEqual(a.Page.URLs(), b.Page.URLs()) {
+		t.Fatalf("endpoints %d, restored %d; elements %v, restored %v; addresses %v, restored %v", a.Endpoints.Len(), b.Endpoints.Len(), a.Page.Elements(), b.Page.Elements(), a.Page.URLs(), b.Page.URLs())
+	}
+	for k, n := range a.Page.Elements() {
+		if b.Page.Elements()[k] != n {
+			t.Fatalf("element %+v: %d, restored %d", k, n, b.Page.Elements()[k])
+		}
+	}
+	early := a.Started
+	if x, y := a.MomentAt(early), b.MomentAt(early); x.Endpoints.Len() != y.Endpoints.Len() || x.Pos != y.Pos {
+		t.Fatalf("at the start: %d endpoints from %+v, restored %d from %+v", x.Endpoints.Len(), x.Pos, y.Endpoints.Len(), y.Pos)
+	}
+}
+
+func sameEntries[T any](t *rapid.T, what string, a, b func(func(uint64, *T) bool)) {
+	t.Helper()
+	held := map[uint64]*T{}
+	for pos, e := range a {
+		held[pos] = e
+	}
+	for pos, e := range b {
+		if held[pos] == nil || !reflect.DeepEqual(*held[pos], *e) {
+			t.Fatalf("%s %d: %+v, restored %+v", what, pos, held[pos], e)
+		}
+		delete(held, pos)
+	}
+	if len(held) > 0 {
+		t.Fatalf("%s: %d entries are not restored", what, len(held))
+	}
+}
+
+func TestAnAcknowledgementFollowsTheCommit(t *testing.T) {
+	w := enginetest.New(t, small(10))
+	disk := open(t, filepath.Join(t.TempDir(), "journal.db"), store.DefaultLimits())
+	defer func() { _ = disk.Close() }()
+	w.Store.Keep()
+	w.Log("log", "one")
+	w.Log("log", "two")
+	if n := w.Store.Acknowledged("i", "s"); n != 1 {
+		t.Errorf("acknowledged up to %d before anything was written", n)
+	}
+	d := w.Store.Drain(w.Now)
+	w.Log("log", "three")
+	if err := disk.Commit(d, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.Store.Kept(d)
+	if n := w.Store.Acknowledged("i", "s"); n != 3 {
+		t.Errorf("acknowledged up to %d, want 3: the third is not written", n)
+	}
+}
+
+func TestTheOldestIsLetGoOf(t *testing.T) {
+	w := enginetest.New(t, small(5))
+	path := filepath.Join(t.TempDir(), "journal.db")
+	disk := open(t, path, store.Limits{Bytes: 60 << 10, Age: 100 * time.Hour})
+	defer func() { _ = disk.Close() }()
+	w.Store.Keep()
+	for i := range 400 {
+		for j := range 20 {
+			w.Log("error", fmt.Sprintf("message %d %d %x", i, j, i*7919*j))
+		}
+		w.Pass(time.Minute)
+		commit(t, disk, w.Store, w.Now)
+	}
+	if n := disk.Bytes(); n > 60<<10 || n < 20<<10 {
+		t.Errorf("%d bytes are held", n)
+	}
+	past, err := disk.Past(w.Store.Index())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := past.First().Console
+	past.Close()
+	if first <= 1 || first > 7990 {
+		t.Errorf("the oldest is %d", first)
+	}
+	// What is older than the age goes too.
+	w.Pass(1000 * time.Hour)
+	for range 80 {
+		w.Log("log", "fresh")
+		commit(t, disk, w.Store, w.Now)
+	}
+	past, err = disk.Past(w.Store.Index())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer past.Close()
+	if first := past.First().Console; first <= 7600 {
+		t.Errorf("the oldest is %d", first)
+	}
+}
+
+// TestADamagedFileNeverStopsAnything flips bytes and cuts the file off at random: it is opened or set
+// aside with a word, what is read of it is right or missing, and nothing panics.
+func TestADamagedFileNeverStopsAnything(t *testing.T) {
+	w := enginetest.New(t, small(5))
+	whole := filepath.Join(t.TempDir(), "journal.db")
+	disk := open(t, whole, store.DefaultLimits())
+	w.Store.Keep()
+	for i := range 300 {
+		w.Log("error", fmt.Sprintf("message %d", i))
+		w.Request("GET", fmt.Sprintf("/api/%c", 'a'+i%20), 200, 5)
+		w.Element("appeared", i, ".error", fmt.Sprint(i))
+		w.Pass(time.Second)
+		if i%3 == 0 {
+			commit(t, disk, w.Store, w.Now)
+		}
+	}
+	commit(t, disk, w.Store, w.Now)
+	if err := disk.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		path := filepath.Join(dir, "journal.db")
+		broken := append([]byte(nil), data...)
+		if rapid.Bool().Draw(rt, "cut") {
+			broken = broken[:rapid.IntRange(0, len(broken)-1).Draw(rt, "length")]
+		} else {
+			for range rapid.IntRange(1, 40).Draw(rt, "flips") {
+				broken[rapid.IntRange(0, len(broken)-1).Draw(rt, "where")] ^= byte(rapid.IntRange(1, 255).Draw(rt, "bits"))
+			}
+		}
+		if err := os.WriteFile(path, broken, 0o600); err != nil {
+			rt.Fatal(err)
+		}
+		disk, notice, err := store.Open(path, store.DefaultLimits(), epoch)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer func() { _ = disk.Close() }()
+		if notice != "" {
+			if kept, err := filepath.Glob(path + ".damaged-*"); err != nil || len(kept) != 1 || !strings.Contains(notice, kept[0]) {
+				rt.Fatalf("%s: %v %v", notice, kept, err)
+			}
+		}
+		st, _ := disk.State()
+		if st == nil {
+			return
+		}
+		past, err := disk.Past(nil)
+		if err != nil {
+			return
+		}
+		restored := capture.Restore(small(1000), noise.Default(), epoch, st, past)
+		view := restored.View(epoch)
+		for pos, e := range view.Console.From(0) {
+			if e.Text != fmt.Sprintf("message %d", pos-1) {
+				rt.Fatalf("position %d holds %q", pos, e.Text)
+			}
+		}
+		past.Close()
+		// And it can be written to, or says that it cannot.
+		restored.Keep()
+		if err := disk.Commit(restored.Drain(epoch), nil); err != nil && !strings.Contains(err.Error(), "damaged") {
+			rt.Fatal(err)
+		}
+	})
+}
+
+func TestTwentyCheckpointsOfTwoHundredEndpointsTakeUnder100KiB(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	var list []checkpoint.Checkpoint
+	for i := range checkpoint.MaxNamed {
+		for j := range 200 {
+			w.Request("GET", fmt.Sprintf("/api/resources/kind%c%c/details", 'a'+j%20, 'a'+j/20), 200+i%2, float64(i*j)+.1)
+		}
+		list = append(list, checkpoint.Checkpoint{Name: fmt.Sprintf("step_%c", 'a'+i), Moment: w.Store.View(w.Now).Now()})
+	}
+	data, err := store.EncodeCheckpoints(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(data) > 100<<10 {
+		t.Errorf("%d bytes before compression", len(data))
+	}
+	disk := open(t, filepath.Join(t.TempDir(), "journal.db"), store.DefaultLimits())
+	defer func() { _ = disk.Close() }()
+	w.Store.Keep()
+	if err := disk.Commit(w.Store.Drain(w.Now), map[string][]byte{store.CheckpointsKey: data}); err != nil {
+		t.Fatal(err)
+	}
+	again, _, problems := disk.Readers(capture.NewIndex())
+	if len(problems) > 0 || len(again) != len(list) {
+		t.Fatal(len(again), problems)
+	}
+	for i, c := range again {
+		if c.Name != list[i].Name || c.Pos != list[i].Pos || !c.At.Equal(list[i].At) || c.Endpoints.Len() != 200 {
+			t.Errorf("%+v, want %+v", c, list[i])
+		}
+		for k, e := range list[i].Endpoints.All {
+			if got, _ := c.Endpoints.Get(k); got != e {
+				t.Fatalf("%+v: %+v, want %+v", k, got, e)
+			}
+		}
+	}
+}
+
+func TestAKeeperTriesAgainAndLosesNothing(t *testing.T) {
+	w := enginetest.New(t, small(1000))
+	path := filepath.Join(t.TempDir(), "journal.db")
+	full := errors.New("no space left on device")
+	opened := make(chan bool, 1)
+	fail := make(chan bool, 100)
+	fail <- true
+	k := store.NewKeeper(store.KeeperOptions{
+		Open: func() (*store.Store, error) {
+			select {
+			case <-fail:
+				return nil, full
+			default:
+			}
+			s, _, err := store.Open(path, store.DefaultLimits(), epoch)
+			opened <- true
+			return s, err
+		},
+		Capture: w.Store, Checkpoints: func() ([]checkpoint.Checkpoint, uint64) { return nil, 0 }, Readers: func() []checkpoint.ClientState { return nil },
+		Kept: func() {}, Clock: func() time.Time { return epoch }, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); k.Run(ctx) }()
+	w.Log("log", "before")
+	if err := k.Sync(ctx); !errors.Is(err, full) || k.Problem() != full.Error() {
+		t.Errorf("%v, problem %q", err, k.Problem())
+	}
+	if n := w.Store.Acknowledged("i", "s"); n > 1 {
+		t.Errorf("acknowledged up to %d though nothing could be written", n)
+	}
+	w.Log("log", "after")
+	if err := k.Sync(ctx); err != nil || k.Problem() != "" {
+		t.Errorf("%v, problem %q", err, k.Problem())
+	}
+	<-opened
+	if n := w.Store.Acknowledged("i", "s"); n != 3 {
+		t.Errorf("acknowledged up to %d, want 3", n)
+	}
+	cancel()
+	<-done
+	if err := k.Disk().Close(); err != nil {
+		t.Fatal(err)
+	}
+	disk := open(t, path, store.DefaultLimits())
+	defer func() { _ = disk.Close() }()
+	var texts []string
+	for _, e := range restore(t, disk, small(1000), epoch).View(epoch).Console.From(0) {
+		texts = append(texts, e.Text)
+	}
+	if strings.Join(texts, " ") != "before after" {
+		t.Errorf("kept: %q", texts)
+	}
+}
