@@ -1,7 +1,11 @@
 package main
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
+	"net"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -33,20 +37,24 @@ narrows it to its own project:
 			if err != nil {
 				return err
 			}
-			conn, err := home.Dial(cmd.Context(), daemon.MCPSocket)
-			if err != nil {
-				return err
-			}
 			var p daemon.Preamble
-			p.Tidemark.Client, p.Tidemark.Origins = "mcp", scope
-			line, err := json.Marshal(p)
+			p.Tidemark.Client, p.Tidemark.Origins, p.Tidemark.Session = "mcp", scope, rand.Text()
+			preamble, err := json.Marshal(p)
 			if err != nil {
 				return err
 			}
-			if _, err := conn.Write(append(line, '\n')); err != nil {
-				return err
-			}
-			return splice(cmd.Context(), conn, os.Stdin, os.Stdout)
+			b := &bridge{in: os.Stdin, out: os.Stdout, dial: func(ctx context.Context) (net.Conn, error) {
+				conn, err := home.Dial(ctx, daemon.MCPSocket)
+				if err != nil {
+					return nil, err
+				}
+				if _, err := conn.Write(append(preamble, '\n')); err != nil {
+					_ = conn.Close()
+					return nil, fmt.Errorf("%w: %w", daemon.ErrUnreachable, err)
+				}
+				return conn, nil
+			}}
+			return b.run(cmd.Context())
 		},
 	}
 	cmd.Flags().StringArrayVar(&origins, "origin", nil, "hear only of pages of this origin (repeatable)")

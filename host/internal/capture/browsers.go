@@ -122,12 +122,14 @@ func (s *Store) Apply(instance, stream string, first int64, events []event.Event
 		s.gaps.miss(instance, protocol.GapDisconnected, b.lastSeen(), now, int(first-b.next))
 	}
 	malformed := 0
+	last := now
 	for _, ev := range events {
 		if ev == nil {
 			malformed++
 			continue
 		}
 		head := ev.Header()
+		last = head.Time()
 		head.Tab = s.hostTabLocked(b, head.Tab)
 		s.applyLocked(b, ev, now)
 	}
@@ -135,7 +137,10 @@ func (s *Store) Apply(instance, stream string, first int64, events []event.Event
 		s.gaps.miss(instance, protocol.GapMalformed, b.lastSeen(), now, malformed)
 	}
 	b.next = first + int64(len(events))
-	b.lastEvent = now
+	b.lastEvent = last // by the browser's clock: what comes after it may be lost
+	if last.After(now) {
+		b.lastEvent = now
+	}
 	s.notifyLocked()
 	return b.next, nil
 }

@@ -29,9 +29,10 @@ func small(n int) capture.Limits {
 	return capture.Limits{Console: l, Network: l, WebSocket: l, Actions: l, DOM: l}
 }
 
-func open(t interface {
-	Fatal(...any)
-}, path string, limits store.Limits) *store.Store {
+// fataler is a test, or one try of a property.
+type fataler interface{ Fatal(...any) }
+
+func open(t fataler, path string, limits store.Limits) *store.Store {
 	s, notice, err := store.Open(path, limits, epoch)
 	if err != nil || notice != "" {
 		t.Fatal(err, notice)
@@ -40,7 +41,7 @@ func open(t interface {
 }
 
 // commit writes what a capture has collected, at once.
-func commit(t interface{ Fatal(...any) }, s *store.Store, c *capture.Store, now time.Time) {
+func commit(t fataler, s *store.Store, c *capture.Store, now time.Time) {
 	d := c.Drain(now)
 	if err := s.Commit(d, nil); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func commit(t interface{ Fatal(...any) }, s *store.Store, c *capture.Store, now 
 	c.Kept(d)
 }
 
-func restore(t interface{ Fatal(...any) }, s *store.Store, limits capture.Limits, now time.Time) *capture.Store {
+func restore(t fataler, s *store.Store, limits capture.Limits, now time.Time) *capture.Store {
 	st, problems := s.State()
 	if len(problems) > 0 || st == nil {
 		t.Fatal("no state: ", problems)
@@ -136,7 +137,7 @@ func TestARestartChangesNothing(t *testing.T) {
 	})
 }
 
-func encode(t interface{ Fatal(...any) }, v *capture.View, at time.Time) string {
+func encode(t fataler, v *capture.View, at time.Time) string {
 	r := diff.Compute(v.MomentAt(at), v, diff.Options{Noise: noise.Default()})
 	data, err := diff.Encode(r)
 	if err != nil {
