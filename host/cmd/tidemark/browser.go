@@ -33,7 +33,7 @@ Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are wat
 			if len(args) == 1 {
 				o.URL = completeURL(args[0])
 			}
-			home, err := daemon.FindHome()
+			home, err := daemon.FindHome(version)
 			if err != nil {
 				return err
 			}

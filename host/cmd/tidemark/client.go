@@ -21,13 +21,11 @@ type client struct {
 	home daemon.Home
 	// origins are the scope of the project.
 	origins []string
-	// runningOnly does not start a daemon.
-	runningOnly bool
 }
 
 // newClient is the client of the project in the working directory.
 func newClient() (*client, error) {
-	home, err := daemon.FindHome()
+	home, err := daemon.FindHome(version)
 	if err != nil {
 		return nil, err
 	}
@@ -39,14 +37,10 @@ func newClient() (*client, error) {
 }
 
 func (c *client) http() *http.Client {
-	dial := c.home.Dial
-	if c.runningOnly {
-		dial = c.home.DialRunning
-	}
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dial(ctx, daemon.ControlSocket)
+			return c.home.Dial(ctx, daemon.ControlSocket)
 		},
 	}}
 }

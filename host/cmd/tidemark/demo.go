@@ -62,12 +62,12 @@ func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 	if err := os.Setenv(daemon.HomeEnv, dir); err != nil {
 		return err
 	}
-	home, err := daemon.FindHome()
+	home, err := daemon.FindHome(version)
 	if err != nil {
 		return err
 	}
 	d.client = &client{home: home}
-	defer func() { err = errors.Join(err, stopDaemon(context.WithoutCancel(ctx), home)) }()
+	defer func() { err = errors.Join(err, home.Stop(context.WithoutCancel(ctx))) }()
 
 	url, err := d.shop.Start()
 	if err != nil {

@@ -25,7 +25,7 @@ Then start the browser with that profile and load the extension from the directo
 			if profile == "" {
 				return usageError{errors.New("--user-data-dir is missing: which profile? (`tidemark browser` needs no installation)")}
 			}
-			home, err := daemon.FindHome()
+			home, err := daemon.FindHome(version)
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ narrows it to its own project:
   claude mcp add tidemark -- tidemark mcp --origin http://localhost:5173`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome()
+			home, err := daemon.FindHome(version)
 			if err != nil {
 				return err
 			}

@@ -19,7 +19,7 @@ func relay(ctx context.Context, origin string) error {
 	if origin != installer.Origin {
 		return fmt.Errorf("only Tidemark's own extension (%s) may talk to this program, not %q", installer.Origin, origin)
 	}
-	home, err := daemon.FindHome()
+	home, err := daemon.FindHome(version)
 	if err != nil {
 		return err
 	}

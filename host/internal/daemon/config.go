@@ -23,6 +23,10 @@ type Config struct {
 		Actions   Buffer `toml:"actions"`
 		DOM       Buffer `toml:"dom"`
 	} `toml:"buffers"`
+	// Daemon is how long the daemon stays when nobody is connected: 10 minutes when it is 0.
+	Daemon struct {
+		IdleMinutes float64 `toml:"idle_minutes"`
+	} `toml:"daemon"`
 	// Journal bounds what is kept on disk; what is 0 keeps its default.
 	Journal struct {
 		MiB  float64 `toml:"mib"`
@@ -68,6 +72,9 @@ func (c *Config) Limits() (capture.Limits, error) {
 	if j := c.Journal; j.MiB < 0 || j.MiB > 1<<20 || j.Days < 0 || j.Days > 3650 {
 		return l, errors.New("journal: mib must be from 1 to 1,048,576 and days up to 3650")
 	}
+	if m := c.Daemon.IdleMinutes; m < 0 || m > 1<<20 {
+		return l, errors.New("daemon: idle_minutes must be more than 0")
+	}
 	for _, b := range []struct {
 		name  string
 		set   Buffer
@@ -102,4 +109,13 @@ func (c *Config) JournalLimits() store.Limits {
 		l.Age = time.Duration(c.Journal.Days * 24 * float64(time.Hour))
 	}
 	return l
+}
+
+const defaultIdle = 10 * time.Minute
+
+func (c *Config) idle() time.Duration {
+	if c.Daemon.IdleMinutes > 0 {
+		return time.Duration(c.Daemon.IdleMinutes * float64(time.Minute))
+	}
+	return defaultIdle
 }

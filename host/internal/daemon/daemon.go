@@ -1,8 +1,9 @@
 // Package daemon puts the host together: the lock, the sockets, and the order in which things start
 // and stop.
 //
-// It guarantees: there is one daemon for a home; its sockets are its user's alone; when [Serve]
-// returns, every connection is closed and every goroutine that it started has ended.
+// It guarantees: there is one daemon for a home; its sockets are its user's alone, and both ends of them
+// make sure of that; it leaves when nobody has been connected for a while, with everything on disk; when
+// [Serve] returns, every connection is closed and every goroutine that it started has ended.
 package daemon
 
 import (
@@ -17,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -37,20 +39,15 @@ import (
 var ErrRunning = errors.New("another Tidemark daemon runs already")
 
 // Serve runs the daemon of a home until ctx ends or somebody asks it to stop.
-func Serve(ctx context.Context, home Home, version string, log *slog.Logger) error {
+func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	if err := home.Create(); err != nil {
 		return err
 	}
-	lock, err := os.OpenFile(home.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := home.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // which gives the lock back, last of all
-	if got, err := tryLock(lock); err != nil {
-		return fmt.Errorf("the lock %s cannot be taken: %w", home.lockFile(), err)
-	} else if !got {
-		return fmt.Errorf("%w (home %s); `tidemark stop` ends it", ErrRunning, home.State)
-	}
 	config, err := ReadConfig(home.Config)
 	if err != nil {
 		return err
@@ -62,20 +59,24 @@ func Serve(ctx context.Context, home Home, version string, log *slog.Logger) err
 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	d := &daemon{home: home, version: version, log: log, stop: stop}
-	d.compose(limits, config.JournalLimits())
+	present := newPresence()
 	var listeners []net.Listener
 	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
-		l, err := listen(home.Socket(name))
+		l, err := listen(ctx, home.Socket(name))
 		if err != nil {
 			for _, l := range listeners {
 				_ = l.Close()
 			}
 			return err
 		}
-		listeners = append(listeners, l)
+		listeners = append(listeners, counted{ours{l, log}, present})
 	}
-	log.Info("the daemon is ready", "version", version, "pid", os.Getpid(), "home", home.State)
+	d := &daemon{home: home, version: home.Version, log: log, stop: stop}
+	d.compose(limits, config.JournalLimits())
+	if err := home.writeInfo(); err != nil {
+		log.Warn("a newer program will not know how old this daemon is", "error", err)
+	}
+	log.Info("the daemon is ready", "version", home.Version, "pid", os.Getpid(), "home", home.State)
 	keep, endJournal := context.WithCancel(context.WithoutCancel(ctx))
 	defer endJournal()
 	var running, keeping sync.WaitGroup
@@ -83,7 +84,10 @@ func Serve(ctx context.Context, home Home, version string, log *slog.Logger) err
 	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
-	<-ctx.Done()
+	if present.waitUntilAlone(ctx, config.idle()) {
+		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
+	}
+	stop()
 	for _, l := range listeners {
 		_ = l.Close()
 	}
@@ -94,10 +98,24 @@ func Serve(ctx context.Context, home Home, version string, log *slog.Logger) err
 	return nil
 }
 
-// listen makes a socket for the user alone. The lock is held: a socket that is there is a dead one.
-func listen(path string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+// listen makes a socket for the user alone. The lock is held, so that a socket that is there ought to be
+// a dead one; one that answers, and anything that is no socket, is left alone.
+func listen(ctx context.Context, path string) (net.Listener, error) {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
 		return nil, err
+	case info.Mode().Type() != os.ModeSocket && runtime.GOOS != "windows": // which has no such type
+		return nil, fmt.Errorf("%s is in the way and no socket; remove it, or set %s to another directory", path, HomeEnv)
+	default:
+		var d net.Dialer
+		if conn, err := d.DialContext(ctx, "unix", path); err == nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("another program answers on %s; end it, or set %s to another directory", path, HomeEnv)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {

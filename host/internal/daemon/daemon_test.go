@@ -25,7 +25,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	beSomebodyElse()
+	goleak.VerifyTestMain(m)
+}
 
 // newHome is a home whose path is short enough for sockets.
 func newHome(t *testing.T) Home {
@@ -45,7 +48,7 @@ func newHome(t *testing.T) Home {
 func homeIn(t *testing.T, dir string) Home {
 	t.Helper()
 	t.Setenv(HomeEnv, dir)
-	h, err := FindHome()
+	h, err := FindHome("1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +81,7 @@ func start(t *testing.T, h Home) *served {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{cancel, make(chan error, 1)}
 	ready := make(chan struct{})
-	go func() { s.ended <- Serve(ctx, h, "1.2.3", slog.New(readyHandler{slog.DiscardHandler, ready})) }()
+	go func() { s.ended <- Serve(ctx, h, slog.New(readyHandler{slog.DiscardHandler, ready})) }()
 	t.Cleanup(func() {
 		cancel()
 		if err, open := <-s.ended; open && err != nil {
@@ -155,7 +158,7 @@ func TestADirectoryThatOthersCouldReadIsClosedToThem(t *testing.T) {
 func TestASecondDaemonIsRefused(t *testing.T) {
 	h := newHome(t)
 	start(t, h)
-	err := Serve(context.Background(), h, "1.2.3", slog.New(slog.DiscardHandler))
+	err := Serve(context.Background(), h, slog.New(slog.DiscardHandler))
 	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), h.State) || !strings.Contains(err.Error(), "tidemark stop") {
 		t.Errorf("%v", err)
 	}
@@ -243,10 +246,10 @@ func TestWhereAHomeIs(t *testing.T) {
 		name, home, state, runtime string
 		want                       Home
 	}{
-		{"set", "/srv/t", "", "", Home{"/srv/t", "/srv/t/config.toml", "/srv/t/run"}},
-		{"by the platform's directories", "", "/s", "/r", Home{"/s/tidemark", "/c/tidemark/config.toml", "/r/tidemark"}},
-		{"without a runtime directory", "", "/s", "", Home{"/s/tidemark", "/c/tidemark/config.toml", "/s/tidemark/run"}},
-		{"by the user's directory", "", "", "", Home{"/u/.local/state/tidemark", "/c/tidemark/config.toml", "/u/.local/state/tidemark/run"}},
+		{"set", "/srv/t", "", "", Home{"/srv/t", "/srv/t/config.toml", "/srv/t/run", "0.1.0"}},
+		{"by the platform's directories", "", "/s", "/r", Home{"/s/tidemark", "/c/tidemark/config.toml", "/r/tidemark", "0.1.0"}},
+		{"without a runtime directory", "", "/s", "", Home{"/s/tidemark", "/c/tidemark/config.toml", "/s/tidemark/run", "0.1.0"}},
+		{"by the user's directory", "", "", "", Home{"/u/.local/state/tidemark", "/c/tidemark/config.toml", "/u/.local/state/tidemark/run", "0.1.0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, value := range map[string]string{
@@ -254,14 +257,14 @@ func TestWhereAHomeIs(t *testing.T) {
 			} {
 				t.Setenv(name, value)
 			}
-			h, err := FindHome()
+			h, err := FindHome("0.1.0")
 			if err != nil || h != c.want {
 				t.Errorf("%+v %v", h, err)
 			}
 		})
 	}
 	t.Setenv(HomeEnv, "relative")
-	if h, err := FindHome(); err != nil || !filepath.IsAbs(h.State) {
+	if h, err := FindHome("0.1.0"); err != nil || !filepath.IsAbs(h.State) {
 		t.Errorf("%+v %v", h, err)
 	}
 }
@@ -280,7 +283,7 @@ func TestMistakesInTheSettingsNameTheirPlace(t *testing.T) {
 		if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := Serve(context.Background(), h, "1.2.3", slog.New(slog.DiscardHandler))
+		err := Serve(context.Background(), h, slog.New(slog.DiscardHandler))
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), h.Config) {
 			t.Errorf("%q: %v", settings, err)
 		}

@@ -16,11 +16,14 @@ var ErrUnreachable = errors.New("the Tidemark daemon cannot be reached")
 // startTimeout is how long a daemon may take from its start to its first connection.
 const startTimeout = 10 * time.Second
 
-// Dial connects to a socket of the daemon, and starts the daemon when there is none.
+// Dial connects to a socket of the daemon, and starts the daemon when there is none, or an older one.
 func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
+	if err := h.takeOver(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
 	conn, err := h.DialRunning(ctx, socket)
-	if err == nil {
-		return conn, nil
+	if err == nil || errors.Is(err, errStranger) {
+		return conn, err
 	}
 	if err := h.Create(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -60,6 +63,10 @@ func (h Home) DialRunning(ctx context.Context, socket string) (net.Conn, error) 
 	conn, err := d.DialContext(ctx, "unix", h.Socket(socket))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	if err := checkPeer(conn); err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("%s: %w; set %s to a directory of your own", h.Socket(socket), err, HomeEnv)
 	}
 	return conn, nil
 }

@@ -16,22 +16,24 @@ const HomeEnv = "TIDEMARK_HOME"
 type Home struct {
 	// State holds what is kept; Config is the settings file; Run holds sockets and the lock.
 	State, Config, Run string
+	// Version is that of the program that asks: an older daemon makes way for it. "" asks for none.
+	Version string
 }
 
 // FindHome reads the environment. It creates nothing.
-func FindHome() (Home, error) {
+func FindHome(version string) (Home, error) {
 	if dir := os.Getenv(HomeEnv); dir != "" {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
 			return Home{}, err
 		}
-		return Home{State: dir, Config: filepath.Join(dir, "config.toml"), Run: filepath.Join(dir, "run")}, nil
+		return Home{State: dir, Config: filepath.Join(dir, "config.toml"), Run: filepath.Join(dir, "run"), Version: version}, nil
 	}
 	config, err := os.UserConfigDir()
 	if err != nil {
 		return Home{}, fmt.Errorf("no place for settings: %w; set %s to a directory", err, HomeEnv)
 	}
-	h := Home{Config: filepath.Join(config, "tidemark", "config.toml")}
+	h := Home{Config: filepath.Join(config, "tidemark", "config.toml"), Version: version}
 	switch runtime.GOOS {
 	case "darwin":
 		h.State = filepath.Join(config, "Tidemark")
@@ -68,6 +70,9 @@ func (h Home) Create() error {
 		}
 	}
 	for _, dir := range []string{h.Run, filepath.Dir(h.Socket(MCPSocket))} {
+		if err := checkOwner(dir); err != nil {
+			return fmt.Errorf("the directory of Tidemark's sockets must be its user's alone: %w", err)
+		}
 		if err := os.Chmod(dir, 0o700); err != nil {
 			return fmt.Errorf("the directory of Tidemark's sockets must be its user's alone: %w", err)
 		}
@@ -105,5 +110,7 @@ func (h Home) Journal() string { return filepath.Join(h.State, "journal.db") }
 
 // Log is the daemon's log file.
 func (h Home) Log() string { return filepath.Join(h.State, "daemon.log") }
+
+func (h Home) infoFile() string { return filepath.Join(h.Run, "daemon.json") }
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }

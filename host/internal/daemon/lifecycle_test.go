@@ -1,0 +1,155 @@
+//go:build !windows
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestADaemonLeavesWhenNobodyHasBeenThereForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPresence()
+		began := time.Now()
+		p.add(1)
+		go func() {
+			time.Sleep(time.Hour)
+			p.add(1)
+			p.add(-1)
+			time.Sleep(time.Hour)
+			p.add(-1)
+			time.Sleep(5 * time.Minute)
+			p.add(1) // in time
+			time.Sleep(time.Minute)
+			p.add(-1)
+		}()
+		if !p.waitUntilAlone(t.Context(), 10*time.Minute) {
+			t.Error("it did not leave")
+		}
+		if took := time.Since(began); took != 2*time.Hour+16*time.Minute {
+			t.Errorf("it left after %s", took)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if p.waitUntilAlone(ctx, time.Minute) {
+			t.Error("it was told to stop")
+		}
+	})
+}
+
+func TestAnIdleDaemonEndsAndTheNextGoesOn(t *testing.T) {
+	h := newHome(t)
+	if err := os.MkdirAll(h.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.Config, []byte("[daemon]\nidle_minutes = 0.001\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, h)
+	if err := s.wait(); err != nil {
+		t.Fatal(err)
+	}
+	if running, err := h.Running(); running || err != nil {
+		t.Errorf("running %v, %v", running, err)
+	}
+	s = start(t, h)
+	if err := s.wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheLockOfADaemonThatIsEndingIsWaitedFor(t *testing.T) {
+	h := newHome(t)
+	if err := h.Create(); err != nil {
+		t.Fatal(err)
+	}
+	held, err := h.lock(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() {
+		f, err := h.lock(context.Background())
+		if err == nil {
+			err = f.Close()
+		}
+		got <- err
+	}()
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWhatIsInTheWayOfASocket(t *testing.T) {
+	h := newHome(t)
+	if err := h.Create(); err != nil {
+		t.Fatal(err)
+	}
+	path := h.Socket(RelaySocket)
+	serve := func() error { return Serve(context.Background(), h, slog.New(slog.DiscardHandler)) }
+
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := serve(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no socket") {
+		t.Errorf("a file: %v", err)
+	}
+	if data, err := os.ReadFile(path); err != nil || string(data) != "mine" {
+		t.Errorf("it was touched: %q %v", data, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+
+	other, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "answers") {
+		t.Errorf("a socket that answers: %v", err)
+	}
+	other.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := other.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, h) // a dead one is no obstacle
+	dial(t, h, RelaySocket)
+}
+
+func TestADirectoryThatSomebodyElseMadeIsRefused(t *testing.T) {
+	h := newHome(t)
+	if err := os.MkdirAll(h.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), h.Run); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Create(); err == nil || !strings.Contains(err.Error(), "no directory") {
+		t.Errorf("a link: %v", err)
+	}
+	if err := os.Remove(h.Run); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a directory to somebody else")
+	}
+	if err := os.Mkdir(h.Run, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(h.Run, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Create(); err == nil || !strings.Contains(err.Error(), "another user") || !errors.Is(err, os.ErrPermission) {
+		t.Errorf("another user's: %v", err)
+	}
+}

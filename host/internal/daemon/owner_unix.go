@@ -1,0 +1,26 @@
+//go:build unix
+
+package daemon
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// checkOwner makes sure that a directory is one, this user's, and not a link to somewhere else: below the
+// directory for temporary files anybody could have made it before.
+func checkOwner(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no directory; remove it, or set %s to another directory", dir, HomeEnv)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
+		return fmt.Errorf("%s belongs to another user (id %d): %w; set %s to a directory of your own", dir, st.Uid, fs.ErrPermission, HomeEnv)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package daemon
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// presence knows whether anybody is connected. It is safe for concurrent use.
+type presence struct {
+	mu      sync.Mutex
+	here    int
+	changed chan struct{} // closed and replaced when here becomes 0 or leaves it
+}
+
+func newPresence() *presence { return &presence{changed: make(chan struct{})} }
+
+func (p *presence) add(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.here
+	p.here += n
+	if (before == 0) != (p.here == 0) {
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
+}
+
+// waitUntilAlone returns true when nobody was connected for a time, false when ctx ends.
+func (p *presence) waitUntilAlone(ctx context.Context, idle time.Duration) bool {
+	for {
+		p.mu.Lock()
+		here, changed := p.here, p.changed
+		p.mu.Unlock()
+		var alone <-chan time.Time
+		timer := time.NewTimer(idle)
+		if here == 0 {
+			alone = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return false
+		case <-alone:
+			return true
+		case <-changed:
+			timer.Stop()
+		}
+	}
+}
+
+// counted is a listener whose connections count as present until they are closed.
+type counted struct {
+	net.Listener
+	p *presence
+}
+
+func (l counted) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.p.add(1)
+	return &countedConn{Conn: conn, leave: sync.OnceFunc(func() { l.p.add(-1) })}, nil
+}
+
+type countedConn struct {
+	net.Conn
+	leave func()
+}
+
+func (c *countedConn) Close() error {
+	defer c.leave()
+	return c.Conn.Close()
+}

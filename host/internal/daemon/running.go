@@ -1,0 +1,131 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/mod/semver"
+)
+
+// info is what a daemon writes down of itself while it runs.
+type info struct {
+	Version string `json:"version"`
+	PID     int    `json:"pid"`
+}
+
+func (h Home) writeInfo() error {
+	data, err := json.Marshal(info{h.Version, os.Getpid()})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(h.infoFile(), data, 0o600)
+}
+
+// runningVersion is the version of the daemon that runs, "" when none does.
+func (h Home) runningVersion() string {
+	data, err := os.ReadFile(h.infoFile())
+	if err != nil {
+		return ""
+	}
+	var i info
+	if json.Unmarshal(data, &i) != nil {
+		return ""
+	}
+	if running, err := h.Running(); err != nil || !running {
+		return ""
+	}
+	return i.Version
+}
+
+// takeOver ends a daemon that is older than this program, so that the next one is of this program's
+// version. It returns when the old one has ended: all that it had is on disk then. What an older program
+// meets is left as it is.
+func (h Home) takeOver(ctx context.Context) error {
+	if h.Version == "" {
+		return nil
+	}
+	old := h.runningVersion()
+	if old == "" || semver.Compare("v"+old, "v"+h.Version) >= 0 {
+		return nil
+	}
+	if err := h.Stop(ctx); err != nil {
+		return fmt.Errorf("the daemon of version %s could not be ended for this one, %s: %w", old, h.Version, err)
+	}
+	return nil
+}
+
+// stopTimeout is how long a daemon may take to end.
+const stopTimeout = 10 * time.Second
+
+// Stop ends the daemon and returns when it has ended; none is fine.
+func (h Home) Stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return h.DialRunning(ctx, ControlSocket) },
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://tidemark/v1/stop", nil)
+	if err != nil {
+		return err
+	}
+	resp, asked := client.Do(req)
+	if asked == nil {
+		_ = resp.Body.Close()
+	}
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		running, err := h.Running()
+		if err != nil || !running {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("the daemon has not ended within %s", stopTimeout), asked)
+		case <-look.C:
+		}
+	}
+}
+
+// lock takes the home's lock. One that is held by a daemon that is just ending is waited for.
+func (h Home) lock(ctx context.Context) (*os.File, error) {
+	f, err := os.OpenFile(h.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the lock cannot be made: %w; Tidemark must be able to write to %s, or set %s to another directory", err, h.Run, HomeEnv)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for {
+		got, err := tryLock(f)
+		if got {
+			return f, nil
+		}
+		if err == nil {
+			if conn, dialErr := h.DialRunning(ctx, ControlSocket); dialErr == nil {
+				_ = conn.Close()
+				err = fmt.Errorf("%w (home %s); `tidemark stop` ends it", ErrRunning, h.State)
+			}
+		} else {
+			err = fmt.Errorf("the lock %s cannot be taken: %w", h.lockFile(), err)
+		}
+		if err == nil {
+			select {
+			case <-ctx.Done():
+				err = fmt.Errorf("%w, but it does not answer (home %s); end it by hand", ErrRunning, h.State)
+			case <-look.C:
+				continue
+			}
+		}
+		_ = f.Close()
+		return nil, err
+	}
+}
