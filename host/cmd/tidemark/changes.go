@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
@@ -22,12 +25,13 @@ func newChanges() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "changes",
 		Short: "Say what is new since you last asked",
-		Long: `Says what is new in the watched tabs since you last asked, or since a checkpoint or time.
+		Long: `Says what is new in the watched tabs since you last asked, or since a checkpoint, a time, or a state
+that was exported to a file.
 Only asking without --since moves your own place; --watch never does.`,
 		Example: `  tidemark changes
   tidemark changes --since before_refactor
   tidemark changes --since 2026-01-23T10:25:00Z --include console,network
-  tidemark changes --wait settled --fail-on error`,
+  tidemark changes --since known_good.json --wait settled --fail-on error`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("timeout") {
@@ -40,6 +44,12 @@ Only asking without --since moves your own place; --watch never does.`,
 			if err != nil {
 				return err
 			}
+			if isCheckpointFile(p.Checkpoint) {
+				if watch {
+					return usageError{errors.New("--watch follows what is new from now on; it takes a checkpoint's name or a time, no file")}
+				}
+				return compareChanges(cmd, c, p, asJSON, failOn)
+			}
 			if watch {
 				return watchChanges(cmd, c, p, asJSON)
 			}
@@ -47,21 +57,11 @@ Only asking without --since moves your own place; --watch never does.`,
 			if err := c.tool(cmd.Context(), "get_changes_since", p, &raw); err != nil {
 				return err
 			}
-			var report diff.Report
-			if err := json.Unmarshal(raw, &report); err != nil {
-				return err
-			}
-			if err := show(cmd.OutOrStdout(), raw, asJSON, &report); err != nil {
-				return err
-			}
-			if report.Severity == diff.Error && failOn != "" || report.Severity == diff.Warning && failOn == "warning" {
-				return errConditionHeld
-			}
-			return nil
+			return showAndJudge(cmd, raw, asJSON, failOn)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.Checkpoint, "since", "", "a checkpoint's name or an ISO 8601 time (default: your last call)")
+	f.StringVar(&p.Checkpoint, "since", "", "a checkpoint's name, an ISO 8601 time, or the file of an exported checkpoint (default: your last call)")
 	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
 	f.StringVar(&p.Severity, "severity", "", "all, warnings or errors_only")
 	f.StringVar(&p.Wait, "wait", "", "none, settled or reload")
@@ -71,6 +71,35 @@ Only asking without --since moves your own place; --watch never does.`,
 	f.BoolVar(&watch, "watch", false, "follow live")
 	f.StringVar(&failOn, "fail-on", "", "exit with code 4 when the severity is this or worse: error or warning")
 	return cmd
+}
+
+// compareChanges compares with an exported checkpoint.
+func compareChanges(cmd *cobra.Command, c *client, p engine.ChangesParams, asJSON bool, failOn string) error {
+	file, err := readCheckpoint(p.Checkpoint)
+	if err != nil {
+		return err
+	}
+	p.Checkpoint = ""
+	var raw json.RawMessage
+	if err := c.call(cmd.Context(), http.MethodPost, "/v1/compare", api.FileRequest{File: file, ChangesParams: p}, &raw); err != nil {
+		return err
+	}
+	return showAndJudge(cmd, raw, asJSON, failOn)
+}
+
+// showAndJudge shows a report, and fails when it is as bad as --fail-on says.
+func showAndJudge(cmd *cobra.Command, raw json.RawMessage, asJSON bool, failOn string) error {
+	var report diff.Report
+	if err := json.Unmarshal(raw, &report); err != nil {
+		return err
+	}
+	if err := show(cmd.OutOrStdout(), raw, asJSON, &report); err != nil {
+		return err
+	}
+	if report.Severity == diff.Error && failOn != "" || report.Severity == diff.Warning && failOn == "warning" {
+		return errConditionHeld
+	}
+	return nil
 }
 
 func watchChanges(cmd *cobra.Command, c *client, p engine.ChangesParams, asJSON bool) error {

@@ -81,7 +81,7 @@ func newRoot() *cobra.Command {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
-		newBrowser(), newChanges(), newCheckpoint(), newLogs(), newNetwork(), newWebSocket(), newActions(),
+		newBrowser(), newChanges(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(),
 		newStatus(), newServe(), newStop(), newMCP(), newInstall(), newDemo(),
 	)
 	return root

@@ -5,6 +5,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -39,6 +40,9 @@ type Problem struct {
 //	GET  /v1/status        engine.Status
 //	POST /v1/tools/{name}  the tool's arguments → its answer
 //	POST /v1/watch         engine.ChangesParams → a stream of reports, one JSON a line
+//	POST /v1/export        {name} → checkpoint.File
+//	POST /v1/import        {file, as?} → engine.CheckpointCreated
+//	POST /v1/compare       {file, engine.ChangesParams …} → a report
 //	POST /v1/stop          ends the daemon
 //
 // The query parameters client and origin (repeatable) say who asks and for which scope.
@@ -48,6 +52,15 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("GET /v1/status", s.status)
 	mux.HandleFunc("POST /v1/tools/{name}", s.tool)
 	mux.HandleFunc("POST /v1/watch", s.watch)
+	mux.HandleFunc("POST /v1/export", s.file(func(_ context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
+		return s.Engine.Export(c, r.Name)
+	}))
+	mux.HandleFunc("POST /v1/import", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
+		return s.Engine.Import(ctx, c, r.parsed, r.As)
+	}))
+	mux.HandleFunc("POST /v1/compare", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
+		return s.Engine.Compare(ctx, c, r.ChangesParams, r.parsed)
+	}))
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, struct{}{})
 		s.Stop()
@@ -177,5 +190,44 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-pause.C:
 		}
+	}
+}
+
+// FileRequest is what is asked about exported checkpoints: the one of a name, or a file.
+type FileRequest struct {
+	Name string          `json:"name,omitempty"`
+	File json.RawMessage `json:"file,omitempty"`
+	// As is another name for what is imported.
+	As string `json:"as,omitempty"`
+	engine.ChangesParams
+
+	parsed *checkpoint.File
+}
+
+// file serves a request about exported checkpoints.
+func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		sc, err := scope(r)
+		if err != nil {
+			problem(w, err)
+			return
+		}
+		var p FileRequest
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, checkpoint.MaxFile+maxArguments)).Decode(&p); err != nil {
+			problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+			return
+		}
+		if p.File != nil || p.Name == "" {
+			if p.parsed, err = checkpoint.ParseFile(p.File); err != nil {
+				problem(w, &engine.Error{Message: err.Error()})
+				return
+			}
+		}
+		answer, err := do(r.Context(), s.Engine.Returning("cli", sc), &p)
+		if err != nil {
+			problem(w, err)
+			return
+		}
+		write(w, http.StatusOK, answer)
 	}
 }

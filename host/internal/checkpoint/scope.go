@@ -13,6 +13,9 @@ type Scope struct{ Origins []string }
 // Key names the scope; "" is everything.
 func (s Scope) Key() string { return strings.Join(s.Origins, " ") }
 
+// scopeOfKey is the scope that a key names.
+func scopeOfKey(key string) Scope { return Scope{Origins: strings.Fields(key)} }
+
 // Covers says whether pages of this origin are in the scope.
 func (s Scope) Covers(origin string) bool {
 	return len(s.Origins) == 0 || slices.Contains(s.Origins, origin)

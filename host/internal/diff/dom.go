@@ -26,6 +26,12 @@ func (c *computation) dom() *DOMDiff {
 		if w == nil {
 			n := c.from.Page.Elements()[k]
 			w = &elementWindow{before: n, now: n}
+			if n == 0 {
+				// A state from elsewhere knows no tabs, and whatever is there has come since.
+				anywhere := k
+				anywhere.Tab = 0
+				w.before = c.from.Page.Elements()[anywhere]
+			}
 			found[k] = w
 			order = append(order, k)
 		}

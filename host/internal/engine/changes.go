@@ -30,6 +30,7 @@ const (
 
 // changesRequest is a checked [ChangesParams].
 type changesRequest struct {
+	file       *checkpoint.File // that is compared with, nil for none
 	checkpoint string
 	time       time.Time // when checkpoint is a time
 	options    diff.Options
@@ -89,20 +90,27 @@ func join[T ~string](list []T) string {
 // Changes answers get_changes_since. Without a checkpoint it advances the client's own over what the
 // answer covers.
 func (e *Engine) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
-	return e.changes(ctx, client, p, strings.TrimSpace(p.Checkpoint) == "")
+	return e.changes(ctx, client, p, nil, strings.TrimSpace(p.Checkpoint) == "")
+}
+
+// Compare is [Engine.Changes] since a state that was exported. It advances nothing.
+func (e *Engine) Compare(ctx context.Context, client *checkpoint.Client, p ChangesParams, f *checkpoint.File) (*diff.Report, error) {
+	p.Checkpoint = ""
+	return e.changes(ctx, client, p, f, false)
 }
 
 // Follow is [Engine.Changes] for a reader that follows along: whatever it compares with, its own
 // checkpoint advances over what the answer covers, so that the next answer goes on from there.
 func (e *Engine) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
-	return e.changes(ctx, client, p, true)
+	return e.changes(ctx, client, p, nil, true)
 }
 
-func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, advance bool) (*diff.Report, error) {
+func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*diff.Report, error) {
 	r, err := e.checkChanges(client.Scope, p)
 	if err != nil {
 		return nil, err
 	}
+	r.file = file
 	if err := checkTab(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
@@ -129,7 +137,10 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 			e.disk.ReadersChanged()
 		}
 	}
-	if report.Checkpoint = r.checkpoint; r.checkpoint == "" {
+	switch report.Checkpoint = r.checkpoint; {
+	case r.file != nil:
+		report.Checkpoint = r.file.Name
+	case r.checkpoint == "":
 		report.Checkpoint = client.AutoName()
 	}
 	outcome.tell(report)
@@ -176,6 +187,8 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 		}
 		deep, past := e.behind(v)
 		return deep.MomentAt(r.time), deep, past, nil
+	case r.file != nil:
+		from = e.momentOf(r.file, client.Scope, v, v.Start())
 	case named != nil:
 		from = named.Moment
 	case client.AutoName() == "":
@@ -183,7 +196,7 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 	default:
 		from = client.SinceLocked(v, r.options.Include)
 	}
-	if v.Holds(from) {
+	if v.Holds(from) || r.file != nil && from.Pos == v.Start().Pos {
 		return from, v, nil, nil
 	}
 	deep, past := e.behind(v)

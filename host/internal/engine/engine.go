@@ -46,6 +46,8 @@ type Disk interface {
 	ReadersChanged()
 	// Sync returns when everything up to now is on disk, or says why it cannot be.
 	Sync(context.Context) error
+	// ID names the journal whose positions these are, "" while there is none.
+	ID() string
 }
 
 // Past is a reading of the disk.

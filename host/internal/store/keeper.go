@@ -75,6 +75,14 @@ func (k *Keeper) Disk() *Store {
 	return k.disk
 }
 
+// ID names the journal, "" while there is none.
+func (k *Keeper) ID() string {
+	if disk := k.Disk(); disk != nil {
+		return disk.ID()
+	}
+	return ""
+}
+
 // Past begins a reading of the journal.
 func (k *Keeper) Past() (*Past, error) {
 	disk := k.Disk()
