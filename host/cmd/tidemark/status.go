@@ -49,6 +49,27 @@ func showStatus(cmd *cobra.Command, s *engine.Status) error {
 	if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("   tidemark %s, pid %d, %s", s.Version, s.PID, s.Socket))); err != nil {
 		return err
 	}
+	if h := s.HTTP; h != nil {
+		line := fmt.Sprintf("   agents over HTTP: %s, token in %s", h.URL, h.TokenFile)
+		if h.Problem != "" {
+			line = "   agents are not served over HTTP: " + h.Problem
+		}
+		if err := render.Line(out, "%s", render.Faint(line)); err != nil {
+			return err
+		}
+	}
+	if j := s.Journal; j != nil {
+		for _, n := range j.Notices {
+			if err := render.Line(out, "\n%s", n); err != nil {
+				return err
+			}
+		}
+		if j.Problem != "" {
+			if err := render.Line(out, "\nnothing can be kept at the moment: %s", j.Problem); err != nil {
+				return err
+			}
+		}
+	}
 	if len(s.Browsers) == 0 {
 		if err := render.Line(out, "\nno browser is connected; `tidemark browser URL` opens one"); err != nil {
 			return err

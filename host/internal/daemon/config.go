@@ -27,6 +27,10 @@ type Config struct {
 	Daemon struct {
 		IdleMinutes float64 `toml:"idle_minutes"`
 	} `toml:"daemon"`
+	// HTTP serves agents over streamable HTTP on a port of the loopback interface; 0: it does not.
+	HTTP struct {
+		Port int `toml:"port"`
+	} `toml:"http"`
 	// Journal bounds what is kept on disk; what is 0 keeps its default.
 	Journal struct {
 		MiB  float64 `toml:"mib"`
@@ -74,6 +78,9 @@ func (c *Config) Limits() (capture.Limits, error) {
 	}
 	if m := c.Daemon.IdleMinutes; m < 0 || m > 1<<20 {
 		return l, errors.New("daemon: idle_minutes must be more than 0")
+	}
+	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
+		return l, errors.New("http: port must be from 1 to 65535")
 	}
 	for _, b := range []struct {
 		name  string

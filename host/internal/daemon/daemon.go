@@ -20,6 +20,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
@@ -84,6 +85,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
+	running.Go(func() { d.serveHTTP(ctx, config.HTTP.Port, present) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
 	}
@@ -137,6 +139,7 @@ type daemon struct {
 	engine  *engine.Engine
 	hub     *link.Hub
 	api     http.Handler
+	http    atomic.Pointer[engine.HTTPStatus]
 }
 
 func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits) {
@@ -163,7 +166,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits) {
 		Engine: d.engine, Stop: d.stop,
 		Complete: func(s *engine.Status) {
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)
-			s.Journal = d.journal.status()
+			s.Journal, s.HTTP = d.journal.status(), d.http.Load()
 		},
 	})
 }
@@ -239,7 +242,18 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 }
 
 func (d *daemon) serveControl(ctx context.Context, l net.Listener) {
-	server := &http.Server{Handler: d.api, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	if err := serve(ctx, l, d.api); err != nil {
+		d.log.Error("the control socket broke", "error", err)
+		d.stop()
+	}
+}
+
+// serve serves HTTP until ctx ends, and returns when every request has been answered or cut off.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -251,11 +265,12 @@ func (d *daemon) serveControl(ctx context.Context, l net.Listener) {
 			_ = server.Close()
 		}
 	}()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
-		d.log.Error("the control socket broke", "error", err)
-		d.stop()
+	err := server.Serve(l)
+	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil {
+		<-done
+		return nil
 	}
-	<-done
+	return err
 }
 
 // popup answers requests of the extension's own pages.

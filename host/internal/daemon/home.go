@@ -108,6 +108,9 @@ func (h Home) Extensions() string { return filepath.Join(h.State, "extension") }
 // Journal is the file of what survives the daemon.
 func (h Home) Journal() string { return filepath.Join(h.State, "journal.db") }
 
+// Token is the file of the secret that HTTP clients show.
+func (h Home) Token() string { return filepath.Join(h.State, "token") }
+
 // Log is the daemon's log file.
 func (h Home) Log() string { return filepath.Join(h.State, "daemon.log") }
 

@@ -24,3 +24,17 @@ func checkOwner(dir string) error {
 	}
 	return nil
 }
+
+// checkSecretFile makes sure that a file is its user's alone.
+func checkSecretFile(path string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", path)
+	case ok && int(st.Uid) != os.Getuid():
+		return fmt.Errorf("%s belongs to another user (id %d)", path, st.Uid)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s can be read by others (mode %s)", path, info.Mode().Perm())
+	}
+	return nil
+}

@@ -1,4 +1,9 @@
 package daemon
 
+import "io/fs"
+
 // checkOwner has nothing to check: the directories lie in the user's own profile.
 func checkOwner(string) error { return nil }
+
+// checkSecretFile has nothing to check: the file lies in the user's own profile.
+func checkSecretFile(string, fs.FileInfo) error { return nil }

@@ -38,7 +38,7 @@ func (e *Engine) Join(id, name string, scope checkpoint.Scope) (client *checkpoi
 	defer e.clients.mu.Unlock()
 	c := e.clients.findLocked(id, scope)
 	if c == nil {
-		c = e.clients.addLocked(id, name, scope)
+		c = e.clients.addLocked(id, &checkpoint.Client{Name: name, Scope: scope})
 		c.Lock()
 		c.LookedLocked(v) // an update before it came is nothing that it waits for
 		c.Unlock()
@@ -47,6 +47,19 @@ func (e *Engine) Join(id, name string, scope checkpoint.Scope) (client *checkpoi
 		c.since = v.At
 	}
 	return c.Client, func() { e.leave(c) }
+}
+
+// Enter is [Engine.Join] for a client that was made before it is known whether it stays.
+func (e *Engine) Enter(client *checkpoint.Client) (leave func()) {
+	v := e.store.View(e.clock())
+	client.Lock()
+	client.LookedLocked(v)
+	client.Unlock()
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	c := e.clients.addLocked("", client)
+	c.since, c.here = v.At, 1
+	return func() { e.leave(c) }
 }
 
 func (c *clients) findLocked(id string, scope checkpoint.Scope) *connected {
@@ -58,8 +71,8 @@ func (c *clients) findLocked(id string, scope checkpoint.Scope) *connected {
 	return nil
 }
 
-func (c *clients) addLocked(id, name string, scope checkpoint.Scope) *connected {
-	added := &connected{Client: &checkpoint.Client{Name: name, Scope: scope}, id: id, name: name}
+func (c *clients) addLocked(id string, client *checkpoint.Client) *connected {
+	added := &connected{Client: client, id: id, name: client.Name}
 	c.list = append(c.list, added)
 	return added
 }
@@ -95,7 +108,7 @@ func (e *Engine) Returning(name string, scope checkpoint.Scope) *checkpoint.Clie
 	defer e.clients.mu.Unlock()
 	c := e.clients.findLocked(name, scope)
 	if c == nil {
-		c = e.clients.addLocked(name, name, scope)
+		c = e.clients.addLocked(name, &checkpoint.Client{Name: name, Scope: scope})
 	}
 	c.seen = now
 	return c.Client
@@ -146,7 +159,7 @@ func (e *Engine) Restore(named []checkpoint.Checkpoint, readers []checkpoint.Cli
 	e.clients.mu.Lock()
 	defer e.clients.mu.Unlock()
 	for _, st := range readers {
-		c := e.clients.addLocked(st.ID, st.Name, st.Scope)
+		c := e.clients.addLocked(st.ID, &checkpoint.Client{Name: st.Name, Scope: st.Scope})
 		c.since, c.seen = st.Seen, st.Seen
 		c.Lock()
 		c.RestoreLocked(st)

@@ -17,6 +17,8 @@ type Status struct {
 	Summary  string        `json:"summary"`
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
+	// HTTP is where agents are served over streamable HTTP, nil when they are not.
+	HTTP *HTTPStatus `json:"http,omitempty"`
 	// Journal is nil where nothing is kept.
 	Journal *JournalStatus `json:"journal,omitempty"`
 }
@@ -38,6 +40,15 @@ type JournalStatus struct {
 	Problem string `json:"problem,omitempty"`
 	// Notices are what a person should know of this start of the daemon.
 	Notices []string `json:"notices,omitempty"`
+}
+
+// HTTPStatus is where agents are served over HTTP.
+type HTTPStatus struct {
+	URL string `json:"url"`
+	// TokenFile holds the secret for "Authorization: Bearer".
+	TokenFile string `json:"token_file"`
+	// Problem says why nothing is served.
+	Problem string `json:"problem,omitempty"`
 }
 
 // TabStatus is a tab.

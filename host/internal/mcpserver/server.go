@@ -25,15 +25,37 @@ Always create these checkpoints: session_start before your first edit, pre_commi
 
 // NewServer makes a server whose tools speak for one client.
 func NewServer(e *engine.Engine, client *checkpoint.Client, version string) *mcp.Server {
+	return newServer(e, client, version, func(session *mcp.ServerSession) {
+		if name := nameOf(session); name != "" {
+			e.Rename(client, name)
+		}
+	})
+}
+
+// nameOf is what a client calls itself, "" when it does not say.
+func nameOf(session *mcp.ServerSession) string {
+	p := session.InitializeParams()
+	if p == nil || p.ClientInfo == nil {
+		return ""
+	}
+	return event.Clean(p.ClientInfo.Name)
+}
+
+// newServer is [NewServer]; begun is called when a session has introduced itself.
+func newServer(e *engine.Engine, client *checkpoint.Client, version string, begun func(*mcp.ServerSession)) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "tidemark", Title: "Tidemark", Version: version},
 		&mcp.ServerOptions{
 			Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler),
-			InitializedHandler: func(_ context.Context, req *mcp.InitializedRequest) {
-				if p := req.Session.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
-					e.Rename(client, event.Clean(p.ClientInfo.Name))
-				}
-			},
 		})
+	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			result, err := next(ctx, method, req)
+			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && err == nil {
+				begun(session)
+			}
+			return result, err
+		}
+	})
 	for _, t := range engine.Tools {
 		s.AddTool(definitions[t.Name], handler(e, t, client))
 	}

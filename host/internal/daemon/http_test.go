@@ -1,0 +1,231 @@
+//go:build !windows
+
+package daemon
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+)
+
+// withHTTP is a daemon that serves agents over HTTP, on a port that was free.
+func withHTTP(t *testing.T) (h Home, port int, token string) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port = l.Addr().(*net.TCPAddr).Port
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h = newHome(t)
+	configure(t, h, fmt.Sprintf("[http]\nport = %d\n", port))
+	start(t, h)
+	waitForHTTP(t, h)
+	data, err := os.ReadFile(h.Token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, port, strings.TrimSpace(string(data))
+}
+
+func configure(t *testing.T, h Home, text string) {
+	t.Helper()
+	if err := os.MkdirAll(h.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.Config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func waitForHTTP(t *testing.T, h Home) *engine.HTTPStatus {
+	t.Helper()
+	for {
+		resp, err := control(h).Get("http://tidemark/v1/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s engine.Status
+		err = json.NewDecoder(resp.Body).Decode(&s)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.HTTP != nil {
+			return s.HTTP
+		}
+	}
+}
+
+// bearer shows a token with every request.
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+func TestAnAgentIsServedOverHTTP(t *testing.T) {
+	h, port, token := withHTTP(t)
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	var sessions []*mcp.ClientSession
+	for range 2 {
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "http agent", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: fmt.Sprintf("http://127.0.0.1:%d/mcp?origin=http://localhost:5173", port), HTTPClient: &http.Client{Transport: bearer(token)},
+			DisableStandaloneSSE: true,
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions = append(sessions, session)
+	}
+	for i, want := range []string{"auto_1", "auto_2"} {
+		result, err := sessions[0].CallTool(t.Context(), &mcp.CallToolParams{Name: "get_changes_since"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := result.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, fmt.Sprintf("%q", want)) {
+			t.Errorf("call %d: %s", i, text)
+		}
+	}
+	result, err := sessions[1].CallTool(t.Context(), &mcp.CallToolParams{Name: "get_changes_since"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := result.Content[0].(*mcp.TextContent).Text; !strings.Contains(text, `"auto_1"`) || !strings.Contains(text, "no browser is connected") {
+		t.Errorf("another session: %s", text)
+	}
+	names := func() (names []string) {
+		resp, err := control(h).Get("http://tidemark/v1/status")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		var s engine.Status
+		if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Clients {
+			names = append(names, c.Name+" "+c.Scope)
+		}
+		return names
+	}
+	if got := names(); len(got) != 2 || got[0] != "http agent http://localhost:5173" {
+		t.Errorf("clients: %q", got)
+	}
+	for _, s := range sessions {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for len(names()) > 0 {
+		// (a session's end is noticed by its own goroutine)
+	}
+}
+
+func TestWhoeverIsNotTheUsersAgentIsRefused(t *testing.T) {
+	_, port, token := withHTTP(t)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	own := fmt.Sprintf("127.0.0.1:%d", port)
+	for _, c := range []struct {
+		name, host, origin, auth string
+		want                     int
+	}{
+		{"the user's agent", own, "", "Bearer " + token, 200},
+		{"by the name localhost", fmt.Sprintf("localhost:%d", port), "", "Bearer " + token, 200},
+		{"a page of the server's own", own, "http://" + own, "Bearer " + token, 200},
+		{"no token", own, "", "", 401},
+		{"a wrong token", own, "", "Bearer " + strings.Repeat("x", len(token)), 401},
+		{"a part of the token", own, "", "Bearer " + token[:20], 401},
+		{"another scheme", own, "", "Basic " + token, 401},
+		{"a name that was made to point here", fmt.Sprintf("evil.test:%d", port), "", "Bearer " + token, 403},
+		{"another port", "127.0.0.1:1", "", "Bearer " + token, 403},
+		{"no port", "127.0.0.1", "", "Bearer " + token, 403},
+		{"a foreign page", own, "https://evil.test", "Bearer " + token, 403},
+		{"a page of another local server", own, "http://localhost:5173", "Bearer " + token, 403},
+		{"a sandboxed page", own, "null", "Bearer " + token, 403},
+		{"a page over https", own, "https://" + own, "Bearer " + token, 403},
+	} {
+		body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}}`
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+own+"/mcp", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = c.host
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if c.origin != "" {
+			req.Header.Set("Origin", c.origin)
+		}
+		if c.auth != "" {
+			req.Header.Set("Authorization", c.auth)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != c.want {
+			t.Errorf("%s: %s, want %d", c.name, resp.Status, c.want)
+		}
+		for name := range resp.Header {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("%s: %s", c.name, name)
+			}
+		}
+	}
+}
+
+func TestAPortThatIsTakenStopsNothingElse(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	h := newHome(t)
+	configure(t, h, fmt.Sprintf("[http]\nport = %d\n", l.Addr().(*net.TCPAddr).Port))
+	start(t, h)
+	if s := waitForHTTP(t, h); !strings.Contains(s.Problem, "in use") || !strings.Contains(s.Problem, h.Config) {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestATokenThatOthersCanReadIsNotUsed(t *testing.T) {
+	h := newHome(t)
+	if err := h.Create(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := h.readToken()
+	if err != nil || len(first) < 32 {
+		t.Fatal(first, err)
+	}
+	if again, err := h.readToken(); err != nil || again != first {
+		t.Errorf("%q, then %q, %v", first, again, err)
+	}
+	if err := os.Chmod(h.Token(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.readToken(); err == nil || !strings.Contains(err.Error(), "read by others") || !strings.Contains(err.Error(), "delete it") {
+		t.Errorf("%v", err)
+	}
+	if err := os.Chmod(h.Token(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(h.Token(), []byte("short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.readToken(); err == nil || !strings.Contains(err.Error(), "too short") {
+		t.Errorf("%v", err)
+	}
+}

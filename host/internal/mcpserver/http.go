@@ -1,0 +1,47 @@
+package mcpserver
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/engine"
+)
+
+const (
+	// sessionTimeout is how long a session may be silent before it ends.
+	sessionTimeout = 24 * time.Hour
+	// maxBody bounds a request, in bytes.
+	maxBody = 4 << 20
+)
+
+// HTTP serves agents over streamable HTTP: each session is a client of its own, of the scope that the
+// query's origin (repeatable) names. Whoever reaches it is served: put the check of the token before it.
+func HTTP(ctx context.Context, e *engine.Engine, version string) http.Handler {
+	return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+		scope, err := checkpoint.NewScope(r.URL.Query()["origin"])
+		if err != nil {
+			return nil
+		}
+		// (Called for questions outside of any session too: those are nobody's.)
+		client := &checkpoint.Client{Name: "http", Scope: scope}
+		return newServer(e, client, version, func(session *mcp.ServerSession) {
+			if name := nameOf(session); name != "" {
+				client.Name = name
+			}
+			leave := e.Enter(client)
+			go func() { // ends with the session, and all sessions end with ctx
+				defer leave()
+				stop := context.AfterFunc(ctx, func() { _ = session.Close() })
+				defer stop()
+				_ = session.Wait()
+			}()
+		})
+	}, &mcp.StreamableHTTPOptions{
+		Logger: slog.New(slog.DiscardHandler), SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxBody, JSONResponse: true,
+	})
+}
