@@ -21,7 +21,8 @@ const (
 
 // HTTP serves agents over streamable HTTP: each session is a client of its own, of the scope that the
 // query's origin (repeatable) names. Whoever reaches it is served: put the check of the token before it.
-func HTTP(ctx context.Context, e *engine.Engine, version string) http.Handler {
+// Each server that it makes is given to extend, where a test adds what it needs.
+func HTTP(ctx context.Context, e *engine.Engine, version string, extend ...func(*mcp.Server)) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		scope, err := checkpoint.NewScope(r.URL.Query()["origin"])
 		if err != nil {
@@ -29,7 +30,7 @@ func HTTP(ctx context.Context, e *engine.Engine, version string) http.Handler {
 		}
 		// (Called for questions outside of any session too: those are nobody's.)
 		client := &checkpoint.Client{Name: "http", Scope: scope}
-		return newServer(e, client, version, func(session *mcp.ServerSession) {
+		server := newServer(e, client, version, func(session *mcp.ServerSession) {
 			if name := nameOf(session); name != "" {
 				client.Name = name
 			}
@@ -41,6 +42,10 @@ func HTTP(ctx context.Context, e *engine.Engine, version string) http.Handler {
 				_ = session.Wait()
 			}()
 		})
+		for _, add := range extend {
+			add(server)
+		}
+		return server
 	}, &mcp.StreamableHTTPOptions{
 		Logger: slog.New(slog.DiscardHandler), SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxBody, JSONResponse: true,
 	})

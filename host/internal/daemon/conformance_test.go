@@ -1,0 +1,150 @@
+//go:build !windows
+
+package daemon
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/mcpserver"
+)
+
+// notOffered are the scenarios of the suite that test what Tidemark does not offer, with the reason.
+var notOffered = map[string]string{
+	"completion-complete":           "there are no prompts and resources whose arguments could be completed",
+	"tools-call-with-logging":       "Tidemark sends no log messages: the specification deprecates them",
+	"tools-call-with-progress":      "no tool reports progress: the longest waits as long as its timeout_ms says",
+	"tools-call-sampling":           "Tidemark asks no model: the specification deprecates it",
+	"tools-call-elicitation":        "Tidemark asks its users nothing through the agent",
+	"elicitation-sep1034-defaults":  "Tidemark asks its users nothing through the agent",
+	"elicitation-sep1330-enums":     "Tidemark asks its users nothing through the agent",
+	"resources-read-text":           "there are no resources",
+	"resources-read-binary":         "there are no resources",
+	"resources-templates-read":      "there are no resources",
+	"resources-subscribe":           "there are no resources",
+	"resources-unsubscribe":         "there are no resources",
+	"prompts-get-simple":            "there are no prompts",
+	"prompts-get-with-args":         "there are no prompts",
+	"prompts-get-embedded-resource": "there are no prompts",
+	"prompts-get-with-image":        "there are no prompts",
+}
+
+// TestThePublicConformanceSuitePasses runs @modelcontextprotocol/conformance against the real server over
+// the real transport, with the tools beside that the suite asks for.
+func TestThePublicConformanceSuitePasses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	suite, err := filepath.Abs("../../../node_modules/.bin/conformance")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(suite); err != nil {
+		t.Skip("the suite is not installed: npm ci")
+	}
+	w := enginetest.New(t, capture.Limits{})
+	ctx, cancel := context.WithCancel(context.Background())
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	const token = "a token that the suite cannot send"
+	checked := guarded(mcpserver.HTTP(ctx, w.Engine, "1.2.3", addFixtures), port, token)
+	served := make(chan error, 1)
+	go func() {
+		served <- serve(ctx, l, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			r.Header.Set("Authorization", "Bearer "+token)
+			checked.ServeHTTP(rw, r)
+		}))
+	}()
+	defer func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+
+	list, err := exec.Command(suite, "list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofServers, _, _ := strings.Cut(string(list), "Client scenarios")
+	names := regexp.MustCompile(`(?m)^\s+- (\S+)$`).FindAllStringSubmatch(ofServers, -1)
+	if len(names) < 20 {
+		t.Fatalf("the suite lists %d scenarios: %s", len(names), list)
+	}
+	known := map[string]bool{}
+	for _, n := range names {
+		name := n[1]
+		known[name] = true
+		t.Run(name, func(t *testing.T) {
+			why, not := notOffered[name]
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, suite, "server", "--url", fmt.Sprintf("http://localhost:%d/mcp", port), "--scenario", name)
+			cmd.Dir = t.TempDir() // it leaves results where it runs
+			out, err := cmd.CombinedOutput()
+			switch {
+			case not && err == nil:
+				t.Errorf("it passes, though it is said that %s", why)
+			case !not && err != nil:
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+	for name := range notOffered {
+		if !known[name] {
+			t.Errorf("the suite has no scenario %s", name)
+		}
+	}
+}
+
+// addFixtures adds the tools that the suite's scenarios call.
+func addFixtures(s *mcp.Server) {
+	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	if err != nil {
+		panic(err)
+	}
+	wav := append([]byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data"), 0, 0, 0, 0)
+	add := func(name string, schema string, result *mcp.CallToolResult) {
+		s.AddTool(&mcp.Tool{Name: name, Description: "a fixture of the conformance suite", InputSchema: jsonSchema(schema)},
+			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return result, nil })
+	}
+	none := `{"type":"object","properties":{}}`
+	image := &mcp.ImageContent{Data: png, MIMEType: "image/png"}
+	add("test_simple_text", none, &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "This is a simple text response for testing."}}})
+	add("test_image_content", none, &mcp.CallToolResult{Content: []mcp.Content{image}})
+	add("test_audio_content", none, &mcp.CallToolResult{Content: []mcp.Content{&mcp.AudioContent{Data: wav, MIMEType: "audio/wav"}}})
+	add("test_embedded_resource", none, &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+		URI: "test://embedded-resource", MIMEType: "text/plain", Text: "This is an embedded resource content.",
+	}}}})
+	add("test_multiple_content_types", none, &mcp.CallToolResult{Content: []mcp.Content{
+		&mcp.TextContent{Text: "Multiple content types test:"}, image,
+		&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "test://mixed-content-resource", MIMEType: "application/json", Text: `{"test":"data","value":123}`}},
+	}})
+	add("test_error_handling", none, &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "This tool intentionally returns an error for testing"}}})
+	add("json_schema_2020_12_tool", `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
+		"$defs":{"address":{"type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
+		"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"}},"additionalProperties":false}`,
+		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "ok"}}})
+}
+
+// jsonSchema is a schema as it is written.
+type jsonSchema string
+
+func (s jsonSchema) MarshalJSON() ([]byte, error) { return []byte(s), nil }
