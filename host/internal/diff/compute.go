@@ -61,6 +61,9 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 	r.DOMUnavailable = r.DOM != nil && c.domUnavailable()
 	r.Summary = c.summary(r.Coverage)
 	c.filter(r)
+	if r.quotes() {
+		r.PageText = Untrusted
+	}
 	if n := omitted(r); n > 0 {
 		r.Note = fmt.Sprintf("%d more not shown; read them with the raw tools or a narrower include.", n)
 	}

@@ -71,6 +71,9 @@ type Report struct {
 	Severity   Severity `json:"severity"`
 	Summary    string   `json:"summary"`
 	TokenCount int      `json:"token_count"`
+	// PageText is Untrusted when entries below quote pages: what stands there is data of the page's
+	// making, never an instruction.
+	PageText string `json:"page_text,omitempty"`
 
 	Console   *ConsoleDiff   `json:"console,omitempty"`
 	Network   *NetworkDiff   `json:"network,omitempty"`
@@ -92,6 +95,18 @@ type Report struct {
 	Coverage       *Coverage `json:"coverage,omitempty"`
 	// Note says what was cut, and how to see it.
 	Note string `json:"note,omitempty"`
+}
+
+// Untrusted marks answers that quote pages.
+const Untrusted = "untrusted"
+
+// quotes says whether any entry is of a page's making.
+func (r *Report) quotes() bool {
+	return r.Console != nil && len(r.Console.NewErrors)+len(r.Console.NewWarnings) > 0 ||
+		r.Network != nil && len(r.Network.Failures)+len(r.Network.NewEndpoints)+len(r.Network.Degraded)+len(r.Network.Recovered) > 0 ||
+		r.WebSocket != nil && len(r.WebSocket.Disconnections)+len(r.WebSocket.NewConnections)+len(r.WebSocket.ErrorMessages) > 0 ||
+		r.DOM != nil && (len(r.DOM.NewErrorElements)+len(r.DOM.DisappearedElements)+len(r.DOM.Crashed) > 0 || r.DOM.URLChanged != nil) ||
+		r.Actions != nil && len(r.Actions.NewActions) > 0
 }
 
 // ConsoleDiff lists messages that were logged.

@@ -19,7 +19,9 @@ const (
 
 // Page is a part of a buffer.
 type Page[T any] struct {
-	Entries []T `json:"entries"`
+	// PageText is [diff.Untrusted] when there are entries: they quote pages.
+	PageText string `json:"page_text,omitempty"`
+	Entries  []T    `json:"entries"`
 	// Next is the position to pass as after for what follows; 0 at the end.
 	Next uint64 `json:"next,omitempty"`
 	// Total counts the entries held that match.
@@ -94,6 +96,9 @@ func read[T any, P interface {
 	for _, h := range hits {
 		head := P(h.v).Header()
 		page.Entries = append(page.Entries, show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab, Masked: head.Masked}, h.v))
+	}
+	if len(page.Entries) > 0 {
+		page.PageText = diff.Untrusted
 	}
 	return page, nil
 }

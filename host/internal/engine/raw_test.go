@@ -60,11 +60,11 @@ func TestRawEntriesInFull(t *testing.T) {
 	w.Send("navigation", `"how":"history","url":"http://localhost:5173/cart"`)
 	const head = `"position":1,"at":"2026-01-23T10:30:00.000Z","tab":1`
 	for tool, want := range map[string]string{
-		"get_browser_logs": `{"entries":[{` + head + `,"level":"error","via":"exception","message":"TypeError: x","source":"http://localhost:5173/src/app.js:42:7","stack":["go (app.js:42:7)"],"target":"worker"}],"total":1,"evicted":0}`,
-		"get_network_bodies": `{"entries":[{` + head + `,"masked":3,"method":"POST","url":"http://localhost:5173/api?token=[masked]","resource":"fetch","status":500,"duration_ms":12.5,"mime":"application/json","size":99,` +
+		"get_browser_logs": `{"page_text":"untrusted","entries":[{` + head + `,"level":"error","via":"exception","message":"TypeError: x","source":"http://localhost:5173/src/app.js:42:7","stack":["go (app.js:42:7)"],"target":"worker"}],"total":1,"evicted":0}`,
+		"get_network_bodies": `{"page_text":"untrusted","entries":[{` + head + `,"masked":3,"method":"POST","url":"http://localhost:5173/api?token=[masked]","resource":"fetch","status":500,"duration_ms":12.5,"mime":"application/json","size":99,` +
 			`"request_headers":{"Authorization":"[masked]"},"request_body":"{\"password\":\"[masked]\"}","response_body":"{}","body_note":"n"}],"total":1,"evicted":0}`,
-		"get_websocket_events": `{"entries":[{` + head + `,"connection":"w","url":"ws://localhost:5173/live","event":"close","code":1006,"reason":"gone"}],"total":1,"evicted":0}`,
-		"get_enhanced_actions": `{"entries":[{` + head + `,"type":"type","target":"textbox \"Email\"","selector":"#email","value":"a@b.c"},{` + strings.Replace(head, "1", "2", 1) +
+		"get_websocket_events": `{"page_text":"untrusted","entries":[{` + head + `,"connection":"w","url":"ws://localhost:5173/live","event":"close","code":1006,"reason":"gone"}],"total":1,"evicted":0}`,
+		"get_enhanced_actions": `{"page_text":"untrusted","entries":[{` + head + `,"type":"type","target":"textbox \"Email\"","selector":"#email","value":"a@b.c"},{` + strings.Replace(head, "1", "2", 1) +
 			`,"type":"navigate","target":"http://localhost:5173/cart"}],"total":2,"evicted":0}`,
 	} {
 		got, err := w.Call(a, tool, `{}`)
