@@ -32,6 +32,7 @@ type tab struct {
 	title   string
 	active  time.Time // when anything but a socket frame came from it last, by the host's clock
 	unseen  bool      // it was not watched when it was told of last
+	replay  *replay   // what a new worker tells once more; nil for nothing
 }
 
 // Hello takes a browser's introduction and returns the number of the event it should send next: the
@@ -45,7 +46,8 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 		s.browsers[h.Instance] = b
 	}
 	known := b.stream != ""
-	if known && b.session != h.Session {
+	restarted := known && h.Session != "" && b.session != h.Session
+	if restarted {
 		// The browser was started anew: its old tabs are gone, whatever ids the new ones have.
 		for theirs, id := range b.tabs {
 			s.closeTabLocked(b, theirs, id, now)
@@ -59,10 +61,11 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 		switch {
 		case h.Session == "":
 			s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastEvent, now, 0)
-		case b.session != h.Session:
+		case restarted:
 			// How much the old one still held when it ended nobody knows.
 			s.gaps.miss(b.instance, protocol.GapBrowserEnded, b.lastEvent, b.lastSeen(), 0)
 		default: // the new worker tells from when on the old one was dead
+			s.expectReplay(b)
 		}
 	case known && h.First > b.next:
 		s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastSeen(), now, int(h.First-b.next))

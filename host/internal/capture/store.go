@@ -176,6 +176,9 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	}
 	switch e := ev.(type) {
 	case *event.Console:
+		if t != nil && t.replay.had(e) {
+			return
+		}
 		e.Joined = s.joins.repeats(b, e)
 		s.addConsole(*e)
 	case *event.Request:

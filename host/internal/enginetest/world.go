@@ -72,7 +72,7 @@ func (w *World) begin(limits capture.Limits, browsers engine.Browsers) {
 // Restart has the browser's extension begin a new stream of events, on a connection of its own.
 func (w *World) Restart(stream string) {
 	w.stream, w.next = stream, 1
-	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Stream: stream, First: 1}, w.clock())
+	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Session: "life", Stream: stream, First: 1}, w.clock())
 }
 
 // Open opens a watched tab.
