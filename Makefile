@@ -12,6 +12,8 @@ LINT    := .cache/golangci-lint
 NPM     := npm --no-fund --no-audit --no-update-notifier --loglevel=error
 RACE    ?= -race
 FUZZTIME ?= 30s
+SOAK     ?= 30m
+KILLS    ?= 200
 
 GO_FILES  := $(shell git ls-files -co --exclude-standard '*.go' '*.json' '*.html' '*.css' '*.js' '*.svg' ':!:node_modules' ':!:extension/*.json' 2>/dev/null)
 EXTENSION := $(shell git ls-files -co --exclude-standard extension package.json ':!:extension/*.go' ':!:extension/dist' 2>/dev/null)
@@ -34,7 +36,7 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/vitest.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/vitest.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
 	@echo "testing the host, and both together in Chromium …"
-	@{ go test $(RACE) -json ./... || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ go test $(RACE) -timeout 40m -json ./... || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
 .PHONY: check
@@ -56,6 +58,10 @@ lint: $(LINT) node_modules/.ready extension/dist/manifest.json ## Format, linter
 .PHONY: bench
 bench: chromium build ## Tokens, latency, signal to noise, against their targets
 	@go run ./host/bench
+
+.PHONY: soak
+soak: chromium build ## A mixed load for SOAK (30m), and KILLS (200) kills of everything: nothing lost, memory flat
+	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 3h -v -run 'TestSoak|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e | grep -v '^=== '
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		return fmt.Errorf("%s: %w", home.Config, err)
 	}
 
+	limitMemory(limits)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	present := newPresence()
@@ -98,6 +100,17 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	keeping.Wait()
 	log.Info("the daemon has ended")
 	return nil
+}
+
+// Beside its buffers the daemon needs workingMemory, in bytes: for what it decodes, compresses and answers.
+const workingMemory = 36 << 20
+
+// limitMemory has the garbage collector hold the process to its buffers and what it works with, unless
+// the environment says otherwise (GOMEMLIMIT).
+func limitMemory(l capture.Limits) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + workingMemory))
+	}
 }
 
 // listen makes a socket for the user alone. The lock is held, so that a socket that is there ought to be
@@ -166,6 +179,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits) {
 		Engine: d.engine, Stop: d.stop,
 		Complete: func(s *engine.Status) {
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)
+			s.Goroutines = runtime.NumGoroutine()
 			s.Journal, s.HTTP = d.journal.status(), d.http.Load()
 		},
 	})

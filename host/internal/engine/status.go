@@ -17,6 +17,8 @@ type Status struct {
 	Summary  string        `json:"summary"`
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
+	// Goroutines is how many the daemon runs.
+	Goroutines int `json:"goroutines"`
 	// HTTP is where agents are served over streamable HTTP, nil when they are not.
 	HTTP *HTTPStatus `json:"http,omitempty"`
 	// Journal is nil where nothing is kept.

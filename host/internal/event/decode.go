@@ -3,6 +3,7 @@ package event
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -188,6 +189,9 @@ func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
 	if !raw.IsObject() {
 		return nil, Errorf(protocol.CodeMalformed, "an event is not a JSON object")
 	}
+	// The event's strings are parts of this copy: parts of the whole message would keep it in memory for as
+	// long as the longest-lived of its events.
+	raw.Raw = strings.Clone(raw.Raw)
 	r := reader{redact: d.redact}
 	kind := raw.Get("kind")
 	if kind.Type != gjson.String || kind.Str == "" {

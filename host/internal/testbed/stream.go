@@ -184,6 +184,13 @@ func (s *Stream) Acknowledged() int64 {
 	return s.base
 }
 
+// Waiting is how many events are not acknowledged.
+func (s *Stream) Waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.held)
+}
+
 // WaitForAll waits until everything is acknowledged.
 func (s *Stream) WaitForAll() error {
 	patience := time.After(Patience)
