@@ -6,6 +6,8 @@ export const MAX_EVENTS = 20_000;
 export const MAX_BYTES = 16 << 20;
 /** What may be under way without an acknowledgement; more waits, so that the host sets the pace. */
 const MAX_UNDER_WAY = 8 << 20;
+/** Gaps that are kept when everything else is dropped. */
+const MAX_GAPS = 1000;
 
 interface Waiting {
   readonly event: AnyEvent;
@@ -39,6 +41,8 @@ export class EventQueue {
   #head = 0;
   #unsentBytes = 0;
   readonly #lost = new Map<number, Lost>();
+  /** Gap events that would have been dropped: one of them may be the end of a gap that the host keeps open. */
+  #gaps: Waiting[] = [];
   /** Events lost since the queue was made. */
   dropped = 0;
 
@@ -55,6 +59,10 @@ export class EventQueue {
     const oldest = this.#shift();
     if (oldest === undefined) return false;
     const { event } = oldest;
+    if (event.kind === 'gap' && this.#gaps.length < MAX_GAPS) {
+      this.#gaps.push(oldest);
+      return true;
+    }
     const lost = this.#lost.get(event.tab) ?? { from: event.at, to: event.at, dropped: 0 };
     lost.from = Math.min(lost.from, event.at);
     lost.to = Math.max(lost.to, event.at);
@@ -107,7 +115,7 @@ export class EventQueue {
       const event = droppedEvent(...gone);
       next = { event, size: estimate(event) };
     } else {
-      next = this.#shift();
+      next = this.#gaps.shift() ?? this.#shift();
     }
     if (next === undefined) return undefined;
     this.#sent.push(next);
@@ -137,7 +145,7 @@ export class EventQueue {
 
   /** Events that the host has not taken yet. */
   get length(): number {
-    return this.#sent.length + this.#unsent.length - this.#head;
+    return this.#sent.length + this.#gaps.length + this.#unsent.length - this.#head;
   }
 
   /** Events that wait to be sent on the present connection. */
