@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"iter"
 
 	"go.etcd.io/bbolt"
@@ -41,17 +42,26 @@ func (p *Past) Close() { _ = guard(p.tx.Rollback) }
 // Lost counts the entries that could not be read so far.
 func (p *Past) Lost() int { return p.lost }
 
-// read opens a block.
-func (p *Past) read(section capture.Section, b block) (content opened, err error) {
+// sealed is a block as it is on disk.
+func (p *Past) sealed(section capture.Section, b block) (data []byte, err error) {
 	err = guard(func() error {
 		bucket := p.tx.Bucket([]byte(section))
 		if bucket == nil {
 			return errDamaged
 		}
-		content, err = p.s.openBlock(bucket.Get(b.key()))
-		return err
+		data = bytes.Clone(bucket.Get(b.key()))
+		return nil
 	})
-	return content, err
+	return data, err
+}
+
+// read opens a block.
+func (p *Past) read(section capture.Section, b block) (opened, error) {
+	data, err := p.sealed(section, b)
+	if err != nil {
+		return opened{}, err
+	}
+	return p.s.openBlock(data)
 }
 
 // miss notes that a block could not be read.
@@ -67,6 +77,33 @@ func (p *Past) miss(section capture.Section, b block, err error) {
 	p.s.damaged = append(p.s.damaged, Damage{Section: section, Entries: int(b.entries), Last: b.last, Err: err})
 }
 
+// ahead is how many blocks are decoded at once while one is read.
+const ahead = 3
+
+// decoded is a block's entries, or why they cannot be read.
+type decoded[T any] struct {
+	block
+	list []T
+	err  error
+}
+
+// decode opens a block in a goroutine of its own, which ends by itself whether or not anybody listens.
+func decode[T any](p *Past, section capture.Section, b block) <-chan decoded[T] {
+	done := make(chan decoded[T], 1)
+	data, err := p.sealed(section, b)
+	go func() {
+		d := decoded[T]{block: b, err: err}
+		if d.err == nil {
+			var content opened
+			if content, d.err = p.s.openBlock(data); d.err == nil {
+				d.list, d.err = decodeEntries[T](content.entries, b.entries)
+			}
+		}
+		done <- d
+	}()
+	return done
+}
+
 // entries yields what is kept of a section from one position up to another. What cannot be read is
 // noted and passed over.
 func entries[T any, P interface {
@@ -75,20 +112,24 @@ func entries[T any, P interface {
 }](p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, *T] {
 	return func(yield func(uint64, *T) bool) {
 		log := p.logs[section]
-		for i := log.find(from); i < len(log.blocks) && log.blocks[i].pos < to; i++ {
-			b := log.blocks[i]
-			content, err := p.read(section, b)
-			var list []T
-			if err == nil {
-				list, err = decodeEntries[T](content.entries, b.entries)
+		i := log.find(from)
+		var coming []<-chan decoded[T]
+		for {
+			for ; len(coming) < ahead && i < len(log.blocks) && log.blocks[i].pos < to; i++ {
+				coming = append(coming, decode[T](p, section, log.blocks[i]))
 			}
-			if err != nil {
-				p.miss(section, b, err)
+			if len(coming) == 0 {
+				return
+			}
+			d := <-coming[0]
+			coming = coming[1:]
+			if d.err != nil {
+				p.miss(section, d.block, d.err)
 				continue
 			}
-			for j := range list {
-				pos := b.pos + uint64(j)
-				if pos >= from && pos < to && !yield(pos, &list[j]) {
+			for j := range d.list {
+				pos := d.pos + uint64(j)
+				if pos >= from && pos < to && !yield(pos, &d.list[j]) {
 					return
 				}
 			}
