@@ -2,80 +2,172 @@ package redact
 
 import "strings"
 
-// maskPairs masks the values of secret keys in `key: value` and `key=value`, quoted or not, with
-// any level of backslashes before the quotes (JSON inside JSON).
-func (r *Redactor) maskPairs(s string, strict bool) (string, int) {
-	var out []byte // nil until something is masked
-	copied, n := 0, 0
-	for i := 0; i < len(s); i++ {
-		if s[i] != ':' && s[i] != '=' {
+// maskPairs masks, from s[at:] on, the values of secret keys in `key: value` and `key=value`, quoted or
+// not, with any level of backslashes before the quotes (JSON inside JSON); in `name="key" value="…"`;
+// in parts of a form named by a secret key; and in `<key>value</key>`.
+func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, int) {
+	p := r.pass(s, tr)
+	tag := -1 // where a start tag has begun
+	var named namedKey
+	for i := at; i < len(s); i++ {
+		switch s[i] {
+		case ':', '=':
+		case '<':
+			tag = i
+			continue
+		case '>':
+			if tag >= 0 {
+				if name, from, to := r.secretElement(s, tag, i); from < to {
+					p.mask(from, to, KindKey, name)
+					i = to - 1
+				}
+				tag = -1
+			}
+			continue
+		default:
 			continue
 		}
-		sep := i
-		key, before := keyBefore(s, sep)
-		if key == "" {
+		k := keyBefore(s, i)
+		if k.from == k.to {
 			continue
 		}
+		named.left--
+		key := s[k.from:k.to]
 		strength := r.keyStrength(key)
 		if strength == innocent {
+			spoken, spokenStrength := r.spokenKey(s, k)
+			switch {
+			case spokenStrength != innocent:
+				key, strength = spoken, spokenStrength
+			case isName(key):
+				named = r.namedKey(s, i)
+				if from, to := named.part(s, k); from < to && !strings.HasPrefix(s[from:], r.mask) {
+					p.mask(from, to, KindKey, named.key)
+					i = to - 1
+				}
+				continue
+			case isNamedValue(key) && named.left > 0:
+				key, strength = named.key, named.strength
+			default:
+				continue
+			}
+		}
+		structured := k.inStructure(s, i, strict)
+		v := r.valueAfter(s, i, structured, k.before(s))
+		structured = structured || k.quoted && v.quoted
+		if v.from >= v.to || s[v.from] == '{' && !v.quoted && r.isOpen(s[k.from:k.to]) || !r.isSecretValue(s, v, strength, structured) {
 			continue
 		}
-		pairStrict := strict || before == '?' || before == '&'
-		from, to, quoted := valueAfter(s, sep, pairStrict)
-		if from >= to || !r.isSecretValue(s, from, to, strength, quoted, pairStrict) {
-			continue
-		}
-		out = append(out, s[copied:from]...)
-		out = append(out, r.mask...)
-		copied, n = to, n+1
-		i = to - 1
+		p.mask(v.from, v.to, KindKey, key)
+		i = v.to - 1
 	}
-	if n == 0 {
-		return s, 0
-	}
-	return string(append(out, s[copied:]...)), n
+	return p.done()
 }
 
 // maxKey bounds how far a key is looked for before its separator, in bytes.
 const maxKey = 64
 
-// keyBefore finds the key that ends at the separator, and the byte before the key (0 at the start).
-func keyBefore(s string, sep int) (key string, before byte) {
+// keyAt is where a key stands, without its quotes.
+type keyAt struct {
+	from, to int
+	quoted   bool
+}
+
+// before is the byte before the key, 0 at the start.
+func (k keyAt) before(s string) byte {
+	if k.from == 0 {
+		return 0
+	}
+	return s[k.from-1]
+}
+
+// inStructure says whether a key is one of structured data: in quotes in JSON, a parameter of an
+// address, a field of a form. What JSON has in its strings may be prose.
+func (k keyAt) inStructure(s string, sep int, strict bool) bool {
+	if k.quoted {
+		return strict
+	}
+	switch k.before(s) {
+	case '?', '&', '#':
+		return true
+	case 0, ';', '{', ',':
+		return strict
+	case '\n':
+		return strict && s[sep] == '='
+	}
+	return false
+}
+
+// keyBefore finds the key that ends at the separator.
+func keyBefore(s string, sep int) keyAt {
 	end := sep
 	for end > 0 && (s[end-1] == ' ' || s[end-1] == '\t') && sep-end < 3 {
 		end--
 	}
+	quoted := false
 	if end > 0 && isQuote(s[end-1]) {
+		quoted = true
 		end--
 		for end > 0 && s[end-1] == '\\' {
 			end--
 		}
+	} else if entity := quoteEntityBefore(s, end); entity > 0 {
+		quoted = true
+		end -= entity
 	}
 	start := end
 	for start > 0 && end-start < maxKey && isKeyByte(s[start-1]) {
 		start--
 	}
-	if start > 0 {
-		before = s[start-1]
-	}
-	return s[start:end], before
+	return keyAt{start, end, quoted}
 }
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
+
+// quoteEntities are quotes as a page's source writes them inside an attribute.
+var quoteEntities = [...]string{"&quot;", "&#34;", "&#39;", "&#x27;"}
+
+func quoteEntityBefore(s string, end int) int {
+	if end > 0 && s[end-1] == ';' {
+		for _, e := range quoteEntities {
+			if strings.HasSuffix(s[:end], e) {
+				return len(e)
+			}
+		}
+	}
+	return 0
+}
+
+func quoteEntityAt(s string, i int) string {
+	if i < len(s) && s[i] == '&' {
+		for _, e := range quoteEntities {
+			if strings.HasPrefix(s[i:], e) {
+				return e
+			}
+		}
+	}
+	return ""
+}
 
 func isKeyByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
 		c == '_' || c == '-' || c == '.' || c == '%' || c == '[' || c == ']' || c == '$'
 }
 
-// valueAfter finds the value behind the separator, without its quotes. In structured data an object
-// or array counts as a value as a whole; in free text it does not, its own keys are looked at.
-func valueAfter(s string, sep int, strict bool) (from, to int, quoted bool) {
+// valueAt is where a value stands, without its quotes.
+type valueAt struct {
+	from, to int
+	quoted   bool
+}
+
+// valueAfter finds the value behind the separator. In structured data an object or array counts as a
+// value as a whole; in free text it does not, its own keys are looked at.
+func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) valueAt {
 	i := sep + 1
 	for i < len(s) && (s[i] == '=' || s[i] == '>') && i-sep < 3 {
 		i++
 	}
-	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || strict && (s[i] == '\n' || s[i] == '\r')) {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || structured && (s[i] == '\n' || s[i] == '\r')) {
 		i++
 	}
 	slashes := 0
@@ -83,20 +175,37 @@ func valueAfter(s string, sep int, strict bool) (from, to int, quoted bool) {
 		slashes++
 	}
 	if q := i + slashes; q < len(s) && isQuote(s[q]) {
-		return q + 1, closingQuote(s, q+1, s[q], slashes), true
+		return valueAt{q + 1, closingQuote(s, q+1, s[q], slashes), true}
+	}
+	if entity := quoteEntityAt(s, i); entity != "" {
+		from, to := i+len(entity), len(s)
+		if n := strings.Index(s[from:], entity); n >= 0 {
+			to = from + n
+		}
+		return valueAt{from, to, true}
 	}
 	if i < len(s) && (s[i] == '{' || s[i] == '[') {
-		if !strict {
-			return i, i, false
+		if !structured {
+			return valueAt{i, i, false}
 		}
-		return i, closingBracket(s, i), false
+		return valueAt{i, closingBracket(s, i), false}
 	}
-	to = wordEnd(s, i)
-	if isScheme(s[i:to]) && to < len(s) && s[to] == ' ' {
-		to = wordEnd(s, to+1) // `Authorization: Bearer abc` is one value
+	to := wordEnd(s, i)
+	if to+1 < len(s) && s[to] == ' ' && to-i <= maxScheme {
+		switch word := lower(s[i:to]); {
+		case r.schemes[word]: // `Authorization: Bearer abc` is one value
+			to = wordEnd(s, to+1)
+		case r.lineSchemes[word]: // and so is `Authorization: Digest username="ann", response="abc"`
+			for to < len(s) && s[to] != '\n' && s[to] != '\r' && (s[to] != before || !isQuote(before)) {
+				to++
+			}
+		}
 	}
-	return i, to, false
+	return valueAt{i, to, false}
 }
+
+// maxScheme is the length of the longest word that is looked for among the schemes, in bytes.
+const maxScheme = 20
 
 func wordEnd(s string, i int) int {
 	for i < len(s) && !isValueEnd(s[i]) {
@@ -105,8 +214,14 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-func isScheme(word string) bool {
-	return strings.EqualFold(word, "bearer") || strings.EqualFold(word, "basic") || strings.EqualFold(word, "digest")
+// lower is strings.ToLower for ASCII, so that JavaScript does the same.
+func lower(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'A' && c <= 'Z' {
+			return c + 'a' - 'A'
+		}
+		return c
+	}, s)
 }
 
 func isValueEnd(c byte) bool {
@@ -152,129 +267,54 @@ func closingBracket(s string, i int) int {
 	return len(s)
 }
 
-type strength int
-
-const (
-	innocent strength = iota
-	weak              // a secret in structured data; in free text only when the value looks like one
-	strong
-)
-
-func (r *Redactor) isSecretValue(s string, from, to int, key strength, quoted, strict bool) bool {
-	value := s[from:to]
-	if strings.HasPrefix(s[from:], r.mask) || strings.Trim(value, "*•.") == "" {
+func (r *Redactor) isSecretValue(s string, v valueAt, key strength, structured bool) bool {
+	value := s[v.from:v.to]
+	if strings.HasPrefix(s[v.from:], r.mask) || r.isPlaceholder(value) {
 		return false
 	}
-	switch value {
-	case "null", "undefined", "true", "false", "NaN", "{}", "[]":
-		return false
-	}
-	if strict {
+	switch {
+	case key == maybe:
+		return r.looksSecret(value, v.quoted || structured) && !strings.ContainsAny(value, " \t\n") && strings.ContainsFunc(value, isLetterRune)
+	case structured:
+		return true
+	case key == weak:
+		return r.looksSecret(value, v.quoted)
+	case v.quoted:
 		return true
 	}
-	if key == weak {
-		return len(value) >= 6 && strings.ContainsAny(value, "0123456789") && (quoted || len(value) >= 8)
-	}
-	return quoted || !r.prose[strings.ToLower(strings.TrimRight(value, ".!?:"))]
+	return !r.isVariable(value) && !r.prose[lower(strings.TrimRight(value, ".!?:"))]
 }
 
-// SecretKey says whether the values of this key are secrets: `accessToken`, `user[password]`,
-// `X-Api-Key`, but not `password_length` or `tokenizer`.
-func (r *Redactor) SecretKey(key string) bool { return r.keyStrength(key) != innocent }
-
-func (r *Redactor) keyStrength(key string) strength {
-	if !r.hasStem(key) {
-		return innocent
+// looksSecret says whether a value is not a word of a sentence: it has digits, or is long and in both
+// cases. A mask in it is no evidence, nor is what follows, else masking twice would mask more.
+func (r *Redactor) looksSecret(value string, delimited bool) bool {
+	spaces := strings.ContainsAny(value, " \t\n")
+	if i := strings.Index(value, r.mask[:len(r.mask)-1]); i >= 0 { // a value ends before a bracket
+		value = value[:i]
 	}
-	words := keyWords(key)
-	if len(words) == 0 {
-		return innocent
+	if strings.ContainsAny(value, "0123456789") {
+		return len(value) >= 6 && (delimited || len(value) >= 8)
 	}
-	last := words[len(words)-1]
-	if r.innocentLast[last] {
-		return innocent
-	}
-	for _, w := range words {
-		if r.any[w] {
-			return strong
-		}
-	}
-	if len(words) > 1 {
-		joined := " " + strings.Join(words, " ") + " "
-		for _, p := range r.phrases {
-			if strings.Contains(joined, p) {
-				return strong
-			}
-		}
-	}
-	if r.last[last] {
-		return weak
-	}
-	return innocent
+	return len(value) >= 16 && !spaces && strings.ContainsFunc(value, isUpperRune) && strings.ContainsFunc(value, isLowerRune)
 }
 
-func (r *Redactor) hasStem(key string) bool {
-	var buf [maxKey]byte
-	if len(key) > maxKey {
-		key = key[len(key)-maxKey:]
-	}
-	for i := range len(key) {
-		c := key[i]
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		buf[i] = c
-	}
-	lower := buf[:len(key)]
-	for _, stem := range r.stems {
-		if containsBytes(lower, stem) {
+func isLetterRune(c rune) bool { return isUpperRune(c) || isLowerRune(c) }
+func isUpperRune(c rune) bool  { return c >= 'A' && c <= 'Z' }
+func isLowerRune(c rune) bool  { return c >= 'a' && c <= 'z' }
+
+// isPlaceholder says whether a value stands where a secret would, and is none: null, ••••, [REDACTED].
+func (r *Redactor) isPlaceholder(value string) bool {
+	word := strings.Trim(value, "[]{}()<>*•.!")
+	return word == "" || len(word) <= maxScheme && r.placeholders[lower(word)]
+}
+
+// isVariable says whether a value is the name of a variable in GraphQL, a shell, a template or a program.
+func (r *Redactor) isVariable(value string) bool {
+	for _, begin := range r.variables {
+		name, ok := strings.CutPrefix(value, begin)
+		if ok && name != "" && !strings.ContainsFunc(name, func(c rune) bool { return !isLetterRune(c) && c != '_' && c != '.' }) {
 			return true
 		}
 	}
 	return false
 }
-
-func containsBytes(b []byte, s string) bool {
-	for i := 0; i+len(s) <= len(b); i++ {
-		if b[i] == s[0] && string(b[i:i+len(s)]) == s {
-			return true
-		}
-	}
-	return false
-}
-
-// keyWords splits a key into lower-case words: at anything but letters and digits, at %XX, at
-// changes from lower to upper case, and before the last letter of an acronym. Digits at a word's
-// end are dropped (password2).
-func keyWords(key string) []string {
-	var words []string
-	start := 0
-	flush := func(end int) {
-		w := strings.TrimRight(key[start:end], "0123456789")
-		if w != "" {
-			words = append(words, strings.ToLower(w))
-		}
-	}
-	for i := 0; i < len(key); i++ {
-		c := key[i]
-		switch {
-		case c == '%' && i+2 < len(key):
-			flush(i)
-			i += 2
-			start = i + 1
-		case !isLetter(c) && (c < '0' || c > '9'):
-			flush(i)
-			start = i + 1
-		case i > start && isUpper(c) && (!isUpper(key[i-1]) || i+1 < len(key) && isLetter(key[i+1]) && !isUpper(key[i+1])):
-			flush(i)
-			start = i
-		}
-	}
-	if start < len(key) {
-		flush(len(key))
-	}
-	return words
-}
-
-func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
-func isLetter(c byte) bool { return isUpper(c) || c >= 'a' && c <= 'z' }

@@ -74,6 +74,7 @@ func FuzzTwiceIsOnce(f *testing.F) {
 				t.Errorf("%s is not idempotent on %q: %q, then %q (%d)", name, s, once, twice, m)
 			}
 		}
+		checkExplain(t, r, s)
 	})
 }
 
@@ -82,5 +83,14 @@ func BenchmarkTextOfALogLine(b *testing.B) {
 	line := "TypeError: Cannot read properties of undefined (reading 'id') at http://localhost:5173/src/app.js:42:17"
 	for b.Loop() {
 		r.Text(line)
+	}
+}
+
+func BenchmarkBodyOf64KiB(b *testing.B) {
+	r := Default()
+	body := "[" + strings.Repeat(`{"id":12345,"name":"Ann Lee","mail":"ann@example.com","tags":["a","b"],"price":12.5,"url":"https://example.com/a?b=c"},`, 560) + "1]"
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		r.Body(body)
 	}
 }

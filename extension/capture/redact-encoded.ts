@@ -1,0 +1,44 @@
+/** Masks inside of what is percent-encoded; a part of redact.ts. */
+
+/** How often something encoded is looked for inside of something encoded. */
+const MAX_DEPTH = 2;
+
+/** What encodeURIComponent leaves, its escapes, and the brackets of a mask: one encoded value. */
+const encodedRun = /[A-Za-z0-9\-_.~%+!*'()[\]]+/g;
+const hasEscape = /%[0-9A-Fa-f]{2}/;
+
+/**
+ * Masks the JSON or the address that a parameter carries, with `redact`. What is masked is encoded
+ * again, the mask itself is not.
+ */
+export function maskEncoded(
+  s: string,
+  mask: string,
+  depth: number,
+  redact: (inner: string) => { text: string; masked: number },
+): { text: string; masked: number } {
+  if (depth === MAX_DEPTH || !s.includes('%')) return { text: s, masked: 0 };
+  let masked = 0;
+  const text = s.replace(encodedRun, (run) => {
+    const decoded = hasEscape.test(run) ? decode(run) : undefined;
+    if (decoded === undefined) return run;
+    const clean = redact(decoded);
+    if (clean.masked === 0) return run;
+    masked += clean.masked;
+    return clean.text.split(mask).map(encode).join(mask);
+  });
+  return { text, masked };
+}
+
+/** Undoes percent-encoding; undefined where it is none, or no UTF-8. */
+function decode(s: string): string | undefined {
+  try {
+    return decodeURIComponent(s);
+  } catch {
+    return undefined;
+  }
+}
+
+function encode(s: string): string {
+  return s.replace(/[^A-Za-z0-9\-_.~+!*'()[\]]+/g, encodeURIComponent);
+}

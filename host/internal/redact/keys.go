@@ -1,0 +1,145 @@
+package redact
+
+import "strings"
+
+// strength is how sure a key is that its value is a secret.
+type strength int
+
+const (
+	innocent strength = iota
+	maybe             // a secret when the value looks like one
+	weak              // a secret in structured data; in free text when the value looks like one
+	strong
+)
+
+// SecretKey says whether the values of this key are secrets: `accessToken`, `user[password]`,
+// `X-Api-Key`, but not `password_length` or `tokenizer`.
+func (r *Redactor) SecretKey(key string) bool { return r.keyStrength(key) > maybe }
+
+func (r *Redactor) keyStrength(key string) strength {
+	if !r.hasStem(key) {
+		return innocent
+	}
+	words := keyWords(key)
+	if len(words) == 0 {
+		return innocent
+	}
+	joined := ""
+	if len(words) > 1 || len(r.kept)+len(r.named) > 0 {
+		joined = " " + strings.Join(words, " ") + " "
+	}
+	if len(r.kept) > 0 && r.kept[joined[1:len(joined)-1]] {
+		return innocent
+	}
+	if containsAny(joined, r.named) {
+		return strong
+	}
+	last := words[len(words)-1]
+	if r.innocentLast[last] {
+		return innocent
+	}
+	for _, w := range words {
+		if r.any[w] || endsInAny(w, r.anyEnd) {
+			return strong
+		}
+	}
+	switch {
+	case len(words) > 1 && containsAny(joined, r.phrases):
+		return strong
+	case r.last[last] || endsInAny(last, r.lastEnd):
+		return weak
+	case r.maybe[last]:
+		return maybe
+	}
+	return innocent
+}
+
+// isOpen says whether an object under this key is looked into: it has more than the secret.
+func (r *Redactor) isOpen(key string) bool {
+	words := keyWords(key)
+	return len(words) > 0 && r.open[words[len(words)-1]] && r.keyStrength(key) == weak
+}
+
+func containsAny(s string, parts []string) bool {
+	for _, p := range parts {
+		if strings.Contains(s, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func endsInAny(s string, ends []string) bool {
+	for _, e := range ends {
+		if strings.HasSuffix(s, e) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Redactor) hasStem(key string) bool {
+	var buf [maxKey]byte
+	if len(key) > maxKey {
+		key = key[len(key)-maxKey:]
+	}
+	for i := range len(key) {
+		c := key[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		buf[i] = c
+	}
+	lower := buf[:len(key)]
+	for _, stem := range r.stems {
+		if containsBytes(lower, stem) {
+			return true
+		}
+	}
+	return false
+}
+
+func containsBytes(b []byte, s string) bool {
+	for i := 0; i+len(s) <= len(b); i++ {
+		if b[i] == s[0] && string(b[i:i+len(s)]) == s {
+			return true
+		}
+	}
+	return false
+}
+
+// keyWords splits a key into lower-case words: at anything but letters and digits, at %XX, at
+// changes from lower to upper case, and before the last letter of an acronym. Digits at a word's
+// end are dropped (password2).
+func keyWords(key string) []string {
+	var words []string
+	start := 0
+	flush := func(end int) {
+		w := strings.TrimRight(key[start:end], "0123456789")
+		if w != "" {
+			words = append(words, strings.ToLower(w))
+		}
+	}
+	for i := 0; i < len(key); i++ {
+		c := key[i]
+		switch {
+		case c == '%' && i+2 < len(key):
+			flush(i)
+			i += 2
+			start = i + 1
+		case !isLetter(c) && (c < '0' || c > '9'):
+			flush(i)
+			start = i + 1
+		case i > start && isUpper(c) && (!isUpper(key[i-1]) || i+1 < len(key) && isLetter(key[i+1]) && !isUpper(key[i+1])):
+			flush(i)
+			start = i
+		}
+	}
+	if start < len(key) {
+		flush(len(key))
+	}
+	return words
+}
+
+func isUpper(c byte) bool  { return c >= 'A' && c <= 'Z' }
+func isLetter(c byte) bool { return isUpper(c) || c >= 'a' && c <= 'z' }

@@ -1,0 +1,140 @@
+package redact
+
+import "strings"
+
+// namedKey is a secret key that stands as a value: `name="password" value="…"`, as forms, lists of
+// headers and pages write it.
+type namedKey struct {
+	key      string
+	strength strength
+	// end is where the name ends.
+	end int
+	// left counts down the pairs among which the value is looked for.
+	left int
+}
+
+// maxNamed is how many pairs after its name a value is looked for. It counts no bytes: what was masked
+// in between has another length, and masking twice must be masking once.
+const maxNamed = 4
+
+func isName(key string) bool { return isAny(key, "name", "key") }
+
+func isNamedValue(key string) bool { return isAny(key, "value", "val", "content") }
+
+func isAny(key string, names ...string) bool {
+	for _, n := range names {
+		if len(key) == len(n) && lower(key) == n {
+			return true
+		}
+	}
+	return false
+}
+
+// namedKey reads the name behind the separator; one that is no secret key is the zero value.
+func (r *Redactor) namedKey(s string, sep int) namedKey {
+	v := r.valueAfter(s, sep, false, 0)
+	if v.from >= v.to || v.to-v.from > maxKey {
+		return namedKey{}
+	}
+	name := s[v.from:v.to]
+	strength := r.keyStrength(name)
+	if strength == innocent && r.headers[lower(name)] {
+		strength = weak
+	}
+	if strength == innocent {
+		return namedKey{}
+	}
+	return namedKey{name, strength, v.to, maxNamed + 1}
+}
+
+// part finds the content of the part of a multipart form that has this name (RFC 7578): between the
+// empty line after the part's headers and the next boundary.
+func (n namedKey) part(s string, k keyAt) (from, to int) {
+	if n.key == "" || !strings.HasSuffix(s[:k.from], "form-data; ") {
+		return 0, 0
+	}
+	for from = n.end; ; { // the rest of the part's headers, line by line
+		i := strings.IndexByte(s[from:], '\n')
+		if i < 0 || strings.HasPrefix(s[from:], "--") {
+			return 0, 0
+		}
+		empty := from > n.end && strings.TrimRight(s[from:from+i], "\r") == ""
+		if from += i + 1; empty {
+			break
+		}
+	}
+	if strings.HasPrefix(s[from:], "--") {
+		return 0, 0
+	}
+	to = len(s)
+	if i := strings.Index(s[from:], "\n--"); i >= 0 {
+		to = from + i
+		if to > from && s[to-1] == '\r' {
+			to--
+		}
+	}
+	return from, to
+}
+
+// secretElement finds the text of an XML element that is named by a secret key and whose start tag
+// is s[tag:end]: `<wsse:Password Type="…">…</wsse:Password>`. Text with spaces is prose.
+func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to int) {
+	full := s[tag+1 : end]
+	if full == "" || !isLetter(full[0]) || full[len(full)-1] == '/' {
+		return "", 0, 0
+	}
+	if i := strings.IndexAny(full, " \t\r\n"); i >= 0 {
+		full = full[:i]
+	}
+	name = full[strings.LastIndexByte(full, ':')+1:]
+	strength := r.keyStrength(name)
+	if strength == innocent {
+		return "", 0, 0
+	}
+	from = skipSpace(s, end+1)
+	if strings.HasPrefix(s[from:], cdata) {
+		from += len(cdata)
+		i := strings.Index(s[from:], "]]>")
+		if i < 0 {
+			return name, from, len(s)
+		}
+		to = from + i
+	} else {
+		i := strings.IndexByte(s[from:], '<')
+		if i < 0 || !strings.HasPrefix(s[from+i:], "</"+full) {
+			return "", 0, 0
+		}
+		to = from + len(strings.TrimRight(s[from:from+i], " \t\r\n"))
+	}
+	// A custom element's name has a dash, and its text is more often a label.
+	structured := !strings.Contains(name, "-")
+	if from >= to || strings.ContainsAny(s[from:to], " \t\r\n") || !r.isSecretValue(s, valueAt{from, to, true}, min(strength, weak), structured) {
+		return "", 0, 0
+	}
+	return name, from, to
+}
+
+const cdata = "<![CDATA["
+
+// spokenKey finds a secret key of several words in front of the separator ("API key: …"), of which k
+// is the last. It is weak: a sentence may go on behind it.
+func (r *Redactor) spokenKey(s string, k keyAt) (string, strength) {
+	if k.before(s) != ' ' || !r.phraseLast[lower(s[k.from:k.to])] {
+		return "", innocent
+	}
+	from := k.from
+	for range 2 {
+		start := from - 1
+		for start > 0 && isLetter(s[start-1]) && from-start <= maxScheme {
+			start--
+		}
+		if from == 0 || s[from-1] != ' ' || start == from-1 {
+			break
+		}
+		from = start
+		if phrase := s[from:k.to]; containsAny(" "+lower(phrase)+" ", r.phrases) {
+			return phrase, weak
+		}
+	}
+	return "", innocent
+}
