@@ -18,7 +18,7 @@ type Status struct {
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
 	// Goroutines is how many the daemon runs.
-	Goroutines int `json:"goroutines"`
+	Goroutines int `json:"goroutines,omitempty"`
 	// HTTP is where agents are served over streamable HTTP, nil when they are not.
 	HTTP *HTTPStatus `json:"http,omitempty"`
 	// Journal is nil where nothing is kept.
