@@ -111,8 +111,8 @@ func TestAFloodIsCountedToTheLastLine(t *testing.T) {
 	if r.Coverage != nil {
 		lost = r.Coverage.Dropped
 	}
-	// The buffer holds 10,000: the rest is evicted, which is told.
-	if !r.BufferOverflow || r.Console.TotalNewEntries+lost < 9000 {
+	// The buffer holds 10,000; the rest is read from the journal.
+	if r.BufferOverflow || r.Console.TotalNewEntries+lost != 20000 {
 		t.Errorf("%s", show(r))
 	}
 	var page struct {

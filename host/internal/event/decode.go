@@ -189,9 +189,6 @@ func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
 	if !raw.IsObject() {
 		return nil, Errorf(protocol.CodeMalformed, "an event is not a JSON object")
 	}
-	// The event's strings are parts of this copy: parts of the whole message would keep it in memory for as
-	// long as the longest-lived of its events.
-	raw.Raw = strings.Clone(raw.Raw)
 	r := reader{redact: d.redact}
 	kind := raw.Get("kind")
 	if kind.Type != gjson.String || kind.Str == "" {
@@ -305,7 +302,37 @@ func (r *reader) plain(name string, v gjson.Result) string {
 		r.fail(name, "a string")
 		return ""
 	}
-	return cut(Clean(v.Str), MaxShort)
+	return own(v, cut(Clean(v.Str), MaxShort))
+}
+
+// common are words that many events hold.
+var common = func() map[string]string {
+	words := map[string]string{}
+	for _, w := range []string{
+		"console", "exception", "rejection", "browser", "network", "security", "javascript", "deprecation", "intervention", "worker", "iframe", "service_worker", "other",
+		"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "document", "stylesheet", "script", "image", "font", "media", "fetch", "xhr", "ping", "preflight", "eventsource", "manifest",
+		"open", "sent", "received", "close", "error", "click", "type", "select", "submit", "key", "appeared", "changed", "gone", "reset",
+		"application/json", "text/html", "text/css", "text/javascript", "text/plain", "image/png", "image/svg+xml",
+		"content-type", "content-length", "cache-control", "date", "etag", "vary", "connection", "keep-alive", "accept", "user-agent", "referer", "Content-Type", "Content-Length", "Cache-Control", "Date", "Accept", "User-Agent", "Referer",
+	} {
+		words[w] = w
+	}
+	return words
+}()
+
+// own is a string of an event that holds on to nothing else: as a part of the whole message it would keep
+// that in memory for as long as the longest-lived of its events. (gjson makes a string anew only where it
+// has to take escapes out.)
+func own(v gjson.Result, s string) string {
+	if len(s) <= 20 {
+		if w, ok := common[s]; ok {
+			return w
+		}
+	}
+	if len(s) == len(v.Str) && strings.IndexByte(v.Raw, '\\') >= 0 {
+		return s
+	}
+	return strings.Clone(s)
 }
 
 func (r *reader) text(name string, v gjson.Result, limit int) string {
@@ -315,7 +342,7 @@ func (r *reader) text(name string, v gjson.Result, limit int) string {
 	}
 	s, n := r.redact.Text(cut(Clean(v.Str), 2*limit)) // masked before it is cut: half a secret has no looks
 	r.masked += n
-	return cut(s, limit)
+	return own(v, cut(s, limit))
 }
 
 func (r *reader) url(name string, v gjson.Result) string {
@@ -325,7 +352,7 @@ func (r *reader) url(name string, v gjson.Result) string {
 	}
 	s, n := r.redact.URL(cut(Clean(v.Str), 2*MaxURL)) // masked before it is cut: half a secret has no looks
 	r.masked += n
-	return cut(s, MaxURL)
+	return own(v, cut(s, MaxURL))
 }
 
 func (r *reader) body(name string, v gjson.Result) string {
@@ -335,7 +362,7 @@ func (r *reader) body(name string, v gjson.Result) string {
 	}
 	s, n := r.redact.Body(cut(Clean(v.Str), 2*MaxBody)) // masked before it is cut: half a secret has no looks
 	r.masked += n
-	return cut(s, MaxBody)
+	return own(v, cut(s, MaxBody))
 }
 
 func (r *reader) headers(name string, v gjson.Result) map[string]string {
@@ -348,7 +375,7 @@ func (r *reader) headers(name string, v gjson.Result) map[string]string {
 	v.ForEach(func(k, hv gjson.Result) bool {
 		s := cut(Clean(hv.String()), MaxHeader)
 		if size += len(k.Str) + len(s); size <= 4*MaxHeader {
-			h[cut(Clean(k.Str), MaxShort)] = s
+			h[own(k, cut(Clean(k.Str), MaxShort))] = own(hv, s)
 		}
 		return true
 	})

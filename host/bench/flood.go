@@ -1,0 +1,377 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/coder/websocket"
+
+	"tidemark.dev/tidemark/host/internal/browser"
+	"tidemark.dev/tidemark/host/internal/testbed"
+)
+
+// floodTarget is the share of a bare listener's rate at which Tidemark must take in the same flood.
+const floodTarget = .7
+
+// floodKind is a kind of event that a page can flood with.
+type floodKind struct {
+	name, tool, method string // the tool that reads it, and the debugger's event that the listener counts
+	n                  int
+	script             string // sends N events
+}
+
+var floodKinds = []floodKind{
+	{"console entries", "get_browser_logs", "Runtime.consoleAPICalled", 20_000, `for (let i = 0; i < N; i++) { console.log('row', i, 'of the flood'); if (i % 500 === 0) await new Promise((done) => setTimeout(done)) }`},
+	{"WebSocket frames", "get_websocket_events", "Network.webSocketFrameReceived", 20_000, `const s = new WebSocket(location.origin.replace('http', 'ws') + '/socket?n=' + N); await new Promise((done) => { s.onclose = done })`},
+	{"requests", "get_network_bodies", "Network.loadingFinished", 2_000, `let i = 0; await Promise.all(Array.from({length: 16}, async () => { while (i < N) await (await fetch('/item?i=' + i++)).text() }))`},
+}
+
+// flood measures the whole way in Chromium: how fast what a page floods arrives in the daemon, beside how
+// fast a bare debugger listener that drops everything hears of it, in turn, in the same run.
+func (r *run) flood() error {
+	site := newFloodSite()
+	defer site.Close()
+	rounds := max(1, r.third(3))
+	site.wait = idleFor / time.Duration(4-rounds)
+	bare, mine := map[string][]float64{}, map[string][]float64{}
+	uncounted := 0
+	for i := range rounds {
+		site.last = i == rounds-1
+		progress("flood %d of %d", i+1, rounds)
+		if err := site.withListener(bare); err != nil {
+			return fmt.Errorf("a bare listener: %w", err)
+		}
+		lost, err := site.withTidemark(r.binary, mine)
+		if err != nil {
+			return err
+		}
+		uncounted += lost
+	}
+	progress("")
+	s := r.sheet(fmt.Sprintf("Floods in Chromium, the middle of %d", rounds))
+	for _, k := range floodKinds {
+		a, b := quantile(bare[k.name], .5), quantile(mine[k.name], .5)
+		s.figure(k.name+", a bare listener", fmt.Sprintf("%.0f a second", a))
+		s.row(fmt.Sprintf("%s, in the daemon / a bare listener", k.name), fmt.Sprintf("%.0f a second, %.2f", b, b/a), fmt.Sprintf("at least %.1f", floodTarget), b/a >= floodTarget)
+	}
+	if site.idle >= 0 {
+		s.row("the extension's process, idle", fmt.Sprintf("%.3f %% of a core", site.idle*100), fmt.Sprintf("under %.1f %%", idleTarget*100), site.idle < idleTarget)
+	}
+	s.row("lost and not counted", fmt.Sprint(uncounted), "0", uncounted == 0)
+	return s.print()
+}
+
+// floodSite serves pages that flood, and hears what the bare listener counts.
+type floodSite struct {
+	*httptest.Server
+	last bool    // in the last round, idleness is measured too
+	idle float64 // of the extension's process; less than 0 where it cannot be told
+	wait time.Duration
+
+	mu    sync.Mutex
+	count map[string]listened
+}
+
+// listened is what the listener has heard of one method, and the time between the first and the newest.
+type listened struct {
+	n  int
+	ms float64
+}
+
+func newFloodSite() *floodSite {
+	f := &floodSite{count: map[string]listened{}, idle: -1}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!doctype html><title>flood</title><link rel=icon href=data:,>ready")
+	})
+	mux.HandleFunc("GET /item", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"name":"Harbour kettle","price":68}`)
+	})
+	mux.HandleFunc("/socket", func(w http.ResponseWriter, req *http.Request) {
+		c, err := websocket.Accept(w, req, nil)
+		if err != nil {
+			return
+		}
+		n, _ := strconv.Atoi(req.URL.Query().Get("n"))
+		for i := range n {
+			if c.Write(req.Context(), websocket.MessageText, fmt.Appendf(nil, `{"type":"stock","id":%d,"stock":%d}`, i, i%9)) != nil {
+				return
+			}
+		}
+		_ = c.Close(websocket.StatusNormalClosure, "")
+	})
+	mux.HandleFunc("/counted", func(_ http.ResponseWriter, req *http.Request) {
+		q := req.URL.Query()
+		n, _ := strconv.Atoi(q.Get("n"))
+		ms, _ := strconv.ParseFloat(q.Get("ms"), 64)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.count[q.Get("method")] = listened{n, ms}
+	})
+	f.Server = httptest.NewServer(mux)
+	return f
+}
+
+// A bare listener: it attaches to the page, counts, and drops everything.
+const listenerWorker = `
+const counts = {}
+chrome.debugger.onEvent.addListener((source, method) => {
+  const now = performance.now()
+  const c = (counts[method] ??= { n: 0, first: now, last: now })
+  c.n++
+  c.last = now
+})
+async function attach(tab) {
+  if (!tab.url?.startsWith('SITE')) return
+  await chrome.debugger.attach({ tabId: tab.id }, '1.3').catch(() => {})
+  await chrome.debugger.sendCommand({ tabId: tab.id }, 'Runtime.enable')
+  await chrome.debugger.sendCommand({ tabId: tab.id }, 'Network.enable')
+  await fetch('SITE/counted?method=attached&n=1')
+}
+chrome.tabs.onUpdated.addListener((id, change, tab) => { if (change.status === 'complete') attach(tab) })
+setInterval(() => {
+  for (const [method, c] of Object.entries(counts)) {
+    if (METHODS.includes(method) && c.told !== c.n) { c.told = c.n; fetch('SITE/counted?method=' + method + '&n=' + c.n + '&ms=' + (c.last - c.first)) }
+  }
+}, 250)
+`
+
+// withListener floods a page that a bare listener hears, and adds its rates.
+func (f *floodSite) withListener(rates map[string][]float64) (err error) {
+	dir, err := os.MkdirTemp("", "tmb")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	var methods []string
+	for _, k := range floodKinds {
+		methods = append(methods, k.method)
+	}
+	list, err := json.Marshal(methods)
+	if err != nil {
+		return err
+	}
+	worker := strings.NewReplacer("SITE", f.URL, "METHODS", string(list)).Replace(listenerWorker)
+	manifest := `{"manifest_version":3,"name":"bare listener","version":"1","permissions":["debugger","tabs"],"host_permissions":["http://127.0.0.1/*"],"background":{"service_worker":"worker.js"}}`
+	for name, text := range map[string]string{"worker.js": worker, "manifest.json": manifest} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	f.mu.Lock()
+	clear(f.count)
+	f.mu.Unlock()
+	b, err := browser.Launch(context.Background(), browser.Options{Headless: true, ExtensionDir: dir, Notes: io.Discard})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	if err := chromedp.Do(b.Context()); err != nil {
+		return err
+	}
+	tab, err := (&testbed.World{Browser: b}).Open(f.URL)
+	if err != nil {
+		return err
+	}
+	heard := func(method string) listened {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.count[method]
+	}
+	if err := testbed.Eventually(context.Background(), func() (bool, error) { return heard("attached").n > 0, nil }); err != nil {
+		return err
+	}
+	for _, k := range floodKinds {
+		if err := tab.JS(k.flood()); err != nil {
+			return err
+		}
+		if err := testbed.Eventually(context.Background(), func() (bool, error) {
+			n := heard(k.method).n
+			return n >= k.n, fmt.Errorf("%d of %d %s heard", n, k.n, k.name)
+		}); err != nil {
+			return err
+		}
+		h := heard(k.method)
+		rates[k.name] = append(rates[k.name], float64(h.n)/h.ms*1000)
+	}
+	return nil
+}
+
+func (k floodKind) flood() string {
+	return "(async () => {" + strings.ReplaceAll(k.script, "N", fmt.Sprint(k.n)) + "})()"
+}
+
+// withTidemark floods a page that Tidemark watches, adds its rates, and returns how many events are lost
+// and not counted.
+func (f *floodSite) withTidemark(binary string, rates map[string][]float64) (uncounted int, err error) {
+	w, err := testbed.Start(binary)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	tab, err := w.Open(f.URL)
+	if err != nil {
+		return 0, err
+	}
+	client := controlOf(w)
+	client.Transport.(*http.Transport).DisableKeepAlives = false
+	defer client.CloseIdleConnections()
+	for _, k := range floodKinds {
+		// The newest position is the number of entries that there ever were.
+		arrived := func() (int, error) {
+			var page struct{ Entries []struct{ Position int } }
+			err := post(client, "/v1/tools/"+k.tool, `{"limit":1}`, &page)
+			if err != nil || len(page.Entries) == 0 {
+				return 0, err
+			}
+			return page.Entries[0].Position, nil
+		}
+		before, err := arrived()
+		if err != nil {
+			return 0, err
+		}
+		done := make(chan error, 1)
+		go func() { done <- tab.JS(k.flood()) }()
+		var first, last time.Time
+		got, ended := 0, false
+		for got < k.n {
+			n, err := arrived()
+			if err != nil {
+				return 0, err
+			}
+			now := time.Now()
+			if n-before > got {
+				if got == 0 {
+					first = now
+				}
+				got, last = n-before, now
+			}
+			if ended && now.Sub(last) > 2*time.Second {
+				break // the rest was dropped
+			}
+			select {
+			case err := <-done:
+				if err != nil {
+					return 0, err
+				}
+				ended, last = true, now
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+		if !ended {
+			if err := <-done; err != nil {
+				return 0, err
+			}
+		}
+		rates[k.name] = append(rates[k.name], float64(got)/last.Sub(first).Seconds())
+		var changes struct{ Coverage *struct{ Dropped int } }
+		if err := post(client, "/v1/tools/get_changes_since?client=flood", `{"wait":"settled"}`, &changes); err != nil {
+			return 0, err
+		}
+		counted := got
+		if changes.Coverage != nil {
+			counted += changes.Coverage.Dropped
+		}
+		uncounted += max(0, k.n-counted)
+	}
+	if f.last && runtime.GOOS == "linux" {
+		if f.idle, err = workerIdle(f.wait); err != nil {
+			return 0, err
+		}
+	}
+	return uncounted, nil
+}
+
+func post(client *http.Client, path, body string, into any) error {
+	resp, err := client.Post("http://tidemark"+path, "application/json", strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return json.NewDecoder(resp.Body).Decode(into)
+}
+
+// workerIdle is the share of a core that the process of the extension takes while nothing happens.
+func workerIdle(wait time.Duration) (float64, error) {
+	pids, err := extensionProcesses()
+	if err != nil {
+		return 0, err
+	}
+	used := func() (sum time.Duration, err error) {
+		for _, pid := range pids {
+			t, err := cpuTime(pid)
+			if err != nil {
+				return 0, err
+			}
+			sum += t
+		}
+		return sum, nil
+	}
+	before, err := used()
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(wait)
+	after, err := used()
+	return (after - before).Seconds() / wait.Seconds(), err
+}
+
+// extensionProcesses are the processes below this one in which extensions run.
+func extensionProcesses() ([]int, error) {
+	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, path := range all {
+		data, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(data), "--extension-process") {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err == nil && descends(pid) {
+			pids = append(pids, pid)
+		}
+	}
+	if len(pids) == 0 {
+		return nil, errors.New("no process runs the extension")
+	}
+	return pids, nil
+}
+
+// descends says whether a process was started by this one, or by one that was.
+func descends(pid int) bool {
+	for pid > 1 {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return false
+		}
+		_, rest, _ := strings.Cut(string(data), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) < 2 {
+			return false
+		}
+		if pid, err = strconv.Atoi(fields[1]); err != nil {
+			return false
+		}
+		if pid == os.Getpid() {
+			return true
+		}
+	}
+	return false
+}
