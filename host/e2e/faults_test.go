@@ -224,3 +224,37 @@ func TestADamagedJournalIsSetAsideWithAWord(t *testing.T) {
 		})
 	}
 }
+
+// TestAHomeThatCannotBeWrittenTo is told of, with what to do.
+func TestAHomeThatCannotBeWrittenTo(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can mount a disk")
+	}
+	w := noBrowser(t)
+	disk := filepath.Join(w.Home, "disk")
+	if err := os.Mkdir(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("no disk can be mounted here: %v", err)
+	}
+	defer func() {
+		if err := syscall.Unmount(disk, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	}()
+	file := filepath.Join(w.Home, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for home, words := range map[string]string{disk: "read-only file system", filepath.Join(disk, "below"): "read-only file system", file: "not a directory"} {
+		other := *w
+		other.Home = home
+		for _, command := range []string{"status", "serve"} {
+			r := other.Run(command)
+			if r.Code != 3 && command == "status" || r.Code == 0 || !strings.Contains(r.Err, words) || !strings.Contains(r.Err, "TIDEMARK_HOME") {
+				t.Errorf("%s in %s: %d %s", command, home, r.Code, r.Err)
+			}
+		}
+	}
+}
