@@ -58,6 +58,7 @@ beforeEach(() => {
       orphaned: () => heard.push('orphaned'),
     },
     ending.signal,
+    () => true,
   );
   link.connect();
 });
@@ -123,4 +124,21 @@ describe('a link', () => {
     turnPage('pageshow', true);
     expect(ports).toHaveLength(1);
   });
+});
+
+it('a page that only says that it is left is not believed', () => {
+  const abort = new AbortController();
+  const said: string[] = [];
+  const wary = new Link(
+    {
+      connected: () => said.push('connected'),
+      message: () => undefined,
+      leaving: () => said.push('leaving'),
+    },
+    abort.signal,
+  );
+  wary.connect();
+  window.dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }));
+  expect(said).toEqual(['connected']);
+  abort.abort();
 });

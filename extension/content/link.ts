@@ -24,7 +24,11 @@ export class Link {
   #retry = FIRST_RETRY;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(handlers: LinkHandlers, signal: AbortSignal) {
+  constructor(
+    handlers: LinkHandlers,
+    signal: AbortSignal,
+    trusted: (event: Event) => boolean = (event) => event.isTrusted,
+  ) {
     this.#handlers = handlers;
     signal.addEventListener('abort', () => this.#close(), { once: true });
     // A document in the back-forward cache loses its port without being told: it is closed on going
@@ -32,12 +36,16 @@ export class Link {
     addEventListener(
       'pagehide',
       (event) => {
+        if (!trusted(event)) return; // a page that only says so wants not to be watched
         this.#handlers.leaving();
         if (event.persisted) this.#close();
       },
       { capture: true, signal },
     );
-    addEventListener('pageshow', (event) => event.persisted && this.connect(), { capture: true, signal });
+    addEventListener('pageshow', (event) => trusted(event) && event.persisted && this.connect(), {
+      capture: true,
+      signal,
+    });
   }
 
   /** Opens the port unless it is open. */
