@@ -71,7 +71,7 @@ test('the worker fills in tab, frame and document, and looks for secrets once mo
     t: 'events',
     events: [
       click,
-      { ...click, action: 'type', value: 'Bearer abcdefghijklmnop', masked: 1 },
+      { ...click, action: 'type', value: 'Bearer 4f9c2b7a1d8e6035', masked: 1 },
       { kind: 'element', at: 2, op: 'appeared', document: 'its own', id: 4, text: 'password: hunter2' },
     ],
   });

@@ -38,6 +38,8 @@ export function namedKey(s: string, sep: number, rules: PairRules): NamedKey | u
   const { from, to } = valueAfter(s, sep, false, '', rules);
   if (from >= to || to - from > MAX_KEY) return undefined;
   const key = s.slice(from, to);
+  // A name is nothing in which something was masked: it would be another one the second time.
+  if (!/^[A-Za-z0-9_\-.%[\]$ ]+$/.test(key) || key.includes(rules.mask.slice(0, -1))) return undefined;
   let strength = keyStrength(key, rules);
   if (strength === 'innocent' && rules.headers.has(key.toLowerCase())) strength = 'weak';
   return strength === 'innocent' ? undefined : { key, strength, end: to, left: MAX_NAMED + 1 };
@@ -85,7 +87,7 @@ export function secretElement(
   if (s.startsWith(CDATA, from)) {
     from += CDATA.length;
     to = s.indexOf(']]>', from);
-    if (to < 0) return { from, to: s.length };
+    if (to < 0) to = s.length; // it was cut off
   } else {
     const close = s.indexOf('<', from);
     if (close < 0 || !s.startsWith(`</${full}`, close)) return undefined;

@@ -134,6 +134,7 @@ it('a page that only says that it is left is not believed', () => {
       connected: () => said.push('connected'),
       message: () => undefined,
       leaving: () => said.push('leaving'),
+      orphaned: () => undefined,
     },
     abort.signal,
   );

@@ -82,7 +82,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(),
-		newStatus(), newServe(), newStop(), newMCP(), newInstall(), newDemo(),
+		newStatus(), newRedact(), newServe(), newStop(), newMCP(), newInstall(), newDemo(),
 	)
 	return root
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
 )
 
@@ -36,6 +37,8 @@ type Config struct {
 		MiB  float64 `toml:"mib"`
 		Days float64 `toml:"days"`
 	} `toml:"journal"`
+	// Redact is what a person adds to the rules of what is secret.
+	Redact redact.User `toml:"redact"`
 }
 
 // Buffer bounds one buffer; what is 0 keeps its default.
@@ -104,6 +107,15 @@ func (c *Config) Limits() (capture.Limits, error) {
 		}
 	}
 	return l, nil
+}
+
+// Redactor masks by the rules that Tidemark comes with and those of the settings.
+func (c *Config) Redactor() (*redact.Redactor, error) {
+	r, err := redact.Extend(redact.DefaultRules(), c.Redact)
+	if err != nil {
+		return nil, fmt.Errorf("redact.%w", err)
+	}
+	return r, nil
 }
 
 // JournalLimits are the bounds of the journal that the settings ask for.

@@ -58,6 +58,10 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", home.Config, err)
 	}
+	redactor, err := config.Redactor()
+	if err != nil {
+		return fmt.Errorf("%s: %w", home.Config, err)
+	}
 
 	limitMemory(limits)
 	ctx, stop := context.WithCancel(ctx)
@@ -75,7 +79,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		listeners = append(listeners, counted{ours{l, log}, present})
 	}
 	d := &daemon{home: home, version: home.Version, log: log, stop: stop}
-	d.compose(limits, config.JournalLimits())
+	d.compose(limits, config.JournalLimits(), redactor)
 	if err := home.writeInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
 	}
@@ -155,7 +159,7 @@ type daemon struct {
 	http    atomic.Pointer[engine.HTTPStatus]
 }
 
-func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits) {
+func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
 	rules := noise.Default()
 	d.journal = &journal{d: d, limits: journalLimits}
 	disk, err := d.journal.open()
@@ -164,7 +168,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits) {
 	}
 	captured, named, readers := d.journal.restore(disk, limits, rules)
 	d.hub = link.NewHub(link.Options{
-		Store: captured, Decoder: event.NewDecoder(redact.Default()), Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
+		Store: captured, Decoder: event.NewDecoder(redactor), Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
 	})
 	d.journal.keeper = store.NewKeeper(store.KeeperOptions{
 		Disk: disk, Open: d.journal.open, Capture: captured, Kept: d.hub.Kept, Clock: time.Now, Log: d.log,

@@ -37,6 +37,10 @@ func (r *Redactor) namedKey(s string, sep int) namedKey {
 		return namedKey{}
 	}
 	name := s[v.from:v.to]
+	// A name is nothing in which something was masked: it would be another one the second time.
+	if strings.ContainsFunc(name, func(c rune) bool { return c >= 0x80 || c != ' ' && !isKeyByte(byte(c)) }) || strings.Contains(name, r.mask[:len(r.mask)-1]) {
+		return namedKey{}
+	}
 	strength := r.keyStrength(name)
 	if strength == innocent && r.headers[lower(name)] {
 		strength = weak
@@ -94,11 +98,10 @@ func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to 
 	from = skipSpace(s, end+1)
 	if strings.HasPrefix(s[from:], cdata) {
 		from += len(cdata)
-		i := strings.Index(s[from:], "]]>")
-		if i < 0 {
-			return name, from, len(s)
+		to = len(s) // where it was cut off
+		if i := strings.Index(s[from:], "]]>"); i >= 0 {
+			to = from + i
 		}
-		to = from + i
 	} else {
 		i := strings.IndexByte(s[from:], '<')
 		if i < 0 || !strings.HasPrefix(s[from+i:], "</"+full) {

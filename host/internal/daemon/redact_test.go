@@ -1,0 +1,65 @@
+//go:build !windows
+
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestTheSettingsSayWhatElseIsSecret(t *testing.T) {
+	h := newHome(t)
+	settings := `[redact]
+headers = ["x-ticket"]
+keys = ["member_no"]
+keep = ["session_id"]
+[[redact.values]]
+id = "ticket"
+pattern = 'TKT-\d{4}'
+needs = ["TKT-"]
+`
+	if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, h)
+	e := connectExtension(t, h)
+	e.send(twoTabs)
+	e.send(`{"type":"events","stream":"s","first":1,"events":[
+		{"kind":"console","at":1769164200000,"tab":1,"level":"error","via":"console","text":"{\"memberNo\":\"M-1\",\"sessionId\":\"S-1\",\"password\":\"P-1\"} for TKT-1234"}]}`)
+	if m := e.read(); m["type"] != "ack" {
+		t.Fatalf("%v", m)
+	}
+	answers := speak(t, h, initialize, ready, changes)
+	all := strings.Join(answers, "\n")
+	for text, told := range map[string]bool{"M-1": false, "TKT-1234": false, "P-1": false, "S-1": true} {
+		if strings.Contains(all, text) != told {
+			t.Errorf("%s: told %v, want %v: %s", text, !told, told, all)
+		}
+	}
+}
+
+func TestARedactionRuleThatCannotBeUsedStopsTheDaemonAndSaysWhy(t *testing.T) {
+	for settings, want := range map[string]string{
+		"[redact]\nkeys = [\"42\"]\n":                               `redact.keys: "42" is no name of a key; it needs a letter`,
+		"[redact]\nkey = [\"a\"]\n":                                 `2| key = ["a"]`,
+		"[redact]\nkeys = \"a\"\n":                                  "config.toml:2:",
+		"[[redact.values]]\nid = \"a\"\npattern = \"(\"\n":          `redact.values: rule "a": its pattern cannot be read`,
+		"[[redact.values]]\nid = \"a\"\npattern = \"x*\"\n":         `redact.values: rule "a": its pattern matches the empty string`,
+		"[[redact.values]]\nid = \"a\"\nregexp = \"x\"\n":           `3| regexp = "x"`,
+		"[[redact.values]]\nid = \"jwt\"\npattern = \"x\"\n":        `redact.values: there is a rule "jwt" already`,
+		"[redact]\nkeys = [\"pin\"]\nkeep = [\"pin\"]\n":            `redact.keys: "pin" is in keep as well`,
+		"[[redact.values]]\nid = \"a\"\npattern = '(?=x)lookahead'": "patterns are RE2",
+	} {
+		h := newHome(t)
+		if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := Serve(context.Background(), h, slog.New(slog.DiscardHandler))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), h.Config) {
+			t.Errorf("%q: %v", settings, err)
+		}
+	}
+}
