@@ -3,38 +3,16 @@ package event
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
 )
 
-// planted is a row of protocol/testdata/secrets.json.
-type planted struct {
-	ID, Channel, Text, Secret string
-}
-
-func plantedTexts(t *testing.T) (secrets, innocent []planted) {
-	t.Helper()
-	data, err := os.ReadFile("../../../protocol/testdata/secrets.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all struct{ Secrets, Innocent []planted }
-	if err := json.Unmarshal(data, &all); err != nil {
-		t.Fatal(err)
-	}
-	for _, list := range [][]planted{all.Secrets, all.Innocent} {
-		for i := range list {
-			list[i].Text = strings.ReplaceAll(list[i].Text, "{}", "")
-		}
-	}
-	return all.Secrets, all.Innocent
-}
-
 // plant makes the event that carries a text in its channel, and says where to read it again.
-func (p planted) plant(t *testing.T) (raw string, read func(Event) string) {
+func plant(t *testing.T, p testbed.Planted) (raw string, read func(Event) string) {
 	t.Helper()
 	fields := map[string]any{"at": 1, "tab": 1}
 	set := func(kind string, more map[string]any) {
@@ -115,13 +93,13 @@ func preview(object string) string {
 
 // TestNoPlantedSecretIsInAnEvent: the host masks by itself, whatever the extension did.
 func TestNoPlantedSecretIsInAnEvent(t *testing.T) {
-	secrets, _ := plantedTexts(t)
-	if len(secrets) < 60 {
-		t.Errorf("only %d secrets", len(secrets))
+	secrets, _, err := testbed.PlantedTexts()
+	if err != nil || len(secrets) < 60 {
+		t.Fatalf("only %d secrets (%v)", len(secrets), err)
 	}
 	for _, p := range secrets {
 		t.Run(p.ID, func(t *testing.T) {
-			raw, read := p.plant(t)
+			raw, read := plant(t, p)
 			if !strings.Contains(p.Text, p.Secret) {
 				t.Fatalf("%q is not in %q", p.Secret, p.Text)
 			}
@@ -142,13 +120,13 @@ func TestNoPlantedSecretIsInAnEvent(t *testing.T) {
 }
 
 func TestPlantedInnocentsStayReadable(t *testing.T) {
-	_, innocent := plantedTexts(t)
-	if len(innocent) < 60 {
-		t.Errorf("only %d innocent texts", len(innocent))
+	_, innocent, err := testbed.PlantedTexts()
+	if err != nil || len(innocent) < 60 {
+		t.Fatalf("only %d innocent texts (%v)", len(innocent), err)
 	}
 	for _, p := range innocent {
 		t.Run(p.ID, func(t *testing.T) {
-			raw, read := p.plant(t)
+			raw, read := plant(t, p)
 			want := Clean(p.Text) // without its carriage returns
 			if p.Channel == "console_object" {
 				want = preview(want)

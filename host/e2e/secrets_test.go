@@ -1,0 +1,362 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/coder/websocket"
+	"github.com/klauspost/compress/zstd"
+	bolt "go.etcd.io/bbolt"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/testbed"
+)
+
+// TestNoPlantedSecretIsTold plants every secret, and what only looks like one, where it would be in a
+// real application in real Chromium. No secret may be in an answer, a command's output, the log, the
+// journal or an export; what is innocent stays readable.
+func TestNoPlantedSecretIsTold(t *testing.T) {
+	needBrowser(t)
+	w, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	secrets, innocent, err := testbed.PlantedTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := slices.Concat(secrets, innocent)
+	s := newPlantation(t, rows)
+	here := &world{w}
+	a := here.agent(t)
+	a.changes()
+
+	p := here.open(t, s.URL)
+	a.call("checkpoint_create", map[string]any{"name": "before", "note": "before secrets"}, &struct{}{})
+	for _, row := range rows {
+		plantInPage(p, row)
+	}
+	a.changes() // settled: the page's own are here
+	told := map[string]string{"after planting": everythingTold(t, here, a)}
+	for _, row := range rows { // the page's address last: it takes all pages with it
+		if row.Channel == "url" {
+			p.js(fmt.Sprintf(`history.pushState({}, '', %s)`, quoted(row.Text)))
+			p.do(chromedp.Navigate(s.URL + row.Text))
+			p.js(`console.error('thrown at ' + location.href)`)
+			told["at "+row.ID] = everythingTold(t, here, a)
+		}
+	}
+	a.call("checkpoint_create", map[string]any{"name": "planted", "note": "after secrets"}, &struct{}{})
+	told["at the end"] = everythingTold(t, here, a)
+	for _, name := range []string{"before", "planted"} {
+		told["export of "+name] = mustRun(t, here, "export", name)
+	}
+	_ = a.Close()
+	mustRun(t, here, "stop")
+	for file, content := range files(t, w) {
+		told["file "+file] = content
+	}
+
+	for where, text := range told {
+		for _, row := range secrets {
+			for _, form := range []string{row.Secret, strings.Trim(quoted(row.Secret), `"`), url.QueryEscape(row.Secret), url.PathEscape(row.Secret)} {
+				if at := strings.Index(text, form); at >= 0 {
+					t.Errorf("%s %s is told %s: …%s…", row.Channel, row.ID, where, text[max(0, at-150):min(len(text), at+len(form)+20)])
+					break
+				}
+			}
+		}
+	}
+	all := told["after planting"] + told["at the end"]
+	for where, text := range told {
+		if strings.HasPrefix(where, "at ") {
+			all += text
+		}
+	}
+	read := strings.Join(texts(all), "\n")
+	for _, row := range innocent {
+		if want := readable(row); !strings.Contains(read, want) {
+			t.Errorf("%s %s is not readable: %q", row.Channel, row.ID, want)
+		}
+	}
+	if n := strings.Count(read, "[masked]"); n < len(secrets) { // what carried a secret is told, without it
+		t.Errorf("%d masks for %d secrets", n, len(secrets))
+	}
+	journal := told["file "+filepath.Join(w.Home, "journal.db")+" decompressed"]
+	for _, row := range innocent { // so what is in the journal can be seen here
+		if row.Channel == "console_text" && !strings.Contains(journal, row.Text) {
+			t.Errorf("%s is not seen in the journal", row.ID)
+		}
+	}
+}
+
+// newPlantation is a site that answers with what it is asked with.
+func newPlantation(t *testing.T, rows []testbed.Planted) *site {
+	s := newSite(t, map[string]string{"/": `<!doctype html><title>plantation</title><link rel=icon href=data:,><main></main>`})
+	s.mux.HandleFunc("/echo/", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		_, _ = w.Write(body)
+	})
+	for _, row := range rows {
+		if row.Channel == "response_header" {
+			name, value, _ := strings.Cut(row.Text, ": ")
+			s.mux.HandleFunc("/answers/"+row.ID, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(name, value) })
+		}
+	}
+	s.mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		for {
+			kind, data, err := c.Read(r.Context())
+			if err != nil || c.Write(r.Context(), kind, data) != nil {
+				return
+			}
+		}
+	})
+	return s
+}
+
+// plantInPage has the page do what brings a text into its channel.
+func plantInPage(p *tab, row testbed.Planted) {
+	p.t.Helper()
+	text := quoted(row.Text)
+	name, value, _ := strings.Cut(row.Text, ": ")
+	switch row.Channel {
+	case "request_header":
+		if name == "Cookie" { // which no page may set itself
+			p.js(fmt.Sprintf(`document.cookie = %s; await fetch('/echo/cookie')`, quoted(value)))
+			return
+		}
+		p.js(fmt.Sprintf(`await fetch('/echo/' + %s, { headers: { %s: %s } })`, quoted(row.ID), quoted(name), quoted(value)))
+	case "response_header":
+		p.js(fmt.Sprintf(`await fetch('/answers/' + %s)`, quoted(row.ID)))
+	case "json_body":
+		p.js(fmt.Sprintf(`await (await fetch('/echo/' + %s, { method: 'POST', body: %s, headers: { 'content-type': 'application/json' } })).text()`, quoted(row.ID), text))
+	case "form_body":
+		kind := "application/x-www-form-urlencoded"
+		if strings.HasPrefix(row.Text, "--") {
+			boundary, _, _ := strings.Cut(row.Text[2:], "\r\n")
+			kind = "multipart/form-data; boundary=" + boundary
+		}
+		p.js(fmt.Sprintf(`await (await fetch('/echo/' + %s, { method: 'POST', body: %s, headers: { 'content-type': %s } })).text()`, quoted(row.ID), text, quoted(kind)))
+	case "query":
+		p.js(fmt.Sprintf(`await fetch(%s)`, text))
+	case "websocket_frame":
+		p.js(fmt.Sprintf(`const s = new WebSocket(location.origin.replace('http', 'ws') + '/socket')
+			await new Promise((done) => { s.onopen = () => s.send(%s); s.onmessage = done })
+			s.close()`, text))
+	case "console_text":
+		p.js(fmt.Sprintf(`console.error(%s)
+			setTimeout(() => { throw new Error(%s) })
+			Promise.reject(new Error(%s))`, text, text, text))
+	case "console_object":
+		p.js(fmt.Sprintf(`console.log(%s)`, row.Text))
+	case "input_value":
+		p.js(fmt.Sprintf(`const i = document.createElement('input'); i.id = %s; i.setAttribute('aria-label', 'Notes'); document.querySelector('main').append(i)`, quoted(row.ID)))
+		p.do(chromedp.SendKeys("#"+row.ID, row.Text+"\t"))
+	case "error_element":
+		p.js(fmt.Sprintf(`const d = document.createElement('div'); d.setAttribute('role', 'alert'); d.textContent = %s; document.querySelector('main').append(d)`, text))
+	case "url": // planted last
+	default:
+		p.t.Fatalf("%s: the channel %q is not known", row.ID, row.Channel)
+	}
+}
+
+// readable is what an agent must be able to read of an innocent text.
+func readable(row testbed.Planted) string {
+	switch row.Channel {
+	case "request_header", "response_header":
+		_, value, _ := strings.Cut(row.Text, ": ")
+		return value
+	case "console_object":
+		var fields map[string]any
+		_ = json.Unmarshal([]byte(row.Text), &fields)
+		for _, v := range fields { // as it stands in what Chromium shows of an object
+			if text, ok := v.(string); ok && text != "" && text != row.Secret {
+				return text
+			}
+		}
+		return ""
+	}
+	return event.Clean(row.Text)
+}
+
+// everythingTold is what every reading tool and command says.
+func everythingTold(t *testing.T, w *world, a *agent) string {
+	t.Helper()
+	var all strings.Builder
+	tools, err := a.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := map[string]map[string]any{
+		"get_changes_since":    {"checkpoint": "before", "severity": "all"},
+		"get_browser_logs":     {"limit": 1000},
+		"get_network_bodies":   {"limit": 1000},
+		"get_websocket_events": {"limit": 1000},
+		"get_enhanced_actions": {"limit": 1000},
+		"checkpoint_list":      {},
+		"checkpoint_create":    nil, "checkpoint_delete": nil, // they read nothing
+	}
+	for _, tool := range tools.Tools {
+		arguments, known := args[tool.Name]
+		if !known {
+			t.Fatalf("%s is a tool of which this test knows nothing", tool.Name)
+		}
+		if arguments == nil {
+			continue
+		}
+		text, err := a.Text(tool.Name, arguments)
+		if err != nil {
+			t.Fatalf("%s: %v", tool.Name, err)
+		}
+		fmt.Fprintln(&all, text)
+	}
+	for _, command := range [][]string{
+		{"changes", "--since", "before"},
+		{"logs", "--limit", "1000"},
+		{"network", "--limit", "1000"},
+		{"websocket", "--limit", "1000"},
+		{"actions", "--limit", "1000"},
+		{"checkpoint", "list"},
+		{"status"},
+	} {
+		fmt.Fprintln(&all, mustRun(t, w, command...))
+		fmt.Fprintln(&all, mustRun(t, w, append(command, "--json")...))
+	}
+	return all.String()
+}
+
+func mustRun(t *testing.T, w *world, args ...string) string {
+	t.Helper()
+	r := w.Run(args...)
+	if r.Code != 0 {
+		t.Fatalf("%s: %d %s", args, r.Code, r.Err)
+	}
+	return r.Out + r.Err
+}
+
+// files are the contents of all that Tidemark has written: as they are, and those of the journal
+// decompressed as well. The browser's own profile is not Tidemark's.
+func files(t *testing.T, w *testbed.World) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(w.Home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == w.Profile() {
+			return errOr(err, fs.SkipDir)
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		content, err := os.ReadFile(path)
+		all[path] = string(content)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := filepath.Join(w.Home, "journal.db")
+	if len(all[journal]) == 0 {
+		t.Fatalf("there is no journal among %d files", len(all))
+	}
+	all[journal+" decompressed"] = decompressed(t, journal)
+	return all
+}
+
+func errOr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// decompressed is the content of a journal, read without the program's own code.
+func decompressed(t *testing.T, path string) string {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	decoder, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer decoder.Close()
+	var all strings.Builder
+	blocks := 0
+	var walk func(b *bolt.Bucket) error
+	walk = func(b *bolt.Bucket) error {
+		return b.ForEach(func(k, v []byte) error {
+			if v == nil {
+				return walk(b.Bucket(k))
+			}
+			if at := bytes.Index(v, []byte{0x28, 0xb5, 0x2f, 0xfd}); at >= 0 && at < 8 { // zstd's magic number
+				data, err := decoder.DecodeAll(v[at:], nil)
+				if err != nil {
+					return err
+				}
+				blocks++
+				v = data
+			}
+			all.Write(v)
+			all.WriteByte('\n')
+			return nil
+		})
+	}
+	if err := db.View(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error { return walk(b) })
+	}); err != nil || blocks == 0 {
+		t.Fatalf("%d blocks (%v)", blocks, err)
+	}
+	return all.String()
+}
+
+// texts are the strings of all JSON in a text, line by line, and its other lines.
+func texts(all string) (list []string) {
+	var strs func(v any)
+	strs = func(v any) {
+		switch v := v.(type) {
+		case string:
+			list = append(list, v)
+		case []any:
+			for _, e := range v {
+				strs(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				strs(e)
+			}
+		}
+	}
+	for line := range strings.Lines(all) {
+		var v any
+		if json.Unmarshal([]byte(line), &v) == nil {
+			strs(v)
+		}
+	}
+	return list
+}
+
+func quoted(text string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text)
+	return strings.TrimSuffix(b.String(), "\n")
+}
