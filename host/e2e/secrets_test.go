@@ -27,45 +27,39 @@ import (
 // real application in real Chromium. No secret may be in an answer, a command's output, the log, the
 // journal or an export; what is innocent stays readable.
 func TestNoPlantedSecretIsTold(t *testing.T) {
-	needBrowser(t)
-	w, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
+	w := ownWorld(t)
 	secrets, innocent, err := testbed.PlantedTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := slices.Concat(secrets, innocent)
 	s := newPlantation(t, rows)
-	here := &world{w}
-	a := here.agent(t)
+	a := w.agent(t)
 	a.changes()
 
-	p := here.open(t, s.URL)
+	p := w.open(t, s.URL)
 	a.call("checkpoint_create", map[string]any{"name": "before", "note": "before secrets"}, &struct{}{})
 	for _, row := range rows {
 		plantInPage(p, row)
 	}
 	a.changes() // settled: the page's own are here
-	told := map[string]string{"after planting": everythingTold(t, here, a)}
+	told := map[string]string{"after planting": everythingTold(t, w, a)}
 	for _, row := range rows { // the page's address last: it takes all pages with it
 		if row.Channel == "url" {
 			p.js(fmt.Sprintf(`history.pushState({}, '', %s)`, quoted(row.Text)))
 			p.do(chromedp.Navigate(s.URL + row.Text))
 			p.js(`console.error('thrown at ' + location.href)`)
-			told["at "+row.ID] = everythingTold(t, here, a)
+			told["at "+row.ID] = everythingTold(t, w, a)
 		}
 	}
 	a.call("checkpoint_create", map[string]any{"name": "planted", "note": "after secrets"}, &struct{}{})
-	told["at the end"] = everythingTold(t, here, a)
+	told["at the end"] = everythingTold(t, w, a)
 	for _, name := range []string{"before", "planted"} {
-		told["export of "+name] = mustRun(t, here, "export", name)
+		told["export of "+name] = mustRun(t, w, "export", name)
 	}
 	_ = a.Close()
-	mustRun(t, here, "stop")
-	for file, content := range files(t, w) {
+	mustRun(t, w, "stop")
+	for file, content := range files(t, w.World) {
 		told["file "+file] = content
 	}
 

@@ -36,6 +36,8 @@ type World struct {
 	Home string
 	// Browser is nil in a world without one.
 	Browser *browser.Browser
+	// shared is a home that is another world's.
+	shared bool
 }
 
 // New makes a world without a browser. The daemon starts when it is needed.
@@ -69,8 +71,22 @@ func Start(binary string) (*World, error) {
 	return w, nil
 }
 
+// Another starts one more browser, with a profile of its own, that the same daemon knows. Close it before
+// the first.
+func (w *World) Another() (*World, error) {
+	other := &World{Binary: w.Binary, Home: w.Home, shared: true}
+	if err := other.launch(); err != nil {
+		return nil, errors.Join(err, other.Close())
+	}
+	return other, nil
+}
+
 func (w *World) launch() error {
 	extension, err := w.Extension()
+	if err != nil {
+		return err
+	}
+	before, err := w.connected()
 	if err != nil {
 		return err
 	}
@@ -79,11 +95,8 @@ func (w *World) launch() error {
 		Env: []string{"TIDEMARK_HOME=" + w.Home}, Notes: io.Discard,
 		Ready: func(ctx context.Context) error {
 			return Eventually(ctx, func() (bool, error) {
-				var s struct{ Browsers []struct{ Connected bool } }
-				if err := json.Unmarshal([]byte(w.Run("status", "--json").Out), &s); err != nil {
-					return false, err
-				}
-				return len(s.Browsers) == 1 && s.Browsers[0].Connected, nil
+				n, err := w.connected()
+				return n == before+1, err
 			})
 		},
 	})
@@ -92,6 +105,18 @@ func (w *World) launch() error {
 	}
 	// Attached with a context that has no end of its own, the first tab stays.
 	return chromedp.Do(w.Browser.Context())
+}
+
+// connected is how many browsers the daemon hears.
+func (w *World) connected() (n int, err error) {
+	var s struct{ Browsers []struct{ Connected bool } }
+	err = json.Unmarshal([]byte(w.Run("status", "--json").Out), &s)
+	for _, b := range s.Browsers {
+		if b.Connected {
+			n++
+		}
+	}
+	return n, err
 }
 
 // Profile is where [World.Extension] registers the native host.
@@ -112,6 +137,9 @@ func (w *World) Close() error {
 	var errs []error
 	if w.Browser != nil {
 		errs = append(errs, w.Browser.Close())
+	}
+	if w.shared {
+		return errors.Join(errs...)
 	}
 	if r := w.Run("stop"); r.Code != 0 {
 		errs = append(errs, fmt.Errorf("stop: %s", r.Err))
