@@ -25,11 +25,8 @@ func (r *Redactor) keyStrength(key string) strength {
 		return innocent
 	}
 	joined := ""
-	if len(words) > 1 || len(r.kept)+len(r.named) > 0 {
+	if len(words) > 1 || len(r.named) > 0 {
 		joined = " " + strings.Join(words, " ") + " "
-	}
-	if len(r.kept) > 0 && r.kept[joined[1:len(joined)-1]] {
-		return innocent
 	}
 	if containsAny(joined, r.named) {
 		return strong

@@ -21,8 +21,7 @@ type Redactor struct {
 	prose, placeholders, schemes, lineSchemes  map[string]bool
 	phraseLast, open                           map[string]bool // phraseLast: the last words of phrases
 	phrases, anyEnd, lastEnd, stems, variables []string
-	// kept and named are a person's: keys that are innocent, by their words, and phrases of keys that are not.
-	kept   map[string]bool
+	// named are a person's: phrases of keys.
 	named  []string
 	values []valueRule
 	needs  *needs

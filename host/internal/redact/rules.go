@@ -75,8 +75,6 @@ type User struct {
 	Headers []string `toml:"headers"`
 	// Keys are names of keys whose values are secret: a key that contains their words in a row is.
 	Keys []string `toml:"keys"`
-	// Keep are names of keys whose values are no secrets. A key must have exactly their words.
-	Keep []string `toml:"keep"`
 	// Values are secrets that are known by their own looks.
 	Values []UserValue `toml:"values"`
 }
@@ -127,7 +125,6 @@ func Extend(base Rules, user User) (*Redactor, error) {
 		open:         set(k.Open),
 		variables:    k.Variables,
 		phraseLast:   map[string]bool{},
-		kept:         map[string]bool{},
 		anyEnd:       k.AnyEnd,
 		lastEnd:      k.LastEnd,
 		stems:        slices.Clone(k.Stems),
@@ -158,23 +155,12 @@ func (r *Redactor) add(user User) error {
 		}
 		r.headers[strings.ToLower(name)] = true
 	}
-	for _, key := range user.Keep {
-		words, err := userWords("keep", key)
-		if err != nil {
-			return err
-		}
-		r.kept[strings.Join(words, " ")] = true
-	}
 	for _, key := range user.Keys {
-		words, err := userWords("keys", key)
+		words, err := userWords(key)
 		if err != nil {
 			return err
 		}
-		phrase := strings.Join(words, " ")
-		if r.kept[phrase] {
-			return fmt.Errorf("keys: %q is in keep as well; remove it from one of the two", key)
-		}
-		r.named = append(r.named, " "+phrase+" ")
+		r.named = append(r.named, " "+strings.Join(words, " ")+" ")
 		r.stems = append(r.stems, words[0])
 	}
 	for i, v := range user.Values {
@@ -199,13 +185,13 @@ func (r *Redactor) add(user User) error {
 // headerName is a token of RFC 9110, section 5.6.2.
 var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-func userWords(where, key string) ([]string, error) {
+func userWords(key string) ([]string, error) {
 	if strings.ContainsFunc(key, func(c rune) bool { return c >= 0x80 }) {
-		return nil, fmt.Errorf("%s: %q is no name of a key; keys are looked for in the letters a to z, write a pattern under [[redact.values]] instead", where, key)
+		return nil, fmt.Errorf("keys: %q is no name of a key; keys are looked for in the letters a to z, write a pattern under [[redact.values]] instead", key)
 	}
 	words := keyWords(key)
 	if len(words) == 0 {
-		return nil, fmt.Errorf("%s: %q is no name of a key; it needs a letter", where, key)
+		return nil, fmt.Errorf("keys: %q is no name of a key; it needs a letter", key)
 	}
 	return words, nil
 }
