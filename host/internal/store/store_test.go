@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -373,14 +374,12 @@ func TestAKeeperTriesAgainAndLosesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	full := errors.New("no space left on device")
 	opened := make(chan bool, 1)
-	fail := make(chan bool, 100)
-	fail <- true
+	var broken atomic.Bool
+	broken.Store(true)
 	k := store.NewKeeper(store.KeeperOptions{
 		Open: func() (*store.Store, error) {
-			select {
-			case <-fail:
+			if broken.Load() {
 				return nil, full
-			default:
 			}
 			s, _, err := store.Open(path, store.DefaultLimits(), epoch)
 			opened <- true
@@ -399,6 +398,7 @@ func TestAKeeperTriesAgainAndLosesNothing(t *testing.T) {
 	if n := w.Store.Acknowledged("i", "s"); n > 1 {
 		t.Errorf("acknowledged up to %d though nothing could be written", n)
 	}
+	broken.Store(false)
 	w.Log("log", "after")
 	if err := k.Sync(ctx); err != nil || k.Problem() != "" {
 		t.Errorf("%v, problem %q", err, k.Problem())
