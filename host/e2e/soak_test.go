@@ -82,6 +82,11 @@ func TestSoak(t *testing.T) {
 	if a, b := median(third), median(last); b > a*1.1+4 {
 		t.Errorf("the daemon's memory grows: %.1f MiB, then %.1f MiB", a, b)
 	}
+	tenths := make([]string, 10)
+	for i := range tenths {
+		tenths[i] = fmt.Sprintf("%.0f", median(memory[len(memory)*i/10:len(memory)*(i+1)/10]))
+	}
+	t.Logf("memory in tenths of the time, MiB: %s", strings.Join(tenths, " "))
 	third, last = goroutines[len(goroutines)/2:len(goroutines)*3/4], goroutines[len(goroutines)*3/4:]
 	if a, b := median(third), median(last); b > a*1.2+5 {
 		t.Errorf("the daemon's goroutines grow: %.0f, then %.0f", a, b)

@@ -42,7 +42,7 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	defer s.mu.Unlock()
 	b := s.browsers[h.Instance]
 	if b == nil {
-		b = &browser{instance: h.Instance, tabs: map[int]int{}}
+		b = &browser{instance: h.Instance, lastEvent: now, tabs: map[int]int{}}
 		s.browsers[h.Instance] = b
 	}
 	known := b.stream != ""

@@ -169,6 +169,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	captured, named, readers := d.journal.restore(disk, limits, rules)
 	d.hub = link.NewHub(link.Options{
 		Store: captured, Decoder: event.NewDecoder(redactor), Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
+		Disk: func(ctx context.Context) error { return d.journal.keeper.Sync(ctx) },
 	})
 	d.journal.keeper = store.NewKeeper(store.KeeperOptions{
 		Disk: disk, Open: d.journal.open, Capture: captured, Kept: d.hub.Kept, Clock: time.Now, Log: d.log,

@@ -27,9 +27,10 @@ import (
 )
 
 // A browser is cut off when it takes longer than writeTimeout to read a frame, or when maxUnread
-// frames wait for it.
+// frames wait for it. A browser that says hello waits up to diskTimeout for the disk.
 const (
 	writeTimeout = 10 * time.Second
+	diskTimeout  = 2 * time.Second
 	maxUnread    = 256
 )
 
@@ -42,6 +43,7 @@ type Hub struct {
 	store   *capture.Store
 	decoder *event.Decoder
 	handle  RequestHandler
+	disk    func(context.Context) error
 	version string
 	clock   func() time.Time
 	log     *slog.Logger
@@ -55,6 +57,8 @@ type Options struct {
 	Store   *capture.Store
 	Decoder *event.Decoder
 	Handle  RequestHandler
+	// Disk returns when everything up to now is on disk, or cannot be; nil for a store that is not kept.
+	Disk    func(context.Context) error
 	Version string
 	Clock   func() time.Time
 	Log     *slog.Logger
@@ -62,7 +66,7 @@ type Options struct {
 
 // NewHub makes a hub without connections.
 func NewHub(o Options) *Hub {
-	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, version: o.Version, clock: o.Clock, log: o.Log, conns: map[*conn]bool{}}
+	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, disk: o.Disk, version: o.Version, clock: o.Clock, log: o.Log, conns: map[*conn]bool{}}
 }
 
 // conn is one connection. The first group never changes after hello; mu guards the second.
@@ -212,6 +216,7 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 			return event.Errorf(protocol.CodeOutOfOrder, "hello was said already on this connection")
 		}
 		next := h.store.Hello(m, now)
+		h.remember(ctx)
 		c.instance, c.stream, c.acked = m.Instance, m.Stream, next
 		h.mu.Lock()
 		h.conns[c] = true
@@ -235,6 +240,19 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 		}
 	}
 	return nil
+}
+
+// remember has a browser that was just introduced on disk before it sends anything: a daemon that knows
+// nothing of it could not tell that something of it was lost. A disk that cannot is told elsewhere.
+func (h *Hub) remember(ctx context.Context) {
+	if h.disk == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, diskTimeout)
+	defer cancel()
+	if err := h.disk(ctx); err != nil {
+		h.log.Debug("a browser is not remembered", "error", err)
+	}
 }
 
 // post sends a message that nobody waits for; without it the connection cannot go on.
