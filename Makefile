@@ -14,13 +14,15 @@ RACE    ?= -race
 FUZZTIME ?= 30s
 SOAK     ?= 30m
 KILLS    ?= 200
+REPOSITORY ?=
+TARGETS  ?=
 
 GO_FILES  := $(shell git ls-files -co --exclude-standard '*.go' '*.json' '*.html' '*.css' '*.js' '*.svg' ':!:node_modules' ':!:extension/*.json' 2>/dev/null)
 EXTENSION := $(shell git ls-files -co --exclude-standard extension package.json ':!:extension/*.go' ':!:extension/dist' 2>/dev/null)
 
 .PHONY: help
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-11s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: bin/tidemark ## bin/tidemark, and the unpacked extension in extension/dist
@@ -55,6 +57,16 @@ lint: $(LINT) node_modules/.ready extension/dist/manifest.json ## Format, linter
 	@go tool tygo generate --config protocol/tygo.yaml >/dev/null
 	@git diff --exit-code --stat -- extension/protocol.ts || { echo "extension/protocol.ts was not current; it is now: commit it" >&2; exit 1; }
 
+.PHONY: dist
+dist: extension/dist/manifest.json ## dist/: what a release consists of, for REPOSITORY (https://github.com/OWNER/NAME)
+	@go -C .ci/dist run . -root $(CURDIR) -out $(CURDIR)/dist $(if $(REPOSITORY),-repository $(REPOSITORY))
+
+.PHONY: dist-check
+dist-check: node_modules/.ready ## A release in small (TARGETS: all of it, or GOOS/GOARCH,…): reproducible, installable, valid
+	@echo "checking a release …"
+	@go -C .ci/dist vet ./...
+	@TIDEMARK_DIST="$(TARGETS)" go -C .ci/dist test -count=1 -timeout 30m ./...
+
 .PHONY: bench
 bench: chromium build ## Tokens, latency, signal to noise, against their targets
 	@go run ./host/bench
@@ -87,7 +99,7 @@ chromium:
 .PHONY: clean
 clean: ## Remove what was built
 	@find extension/dist -mindepth 1 ! -name .gitignore -delete 2>/dev/null || true
-	@rm -rf bin .cache node_modules
+	@rm -rf bin dist .cache node_modules
 
 bin/tidemark: $(GO_FILES) extension/dist/manifest.json go.mod go.sum
 	@echo "building the host …"

@@ -36,12 +36,16 @@ const output = {
   modulePreload: false,
 };
 
+/** Lists the npm packages that a build bundled, with their licences; releases carry the list. */
+const license = (name) => ({ fileName: `licenses/${name}.json` });
+
 /** Builds one script that stands alone, as `name`.js. */
 const script = (entry, name, format) =>
   build({
     ...common,
     build: {
       ...output,
+      license: license(name),
       lib: { entry: join(root, entry), formats: [format], name: 'tidemark', fileName: () => `${name}.js` },
     },
   });
@@ -65,6 +69,7 @@ await build({
   ...common,
   build: {
     ...output,
+    license: license('pages'),
     rollupOptions: {
       input: Object.fromEntries(
         pages.map((page) => [page, join(root, page, 'index.html')]).filter(([, file]) => existsSync(file)),
