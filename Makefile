@@ -58,14 +58,14 @@ lint: $(LINT) node_modules/.ready extension/dist/manifest.json ## Format, linter
 	@git diff --exit-code --stat -- extension/protocol.ts || { echo "extension/protocol.ts was not current; it is now: commit it" >&2; exit 1; }
 
 .PHONY: dist
-dist: extension/dist/manifest.json ## dist/: what a release consists of, for REPOSITORY (https://github.com/OWNER/NAME)
+dist: node_modules/.ready ## dist/: what a release consists of, for REPOSITORY (https://github.com/OWNER/NAME)
 	@go -C .ci/dist run . -root $(CURDIR) -out $(CURDIR)/dist $(if $(REPOSITORY),-repository $(REPOSITORY))
 
 .PHONY: dist-check
-dist-check: node_modules/.ready ## A release in small (TARGETS: all of it, or GOOS/GOARCH,…): reproducible, installable, valid
+dist-check: $(LINT) node_modules/.ready ## A release in small (TARGETS=all: the whole): reproducible, installable, valid
 	@echo "checking a release …"
-	@go -C .ci/dist vet ./...
-	@TIDEMARK_DIST="$(TARGETS)" go -C .ci/dist test -count=1 -timeout 30m ./...
+	@cd .ci/dist && $(CURDIR)/$(LINT) run -c $(CURDIR)/.golangci.yml ./...
+	@TIDEMARK_DIST=$(TARGETS) go -C .ci/dist test -count=1 -timeout 30m ./...
 
 .PHONY: bench
 bench: chromium build ## Tokens, latency, signal to noise, against their targets

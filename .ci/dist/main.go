@@ -1,6 +1,6 @@
 // Command dist builds everything that a release consists of: archives of the host for each system, deb
 // and rpm, a bundle for MCP clients with its entry for the MCP registry, the extension for the store, and
-// SHA256SUMS. `make dist` runs it after the extension has been built.
+// SHA256SUMS. `make dist` runs it.
 //
 // The same sources, Go, Node and SOURCE_DATE_EPOCH (else the time of the last commit) give the same bytes,
 // in whatever directory, time zone and umask, and whoever builds.
@@ -213,9 +213,15 @@ func (r *release) readPapers() error {
 	return nil
 }
 
-// extension is the built extension as the Chrome Web Store takes it: the manifest's key, which gives the
-// unpacked extension its fixed id, is refused there.
+// extension builds the extension, which the programs embed, and returns it as the Chrome Web Store takes
+// it: the manifest's key, which gives the unpacked extension its fixed id, is refused there.
 func (r *release) extension() ([]file, error) {
+	fmt.Fprintln(r.log, "building the extension …")
+	build := exec.Command("node", "extension/build.mjs")
+	build.Dir = r.root
+	if _, err := output(build); err != nil {
+		return nil, err
+	}
 	dist := os.DirFS(filepath.Join(r.root, "extension", "dist"))
 	var files []file
 	err := fs.WalkDir(dist, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -230,15 +236,9 @@ func (r *release) extension() ([]file, error) {
 		return nil, err
 	}
 	manifest := slices.IndexFunc(files, func(f file) bool { return f.name == "manifest.json" })
-	if manifest < 0 {
-		return nil, errors.New("extension/dist has no manifest.json; `make build` builds the extension")
-	}
 	var fields map[string]any
 	if err := json.Unmarshal(files[manifest].data, &fields); err != nil {
 		return nil, fmt.Errorf("extension/dist/manifest.json: %w", err)
-	}
-	if fields["version"] != r.version {
-		return nil, fmt.Errorf("extension/dist is of version %v, package.json says %s; `make build` builds the extension anew", fields["version"], r.version)
 	}
 	delete(fields, "key")
 	files[manifest].data, err = encodeJSON(fields)

@@ -104,7 +104,7 @@ func (r *release) npmNotices(texts map[string]string) error {
 		return err
 	}
 	if len(lists) == 0 {
-		return errors.New("extension/dist/licenses is empty; `make build` builds the extension")
+		return errors.New("extension/dist/licenses is empty; extension/build.mjs should have written what it bundles")
 	}
 	for _, list := range lists {
 		var packages []struct{ Name, Version, Identifier, Text string }
