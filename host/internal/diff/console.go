@@ -63,14 +63,14 @@ func (c *computation) console() *ConsoleDiff {
 
 // toldByBackfill recognises the browser's log entry about a failed request that was found in the
 // browser's records afterwards, under another id: where capture began late, entries are replayed
-// before those records are read.
+// before those records are read, so that the requests lie in the span too.
 func (c *computation) toldByBackfill(e *event.Console) bool {
 	if e.Via != "browser" || e.Category != "network" || e.Level != event.Error {
 		return false
 	}
 	if c.backfilled == nil {
 		c.backfilled = map[tabURL]bool{}
-		for _, n := range c.v.Network.From(0) {
+		for _, n := range c.v.Network.From(c.from.Pos.Network) {
 			if n.Backfilled && n.Failed() {
 				c.backfilled[tabURL{n.Tab, n.URL}] = true
 			}
