@@ -1,5 +1,5 @@
-// Builds the unpacked extension into extension/dist: the pages as modules, the content script as
-// one classic script (content scripts cannot be modules), the worker as one module.
+// Builds the unpacked extension into extension/dist: the pages as modules, the content script and
+// the hooks in the page's own world as classic scripts (content scripts cannot be modules), the worker as one module.
 //
 //   node extension/build.mjs            minified
 //   node extension/build.mjs --dev      readable, with inline source maps
@@ -65,6 +65,7 @@ await cp(join(root, 'icons'), join(dist, 'icons'), {
 
 await script('background/main.ts', 'background', 'es');
 await script('content/main.ts', 'content', 'iife');
+await script('page/main.ts', 'page', 'iife');
 await build({
   ...common,
   build: {

@@ -6,6 +6,7 @@
  * that the other side has gone, and wakes a worker that was ended. When a port disconnects although
  * the page is still there (the worker was ended), connect again.
  */
+import type { PageRecord } from './page/records';
 import type {
   ActionEvent,
   CheckpointResult,
@@ -35,20 +36,29 @@ export type ContentEvent =
  * - `watch` is the worker's first message on every port, and comes again when it changes. Nothing is
  *   to be recorded before it or while it is off; when it turns on, error elements that are visible
  *   already are reported as `appeared`, and when it turns off the content script forgets them.
- *   `mask` is the text to put in place of what must not leave the page.
+ *   `mask` is the text to put in place of what must not leave the page; `hooks` says whether what the
+ *   hooks in the page's own world tell is wanted too.
  * - `flush` asks for everything seen so far at once: pending mutations are examined now and events
  *   that wait in a batch (coalesced typing too) are sent, then `flushed` with the same id.
  */
-export type ToContent = { t: 'watch'; on: boolean; mask: string } | { t: 'flush'; id: number };
+export type ToContent =
+  | { t: 'watch'; on: boolean; mask: string; hooks?: boolean }
+  | { t: 'flush'; id: number };
 
 /**
  * What a content script tells the worker.
  *
  * A new port of a frame implies `reset` for that frame: the worker emits that ElementEvent by
  * itself, for a port that is gone as well. A content script whose port was cut connects again and
- * reports all visible error elements again.
+ * reports all visible error elements again. `hooked` says that the hooks are in the page's own world (`from`: since when they were
+ * missing in it, milliseconds since the epoch);
+ * `page` brings what they tell, and how much of it was lost before.
  */
-export type FromContent = { t: 'events'; events: ContentEvent[] } | { t: 'flushed'; id: number };
+export type FromContent =
+  | { t: 'events'; events: ContentEvent[] }
+  | { t: 'hooked'; from?: number }
+  | { t: 'page'; records: PageRecord[]; dropped?: number }
+  | { t: 'flushed'; id: number };
 
 /** How the worker stands with the host. */
 export interface ConnectionState {

@@ -19,7 +19,9 @@ export type GapReason =
   | typeof GapCaptureFailed
   | typeof GapDisconnected
   | typeof GapMalformed
-  | typeof GapNotReplayed;
+  | typeof GapNotReplayed
+  | typeof GapWorkerUnseen
+  | typeof GapServiceWorkerUnseen;
 
 //////////
 // source: events.go
@@ -308,6 +310,14 @@ export const GapBrowserEnded = "browser_ended"; // the browser ended, or the ext
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */
 export const GapJournalDamaged = "journal_damaged"; // a part of what was kept on disk could not be read
+/**
+ * Quiet capture only: the page has something into which it cannot look.
+ */
+export const GapWorkerUnseen = "worker_unseen"; // a worker's console and WebSockets; its requests and uncaught errors are seen
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
+export const GapServiceWorkerUnseen = "service_worker_unseen"; // what the page's service worker logs and asks for
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */

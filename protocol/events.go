@@ -172,5 +172,8 @@ const (
 	GapMalformed      = "malformed"       // the host could not read events that the extension sent
 	GapBrowserEnded   = "browser_ended"   // the browser ended, or the extension was loaded anew; what it had not yet told is lost
 	GapJournalDamaged = "journal_damaged" // a part of what was kept on disk could not be read
-	GapNotReplayed    = "not_replayed"    // an event stream began before the host knew of it
+	// Quiet capture only: the page has something into which it cannot look.
+	GapWorkerUnseen        = "worker_unseen"         // a worker's console and WebSockets; its requests and uncaught errors are seen
+	GapServiceWorkerUnseen = "service_worker_unseen" // what the page's service worker logs and asks for
+	GapNotReplayed         = "not_replayed"          // an event stream began before the host knew of it
 )

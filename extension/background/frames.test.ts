@@ -43,6 +43,10 @@ beforeEach(() => {
   frames = new ContentFrames({
     emit: (event) => events.push(event),
     watched: (tab) => watched.has(tab),
+    hooks: () => false,
+    hooked: () => undefined,
+    page: () => undefined,
+    gone: () => undefined,
     changed: () => undefined,
   });
 });

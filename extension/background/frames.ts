@@ -2,6 +2,7 @@
 
 import { MASK, redactText } from '../capture/redact';
 import type { ContentEvent, FromContent, ToContent } from '../messages';
+import type { PageRecord } from '../page/records';
 import type { AnyEvent } from '../protocol';
 
 /** The part of a content script's port that is used. */
@@ -21,14 +22,25 @@ export interface ContentPort {
 interface Frame {
   readonly port: ContentPort;
   readonly document: string;
-  /** Whether the content script was told to report. */
+  /** What the content script was told to report. */
   on: boolean;
+  hooks: boolean;
+  /** Whether there are hooks in the page's own world. */
+  hooked: boolean;
 }
 
 /** What the frames need of their surroundings. */
 export interface FramesOptions {
   emit(event: AnyEvent): void;
   watched(tab: number): boolean;
+  /** Whether what the hooks in the page's own world tell is wanted of the tab. */
+  hooks(tab: number): boolean;
+  /** A document has its hooks; `from` (milliseconds since the epoch) when it came before they did. */
+  hooked(tab: number, frame: number, from: number | undefined): void;
+  /** The hooks of a document have told something. */
+  page(tab: number, frame: number, records: readonly PageRecord[], dropped: number): void;
+  /** The document of a frame is gone. */
+  gone(tab: number, frame: number): void;
   /** Called when the top frame of a tab has or has no content script now. */
   changed(tab: number): void;
 }
@@ -53,7 +65,8 @@ export class ContentFrames {
     this.#tabs.set(tab, frames);
     const document = port.sender?.documentId ?? crypto.randomUUID();
     const on = this.#options.watched(tab);
-    frames.set(frame, { port, document, on });
+    const hooks = on && this.#options.hooks(tab);
+    frames.set(frame, { port, document, on, hooks, hooked: false });
     port.onMessage.addListener((message) => {
       if (frames.get(frame)?.port === port) this.#message(tab, frame, document, message as FromContent);
     });
@@ -61,11 +74,12 @@ export class ContentFrames {
       if (frames.get(frame)?.port !== port) return;
       frames.delete(frame);
       if (frames.size === 0) this.#tabs.delete(tab);
+      this.#options.gone(tab, frame);
       this.#reset(tab, frame, '');
       if (frame === 0) this.#options.changed(tab);
     });
     this.#reset(tab, frame, document);
-    port.postMessage({ t: 'watch', on, mask: MASK });
+    port.postMessage({ t: 'watch', on, mask: MASK, ...(hooks && { hooks }) });
     if (frame === 0) this.#options.changed(tab);
   }
 
@@ -79,23 +93,37 @@ export class ContentFrames {
       this.#flushes.get(message.id)?.();
     } else if (message.t === 'events' && this.#options.watched(tab)) {
       for (const event of message.events) this.#options.emit(complete(event, tab, frame, document));
+    } else if (message.t === 'hooked') {
+      const state = this.#tabs.get(tab)?.get(frame);
+      if (state === undefined || state.hooked) return;
+      state.hooked = true;
+      this.#options.hooked(tab, frame, message.from);
+    } else if (message.t === 'page' && this.#options.watched(tab)) {
+      this.#options.page(tab, frame, message.records, message.dropped ?? 0);
     }
   }
 
   /** Tells the content scripts of a tab whether it is watched. */
   watch(tab: number): void {
     const on = this.#options.watched(tab);
+    const hooks = on && this.#options.hooks(tab);
     for (const [id, frame] of this.#tabs.get(tab) ?? []) {
-      if (frame.on === on) continue;
+      if (frame.on === on && frame.hooks === hooks) continue;
+      if (frame.on !== on) this.#reset(tab, id, frame.document);
       frame.on = on;
-      this.#reset(tab, id, frame.document);
-      frame.port.postMessage({ t: 'watch', on, mask: MASK });
+      frame.hooks = hooks;
+      frame.port.postMessage({ t: 'watch', on, mask: MASK, ...(hooks && { hooks }) });
     }
   }
 
   /** Whether the content script of the tab's present document answers. */
   has(tab: number): boolean {
     return this.#tabs.get(tab)?.has(0) === true;
+  }
+
+  /** The frames of a tab whose content scripts found no hooks in the page's own world. */
+  unhooked(tab: number): number[] {
+    return [...(this.#tabs.get(tab) ?? [])].filter(([, { hooked }]) => !hooked).map(([frame]) => frame);
   }
 
   /** The frames of a tab that have a content script. */

@@ -3,6 +3,7 @@ import type { ContentFrames } from './frames';
 import { permissionFor } from './rules';
 
 const SCRIPT = 'content.js';
+const HOOKS = 'page.js';
 
 /** How long a page may take to start its content script, or to connect again after the worker's end, in ms. */
 const PATIENCE_MS = 1500;
@@ -47,4 +48,45 @@ async function inject(tab: number, frames: ContentFrames, watched: () => boolean
       })
       .catch(() => undefined);
   }
+}
+
+/** The pages whose own world has hooks from their first line on: as patterns, and exceptions from them. */
+export interface HookedPages {
+  matches: string[];
+  excludeMatches: string[];
+}
+
+/** Has the browser run the hooks of quiet capture in these pages from now on, and in no others. */
+export async function registerHooks({ matches, excludeMatches }: HookedPages): Promise<void> {
+  const id = 'hooks';
+  const [there] = await chrome.scripting.getRegisteredContentScripts({ ids: [id] });
+  if (matches.length === 0) {
+    if (there !== undefined) await chrome.scripting.unregisterContentScripts({ ids: [id] });
+    return;
+  }
+  const script: chrome.scripting.RegisteredContentScript = {
+    id,
+    matches,
+    excludeMatches,
+    js: [HOOKS],
+    world: 'MAIN',
+    allFrames: true,
+    matchOriginAsFallback: true,
+    runAt: 'document_start',
+  };
+  if (there === undefined) await chrome.scripting.registerContentScripts([script]);
+  else await chrome.scripting.updateContentScripts([script]);
+}
+
+/** Runs the hooks in frames that have none, because their documents were there before they were wanted. */
+export async function injectHooks(tab: number, frameIds: number[]): Promise<void> {
+  if (frameIds.length === 0) return;
+  await chrome.scripting
+    .executeScript({
+      target: { tabId: tab, frameIds },
+      files: [HOOKS],
+      world: 'MAIN',
+      injectImmediately: true,
+    })
+    .catch(() => undefined);
 }

@@ -21,8 +21,8 @@ export interface TabFacts {
   capturing(tab: number): boolean;
   dom(tab: number): boolean;
   note(tab: number): string | undefined;
-  /** Name of the capture source. */
-  source: string;
+  /** How a tab is captured. */
+  way(tab: number): string | undefined;
   /** The window that was focused last. */
   window: number | undefined;
 }
@@ -41,7 +41,7 @@ export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
       url: watched ? redactURL(url).text : `${origin}/`,
       title: watched ? (title ?? '') : '',
       watched,
-      ...(watched && { capture: facts.source }),
+      ...(watched && { capture: facts.way(id) ?? '' }),
       ...(watched && facts.dom(id) && { dom: true }),
       ...(active && windowId === facts.window && { active }),
       ...(note !== undefined && { note }),

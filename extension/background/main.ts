@@ -2,32 +2,56 @@
  * The service worker. It may be ended at any moment and begins anew with the next event: all listeners
  * are registered before anything is waited for, and what a new life must know is in storage.
  */
+import { ChosenSource, type Way } from '../capture/chosen';
 import { DebuggerSource } from '../capture/debugger';
+import { QuietSource } from '../capture/quiet';
 import { WebRequestWitness } from '../capture/webrequest';
 import { CONTENT_PORT, POPUP_PORT } from '../messages';
 import { type AnyEvent, HostName, type Tab } from '../protocol';
 import { answer } from './commands';
 import { ContentFrames } from './frames';
-import { injectWhereMissing, registerOrigin } from './inject';
+import { injectHooks, injectWhereMissing, registerHooks, registerOrigin } from './inject';
 import { hostTabs, popupTabs, type TabFacts } from './listing';
 import { PopupServer } from './popup';
 import { HostPort } from './port';
-import { isDevelopment, isWatched, permissionFor, watchableOrigin } from './rules';
+import { isDevelopment, isWatched, permissionFor, watchableOrigin, wayFor } from './rules';
 import { Settings } from './settings';
 import { WatchedTabs } from './tabs';
 
 /** How often it is written down that the worker lives, and how often the browser wakes it, in ms. */
 const HEARTBEAT_MS = 2000;
 const TABS_MS = 100;
+/** How long a document's hooks may take to be heard of, in ms. */
+const HOOKS_MS = 300;
 const WAKE_MINUTES = 0.5;
 const WAKE = 'wake';
 
 const settings = new Settings(chrome.storage.local, chrome.storage.session);
 const ready = settings.load();
 
-const witness = new WebRequestWitness((tab, url) => isWatched(tab, url, settings));
-const source = new DebuggerSource(chrome.debugger, emit, witness);
-const frames = new ContentFrames({ emit, watched: (tab) => tabs.watched(tab), changed });
+/** Where no bar can be seen the debugger sees more; in a person's own browser a bar across it is a nuisance. */
+const suits: Way = /Headless/.test(navigator.userAgent) ? 'debugger' : 'quiet';
+const way = (tab: number, url: string | undefined): Way => wayFor(tab, url, settings, suits);
+const witness = new WebRequestWitness(
+  (tab, url) => isWatched(tab, url, settings) && way(tab, url) === 'debugger',
+);
+const debuggers = new DebuggerSource(chrome.debugger, emit, witness);
+const quiet = new QuietSource({
+  emit,
+  wanted: (tab, url) => isWatched(tab, url, settings) && way(tab, url) === 'quiet',
+});
+const source = new ChosenSource({ debugger: debuggers, quiet }, way);
+const frames = new ContentFrames({
+  emit,
+  watched: (tab) => tabs.watched(tab),
+  hooks: (tab) => source.way(tab) === 'quiet',
+  hooked: (tab, _frame, from) => {
+    if (source.way(tab) === 'quiet' && from !== undefined) quiet.late(tab, from);
+  },
+  page: (tab, frame, records, dropped) => quiet.page(tab, frame, records, dropped),
+  gone: (tab, frame) => quiet.frameGone(tab, frame),
+  changed,
+});
 const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChanged });
 const port = new HostPort({
   connect: () => chrome.runtime.connectNative(HostName),
@@ -105,7 +129,7 @@ async function listed(): Promise<[chrome.tabs.Tab[], TabFacts]> {
     capturing: (tab) => tabs.capturing(tab),
     dom: (tab) => frames.has(tab),
     note: (tab) => tabs.note(tab),
-    source: source.name,
+    way: (tab) => source.way(tab),
     window: window?.id,
   };
   return [all, facts];
@@ -135,7 +159,34 @@ function tabChanged(tab: number): void {
   remember();
   frames.watch(tab);
   changed();
-  if (tabs.watched(tab)) injectWhereMissing(tab, frames, () => tabs.watched(tab));
+  if (!tabs.watched(tab)) return;
+  injectWhereMissing(tab, frames, () => tabs.watched(tab));
+  if (source.way(tab) === 'quiet') setTimeout(() => void hookWhereMissing(tab), HOOKS_MS);
+}
+
+/** Brings the hooks to documents that were there before them. */
+async function hookWhereMissing(tab: number): Promise<void> {
+  if (source.way(tab) === 'quiet') await injectHooks(tab, frames.unhooked(tab));
+}
+
+/** The pages that are to have hooks from their first line on. */
+async function registerQuietPages(): Promise<void> {
+  const quietly = (settings.way ?? suits) === 'quiet';
+  const matches = new Set(quietly ? developmentPatterns() : []);
+  const excludeMatches = new Set<string>();
+  for (const [origin, on] of Object.entries(settings.origins)) {
+    if (on && (settings.ways[origin] ?? settings.way ?? suits) === 'quiet') matches.add(`${origin}/*`);
+  }
+  for (const [origin, chosen] of Object.entries(settings.ways)) {
+    if (chosen === 'debugger') excludeMatches.add(`${origin}/*`);
+    else if (isDevelopment(origin) || settings.origins[origin] === true) matches.add(`${origin}/*`);
+  }
+  await registerHooks({ matches: [...matches], excludeMatches: [...excludeMatches] });
+}
+
+/** The patterns of the manifest's own content script. */
+function developmentPatterns(): string[] {
+  return chrome.runtime.getManifest().content_scripts?.flatMap(({ matches }) => matches ?? []) ?? [];
 }
 
 /** Does what a person chose in the popup; see `set_watched` in messages.ts. */
@@ -155,20 +206,36 @@ async function setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Pr
   await Promise.all(same.map(({ id }) => (id === undefined ? undefined : tabs.refresh(id))));
 }
 
+/** Has pages be captured in another way from now on: those of an origin, or all. */
+async function setWay(chosen: Way, origin?: string): Promise<void> {
+  await ready;
+  await settings.chooseWay(chosen, origin);
+  await registerQuietPages();
+  for (const { id, url } of await chrome.tabs.query({})) {
+    if (id === undefined || (origin !== undefined && watchableOrigin(url) !== origin)) continue;
+    await settings.chooseQuiet(id, false);
+    if (source.way(id) === undefined || source.way(id) === way(id, url)) continue;
+    await tabs.restart(id);
+  }
+}
+
+/** Who launches the browser speaks to the worker through the debugging pipe. */
+Object.assign(globalThis, { setWay });
+
 chrome.runtime.onConnect.addListener((connected) => {
   if (connected.name === CONTENT_PORT) void ready.then(() => frames.connect(connected));
   if (connected.name === POPUP_PORT) popup.connect(connected);
 });
 
-chrome.debugger.onEvent.addListener((from, method, params) => source.event(from, method, params));
-chrome.debugger.onDetach.addListener(({ tabId }, reason) => source.detached(tabId, reason));
-source.onEnd = (tab, reason) => void tabs.ended(tab, reason);
+chrome.debugger.onEvent.addListener((from, method, params) => debuggers.event(from, method, params));
+chrome.debugger.onDetach.addListener(({ tabId }, reason) => debuggers.detached(tabId, reason));
+debuggers.onEnd = (tab, reason) => void tabs.ended(tab, reason);
 
 chrome.tabs.onCreated.addListener(changed);
 chrome.tabs.onRemoved.addListener((tab) => {
   tabs.closed(tab);
   witness.forget(tab);
-  void ready.then(() => settings.chooseTab(tab, true));
+  void ready.then(() => settings.chooseTab(tab, true)).then(() => settings.chooseQuiet(tab, false));
   changed();
 });
 chrome.tabs.onReplaced.addListener((by, tab) => void ready.then(() => tabs.replaced(tab, by)));
@@ -180,19 +247,51 @@ chrome.tabs.onUpdated.addListener((tab, { url }) => {
 chrome.tabs.onActivated.addListener(changed);
 chrome.windows.onFocusChanged.addListener(changed);
 
-chrome.webNavigation.onCommitted.addListener(({ frameId, tabId, url, documentLifecycle }) => {
-  if (frameId === 0 && documentLifecycle === 'active') void ready.then(() => tabs.shows(tabId, url));
+chrome.webNavigation.onCommitted.addListener((details) => {
+  const { frameId, tabId, url, documentLifecycle } = details;
+  if (frameId !== 0 || documentLifecycle !== 'active') return;
+  void ready.then(() => {
+    quiet.committed(details);
+    return tabs.shows(tabId, url);
+  });
 });
+chrome.webNavigation.onHistoryStateUpdated.addListener((details) => quiet.moved('history', details));
+chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => quiet.moved('hash', details));
 
 const everything = { urls: ['<all_urls>', 'ws://*/*', 'wss://*/*'] };
-chrome.webRequest.onBeforeRequest.addListener((details): undefined => {
-  witness.began(details);
-  const { type, tabId, url } = details;
-  if (type === 'main_frame') void ready.then(() => tabs.heading(tabId, url));
+chrome.webRequest.onBeforeRequest.addListener(
+  (details): undefined => {
+    witness.began(details);
+    quiet.began(details);
+    const { type, tabId, url } = details;
+    if (type === 'main_frame') void ready.then(() => tabs.heading(tabId, url));
+  },
+  everything,
+  ['requestBody'],
+);
+// Without "extraHeaders" the browser keeps cookies and credentials to itself.
+chrome.webRequest.onSendHeaders.addListener((details) => quiet.step('sends', details), everything, [
+  'requestHeaders',
+]);
+chrome.webRequest.onResponseStarted.addListener((details) => quiet.step('responded', details), everything, [
+  'responseHeaders',
+]);
+chrome.webRequest.onBeforeRedirect.addListener(
+  (details) => {
+    witness.redirected(details);
+    quiet.step('redirected', details);
+  },
+  everything,
+  ['responseHeaders'],
+);
+chrome.webRequest.onCompleted.addListener((details) => {
+  witness.ended(details);
+  quiet.step('ended', details);
 }, everything);
-chrome.webRequest.onBeforeRedirect.addListener((details) => witness.redirected(details), everything);
-chrome.webRequest.onCompleted.addListener((details) => witness.ended(details), everything);
-chrome.webRequest.onErrorOccurred.addListener((details) => witness.ended(details), everything);
+chrome.webRequest.onErrorOccurred.addListener((details) => {
+  witness.ended(details);
+  quiet.step('ended', details);
+}, everything);
 
 chrome.permissions.onAdded.addListener(changed);
 chrome.permissions.onRemoved.addListener(changed);
@@ -205,6 +304,7 @@ chrome.alarms.onAlarm.addListener(({ name }) => {
 async function begin(): Promise<void> {
   await ready;
   port.connect();
+  await registerQuietPages();
   tabs.resume(settings.before);
   const all = await chrome.tabs.query({});
   await Promise.all(all.map(({ id, url }) => (id === undefined || !url ? undefined : tabs.shows(id, url))));

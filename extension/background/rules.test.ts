@@ -60,7 +60,7 @@ const facts: TabFacts = {
   capturing: (tab) => tab !== 3,
   dom: () => true,
   note: (tab) => (tab === 3 ? 'Switched off.' : undefined),
-  source: 'debugger',
+  way: () => 'debugger',
   window: 1,
 };
 const browser = [

@@ -1,4 +1,5 @@
-/** Which tabs are watched; pure. */
+/** Which tabs are watched, and how; pure. */
+import type { Way } from '../capture/chosen';
 
 /** What persons have decided, by origin (kept for good) and by tab (for as long as it is open). */
 export interface Choices {
@@ -6,6 +7,13 @@ export interface Choices {
   readonly origins: Readonly<Record<string, boolean>>;
   /** Tabs that a person switched off. */
   readonly tabsOff: ReadonlySet<number>;
+}
+
+/** What persons have decided of the way of capture. */
+export interface WayChoices {
+  readonly ways: Readonly<Record<string, Way>>;
+  readonly tabsQuiet: ReadonlySet<number>;
+  readonly way: Way | undefined;
 }
 
 /** Why a tab is watched or not; see `PopupTab.why` in messages.ts. */
@@ -49,6 +57,13 @@ export function isWatched(tab: number, url: string | undefined, choices: Choices
   if (origin === undefined) return false;
   const reason = why(tab, origin, choices);
   return reason === 'development' || reason === 'chosen';
+}
+
+/** How a page is captured: as chosen for its tab, its origin or everywhere, else as suits the browser. */
+export function wayFor(tab: number, url: string | undefined, choices: WayChoices, suits: Way): Way {
+  if (choices.tabsQuiet.has(tab)) return 'quiet';
+  const origin = watchableOrigin(url);
+  return (origin === undefined ? undefined : choices.ways[origin]) ?? choices.way ?? suits;
 }
 
 /** The match pattern of the host permission for an origin; patterns know no ports. */

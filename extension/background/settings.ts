@@ -1,4 +1,5 @@
 /** What is kept: persons' choices, the profile's name, and what a new life of the worker must know. */
+import type { Way } from '../capture/chosen';
 import type { GapReason } from '../protocol';
 import type { Choices } from './rules';
 
@@ -33,6 +34,12 @@ export interface Memory {
 export class Settings implements Choices {
   readonly origins: Record<string, boolean> = {};
   readonly tabsOff = new Set<number>();
+  /** How capture is done in pages of an origin, where a person has chosen. */
+  readonly ways: Record<string, Way> = {};
+  /** Tabs in which a person has closed the debugging bar. */
+  readonly tabsQuiet = new Set<number>();
+  /** How capture is done where nobody has chosen; undefined where the browser decides. */
+  way: Way | undefined;
   /** Names this browser profile for as long as the extension is installed. */
   instance = '';
   /** Names one life of the browser, in which tabs keep their ids. */
@@ -49,11 +56,14 @@ export class Settings implements Choices {
 
   async load(): Promise<void> {
     const [local, session] = await Promise.all([
-      this.#local.get(['origins', 'instance']),
-      this.#session.get(['tabsOff', 'memory', 'session']),
+      this.#local.get(['origins', 'ways', 'way', 'instance']),
+      this.#session.get(['tabsOff', 'tabsQuiet', 'memory', 'session']),
     ]);
     Object.assign(this.origins, local.origins);
     for (const tab of (session.tabsOff as number[] | undefined) ?? []) this.tabsOff.add(tab);
+    for (const tab of (session.tabsQuiet as number[] | undefined) ?? []) this.tabsQuiet.add(tab);
+    Object.assign(this.ways, local.ways);
+    this.way = local.way as Way | undefined;
     this.before = session.memory as Memory | undefined;
     this.session = (session.session as string | undefined) ?? '';
     if (this.session === '') {
@@ -79,6 +89,21 @@ export class Settings implements Choices {
     if (on) this.tabsOff.delete(tab);
     else this.tabsOff.add(tab);
     await this.#session.set({ tabsOff: [...this.tabsOff] });
+  }
+
+  /** Remembers how pages of an origin are to be captured, or all pages of which nothing else is said. */
+  async chooseWay(way: Way, origin?: string): Promise<void> {
+    if (origin === undefined) this.way = way;
+    else this.ways[origin] = way;
+    await this.#local.set(origin === undefined ? { way } : { ways: this.ways });
+  }
+
+  /** Remembers that a person closed the debugging bar of a tab; `false` forgets it. */
+  async chooseQuiet(tab: number, quiet = true): Promise<void> {
+    if (quiet === this.tabsQuiet.has(tab)) return;
+    if (quiet) this.tabsQuiet.add(tab);
+    else this.tabsQuiet.delete(tab);
+    await this.#session.set({ tabsQuiet: [...this.tabsQuiet] });
   }
 
   async remember(memory: Memory): Promise<void> {

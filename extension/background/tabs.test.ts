@@ -113,16 +113,15 @@ test('a person switches a tab off and on: a gap between, and nothing of the time
   expect(tabs.note(1)).toBeUndefined();
 });
 
-test('the debugging bar’s cancel switches the tab off, with a note that stays', async () => {
+test('the debugging bar’s cancel has the tab captured quietly, with a note that stays', async () => {
   await show(1, DEV);
   source.running.delete(1);
   await tabs.ended(1, 'canceled_by_user');
-  expect(settings.tabsOff.has(1)).toBe(true);
-  await show(1, `${DEV}other`);
-  expect(source.runs(1)).toBe(false);
-  expect(tabs.note(1)).toContain('debugging bar');
-  await tabs.choose(1, true);
+  expect(settings.tabsQuiet.has(1)).toBe(true);
   expect(source.runs(1)).toBe(true);
+  expect(tabs.note(1)).toContain('debugging bar');
+  await show(1, `${DEV}other`);
+  expect(tabs.note(1)).toContain('debugging bar');
   expect(gaps()).toEqual([
     [1, 'detached', 'open'],
     [1, 'detached', 'closed'],

@@ -28,8 +28,7 @@ interface TabState {
 /** How long a tab that lost its debugger may take to be gone itself, in ms. */
 const CLOSING_MS = 100;
 
-const NOTE_CANCELED =
-  'Capture was ended in the browser’s debugging bar. Switch the tab on to watch it again.';
+const NOTE_CANCELED = 'The debugging bar was closed; the tab is captured quietly since.';
 const NOTE_OFF = 'Switched off.';
 
 /** Drives one capture source. Every method may be called at any time and as often as one likes. */
@@ -97,21 +96,20 @@ export class WatchedTabs {
 
   /** A tab is on its way to an address: capture begins before the first request, when it can. */
   async heading(tab: number, url: string): Promise<void> {
-    if (isWatched(tab, url, this.#options.settings)) await this.#start(tab);
+    if (isWatched(tab, url, this.#options.settings)) await this.#start(tab, url);
   }
 
   /** A tab shows an address now. */
   async shows(tab: number, url: string): Promise<void> {
     const { settings } = this.#options;
     if (isWatched(tab, url, settings)) {
-      await this.#start(tab);
+      await this.#start(tab, url);
       return;
     }
     const origin = watchableOrigin(url);
     if (settings.tabsOff.has(tab) || (origin !== undefined && settings.origins[origin] === false)) {
       if (this.capturing(tab)) this.#openGap(tab, 'detached');
-      const canceled = this.#tabs.get(tab)?.note === NOTE_CANCELED;
-      await this.#stop(tab, Number.POSITIVE_INFINITY, canceled ? NOTE_CANCELED : NOTE_OFF);
+      await this.#stop(tab, Number.POSITIVE_INFINITY, NOTE_OFF);
     } else {
       await this.#stop(tab, 0);
       this.#closeGap(tab); // what happens there is not looked for
@@ -143,22 +141,28 @@ export class WatchedTabs {
     await this.refresh(tab);
   }
 
+  /** Begins capture of a tab anew, in the way that is now chosen for it. What happened between is a gap. */
+  async restart(tab: number): Promise<void> {
+    const state = this.#tabs.get(tab);
+    if (state === undefined || state.capture === 'off') return;
+    const from = Date.now();
+    await this.#stop(tab, from);
+    this.#openGap(tab, 'detached', from);
+    await this.refresh(tab);
+  }
+
   /** Capture of a tab has ended by itself. */
   async ended(tab: number, reason: EndReason): Promise<void> {
     const state = this.#tabs.get(tab);
     if (state === undefined) return;
     state.capture = 'off';
-    if (reason === 'canceled_by_user') {
-      state.wanted = false;
-      state.note = NOTE_CANCELED;
-      state.replayFrom = Number.POSITIVE_INFINITY;
-      this.#openGap(tab, 'detached');
-      await this.#options.settings.chooseTab(tab, false);
-      this.#options.changed(tab);
-      return;
-    }
     const from = Date.now();
-    await new Promise((resolve) => setTimeout(resolve, CLOSING_MS));
+    if (reason === 'canceled_by_user') {
+      await this.#options.settings.chooseQuiet(tab);
+      state.note = NOTE_CANCELED;
+    } else {
+      await new Promise((resolve) => setTimeout(resolve, CLOSING_MS));
+    }
     const url = await this.#options.address(tab);
     if (url === undefined || this.#tabs.get(tab) !== state || this.capturing(tab)) return;
     if (isWatched(tab, url, this.#options.settings)) {
@@ -168,13 +172,13 @@ export class WatchedTabs {
     await this.shows(tab, url);
   }
 
-  async #start(tab: number): Promise<void> {
+  async #start(tab: number, url: string): Promise<void> {
     const state = this.#state(tab);
     const wanted = state.wanted;
     state.wanted = true;
     if (state.capture !== 'off') return;
     state.capture = 'starting';
-    state.note = undefined;
+    if (state.note !== NOTE_CANCELED) state.note = undefined;
     this.#options.changed(tab);
     // What happened while a person had switched it off is nobody's business.
     if (!Number.isFinite(state.replayFrom)) state.replayFrom = Date.now();
@@ -182,6 +186,7 @@ export class WatchedTabs {
     try {
       const { missed } = await this.#options.source.start(tab, {
         replayFrom,
+        url,
         shown: () => this.#options.address(tab),
         allowed: (url) => isWatched(tab, url, this.#options.settings),
       });

@@ -1,5 +1,6 @@
 /** Console calls, uncaught errors and the browser's own log entries, as events. */
 import type { Protocol } from 'devtools-protocol';
+import type { LogRecord, NoteRecord, ThrownRecord } from '../page/records';
 import type { AnyEvent, ConsoleEvent } from '../protocol';
 import { describe, errorHead, formatArguments } from './console-format';
 import { redactText, redactURL } from './redact';
@@ -92,6 +93,53 @@ export function logEntry(entry: Protocol.Log.LogEntry, where: Where, request?: s
   );
 }
 
+/** A call of the page to its console, or something that the browser complains of, as the hooks tell it. */
+export function pageEntry(record: LogRecord | NoteRecord, where: Where, category?: string): Console {
+  if (record[0] === 'log') {
+    const [, at, level, text, length, stack] = record;
+    return build(
+      where,
+      at,
+      text,
+      parseStack(stack),
+      { level: level as Level, via: 'console' },
+      undefined,
+      length,
+    );
+  }
+  const [, at, source, level, text, url, line, column] = record;
+  const what = { level, via: 'browser', category: category ?? source } as const;
+  return build(where, at, text, undefined, what, place(url, line, column));
+}
+
+/** An uncaught error or an unhandled rejection, as the hooks tell it. */
+export function pageThrown(record: ThrownRecord, where: Where): Console {
+  const [, at, via, text, length, url, line, column, stack] = record;
+  return build(where, at, text, parseStack(stack), { level: 'error', via }, place(url, line, column), length);
+}
+
+function place(url: string, line: number, column: number): Frame {
+  return { functionName: '', url, lineNumber: line - 1, columnNumber: column - 1 };
+}
+
+/** The frames of a stack in V8's own writing. */
+function parseStack(stack: string): StackTrace | undefined {
+  const callFrames: Protocol.Runtime.CallFrame[] = [];
+  for (const line of stack.split('\n')) {
+    const [, name = '', url, row, column] =
+      /^\s+at (?:(?:async )?(?:new )?(.*?) \()?(?:async )?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
+    if (url === undefined) continue;
+    callFrames.push({
+      functionName: name,
+      scriptId: '',
+      url,
+      lineNumber: Number(row) - 1,
+      columnNumber: Number(column) - 1,
+    });
+  }
+  return callFrames.length === 0 ? undefined : { callFrames };
+}
+
 type Frame = Pick<Protocol.Runtime.CallFrame, 'functionName' | 'url' | 'lineNumber' | 'columnNumber'>;
 
 function build(
@@ -101,6 +149,7 @@ function build(
   trace: StackTrace | undefined,
   what: Pick<Console, 'level' | 'via' | 'category' | 'request'>,
   fallback?: Frame,
+  whole = raw.length,
 ): Console {
   const clean = redactText(raw.length > MAX_LOOKED_AT ? cutUnits(raw, MAX_LOOKED_AT) : raw);
   const text = cutUnits(clean.text, MAX_TEXT);
@@ -111,7 +160,8 @@ function build(
   const event: Console = { kind: 'console', at: Math.floor(at), tab, ...what, text };
   const masked = clean.masked + url.masked;
   if (masked > 0) event.masked = masked;
-  if (text.length < clean.text.length || raw.length > MAX_LOOKED_AT) event.length = raw.length;
+  const length = Math.max(whole, raw.length);
+  if (text.length < clean.text.length || length > MAX_LOOKED_AT) event.length = length;
   if (top !== undefined && url.text !== '') {
     event.url = url.text;
     Object.assign(event, count('line', top.lineNumber + 1), count('column', top.columnNumber + 1));

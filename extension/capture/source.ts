@@ -23,6 +23,8 @@ export interface StartOptions {
    * of the worker, or is not wanted; 0 when all is wanted that can still be had.
    */
   replayFrom: number;
+  /** The address that the tab is on its way to, or shows. */
+  url?: string;
   /** The address that the browser knows the tab to show, for a page that does not answer. */
   shown?(): Promise<string | undefined>;
   /** Whether a page of this address is watched; nothing of another page of the tab is reported. */
@@ -36,7 +38,7 @@ export interface Started {
 }
 
 /**
- * One way to see what happens in tabs. The debugger is one; a quieter one without it follows.
+ * One way to see what happens in tabs: the debugger, or quiet capture without it.
  * Starting twice, or stopping what does not run, does nothing.
  */
 export interface CaptureSource {

@@ -1,4 +1,5 @@
 import { Link } from './link';
+import { PageHooks } from './page-hooks';
 import { Recorder } from './recorder';
 
 /**
@@ -8,11 +9,32 @@ import { Recorder } from './recorder';
 function main(): void {
   const ending = new AbortController();
   const recorder = new Recorder(window, (message) => link.post(message), ending.signal);
+  const hooks = new PageHooks(
+    document,
+    (records, dropped) => link.post({ t: 'page', records, ...(dropped > 0 && { dropped }) }),
+    ending.signal,
+  );
+  const hooked = (): void => {
+    const { from } = hooks;
+    link.post({ t: 'hooked', ...(from !== undefined && { from }) });
+  };
+  hooks.found = hooked;
   const link = new Link(
     {
-      connected: () => recorder.connected(),
-      message: (message) => recorder.take(message),
-      leaving: () => recorder.flush(),
+      connected: () => {
+        recorder.connected();
+        hooks.disconnected();
+        if (hooks.there) hooked();
+      },
+      message: (message) => {
+        if (message.t === 'watch') hooks.want(message.on && message.hooks === true);
+        else if (message.t === 'flush') hooks.flush();
+        recorder.take(message);
+      },
+      leaving: () => {
+        hooks.flush();
+        recorder.flush();
+      },
       orphaned: () => ending.abort(),
     },
     ending.signal,

@@ -20,7 +20,7 @@ import (
 
 func newBrowser() *cobra.Command {
 	var headless, temporary bool
-	var path string
+	var path, way string
 	cmd := &cobra.Command{
 		Use:   "browser [URL]",
 		Short: "Open a browser of its own that is watched; ends with Ctrl-C",
@@ -29,7 +29,10 @@ Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are wat
 		Example: "  tidemark browser http://localhost:5173",
 		Args:    someArgs(0, 1, "at most one URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o := browser.Options{Headless: headless, Path: path, Notes: cmd.ErrOrStderr()}
+			if way != "debugger" && way != "quiet" {
+				return usageError{fmt.Errorf("--capture is %q; it must be debugger or quiet", way)}
+			}
+			o := browser.Options{Headless: headless, Path: path, Way: way, Notes: cmd.ErrOrStderr()}
 			if len(args) == 1 {
 				o.URL = completeURL(args[0])
 			}
@@ -49,6 +52,7 @@ Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are wat
 		},
 	}
 	cmd.Flags().BoolVar(&headless, "headless", false, "without a window")
+	cmd.Flags().StringVar(&way, "capture", "debugger", "how pages are captured: debugger (sees most), or quiet (as in your own browser)")
 	cmd.Flags().BoolVar(&temporary, "temporary", false, "a fresh profile that is removed at the end")
 	cmd.Flags().StringVar(&path, "path", "", "the browser's program (default: the first that is found; "+installer.BrowserEnv+" names it too)")
 	return cmd

@@ -12,6 +12,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ type Options struct {
 	UserDataDir string
 	// ExtensionDir holds the unpacked extension. Empty: none is loaded.
 	ExtensionDir string
+	// Way is how the extension captures pages: "debugger" or "quiet". Empty: debugger, whose bar no browser
+	// that is launched here shows.
+	Way string
 	// Binary is the tidemark program that the browser starts as native host. Empty: no native host
 	// is registered.
 	Binary string
@@ -221,7 +225,7 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 				return err
 			}
 		}
-		if b.extension, err = loadExtension(call, opts.ExtensionDir, opts.Binary != ""); err != nil {
+		if b.extension, err = loadExtension(call, opts.ExtensionDir, opts.Binary != "", cmp.Or(opts.Way, "debugger")); err != nil {
 			return err
 		}
 	}

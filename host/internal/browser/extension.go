@@ -46,11 +46,12 @@ func forgetWorker(ctx context.Context, tab target.ID) error {
 	return nil
 }
 
-// loadExtension loads the extension and returns its id when its service worker is there.
+// loadExtension loads the extension and returns its id when its service worker is there and knows how to
+// capture.
 //
 // The command goes through the debugging pipe because branded Chrome ignores --load-extension from
 // version 137 on; it works in Chromium, headless too, so that there is one way for all.
-func loadExtension(ctx context.Context, dir string, needsHost bool) (string, error) {
+func loadExtension(ctx context.Context, dir string, needsHost bool, way string) (string, error) {
 	res, err := chromedp.CallBrowser(ctx, extensions.LoadUnpacked, extensions.LoadUnpackedParams{Path: dir})
 	if err != nil {
 		return "", fmt.Errorf("the browser did not take the extension in %s: %w", dir, err)
@@ -62,7 +63,7 @@ func loadExtension(ctx context.Context, dir string, needsHost bool) (string, err
 	origin := "chrome-extension://" + res.ID + "/"
 	limited, cancel := context.WithTimeout(ctx, workerTimeout)
 	defer cancel()
-	_, err = awaitTarget(limited, func(info *target.Info) bool {
+	worker, err := awaitTarget(limited, func(info *target.Info) bool {
 		return info.Type == "service_worker" && strings.HasPrefix(info.URL, origin)
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -72,5 +73,16 @@ func loadExtension(ctx context.Context, dir string, needsHost bool) (string, err
 	if err != nil {
 		return "", fmt.Errorf("waiting for the extension in %s: %w", dir, err)
 	}
+	if err := setWay(limited, worker.TargetID, way); err != nil {
+		return "", fmt.Errorf("the extension in %s cannot be told how to capture: %w", dir, err)
+	}
 	return res.ID, nil
+}
+
+// setWay tells the extension's worker how to capture; it has prepared for that when this returns.
+func setWay(ctx context.Context, worker target.ID, way string) error {
+	ctx, detach := chromedp.NewContext(ctx, chromedp.WithTargetID(worker), chromedp.WithDetachOnCancel())
+	defer detach()
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](fmt.Sprintf("setWay(%q)", way), chromedp.EvalAwaitPromise))
+	return err
 }

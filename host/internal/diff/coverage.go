@@ -14,16 +14,18 @@ const maxGapSpans = 10
 
 // reasonWords say a gap's reason to a reader.
 var reasonWords = map[string]string{
-	protocol.GapLateAttach:     "a tab was being loaded before capture began",
-	protocol.GapWorkerRestart:  "the extension's worker was restarted",
-	protocol.GapDetached:       "capture of a tab was ended",
-	protocol.GapDropped:        "events were dropped",
-	protocol.GapCaptureFailed:  "a tab could not be captured",
-	protocol.GapDisconnected:   "the browser's connection was interrupted",
-	protocol.GapBrowserEnded:   "the browser was ended, and its last moments may be missing",
-	protocol.GapJournalDamaged: "a part of the journal could not be read",
-	protocol.GapMalformed:      "events could not be read",
-	protocol.GapNotReplayed:    "events before Tidemark's start are not known",
+	protocol.GapLateAttach:          "a tab was being loaded before capture began",
+	protocol.GapWorkerRestart:       "the extension's worker was restarted",
+	protocol.GapDetached:            "capture of a tab was ended",
+	protocol.GapDropped:             "events were dropped",
+	protocol.GapCaptureFailed:       "a tab could not be captured",
+	protocol.GapDisconnected:        "the browser's connection was interrupted",
+	protocol.GapBrowserEnded:        "the browser was ended, and its last moments may be missing",
+	protocol.GapJournalDamaged:      "a part of the journal could not be read",
+	protocol.GapMalformed:           "events could not be read",
+	protocol.GapWorkerUnseen:        "quiet capture does not see what workers log and their WebSockets",
+	protocol.GapServiceWorkerUnseen: "quiet capture does not see the service worker",
+	protocol.GapNotReplayed:         "events before Tidemark's start are not known",
 }
 
 // coverage says what was not observed in the window, nil when everything was.

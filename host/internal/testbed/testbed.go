@@ -25,6 +25,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/browser"
 )
 
+// WayEnv names the way of capture (quiet, debugger) in which browsers are launched; default: debugger.
+const WayEnv = "TIDEMARK_TEST_WAY"
+
 // Patience bounds every wait for a browser; who needs it all has failed.
 const Patience = 20 * time.Second
 
@@ -91,7 +94,7 @@ func (w *World) launch() error {
 		return err
 	}
 	w.Browser, err = browser.Launch(context.Background(), browser.Options{
-		Headless: true, ExtensionDir: extension, Binary: w.Binary,
+		Headless: true, ExtensionDir: extension, Binary: w.Binary, Way: os.Getenv(WayEnv),
 		Env: []string{"TIDEMARK_HOME=" + w.Home}, Notes: io.Discard,
 		Ready: func(ctx context.Context) error {
 			return Eventually(ctx, func() (bool, error) {

@@ -1,0 +1,249 @@
+/** Requests of quiet capture: what `webRequest` tells of them, and the bodies that the page's hooks read. */
+import type { AnswerRecord } from '../page/records';
+import type { Session } from './context';
+import { type Ending, type Flight, networkEvent, requestEvent } from './request';
+import type { Emit } from './source';
+import type { RequestDetails } from './webrequest';
+
+type Header = { name: string; value?: string | undefined };
+
+/** The part of webRequest's details that is used here. */
+export interface QuietDetails extends RequestDetails {
+  frameId?: number;
+  requestHeaders?: readonly Header[] | undefined;
+  responseHeaders?: readonly Header[] | undefined;
+  requestBody?: RequestBody | null | undefined;
+}
+
+interface RequestBody {
+  error?: string | undefined;
+  formData?: Readonly<Record<string, readonly unknown[]>> | undefined;
+  raw?: readonly { bytes?: ArrayBuffer | undefined; file?: string | undefined }[] | undefined;
+}
+
+/** How long an answer to the page's own code waits for the body that the hooks may bring, in ms. */
+const BODY_MS = 400;
+/** The most that is kept of what a page sends, in bytes. */
+const MAX_SENT = 128 << 10;
+/** The most answers kept whose end the browser has not told yet. */
+const MAX_EARLY = 50;
+
+const resources: Record<string, string> = {
+  main_frame: 'document',
+  sub_frame: 'document',
+  xmlhttprequest: 'xhr',
+  object: 'other',
+  csp_report: 'cspviolationreport',
+};
+
+interface Quiet {
+  readonly requestId: string;
+  flight: Flight;
+  status: number;
+  mime: string;
+  headers: Record<string, string>;
+  /** The page's own code may be told of it, and with it the hooks. */
+  asked: boolean;
+  end?: Ending | undefined;
+  timer?: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** The requests of one tab. */
+export class QuietRequests {
+  readonly #tab: number;
+  readonly #emit: Emit;
+  readonly #flights = new Map<string, Quiet>();
+  /** Answers that the hooks told before the browser told that their requests have ended. */
+  #early: AnswerRecord[] = [];
+  #failed: { url: string; at: number }[] = [];
+
+  constructor(tab: number, emit: Emit) {
+    this.#tab = tab;
+    this.#emit = emit;
+  }
+
+  began(details: QuietDetails): void {
+    if (details.type === 'websocket') return;
+    const session: Session = details.frameId !== undefined && details.frameId > 0 ? inFrame : inPage;
+    const resource = resources[details.type] ?? details.type;
+    const flight: Flight = {
+      id: `quiet-${details.requestId}`,
+      session,
+      method: details.method,
+      url: details.url,
+      resource,
+      started: Math.floor(details.timeStamp),
+      requestBody: sent(details.requestBody),
+      received: 0,
+      cached: false,
+      reported: false,
+    };
+    this.#flights.set(details.requestId, {
+      requestId: details.requestId,
+      flight,
+      status: 0,
+      mime: '',
+      headers: {},
+      asked: details.type === 'xmlhttprequest',
+    });
+    this.#emit(requestEvent(this.#tab, flight));
+  }
+
+  sends({ requestId, requestHeaders }: QuietDetails): void {
+    const quiet = this.#flights.get(requestId);
+    if (quiet === undefined || requestHeaders === undefined) return;
+    quiet.flight = { ...quiet.flight, requestHeaders: record(requestHeaders) };
+  }
+
+  /** The head of an answer is there. One that does not end by itself is told at once. */
+  responded(details: QuietDetails): void {
+    const quiet = this.#flights.get(details.requestId);
+    if (quiet === undefined) return;
+    this.#head(quiet, details);
+    if (!quiet.mime.startsWith('text/event-stream')) return;
+    quiet.flight.resource = 'eventsource';
+    this.#report(quiet, { at: Math.floor(details.timeStamp), stream: true });
+    quiet.flight.reported = true;
+  }
+
+  redirected(details: QuietDetails): void {
+    const quiet = this.#flights.get(details.requestId);
+    if (quiet === undefined) return;
+    this.#head(quiet, details);
+    this.#flights.delete(details.requestId);
+    this.#report(quiet, { at: Math.floor(details.timeStamp), complete: true });
+  }
+
+  ended(details: QuietDetails): void {
+    const quiet = this.#flights.get(details.requestId) ?? this.#unseen(details);
+    if (quiet === undefined) return;
+    this.#head(quiet, details);
+    const { flight } = quiet;
+    const aborted = details.error === 'net::ERR_ABORTED' || details.error === 'NS_BINDING_ABORTED';
+    const end: Ending = { at: Math.floor(details.timeStamp) };
+    if (details.error === undefined) end.complete = true;
+    // A status wins over what became of the connection afterwards, unless the body broke off.
+    else if (aborted) end.canceled = quiet.status === 0;
+    else end.error = details.error;
+    flight.cached = details.fromCache === true;
+    if (flight.reported) {
+      this.#flights.delete(details.requestId);
+      if (end.error !== undefined) this.#report(quiet, { ...end, stream: true });
+      return;
+    }
+    quiet.end = end;
+    if (quiet.status >= 400 || end.error !== undefined) this.#remember(flight.url, end.at);
+    const early = this.#early.findIndex((answer) => answers(answer, quiet));
+    if (early >= 0) this.#finish(quiet, this.#early.splice(early, 1)[0]);
+    else if (quiet.asked && end.error === undefined && !aborted)
+      quiet.timer = setTimeout(() => this.#finish(quiet), BODY_MS);
+    else this.#finish(quiet);
+  }
+
+  /** A request that ends and was not seen to begin: an earlier life of the worker has seen it. */
+  #unseen(details: QuietDetails): Quiet | undefined {
+    if (details.type === 'websocket') return undefined;
+    this.began(details);
+    const quiet = this.#flights.get(details.requestId);
+    if (quiet !== undefined) quiet.asked = false;
+    return quiet;
+  }
+
+  #head(quiet: Quiet, { statusCode, responseHeaders }: QuietDetails): void {
+    if (statusCode !== undefined && statusCode > 0) quiet.status = statusCode;
+    if (responseHeaders !== undefined) quiet.headers = record(responseHeaders);
+    const type = Object.entries(quiet.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+    if (type !== undefined) quiet.mime = type.split(';', 1)[0]?.trim() ?? '';
+  }
+
+  /** What the page's own code was answered with. */
+  answered(answer: AnswerRecord): void {
+    for (const quiet of this.#flights.values()) {
+      if (quiet.end === undefined || !quiet.asked || !answers(answer, quiet)) continue;
+      this.#finish(quiet, answer);
+      return;
+    }
+    this.#early.push(answer);
+    if (this.#early.length > MAX_EARLY) this.#early.shift();
+  }
+
+  #finish(quiet: Quiet, answer?: AnswerRecord): void {
+    clearTimeout(quiet.timer);
+    if (!this.#flights.delete(quiet.requestId) || quiet.end === undefined) return;
+    if (answer !== undefined) {
+      const [, , resource, , , , , body, note] = answer;
+      quiet.flight.resource = resource;
+      if (body !== null) quiet.end.body = body;
+      if (note !== '') quiet.end.bodyNote = note;
+    }
+    this.#report(quiet, quiet.end);
+  }
+
+  #report(quiet: Quiet, end: Ending): void {
+    const { flight, status, mime, headers } = quiet;
+    if (status > 0) {
+      flight.response = { status, mimeType: mime, headers } as unknown as Flight['response'];
+    }
+    this.#emit(networkEvent(this.#tab, flight, end));
+  }
+
+  #remember(url: string, at: number): void {
+    this.#failed.push({ url, at });
+    if (this.#failed.length > MAX_EARLY) this.#failed.shift();
+  }
+
+  /** Whether it was told already that this address did not load. */
+  hasFailed(url: string, at: number): boolean {
+    return this.#failed.some((failed) => failed.url === url && Math.abs(failed.at - at) < 5000);
+  }
+
+  /** Tells of everything that has ended and only waits for a body. */
+  settle(): void {
+    for (const quiet of [...this.#flights.values()]) if (quiet.end !== undefined) this.#finish(quiet);
+  }
+
+  /** Whether something that has ended still waits for its body. */
+  get waiting(): boolean {
+    for (const quiet of this.#flights.values()) if (quiet.end !== undefined) return true;
+    return false;
+  }
+}
+
+const inPage: Session = {};
+const inFrame: Session = { target: 'iframe' };
+
+function answers([, , , method, url, , , , , started]: AnswerRecord, { flight }: Quiet): boolean {
+  return url === withoutHash(flight.url) && method === flight.method && flight.started - started > -2000;
+}
+
+function withoutHash(url: string): string {
+  const at = url.indexOf('#');
+  return at < 0 ? url : url.slice(0, at);
+}
+
+function record(headers: readonly Header[]): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (const { name, value = '' } of headers) {
+    const key = name.toLowerCase();
+    all[key] = key in all ? `${all[key]}\n${value}` : value;
+  }
+  return all;
+}
+
+/** What a page sent, as text. */
+function sent(body: RequestBody | null | undefined): string | undefined {
+  if (body?.formData !== undefined) {
+    const form = new URLSearchParams();
+    for (const [name, values] of Object.entries(body.formData))
+      for (const value of values) form.append(name, typeof value === 'string' ? value : '(binary)');
+    return form.toString().slice(0, MAX_SENT);
+  }
+  const bytes = body?.raw?.[0]?.bytes;
+  if (bytes === undefined || body?.raw?.length !== 1) return undefined;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.length <= MAX_SENT ? text : text.slice(0, MAX_SENT);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import { ASK, FLUSH, type PageRecord, RECORDS, START, STOP, TELL } from '../page/records';
+
+/** The most records kept while no worker takes them; beyond it the oldest go, and are counted. */
+const MAX_KEPT = 5000;
+/** How long records wait for others to travel with, in ms, and how many travel at once. */
+const BATCH_MS = 50;
+const BATCH = 256;
+
+/**
+ * The other end of the hooks in the page's world, where they are: takes their records and passes them on
+ * in batches.
+ */
+export class PageHooks {
+  readonly #post: (records: PageRecord[], dropped: number) => boolean;
+  #node: Node | undefined;
+  #kept: PageRecord[] = [];
+  #dropped = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #posted = 0;
+  /** Undefined until the worker has said whether it wants records; they are kept meanwhile. */
+  #on: boolean | undefined;
+  /** Since when the document was there without its hooks; undefined when it never was. */
+  from: number | undefined;
+  /** Called once when the hooks have been found. */
+  found: () => void = () => undefined;
+
+  constructor(
+    document: Document,
+    post: (records: PageRecord[], dropped: number) => boolean,
+    signal: AbortSignal,
+  ) {
+    this.#post = post;
+    document.addEventListener(TELL, (event) => this.#meet(event as MouseEvent, signal), { signal });
+    document.dispatchEvent(new Event(ASK));
+    signal.addEventListener('abort', () => {
+      clearTimeout(this.#timer);
+      this.#tell(STOP);
+    });
+  }
+
+  /** Whether the hooks are in this document. */
+  get there(): boolean {
+    return this.#node !== undefined;
+  }
+
+  #meet(event: MouseEvent, signal: AbortSignal): void {
+    const node = event.relatedTarget;
+    if (this.#node !== undefined || !(node instanceof Node)) return;
+    this.#node = node;
+    const document = event.currentTarget as Document;
+    const began = document.readyState !== 'loading' || document.scripts.length > 0;
+    if (began) this.from = performance.timeOrigin;
+    node.addEventListener(RECORDS, (sent) => this.#take((sent as CustomEvent<PageRecord[]>).detail), {
+      signal,
+    });
+    if (this.#on === false) this.#tell(STOP);
+    this.found();
+  }
+
+  #tell(type: string): void {
+    this.#node?.dispatchEvent(new Event(type));
+  }
+
+  /** The worker wants records, or does not. */
+  want(on: boolean): void {
+    const before = this.#on;
+    this.#on = on;
+    if (!on) {
+      this.#kept = [];
+      this.#dropped = 0;
+      this.#tell(STOP);
+    } else {
+      if (before === false) this.#tell(START);
+      this.#send();
+    }
+  }
+
+  /** No worker listens until it has spoken again. */
+  disconnected(): void {
+    if (this.#on === true) this.#on = undefined;
+  }
+
+  /** Passes on what the page has done so far. */
+  flush(): void {
+    this.#tell(FLUSH);
+    this.#send();
+  }
+
+  #take(records: unknown): void {
+    if (this.#on === false || !Array.isArray(records)) return;
+    for (const record of records) if (Array.isArray(record)) this.#kept.push(record as unknown as PageRecord);
+    const over = this.#kept.length - MAX_KEPT;
+    if (over > 0 && this.#on === undefined) {
+      this.#kept.splice(0, over);
+      this.#dropped += over;
+    }
+    if (this.#kept.length >= BATCH || performance.now() - this.#posted > BATCH_MS) this.#send();
+    else this.#timer ??= setTimeout(() => this.#send(), BATCH_MS);
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#on !== true) return;
+    while (this.#kept.length > 0 || this.#dropped > 0) {
+      const records = this.#kept.slice(0, BATCH);
+      if (!this.#post(records, this.#dropped)) {
+        this.#on = undefined;
+        return;
+      }
+      this.#kept.splice(0, BATCH);
+      this.#dropped = 0;
+    }
+    this.#posted = performance.now();
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * What a person would read in the console of the values that a page logs. Getters are never run, and a
+ * proxy is looked at through its own traps only as far as listing keys needs it.
+ */
+import {
+  getOwnPropertyDescriptor,
+  getPrototypeOf,
+  getter,
+  isA,
+  isArray,
+  ownKeys,
+  slice,
+  text,
+  unbound,
+} from './natives';
+import { MAX_TEXT } from './records';
+
+/** How many entries and fields of an object are shown, as Chromium's console does. */
+const MAX_FIELDS = 5;
+const MAX_ITEMS = 100;
+
+const objectToString = unbound(Object.prototype.toString) as (value: unknown) => string;
+const isDate = isA(unbound(Date.prototype.getTime));
+const dateText = unbound(Date.prototype.toString) as (value: unknown) => string;
+const isRegExp = isA(getter<string>(RegExp.prototype, 'source'));
+const regExpText = unbound(RegExp.prototype.toString) as (value: unknown) => string;
+const mapSize = isA(getter<number>(Map.prototype, 'size'));
+const setSize = isA(getter<number>(Set.prototype, 'size'));
+const eachOfMap = unbound(Map.prototype.forEach);
+const eachOfSet = unbound(Set.prototype.forEach);
+const nodeType = isA(getter<number>(Node.prototype, 'nodeType'));
+const nodeName = getter<string>(Node.prototype, 'nodeName');
+const elementId = getter<string>(Element.prototype, 'id');
+const attribute = unbound(Element.prototype.getAttribute) as (
+  element: unknown,
+  name: string,
+) => string | null;
+const lower = unbound(String.prototype.toLowerCase) as (text: string) => string;
+const split = unbound(String.prototype.split) as (text: string, by: string) => string[];
+const functionText = unbound(Function.prototype.toString) as (fn: unknown) => string;
+const join = unbound(Array.prototype.join) as (list: string[], by: string) => string;
+const plain = Object.prototype;
+const trunc = Math.trunc;
+const number = Number;
+const nan = Number.NaN;
+const isNaNNative = Number.isNaN;
+const isErrorNative = (Error as { isError?: (value: unknown) => boolean }).isError;
+
+/** Whether a value is an error, a `DOMException` among them. */
+export function isError(value: unknown): value is Error {
+  if (typeof value !== 'object' || value === null) return false;
+  return isErrorNative === undefined ? objectToString(value) === '[object Error]' : isErrorNative(value);
+}
+
+/** A property's value if it is plain data, here or on a prototype. */
+function data(value: object, name: PropertyKey): unknown {
+  for (let at: object | null = value, depth = 0; at !== null && depth < 8; at = getPrototypeOf(at), depth++) {
+    const descriptor = getOwnPropertyDescriptor(at, name);
+    if (descriptor !== undefined) return descriptor.value;
+  }
+  return undefined;
+}
+
+const exceptionName = isA(getter<string>(DOMException.prototype, 'name'));
+const exceptionMessage = getter<string>(DOMException.prototype, 'message');
+
+/** "TypeError: x is not a function". */
+export function errorHead(error: Error): string {
+  const own = exceptionName(error);
+  const name = own ?? data(error, 'name');
+  const message = own === undefined ? data(error, 'message') : exceptionMessage(error);
+  const head = typeof name === 'string' && name !== '' ? name : 'Error';
+  return typeof message === 'string' && message !== '' ? `${head}: ${message}` : head;
+}
+
+/** The text of a console call. */
+export function format(args: readonly unknown[]): string {
+  const first = args[0];
+  let next = 0;
+  let out = '';
+  if (typeof first === 'string') {
+    next = 1;
+    out = first;
+    if (args.length > 1 && first.length <= MAX_TEXT) {
+      let rest = '';
+      let from = 0;
+      for (let at = 0; at < first.length - 1; at++) {
+        if (first[at] !== '%') continue;
+        const verb = first[at + 1] as string;
+        const piece = verb === '%' ? '%' : next < args.length ? substitute(verb, args[next]) : undefined;
+        if (piece === undefined) continue;
+        if (verb !== '%') next++;
+        rest += slice(first, from, at) + piece;
+        at++;
+        from = at + 1;
+      }
+      out = from === 0 ? first : rest + slice(first, from);
+    }
+  }
+  for (let i = next; i < args.length && out.length <= MAX_TEXT; i++) {
+    const piece = describe(args[i]);
+    out = i === 0 ? piece : `${out} ${piece}`;
+  }
+  return out;
+}
+
+/** One place of a format string; undefined when it is none. */
+function substitute(verb: string, value: unknown): string | undefined {
+  switch (verb) {
+    case 'c':
+      return '';
+    case 'd':
+    case 'i': {
+      const n = trunc(numeric(value));
+      return isNaNNative(n) ? 'NaN' : text(n);
+    }
+    case 'f':
+      return text(numeric(value));
+    case 's':
+    case 'o':
+    case 'O':
+      return describe(value);
+    default:
+      return undefined;
+  }
+}
+
+function numeric(value: unknown): number {
+  return typeof value === 'number' || typeof value === 'string' || typeof value === 'bigint'
+    ? number(value)
+    : nan;
+}
+
+/** One value as the console shows it. */
+export function describe(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value;
+    case 'bigint':
+      return `${text(value)}n`;
+    case 'function':
+      return functionHead(value);
+    case 'object':
+      try {
+        return value === null ? 'null' : describeObject(value, true);
+      } catch {
+        return 'Object';
+      }
+    default:
+      return text(value);
+  }
+}
+
+function functionHead(fn: object): string {
+  const name = getOwnPropertyDescriptor(fn, 'name')?.value;
+  const known = typeof name === 'string' ? name : '';
+  return slice(functionText(fn), 0, 5) === 'class' ? `class ${known}` : `ƒ ${known}()`;
+}
+
+/** The name of an object's class; empty for a plain object. */
+function className(value: object): string {
+  const prototype = getPrototypeOf(value);
+  if (prototype === null || prototype === plain) return '';
+  const maker = data(prototype, 'constructor');
+  const name = typeof maker === 'function' ? getOwnPropertyDescriptor(maker, 'name')?.value : undefined;
+  return typeof name === 'string' && name !== 'Object' ? name : '';
+}
+
+function describeObject(value: object, deep: boolean): string {
+  if (isError(value)) return errorHead(value);
+  if (nodeType(value) !== undefined) return describeNode(value);
+  if (isDate(value) !== undefined) return dateText(value);
+  if (isRegExp(value) !== undefined) return regExpText(value);
+  const name = className(value);
+  if (isArray(value)) return deep ? items(value, name) : `Array(${value.length})`;
+  const size = mapSize(value) ?? setSize(value);
+  if (size !== undefined) return deep ? entries(value, size, name) : `${name}(${size})`;
+  if (!deep) return name === '' ? '{…}' : name;
+  const keys = ownKeys(value);
+  let out = '';
+  let shown = 0;
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as PropertyKey;
+    const descriptor = getOwnPropertyDescriptor(value, key);
+    if (descriptor?.enumerable !== true) continue;
+    if (shown++ === MAX_FIELDS) {
+      out += ', …';
+      break;
+    }
+    out += `${out === '' ? '' : ', '}${text(key)}: ${field(descriptor)}`;
+  }
+  return `${name === '' ? '' : `${name} `}{${out}}`;
+}
+
+function field(descriptor: PropertyDescriptor): string {
+  return descriptor.get === undefined && descriptor.set === undefined ? nested(descriptor.value) : '(...)';
+}
+
+function nested(value: unknown): string {
+  if (typeof value === 'string')
+    return `'${value.length > MAX_ITEMS ? `${slice(value, 0, MAX_ITEMS)}…` : value}'`;
+  if (typeof value === 'function') return 'ƒ';
+  return typeof value === 'object' && value !== null ? describeObject(value, false) : describe(value);
+}
+
+function items(list: readonly unknown[], name: string): string {
+  let out = '';
+  for (let i = 0; i < list.length && i < MAX_ITEMS; i++) {
+    const descriptor = getOwnPropertyDescriptor(list, i);
+    out += `${i === 0 ? '' : ', '}${descriptor === undefined ? '' : field(descriptor)}`;
+  }
+  return `${name === 'Array' ? '' : `${name} `}[${out}${list.length > MAX_ITEMS ? ', …' : ''}]`;
+}
+
+function entries(value: object, size: number, name: string): string {
+  let out = '';
+  let shown = 0;
+  const add = (piece: string): void => {
+    if (shown++ < MAX_FIELDS) out += `${out === '' ? '' : ', '}${piece}`;
+  };
+  if (mapSize(value) === undefined) {
+    eachOfSet(value, (entry: unknown) => shown < MAX_FIELDS && add(nested(entry)));
+  } else {
+    eachOfMap(
+      value,
+      (entry: unknown, key: unknown) => shown < MAX_FIELDS && add(`${nested(key)} => ${nested(entry)}`),
+    );
+  }
+  return `${name}(${size}) {${out}${size > MAX_FIELDS ? ', …' : ''}}`;
+}
+
+function describeNode(node: object): string {
+  if (nodeType(node) !== 1) return nodeName(node);
+  const id = elementId(node);
+  const classes = attribute(node, 'class') ?? '';
+  const dotted = classes === '' ? '' : `.${join(split(classes, ' '), '.')}`;
+  return `${lower(nodeName(node))}${id === '' ? '' : `#${id}`}${dotted}`;
+}

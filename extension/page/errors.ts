@@ -1,0 +1,177 @@
+/** What goes wrong in the page by itself: errors nobody caught, resources that did not load, the browser's complaints. */
+import type { Channel } from './channel';
+import { describe, errorHead, isError } from './describe';
+import { append, getter, listen, now, slice, unbound } from './natives';
+import { MAX_TEXT, type PageRecord, type ThrownRecord } from './records';
+import { ofError } from './stack';
+
+const target = getter<EventTarget | null>(Event.prototype, 'target');
+const prevented = getter<boolean>(Event.prototype, 'defaultPrevented');
+const trusted = unbound(
+  (() => {
+    // `isTrusted` is an own accessor of every event.
+    const get = Object.getOwnPropertyDescriptor(new Event('x'), 'isTrusted')?.get;
+    return function (this: Event): boolean {
+      return get === undefined ? this.isTrusted : (Reflect.apply(get, this, []) as boolean);
+    };
+  })(),
+) as (event: unknown) => boolean;
+const errorOf = getter<unknown>(ErrorEvent.prototype, 'error');
+const messageOf = getter<string>(ErrorEvent.prototype, 'message');
+const fileOf = getter<string>(ErrorEvent.prototype, 'filename');
+const lineOf = getter<number>(ErrorEvent.prototype, 'lineno');
+const columnOf = getter<number>(ErrorEvent.prototype, 'colno');
+const reasonOf = getter<unknown>(PromiseRejectionEvent.prototype, 'reason');
+const tagOf = getter<string>(Element.prototype, 'localName');
+const attribute = unbound(Element.prototype.getAttribute) as (
+  element: unknown,
+  name: string,
+) => string | null;
+const baseOf = getter<string>(Node.prototype, 'baseURI');
+const href = getter<string>(URL.prototype, 'href');
+const URLNative = URL;
+
+/** The row of an uncaught error, of the page or of one of its workers. */
+export function thrown(event: unknown, worker: boolean): ThrownRecord {
+  const error = errorOf(event);
+  const message = messageOf(event);
+  const plain = slice(message, 0, 9) === 'Uncaught ' ? slice(message, 9) : message;
+  const all = isError(error)
+    ? errorHead(error)
+    : error === null || error === undefined
+      ? plain
+      : describe(error);
+  return row(
+    'exception',
+    all,
+    isError(error) ? ofError(error) : '',
+    fileOf(event),
+    lineOf(event),
+    columnOf(event),
+    worker,
+  );
+}
+
+function row(
+  via: ThrownRecord[2],
+  all: string,
+  stack: string,
+  url = '',
+  line = 0,
+  column = 0,
+  worker = false,
+): ThrownRecord {
+  const text = all.length > MAX_TEXT ? slice(all, 0, MAX_TEXT) : all;
+  const length = all.length > MAX_TEXT ? all.length : 0;
+  return ['thrown', now(), via, text, length, url, line, column, slice(stack, 0, 4800), worker];
+}
+
+/** Records uncaught errors, unhandled rejections, and what did not load. */
+export function hookErrors(channel: Channel): void {
+  // Whether the page has dealt with an error itself is known when all its listeners have run.
+  let open: { event: unknown; record: PageRecord }[] = [];
+  const settle = channel.settle;
+  channel.settle = () => {
+    const taken = open;
+    open = [];
+    for (let i = 0; i < taken.length; i++) {
+      const { event, record } = taken[i] as (typeof taken)[number];
+      if (!prevented(event)) channel.add(record);
+    }
+    settle();
+  };
+  const later = (event: unknown, record: PageRecord): void => {
+    append(open, { event, record });
+    channel.tick();
+  };
+  const guarded = (does: (event: unknown) => void) => (event: unknown) => {
+    if (!channel.recording || !trusted(event)) return;
+    try {
+      does(event);
+    } catch {
+      // the page goes on
+    }
+  };
+  listen(
+    window,
+    'error',
+    guarded((event) => {
+      const at = target(event);
+      if (at === window || at === null) {
+        later(event, thrown(event, false));
+        return;
+      }
+      const tag = tagOf(at);
+      const address = attribute(at, 'src') ?? attribute(at, 'href') ?? attribute(at, 'data') ?? '';
+      if (address !== '') channel.add(['resource', now(), tag, href(new URLNative(address, baseOf(at)))]);
+    }),
+    true,
+  );
+  listen(
+    window,
+    'unhandledrejection',
+    guarded((event) => {
+      const reason = reasonOf(event);
+      const text = isError(reason) ? errorHead(reason) : describe(reason);
+      later(event, row('rejection', text, isError(reason) ? ofError(reason) : ''));
+    }),
+    true,
+  );
+  hookPolicies(channel, guarded);
+  hookReports(channel);
+}
+
+/** A violation of the page's Content Security Policy. */
+function hookPolicies(
+  channel: Channel,
+  guarded: (does: (event: unknown) => void) => (event: unknown) => void,
+): void {
+  const { prototype } = SecurityPolicyViolationEvent;
+  const directive = getter<string>(prototype, 'effectiveDirective');
+  const blocked = getter<string>(prototype, 'blockedURI');
+  const disposition = getter<string>(prototype, 'disposition');
+  const file = getter<string>(prototype, 'sourceFile');
+  const line = getter<number>(prototype, 'lineNumber');
+  const column = getter<number>(prototype, 'columnNumber');
+  const policy = getter<string>(prototype, 'originalPolicy');
+  listen(
+    window,
+    'securitypolicyviolation',
+    guarded((event) => {
+      const report = disposition(event) === 'report';
+      const what = blocked(event);
+      const text = `${report ? '[Report Only] ' : ''}Refused ${what === 'inline' || what === 'eval' ? `${what} code` : `'${what}'`}: it violates the Content Security Policy directive ${directive(event)} of "${slice(policy(event), 0, 500)}"`;
+      channel.add(['note', now(), 'security', 'error', text, file(event), line(event), column(event)]);
+    }),
+    true,
+  );
+}
+
+interface BrowserReport {
+  type: string;
+  body: { message?: string; sourceFile?: string; lineNumber?: number; columnNumber?: number } | null;
+}
+
+/** What the browser advises against, or did against the page's will. */
+function hookReports(channel: Channel): void {
+  if (typeof ReportingObserver === 'undefined') return;
+  const seen = (reports: unknown): void => {
+    const list = reports as BrowserReport[];
+    for (let i = 0; channel.recording && i < list.length; i++) {
+      const { type, body } = list[i] as BrowserReport;
+      if (body === null || (type !== 'deprecation' && type !== 'intervention')) continue;
+      const { message = '', sourceFile = '', lineNumber = 0, columnNumber = 0 } = body;
+      channel.add([
+        'note',
+        now(),
+        type,
+        'warning',
+        slice(message, 0, MAX_TEXT),
+        sourceFile ?? '',
+        lineNumber ?? 0,
+        columnNumber ?? 0,
+      ]);
+    }
+  };
+  new ReportingObserver(seen, { types: ['deprecation', 'intervention'], buffered: true }).observe();
+}

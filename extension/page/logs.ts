@@ -1,0 +1,77 @@
+/** Calls of the page to its console. */
+import type { Channel } from './channel';
+import { describe, format } from './describe';
+import { call, hookMethod } from './disguise';
+import { append, now, slice } from './natives';
+import { type LogRecord, MAX_TEXT } from './records';
+import { type Holder, here, written } from './stack';
+
+const levels: Record<string, string> = {
+  log: 'log',
+  info: 'info',
+  debug: 'debug',
+  warn: 'warning',
+  error: 'error',
+  assert: 'error',
+  trace: 'log',
+  dir: 'log',
+  dirxml: 'log',
+  table: 'log',
+  group: 'log',
+  groupCollapsed: 'log',
+};
+
+/** Only these tell where they were called: for the many others it would cost too much. */
+const withStack = new Set(['warn', 'error', 'assert', 'trace']);
+
+const MAX_LINES = 1200;
+
+/** Records what the page logs. */
+export function hookConsole(channel: Channel): void {
+  let open: { record: LogRecord; holder: Holder }[] = [];
+  let busy = false;
+  // Stacks are written out at the hand-over, not while the page waits for its own call.
+  channel.settle = () => {
+    const taken = open;
+    open = [];
+    for (let i = 0; i < taken.length; i++) {
+      const { record, holder } = taken[i] as (typeof taken)[number];
+      record[5] = slice(written(holder), 0, MAX_LINES * 4);
+    }
+  };
+  for (const name of Object.keys(levels)) {
+    const level = levels[name] as string;
+    const stacked = withStack.has(name);
+    const record = (args: readonly unknown[], hook: () => void): void => {
+      // What is logged by what is looked at (a proxy's trap) is not looked at in turn.
+      if (!channel.recording || busy) return;
+      busy = true;
+      try {
+        const all = name === 'assert' ? asserted(args) : name === 'dir' ? describe(args[0]) : format(args);
+        const text = all.length > MAX_TEXT ? slice(all, 0, MAX_TEXT) : all;
+        const entry: LogRecord = ['log', now(), level, text, all.length > MAX_TEXT ? all.length : 0, ''];
+        if (stacked) append(open, { record: entry, holder: here(hook) });
+        channel.add(entry);
+      } catch {
+        // the page's call goes on
+      } finally {
+        busy = false;
+      }
+    };
+    hookMethod(console, name, (native) => {
+      const hook = {
+        log(this: unknown, ...args: unknown[]): unknown {
+          if (name !== 'assert' || !args[0]) record(args, hook);
+          return call(native, this, args as never[]);
+        },
+      }.log;
+      return hook;
+    });
+  }
+}
+
+function asserted(args: readonly unknown[]): string {
+  const rest: unknown[] = [];
+  for (let i = 1; i < args.length; i++) append(rest, args[i]);
+  return rest.length === 0 ? 'Assertion failed' : `Assertion failed: ${format(rest)}`;
+}

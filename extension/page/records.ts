@@ -1,0 +1,93 @@
+/**
+ * What the hooks in the page's own world tell the content script: rows of plain values, because they
+ * cross from one world to the other by structured clone, and because nothing that the page changes in
+ * its prototypes can reach them. A page can forge them, as it can log whatever it likes; nothing that
+ * they say is believed beyond that.
+ */
+
+/** Where a text was cut, its full length in UTF-16 units; 0 when it was not. */
+type Length = number;
+
+/** A call of the page to its console. */
+export type LogRecord = ['log', at: number, level: string, text: string, length: Length, stack: string];
+/** An uncaught error or an unhandled rejection; `worker` is true for one in a worker of the page. */
+export type ThrownRecord = [
+  'thrown',
+  at: number,
+  via: 'exception' | 'rejection',
+  text: string,
+  length: Length,
+  url: string,
+  line: number,
+  column: number,
+  stack: string,
+  worker: boolean,
+];
+/** Something that the browser itself complains of: a policy, a deprecation, an intervention. */
+export type NoteRecord = [
+  'note',
+  at: number,
+  category: 'security' | 'deprecation' | 'intervention',
+  level: 'error' | 'warning',
+  text: string,
+  url: string,
+  line: number,
+  column: number,
+];
+/** An element whose resource did not load. */
+export type ResourceRecord = ['resource', at: number, tag: string, url: string];
+/** What became of a request that the page's own code made: the body as far as it is text and was read. */
+export type AnswerRecord = [
+  'answer',
+  at: number,
+  resource: 'fetch' | 'xhr',
+  method: string,
+  url: string,
+  status: number,
+  mime: string,
+  body: string | null,
+  note: string,
+  started: number,
+];
+/** One step of a WebSocket; `size` in bytes. */
+export type SocketRecord = [
+  'socket',
+  at: number,
+  id: number,
+  url: string,
+  op: 'open' | 'sent' | 'received' | 'close' | 'error',
+  text: string,
+  size: number,
+  binary: boolean,
+  code: number,
+];
+/** The page has something into which these hooks cannot look. */
+export type BlindRecord = ['blind', at: number, to: 'worker' | 'service_worker'];
+
+export type PageRecord =
+  | LogRecord
+  | ThrownRecord
+  | NoteRecord
+  | ResourceRecord
+  | AnswerRecord
+  | SocketRecord
+  | BlindRecord;
+
+/** The longest text that is taken, in UTF-16 units; what is kept of it is less, masked before it is cut. */
+export const MAX_TEXT = 16 << 10;
+
+/** The most bytes of a response that are read beside the page. */
+export const MAX_BODY = 64 << 10;
+
+/**
+ * The handshake: whichever of the two scripts comes second asks or tells; the hooks tell by an event whose
+ * `relatedTarget` is a node that nobody else has. All that follows are events on that node.
+ */
+export const TELL = 'tidemark:page';
+export const ASK = 'tidemark:content';
+/** On the node: records, as `detail`. */
+export const RECORDS = 'records';
+/** On the node, to the hooks: tell what waits, and begin or stop recording. */
+export const FLUSH = 'flush';
+export const START = 'start';
+export const STOP = 'stop';

@@ -1,0 +1,209 @@
+/**
+ * What the page's own requests were answered with. That they were made, and how they ended, the browser
+ * tells (`webRequest`); the bodies it does not, so they are read beside the page, as far as they are text.
+ */
+import type { Channel } from './channel';
+import { call, clean, hookMethod } from './disguise';
+import { after, getter, indexOf, now, slice, unbound } from './natives';
+import { MAX_BODY } from './records';
+
+const urlOf = getter<string>(Response.prototype, 'url');
+const statusOf = getter<number>(Response.prototype, 'status');
+const typeOf = getter<string>(Response.prototype, 'type');
+const headersOf = getter<Headers>(Response.prototype, 'headers');
+const bodyOf = getter<ReadableStream<Uint8Array> | null>(Response.prototype, 'body');
+const usedOf = getter<boolean>(Response.prototype, 'bodyUsed');
+const header = unbound(Headers.prototype.get) as (headers: Headers, name: string) => string | null;
+const copy = unbound(Response.prototype.clone) as (response: Response) => Response;
+const readerOf = unbound(ReadableStream.prototype.getReader) as (
+  stream: ReadableStream<Uint8Array>,
+) => ReadableStreamDefaultReader<Uint8Array>;
+const readOf = unbound(ReadableStreamDefaultReader.prototype.read) as (
+  reader: unknown,
+) => Promise<{ done: boolean; value?: Uint8Array }>;
+const cancelOf = unbound(ReadableStreamDefaultReader.prototype.cancel) as (reader: unknown) => Promise<void>;
+const decode = unbound(TextDecoder.prototype.decode) as (
+  decoder: TextDecoder,
+  bytes?: Uint8Array,
+  options?: object,
+) => string;
+const TextDecoderNative = TextDecoder;
+const methodOfRequest = getter<string>(Request.prototype, 'method');
+const upper = unbound(String.prototype.toUpperCase) as (text: string) => string;
+const lower = unbound(String.prototype.toLowerCase) as (text: string) => string;
+const stringify = JSON.stringify;
+const RequestNative = Request;
+
+const listen = unbound(EventTarget.prototype.addEventListener);
+const xhr = XMLHttpRequest.prototype;
+const xhrStatus = getter<number>(xhr, 'status');
+const xhrURL = getter<string>(xhr, 'responseURL');
+const xhrType = getter<string>(xhr, 'responseType');
+const xhrText = getter<string>(xhr, 'responseText');
+const xhrResponse = getter<unknown>(xhr, 'response');
+const xhrHeader = unbound(xhr.getResponseHeader) as (request: unknown, name: string) => string | null;
+
+/** Types whose bodies are worth reading; streams that do not end are none. */
+function isText(mime: string): boolean {
+  const type = lower(mime);
+  return (
+    indexOf(type, 'event-stream') < 0 &&
+    (slice(type, 0, 5) === 'text/' ||
+      indexOf(type, 'json') >= 0 ||
+      indexOf(type, 'xml') >= 0 ||
+      indexOf(type, 'urlencoded') >= 0 ||
+      indexOf(type, 'graphql') >= 0)
+  );
+}
+
+function withoutHash(url: string): string {
+  const at = indexOf(url, '#');
+  return at < 0 ? url : slice(url, 0, at);
+}
+
+/** The method of a call of `fetch`; read only where reading runs none of the page's code. */
+function methodOf(args: readonly unknown[]): string {
+  const init = args[1];
+  if (typeof init === 'object' && init !== null) {
+    const method = Reflect.getOwnPropertyDescriptor(init, 'method')?.value;
+    if (typeof method === 'string') return upper(method);
+  }
+  const input = args[0];
+  return typeof input === 'object' && input instanceof RequestNative ? methodOfRequest(input) : 'GET';
+}
+
+/** Records answers to `fetch` and `XMLHttpRequest`. */
+export function hookRequests(channel: Channel): void {
+  hookMethod(
+    window,
+    'fetch',
+    (native) =>
+      ({
+        fetch(this: unknown, ...args: unknown[]): unknown {
+          const started = now();
+          const promise = call<Promise<Response>>(native, this, args as never[]);
+          if (!channel.recording) return promise;
+          return after(
+            promise,
+            (response) => {
+              try {
+                answered(channel, methodOf(args), response, started);
+              } catch {
+                // the page has its answer all the same
+              }
+              return response;
+            },
+            (error) => {
+              throw clean(error);
+            },
+          );
+        },
+      }).fetch,
+  );
+  const methods = new WeakMap<object, string>();
+  const remember = unbound(WeakMap.prototype.set);
+  const recall = unbound(WeakMap.prototype.get);
+  hookMethod(
+    xhr,
+    'open',
+    (native) =>
+      ({
+        open(this: unknown, ...args: unknown[]): unknown {
+          const result = call(native, this, args as never[]);
+          if (typeof args[0] === 'string') remember(methods, this, upper(args[0]));
+          return result;
+        },
+      }).open,
+  );
+  hookMethod(
+    xhr,
+    'send',
+    (native) =>
+      ({
+        send(this: unknown, ...args: unknown[]): unknown {
+          if (channel.recording) {
+            const started = now();
+            const ended = (): void => {
+              try {
+                answeredXHR(channel, (recall(methods, this) as string | undefined) ?? 'GET', this, started);
+              } catch {
+                // the page has its answer all the same
+              }
+            };
+            try {
+              listen(this, 'loadend', ended, { once: true });
+            } catch {
+              // no request: what follows says so
+            }
+          }
+          return call(native, this, args as never[]);
+        },
+      }).send,
+  );
+}
+
+/** Reads the beginning of a body from a copy, so that the page's own stays whole. */
+function answered(channel: Channel, method: string, response: Response, started: number): void {
+  const status = statusOf(response);
+  const type = typeOf(response);
+  const url = withoutHash(urlOf(response));
+  if (url === '' || type === 'opaque' || type === 'opaqueredirect') return;
+  const mime = header(headersOf(response), 'content-type') ?? '';
+  const tell = (body: string | null, note: string): void => {
+    channel.add(['answer', now(), 'fetch', method, url, status, mime, body, note, started]);
+  };
+  const stream =
+    usedOf(response) || !isText(mime) || bodyOf(response) === null ? null : bodyOf(copy(response));
+  if (stream === null) {
+    tell(null, '');
+    return;
+  }
+  const reader = readerOf(stream);
+  const decoder = new TextDecoderNative();
+  let body = '';
+  let size = 0;
+  const next = (): void => {
+    void after(
+      readOf(reader),
+      ({ done, value }) => {
+        if (done || value === undefined) {
+          tell(body + decode(decoder), '');
+          return;
+        }
+        size += value.length;
+        body += decode(decoder, value, { stream: true });
+        if (size <= MAX_BODY) {
+          next();
+          return;
+        }
+        void after(
+          cancelOf(reader),
+          () => undefined,
+          () => undefined,
+        );
+        tell(body, `cut at ${size} bytes`);
+      },
+      () => tell(null, 'the answer broke off'),
+    );
+  };
+  next();
+}
+
+function answeredXHR(channel: Channel, method: string, request: unknown, started: number): void {
+  const status = xhrStatus(request);
+  const url = withoutHash(xhrURL(request));
+  if (status === 0 || url === '') return;
+  const mime = xhrHeader(request, 'content-type') ?? '';
+  let body: string | null = null;
+  let note = '';
+  if (isText(mime)) {
+    const type = xhrType(request);
+    if (type === '' || type === 'text') body = xhrText(request);
+    else if (type === 'json') body = stringify(xhrResponse(request)) ?? null;
+    if (body !== null && body.length > MAX_BODY) {
+      note = `cut at ${MAX_BODY} of ${body.length} characters`;
+      body = slice(body, 0, MAX_BODY);
+    }
+  }
+  channel.add(['answer', now(), 'xhr', method, url, status, mime, body, note, started]);
+}

@@ -1,0 +1,56 @@
+/** Where the page's code stands, read without running what the page may have hung into stacks. */
+import { withoutHooks } from './disguise';
+import { defineProperty, getOwnPropertyDescriptor } from './natives';
+
+const ErrorNative = Error;
+const capture = (
+  Error as unknown as { captureStackTrace: (holder: object, above: (...args: never[]) => unknown) => void }
+).captureStackTrace;
+/** Frames that are asked for: some of them are the hooks' own. */
+const FRAMES = 12;
+
+/** A stack that is written out only when it is read. */
+export interface Holder {
+  stack?: string;
+}
+
+/** Takes the stack above `hook`, the function that the page called. */
+export function here(hook: (...args: never[]) => unknown): Holder {
+  const holder: Holder = {};
+  const limit = getOwnPropertyDescriptor(ErrorNative, 'stackTraceLimit');
+  const settable = limit?.writable === true && limit.configurable === true;
+  if (settable) defineProperty(ErrorNative, 'stackTraceLimit', { ...limit, value: FRAMES });
+  capture(holder, hook);
+  if (settable) defineProperty(ErrorNative, 'stackTraceLimit', limit);
+  return holder;
+}
+
+/** Writes a stack out, by the browser's own format even where the page has another. */
+export function written(holder: Holder): string {
+  const own = getOwnPropertyDescriptor(ErrorNative, 'prepareStackTrace');
+  if (own?.configurable === true) defineProperty(ErrorNative, 'prepareStackTrace', { ...noFormat });
+  try {
+    const { stack } = holder;
+    return typeof stack === 'string' ? withoutHooks(stack) : '';
+  } finally {
+    if (own?.configurable === true) defineProperty(ErrorNative, 'prepareStackTrace', own);
+  }
+}
+
+const noFormat: PropertyDescriptor = {
+  value: undefined,
+  writable: true,
+  configurable: true,
+  enumerable: false,
+};
+
+/** The stack of an error of the page's; none when the page has a format of its own, which reading would run. */
+export function ofError(error: unknown): string {
+  if (getOwnPropertyDescriptor(ErrorNative, 'prepareStackTrace') !== undefined) return '';
+  try {
+    const stack = (error as { stack?: unknown } | null)?.stack;
+    return typeof stack === 'string' ? withoutHooks(stack) : '';
+  } catch {
+    return '';
+  }
+}
