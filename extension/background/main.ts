@@ -21,6 +21,8 @@ import { WatchedTabs } from './tabs';
 /** How often it is written down that the worker lives, and how often the browser wakes it, in ms. */
 const HEARTBEAT_MS = 2000;
 const TABS_MS = 100;
+/** How long a page may take to tell what its hooks hold, in ms. */
+const FLUSH_MS = 1000;
 /** How long a document's hooks may take to be heard of, in ms. */
 const HOOKS_MS = 300;
 const WAKE_MINUTES = 0.5;
@@ -39,6 +41,7 @@ const debuggers = new DebuggerSource(chrome.debugger, emit, witness);
 const quiet = new QuietSource({
   emit,
   wanted: (tab, url) => isWatched(tab, url, settings) && way(tab, url) === 'quiet',
+  flush: (tab) => frames.flush(tab, FLUSH_MS),
 });
 const source = new ChosenSource({ debugger: debuggers, quiet }, way);
 const frames = new ContentFrames({

@@ -1,5 +1,5 @@
 /** Requests of quiet capture: what `webRequest` tells of them, and the bodies that the page's hooks read. */
-import type { AnswerRecord } from '../page/records';
+import { type AnswerRecord, MAX_BODY, type ResourceRecord } from '../page/records';
 import type { Session } from './context';
 import { type Ending, type Flight, networkEvent, requestEvent } from './request';
 import type { Emit } from './source';
@@ -25,8 +25,12 @@ interface RequestBody {
 const BODY_MS = 400;
 /** The most that is kept of what a page sends, in bytes. */
 const MAX_SENT = 128 << 10;
+/** How long the browser may take to tell of a request whose answer the page has, in ms. */
+const ALONE_MS = 250;
 /** The most answers kept whose end the browser has not told yet. */
 const MAX_EARLY = 50;
+/** The most addresses of which it is known how they were answered. */
+const MAX_KNOWN = 1000;
 
 const resources: Record<string, string> = {
   main_frame: 'document',
@@ -34,6 +38,17 @@ const resources: Record<string, string> = {
   xmlhttprequest: 'xhr',
   object: 'other',
   csp_report: 'cspviolationreport',
+};
+
+const elements: Record<string, string> = {
+  script: 'script',
+  link: 'stylesheet',
+  img: 'image',
+  image: 'image',
+  video: 'media',
+  audio: 'media',
+  source: 'media',
+  worker: 'script',
 };
 
 interface Quiet {
@@ -45,6 +60,7 @@ interface Quiet {
   /** The page's own code may be told of it, and with it the hooks. */
   asked: boolean;
   end?: Ending | undefined;
+  answer?: AnswerRecord | undefined;
   timer?: ReturnType<typeof setTimeout> | undefined;
 }
 
@@ -54,7 +70,11 @@ export class QuietRequests {
   readonly #emit: Emit;
   readonly #flights = new Map<string, Quiet>();
   /** Answers that the hooks told before the browser told that their requests have ended. */
-  #early: AnswerRecord[] = [];
+  #early: { answer: AnswerRecord; timer: ReturnType<typeof setTimeout> }[] = [];
+  #over: Quiet[] = [];
+  #lastAlone = 0;
+  /** The MIME types of answers, by address. */
+  readonly #answers = new Map<string, string>();
   #failed: { url: string; at: number }[] = [];
 
   constructor(tab: number, emit: Emit) {
@@ -119,12 +139,14 @@ export class QuietRequests {
     if (quiet === undefined) return;
     this.#head(quiet, details);
     const { flight } = quiet;
-    const aborted = details.error === 'net::ERR_ABORTED' || details.error === 'NS_BINDING_ABORTED';
+    this.#answers.set(flight.url, quiet.mime);
+    if (this.#answers.size > MAX_KNOWN) this.#answers.delete(this.#answers.keys().next().value ?? '');
+    const aborted = givenUp(details, quiet.status);
     const end: Ending = { at: Math.floor(details.timeStamp) };
     if (details.error === undefined) end.complete = true;
     // A status wins over what became of the connection afterwards, unless the body broke off.
     else if (aborted) end.canceled = quiet.status === 0;
-    else end.error = details.error;
+    else end.error = isCORS(details) ? `CORS: blocked (${details.error})` : details.error;
     flight.cached = details.fromCache === true;
     if (flight.reported) {
       this.#flights.delete(details.requestId);
@@ -133,10 +155,14 @@ export class QuietRequests {
     }
     quiet.end = end;
     if (quiet.status >= 400 || end.error !== undefined) this.#remember(flight.url, end.at);
-    const early = this.#early.findIndex((answer) => answers(answer, quiet));
-    if (early >= 0) this.#finish(quiet, this.#early.splice(early, 1)[0]);
-    else if (quiet.asked && end.error === undefined && !aborted)
-      quiet.timer = setTimeout(() => this.#finish(quiet), BODY_MS);
+    const early = this.#early.findIndex(({ answer }) => answers(answer, quiet));
+    if (early >= 0) {
+      const [{ answer, timer } = {}] = this.#early.splice(early, 1);
+      clearTimeout(timer);
+      quiet.answer = answer;
+    }
+    const expected = quiet.asked && quiet.answer === undefined && end.error === undefined && !aborted;
+    if (expected) quiet.timer = setTimeout(() => this.#finish(quiet), BODY_MS);
     else this.#finish(quiet);
   }
 
@@ -159,22 +185,55 @@ export class QuietRequests {
   /** What the page's own code was answered with. */
   answered(answer: AnswerRecord): void {
     for (const quiet of this.#flights.values()) {
-      if (quiet.end === undefined || !quiet.asked || !answers(answer, quiet)) continue;
-      this.#finish(quiet, answer);
+      if (!quiet.asked || quiet.answer !== undefined || !answers(answer, quiet)) continue;
+      quiet.answer = answer;
+      if (quiet.end !== undefined) this.#finish(quiet);
       return;
     }
-    this.#early.push(answer);
-    if (this.#early.length > MAX_EARLY) this.#early.shift();
+    if (this.#over.some((over) => answers(answer, over))) return;
+    const timer = setTimeout(() => {
+      this.#early = this.#early.filter((other) => other.answer !== answer);
+      this.#alone(answer);
+    }, ALONE_MS);
+    this.#early.push({ answer, timer });
   }
 
-  #finish(quiet: Quiet, answer?: AnswerRecord): void {
+  /** A request of which the browser says nothing: a service worker answered it. */
+  #alone([, at, resource, method, url, status, mime, body, note, started]: AnswerRecord): void {
+    if (!/^https?:/.test(url)) return;
+    const id = `page-${++this.#lastAlone}`;
+    const flight: Flight = {
+      id,
+      session: inPage,
+      method,
+      url,
+      resource,
+      started,
+      received: 0,
+      cached: false,
+      reported: false,
+    };
+    const end: Ending = { at };
+    if (body !== null) end.body = body;
+    if (status === 0) end.error = note;
+    else if (note !== '') end.bodyNote = note;
+    this.#emit(requestEvent(this.#tab, flight));
+    this.#report({ requestId: id, flight, status, mime, headers: {}, asked: false }, end);
+  }
+
+  #finish(quiet: Quiet): void {
+    const { answer } = quiet;
     clearTimeout(quiet.timer);
     if (!this.#flights.delete(quiet.requestId) || quiet.end === undefined) return;
-    if (answer !== undefined) {
+    if (quiet.asked && answer === undefined) this.#keep(quiet);
+    if (answer !== undefined && answer[5] > 0) {
       const [, , resource, , , , , body, note] = answer;
       quiet.flight.resource = resource;
       if (body !== null) quiet.end.body = body;
-      if (note !== '') quiet.end.bodyNote = note;
+      if (note !== '') {
+        const whole = quiet.headers['content-length'];
+        quiet.end.bodyNote = whole === undefined ? note : `cut at ${MAX_BODY} of ${whole} bytes`;
+      }
     }
     this.#report(quiet, quiet.end);
   }
@@ -187,14 +246,42 @@ export class QuietRequests {
     this.#emit(networkEvent(this.#tab, flight, end));
   }
 
+  /** Told already: an answer that comes for it later is not told again. */
+  #keep(quiet: Quiet): void {
+    this.#over.push(quiet);
+    if (this.#over.length > MAX_EARLY) this.#over.shift();
+  }
+
+  /** An element's resource did not load: of an address that was answered, or of one that the browser hides. */
+  failed([, at, tag, url, integrity]: ResourceRecord, note: (text: string) => void): void {
+    if (this.#failed.some((failed) => failed.url === url && Math.abs(failed.at - at) < 5000)) return;
+    const mime = this.#answers.get(url);
+    if (mime === undefined) {
+      const id = `page-${++this.#lastAlone}`;
+      const resource = elements[tag] ?? 'other';
+      const flight: Flight = {
+        id,
+        session: inPage,
+        method: 'GET',
+        url,
+        resource,
+        started: at,
+        received: 0,
+        cached: false,
+        reported: false,
+      };
+      this.#emit(requestEvent(this.#tab, flight));
+      this.#emit(networkEvent(this.#tab, flight, { at, error: 'it did not load' }));
+      return;
+    }
+    const came = mime === '' ? '' : `: it came with the MIME type '${mime}'`;
+    const hash = integrity ? `${came === '' ? ': ' : ', and '}its integrity was checked` : '';
+    note(`Failed to load <${tag}> ${url}${came}${hash}`);
+  }
+
   #remember(url: string, at: number): void {
     this.#failed.push({ url, at });
     if (this.#failed.length > MAX_EARLY) this.#failed.shift();
-  }
-
-  /** Whether it was told already that this address did not load. */
-  hasFailed(url: string, at: number): boolean {
-    return this.#failed.some((failed) => failed.url === url && Math.abs(failed.at - at) < 5000);
   }
 
   /** Tells of everything that has ended and only waits for a body. */
@@ -202,11 +289,36 @@ export class QuietRequests {
     for (const quiet of [...this.#flights.values()]) if (quiet.end !== undefined) this.#finish(quiet);
   }
 
-  /** Whether something that has ended still waits for its body. */
+  /** Whether something that has ended still waits for its other witness. */
   get waiting(): boolean {
+    if (this.#early.length > 0) return true;
     for (const quiet of this.#flights.values()) if (quiet.end !== undefined) return true;
     return false;
   }
+}
+
+/** Whether a request ended because the page, or the browser, wanted no more of it. */
+function givenUp(details: QuietDetails, status: number): boolean {
+  switch (details.error) {
+    case 'net::ERR_ABORTED':
+    case 'net::ERR_CACHE_MISS': // asked of the cache alone; it is asked of the network next
+      return true;
+    case 'net::ERR_FAILED': // of an answer that had begun: its body was cancelled
+      return status > 0 && !isCORS(details);
+    default:
+      return false;
+  }
+}
+
+/** The browser tells no extension of CORS by name; what fails so, of another origin, is nothing else in practice. */
+function isCORS({ error, initiator, url, type }: QuietDetails): boolean {
+  return (
+    error === 'net::ERR_FAILED' &&
+    initiator !== undefined &&
+    type !== 'main_frame' &&
+    type !== 'sub_frame' &&
+    !url.startsWith(`${initiator}/`)
+  );
 }
 
 const inPage: Session = {};

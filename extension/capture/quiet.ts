@@ -12,12 +12,16 @@ import type { CaptureSource, Emit, Started, StartOptions, Target } from './sourc
 import { byteLength, cutBytes } from './text';
 
 const MAX_FRAME = 4 << 10;
+/** How often it is looked whether both witnesses of all requests have spoken, in ms. */
+const WITNESS_MS = 25;
 
 /** What quiet capture needs of its surroundings. */
 export interface QuietOptions {
   emit: Emit;
   /** Whether a page of that address in that tab is to be captured quietly. */
   wanted(tab: number, url: string): boolean;
+  /** Has the page's hooks tell what they hold; resolves when they have, or do not answer. */
+  flush(tab: number): Promise<unknown>;
 }
 
 interface Socket {
@@ -73,9 +77,9 @@ export class QuietSource implements CaptureSource {
 
   async barrier(tab: number): Promise<void> {
     const state = this.#tabs.get(tab);
-    // The hooks have told all when the content scripts have; bodies come behind.
-    for (let waited = 0; state?.requests.waiting === true && waited < 10; waited++)
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    if (state === undefined) return;
+    await this.#options.flush(tab);
+    while (state.requests.waiting) await new Promise((resolve) => setTimeout(resolve, WITNESS_MS));
   }
 
   #tab(tab: number): QuietTab {
@@ -192,15 +196,12 @@ export class QuietSource implements CaptureSource {
         this.#options.emit(pageThrown(record, { tab, target: record[9] ? 'worker' : target }));
         return;
       case 'resource': {
-        const [, at, tag, url] = record;
-        // What the network tells of as well is not told twice; it may come a little later.
-        setTimeout(() => {
-          if (state.requests.hasFailed(url, at)) return;
-          const text = `Failed to load <${tag}> ${url}`;
+        const note = (text: string): void =>
           this.#options.emit(
-            pageEntry(['note', at, 'security', 'error', text, '', 0, 0], { tab, target }, 'other'),
+            pageEntry(['note', record[1], 'security', 'error', text, '', 0, 0], { tab, target }, 'other'),
           );
-        }, 200);
+        // What the browser tells of it may come a little later.
+        setTimeout(() => state.requests.failed(record, note), WITNESS_MS * 4);
         return;
       }
       case 'answer':

@@ -15,6 +15,8 @@ export class Channel {
   #ticking = false;
   /** Whether anybody wants to know; until the content script has spoken it is assumed. */
   recording = true;
+  /** The message of the error of a worker that was told last, which the page's window may tell again. */
+  ofWorker: string | undefined;
   /** Makes the records that were put off complete; called before a hand-over. */
   settle: () => void = () => undefined;
 

@@ -58,22 +58,22 @@ export function call<T>(native: Fn, self: unknown, args: readonly unknown[]): T 
   }
 }
 
-/** Makes a function look like the one in whose place it stands. */
-function like<T extends Fn>(hook: Fn, native: T): T {
-  for (const property of ['name', 'length'] as const) {
-    const descriptor = getOwnPropertyDescriptor(native, property);
-    if (descriptor !== undefined) defineProperty(hook, property, descriptor);
-  }
-  originals.set(hook, native);
-  return hook as T;
-}
+/** What stands in for a native function: its receiver and arguments, as the page passed them. */
+type Run = (self: unknown, args: readonly unknown[]) => unknown;
 
-/** Puts a hook in the place of a method, with the property's own attributes. Does nothing where there is none. */
-export function hookMethod(owner: object, name: string, make: (native: Fn) => Fn): void {
+/**
+ * Puts a hook in the place of a method, with the property's own attributes; does nothing where there is
+ * none. A proxy has name, length and own properties of what it stands for, and is native code to every
+ * realm that asks for its source.
+ */
+export function hookMethod(owner: object, name: string, make: (native: Fn) => Run): void {
   const descriptor = getOwnPropertyDescriptor(owner, name);
   if (typeof descriptor?.value !== 'function' || descriptor.configurable !== true) return;
   const native = descriptor.value as Fn;
-  defineProperty(owner, name, { ...descriptor, value: like(make(native), native) });
+  const run = make(native);
+  const hook = new Proxy(native, { apply: (_, self: unknown, args: unknown[]) => run(self, args) });
+  originals.set(hook, native);
+  defineProperty(owner, name, { ...descriptor, value: hook });
 }
 
 /** Has `made` called with every object that a constructor makes, those of subclasses too. */
@@ -112,11 +112,6 @@ export function hideSources(): void {
   hookMethod(
     Function.prototype,
     'toString',
-    (native) =>
-      ({
-        toString(this: unknown) {
-          return call(native, original(this) ?? this, []);
-        },
-      }).toString,
+    (native) => (self, args) => call(native, original(self) ?? self, args),
   );
 }

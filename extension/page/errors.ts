@@ -98,12 +98,17 @@ export function hookErrors(channel: Channel): void {
     guarded((event) => {
       const at = target(event);
       if (at === window || at === null) {
-        later(event, thrown(event, false));
+        // What a worker did not deal with is told to its page as well.
+        if (channel.ofWorker === messageOf(event)) channel.ofWorker = undefined;
+        else later(event, thrown(event, false));
         return;
       }
       const tag = tagOf(at);
       const address = attribute(at, 'src') ?? attribute(at, 'href') ?? attribute(at, 'data') ?? '';
-      if (address !== '') channel.add(['resource', now(), tag, href(new URLNative(address, baseOf(at)))]);
+      if (address !== '') {
+        const integrity = (attribute(at, 'integrity') ?? '') !== '';
+        channel.add(['resource', now(), tag, href(new URLNative(address, baseOf(at))), integrity]);
+      }
     }),
     true,
   );

@@ -42,7 +42,7 @@ export function hookConsole(channel: Channel): void {
   for (const name of Object.keys(levels)) {
     const level = levels[name] as string;
     const stacked = withStack.has(name);
-    const record = (args: readonly unknown[], hook: () => void): void => {
+    const record = (args: readonly unknown[]): void => {
       // What is logged by what is looked at (a proxy's trap) is not looked at in turn.
       if (!channel.recording || busy) return;
       busy = true;
@@ -50,7 +50,7 @@ export function hookConsole(channel: Channel): void {
         const all = name === 'assert' ? asserted(args) : name === 'dir' ? describe(args[0]) : format(args);
         const text = all.length > MAX_TEXT ? slice(all, 0, MAX_TEXT) : all;
         const entry: LogRecord = ['log', now(), level, text, all.length > MAX_TEXT ? all.length : 0, ''];
-        if (stacked) append(open, { record: entry, holder: here(hook) });
+        if (stacked) append(open, { record: entry, holder: here() });
         channel.add(entry);
       } catch {
         // the page's call goes on
@@ -58,14 +58,9 @@ export function hookConsole(channel: Channel): void {
         busy = false;
       }
     };
-    hookMethod(console, name, (native) => {
-      const hook = {
-        log(this: unknown, ...args: unknown[]): unknown {
-          if (name !== 'assert' || !args[0]) record(args, hook);
-          return call(native, this, args as never[]);
-        },
-      }.log;
-      return hook;
+    hookMethod(console, name, (native) => (self, args) => {
+      if (name !== 'assert' || !args[0]) record(args);
+      return call(native, self, args);
     });
   }
 }

@@ -23,7 +23,7 @@ export const listen = unbound(EventTarget.prototype.addEventListener);
 export const dispatch = unbound(EventTarget.prototype.dispatchEvent);
 export const after = unbound(Promise.prototype.then) as <T>(
   promise: Promise<T>,
-  done: (value: T) => unknown,
+  done: ((value: T) => unknown) | undefined,
   failed?: (reason: unknown) => unknown,
 ) => Promise<T>;
 export const slice = unbound(String.prototype.slice) as (text: string, from: number, to?: number) => string;

@@ -27,16 +27,19 @@ export type ThrownRecord = [
 export type NoteRecord = [
   'note',
   at: number,
-  category: 'security' | 'deprecation' | 'intervention',
+  category: 'security' | 'deprecation' | 'intervention' | 'javascript',
   level: 'error' | 'warning',
   text: string,
   url: string,
   line: number,
   column: number,
 ];
-/** An element whose resource did not load. */
-export type ResourceRecord = ['resource', at: number, tag: string, url: string];
-/** What became of a request that the page's own code made: the body as far as it is text and was read. */
+/** An element, or a worker, whose resource did not load; `integrity` when it must have a certain hash. */
+export type ResourceRecord = ['resource', at: number, tag: string, url: string, integrity: boolean];
+/**
+ * What became of a request that the page's own code made: the body as far as it is text and was read; a
+ * status of 0 and the error in `note` when there was no answer.
+ */
 export type AnswerRecord = [
   'answer',
   at: number,

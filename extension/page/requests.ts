@@ -3,8 +3,9 @@
  * tells (`webRequest`); the bodies it does not, so they are read beside the page, as far as they are text.
  */
 import type { Channel } from './channel';
+import { errorHead, isError } from './describe';
 import { call, clean, hookMethod } from './disguise';
-import { after, getter, indexOf, now, slice, unbound } from './natives';
+import { after, getter, indexOf, isA, now, slice, unbound } from './natives';
 import { MAX_BODY } from './records';
 
 const urlOf = getter<string>(Response.prototype, 'url');
@@ -32,6 +33,11 @@ const methodOfRequest = getter<string>(Request.prototype, 'method');
 const upper = unbound(String.prototype.toUpperCase) as (text: string) => string;
 const lower = unbound(String.prototype.toLowerCase) as (text: string) => string;
 const stringify = JSON.stringify;
+const href = getter<string>(URL.prototype, 'href');
+const hrefOf = isA(href);
+const requestURL = isA(getter<string>(Request.prototype, 'url'));
+const exceptionName = isA(getter<string>(DOMException.prototype, 'name'));
+const URLNative = URL;
 const RequestNative = Request;
 
 const listen = unbound(EventTarget.prototype.addEventListener);
@@ -74,72 +80,109 @@ function methodOf(args: readonly unknown[]): string {
 
 /** Records answers to `fetch` and `XMLHttpRequest`. */
 export function hookRequests(channel: Channel): void {
-  hookMethod(
-    window,
-    'fetch',
-    (native) =>
-      ({
-        fetch(this: unknown, ...args: unknown[]): unknown {
-          const started = now();
-          const promise = call<Promise<Response>>(native, this, args as never[]);
-          if (!channel.recording) return promise;
-          return after(
-            promise,
-            (response) => {
-              try {
-                answered(channel, methodOf(args), response, started);
-              } catch {
-                // the page has its answer all the same
-              }
-              return response;
-            },
-            (error) => {
-              throw clean(error);
-            },
-          );
-        },
-      }).fetch,
-  );
+  hookMethod(window, 'fetch', (native) => (self, args) => {
+    const started = now();
+    const promise = call<Promise<Response>>(native, self, args);
+    if (!channel.recording) return promise;
+    // The page has a promise that nobody else has touched: whether it is dealt with stays its own affair.
+    return after(
+      promise,
+      (response) => {
+        try {
+          answered(channel, methodOf(args), response, started);
+        } catch {
+          // the page has its answer all the same
+        }
+        return response;
+      },
+      (error) => {
+        try {
+          refused(channel, args, error, started);
+        } catch {
+          // the page has its error all the same
+        }
+        throw clean(error);
+      },
+    );
+  });
+  hookMethod(Response.prototype, 'json', (native) => (self, args) => {
+    const promise = call<Promise<unknown>>(native, self, args);
+    if (!channel.recording) return promise;
+    return after(promise, undefined, (error) => {
+      try {
+        // Chromium tells no page of a rejection by its own code that nobody deals with.
+        if (isError(error)) unreadable(channel, self as Response, errorHead(error));
+      } catch {
+        // the page has its error all the same
+      }
+      throw clean(error);
+    });
+  });
   const methods = new WeakMap<object, string>();
   const remember = unbound(WeakMap.prototype.set);
   const recall = unbound(WeakMap.prototype.get);
-  hookMethod(
-    xhr,
-    'open',
-    (native) =>
-      ({
-        open(this: unknown, ...args: unknown[]): unknown {
-          const result = call(native, this, args as never[]);
-          if (typeof args[0] === 'string') remember(methods, this, upper(args[0]));
-          return result;
-        },
-      }).open,
-  );
-  hookMethod(
-    xhr,
-    'send',
-    (native) =>
-      ({
-        send(this: unknown, ...args: unknown[]): unknown {
-          if (channel.recording) {
-            const started = now();
-            const ended = (): void => {
-              try {
-                answeredXHR(channel, (recall(methods, this) as string | undefined) ?? 'GET', this, started);
-              } catch {
-                // the page has its answer all the same
-              }
-            };
-            try {
-              listen(this, 'loadend', ended, { once: true });
-            } catch {
-              // no request: what follows says so
-            }
-          }
-          return call(native, this, args as never[]);
-        },
-      }).send,
-  );
+  hookMethod(xhr, 'open', (native) => (self, args) => {
+    const result = call(native, self, args);
+    if (typeof args[0] === 'string') remember(methods, self, upper(args[0]));
+    return result;
+  });
+  hookMethod(xhr, 'send', (native) => (self, args) => {
+    if (channel.recording) {
+      const started = now();
+      const ended = (): void => {
+        try {
+          answeredXHR(channel, (recall(methods, self) as string | undefined) ?? 'GET', self, started);
+        } catch {
+          // the page has its answer all the same
+        }
+      };
+      try {
+        listen(self, 'loadend', ended, { once: true });
+      } catch {
+        // no request: what follows says so
+      }
+    }
+    return call(native, self, args);
+  });
+}
+
+/** An answer that is not the JSON for which it is taken; a warning, because the page may know what to do. */
+function unreadable(channel: Channel, response: Response, error: string): void {
+  if (slice(error, 0, 12) !== 'SyntaxError:') return;
+  channel.add([
+    'note',
+    now(),
+    'javascript',
+    'warning',
+    `${error} (the answer of ${urlOf(response)})`,
+    '',
+    0,
+    0,
+  ]);
+}
+
+/** A request without an answer: given up by the page, or failed. */
+function refused(channel: Channel, args: readonly unknown[], error: unknown, started: number): void {
+  const input = args[0];
+  const url =
+    typeof input === 'string'
+      ? href(new URLNative(input, document.baseURI))
+      : (requestURL(input) ?? hrefOf(input) ?? '');
+  const aborted = exceptionName(error) === 'AbortError';
+  if (url !== '' && !aborted && isError(error)) {
+    channel.add([
+      'answer',
+      now(),
+      'fetch',
+      methodOf(args),
+      withoutHash(url),
+      0,
+      '',
+      null,
+      errorHead(error),
+      started,
+    ]);
+  }
 }
 
 /** Reads the beginning of a body from a copy, so that the page's own stays whole. */

@@ -50,53 +50,53 @@ export function hookSockets(channel: Channel): void {
       if (opened) tell(socket, 'close', closeReasonOf(event), 0, false, codeOf(event));
     });
   });
-  hookMethod(
-    WebSocket.prototype,
-    'send',
-    (native) =>
-      ({
-        send(this: object, ...args: unknown[]): unknown {
-          const result = call(native, this, args as never[]);
-          try {
-            frame(this, 'sent', args[0]);
-          } catch {
-            // it is sent
-          }
-          return result;
-        },
-      }).send,
-  );
+  hookMethod(WebSocket.prototype, 'send', (native) => (self, args) => {
+    const result = call(native, self, args);
+    try {
+      frame(self as object, 'sent', args[0]);
+    } catch {
+      // it is sent
+    }
+    return result;
+  });
 }
+
+const messageOf = getter<string>(ErrorEvent.prototype, 'message');
+const messageIfError = isA(messageOf);
+const href = getter<string>(URL.prototype, 'href');
+const URLNative = URL;
 
 /** Records errors that workers did not catch, and that there is a worker into which nobody looks. */
 export function hookWorkers(channel: Channel): void {
   for (const name of ['Worker', 'SharedWorker']) {
     if (!(name in window)) continue;
-    hookConstructor(window, name, (worker) => {
+    hookConstructor(window, name, (worker, args) => {
       channel.add(['blind', now(), 'worker']);
+      const script = typeof args[0] === 'string' ? args[0] : '';
       listen(worker, 'error', (event: unknown) => {
         if (!channel.recording) return;
-        try {
+        const message = messageIfError(event);
+        if (message !== undefined && message !== '') {
+          channel.ofWorker = message;
           channel.add(thrown(event, true));
-        } catch {
-          channel.add([
-            'thrown',
-            now(),
-            'exception',
-            'a worker’s script did not load',
-            0,
-            '',
-            0,
-            0,
-            '',
-            true,
-          ]);
+        } else if (script !== '') {
+          channel.add(['resource', now(), 'worker', href(new URLNative(script, document.baseURI)), false]);
         }
       });
     });
   }
+  hookServiceWorker(channel);
+}
+
+function hookServiceWorker(channel: Channel): void {
+  if (typeof ServiceWorkerContainer === 'undefined') return;
+  const blind = (): void => channel.add(['blind', now(), 'service_worker']);
+  hookMethod(ServiceWorkerContainer.prototype, 'register', (native) => (self, args) => {
+    blind();
+    return call(native, self, args);
+  });
   try {
-    if (navigator.serviceWorker?.controller) channel.add(['blind', now(), 'service_worker']);
+    if (navigator.serviceWorker.controller !== null) blind();
   } catch {
     // a document without an origin has none
   }

@@ -3,24 +3,22 @@ import { withoutHooks } from './disguise';
 import { defineProperty, getOwnPropertyDescriptor } from './natives';
 
 const ErrorNative = Error;
-const capture = (
-  Error as unknown as { captureStackTrace: (holder: object, above: (...args: never[]) => unknown) => void }
-).captureStackTrace;
+const capture = (Error as unknown as { captureStackTrace: (holder: object) => void }).captureStackTrace;
 /** Frames that are asked for: some of them are the hooks' own. */
-const FRAMES = 12;
+const FRAMES = 15;
 
 /** A stack that is written out only when it is read. */
 export interface Holder {
   stack?: string;
 }
 
-/** Takes the stack above `hook`, the function that the page called. */
-export function here(hook: (...args: never[]) => unknown): Holder {
+/** Takes the stack here, the hooks' own frames on its top. */
+export function here(): Holder {
   const holder: Holder = {};
   const limit = getOwnPropertyDescriptor(ErrorNative, 'stackTraceLimit');
   const settable = limit?.writable === true && limit.configurable === true;
   if (settable) defineProperty(ErrorNative, 'stackTraceLimit', { ...limit, value: FRAMES });
-  capture(holder, hook);
+  capture(holder);
   if (settable) defineProperty(ErrorNative, 'stackTraceLimit', limit);
   return holder;
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -192,7 +193,7 @@ func TestTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st.PID == 0 || st.Version == "" || !strings.HasSuffix(st.Socket, "run/mcp.sock") || len(st.Browsers) != 1 || len(st.Browsers[0].Tabs) != 1 ||
-		!st.Browsers[0].Tabs[0].Watched || st.Browsers[0].Tabs[0].Capture != "debugger" {
+		!st.Browsers[0].Tabs[0].Watched || st.Browsers[0].Tabs[0].Capture != cmp.Or(w.Way, "debugger") {
 		t.Errorf("%+v", st)
 	}
 }

@@ -80,7 +80,14 @@ func TestNoPlantedSecretIsTold(t *testing.T) {
 		}
 	}
 	read := strings.Join(texts(all), "\n")
+	hidden := map[string]bool{}
+	if w.Way == "quiet" { // what Chromium keeps from webRequest, or tells in other words
+		hidden = map[string]bool{"language": true, "multipart_nickname": true}
+	}
 	for _, row := range innocent {
+		if hidden[row.ID] {
+			continue
+		}
 		if want := readable(row); !strings.Contains(read, want) {
 			t.Errorf("%s %s is not readable: %q", row.Channel, row.ID, want)
 		}

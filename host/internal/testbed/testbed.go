@@ -37,6 +37,8 @@ type World struct {
 	Binary string
 	// Home is its TIDEMARK_HOME, short enough for sockets.
 	Home string
+	// Way is how its browsers capture: "quiet", else by the debugger.
+	Way string
 	// Browser is nil in a world without one.
 	Browser *browser.Browser
 	// shared is a home that is another world's.
@@ -49,7 +51,7 @@ func New(binary string) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &World{Binary: binary, Home: home}, nil
+	return &World{Binary: binary, Home: home, Way: os.Getenv(WayEnv)}, nil
 }
 
 // Build builds the program into a directory.
@@ -77,7 +79,7 @@ func Start(binary string) (*World, error) {
 // Another starts one more browser, with a profile of its own, that the same daemon knows. Close it before
 // the first.
 func (w *World) Another() (*World, error) {
-	other := &World{Binary: w.Binary, Home: w.Home, shared: true}
+	other := &World{Binary: w.Binary, Home: w.Home, Way: w.Way, shared: true}
 	if err := other.launch(); err != nil {
 		return nil, errors.Join(err, other.Close())
 	}
@@ -94,7 +96,7 @@ func (w *World) launch() error {
 		return err
 	}
 	w.Browser, err = browser.Launch(context.Background(), browser.Options{
-		Headless: true, ExtensionDir: extension, Binary: w.Binary, Way: os.Getenv(WayEnv),
+		Headless: true, ExtensionDir: extension, Binary: w.Binary, Way: w.Way,
 		Env: []string{"TIDEMARK_HOME=" + w.Home}, Notes: io.Discard,
 		Ready: func(ctx context.Context) error {
 			return Eventually(ctx, func() (bool, error) {
