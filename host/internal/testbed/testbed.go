@@ -65,11 +65,15 @@ func Build(dir string) (string, error) {
 }
 
 // Start makes a world with a browser that the daemon knows.
-func Start(binary string) (*World, error) {
+func Start(binary string) (*World, error) { return StartIn(binary, os.Getenv(WayEnv)) }
+
+// StartIn is [Start], with a browser that captures in one way.
+func StartIn(binary, way string) (*World, error) {
 	w, err := New(binary)
 	if err != nil {
 		return nil, err
 	}
+	w.Way = way
 	if err := w.launch(); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
