@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/chromedp/cdproto/extensions"
 	"github.com/chromedp/cdproto/storage"
@@ -83,6 +84,18 @@ func loadExtension(ctx context.Context, dir string, needsHost bool, way string) 
 func setWay(ctx context.Context, worker target.ID, way string) error {
 	ctx, detach := chromedp.NewContext(ctx, chromedp.WithTargetID(worker), chromedp.WithDetachOnCancel())
 	defer detach()
-	_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](fmt.Sprintf("setWay(%q)", way), chromedp.EvalAwaitPromise))
-	return err
+	script := fmt.Sprintf("globalThis.setWay?.(%q).then(() => true)", way)
+	look := time.NewTicker(20 * time.Millisecond) // its script may not have run yet
+	defer look.Stop()
+	for {
+		done, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise))
+		if err == nil && done {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		case <-look.C:
+		}
+	}
 }

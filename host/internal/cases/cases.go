@@ -73,7 +73,7 @@ type Outcome struct {
 
 // Problems says in what the answers differ from what is wanted, nothing when they do not.
 func (c *Case) Problems(o *Outcome) []string {
-	problems, untold := c.problems(o), c.untold(o)
+	problems, untold := c.problems(o), c.Unseen(o)
 	if untold == "" {
 		return problems
 	}
@@ -83,7 +83,8 @@ func (c *Case) Problems(o *Outcome) []string {
 	return nil
 }
 
-func (c *Case) untold(o *Outcome) string {
+// Unseen says why Tidemark does not tell of it, in the way in which the page was captured; empty when it does.
+func (c *Case) Unseen(o *Outcome) string {
 	if o.Quiet {
 		return c.QuietUntold
 	}
