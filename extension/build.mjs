@@ -50,6 +50,20 @@ const script = (entry, name, format) =>
     },
   });
 
+/**
+ * Gives the hooks a name of their own: what a page logs through a script of an extension's address, Chromium
+ * would file as the extension's error, stack and all. The source map, which maps nothing but says that the
+ * script is to be ignored, has DevTools show the page's line, not this one.
+ */
+async function nameHooks(file) {
+  const code = (await readFile(file, 'utf8')).replace(/\n?\/\/# sourceMappingURL=.*\s*$/, '');
+  const name = 'tidemark-page.js';
+  const lines = code.split('\n').map((_, n) => (n === 0 ? 'AAAA' : 'AACA'));
+  const map = { version: 3, sources: [name], names: [], mappings: lines.join(';'), ignoreList: [0] };
+  const url = `data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}`;
+  await writeFile(file, `${code.trimEnd()}\n//# sourceURL=${name}\n//# sourceMappingURL=${url}\n`);
+}
+
 await mkdir(dist, { recursive: true });
 for (const name of await readdir(dist)) {
   if (name !== '.gitignore') await rm(join(dist, name), { recursive: true });
@@ -66,6 +80,7 @@ await cp(join(root, 'icons'), join(dist, 'icons'), {
 await script('background/main.ts', 'background', 'es');
 await script('content/main.ts', 'content', 'iife');
 await script('page/main.ts', 'page', 'iife');
+await nameHooks(join(dist, 'page.js'));
 await build({
   ...common,
   build: {

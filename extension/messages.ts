@@ -6,7 +6,6 @@
  * that the other side has gone, and wakes a worker that was ended. When a port disconnects although
  * the page is still there (the worker was ended), connect again.
  */
-import type { PageRecord } from './page/records';
 import type {
   ActionEvent,
   CheckpointResult,
@@ -52,12 +51,13 @@ export type ToContent =
  * itself, for a port that is gone as well. A content script whose port was cut connects again and
  * reports all visible error elements again. `hooked` says that the hooks are in the page's own world (`from`: since when they were
  * missing in it, milliseconds since the epoch);
- * `page` brings what they tell, and how much of it was lost before.
+ * `page` brings what they tell (lists of
+ * page/records.ts, each with its number of records before it), and how much of it was lost before.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
   | { t: 'hooked'; from?: number }
-  | { t: 'page'; records: PageRecord[]; dropped?: number }
+  | { t: 'page'; lists: string[]; dropped?: number }
   | { t: 'flushed'; id: number };
 
 /** How the worker stands with the host. */

@@ -2,7 +2,6 @@
 
 import { MASK, redactText } from '../capture/redact';
 import type { ContentEvent, FromContent, ToContent } from '../messages';
-import type { PageRecord } from '../page/records';
 import type { AnyEvent } from '../protocol';
 
 /** The part of a content script's port that is used. */
@@ -38,7 +37,7 @@ export interface FramesOptions {
   /** A document has its hooks; `from` (milliseconds since the epoch) when it came before they did. */
   hooked(tab: number, frame: number, from: number | undefined): void;
   /** The hooks of a document have told something. */
-  page(tab: number, frame: number, records: readonly PageRecord[], dropped: number): void;
+  page(tab: number, frame: number, lists: readonly string[], dropped: number): void;
   /** The document of a frame is gone. */
   gone(tab: number, frame: number): void;
   /** Called when the top frame of a tab has or has no content script now. */
@@ -99,7 +98,7 @@ export class ContentFrames {
       state.hooked = true;
       this.#options.hooked(tab, frame, message.from);
     } else if (message.t === 'page' && this.#options.watched(tab)) {
-      this.#options.page(tab, frame, message.records, message.dropped ?? 0);
+      this.#options.page(tab, frame, message.lists, message.dropped ?? 0);
     }
   }
 

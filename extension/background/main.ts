@@ -51,7 +51,7 @@ const frames = new ContentFrames({
   hooked: (tab, _frame, from) => {
     if (source.way(tab) === 'quiet' && from !== undefined) quiet.late(tab, from);
   },
-  page: (tab, frame, records, dropped) => quiet.page(tab, frame, records, dropped),
+  page: (tab, frame, lists, dropped) => quiet.page(tab, frame, lists, dropped),
   gone: (tab, frame) => quiet.frameGone(tab, frame),
   changed,
 });

@@ -169,14 +169,14 @@ export class QuietSource implements CaptureSource {
   }
 
   /** What the hooks of a frame have told. */
-  page(tab: number, frame: number, records: readonly PageRecord[], dropped = 0): void {
+  page(tab: number, frame: number, lists: readonly string[], dropped = 0): void {
     const state = this.#tabs.get(tab);
     if (state === undefined) return;
     if (dropped > 0) {
       const at = Date.now();
       this.#options.emit({ kind: 'gap', at, tab, from: at, to: at, reason: 'dropped', dropped });
     }
-    for (const record of records) {
+    for (const record of lists.flatMap(readList)) {
       try {
         this.#record(tab, frame, state, record);
       } catch {
@@ -266,6 +266,18 @@ export class QuietSource implements CaptureSource {
       if (leaving) event.leaving = true;
     }
     this.#options.emit(event);
+  }
+}
+
+/** The records of a list; none of one that is no list. */
+function readList(list: string): PageRecord[] {
+  try {
+    const records: unknown = JSON.parse(list.slice(list.indexOf(' ') + 1));
+    return Array.isArray(records)
+      ? records.filter(Array.isArray).map((record) => record as unknown as PageRecord)
+      : [];
+  } catch {
+    return [];
   }
 }
 

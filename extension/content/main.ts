@@ -11,7 +11,7 @@ function main(): void {
   const recorder = new Recorder(window, (message) => link.post(message), ending.signal);
   const hooks = new PageHooks(
     document,
-    (records, dropped) => link.post({ t: 'page', records, ...(dropped > 0 && { dropped }) }),
+    (lists, dropped) => link.post({ t: 'page', lists, ...(dropped > 0 && { dropped }) }),
     ending.signal,
   );
   const hooked = (): void => {

@@ -1,19 +1,21 @@
-import { ASK, FLUSH, type PageRecord, RECORDS, START, STOP, TELL } from '../page/records';
+import { ASK, FLUSH, RECORDS, START, STOP, TELL } from '../page/records';
 
-/** The most records kept while no worker takes them; beyond it the oldest go, and are counted. */
-const MAX_KEPT = 5000;
-/** How long records wait for others to travel with, in ms, and how many travel at once. */
+/** The most UTF-16 units kept while no worker takes them; beyond it the oldest go, and are counted. */
+const MAX_KEPT = 4 << 20;
+/** How long records wait for others to travel with, in ms, and how many lists of them travel at once. */
 const BATCH_MS = 50;
-const BATCH = 256;
+const BATCH = 8;
 
 /**
  * The other end of the hooks in the page's world, where they are: takes their records and passes them on
  * in batches.
  */
 export class PageHooks {
-  readonly #post: (records: PageRecord[], dropped: number) => boolean;
+  readonly #post: (lists: string[], dropped: number) => boolean;
   #node: Node | undefined;
-  #kept: PageRecord[] = [];
+  /** Lists of records, each with its number of them before it. */
+  #kept: string[] = [];
+  #size = 0;
   #dropped = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #posted = 0;
@@ -24,11 +26,7 @@ export class PageHooks {
   /** Called once when the hooks have been found. */
   found: () => void = () => undefined;
 
-  constructor(
-    document: Document,
-    post: (records: PageRecord[], dropped: number) => boolean,
-    signal: AbortSignal,
-  ) {
+  constructor(document: Document, post: (lists: string[], dropped: number) => boolean, signal: AbortSignal) {
     this.#post = post;
     document.addEventListener(TELL, (event) => this.#meet(event as MouseEvent, signal), { signal });
     document.dispatchEvent(new Event(ASK));
@@ -50,7 +48,7 @@ export class PageHooks {
     const document = event.currentTarget as Document;
     const began = document.readyState !== 'loading' || document.scripts.length > 0;
     if (began) this.from = performance.timeOrigin;
-    node.addEventListener(RECORDS, (sent) => this.#take((sent as CustomEvent<PageRecord[]>).detail), {
+    node.addEventListener(RECORDS, (sent) => this.#take((sent as CustomEvent<unknown>).detail), {
       signal,
     });
     if (this.#on === false) this.#tell(STOP);
@@ -67,6 +65,7 @@ export class PageHooks {
     this.#on = on;
     if (!on) {
       this.#kept = [];
+      this.#size = 0;
       this.#dropped = 0;
       this.#tell(STOP);
     } else {
@@ -86,13 +85,14 @@ export class PageHooks {
     this.#send();
   }
 
-  #take(records: unknown): void {
-    if (this.#on === false || !Array.isArray(records)) return;
-    for (const record of records) if (Array.isArray(record)) this.#kept.push(record as unknown as PageRecord);
-    const over = this.#kept.length - MAX_KEPT;
-    if (over > 0 && this.#on === undefined) {
-      this.#kept.splice(0, over);
-      this.#dropped += over;
+  #take(list: unknown): void {
+    if (this.#on === false || typeof list !== 'string') return;
+    this.#kept.push(list);
+    this.#size += list.length;
+    while (this.#size > MAX_KEPT && this.#kept.length > 1) {
+      const oldest = this.#kept.shift() ?? '';
+      this.#size -= oldest.length;
+      this.#dropped += Number.parseInt(oldest, 10) || 0;
     }
     if (this.#kept.length >= BATCH || performance.now() - this.#posted > BATCH_MS) this.#send();
     else this.#timer ??= setTimeout(() => this.#send(), BATCH_MS);
@@ -103,12 +103,13 @@ export class PageHooks {
     this.#timer = undefined;
     if (this.#on !== true) return;
     while (this.#kept.length > 0 || this.#dropped > 0) {
-      const records = this.#kept.slice(0, BATCH);
-      if (!this.#post(records, this.#dropped)) {
+      const lists = this.#kept.slice(0, BATCH);
+      if (!this.#post(lists, this.#dropped)) {
         this.#on = undefined;
         return;
       }
       this.#kept.splice(0, BATCH);
+      this.#size = this.#kept.reduce((size, list) => size + list.length, 0);
       this.#dropped = 0;
     }
     this.#posted = performance.now();

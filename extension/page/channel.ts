@@ -1,23 +1,37 @@
 /** The way of the records to the content script, which alone holds the other end. */
-import { append, dispatch, listen, unbound } from './natives';
+import { dispatch, listen, text, unbound } from './natives';
 import { ASK, FLUSH, type PageRecord, RECORDS, START, STOP, TELL } from './records';
+import { type Holder, written } from './stack';
 
+/** The most records that wait. */
 const MAX_WAITING = 256;
+/** The longest stack that is told, in UTF-16 units. */
+const MAX_STACK = 4800;
+
 const CustomEventNative = CustomEvent;
 const EventNative = MouseEvent;
+const ArrayNative = Array;
 const post = unbound(MessagePort.prototype.postMessage);
+const fill = unbound(Array.prototype.fill) as <T>(list: T[], value: T) => T[];
+const quote = JSON.stringify as (text: string) => string;
+const slice = unbound(String.prototype.slice) as (text: string, from: number, to?: number) => string;
+
+/** A record as it waits: a stack is written out only when it is told. */
+export type Waiting = PageRecord | readonly (string | number | boolean | null | Holder)[];
 
 /** Collects records, and hands them over at the end of the task in which they were made. */
 export class Channel {
   readonly #node = document.createTextNode('');
   readonly #ticker = new MessageChannel();
-  #waiting: PageRecord[] = [];
+  // Its places are its own properties, so that no setter of a prototype of the page's is ever run.
+  readonly #waiting = fill(new ArrayNative<Waiting | null>(MAX_WAITING), null);
+  #count = 0;
   #ticking = false;
   /** Whether anybody wants to know; until the content script has spoken it is assumed. */
   recording = true;
   /** The message of the error of a worker that was told last, which the page's window may tell again. */
   ofWorker: string | undefined;
-  /** Makes the records that were put off complete; called before a hand-over. */
+  /** Adds the records that were put off; called before a hand-over. */
   settle: () => void = () => undefined;
 
   constructor() {
@@ -37,16 +51,16 @@ export class Channel {
     });
     on(STOP, () => {
       this.recording = false;
-      this.#waiting = [];
+      this.#count = 0;
     });
     listen(document, ASK, tell, { once: true });
     tell();
   }
 
   /** Takes a record. */
-  add(record: PageRecord): void {
-    append(this.#waiting, record);
-    if (this.#waiting.length >= MAX_WAITING) this.flush();
+  add(record: Waiting): void {
+    this.#waiting[this.#count++] = record;
+    if (this.#count === MAX_WAITING) this.#hand();
     else this.tick();
   }
 
@@ -60,11 +74,34 @@ export class Channel {
   /** Hands over what waits: the content script has it when this returns. */
   flush(): void {
     this.settle();
-    if (this.#waiting.length === 0) return;
-    const detail = this.#waiting;
-    this.#waiting = [];
-    dispatch(this.#node, new CustomEventNative(RECORDS, { detail }));
+    this.#hand();
   }
+
+  #hand(): void {
+    const count = this.#count;
+    if (count === 0) return;
+    let all = '';
+    for (let i = 0; i < count; i++) {
+      all += (i === 0 ? '[' : ',') + encode(this.#waiting[i] as Waiting);
+      this.#waiting[i] = null;
+    }
+    this.#count = 0;
+    dispatch(this.#node, new CustomEventNative(RECORDS, { detail: `${text(count)} ${all}]` }));
+  }
+}
+
+/** A record as JSON, written without what a page may have hung into arrays and objects. */
+function encode(record: Waiting): string {
+  let all = '';
+  for (let i = 0; i < record.length; i++) {
+    const value = record[i] as Waiting[number];
+    let piece: string;
+    if (typeof value === 'string') piece = quote(value);
+    else if (typeof value === 'object' && value !== null) piece = quote(slice(written(value), 0, MAX_STACK));
+    else piece = text(value);
+    all += (i === 0 ? '[' : ',') + piece;
+  }
+  return `${all}]`;
 }
 
 /** Keeps a number for an object without the object being changed. */

@@ -20,15 +20,13 @@ const MAX_FIELDS = 5;
 const MAX_ITEMS = 100;
 
 const objectToString = unbound(Object.prototype.toString) as (value: unknown) => string;
-const isDate = isA(unbound(Date.prototype.getTime));
 const dateText = unbound(Date.prototype.toString) as (value: unknown) => string;
-const isRegExp = isA(getter<string>(RegExp.prototype, 'source'));
 const regExpText = unbound(RegExp.prototype.toString) as (value: unknown) => string;
-const mapSize = isA(getter<number>(Map.prototype, 'size'));
-const setSize = isA(getter<number>(Set.prototype, 'size'));
+const mapSize = getter<number>(Map.prototype, 'size');
+const setSize = getter<number>(Set.prototype, 'size');
 const eachOfMap = unbound(Map.prototype.forEach);
 const eachOfSet = unbound(Set.prototype.forEach);
-const nodeType = isA(getter<number>(Node.prototype, 'nodeType'));
+const nodeType = getter<number>(Node.prototype, 'nodeType');
 const nodeName = getter<string>(Node.prototype, 'nodeName');
 const elementId = getter<string>(Element.prototype, 'id');
 const attribute = unbound(Element.prototype.getAttribute) as (
@@ -50,6 +48,26 @@ const isErrorNative = (Error as { isError?: (value: unknown) => boolean }).isErr
 export function isError(value: unknown): value is Error {
   if (typeof value !== 'object' || value === null) return false;
   return isErrorNative === undefined ? objectToString(value) === '[object Error]' : isErrorNative(value);
+}
+
+type Kind = 'plain' | 'node' | 'date' | 'regexp' | 'map' | 'set';
+const nodes = Node.prototype;
+const dates = Date.prototype;
+const regexps = RegExp.prototype;
+const maps = Map.prototype;
+const sets = Set.prototype;
+
+/** What an object is by its prototypes, which costs less than asking each class. */
+function kindOf(value: object): Kind {
+  for (let at = getPrototypeOf(value), depth = 0; at !== null && at !== plain && depth < 12; depth++) {
+    if (at === nodes) return 'node';
+    if (at === dates) return 'date';
+    if (at === regexps) return 'regexp';
+    if (at === maps) return 'map';
+    if (at === sets) return 'set';
+    at = getPrototypeOf(at);
+  }
+  return 'plain';
 }
 
 /** A property's value if it is plain data, here or on a prototype. */
@@ -168,13 +186,22 @@ function className(value: object): string {
 
 function describeObject(value: object, deep: boolean): string {
   if (isError(value)) return errorHead(value);
-  if (nodeType(value) !== undefined) return describeNode(value);
-  if (isDate(value) !== undefined) return dateText(value);
-  if (isRegExp(value) !== undefined) return regExpText(value);
   const name = className(value);
   if (isArray(value)) return deep ? items(value, name) : `Array(${value.length})`;
-  const size = mapSize(value) ?? setSize(value);
-  if (size !== undefined) return deep ? entries(value, size, name) : `${name}(${size})`;
+  const kind = name === '' ? 'plain' : kindOf(value);
+  switch (kind) {
+    case 'node':
+      return describeNode(value);
+    case 'date':
+      return dateText(value);
+    case 'regexp':
+      return regExpText(value);
+    case 'map':
+    case 'set': {
+      const size = kind === 'map' ? mapSize(value) : setSize(value);
+      return deep ? entries(value, size, name, kind === 'map') : `${name}(${size})`;
+    }
+  }
   if (!deep) return name === '' ? '{…}' : name;
   const keys = ownKeys(value);
   let out = '';
@@ -212,13 +239,13 @@ function items(list: readonly unknown[], name: string): string {
   return `${name === 'Array' ? '' : `${name} `}[${out}${list.length > MAX_ITEMS ? ', …' : ''}]`;
 }
 
-function entries(value: object, size: number, name: string): string {
+function entries(value: object, size: number, name: string, pairs: boolean): string {
   let out = '';
   let shown = 0;
   const add = (piece: string): void => {
     if (shown++ < MAX_FIELDS) out += `${out === '' ? '' : ', '}${piece}`;
   };
-  if (mapSize(value) === undefined) {
+  if (!pairs) {
     eachOfSet(value, (entry: unknown) => shown < MAX_FIELDS && add(nested(entry)));
   } else {
     eachOfMap(

@@ -30,6 +30,8 @@ const attribute = unbound(Element.prototype.getAttribute) as (
 const baseOf = getter<string>(Node.prototype, 'baseURI');
 const href = getter<string>(URL.prototype, 'href');
 const URLNative = URL;
+/** The longest stack that is told, in UTF-16 units. */
+const MAX_STACK = 4800;
 
 /** The row of an uncaught error, of the page or of one of its workers. */
 export function thrown(event: unknown, worker: boolean): ThrownRecord {
@@ -63,7 +65,7 @@ function row(
 ): ThrownRecord {
   const text = all.length > MAX_TEXT ? slice(all, 0, MAX_TEXT) : all;
   const length = all.length > MAX_TEXT ? all.length : 0;
-  return ['thrown', now(), via, text, length, url, line, column, slice(stack, 0, 4800), worker];
+  return ['thrown', now(), via, text, length, url, line, column, slice(stack, 0, MAX_STACK), worker];
 }
 
 /** Records uncaught errors, unhandled rejections, and what did not load. */

@@ -3,8 +3,8 @@ import type { Channel } from './channel';
 import { describe, format } from './describe';
 import { call, hookMethod } from './disguise';
 import { append, now, slice } from './natives';
-import { type LogRecord, MAX_TEXT } from './records';
-import { type Holder, here, written } from './stack';
+import { MAX_TEXT } from './records';
+import { here } from './stack';
 
 const levels: Record<string, string> = {
   log: 'log',
@@ -24,21 +24,9 @@ const levels: Record<string, string> = {
 /** Only these tell where they were called: for the many others it would cost too much. */
 const withStack = new Set(['warn', 'error', 'assert', 'trace']);
 
-const MAX_LINES = 1200;
-
 /** Records what the page logs. */
 export function hookConsole(channel: Channel): void {
-  let open: { record: LogRecord; holder: Holder }[] = [];
   let busy = false;
-  // Stacks are written out at the hand-over, not while the page waits for its own call.
-  channel.settle = () => {
-    const taken = open;
-    open = [];
-    for (let i = 0; i < taken.length; i++) {
-      const { record, holder } = taken[i] as (typeof taken)[number];
-      record[5] = slice(written(holder), 0, MAX_LINES * 4);
-    }
-  };
   for (const name of Object.keys(levels)) {
     const level = levels[name] as string;
     const stacked = withStack.has(name);
@@ -49,9 +37,8 @@ export function hookConsole(channel: Channel): void {
       try {
         const all = name === 'assert' ? asserted(args) : name === 'dir' ? describe(args[0]) : format(args);
         const text = all.length > MAX_TEXT ? slice(all, 0, MAX_TEXT) : all;
-        const entry: LogRecord = ['log', now(), level, text, all.length > MAX_TEXT ? all.length : 0, ''];
-        if (stacked) append(open, { record: entry, holder: here() });
-        channel.add(entry);
+        const length = all.length > MAX_TEXT ? all.length : 0;
+        channel.add(['log', now(), level, text, length, stacked ? here() : '']);
       } catch {
         // the page's call goes on
       } finally {

@@ -1,7 +1,7 @@
 /**
- * What the hooks in the page's own world tell the content script: rows of plain values, because they
- * cross from one world to the other by structured clone, and because nothing that the page changes in
- * its prototypes can reach them. A page can forge them, as it can log whatever it likes; nothing that
+ * What the hooks in the page's own world tell the content script: rows of plain values, so that
+ * nothing that the page changes in its prototypes can reach them. They travel as text, which only the
+ * worker reads: the page's process does not pay for that. A page can forge them, as it can log whatever it likes; nothing that
  * they say is believed beyond that.
  */
 
@@ -88,7 +88,7 @@ export const MAX_BODY = 64 << 10;
  */
 export const TELL = 'tidemark:page';
 export const ASK = 'tidemark:content';
-/** On the node: records, as `detail`. */
+/** On the node: how many records, a space, and a JSON list of them, as `detail`. */
 export const RECORDS = 'records';
 /** On the node, to the hooks: tell what waits, and begin or stop recording. */
 export const FLUSH = 'flush';

@@ -4,22 +4,15 @@ import { defineProperty, getOwnPropertyDescriptor } from './natives';
 
 const ErrorNative = Error;
 const capture = (Error as unknown as { captureStackTrace: (holder: object) => void }).captureStackTrace;
-/** Frames that are asked for: some of them are the hooks' own. */
-const FRAMES = 15;
-
 /** A stack that is written out only when it is read. */
 export interface Holder {
   stack?: string;
 }
 
-/** Takes the stack here, the hooks' own frames on its top. */
+/** Takes the stack here, with the hooks' own frames on its top, as deep as the page lets stacks be. */
 export function here(): Holder {
   const holder: Holder = {};
-  const limit = getOwnPropertyDescriptor(ErrorNative, 'stackTraceLimit');
-  const settable = limit?.writable === true && limit.configurable === true;
-  if (settable) defineProperty(ErrorNative, 'stackTraceLimit', { ...limit, value: FRAMES });
   capture(holder);
-  if (settable) defineProperty(ErrorNative, 'stackTraceLimit', limit);
   return holder;
 }
 

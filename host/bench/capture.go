@@ -2,11 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/browser"
@@ -57,7 +63,7 @@ func (r *run) capture() error {
 	for _, way := range ways {
 		progress("capture: what %s costs", way)
 		took[way] = map[string]float64{}
-		if err := burdensIn(r.binary, way, site.URL, took[way]); err != nil {
+		if err := burdensIn(r.binary, way, site, took[way]); err != nil {
 			return fmt.Errorf("%s: %w", way, err)
 		}
 	}
@@ -68,14 +74,14 @@ func (r *run) capture() error {
 			continue
 		}
 		measured := fmt.Sprintf("%.1f µs without, %.1f more quiet, %.1f more debugger", none, quiet-none, debugger-none)
-		switch target := errorTarget; {
+		switch budget := errorTarget; {
 		case strings.HasSuffix(b.name, "object"):
 			s.figure(b.name, measured)
 		case strings.HasSuffix(b.name, "log"):
-			target = logTarget
+			budget = logTarget
 			fallthrough
 		default:
-			s.row(b.name, measured, fmt.Sprintf("at most %.0f more quiet", target), quiet-none < target)
+			s.row(b.name, measured, fmt.Sprintf("at most %.0f more quiet", budget), quiet-none < budget)
 		}
 	}
 	for _, way := range ways[1:] {
@@ -91,7 +97,7 @@ func (r *run) capture() error {
 }
 
 // burdensIn has a page do everything in a browser that captures in one way.
-func burdensIn(binary, way, url string, took map[string]float64) (err error) {
+func burdensIn(binary, way string, site *floodSite, took map[string]float64) (err error) {
 	var root context.Context
 	if way == "none" {
 		b, err := browser.Launch(context.Background(), browser.Options{Headless: true})
@@ -108,19 +114,42 @@ func burdensIn(binary, way, url string, took map[string]float64) (err error) {
 		defer func() { err = errors.Join(err, w.Close()) }()
 		root = w.Browser.Context()
 	}
-	if err := chromedp.Do(root, chromedp.Navigate(url)); err != nil {
+	// Nothing may be attached to the page: a debugger has every line cost more. So it does everything by itself.
+	var scripts []string
+	for _, b := range burdens {
+		scripts = append(scripts, fmt.Sprintf("took[%q] = await (async () => {%s})()", b.name, b.script))
+	}
+	told := make(chan map[string]float64, 1)
+	page := httptest.NewServer(site.withPage("/burdens", "<script>(async () => { const took = {}; await new Promise((done) => setTimeout(done, 500))\n"+
+		strings.Join(scripts, "\n")+"\nawait fetch('/took', {method: 'POST', body: JSON.stringify(took)}) })()</script>", told))
+	defer page.Close()
+	if _, err := chromedp.CallBrowser(root, target.CreateTarget, target.CreateTargetParams{URL: page.URL + "/burdens"}); err != nil {
 		return err
 	}
-	for _, b := range burdens {
-		ctx, cancel := context.WithTimeout(root, time.Minute)
-		ms, err := chromedp.Run(ctx, chromedp.Evaluate[float64]("(async () => {"+b.script+"})()", chromedp.EvalAwaitPromise))
-		cancel()
-		if err != nil {
-			return fmt.Errorf("%s: %w", b.name, err)
-		}
-		took[b.name] = ms
+	select {
+	case all := <-told:
+		maps.Copy(took, all)
+		return nil
+	case <-time.After(2 * time.Minute):
+		return errors.New("the page did not come to its end")
 	}
-	return nil
+}
+
+// withPage is the site with one more page, which posts its results to /took.
+func (f *floodSite) withPage(path, html string, told chan<- map[string]float64) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", f.Config.Handler)
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!doctype html><title>burdens</title><link rel=icon href=data:,>"+html)
+	})
+	mux.HandleFunc("POST /took", func(_ http.ResponseWriter, req *http.Request) {
+		var took map[string]float64
+		if json.NewDecoder(req.Body).Decode(&took) == nil {
+			told <- took
+		}
+	})
+	return mux
 }
 
 // recall lets every case happen in a browser that captures in one way, on pages without chatter.
