@@ -58,8 +58,3 @@ test('what throws when it is looked at is told all the same', () => {
   };
   expect(describe(new Proxy({}, { ownKeys: trap, getPrototypeOf: trap, get: trap }))).toBe('Object');
 });
-
-test('an element is told by its name, id and classes', () => {
-  document.body.innerHTML = '<p id="a" class="b c">x</p>';
-  expect(describe(document.querySelector('p'))).toBe('p#a.b.c');
-});

@@ -224,7 +224,7 @@ function answered(channel: Channel, method: string, response: Response, started:
           () => undefined,
           () => undefined,
         );
-        tell(body, `cut at ${size} bytes`);
+        tell(body, `cut at ${size} bytes, and the answer is longer`);
       },
       () => tell(null, 'the answer broke off'),
     );

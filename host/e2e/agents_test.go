@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -230,6 +231,7 @@ func TestRawReadsHoldBodiesAndHeadersWithSecretsMasked(t *testing.T) {
 	})
 	s.mux.HandleFunc("/api/large", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("Content-Length", strconv.Itoa(len(large)))
 		_, _ = io.WriteString(w, large)
 	})
 	a := w.of(t, s)
