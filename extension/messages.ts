@@ -6,6 +6,7 @@
  * that the other side has gone, and wakes a worker that was ended. When a port disconnects although
  * the page is still there (the worker was ended), connect again.
  */
+import type { Way } from './capture/chosen';
 import type {
   ActionEvent,
   CheckpointResult,
@@ -14,6 +15,8 @@ import type {
   KindElement,
   Overview,
 } from './protocol';
+
+export type { Way };
 
 /** Name of the port that the content script of every frame opens as soon as it runs. */
 export const CONTENT_PORT = 'content';
@@ -49,10 +52,10 @@ export type ToContent =
  *
  * A new port of a frame implies `reset` for that frame: the worker emits that ElementEvent by
  * itself, for a port that is gone as well. A content script whose port was cut connects again and
- * reports all visible error elements again. `hooked` says that the hooks are in the page's own world (`from`: since when they were
- * missing in it, milliseconds since the epoch);
- * `page` brings what they tell (lists of
- * page/records.ts, each with its number of records before it), and how much of it was lost before.
+ * reports all visible error elements again. `hooked` says that the hooks are in the page's own world
+ * (`from`: since when they were missing in it, milliseconds since the epoch); `page` brings what they
+ * tell (lists of page/records.ts, each with its number of records before it), and how much of it was
+ * lost before.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
@@ -102,6 +105,8 @@ export interface PopupTab {
    * person's gesture, before `set_watched` with `on: true`; absent when the permission is there.
    */
   permission?: string;
+  /** How it is captured; absent while it is not watched. */
+  way?: Way;
   /** What went wrong or what ended capture, in words; absent when there is nothing to say. */
   note?: string;
   /** True for the tab in front of the window that was focused last: the popup's own tab. */
@@ -124,12 +129,14 @@ export interface PopupState {
  * - `set_watched`: `scope: "tab"` speaks of this tab for as long as it is open; `scope: "origin"` of
  *   the tab's origin for good. Switching on an origin of another kind than development is always
  *   for the origin, whatever the scope says.
+ * - `set_way`: how pages of the tab's origin are captured from now on.
  * - `checkpoint`: makes a named checkpoint in the scope of `tab`.
  * - `refresh`: asks the host for its overview again and, when disconnected, connects at once.
  *   Connecting the port does the same.
  */
 export type FromPopup =
   | { t: 'set_watched'; id: number; tab: number; on: boolean; scope: 'tab' | 'origin' }
+  | { t: 'set_way'; id: number; tab: number; way: Way }
   | { t: 'checkpoint'; id: number; name: string; note?: string; tab?: number }
   | { t: 'refresh'; id: number };
 

@@ -1,5 +1,6 @@
 /** The tabs of the browser as the host and the popup are told of them; pure. */
 
+import type { Way } from '../capture/chosen';
 import { redactURL } from '../capture/redact';
 import type { PopupTab } from '../messages';
 import type { Tab } from '../protocol';
@@ -22,7 +23,9 @@ export interface TabFacts {
   dom(tab: number): boolean;
   note(tab: number): string | undefined;
   /** How a tab is captured. */
-  way(tab: number): string | undefined;
+  way(tab: number): Way | undefined;
+  /** How a tab is to be captured. */
+  wanted(tab: number, url: string): Way;
   /** The window that was focused last. */
   window: number | undefined;
 }
@@ -62,13 +65,15 @@ export function popupTabs(
     if (id === undefined || url === undefined || origin === undefined) continue;
     const permission = permissionFor(origin);
     const note = facts.note(id);
+    const watched = isWatched(id, url, facts.choices);
     list.push({
       id,
       title: title ?? '',
       url,
       origin,
       ...(favIconUrl !== undefined && { favicon: favIconUrl }),
-      watched: isWatched(id, url, facts.choices),
+      watched,
+      ...(watched && { way: facts.way(id) ?? facts.wanted(id, url) }),
       capturing: facts.capturing(id),
       why: why(id, origin, facts.choices),
       ...(missing.has(permission) && { permission }),

@@ -78,6 +78,7 @@ const popup = new PopupServer({
   },
   request: (method, params) => port.request(method, params),
   setWatched,
+  setWay: setWayOf,
 });
 
 function emit(event: AnyEvent): void {
@@ -133,6 +134,7 @@ async function listed(): Promise<[chrome.tabs.Tab[], TabFacts]> {
     dom: (tab) => frames.has(tab),
     note: (tab) => tabs.note(tab),
     way: (tab) => source.way(tab),
+    wanted: way,
     window: window?.id,
   };
   return [all, facts];
@@ -220,6 +222,13 @@ async function setWay(chosen: Way, origin?: string): Promise<void> {
     if (source.way(id) === undefined || source.way(id) === way(id, url)) continue;
     await tabs.restart(id);
   }
+}
+
+/** Does what a person chose in the popup for the pages of a tab's origin. */
+async function setWayOf(tab: number, chosen: Way): Promise<void> {
+  const origin = watchableOrigin(await address(tab));
+  if (origin === undefined) throw new Error('Only pages of http and https can be watched.');
+  await setWay(chosen, origin);
 }
 
 /** Who launches the browser speaks to the worker through the debugging pipe. */

@@ -55,6 +55,7 @@ beforeEach(() => {
       return { name: 'pre_commit', at: '2026-01-01T00:00:00.000Z' };
     },
     setWatched: vi.fn(async () => undefined),
+    setWay: vi.fn(async () => undefined),
   };
 });
 afterEach(() => {
@@ -104,11 +105,13 @@ test('what it asks for is done and answered, or the reason said', async () => {
   port.ask({ t: 'checkpoint', id: 1, name: 'pre_commit', tab: 7 });
   port.ask({ t: 'set_watched', id: 2, tab: 7, on: true, scope: 'origin' });
   port.ask({ t: 'refresh', id: 3 });
+  port.ask({ t: 'set_way', id: 5, tab: 7, way: 'quiet' });
   await vi.advanceTimersByTimeAsync(100);
   expect(port.done(1)).toMatchObject({ checkpoint: { name: 'pre_commit' } });
   expect(port.done(2)).toEqual({ t: 'done', id: 2 });
   expect(options.setWatched).toHaveBeenCalledWith(7, true, 'origin');
   expect(port.done(3)).toEqual({ t: 'done', id: 3 });
+  expect(options.setWay).toHaveBeenCalledWith(7, 'quiet');
   options.request = () => Promise.reject(new Error('names begin with a letter'));
   port.ask({ t: 'checkpoint', id: 4, name: '1' });
   await vi.advanceTimersByTimeAsync(100);

@@ -1,4 +1,5 @@
 /** Serves the popup: pushes the whole state after every change, and does what it asks. */
+import type { Way } from '../capture/chosen';
 import type { ConnectionState, FromPopup, PopupState, PopupTab, ToPopup } from '../messages';
 import type { CheckpointResult, Overview } from '../protocol';
 import { MethodCheckpoint, MethodOverview } from '../protocol';
@@ -18,6 +19,7 @@ export interface PopupOptions {
   tabs(): Promise<PopupTab[]>;
   request(method: string, params: unknown): Promise<unknown>;
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
+  setWay(tab: number, way: Way): Promise<void>;
 }
 
 /** How long changes are gathered before they are pushed, and how often the host is asked, in ms. */
@@ -100,6 +102,10 @@ export class PopupServer {
     switch (message.t) {
       case 'set_watched':
         await this.#options.setWatched(message.tab, message.on, message.scope);
+        this.changed();
+        return undefined;
+      case 'set_way':
+        await this.#options.setWay(message.tab, message.way);
         this.changed();
         return undefined;
       case 'checkpoint': {

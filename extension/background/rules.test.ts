@@ -60,7 +60,8 @@ const facts: TabFacts = {
   capturing: (tab) => tab !== 3,
   dom: () => true,
   note: (tab) => (tab === 3 ? 'Switched off.' : undefined),
-  way: () => 'debugger',
+  way: (tab) => (tab === 4 ? undefined : 'debugger'),
+  wanted: () => 'quiet',
   window: 1,
 };
 const browser = [
@@ -81,7 +82,7 @@ test('the host learns no more than the origin of a tab that is not watched', () 
       dom: true,
     },
     { id: 3, url: 'https://bank.example/', title: '', watched: false, active: true, note: 'Switched off.' },
-    { id: 4, url: 'https://example.com/', title: 'Example', watched: true, capture: 'debugger', dom: true },
+    { id: 4, url: 'https://example.com/', title: 'Example', watched: true, capture: '', dom: true },
   ]);
 });
 
@@ -91,4 +92,5 @@ test('the popup lists its own tab first, and the permission that is missing', ()
   expect(list[0]).toMatchObject({ watched: false, why: 'not_chosen', permission: 'https://bank.example/*' });
   expect(list[1]).toMatchObject({ watched: true, why: 'development' });
   expect(list[1]).not.toHaveProperty('permission');
+  expect(list.map(({ way }) => way)).toEqual([undefined, 'debugger', 'quiet']);
 });

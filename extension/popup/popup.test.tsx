@@ -14,10 +14,12 @@ const shop: PopupTab = {
   watched: true,
   capturing: true,
   why: 'development',
+  way: 'quiet',
   active: true,
 };
+const { way: _, ...unwatched } = shop;
 const site: PopupTab = {
-  ...shop,
+  ...unwatched,
   id: 8,
   title: 'Site',
   url: 'https://example.com/',
@@ -45,6 +47,7 @@ beforeEach(() => {
   client = {
     state,
     setWatched: async (tab, on, scope) => void asked.push(`watch ${tab} ${on} ${scope}`),
+    setWay: async (tab, way) => void asked.push(`capture ${tab} ${way}`),
     checkpoint: async (name, tab) => {
       asked.push(`checkpoint ${name} ${tab}`);
       return { name, at: '2026-01-23T14:30:00.000Z', replaced: new Date(2026, 0, 5, 14, 2).toISOString() };
@@ -96,6 +99,29 @@ describe('switches', () => {
     await rest();
     expect(asked).toEqual([]);
     expect(root.textContent).toContain('permission for this site was not given');
+  });
+});
+
+describe('how a site is captured', () => {
+  it('is chosen for the tab in front', async () => {
+    const select = root.querySelector('select') as HTMLSelectElement;
+    expect(select.value).toBe('quiet');
+    select.value = 'debugger';
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+    await rest();
+    expect(asked).toEqual(['capture 7 debugger']);
+  });
+
+  it('is not asked of a tab that is not watched', async () => {
+    state.value = {
+      ...connected,
+      tabs: [
+        { ...site, active: true },
+        { ...shop, active: false },
+      ],
+    };
+    await rest();
+    expect(root.querySelector('select')).toBeNull();
   });
 });
 

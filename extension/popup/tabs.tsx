@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { PopupTab } from '../messages';
+import type { PopupTab, Way } from '../messages';
 import { Switch } from '../ui/switch';
 import type { WorkerClient } from './worker-client';
 
@@ -44,21 +44,23 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
   const busy = useSignal(false);
   const problem = useSignal('');
 
-  const set = async (on: boolean, scope: 'tab' | 'origin', permission?: Promise<boolean>): Promise<void> => {
+  const ask = async (work: () => Promise<void>): Promise<void> => {
     busy.value = true;
     problem.value = '';
     try {
-      if (permission !== undefined && !(await permission)) {
-        problem.value = 'Not watched: permission for this site was not given.';
-        return;
-      }
-      await client.setWatched(tab.id, on, scope);
+      await work();
     } catch (error) {
       problem.value = error instanceof Error ? error.message : String(error);
     } finally {
       busy.value = false;
     }
   };
+
+  const set = (on: boolean, scope: 'tab' | 'origin', permission?: Promise<boolean>): Promise<void> =>
+    ask(async () => {
+      if (permission === undefined || (await permission)) await client.setWatched(tab.id, on, scope);
+      else problem.value = 'Not watched: permission for this site was not given.';
+    });
 
   const toggle = (on: boolean): void => {
     // The browser grants a permission only to a request made in the click itself, before any wait.
@@ -87,6 +89,13 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
             {note}
           </span>
         )}
+        {tab.active && tab.way !== undefined && (
+          <WayChoice
+            way={tab.way}
+            busy={busy.value}
+            choose={(way) => void ask(() => client.setWay(tab.id, way))}
+          />
+        )}
         {tab.why === 'off_tab' && (
           <button type="button" class="link" onClick={() => void set(false, 'origin')}>
             Never watch this site
@@ -101,6 +110,46 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
         onToggle={toggle}
       />
     </li>
+  );
+}
+
+const ways: Record<Way, { label: string; title: string }> = {
+  quiet: {
+    label: 'quietly',
+    title: 'No debugging bar. What workers log and the headers of requests in full are not seen.',
+  },
+  debugger: {
+    label: 'in full, with a debugging bar',
+    title: 'Everything that DevTools would see. The browser shows a bar across its windows.',
+  },
+};
+
+/** How the pages of this site are captured, and the choice of it. */
+function WayChoice({
+  way,
+  busy,
+  choose,
+}: {
+  way: Way;
+  busy: boolean;
+  choose: (way: Way) => void;
+}): JSX.Element {
+  return (
+    <label class="way" title={ways[way].title}>
+      Capture{' '}
+      <select
+        value={way}
+        disabled={busy}
+        aria-label="How this site is captured"
+        onChange={({ currentTarget }) => choose(currentTarget.value as Way)}
+      >
+        {Object.entries(ways).map(([key, { label, title }]) => (
+          <option key={key} value={key} title={title}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -1,5 +1,5 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import { type FromPopup, POPUP_PORT, type PopupState, type ToPopup } from '../messages';
+import { type FromPopup, POPUP_PORT, type PopupState, type ToPopup, type Way } from '../messages';
 import type { CheckpointResult } from '../protocol';
 
 /** What the popup sees of the worker, and asks of it. Requests reject with words for a person. */
@@ -7,6 +7,7 @@ export interface WorkerClient {
   /** The newest state; undefined until the worker has spoken. */
   readonly state: ReadonlySignal<PopupState | undefined>;
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
+  setWay(tab: number, way: Way): Promise<void>;
   checkpoint(name: string, tab: number | undefined): Promise<CheckpointResult>;
   /** Asks the host for its view again; connects to it at once when there is no connection. */
   refresh(): Promise<void>;
@@ -61,6 +62,9 @@ export function connectToWorker(): WorkerClient {
     state,
     setWatched: async (tab, on, scope) => {
       await ask({ t: 'set_watched', tab, on, scope });
+    },
+    setWay: async (tab, way) => {
+      await ask({ t: 'set_way', tab, way });
     },
     checkpoint: async (name, tab) => {
       const { checkpoint } = await ask({ t: 'checkpoint', name, ...(tab !== undefined && { tab }) });
