@@ -97,7 +97,9 @@ select.value = ` + "`" + way + "`" + `;
 select.dispatchEvent(new Event('change', {bubbles: true}));`)
 		if err := testbed.Eventually(context.Background(), func() (bool, error) {
 			var st struct {
-				Browsers []struct{ Tabs []struct{ URL, Capture string } }
+				Browsers []struct {
+					Tabs []struct{ URL, Capture string }
+				}
 			}
 			err := json.Unmarshal([]byte(w.Run("status", "--json").Out), &st)
 			for _, b := range st.Browsers {

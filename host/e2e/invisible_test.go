@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -73,7 +75,7 @@ var probes = []string{
 	`[Reflect.ownKeys(window).filter((k) => typeof k === 'symbol' || /tidemark/i.test(k)).length, document.documentElement.outerHTML.includes('tidemark'), document.querySelectorAll('*').length, performance.getEntriesByType('resource').filter((e) => e.name.startsWith('chrome-extension')).length]`,
 }
 
-const probed = `<!doctype html><title>probed</title><link rel=icon href=data:,><body><script>
+const probed = `<!doctype html><title>probed</title><link rel=icon href=data:,><body><script nonce=probed>
 const functions = [...['log', 'info', 'debug', 'warn', 'error', 'assert', 'trace', 'dir', 'dirxml', 'table', 'group', 'groupCollapsed'].map((n) => [console, n]),
   [window, 'fetch'], [XMLHttpRequest.prototype, 'open'], [XMLHttpRequest.prototype, 'send'], [WebSocket.prototype, 'send'], [Response.prototype, 'json'],
   [ServiceWorkerContainer.prototype, 'register'], [window, 'WebSocket'], [window, 'Worker'], [window, 'SharedWorker'], [Function.prototype, 'toString']]
@@ -91,22 +93,29 @@ func TestThePageCannotTellThatItIsCapturedQuietly(t *testing.T) {
 	if quiet.Way != "quiet" {
 		t.Fatal(quiet.Way)
 	}
-	for _, probe := range probes {
-		var answers [2]string
-		for i, w := range []*world{quiet, plain} {
-			p, err := w.Open(s.URL) // a fresh page for each: some of them break their page
-			if err != nil {
-				t.Fatal(err)
+	s.mux.HandleFunc("/strict", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-probed'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, probed)
+	})
+	for _, path := range []string{"/", "/strict"} {
+		for _, probe := range probes {
+			var answers [2]string
+			for i, w := range []*world{quiet, plain} {
+				p, err := w.Open(s.URL + path) // a fresh page for each: some of them break their page
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := chromedp.Run(p.Ctx, chromedp.Evaluate[json.RawMessage]("Promise.resolve("+probe+").then((v) => JSON.stringify(v))", chromedp.EvalAwaitPromise))
+				answers[i] = string(got)
+				if err != nil {
+					answers[i] += err.Error()
+				}
+				p.Close()
 			}
-			got, err := chromedp.Run(p.Ctx, chromedp.Evaluate[json.RawMessage]("Promise.resolve("+probe+").then((v) => JSON.stringify(v))", chromedp.EvalAwaitPromise))
-			answers[i] = string(got)
-			if err != nil {
-				answers[i] += err.Error()
+			if answers[0] != answers[1] {
+				t.Errorf("%s: %s\n  with hooks %s\n  without    %s", path, probe, answers[0], answers[1])
 			}
-			p.Close()
-		}
-		if answers[0] != answers[1] {
-			t.Errorf("%s\n  with hooks %s\n  without    %s", probe, answers[0], answers[1])
 		}
 	}
 }
