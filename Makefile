@@ -15,6 +15,8 @@ FUZZTIME ?= 30s
 SOAK     ?= 30m
 KILLS    ?= 200
 REPOSITORY ?=
+# End-to-end tests that need not run again with quiet capture: they choose the way themselves, or have no page.
+ONE_WAY := TestSoak|TestWhateverIsKilled|TestAnAgentOutlives|TestThePageCannot|TestFrameworks|TestASiteIsCaptured
 TARGETS  ?=
 
 GO_FILES  := $(shell git ls-files -co --exclude-standard '*.go' '*.json' '*.html' '*.css' '*.js' '*.svg' ':!:node_modules' ':!:extension/*.json' 2>/dev/null)
@@ -39,6 +41,8 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
 	@echo "testing the host, and both together in Chromium …"
 	@{ go test $(RACE) -timeout 40m -json ./... || true; } | REPORT=.cache/report go run ./.ci/report go
+	@echo "testing both together once more, with quiet capture …"
+	@{ TIDEMARK_SOAK= TIDEMARK_TEST_WAY=quiet go test -timeout 20m -json -skip '$(ONE_WAY)' ./host/e2e || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
 .PHONY: check
