@@ -66,8 +66,23 @@ func FindBrowser() (Browser, error) {
 
 // FindBrowsers lists the browsers of this machine that Tidemark can launch, stable channels first
 // and Chrome before Chromium, Edge and Brave. Two names of one program count once. The environment
-// variable [BrowserEnv] plays no part.
-func FindBrowsers() []Browser { return findAmong(candidates()) }
+// variable [BrowserEnv] plays no part. On Linux, Flatpak's and snap's are left out: they are confined and
+// reach neither a profile in a temporary directory nor the native host.
+func FindBrowsers() []Browser {
+	s, err := ThisSystem()
+	if err != nil {
+		return nil
+	}
+	var all []candidate
+	for i := range products {
+		if p := &products[i]; p.kind != "" {
+			for _, path := range s.programs(p) {
+				all = append(all, candidate{p.kind, path})
+			}
+		}
+	}
+	return findAmong(all)
+}
 
 func findAmong(places []candidate) []Browser {
 	var found []Browser

@@ -1,8 +1,13 @@
-// Package installer puts Tidemark where browsers find it: the native-messaging manifest that lets
-// the extension reach the host, and the unpacked extension itself. It also finds the browsers of
-// this machine.
+// Package installer puts Tidemark where browsers and agents find it: native-messaging manifests (and
+// registry keys on Windows) that let the extension reach the host, entries in the settings of coding
+// agents, and the unpacked extension itself. It also finds the browsers of this machine, and checks
+// what it wrote.
 //
 // Guarantees: a file or directory that it writes is either there whole or not there at all; doing
-// the same twice changes nothing; nothing is written outside the directories that were named. It
-// imports nothing of the host, so that every command, and other tools, can use it.
+// the same twice changes nothing. A change is planned as a [Step] first, so that it can be shown, and
+// made only where the file is still what was shown. What is in a settings file beside Tidemark's own
+// entry stays as it is, byte for byte, also when the entry is taken out again. What is written is
+// recorded before it is, and [System.PlanRemoval] takes back what the record holds and nothing else;
+// what somebody changed since is left to them. It imports nothing of the host, so that every command,
+// and other tools, can use it.
 package installer

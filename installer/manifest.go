@@ -38,13 +38,7 @@ func WriteManifest(dir, binary string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	data, err := json.MarshalIndent(Manifest{
-		Name:           protocol.HostName,
-		Description:    "Tidemark: tells coding agents what changed in the browser",
-		Path:           binary,
-		Type:           "stdio",
-		AllowedOrigins: []string{Origin},
-	}, "", "  ")
+	data, err := manifestFor(binary)
 	if err != nil {
 		return "", err
 	}
@@ -52,10 +46,22 @@ func WriteManifest(dir, binary string) (string, error) {
 		return "", fmt.Errorf("cannot make the directory for the native-messaging manifest: %w", err)
 	}
 	path := filepath.Join(dir, ManifestFile)
-	if err := writeFile(path, append(data, '\n'), 0o644); err != nil {
+	if err := writeFile(path, data, 0o644); err != nil {
 		return "", fmt.Errorf("cannot write the native-messaging manifest: %w", err)
 	}
 	return path, nil
+}
+
+// manifestFor is the manifest's text.
+func manifestFor(binary string) ([]byte, error) {
+	data, err := json.MarshalIndent(Manifest{
+		Name:           protocol.HostName,
+		Description:    "Tidemark: tells coding agents what changed in the browser",
+		Path:           binary,
+		Type:           "stdio",
+		AllowedOrigins: []string{Origin},
+	}, "", "  ")
+	return append(data, '\n'), err
 }
 
 // InstallProfile registers the native host for one browser profile: it writes

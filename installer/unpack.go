@@ -27,6 +27,15 @@ func UnpackExtension(dir string) (string, error) {
 	return Unpack(files, dir)
 }
 
+// embedded lists the files of the extension that is embedded in this binary.
+func embedded() ([]file, string, error) {
+	files, err := fs.Sub(extension.Dist, "dist")
+	if err != nil {
+		return nil, "", err
+	}
+	return readExtension(files)
+}
+
 // Unpack writes files (whose root holds the extension's manifest.json) to dir/extension-HASH and
 // returns that absolute path. HASH comes from names and content, so that two versions of the
 // extension never share a directory, and a browser that runs with one is not disturbed by the
@@ -41,16 +50,22 @@ func Unpack(files fs.FS, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot resolve the directory for the extension: %w", err)
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("cannot make the directory for the extension: %w", err)
-	}
 	target := filepath.Join(dir, "extension-"+hash)
 	if holds(target, list) {
 		return target, nil
 	}
+	return target, unpackTo(target, list)
+}
+
+// unpackTo makes target hold the files and nothing else, at once.
+func unpackTo(target string, list []file) error {
+	dir := filepath.Dir(target)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("cannot make the directory for the extension: %w", err)
+	}
 	tmp, err := os.MkdirTemp(dir, ".extension-")
 	if err != nil {
-		return "", fmt.Errorf("cannot unpack the extension: %w", err)
+		return fmt.Errorf("cannot unpack the extension: %w", err)
 	}
 	err = writeAll(tmp, list)
 	if err == nil {
@@ -60,9 +75,9 @@ func Unpack(files fs.FS, dir string) (string, error) {
 		err = rerr
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot unpack the extension to %s: %w", target, err)
+		return fmt.Errorf("cannot unpack the extension to %s: %w", target, err)
 	}
-	return target, nil
+	return nil
 }
 
 // file is one file of the extension, its name with forward slashes.

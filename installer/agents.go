@@ -1,0 +1,140 @@
+package installer
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// agent is a coding agent and the settings in which it learns of Tidemark.
+type agent struct {
+	// id is its name on the command line, name what a person calls it.
+	id, name string
+	// signs are paths that are there where the agent is; programs are names in PATH.
+	signs    func(*System) []string
+	programs []string
+	// settings are the entries that it gets.
+	settings []setting
+}
+
+// setting is one entry in a settings file. Several may be in one file; they are shown and made as one step.
+type setting struct {
+	// file is the user's settings file, of the format: JSON (with comments) or TOML.
+	file   func(*System) string
+	format format
+	// path is where in it the entry is: the names of the tables, then its own, or [listItem] for an item
+	// of a list.
+	path []string
+	// entry is what is written for a program, encoded by its tags.
+	entry func(binary string) any
+	// ours says whether an entry that is there was made for Tidemark by hand.
+	ours func(entry any) bool
+}
+
+// serverName is the name that Tidemark's MCP server has with every agent.
+const serverName = "tidemark"
+
+// agents are all agents that Tidemark registers itself with. Sources: their manuals' pages on MCP.
+var agents = []agent{
+	{
+		id: "claude-code", name: "Claude Code", programs: []string{"claude"},
+		signs: func(s *System) []string {
+			return []string{s.claudeFile(), s.join(s.Home, ".claude")}
+		},
+		settings: []setting{mcpServer((*System).claudeFile, jsonFormat{}, "mcpServers", "stdio")},
+	},
+	{
+		id: "cursor", name: "Cursor",
+		signs: func(s *System) []string { return []string{s.join(s.Home, ".cursor")} },
+		settings: []setting{mcpServer(func(s *System) string {
+			return s.join(s.Home, ".cursor", "mcp.json")
+		}, jsonFormat{}, "mcpServers", "")},
+	},
+	{
+		id: "vscode", name: "VS Code",
+		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code", "User")} },
+		settings: []setting{mcpServer(func(s *System) string {
+			return s.join(s.appData(), "Code", "User", "mcp.json")
+		}, jsonFormat{}, "servers", "stdio")},
+	},
+	{
+		id: "vscode-insiders", name: "VS Code Insiders",
+		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code - Insiders", "User")} },
+		settings: []setting{mcpServer(func(s *System) string {
+			return s.join(s.appData(), "Code - Insiders", "User", "mcp.json")
+		}, jsonFormat{}, "servers", "stdio")},
+	},
+	{
+		id: "codex", name: "Codex", programs: []string{"codex"},
+		signs: func(s *System) []string { return []string{s.env("CODEX_HOME", s.Home, ".codex")} },
+		settings: []setting{mcpServer(func(s *System) string {
+			return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "config.toml")
+		}, tomlFormat{}, "mcp_servers", "")},
+	},
+	{
+		id: "gemini", name: "Gemini CLI", programs: []string{"gemini"},
+		signs: func(s *System) []string { return []string{s.join(s.Home, ".gemini")} },
+		settings: []setting{mcpServer(func(s *System) string {
+			return s.join(s.Home, ".gemini", "settings.json")
+		}, jsonFormat{}, "mcpServers", "")},
+	},
+	{
+		id: "claude-desktop", name: "Claude Desktop",
+		signs: func(s *System) []string { return []string{s.join(s.appData(), "Claude")} },
+		settings: []setting{mcpServer(func(s *System) string {
+			return s.join(s.appData(), "Claude", "claude_desktop_config.json")
+		}, jsonFormat{}, "mcpServers", "")},
+	},
+}
+
+// claudeFile is the file in which Claude Code keeps what belongs to a user.
+func (s *System) claudeFile() string {
+	return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home), ".claude.json")
+}
+
+// present says whether an agent is on the system.
+func (a *agent) present(s *System) bool {
+	for _, path := range a.signs(s) {
+		if s.exists(path) {
+			return true
+		}
+	}
+	for _, name := range a.programs {
+		if _, ok := s.program(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// server is an agent's entry for an MCP server.
+type server struct {
+	// Type is how the server is spoken with, where the agent wants to be told.
+	Type    string   `json:"type,omitempty" toml:"type,omitempty"`
+	Command string   `json:"command" toml:"command"`
+	Args    []string `json:"args" toml:"args"`
+}
+
+// mcpServer is the setting that registers Tidemark's MCP server in a table of servers.
+func mcpServer(file func(*System) string, f format, table, kind string) setting {
+	return setting{
+		file: file, format: f, path: []string{table, serverName},
+		entry: func(binary string) any { return server{Type: kind, Command: binary, Args: []string{"mcp"}} },
+		ours: func(entry any) bool {
+			command, args := commandOf(entry)
+			name := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
+			return strings.HasPrefix(name, serverName) && len(args) > 0 && args[0] == "mcp"
+		},
+	}
+}
+
+// commandOf is what a decoded entry of an MCP server starts.
+func commandOf(entry any) (command string, args []string) {
+	table, _ := entry.(map[string]any)
+	command, _ = table["command"].(string)
+	list, _ := table["args"].([]any)
+	for _, a := range list {
+		text, _ := a.(string)
+		args = append(args, text)
+	}
+	return command, args
+}

@@ -1,0 +1,217 @@
+package installer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// State is how a check came out.
+type State string
+
+// The states: it works, it does not, or there is nothing to check.
+const (
+	OK     State = "ok"
+	Broken State = "broken"
+	None   State = "none"
+)
+
+// Check is one link of the chain from the browser to the agent.
+type Check struct {
+	// Link is the part of the chain, Subject whose.
+	Link    string `json:"link"`
+	Subject string `json:"subject,omitempty"`
+	State   State  `json:"state"`
+	// Detail is what was found.
+	Detail string `json:"detail"`
+	// Fix is what to do where it is broken.
+	Fix string `json:"fix,omitempty"`
+}
+
+const installFix = "`tidemark install` writes it"
+
+// CheckBrowsers checks that browsers are there and find the host. The programs that their manifests
+// start are returned too, each once.
+func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []string) {
+	reachable := false
+	for _, b := range s.Find() {
+		where := b.Program
+		if where == "" {
+			where = "used before; its program was not found"
+		}
+		if b.Confined != "" {
+			checks = append(checks, Check{"browser", b.Name, None, b.Confined, ""})
+			continue
+		}
+		checks = append(checks, Check{Link: "browser", Subject: b.Name, State: OK, Detail: where})
+		reachable = true
+		c := Check{Link: "manifest", Subject: b.Name, State: OK}
+		for _, l := range s.links(&b, hostDir) {
+			program, detail, err := s.checkLink(l)
+			if err != nil {
+				c.State, c.Detail, c.Fix = Broken, err.Error(), installFix
+				break
+			}
+			c.Detail = detail
+			if program != "" && !slices.Contains(programs, program) {
+				programs = append(programs, program)
+			}
+		}
+		checks = append(checks, c)
+	}
+	if !reachable {
+		checks = append(checks, Check{Link: "browser", Subject: "browsers", State: Broken, Detail: "none was found that can reach Tidemark", Fix: "install Chrome, Chromium, Edge, Brave, Vivaldi, Opera or Arc"})
+	}
+	return checks, programs
+}
+
+// checkLink checks one place where a browser looks.
+func (s *System) checkLink(l link) (program, detail string, err error) {
+	if l.registry {
+		value, there, err := s.Registry.Get(l.path)
+		if err != nil {
+			return "", "", err
+		}
+		if !there || value != l.value {
+			return "", "", fmt.Errorf(`HKEY_CURRENT_USER\%s does not name %s`, l.path, l.value)
+		}
+		return "", l.value, nil
+	}
+	data, err := os.ReadFile(s.disk(l.path))
+	if errors.Is(err, os.ErrNotExist) {
+		return "", "", fmt.Errorf("%s is missing", l.path)
+	}
+	if err != nil {
+		return "", "", err
+	}
+	var m Manifest
+	if err := json.Unmarshal(data, &m); err != nil {
+		return "", "", fmt.Errorf("%s is no JSON: %w", l.path, err)
+	}
+	switch {
+	case m.Name != protocol.HostName || m.Type != "stdio":
+		return "", "", fmt.Errorf("%s is of %q, type %q", l.path, m.Name, m.Type)
+	case !slices.Contains(m.AllowedOrigins, Origin):
+		return "", "", fmt.Errorf("%s does not admit Tidemark's extension", l.path)
+	}
+	info, err := os.Stat(s.disk(m.Path))
+	switch {
+	case err != nil:
+		return "", "", fmt.Errorf("%s names %s, which does not exist", l.path, m.Path)
+	case !isProgram(info):
+		return "", "", fmt.Errorf("%s names %s, which cannot be started", l.path, m.Path)
+	}
+	return m.Path, l.path, nil
+}
+
+// CheckExtension checks that the extension is unpacked in dir, and is this program's.
+func CheckExtension(dir string) Check {
+	c := Check{Link: "extension unpacked", Subject: "unpacked", State: Broken, Detail: dir, Fix: "`tidemark install` unpacks it"}
+	list, _, err := embedded()
+	if err != nil {
+		c.Detail, c.Fix = err.Error(), ""
+		return c
+	}
+	switch version := unpackedVersion(dir); {
+	case holds(dir, list):
+		c.State, c.Detail, c.Fix = OK, version+" in "+dir, ""
+	case version == "":
+		c.Detail = "it is not in " + dir
+	default:
+		c.Detail, c.Fix = "what is in "+dir+" is not this program's", "`tidemark install` brings it up to date; then reload it in chrome://extensions"
+	}
+	return c
+}
+
+func unpackedVersion(dir string) string {
+	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		return ""
+	}
+	return extensionVersion(data)
+}
+
+func extensionVersion(manifest []byte) string {
+	var m struct {
+		Version string `json:"version"`
+	}
+	_ = json.Unmarshal(manifest, &m) // without a version it is told apart from every one
+	return m.Version
+}
+
+// EmbeddedVersion is the version of the extension in this binary.
+func EmbeddedVersion() (string, error) {
+	list, _, err := embedded()
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(list, func(f file) bool { return f.name == "manifest.json" })
+	return extensionVersion(list[i].data), nil
+}
+
+// Start is how an agent starts Tidemark.
+type Start struct {
+	Command string
+	Args    []string
+}
+
+// CheckAgents checks that the agents that are there start a program that exists. How they start it is
+// returned too, each way once.
+func (s *System) CheckAgents() (checks []Check, starts []Start) {
+	for i := range agents {
+		a := &agents[i]
+		if !a.present(s) {
+			continue
+		}
+		c, start := s.checkAgent(a)
+		checks = append(checks, c)
+		if start != nil && !slices.ContainsFunc(starts, func(o Start) bool { return o.Command == start.Command && slices.Equal(o.Args, start.Args) }) {
+			starts = append(starts, *start)
+		}
+	}
+	if len(checks) == 0 {
+		checks = []Check{{Link: "agent", Subject: "agents", State: None, Detail: "none that Tidemark knows is on this machine"}}
+	}
+	return checks, starts
+}
+
+// checkAgent checks an agent's entry for the MCP server, which is its first setting.
+func (s *System) checkAgent(a *agent) (Check, *Start) {
+	set := a.settings[0]
+	path := set.file(s)
+	c := Check{Link: "agent", Subject: a.name, State: None, Detail: "not registered in " + path, Fix: "`tidemark install --agent " + a.id + "` registers it"}
+	f, err := s.look(path)
+	if err != nil {
+		c.State, c.Detail, c.Fix = Broken, err.Error(), "make it a file that you can read"
+		return c, nil
+	}
+	if f == nil {
+		return c, nil
+	}
+	entries, err := set.format.read(f.data, set.path)
+	if err != nil {
+		c.State, c.Detail, c.Fix = Broken, path+": "+err.Error(), "mend the file"
+		return c, nil
+	}
+	if len(entries) == 0 {
+		return c, nil
+	}
+	start := &Start{}
+	start.Command, start.Args = commandOf(entries[0])
+	switch _, ok := s.program(start.Command); {
+	case !set.ours(entries[0]):
+		c.Detail, c.Fix = fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, serverName), "rename it and run `tidemark install --agent "+a.id+"`"
+		return c, nil
+	case !ok:
+		c.State, c.Detail = Broken, fmt.Sprintf("%s starts %s, which is no program", path, start.Command)
+		c.Fix = "`tidemark install --agent " + a.id + "`; where it leaves the entry alone, take that out first"
+		return c, nil
+	}
+	c.State, c.Detail, c.Fix = OK, path+" starts "+start.Command, ""
+	return c, start
+}

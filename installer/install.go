@@ -1,0 +1,275 @@
+package installer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Options say what to install.
+type Options struct {
+	// Binary is the tidemark program, absolute.
+	Binary string
+	// HostDir is where the manifest lies on Windows, where the registry names it.
+	HostDir string
+	// Browsers and Agents are the names of those to serve; none: all that are there.
+	Browsers, Agents []string
+	// Record is what was installed before.
+	Record *Record
+}
+
+// BrowserIDs and AgentIDs are the names that [Options] may hold.
+func BrowserIDs() []string {
+	var ids []string
+	for _, p := range products {
+		ids = append(ids, p.id)
+	}
+	return ids
+}
+
+// AgentIDs see [BrowserIDs].
+func AgentIDs() []string {
+	var ids []string
+	for _, a := range agents {
+		ids = append(ids, a.id)
+	}
+	return ids
+}
+
+// Plan says what an installation would change, and changes nothing. A step that cannot be done holds its
+// problem, and stands in nobody's way.
+func (s *System) Plan(o Options) ([]Step, error) {
+	manifest, err := manifestFor(o.Binary)
+	if err != nil {
+		return nil, err
+	}
+	var steps []Step
+	met := map[string]bool{}
+	for _, b := range s.Find() {
+		if len(o.Browsers) > 0 && !slices.Contains(o.Browsers, b.ID) {
+			continue
+		}
+		met[b.ID] = true
+		if b.Confined != "" {
+			steps = append(steps, Step{Group: Browsers, ID: b.ID, Name: b.Name, Note: b.Confined})
+			continue
+		}
+		for _, l := range s.links(&b, o.HostDir) {
+			if i := slices.IndexFunc(steps, func(st Step) bool { return st.written.Path == l.path && st.registry == l.registry }); i >= 0 {
+				if !slices.Contains(strings.Split(steps[i].Name, ", "), b.Name) {
+					steps[i].Name += ", " + b.Name
+				}
+				continue
+			}
+			steps = append(steps, s.planLink(&b, l, manifest, o.Record))
+		}
+	}
+	for _, id := range o.Browsers {
+		if !met[id] {
+			steps = append(steps, Step{Group: Browsers, ID: id, Name: id, Problem: errors.New("it is not on this machine")})
+		}
+	}
+	for i := range agents {
+		a := &agents[i]
+		asked := slices.Contains(o.Agents, a.id)
+		switch {
+		case len(o.Agents) > 0 && !asked:
+		case !a.present(s):
+			if asked {
+				steps = append(steps, Step{Group: Agents, ID: a.id, Name: a.name, Problem: errors.New("it is not on this machine")})
+			}
+		default:
+			steps = append(steps, s.planAgent(a, o)...)
+		}
+	}
+	return steps, nil
+}
+
+// link is one place where a browser looks for the host.
+type link struct {
+	// path is the manifest, or a key whose value is its path.
+	path     string
+	registry bool
+	value    string
+}
+
+// links are the places where a browser looks.
+func (s *System) links(b *Found, hostDir string) []link {
+	hosts := b.place.hosts
+	if s.OS == "windows" {
+		manifest := s.join(hostDir, ManifestFile)
+		all := []link{{path: manifest}}
+		for _, h := range hosts {
+			all = append(all, link{path: s.join("Software", h, "NativeMessagingHosts", protocol.HostName), registry: true, value: manifest})
+		}
+		return all
+	}
+	if len(hosts) == 0 {
+		hosts = []string{b.place.data}
+	}
+	var all []link
+	for _, h := range hosts {
+		all = append(all, link{path: s.join(s.browserData(), h, "NativeMessagingHosts", ManifestFile)})
+	}
+	return all
+}
+
+func (s *System) planLink(b *Found, l link, manifest []byte, r *Record) Step {
+	st := Step{Group: Browsers, ID: b.ID, Name: b.Name, Path: l.path, registry: l.registry}
+	st.written = Written{Group: Browsers, Name: b.Name, Path: l.path, Registry: l.registry}
+	if l.registry {
+		st.Path, st.After = `HKEY_CURRENT_USER\`+l.path, []byte(l.value)
+		st.written.Content = l.value
+		if value, there, err := s.Registry.Get(l.path); err != nil {
+			st.Problem = err
+		} else if there {
+			st.Before = []byte(value)
+		}
+		return st
+	}
+	st.After, st.written.Content = manifest, string(manifest)
+	f, err := s.look(l.path)
+	if err == nil {
+		err = f.writable(l.path)
+	}
+	if err != nil || f == nil {
+		st.Problem = err
+		return st
+	}
+	st.Before = f.data
+	if old := r.find(l.path, false); old != nil && old.Content == string(f.data) {
+		return st
+	}
+	// Written by another build or by hand: Tidemark's own all the same, when only its extension may use it.
+	var m Manifest
+	if err := json.Unmarshal(f.data, &m); err != nil || m.Name != protocol.HostName || !slices.Equal(m.AllowedOrigins, []string{Origin}) {
+		st.Problem = fmt.Errorf("%s was not written by Tidemark and is left as it is; remove it and install again", l.path)
+	}
+	return st
+}
+
+// planAgent plans one step for each settings file of an agent.
+func (s *System) planAgent(a *agent, o Options) []Step {
+	var steps []Step
+	for _, set := range a.settings {
+		path := set.file(s)
+		if slices.ContainsFunc(steps, func(st Step) bool { return st.Path == path }) {
+			continue
+		}
+		var entries []wanted
+		for _, other := range a.settings {
+			if other.file(s) == path {
+				entries = append(entries, wanted{other, other.entry(o.Binary)})
+			}
+		}
+		st := Step{Group: Agents, ID: a.id, Name: a.name, Path: path}
+		st.written = Written{Group: Agents, Name: a.name, Path: path, TOML: set.format == format(tomlFormat{})}
+		found, err := s.look(path)
+		if err == nil {
+			err = found.writable(path)
+		}
+		if found != nil {
+			st.Before = found.data
+		}
+		if err == nil {
+			err = st.planEntries(entries, o.Record.find(path, false))
+		}
+		if err != nil {
+			st.After, st.Problem = st.Before, err
+		}
+		steps = append(steps, st)
+	}
+	return steps
+}
+
+// wanted is a setting and what is to be written for it.
+type wanted struct {
+	setting
+	value any
+}
+
+// planEntries plans what the settings file of a step is to hold.
+func (st *Step) planEntries(entries []wanted, recorded *Written) error {
+	st.After = st.Before
+	kept := func(err error, advice string) error {
+		return fmt.Errorf("%s is left as it is: %w%s", st.Path, err, advice)
+	}
+	if recorded != nil {
+		moved, err := st.keepRecorded(entries, recorded)
+		if err != nil {
+			return kept(err, "; mend it and install again")
+		}
+		if moved {
+			// All that Tidemark wrote is written anew: that undoes to the byte.
+			for _, edit := range slices.Backward(recorded.Edits) {
+				switch less, err := entries[0].format.remove(st.After, edit); {
+				case err == nil:
+					st.After = less
+				case !errors.Is(err, errGone):
+					st.After, st.Note = st.Before, "has an entry that you changed since; it is left as it is"
+					return nil
+				}
+			}
+		}
+	}
+	for _, w := range entries {
+		there, err := w.format.read(st.After, w.path)
+		if err != nil {
+			return kept(err, "; mend it and install again")
+		}
+		name := w.path[len(w.path)-1]
+		switch {
+		case slices.ContainsFunc(there, w.same):
+			st.Note = Registered
+			continue
+		case slices.ContainsFunc(there, w.ours):
+			st.Note = "has an entry for Tidemark that was made by hand; it is left as it is"
+			continue
+		case len(there) > 0 && name != listItem:
+			return fmt.Errorf("%s has another entry named %q, which is left as it is; rename it and install again", st.Path, name)
+		}
+		after, edit, err := w.format.insert(st.After, w.path, w.value)
+		if err != nil {
+			return kept(err, "")
+		}
+		st.After = after
+		st.written.Edits = append(st.written.Edits, edit)
+	}
+	if st.Changes() && st.Note == Registered {
+		st.Note = "" // of another entry
+	}
+	return nil
+}
+
+// Registered is the note of a settings file that is as Tidemark would write it.
+const Registered = "is registered"
+
+// keepRecorded keeps the record of what is as Tidemark would write it, unless something is not: then all of
+// it has to be written anew, because the program has moved.
+func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, err error) {
+	for _, w := range entries {
+		there, err := w.format.read(st.Before, w.path)
+		if err != nil {
+			return false, err
+		}
+		i := slices.IndexFunc(recorded.Edits, func(e Edit) bool { return slices.Equal(e.Path, w.path) })
+		switch {
+		case i < 0 || len(there) == 0:
+		case slices.ContainsFunc(there, w.same):
+			st.written.Edits = append(st.written.Edits, recorded.Edits[i])
+		default:
+			moved = true
+		}
+	}
+	if moved {
+		st.written.Edits = nil
+	}
+	return moved, nil
+}
+
+// same says whether an entry is what is wanted.
+func (w wanted) same(entry any) bool { return sameEntry(entry, w.value) }

@@ -1,0 +1,486 @@
+package installer
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestEveryBrowserOfEverySystem: each alone on a machine is found, gets its manifest where it looks for it,
+// is told well by doctor's checks, and nothing is left when it is taken back.
+func TestEveryBrowserOfEverySystem(t *testing.T) {
+	t.Parallel()
+	for _, system := range systems {
+		var text strings.Builder
+		for i := range products {
+			p := &products[i]
+			if len(p.on(system).programs) == 0 {
+				fmt.Fprintf(&text, "%s: none on this system\n", p.id)
+				continue
+			}
+			h := newFakeHome(t, system)
+			h.browser(p)
+			h.keys["Software"] = ""
+			before := h.all()
+			if checks, _ := h.CheckBrowsers(h.join(h.Home, "tidemark")); checks[1].State != Broken || checks[1].Fix == "" {
+				t.Errorf("%s on %s: %+v", p.id, system, checks)
+			}
+			steps := h.install()
+			fmt.Fprintf(&text, "%s: %s\n", p.id, h.Find()[0].Program)
+			for _, st := range steps {
+				fmt.Fprintf(&text, "  %s\n", st.Path)
+				switch want, _ := manifestFor(h.binary); {
+				case st.Problem != nil || st.ID != p.id || st.Name != p.name:
+					t.Errorf("%s on %s: %+v", p.id, system, st)
+				case !st.registry && h.read(st.Path) != string(want):
+					t.Errorf("%s holds %s", st.Path, h.read(st.Path))
+				case st.registry && h.keys[st.written.Path] != `C:\Users\me\tidemark\`+ManifestFile:
+					t.Errorf("%s is %q", st.Path, h.keys[st.written.Path])
+				}
+			}
+			checks, programs := h.CheckBrowsers(h.join(h.Home, "tidemark"))
+			if slices.ContainsFunc(checks, func(c Check) bool { return c.State != OK }) || len(checks) != 2 || !slices.Equal(programs, []string{h.binary}) {
+				t.Errorf("%s on %s: %+v, %s", p.id, system, checks, programs)
+			}
+			if again := h.plan(Options{}); slices.ContainsFunc(again, func(st Step) bool { return st.Changes() }) {
+				t.Errorf("%s on %s is installed twice: %+v", p.id, system, again)
+			}
+			h.uninstall()
+			h.same(before)
+		}
+		golden(t, "browsers-"+system+".golden", text.String())
+	}
+}
+
+func fileOf(h *fakeHome, agent int) string { return agents[agent].settings[0].file(h.System) }
+
+func TestABrowserIsKnownByItsProfileAlone(t *testing.T) {
+	t.Parallel()
+	for _, system := range systems {
+		for i := range products {
+			p := &products[i]
+			at := p.on(system)
+			if len(at.programs) == 0 {
+				continue
+			}
+			h := newFakeHome(t, system)
+			dir := h.browserData()
+			if system == "windows" && strings.HasPrefix(at.data, "Opera") {
+				dir = h.appData()
+			}
+			h.write(h.join(dir, at.data, "First Run"), "", 0o644)
+			if found := h.Find(); len(found) != 0 {
+				t.Errorf("%s on %s: a bare directory is taken for %+v", p.id, system, found)
+			}
+			h.write(h.join(dir, at.data, "Local State"), "{}", 0o644)
+			if found := h.Find(); len(found) != 1 || found[0].ID != p.id || found[0].Program != "" {
+				t.Errorf("%s on %s: %+v", p.id, system, found)
+			}
+		}
+	}
+}
+
+func TestConfinedBrowsersAreTold(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.write("/home/me/.local/share/flatpak/app/com.google.Chrome/current", "", 0o644)
+	h.write("/snap/chromium/current", "", 0o644)
+	h.program("/usr/bin/chromium-browser") // Ubuntu's: it starts the snap
+	h.program("/snap/bin/opera")
+	before := h.all()
+	steps := h.install()
+	for i, name := range []string{"Chrome (Flatpak)", "Chromium (snap)"} {
+		if len(steps) != 2 || steps[i].Name != name || !strings.Contains(steps[i].Note, "tidemark browser") {
+			t.Errorf("%+v", steps)
+		}
+	}
+	h.same(before)
+	checks, _ := h.CheckBrowsers("")
+	if last := checks[len(checks)-1]; len(checks) != 3 || last.State != Broken || last.Fix == "" {
+		t.Errorf("%+v", checks)
+	}
+}
+
+// TestEveryAgentOfEverySystem: each gets its entry in a file that is not there, in one with comments and
+// others' entries, and in one of a single line; taken back, every byte is as it was.
+func TestEveryAgentOfEverySystem(t *testing.T) {
+	t.Parallel()
+	for _, system := range systems {
+		var text strings.Builder
+		for i := range agents {
+			a := &agents[i]
+			for _, settings := range []struct{ name, json, toml string }{
+				{name: "no file"},
+				{
+					"others' entries and comments",
+					"// mine\n{\n\t\"theme\": \"dark\", // at night\n\t\"" + a.settings[0].path[0] + "\": {\n\t\t\"files\": { \"command\": \"npx\" }, /* keep */\n\t},\n\t\"last\": 1\n}\n",
+					"model = \"x\" # best\n\n[" + a.settings[0].path[0] + ".files] # keep\ncommand = 'npx'\n",
+				},
+				{"one line", `{"a":1,"` + a.settings[0].path[0] + `":{"files":{}},"b":[2]}`, "a = 1"},
+			} {
+				h := newFakeHome(t, system)
+				h.agent(a)
+				path := a.settings[0].file(h.System)
+				old := settings.json
+				if a.settings[0].format == (tomlFormat{}) {
+					old = settings.toml
+				}
+				if old != "" {
+					h.write(path, old, 0o640)
+				}
+				before := h.all()
+				steps := h.install()
+				if len(steps) != 1 || steps[0].ID != a.id || steps[0].Problem != nil || !steps[0].Changes() {
+					t.Fatalf("%s on %s: %+v", a.id, system, steps)
+				}
+				// The texts differ with the system in the program's name alone.
+				if system == systems[0] || old == "" {
+					fmt.Fprintf(&text, "%s, %s:\n%s", a.id, settings.name, steps[0].Diff())
+				}
+				checks, starts := h.CheckAgents()
+				if len(checks) != 1 || checks[0].State != OK || len(starts) != 1 || starts[0].Command != h.binary || !slices.Equal(starts[0].Args, []string{"mcp"}) {
+					t.Errorf("%s on %s: %+v, %+v", a.id, system, checks, starts)
+				}
+				if again := h.plan(Options{}); again[0].Changes() || again[0].Note != "is registered" {
+					t.Errorf("%s on %s is registered twice: %+v", a.id, system, again)
+				}
+				h.uninstall()
+				h.same(before)
+			}
+		}
+		golden(t, "agents-"+system+".golden", text.String())
+	}
+}
+
+// TestSettingsThatCannotBeWrittenAreLeft: a clear word, and no harm.
+func TestSettingsThatCannotBeWrittenAreLeft(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for _, c := range []struct {
+		name, agent, settings string
+		mode                  os.FileMode
+		link                  string
+	}{
+		{name: "malformed", agent: "cursor", settings: "{\n  \"mcpServers\": {\n    \"files\": {,\n"},
+		{name: "malformed", agent: "codex", settings: "model = \"x\"\n[mcp_servers\n"},
+		{name: "no object", agent: "cursor", settings: "[]"},
+		{name: "servers are a list", agent: "gemini", settings: `{"mcpServers": []}`},
+		{name: "servers are null", agent: "gemini", settings: `{"mcpServers": null}`},
+		{name: "servers stand in an inline table", agent: "codex", settings: "mcp_servers = { files = { command = 'npx' } }\n"},
+		{name: "servers twice", agent: "vscode", settings: `{"servers": {}, "servers": {}}`},
+		{name: "UTF-16", agent: "claude-desktop", settings: "\xff\xfe{\x00}\x00"},
+		{name: "read-only", agent: "cursor", settings: "{}", mode: 0o440},
+		{name: "another entry of the name", agent: "cursor", settings: `{"mcpServers": {"tidemark": {"command": "npx", "args": ["tidal-marks"]}}}`},
+		{name: "another entry of the name", agent: "codex", settings: "[mcp_servers.tidemark]\nurl = \"https://example.com\"\n"},
+		{name: "the entry is no table", agent: "gemini", settings: `{"mcpServers": {"tidemark": true}}`},
+		{name: "an entry by hand", agent: "claude-code", settings: `{"mcpServers": {"tidemark": {"command": "/elsewhere/tidemark", "args": ["mcp", "--origin", "http://localhost:5173"]}}}`},
+		{name: "a link to nothing", agent: "cursor", link: "gone"},
+		{name: "a directory", agent: "cursor", link: "."},
+	} {
+		h := newFakeHome(t, "linux")
+		a := &agents[slices.IndexFunc(agents, func(a agent) bool { return a.id == c.agent })]
+		h.agent(a)
+		path := a.settings[0].file(h.System)
+		if c.link != "" {
+			if err := os.Symlink(c.link, h.disk(path)); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			h.write(path, c.settings, 0o600)
+			if c.mode != 0 {
+				if err := os.Chmod(h.disk(path), c.mode); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		before := h.all()
+		steps := h.install()
+		h.same(before)
+		if len(steps) != 1 || steps[0].Changes() {
+			t.Errorf("%s, %s: %+v", c.agent, c.name, steps)
+			continue
+		}
+		said := steps[0].Note
+		if steps[0].Problem != nil {
+			said = steps[0].Problem.Error()
+		}
+		checks, _ := h.CheckAgents()
+		fmt.Fprintf(&text, "%s, %s:\n  install %s\n  doctor  %s: %s\n", c.agent, c.name, strings.ReplaceAll(said, h.Root, ""), checks[0].State, strings.ReplaceAll(checks[0].Detail, h.Root, ""))
+		if checks[0].Fix != "" {
+			fmt.Fprintf(&text, "          → %s\n", checks[0].Fix)
+		}
+	}
+	golden(t, "refused.golden", text.String())
+}
+
+func TestEmptySettingsAreFilled(t *testing.T) {
+	for _, old := range []string{"", "\n", " \t\n\n", "{}", "{ }\n", "\ufeff{}", "// nothing yet\n{\n}\n"} {
+		h := newFakeHome(t, "linux")
+		h.write("/home/me/.cursor/mcp.json", old, 0o600)
+		before := h.all()
+		h.install()
+		if checks, _ := h.CheckAgents(); checks[0].State != OK {
+			t.Errorf("%q: %+v in %q", old, checks, h.read("/home/me/.cursor/mcp.json"))
+		}
+		h.uninstall()
+		h.same(before)
+	}
+}
+
+func TestALinkedSettingsFileStaysALink(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.write("/home/me/dotfiles/cursor.json", "{\n}\n", 0o600)
+	h.agent(&agents[1])
+	if err := os.Symlink("../dotfiles/cursor.json", h.disk("/home/me/.cursor/mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	before := h.all()
+	h.install()
+	if text := h.read("/home/me/dotfiles/cursor.json"); !strings.Contains(text, h.binary) {
+		t.Errorf("%s", text)
+	}
+	h.uninstall()
+	h.same(before)
+}
+
+func TestAManifestOfSomebodyElseIsLeft(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.browser(&products[0])
+	path := "/home/me/.config/google-chrome/NativeMessagingHosts/" + ManifestFile
+	for _, theirs := range []string{`{"name":"dev.tidemark.host","allowed_origins":["chrome-extension://other/"]}`, "broken"} {
+		h.write(path, theirs, 0o644)
+		before := h.all()
+		if steps := h.install(); steps[0].Problem == nil || !strings.Contains(steps[0].Problem.Error(), "remove it and install again") {
+			t.Errorf("%+v", steps)
+		}
+		h.same(before)
+	}
+}
+
+// TestAnOlderInstallationIsBroughtUpToDate: the program has moved; its manifest and entries follow it, and
+// are taken back all the same.
+func TestAnOlderInstallationIsBroughtUpToDate(t *testing.T) {
+	t.Parallel()
+	for _, system := range systems {
+		h := newFakeHome(t, system)
+		h.browser(&products[0])
+		for i := range agents {
+			h.agent(&agents[i])
+		}
+		h.write(fileOf(h, 1), "{\n  \"mcpServers\": {\n    \"files\": {}\n  }\n}\n", 0o644)
+		before := h.all()
+		h.install()
+		h.binary = strings.Replace(h.binary, "tidemark", "moved", 1)
+		h.program(h.binary)
+		delete(before, h.disk(h.binary))
+		moved := h.all()
+		for _, st := range h.install() {
+			if st.Problem != nil || st.registry == st.Changes() { // the registry names the manifest, which stays
+				t.Errorf("%s on %s: %+v", st.Name, system, st)
+			}
+			if !st.registry && !strings.Contains(strings.ReplaceAll(h.read(st.Path), `\\`, `\`), h.binary) {
+				t.Errorf("%s on %s: %s", st.Name, system, h.read(st.Path))
+			}
+		}
+		h.uninstall()
+		for path := range moved {
+			if strings.Contains(path, "moved") {
+				before[path] = moved[path]
+			}
+		}
+		h.same(before)
+	}
+}
+
+func TestWhatWasChangedSinceIsLeft(t *testing.T) {
+	h := newFakeHome(t, "windows")
+	h.browser(&products[0])
+	for _, i := range []int{1, 4, 5} { // Cursor, Codex, Gemini CLI
+		h.agent(&agents[i])
+	}
+	h.install()
+	manifest := `C:\Users\me\tidemark\` + ManifestFile
+	h.write(manifest, "{}", 0o644)
+	key := `Software\Google\Chrome\NativeMessagingHosts\dev.tidemark.host`
+	h.keys[key] = "theirs"
+	cursor, codex, gemini := fileOf(h, 1), fileOf(h, 4), fileOf(h, 5)
+	h.write(cursor, strings.Replace(h.read(cursor), `"mcp"`, `"mcp", "--origin", "http://localhost"`, 1), 0o600)
+	h.write(codex, "", 0o600)
+	h.write(gemini, `{"mcpServers": {"tidemark": {"command": "`+quote(h.binary)[1:], 0o600)
+	before := h.all()
+	steps := h.uninstall()
+	h.same(before)
+	var text strings.Builder
+	for _, st := range steps {
+		if st.Problem != nil {
+			st.Note = st.Problem.Error()
+		}
+		fmt.Fprintf(&text, "%s: %s\n  %s\n", st.Name, st.Path, st.Note)
+	}
+	golden(t, "changed.golden", text.String())
+	if len(h.record.Written) != 1 || h.record.Written[0].Path != gemini {
+		t.Errorf("the record holds %+v", h.record.Written)
+	}
+}
+
+func TestWhatOthersAddedStaysWhenAFileIsTakenBack(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.agent(&agents[1])
+	h.install()
+	path := fileOf(h, 1)
+	h.write(path, strings.Replace(h.read(path), "{\n", "{\n  \"theirs\": 1,\n", 1), 0o600)
+	h.uninstall()
+	if got := h.read(path); got != "{\n  \"theirs\": 1\n}\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAFileThatChangesWhileSomebodyIsAskedIsLeft(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.agent(&agents[1])
+	path := fileOf(h, 1)
+	for _, removal := range []bool{false, true} {
+		steps := h.plan(Options{})
+		if removal {
+			h.install()
+			steps = h.PlanRemoval(h.record)
+		}
+		h.write(path, `{"new": 1}`, 0o600)
+		before := h.all()
+		if err := h.Apply(&steps[0], h.record); err == nil || !strings.Contains(err.Error(), "changed in the meantime") {
+			t.Errorf("%v", err)
+		}
+		h.same(before)
+		if err := os.Remove(h.disk(path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestWhatCannotBeWrittenLeavesNothing: neither a half of it nor a record of it.
+func TestWhatCannotBeWrittenLeavesNothing(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.browser(&products[0])
+	h.write("/home/me/.config/x", "", 0o644)
+	if err := os.Symlink("gone", h.disk("/home/me/.config/google-chrome")); err != nil {
+		t.Fatal(err)
+	}
+	before := h.all()
+	steps := h.plan(Options{})
+	if err := h.Apply(&steps[0], h.record); err == nil || !strings.HasPrefix(err.Error(), steps[0].Path+" cannot be written: ") {
+		t.Errorf("%v", err)
+	}
+	h.same(before)
+	if h.readRecord(); len(h.record.Written) != 0 {
+		t.Errorf("%+v", h.record.Written)
+	}
+}
+
+func TestOnlyWhatWasAskedForIsServed(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	for i := range products[:3] {
+		h.browser(&products[i])
+	}
+	for i := range agents {
+		h.agent(&agents[i])
+	}
+	var served []string
+	for _, st := range h.plan(Options{Browsers: []string{"edge", "opera"}, Agents: []string{"codex"}}) {
+		served = append(served, fmt.Sprint(st.ID, " ", st.Problem))
+	}
+	if want := []string{"edge <nil>", "opera it is not on this machine", "codex <nil>"}; !slices.Equal(served, want) {
+		t.Errorf("%q", served)
+	}
+}
+
+func TestBrowsersThatLookInOnePlaceShareAManifest(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	for _, id := range []string{"chrome", "opera"} {
+		h.browser(&products[slices.IndexFunc(products, func(p product) bool { return p.id == id })])
+	}
+	if steps := h.install(); len(steps) != 1 || steps[0].Name != "Chrome, Opera" {
+		t.Errorf("%+v", steps)
+	}
+}
+
+func TestALostRecordIsMadeUpFor(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.browser(&products[0])
+	before := h.all()
+	h.install()
+	h.record = &Record{Format: recordFormat, path: h.record.path}
+	steps := h.plan(Options{})
+	if err := h.record.Adopt(&steps[0]); err != nil {
+		t.Fatal(err)
+	}
+	h.uninstall()
+	before[h.disk("/home/me/.config")], before[h.disk("/home/me/.config/google-chrome")] = "", ""
+	if _, err := os.Stat(h.disk(steps[0].Path)); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
+
+func TestARecordThatCannotBeReadIsAnErrorInWords(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	for text, want := range map[string]string{"{": "move it away", `{"format": 2}`: "another version"} {
+		h.write("/record/install.json", text, 0o600)
+		if _, err := ReadRecord(h.record.path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestSeveralEntriesInOneFileAreOneStep: a server and items of lists, as agents' hooks are.
+func TestSeveralEntriesInOneFileAreOneStep(t *testing.T) {
+	file := func(s *System) string { return s.join(s.Home, "settings.json") }
+	hook := func(event string) setting {
+		return setting{
+			file: file, format: jsonFormat{}, path: []string{"hooks", event, listItem},
+			entry: func(binary string) any { return map[string]any{"command": binary + " hook", "timeout": 5} },
+			ours:  func(entry any) bool { return strings.Contains(fmt.Sprint(entry), "tidemark hook") },
+		}
+	}
+	a := &agent{id: "a", name: "A", settings: []setting{mcpServer(file, jsonFormat{}, "mcpServers", ""), hook("after"), hook("stop")}}
+	for _, old := range []string{
+		"", "{}", "{\n  // mine\n  \"hooks\": {\n    \"stop\": [\n      {\"command\": \"bell\"}, // rings\n    ],\n  },\n}\n", `{"hooks":{"after":[],"stop":[{"a":[1]}]}}`,
+	} {
+		h := newFakeHome(t, "linux")
+		path := file(h.System)
+		if old != "" {
+			h.write(path, old, 0o600)
+		} else {
+			h.write("/home/me/x", "", 0o600)
+		}
+		before := h.all()
+		for _, binary := range []string{h.binary, h.binary, "/usr/bin/tidemark"} {
+			steps := h.planAgent(a, Options{Binary: binary, Record: h.record})
+			if len(steps) != 1 || steps[0].Problem != nil {
+				t.Fatalf("%+v", steps)
+			}
+			if err := h.Apply(&steps[0], h.record); err != nil {
+				t.Fatal(err)
+			}
+			h.readRecord()
+			if text := h.read(path); strings.Count(text, binary) != 3 || strings.Count(text, "tidemark hook") != 2 {
+				t.Errorf("%s", text)
+			}
+		}
+		if steps := h.planAgent(a, Options{Binary: "/usr/bin/tidemark", Record: h.record}); steps[0].Changes() {
+			t.Errorf("%s", steps[0].Diff())
+		}
+		h.uninstall()
+		h.same(before)
+	}
+	// One made by hand is not added to, and one that was changed since is left.
+	h := newFakeHome(t, "linux")
+	h.write(file(h.System), `{"hooks": {"stop": [{"command": "tidemark hook --quiet"}]}}`, 0o600)
+	steps := h.planAgent(a, Options{Binary: h.binary, Record: h.record})
+	if err := h.Apply(&steps[0], h.record); err != nil {
+		t.Fatal(err)
+	}
+	if text := h.read(file(h.System)); strings.Count(text, "tidemark hook") != 2 || strings.Count(text, h.binary) != 2 {
+		t.Errorf("%s", text)
+	}
+}

@@ -1,0 +1,127 @@
+package installer
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// System is the machine that is looked at and written to. Paths in results are those of its OS; where
+// they lie on this machine's disk is told by Root, so that every system can be tried on any.
+type System struct {
+	// OS is as in runtime.GOOS.
+	OS string
+	// Home is the user's home directory.
+	Home string
+	// Getenv reads the environment.
+	Getenv func(string) string
+	// Root is put before every path; "" on a real machine.
+	Root string
+	// Registry is nil everywhere but on Windows.
+	Registry Registry
+}
+
+// Registry is the part of the current user's registry that browsers read. Keys are below
+// HKEY_CURRENT_USER; a value is a key's default value.
+type Registry interface {
+	// Get reads a value; false when the key is not there.
+	Get(key string) (string, bool, error)
+	// Set makes a key and sets its value.
+	Set(key, value string) error
+	// Delete removes a key below which there is none.
+	Delete(key string) error
+	// Empty says whether a key is there and has neither values nor keys below it.
+	Empty(key string) bool
+}
+
+// ThisSystem is the machine that the program runs on.
+func ThisSystem() (*System, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	return &System{OS: runtime.GOOS, Home: home, Getenv: os.Getenv, Registry: userRegistry()}, nil
+}
+
+// Tilde writes paths below the home directory as a shell does.
+func (s *System) Tilde(text string) string {
+	home := s.join(s.Home)
+	if len(home) < 2 || s.OS == "windows" {
+		return text
+	}
+	return strings.ReplaceAll(text, home+"/", "~/")
+}
+
+// join joins with the system's own separator.
+func (s *System) join(elem ...string) string {
+	if s.OS == "windows" {
+		return strings.ReplaceAll(strings.Join(elem, `\`), "/", `\`)
+	}
+	return filepath.ToSlash(filepath.Join(elem...))
+}
+
+// disk is where a path of the system lies on this machine's disk.
+func (s *System) disk(path string) string {
+	if s.Root == "" {
+		return path
+	}
+	return filepath.Join(s.Root, filepath.FromSlash(strings.NewReplacer(`\`, "/", ":", "").Replace(path)))
+}
+
+func (s *System) exists(path string) bool {
+	_, err := os.Stat(s.disk(path))
+	return err == nil
+}
+
+// env is a variable that holds a directory, or a default.
+func (s *System) env(name string, otherwise ...string) string {
+	if v := s.Getenv(name); v != "" {
+		return v
+	}
+	return s.join(otherwise...)
+}
+
+// appData is where applications keep a user's settings: what VS Code and Claude Desktop go by.
+func (s *System) appData() string {
+	switch s.OS {
+	case "windows":
+		return s.env("APPDATA", s.Home, "AppData", "Roaming")
+	case "darwin":
+		return s.join(s.Home, "Library", "Application Support")
+	}
+	return s.env("XDG_CONFIG_HOME", s.Home, ".config")
+}
+
+// browserData is where browsers keep their user data directories.
+func (s *System) browserData() string {
+	switch s.OS {
+	case "windows":
+		return s.env("LOCALAPPDATA", s.Home, "AppData", "Local")
+	case "darwin":
+		return s.appData()
+	}
+	// Chromium, chrome/common/chrome_paths_linux.cc: CHROME_CONFIG_HOME wins.
+	return s.env("CHROME_CONFIG_HOME", s.appData())
+}
+
+// program finds a program: a path, or a name to look up in PATH.
+func (s *System) program(name string) (string, bool) {
+	if strings.ContainsAny(name, `/\`) {
+		info, err := os.Stat(s.disk(name))
+		return name, err == nil && (isProgram(info) || s.OS == "windows" && info.Mode().IsRegular())
+	}
+	separator := ":"
+	if s.OS == "windows" {
+		separator = ";"
+	}
+	for _, dir := range strings.Split(s.Getenv("PATH"), separator) {
+		if dir == "" {
+			continue
+		}
+		if path, ok := s.program(s.join(dir, name)); ok {
+			return path, true
+		}
+	}
+	return "", false
+}

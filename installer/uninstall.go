@@ -1,0 +1,136 @@
+package installer
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// PlanRemoval says what would take back everything that the record holds, and changes nothing. What
+// others changed since is left, and said. What was written last is taken back first: directories that were
+// made on the way are empty by the time it is their turn.
+func (s *System) PlanRemoval(r *Record) []Step {
+	var steps []Step
+	for _, w := range slices.Backward(r.Written) {
+		if w.Group != Extension {
+			steps = append(steps, s.planRemoval(w))
+		}
+	}
+	return steps
+}
+
+func (s *System) planRemoval(w Written) Step {
+	st := Step{Group: w.Group, Name: w.Name, Path: w.Path, written: w, registry: w.Registry, removes: true}
+	const left = "was changed since, and is left as it is"
+	if w.Registry {
+		st.Path = `HKEY_CURRENT_USER\` + w.Path
+		if s.Registry == nil {
+			st.Problem = errors.New("there is no registry on this system")
+			return st
+		}
+		value, there, err := s.Registry.Get(w.Path)
+		switch {
+		case err != nil:
+			st.Problem = err
+		case !there:
+			st.Note = "is gone already"
+		case value != w.Content:
+			st.Note = left
+		default:
+			st.Before = []byte(value)
+		}
+		return st
+	}
+	f, err := s.look(w.Path)
+	if err != nil {
+		st.Problem = err
+		return st
+	}
+	if f == nil {
+		st.Note = "is gone already"
+		return st
+	}
+	st.Before = f.data
+	if len(w.Edits) == 0 {
+		if string(f.data) != w.Content {
+			st.Note, st.After = left, f.data
+		}
+	} else {
+		st.withoutEntries(f.data)
+	}
+	if st.Changes() {
+		st.Problem = f.writable(w.Path)
+	}
+	return st
+}
+
+// withoutEntries plans a settings file without the entries; one that was made for them alone goes.
+func (st *Step) withoutEntries(text []byte) {
+	var f format = jsonFormat{}
+	if st.written.TOML {
+		f = tomlFormat{}
+	}
+	st.After = text
+	for _, edit := range slices.Backward(st.written.Edits) {
+		after, err := f.remove(st.After, edit)
+		switch {
+		case err == nil:
+			st.After = append([]byte{}, after...) // an empty file is one
+		case errors.Is(err, errGone):
+			st.Note = "no longer has the entry"
+		case errors.Is(err, errChanged):
+			st.Note = "has an entry that was changed since; it is left as it is"
+		default:
+			st.After = text
+			st.Problem = fmt.Errorf("%s is left as it is: %w; take the entry %q out by hand", st.Path, err, serverName)
+			return
+		}
+	}
+	rest := bytes.Join(bytes.Fields(st.After), nil)
+	if st.written.Created && !bytes.Equal(st.After, text) && (len(rest) == 0 || string(rest) == "{}") {
+		st.After = nil
+	}
+}
+
+// Forget drops a step's entry from the record: it is gone, or somebody else's now.
+func (s *System) Forget(st *Step, r *Record) error {
+	s.removeDirs(st.written)
+	return r.forget(st.written)
+}
+
+// InstallExtension unpacks the embedded extension to dir, always the same, so that a browser that has
+// loaded it from there finds the new one when it is updated. It says whether anything changed.
+func InstallExtension(dir string, r *Record) (bool, error) {
+	list, _, err := embedded()
+	if err != nil {
+		return false, err
+	}
+	if err := r.Put(Written{Group: Extension, Name: "extension", Path: dir}); err != nil {
+		return false, err
+	}
+	if holds(dir, list) {
+		return false, nil
+	}
+	if err := unpackTo(dir, list); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// RemoveExtension removes what [InstallExtension] unpacked.
+func RemoveExtension(r *Record) error {
+	for _, w := range r.Written {
+		if w.Group != Extension {
+			continue
+		}
+		if err := os.RemoveAll(w.Path); err != nil {
+			return err
+		}
+		_ = os.Remove(filepath.Dir(w.Path)) // refuses what holds another
+		return r.forget(w)
+	}
+	return nil
+}
