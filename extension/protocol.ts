@@ -420,6 +420,10 @@ export interface Hello {
    * it holds none). Numbers begin at 1.
    */
   first: number /* int64 */;
+  /**
+   * Probe asks only whether the host answers: nothing is kept of it, and nothing can follow it.
+   */
+  probe?: boolean;
 }
 /**
  * Welcome answers [Hello].

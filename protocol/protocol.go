@@ -55,6 +55,8 @@ type Hello struct {
 	// First is the number of the oldest event that the extension still holds (its next number when
 	// it holds none). Numbers begin at 1.
 	First int64 `json:"first"`
+	// Probe asks only whether the host answers: nothing is kept of it, and nothing can follow it.
+	Probe bool `json:"probe,omitempty"`
 }
 
 // Welcome answers [Hello].

@@ -22,6 +22,8 @@ type Options struct {
 	Engine *engine.Engine
 	// Complete fills in what the engine does not know of the process.
 	Complete func(*engine.Status)
+	// Rounds sends a message to every connected browser and back; what it returns is written as JSON.
+	Rounds func(context.Context) any
 	// Stop ends the daemon.
 	Stop func()
 }
@@ -43,6 +45,7 @@ type Problem struct {
 //	POST /v1/export        {name} → checkpoint.File
 //	POST /v1/import        {file, as?} → engine.CheckpointCreated
 //	POST /v1/compare       {file, engine.ChangesParams …} → a report
+//	POST /v1/rounds        a message to every browser and back → link.Round, a list
 //	POST /v1/stop          ends the daemon
 //
 // The query parameters client and origin (repeatable) say who asks and for which scope.
@@ -61,6 +64,9 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /v1/compare", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
 		return s.Engine.Compare(ctx, c, r.ChangesParams, r.parsed)
 	}))
+	mux.HandleFunc("POST /v1/rounds", func(w http.ResponseWriter, r *http.Request) {
+		write(w, http.StatusOK, s.Rounds(r.Context()))
+	})
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, struct{}{})
 		s.Stop()

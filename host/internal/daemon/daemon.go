@@ -40,6 +40,9 @@ import (
 // ErrRunning says that another daemon serves this home.
 var ErrRunning = errors.New("another Tidemark daemon runs already")
 
+// roundTimeout bounds the way to a browser and back that `tidemark doctor` asks for.
+const roundTimeout = 5 * time.Second
+
 // Serve runs the daemon of a home until ctx ends or somebody asks it to stop.
 func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	if err := home.Create(); err != nil {
@@ -182,6 +185,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	d.engine.Restore(named, readers)
 	d.api = api.New(api.Options{
 		Engine: d.engine, Stop: d.stop,
+		Rounds: func(ctx context.Context) any { return d.hub.Rounds(ctx, roundTimeout) },
 		Complete: func(s *engine.Status) {
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)
 			s.Goroutines = runtime.NumGoroutine()

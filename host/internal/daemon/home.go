@@ -3,10 +3,12 @@ package daemon
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 )
 
 // HomeEnv names the environment variable under whose directory everything lies when it is set.
@@ -105,6 +107,9 @@ func (h Home) Socket(name string) string {
 // Extensions is where the embedded extension is unpacked.
 func (h Home) Extensions() string { return filepath.Join(h.State, "extension") }
 
+// Profile is that of the browser that `tidemark browser` opens.
+func (h Home) Profile() string { return filepath.Join(h.State, "browser") }
+
 // Journal is the file of what survives the daemon.
 func (h Home) Journal() string { return filepath.Join(h.State, "journal.db") }
 
@@ -117,3 +122,36 @@ func (h Home) Log() string { return filepath.Join(h.State, "daemon.log") }
 func (h Home) infoFile() string { return filepath.Join(h.Run, "daemon.json") }
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
+
+// Kept lists what Tidemark keeps and is there: captures, settings, the log, its own browser's profile.
+// Whatever else may lie in the same directories is not in it.
+func (h Home) Kept() []string {
+	var all []string
+	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config} {
+		if _, err := os.Lstat(path); err == nil {
+			all = append(all, path)
+		}
+	}
+	entries, _ := os.ReadDir(h.State) // one that cannot be read keeps nothing that can be removed
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), filepath.Base(h.Journal())) {
+			all = append(all, filepath.Join(h.State, e.Name())) // damaged ones that were set aside too
+		}
+	}
+	return all
+}
+
+// Leave removes what only a running daemon needs, and directories in which nothing is left. Call it when
+// none runs.
+func (h Home) Leave() error {
+	sockets := filepath.Dir(h.Socket(MCPSocket))
+	for _, path := range []string{h.infoFile(), h.lockFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config), h.State} {
+		_ = os.Remove(dir) // refuses what holds something of somebody else's
+	}
+	return nil
+}

@@ -81,6 +81,7 @@ func (f *fields) hello() (any, *protocol.Error) {
 	h := &protocol.Hello{
 		Type: protocol.TypeHello, Protocol: int(f.integer("protocol", 1, true)), Extension: f.text("extension", true),
 		Browser: f.text("browser", true), Instance: f.text("instance", true), Session: f.text("session", false), Stream: f.text("stream", true), First: f.integer("first", 1, true),
+		Probe: f.flag("probe"),
 	}
 	if f.err != nil {
 		return nil, f.err

@@ -74,6 +74,8 @@ type conn struct {
 	hub              *Hub
 	net              net.Conn
 	instance, stream string
+	// browser and extension are as hello told them.
+	browser, extension string
 
 	mu      sync.Mutex
 	out     chan []byte // what is to be written; nil when the connection has ended
@@ -215,9 +217,14 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 		if c.instance != "" {
 			return event.Errorf(protocol.CodeOutOfOrder, "hello was said already on this connection")
 		}
+		if m.Probe {
+			c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: 1})
+			return nil
+		}
 		next := h.store.Hello(m, now)
 		h.remember(ctx)
 		c.instance, c.stream, c.acked = m.Instance, m.Stream, next
+		c.browser, c.extension = m.Browser, m.Extension
 		h.mu.Lock()
 		h.conns[c] = true
 		h.mu.Unlock()
@@ -366,6 +373,48 @@ func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, erro
 		raw, _ := m.Result.([]byte)
 		return raw, nil
 	}
+}
+
+// Rounds asks every connected extension to deliver what it holds and to answer, and says how that went.
+func (h *Hub) Rounds(ctx context.Context, timeout time.Duration) []Round {
+	h.mu.Lock()
+	conns := slices.Collect(maps.Keys(h.conns))
+	h.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	rounds := make([]Round, len(conns))
+	var asked sync.WaitGroup
+	for i, c := range conns {
+		asked.Go(func() {
+			r := Round{Browser: c.browser, Extension: c.extension}
+			began := h.clock()
+			raw, err := c.ask(ctx, protocol.MethodSync, protocol.SyncParams{TimeoutMs: int(timeout.Milliseconds() / 2)})
+			r.Ms = h.clock().Sub(began).Milliseconds()
+			var result protocol.SyncResult
+			if err == nil {
+				err = json.Unmarshal(raw, &result)
+			}
+			if err != nil {
+				r.Problem = err.Error()
+			}
+			r.Silent = len(result.NoDOM) + len(result.NoCapture)
+			rounds[i] = r
+		})
+	}
+	asked.Wait()
+	return rounds
+}
+
+// Round is a message that went from the daemon to an extension, its tabs, and back.
+type Round struct {
+	Browser   string `json:"browser"`
+	Extension string `json:"extension"`
+	// Ms is how long it took, in milliseconds.
+	Ms int64 `json:"ms"`
+	// Silent is how many of its tabs' content scripts and capture sources did not answer.
+	Silent int `json:"silent,omitempty"`
+	// Problem says why no answer came.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Sync implements engine.Browsers.

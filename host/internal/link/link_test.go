@@ -236,3 +236,50 @@ func TestSyncNamesTheTabsThatDidNotAnswer(t *testing.T) {
 	}
 	<-answers
 }
+
+func TestAProbeIsAnsweredAndNothingIsKeptOfIt(t *testing.T) {
+	hub, store := newHub(t)
+	p := connect(t, hub, store)
+	p.send(strings.TrimSuffix(hello, "}") + `,"probe":true}`)
+	p.expect("welcome", map[string]any{"host": "0.0.0", "protocol": 1.0})
+	p.send(events)
+	p.refused(protocol.CodeOutOfOrder)
+	if v := store.View(time.Now()); len(v.Browsers) != 0 || v.Console.Len() != 0 || len(v.Gaps) != 0 {
+		t.Errorf("%+v", v)
+	}
+	if rounds := hub.Rounds(context.Background(), time.Second); len(rounds) != 0 {
+		t.Errorf("%+v", rounds)
+	}
+}
+
+func TestRoundsSayHowEachBrowserAnswers(t *testing.T) {
+	hub, store := newHub(t)
+	p := connect(t, hub, store)
+	p.send(hello)
+	p.expect("welcome", nil)
+	for answer, want := range map[string]link.Round{
+		`"result":{}`: {},
+		`"result":{"no_dom":[7],"no_capture":[7,8]}`:          {Silent: 3},
+		`"error":{"code":"invalid","message":"broke a rule"}`: {Problem: "broke a rule"},
+	} {
+		rounds := make(chan []link.Round, 1)
+		go func() { rounds <- hub.Rounds(context.Background(), 5*time.Second) }()
+		id, err := json.Marshal(p.expect("request", map[string]any{"method": "sync"})["id"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.send(`{"type":"response","id":` + string(id) + `,` + answer + `}`)
+		got := <-rounds
+		want.Browser, want.Extension = "Chromium 156", "1"
+		if len(got) == 1 {
+			want.Ms = got[0].Ms
+		}
+		if !slices.Equal(got, []link.Round{want}) {
+			t.Errorf("%s: %+v", answer, got)
+		}
+	}
+	// One that does not answer is told, once the time is over.
+	if got := hub.Rounds(context.Background(), 10*time.Millisecond); len(got) != 1 || got[0].Problem == "" {
+		t.Errorf("%+v", got)
+	}
+}
