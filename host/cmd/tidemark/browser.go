@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -41,7 +40,7 @@ Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are wat
 				return err
 			}
 			if !temporary {
-				o.UserDataDir = filepath.Join(home.State, "browser")
+				o.UserDataDir = home.Profile()
 			}
 			b, err := launch(cmd.Context(), home, o)
 			if err != nil {

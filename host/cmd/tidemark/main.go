@@ -70,7 +70,8 @@ func newRoot() *cobra.Command {
 
   tidemark browser http://localhost:5173   a browser that is watched
   tidemark changes                         what is new since you last asked
-  tidemark mcp                             the same for an agent, over MCP`,
+  tidemark mcp                             the same for an agent, over MCP
+  tidemark install                         set it up in your own browser and agents`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -82,7 +83,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(),
-		newStatus(), newRedact(), newServe(), newStop(), newMCP(), newInstall(), newDemo(),
+		newStatus(), newRedact(), newServe(), newStop(), newMCP(), newInstall(), newUninstall(), newDoctor(), newDemo(),
 	)
 	return root
 }

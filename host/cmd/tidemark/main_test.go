@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -28,6 +29,8 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("TIDEMARK_HOME", filepath.Join(home, "home"))
 			env.Setenv("NO_COLOR", "1")
+			bin, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
+			env.Setenv("BIN", bin) // where testscript has put the program
 			env.Defer(func() { _ = os.RemoveAll(home) })
 			return nil
 		},

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/link"
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/installer"
+)
+
+// diagnosis is what `tidemark doctor --json` prints.
+type diagnosis struct {
+	// OK is false when any check came out broken.
+	OK     bool              `json:"ok"`
+	Checks []installer.Check `json:"checks"`
+}
+
+func newDoctor() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check every link from the browser to the agent, and say how to mend what is broken",
+		Long: `Checks every link of the chain: browsers and their manifests, the unpacked extension, the relay (started as
+a browser would) and the daemon, a test event that goes in at a relay and comes out at an agent's end, the
+connected extensions and a message to each and its tabs and back, the agents' settings, and what they start.
+Exits with 1 when something is broken. The test event has a home of its own: it leaves no trace in yours.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			home, err := daemon.FindHome(version)
+			if err != nil {
+				return err
+			}
+			sys, err := installer.ThisSystem()
+			if err != nil {
+				return err
+			}
+			d, err := diagnose(cmd.Context(), sys, home)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = json.NewEncoder(cmd.OutOrStdout()).Encode(d)
+			} else {
+				err = d.show(cmd, sys)
+			}
+			if err == nil && !d.OK {
+				err = fmt.Errorf("%d of %d checks failed", d.count(installer.Broken), len(d.Checks))
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func diagnose(ctx context.Context, sys *installer.System, home daemon.Home) (*diagnosis, error) {
+	d := &diagnosis{}
+	checks, programs := sys.CheckBrowsers(home.State)
+	d.Checks = append(checks, installer.CheckExtension(extensionDir(home)))
+	if len(programs) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		programs = []string{self}
+	}
+	for _, p := range programs {
+		d.Checks = append(d.Checks, checkRelay(ctx, p))
+	}
+	d.Checks = append(d.Checks, checkSockets(home))
+	for _, p := range programs {
+		d.Checks = append(d.Checks, checkEvent(ctx, p))
+	}
+	d.Checks = append(d.Checks, checkExtensions(ctx, home)...)
+	checks, starts := sys.CheckAgents()
+	d.Checks = append(d.Checks, checks...)
+	for _, s := range starts {
+		d.Checks = append(d.Checks, checkMCP(ctx, s))
+	}
+	d.OK = d.count(installer.Broken) == 0
+	return d, nil
+}
+
+func (d *diagnosis) count(state installer.State) int {
+	n := 0
+	for _, c := range d.Checks {
+		if c.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// parts are the headings, and the links below each.
+var parts = []struct {
+	heading string
+	links   []string
+}{
+	{"Browsers", []string{"browser", "manifest"}},
+	{"Host", []string{"relay", "sockets", "test event"}},
+	{"Extension", []string{"extension unpacked", "extension connected", "round"}},
+	{"Agents", []string{"agent", "mcp"}},
+}
+
+func (d *diagnosis) show(cmd *cobra.Command, sys *installer.System) error {
+	var names []string
+	for _, c := range d.Checks {
+		names = append(names, nameOf(c))
+	}
+	sheet := render.NewSheet(cmd.OutOrStdout(), names...)
+	for _, p := range parts {
+		sheet.Heading(p.heading)
+		for _, c := range d.Checks {
+			if !slices.Contains(p.links, c.Link) {
+				continue
+			}
+			sheet.Item(string(c.State), nameOf(c), sys.Tilde(c.Detail))
+			if c.Fix != "" {
+				sheet.Below("→", sys.Tilde(c.Fix))
+			}
+		}
+	}
+	if d.OK {
+		sheet.Line("")
+		sheet.Line(fmt.Sprintf("Every link holds: %d checks.", d.count(installer.OK)))
+	}
+	return sheet.Err()
+}
+
+// nameOf is a check's name in its part: that of the link where the subject does not tell.
+func nameOf(c installer.Check) string {
+	switch c.Link {
+	case "manifest":
+		return "  its manifest"
+	case "relay", "sockets", "test event", "round", "mcp":
+		return c.Link
+	}
+	return c.Subject
+}
+
+func checkSockets(home daemon.Home) installer.Check {
+	c := installer.Check{Link: "sockets", State: installer.OK, Detail: filepath.Dir(home.Socket(daemon.MCPSocket)) + ", yours alone"}
+	if err := home.CheckSockets(); err != nil {
+		c.State, c.Detail = installer.Broken, err.Error()
+		c.Fix = "`tidemark stop`, remove the directory, and start again, or set " + daemon.HomeEnv + " to a directory of your own"
+	}
+	return c
+}
+
+// checkExtensions checks the extensions that are connected, and sends each a message that comes back.
+func checkExtensions(ctx context.Context, home daemon.Home) []installer.Check {
+	const name = "extension connected"
+	c := &client{home: home}
+	var s engine.Status
+	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil {
+		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + home.Log()}}
+	}
+	want, err := installer.EmbeddedVersion()
+	if err != nil {
+		return []installer.Check{{Link: name, Subject: "connected", State: installer.None, Detail: err.Error()}}
+	}
+	var checks []installer.Check
+	for _, b := range s.Browsers {
+		if !b.Connected {
+			continue
+		}
+		check := installer.Check{Link: name, Subject: "connected", State: installer.OK, Detail: b.Name + ", version " + b.Extension}
+		if b.Extension != want {
+			check.State, check.Detail = installer.Broken, fmt.Sprintf("%s, version %s; this program's is %s", b.Name, b.Extension, want)
+			check.Fix = "run `tidemark install`, then reload the extension in chrome://extensions"
+		}
+		checks = append(checks, check)
+	}
+	if len(checks) == 0 {
+		return []installer.Check{
+			{
+				Link: name, Subject: "connected", State: installer.Broken, Detail: "no browser is connected",
+				Fix: "start a browser; if one runs, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(home),
+			},
+			{Link: "round", State: installer.None, Detail: "needs a browser that is connected"},
+		}
+	}
+	var rounds []link.Round
+	if err := c.call(ctx, http.MethodPost, "/v1/rounds", nil, &rounds); err != nil {
+		return append(checks, installer.Check{Link: "round", State: installer.Broken, Detail: err.Error(), Fix: "see " + home.Log()})
+	}
+	for _, r := range rounds {
+		check := installer.Check{Link: "round", Subject: r.Browser, State: installer.OK, Detail: fmt.Sprintf("%d ms to %s, its tabs and back", r.Ms, r.Browser)}
+		switch {
+		case r.Problem != "":
+			check.State, check.Detail, check.Fix = installer.Broken, r.Browser+" does not answer: "+r.Problem, "reload the extension in chrome://extensions"
+		case r.Silent > 0:
+			check.State, check.Detail, check.Fix = installer.Broken, fmt.Sprintf("%s: %d parts of its watched tabs did not answer", r.Browser, r.Silent), "reload the watched pages"
+		}
+		checks = append(checks, check)
+	}
+	return checks
+}

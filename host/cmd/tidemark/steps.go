@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/installer"
+)
+
+// asking is how changes are agreed to.
+type asking struct {
+	yes, dryRun bool
+	in          *bufio.Reader
+	// unanswered says that a question was asked and nobody was there to answer.
+	unanswered bool
+}
+
+func (a *asking) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "make every change without asking")
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show every change and make none")
+}
+
+// errNobody ends a command whose questions nobody answered.
+var errNobody = errors.New("nobody answered; --yes makes every change without asking")
+
+// may asks a person: yes, no, or all, which answers the questions that follow too.
+func (a *asking) may(cmd *cobra.Command, question string) bool {
+	if a.yes {
+		return true
+	}
+	if a.in == nil {
+		a.in = bufio.NewReader(cmd.InOrStdin())
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "    %s [y/N/all] ", question)
+	type answer struct {
+		line string
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() { // may outlive may, in a read that nothing can end but the process's own end, which follows
+		line, err := a.in.ReadString('\n')
+		answers <- answer{line, err}
+	}()
+	var line string
+	var err error
+	select {
+	case <-cmd.Context().Done():
+		fmt.Fprintln(cmd.OutOrStdout())
+		return false
+	case got := <-answers:
+		line, err = got.line, got.err
+	}
+	if f, ok := cmd.InOrStdin().(*os.File); err != nil || !ok || !term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintln(cmd.OutOrStdout()) // nobody pressed return
+	}
+	if err != nil {
+		a.unanswered = a.unanswered || line == ""
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "a", "all":
+		a.yes = true
+		return true
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+// errInterrupted ends a command that a person has interrupted.
+var errInterrupted = errors.New("interrupted; what was changed until then stays, and `tidemark uninstall` takes it back")
+
+// errSomeFailed ends a command that has said already what went wrong.
+var errSomeFailed = errors.New("not everything could be done; see above")
+
+// changer shows steps, asks for each, and makes it.
+type changer struct {
+	cmd    *cobra.Command
+	sys    *installer.System
+	record *installer.Record
+	asked  *asking
+	sheet  *render.Sheet
+	group  installer.Group
+	failed bool
+}
+
+func newChanger(cmd *cobra.Command, steps []installer.Step, record *installer.Record, asked *asking, sys *installer.System) *changer {
+	var names []string
+	for _, st := range steps {
+		names = append(names, st.Name)
+	}
+	return &changer{cmd: cmd, sys: sys, record: record, asked: asked, sheet: render.NewSheet(cmd.OutOrStdout(), names...)}
+}
+
+// heading begins a group, once.
+func (c *changer) heading(g installer.Group) {
+	if g != c.group {
+		c.group = g
+		c.sheet.Heading(map[installer.Group]string{
+			installer.Browsers: "Browsers", installer.Agents: "Agents", installer.Extension: "Extension",
+		}[g])
+	}
+}
+
+// fail says what could not be done.
+func (c *changer) fail(say func(state, text string), err error) {
+	c.failed = true
+	say(string(installer.Broken), c.short(err.Error()))
+}
+
+// short writes paths below the home directory as a shell does.
+func (c *changer) short(text string) string { return c.sys.Tilde(text) }
+
+// interrupted says that nothing more is to be done.
+func (c *changer) interrupted() bool { return c.cmd.Context().Err() != nil }
+
+// make makes one step.
+func (c *changer) make(st *installer.Step) {
+	if c.interrupted() {
+		return
+	}
+	c.heading(st.Group)
+	item := func(state, text string) { c.sheet.Item(state, st.Name, text) }
+	switch {
+	case st.Problem != nil:
+		c.fail(item, st.Problem)
+		return
+	case st.Path == "":
+		item(string(installer.None), c.short(st.Note))
+		return
+	case !st.Changes():
+		state, note := installer.OK, st.Note
+		switch note {
+		case installer.Registered:
+		case "":
+			note = "is as it should be"
+		default:
+			state = installer.None
+		}
+		if err := c.adopt(st); err != nil {
+			c.fail(item, err)
+			return
+		}
+		item(string(state), c.short(st.Path+" "+note))
+		return
+	}
+	sign, done := "±", "written"
+	switch {
+	case st.Before == nil:
+		sign = "+"
+	case st.After == nil:
+		sign, done = "-", "removed"
+	}
+	c.sheet.Change(sign, st.Name, c.short(st.Path))
+	c.sheet.Diff(st.Diff())
+	switch {
+	case c.asked.dryRun:
+	case c.sheet.Err() != nil: // nobody saw what would be done
+	case !c.asked.may(c.cmd, "Make this change?"):
+		if !c.interrupted() {
+			c.sheet.Outcome(string(installer.None), "left as it is")
+		}
+	default:
+		if err := c.sys.Apply(st, c.record); err != nil {
+			c.fail(c.sheet.Outcome, err)
+			return
+		}
+		c.sheet.Outcome(string(installer.OK), done)
+		if st.Note != "" { // of another entry in the same file
+			c.sheet.Outcome(string(installer.None), c.short(st.Path+" "+st.Note))
+		}
+	}
+}
+
+// adopt records a manifest that is as it should be already.
+func (c *changer) adopt(st *installer.Step) error {
+	if c.asked.dryRun {
+		return nil
+	}
+	return c.record.Adopt(st)
+}
+
+// end is what a command returns.
+func (c *changer) end() error {
+	switch {
+	case c.sheet.Err() != nil:
+		return c.sheet.Err()
+	case c.interrupted():
+		return errInterrupted
+	case c.asked.unanswered:
+		return errNobody
+	case c.failed:
+		return errSomeFailed
+	case c.asked.dryRun:
+		c.sheet.Line("\nNothing was changed (--dry-run).")
+	}
+	return c.sheet.Err()
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/installer"
+)
+
+func newUninstall() *cobra.Command {
+	var asked asking
+	var purge bool
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take back what install wrote",
+		Long: `Takes back exactly what ` + "`tidemark install`" + ` wrote, and ends the daemon. What you have changed since is left,
+and said. What was captured and your settings stay unless you say otherwise (--purge removes them).
+Remove the extension itself in chrome://extensions.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			home, err := daemon.FindHome(version)
+			if err != nil {
+				return err
+			}
+			record, err := installer.ReadRecord(recordFile(home))
+			if err != nil {
+				return err
+			}
+			return uninstall(cmd, home, record, &asked, purge)
+		},
+	}
+	asked.flags(cmd)
+	cmd.Flags().BoolVar(&purge, "purge", false, "remove the journal, checkpoints, settings and the profile of `tidemark browser` too")
+	return cmd
+}
+
+func uninstall(cmd *cobra.Command, home daemon.Home, record *installer.Record, asked *asking, purge bool) error {
+	sys, err := installer.ThisSystem()
+	if err != nil {
+		return err
+	}
+	steps := sys.PlanRemoval(record)
+	c := newChanger(cmd, steps, record, asked, sys)
+	if len(record.Written) == 0 {
+		c.sheet.Line("Nothing is installed.")
+	}
+	for i := range steps {
+		st := &steps[i]
+		c.make(st)
+		if st.Problem == nil && !st.Changes() && !asked.dryRun {
+			if err := sys.Forget(st, record); err != nil {
+				return err
+			}
+		}
+	}
+	if c.interrupted() {
+		return c.end()
+	}
+	if dir := record.Extension(); dir != "" {
+		c.heading(installer.Extension)
+		if asked.dryRun {
+			c.sheet.Outcome(string(installer.None), c.short("would be removed from "+dir))
+		} else if err := installer.RemoveExtension(record); err != nil {
+			c.fail(c.sheet.Outcome, err)
+		} else {
+			c.sheet.Outcome(string(installer.OK), c.short("removed from "+dir))
+			c.sheet.Outcome(string(installer.None), "a browser that has loaded it: remove it in chrome://extensions")
+		}
+	}
+	if err := c.leave(home, purge); err != nil {
+		return err
+	}
+	return c.end()
+}
+
+// leave ends the daemon and removes what it keeps, when a person wants that.
+func (c *changer) leave(home daemon.Home, purge bool) error {
+	running, err := home.Running()
+	if err != nil {
+		return err
+	}
+	kept := home.Kept()
+	if !running && len(kept) == 0 {
+		if c.asked.dryRun {
+			return nil
+		}
+		return home.Leave()
+	}
+	c.sheet.Heading("Captures and settings")
+	const hint = "`tidemark uninstall --purge` removes them"
+	if c.asked.dryRun {
+		for _, path := range kept {
+			if purge {
+				c.sheet.Outcome(string(installer.None), c.short("would be removed: "+path))
+			}
+		}
+		if !purge {
+			c.sheet.Outcome(string(installer.None), "would be kept; "+hint)
+		}
+		return nil
+	}
+	if running {
+		if err := home.Stop(c.cmd.Context()); err != nil {
+			return err
+		}
+		c.sheet.Outcome(string(installer.OK), "the daemon has ended")
+		kept = home.Kept() // it may have written its journal only now
+	}
+	if len(kept) == 0 {
+		return home.Leave()
+	}
+	// --yes agrees to what can be done again; what was captured cannot be had again.
+	if !purge && (c.asked.yes || !c.asked.may(c.cmd, c.short("Remove what is in "+home.State+" too?"))) {
+		c.sheet.Outcome(string(installer.None), c.short("kept in "+home.State+"; "+hint))
+		return home.Leave()
+	}
+	for _, path := range kept {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("what Tidemark keeps cannot be removed: %w", err)
+		}
+	}
+	c.sheet.Outcome(string(installer.OK), c.short("removed from "+home.State))
+	return home.Leave()
+}
