@@ -124,7 +124,13 @@ func ownWorld(t *testing.T) *world {
 }
 
 // processesOf are all that were started for a world.
-func processesOf(t *testing.T, w *testbed.World) (pids []int) {
+func processesOf(t *testing.T, w *testbed.World) []int {
+	t.Helper()
+	return running(t, "TIDEMARK_HOME="+w.Home)
+}
+
+// running are the processes that have a variable in their environment.
+func running(t *testing.T, variable string) (pids []int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -132,7 +138,7 @@ func processesOf(t *testing.T, w *testbed.World) (pids []int) {
 	}
 	for _, path := range all {
 		data, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(data, []byte("TIDEMARK_HOME="+w.Home+"\x00")) {
+		if err != nil || !bytes.Contains(data, []byte(variable+"\x00")) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
