@@ -51,11 +51,17 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 		return nil, err
 	}
 	query := url.Values{"client": {"cli"}, "origin": c.origins}
-	req, err := http.NewRequestWithContext(ctx, method, "http://tidemark"+path+"?"+query.Encode(), bytes.NewReader(body))
-	if err != nil {
-		return nil, err
+	send := func() (*http.Response, error) {
+		req, err := http.NewRequestWithContext(ctx, method, "http://tidemark"+path+"?"+query.Encode(), bytes.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		return c.http().Do(req)
 	}
-	resp, err := c.http().Do(req)
+	resp, err := send()
+	if err != nil && !errors.Is(err, daemon.ErrUnreachable) && ctx.Err() == nil {
+		resp, err = send() // to the next daemon: this one was reached, and ended before it answered
+	}
 	if err != nil {
 		var inner *url.Error
 		if errors.As(err, &inner) {

@@ -106,15 +106,20 @@ func (l *sectionLog) find(pos uint64) int {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal compresses data and puts a checksum before it; unseal is its reverse.
-func (s *Store) seal(data []byte) []byte {
+// seal compresses what is kept under a key and puts a checksum of both before it; unseal is its reverse.
+func (s *Store) seal(key, data []byte) []byte {
 	out := s.packer.EncodeAll(data, make([]byte, 4, 4+len(data)/4+64))
-	binary.BigEndian.PutUint32(out, crc32.Checksum(out[4:], castagnoli))
+	binary.BigEndian.PutUint32(out, checksum(key, out[4:]))
 	return out
 }
 
-func (s *Store) unseal(sealed []byte) ([]byte, error) {
-	if len(sealed) < 4 || binary.BigEndian.Uint32(sealed) != crc32.Checksum(sealed[4:], castagnoli) {
+// checksum is of a key and what is kept under it: the key of a block says where its entries stand.
+func checksum(key, packed []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, packed)
+}
+
+func (s *Store) unseal(key, sealed []byte) ([]byte, error) {
+	if len(sealed) < 4 || binary.BigEndian.Uint32(sealed) != checksum(key, sealed[4:]) {
 		return nil, fmt.Errorf("%w: a checksum is wrong", errDamaged)
 	}
 	data, err := s.opener.DecodeAll(sealed[4:], nil)
@@ -136,8 +141,8 @@ type opened struct {
 	entries []byte
 }
 
-func (s *Store) openBlock(sealed []byte) (opened, error) {
-	data, err := s.unseal(sealed)
+func (s *Store) openBlock(b block, sealed []byte) (opened, error) {
+	data, err := s.unseal(b.key(), sealed)
 	if err != nil {
 		return opened{}, err
 	}

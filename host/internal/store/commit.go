@@ -40,7 +40,7 @@ func (s *Store) Commit(d *capture.Delta, more map[string][]byte) error {
 			}
 			meta := tx.Bucket(metaBucket)
 			for key, data := range more {
-				if err := meta.Put([]byte(key), s.seal(data)); err != nil {
+				if err := meta.Put([]byte(key), s.seal([]byte(key), data)); err != nil {
 					return err
 				}
 			}
@@ -109,7 +109,7 @@ func (w *writer) state(st *capture.State) error {
 		if err != nil {
 			return err
 		}
-		return meta.Put([]byte(key), w.s.seal(data))
+		return meta.Put([]byte(key), w.s.seal([]byte(key), data))
 	}
 	small := *st
 	small.Gaps, small.Live = nil, nil
@@ -191,7 +191,7 @@ func (sw *sectionWriter) flush() error {
 	}
 	content := payload(frame, data)
 	b.raw = uint32(len(content))
-	sealed := sw.w.s.seal(content)
+	sealed := sw.w.s.seal(b.key(), content)
 	b.size = keyBytes + int64(len(sealed))
 	if err := bucket.Put(b.key(), sealed); err != nil {
 		return err

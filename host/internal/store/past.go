@@ -61,7 +61,7 @@ func (p *Past) read(section capture.Section, b block) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	return p.s.openBlock(data)
+	return p.s.openBlock(b, data)
 }
 
 // miss notes that a block could not be read.
@@ -95,7 +95,7 @@ func decode[T any](p *Past, section capture.Section, b block) <-chan decoded[T] 
 		d := decoded[T]{block: b, err: err}
 		if d.err == nil {
 			var content opened
-			if content, d.err = p.s.openBlock(data); d.err == nil {
+			if content, d.err = p.s.openBlock(b, data); d.err == nil {
 				d.list, d.err = decodeEntries[T](content.entries, b.entries)
 			}
 		}

@@ -70,7 +70,7 @@ var (
 )
 
 // format is the layout of the file; it changes only with one that older programs cannot read.
-const format = "1"
+const format = "2"
 
 // errDamaged says that the file is not what was written.
 var errDamaged = errors.New("the file is damaged")
@@ -111,8 +111,8 @@ func open(path string, limits Limits) (_ *Store, err error) {
 			return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
 		case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EISDIR):
 			return nil, fmt.Errorf("the journal cannot be opened: %w", err)
-		case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch), errors.Is(err, errDamaged):
-			return nil, fmt.Errorf("%w: %w", errDamaged, err)
+		case errors.Is(err, errDamaged):
+			return nil, err
 		}
 		return nil, fmt.Errorf("the journal cannot be opened: %w", err)
 	}
@@ -191,8 +191,8 @@ func (s *Store) load() error {
 	})
 }
 
-// guard calls into the database. A damaged file makes bbolt panic, or the system fault where the file
-// is shorter than it says; both become an error.
+// guard calls into the database. A damaged file makes bbolt refuse it or panic, or the system fault where
+// the file is shorter than it says; all of these become errDamaged.
 func guard(do func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -200,7 +200,13 @@ func guard(do func() error) (err error) {
 			err = fmt.Errorf("%w: %v", errDamaged, p)
 		}
 	}()
-	return do()
+	err = do()
+	for _, sign := range []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch, bolterrors.ErrIncompatibleValue} {
+		if errors.Is(err, sign) {
+			return fmt.Errorf("%w: %w", errDamaged, err)
+		}
+	}
+	return err
 }
 
 // ID names this store among all: positions of one mean nothing in another.
@@ -246,5 +252,5 @@ func (s *Store) value(key string) (data []byte, err error) {
 	if err != nil || data == nil {
 		return nil, err
 	}
-	return s.unseal(data)
+	return s.unseal([]byte(key), data)
 }

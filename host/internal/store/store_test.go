@@ -315,6 +315,7 @@ func TestADamagedFileNeverStopsAnything(t *testing.T) {
 		if err != nil {
 			return
 		}
+		defer past.Close()
 		restored := capture.Restore(small(1000), noise.Default(), epoch, st, past)
 		view := restored.View(epoch)
 		for pos, e := range view.Console.From(0) {
