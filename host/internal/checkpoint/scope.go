@@ -1,10 +1,10 @@
 package checkpoint
 
 import (
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // Scope is what a client hears of: pages of these origins; none means everything.
@@ -26,21 +26,11 @@ func (s Scope) Covers(origin string) bool {
 func NewScope(addresses []string) (Scope, error) {
 	var s Scope
 	for _, a := range addresses {
-		raw := strings.TrimSpace(a)
-		if !strings.Contains(raw, "://") {
-			raw = "http://" + raw
+		origin, err := event.ParseOrigin(a)
+		if err != nil {
+			return Scope{}, err
 		}
-		u, err := url.Parse(raw)
-		if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return Scope{}, fmt.Errorf("%q is no origin; write it like http://localhost:5173", a)
-		}
-		host := strings.ToLower(u.Host)
-		if u.Scheme == "http" {
-			host = strings.TrimSuffix(host, ":80")
-		} else {
-			host = strings.TrimSuffix(host, ":443")
-		}
-		if origin := u.Scheme + "://" + host; !slices.Contains(s.Origins, origin) {
+		if !slices.Contains(s.Origins, origin) {
 			s.Origins = append(s.Origins, origin)
 		}
 	}

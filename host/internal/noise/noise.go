@@ -1,10 +1,12 @@
 // Package noise tells chatter from signal: hot-update logs, extensions' own messages, analytics
-// beacons. Its rules are a table of data (rules.json).
+// beacons. Its own rules are a table of data (rules.json), in packs that can be switched off; a user's
+// and a project's come to them.
 //
 // It guarantees: a rule matches by kind, origin and level as well as by text, and hides an error only
 // where it names the level "error" (or, for requests, "failures") itself, so that a failed hot update
-// stays visible whatever its prefix. It hides nothing by itself: callers count what it matched. It
-// is pure.
+// stays visible whatever its prefix; no rule of a user hides one at all. A user's rules are found by an
+// index, and what it finds is what trying each would find. It hides nothing by itself: callers count
+// what it matched. It is pure.
 package noise
 
 import (
@@ -25,6 +27,8 @@ var defaultRules []byte
 type Rule struct {
 	ID    string `json:"id"`
 	About string `json:"about"`
+	// Pack is what it is switched by.
+	Pack string `json:"pack"`
 	// Channel is console, network or websocket.
 	Channel string `json:"channel"`
 	// Needs are literals of which the text (console) or address (others) must contain one, else the
@@ -61,7 +65,85 @@ type Mark struct {
 // Rules is a compiled table. It never changes and is safe for concurrent use.
 type Rules struct {
 	console, network, websocket []*Rule
+	// table is the whole, with the packs that are switched off: nil in the table itself.
+	table *Rules
+	own   *index
 }
+
+// Pack is a part of the table that is switched as a whole.
+type Pack struct{ Name, About string }
+
+// Packs are all of them.
+var Packs = []Pack{
+	{"hot-update", "logs, files and sockets of development servers; never a failed hot update"},
+	{"extensions", "what browser extensions log and request"},
+	{"analytics", "analytics, advertisement and error-report beacons"},
+	{"browser-advice", "advice of Chromium and of frameworks, missing favicons and source maps"},
+}
+
+// IsPack says whether there is a pack of that name.
+func IsPack(name string) bool {
+	return slices.ContainsFunc(Packs, func(p Pack) bool { return p.Name == name })
+}
+
+// With is the table without the packs that are off and with a user's rules, which have been checked.
+// More than twice MaxUserRules are not looked at.
+func (r *Rules) With(off []string, rules []*UserRule) *Rules {
+	table := r.whole()
+	on := func(list []*Rule) []*Rule {
+		return slices.DeleteFunc(slices.Clone(list), func(rule *Rule) bool { return slices.Contains(off, rule.Pack) })
+	}
+	return &Rules{on(table.console), on(table.network), on(table.websocket), table, newIndex(rules[:min(len(rules), 2*MaxUserRules)])}
+}
+
+func (r *Rules) whole() *Rules {
+	if r.table != nil {
+		return r.table
+	}
+	return r
+}
+
+// BuiltIn returns the rule of the table that calls the event noise, or nil.
+func (r *Rules) BuiltIn(ev event.Event) *Rule {
+	switch e := ev.(type) {
+	case *event.Console:
+		return r.Console(e)
+	case *event.Network:
+		return r.Network(e)
+	case *event.WebSocket:
+		return r.Socket(e.URL)
+	}
+	return nil
+}
+
+// User returns the user's rule that calls the event noise, or nil. Of several it is one that hides what
+// is new, then one with a fingerprint, then the oldest.
+func (r *Rules) User(ev event.Event, fold Fold) *UserRule {
+	rule := r.own.match(ev, fold)
+	if rule != nil && r.FailedUpdate(ev) {
+		return nil
+	}
+	return rule
+}
+
+// FailedUpdate says whether an event tells that a hot update failed.
+func (r *Rules) FailedUpdate(ev event.Event) bool {
+	switch e := ev.(type) {
+	case *event.Console:
+		return r.Update(ev) == failed || e.Level == event.Error && slices.ContainsFunc(r.whole().console, func(rule *Rule) bool {
+			return len(rule.Marks) > 0 && rule.matchesConsole(e)
+		})
+	case *event.Network:
+		return e.Failed() && slices.ContainsFunc(r.whole().network, func(rule *Rule) bool {
+			return rule.Pack == "hot-update" && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
+		})
+	default:
+		return r.Update(ev) == failed
+	}
+}
+
+// failed is how a hot update went that did not succeed.
+const failed = "hot_update_failed"
 
 // Default is the table that Tidemark comes with.
 func Default() *Rules {
@@ -122,6 +204,9 @@ func (r *Rule) compile() (err error) {
 	if r.text != nil && strings.HasPrefix(r.Text, `^\[`) {
 		r.prefix = "[" // most console lines are told apart by their first byte
 	}
+	if !IsPack(r.Pack) {
+		return fmt.Errorf("pack %q is not known", r.Pack)
+	}
 	if r.origin == nil && r.text == nil && r.url == nil {
 		return fmt.Errorf("it has no condition")
 	}
@@ -131,7 +216,7 @@ func (r *Rule) compile() (err error) {
 // Console returns the rule that calls the entry noise, or nil.
 func (r *Rules) Console(e *event.Console) *Rule {
 	for _, rule := range r.console {
-		if rule.levels[e.Level] && rule.matchesConsole(e) {
+		if rule.levels[e.Level] && rule.matchesConsole(e) && (len(rule.Marks) == 0 || rule.mark(e.Text) != failed) {
 			return rule
 		}
 	}
@@ -175,7 +260,7 @@ func (r *Rules) Socket(url string) *Rule {
 func (r *Rules) Update(ev event.Event) string {
 	switch e := ev.(type) {
 	case *event.Console:
-		for _, rule := range r.console {
+		for _, rule := range r.whole().console {
 			if len(rule.Marks) > 0 && rule.matchesConsole(e) {
 				return rule.mark(e.Text)
 			}
@@ -184,7 +269,7 @@ func (r *Rules) Update(ev event.Event) string {
 		if e.Op != "received" || !strings.HasPrefix(e.Text, "{") {
 			return ""
 		}
-		if rule := r.Socket(e.URL); rule != nil {
+		if rule := r.whole().Socket(e.URL); rule != nil {
 			return rule.mark(e.Text)
 		}
 	}

@@ -1,0 +1,199 @@
+package noise
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Project is what a project's file says of noise.
+type Project struct {
+	// Off are the packs that are off.
+	Off   []string
+	Rules []*UserRule
+	// Problems are the lines that were left out, each with what to do.
+	Problems []string
+}
+
+// projectRule is a rule as the file has it.
+type projectRule struct {
+	UserRule
+	// Expires is a date or a time, with quotes or without.
+	Expires any `toml:"expires"`
+}
+
+// maxBadLines is how many lines that are no TOML are left out before the rest of a file is.
+const maxBadLines = 20
+
+// ruleHeader begins a rule.
+var ruleHeader = regexp.MustCompile(`^\s*\[\[\s*noise\s*\.\s*rules\s*\]\]`)
+
+// noiseHeader begins what a project's file says of noise.
+var noiseHeader = regexp.MustCompile(`(?m)^[ \t]*\[\[?\s*noise\b`)
+
+// BeforeNoise is the part of a project's file above its first table of noise rules.
+func BeforeNoise(file []byte) []byte {
+	if at := noiseHeader.FindIndex(file); at != nil {
+		return file[:at[0]]
+	}
+	return file
+}
+
+// ParseProject reads a project's file. What it cannot read it leaves out, and says so by line: a mistake
+// in one rule is never the end of another. Times without a zone are of location.
+func ParseProject(file []byte, now time.Time, location *time.Location) *Project {
+	p := &Project{}
+	var doc struct {
+		Noise struct {
+			Off   []string         `toml:"off"`
+			Rules []map[string]any `toml:"rules"`
+			Rest  map[string]any   `toml:",remain"`
+		} `toml:"noise"`
+	}
+	lines := bytes.Split(bytes.Clone(file), []byte("\n"))
+	for bad := 0; ; bad++ {
+		err := toml.Unmarshal(bytes.Join(lines, []byte("\n")), &doc)
+		if err == nil {
+			break
+		}
+		var at *toml.DecodeError
+		if !errors.As(err, &at) || bad == maxBadLines {
+			p.say(0, "it cannot be read: %v; no noise rule of it is used", err)
+			return p
+		}
+		line, _ := at.Position()
+		if line < 1 || line > len(lines) || len(bytes.TrimSpace(lines[line-1])) == 0 {
+			p.say(line, "it cannot be read: %v; no noise rule of it is used", err)
+			return p
+		}
+		p.say(line, "%s; the line is not used: correct it", strings.TrimPrefix(at.Error(), "toml: "))
+		lines[line-1] = nil
+		doc.Noise.Off, doc.Noise.Rules = nil, nil
+	}
+	var starts []int
+	for i, l := range lines {
+		if ruleHeader.Match(l) {
+			starts = append(starts, i+1)
+		}
+	}
+	for _, name := range doc.Noise.Off {
+		if !IsPack(name) {
+			p.say(0, "noise.off: there is no pack %q; packs are %s", name, packNames())
+			continue
+		}
+		p.Off = append(p.Off, name)
+	}
+	taken := map[string]bool{}
+	for i, fields := range doc.Noise.Rules {
+		line := 0
+		if len(starts) == len(doc.Noise.Rules) {
+			line = starts[i]
+		}
+		rule, err := projectRuleOf(fields, now, location)
+		switch {
+		case err != nil:
+			p.say(line, "noise rule %d: %v; the rule is not used", i+1, err)
+			continue
+		case len(p.Rules) == MaxUserRules:
+			p.say(line, "there are more than %d noise rules; this one and those below are not used: remove some", MaxUserRules)
+			return p
+		}
+		if rule.ID == "" {
+			rule.ID = fmt.Sprintf("p%d", i+1)
+		}
+		if taken[rule.ID] {
+			p.say(line, "noise rule %d: another has the id %q already; the rule is not used: give it another", i+1, rule.ID)
+			continue
+		}
+		taken[rule.ID] = true
+		p.Rules = append(p.Rules, rule)
+	}
+	return p
+}
+
+func packNames() string {
+	var names []string
+	for _, p := range Packs {
+		names = append(names, p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p *Project) say(line int, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if line > 0 {
+		text = fmt.Sprintf("line %d: %s", line, text)
+	}
+	p.Problems = append(p.Problems, text)
+}
+
+func projectRuleOf(fields map[string]any, now time.Time, location *time.Location) (*UserRule, error) {
+	data, err := toml.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	var r projectRule
+	d := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()
+	if err := d.Decode(&r); err != nil {
+		var strict *toml.StrictMissingError
+		if errors.As(err, &strict) && len(strict.Errors) > 0 {
+			return nil, fmt.Errorf("%q is not known; a rule has id, kind, level, origin, fingerprint, text, hide_new, expires and note", strings.Join(strict.Errors[0].Key(), "."))
+		}
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	rule := &r.UserRule
+	if rule.Expires, err = projectEnd(r.Expires, location); err != nil {
+		return nil, err
+	}
+	if rule.Ended(now) {
+		return nil, fmt.Errorf("it ended at %s; remove it, or give it a later expires", rule.Expires.Format(time.RFC3339))
+	}
+	return rule, rule.Check()
+}
+
+// projectEnd reads when a rule of a file ends: at a date or time, for a span has no beginning there.
+func projectEnd(v any, location *time.Location) (time.Time, error) {
+	switch v := v.(type) {
+	case nil:
+		return time.Time{}, nil
+	case time.Time:
+		return v.UTC(), nil
+	case toml.LocalDate:
+		return v.AsTime(location).AddDate(0, 0, 1).UTC(), nil
+	case toml.LocalDateTime:
+		return v.AsTime(location).UTC(), nil
+	case string:
+		if t, err := time.Parse(time.RFC3339, v); err == nil {
+			return t.UTC(), nil
+		}
+		if t, err := time.ParseInLocation(time.DateOnly, v, location); err == nil {
+			return t.AddDate(0, 0, 1).UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("expires is %v; in a project's file it must be a date such as 2026-12-31 or a time such as 2026-12-31T18:00:00Z", v)
+}
+
+// ProjectTable is a rule as it is written into a project's file.
+func ProjectTable(r *UserRule) (string, error) {
+	table := struct {
+		ID          string `toml:"id,omitempty"`
+		Kind        string `toml:"kind,omitempty"`
+		Level       string `toml:"level,omitempty"`
+		Origin      string `toml:"origin,omitempty"`
+		Fingerprint string `toml:"fingerprint,omitempty"`
+		Text        string `toml:"text,omitempty"`
+		HideNew     bool   `toml:"hide_new,omitempty"`
+		Expires     string `toml:"expires,omitempty"`
+		Note        string `toml:"note,omitempty"`
+	}{r.ID, r.Kind, r.Level, r.Origin, r.Fingerprint, r.Text, r.HideNew, "", r.Note}
+	if !r.Expires.IsZero() {
+		table.Expires = r.Expires.UTC().Format(time.RFC3339)
+	}
+	data, err := toml.Marshal(table)
+	return "[[noise.rules]]\n" + string(data), err
+}

@@ -1,0 +1,228 @@
+package noise
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Kinds are what a user's rule can be about.
+var Kinds = []string{"console", "network", "websocket"}
+
+// Limits of a user's rules.
+const (
+	// MaxUserRules is how many a user, and how many a project, can have.
+	MaxUserRules = 250
+	maxRuleText  = 1000 // bytes of a text or fingerprint
+	maxRuleNote  = 200  // bytes
+	// minLiteral is the least that a text must say in one piece: less would hide nearly everything.
+	minLiteral = 3
+)
+
+// UserRule is a rule of a person, an agent or a project. Every condition that is set must hold.
+type UserRule struct {
+	// ID names it among the rules of its owner.
+	ID string `json:"id" toml:"id"`
+	// Kind is console, network or websocket; "" is any.
+	Kind string `json:"kind,omitempty" toml:"kind"`
+	// Level is the most severe that it hides, "warning" when it is "". A failed request is an error; a
+	// connection that ended or failed is a warning; the rest of both is info.
+	Level string `json:"level,omitempty" toml:"level"`
+	// Origin is that of the page; "" is any.
+	Origin string `json:"origin,omitempty" toml:"origin"`
+	// Fingerprint is an entry with what changes from time to time folded, exactly.
+	Fingerprint string `json:"fingerprint,omitempty" toml:"fingerprint"`
+	// Text is a part of a message or address, in which * stands for anything.
+	Text string `json:"text,omitempty" toml:"text"`
+	// HideNew has it hide what first appeared after the checkpoint that is compared with, too.
+	HideNew bool `json:"hide_new,omitempty" toml:"hide_new"`
+	// Expires is when it ends; zero is never.
+	Expires time.Time `json:"expires,omitzero" toml:"-"`
+	// Session says that it ends with the session that made it.
+	Session bool   `json:"session,omitempty" toml:"-"`
+	Note    string `json:"note,omitempty" toml:"note"`
+	// Made is when it was made; zero for a project's.
+	Made time.Time `json:"made,omitzero" toml:"-"`
+
+	level event.Level
+	parts []string // of Text, between the stars
+	any   bool     // of every kind
+}
+
+// Check makes the rule ready, or says what is wrong with it and what to do.
+func (r *UserRule) Check() error {
+	r.Text, r.Fingerprint = strings.TrimSpace(r.Text), strings.TrimSpace(r.Fingerprint)
+	if r.Kind != "" && !slices.Contains(Kinds, r.Kind) {
+		return fmt.Errorf("kind is %q; it must be console, network or websocket, or left out for all three", r.Kind)
+	}
+	r.any = r.Kind == ""
+	r.level = event.Warning
+	if r.Level != "" {
+		var ok bool
+		if r.level, ok = event.ParseLevel(r.Level); !ok {
+			return fmt.Errorf("level is %q; it must be debug, log, info, warning or error: the most severe that the rule hides", r.Level)
+		}
+	}
+	if r.Origin != "" {
+		origin, err := event.ParseOrigin(r.Origin)
+		if err != nil {
+			return fmt.Errorf("origin: %w", err)
+		}
+		r.Origin = origin
+	}
+	if r.Text == "" && r.Fingerprint == "" {
+		return fmt.Errorf("it says neither text nor fingerprint, and would hide everything of its kind; give a part of the message or address as text")
+	}
+	if len(r.Text) > maxRuleText || len(r.Fingerprint) > maxRuleText {
+		return fmt.Errorf("text and fingerprint have at most %d bytes; a part that tells the entry from others is enough", maxRuleText)
+	}
+	if len(r.Note) > maxRuleNote {
+		return fmt.Errorf("the note has %d bytes; at most %d are kept", len(r.Note), maxRuleNote)
+	}
+	if r.Fingerprint != "" && r.Kind == "" {
+		return fmt.Errorf("a fingerprint needs its kind: console, network or websocket; `tidemark noise explain` shows both")
+	}
+	r.parts = nil
+	longest := 0
+	for part := range strings.SplitSeq(r.Text, "*") {
+		if part != "" {
+			r.parts = append(r.parts, part)
+			longest = max(longest, len(part))
+		}
+	}
+	if r.Text != "" && longest < minLiteral {
+		return fmt.Errorf("text is %q; it needs at least %d characters in one piece, else it would hide nearly everything", r.Text, minLiteral)
+	}
+	return nil
+}
+
+// Ended says whether the rule's time is over.
+func (r *UserRule) Ended(now time.Time) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }
+
+// Same says whether both hide the same.
+func (r *UserRule) Same(o *UserRule) bool {
+	return r.Kind == o.Kind && r.level == o.level && r.Origin == o.Origin && r.Fingerprint == o.Fingerprint && r.Text == o.Text
+}
+
+// String says in words what it hides.
+func (r *UserRule) String() string {
+	words := []string{r.level.String() + "s"}
+	if r.level != event.Error {
+		words = []string{"up to " + r.level.String()}
+	}
+	if r.Kind != "" {
+		words = append(words, "of "+r.Kind)
+	}
+	if r.Text != "" {
+		words = append(words, "with "+strconv.Quote(r.Text))
+	}
+	if r.Fingerprint != "" {
+		words = append(words, "that are "+strconv.Quote(r.Fingerprint))
+	}
+	if r.Origin != "" {
+		words = append(words, "on "+r.Origin)
+	}
+	return strings.Join(words, " ")
+}
+
+// ParseEnd reads when a rule ends: a span (30m, 8h, 7d), a date or time, "session", or "never". A date
+// ends at the end of its day in location.
+func ParseEnd(s string, now time.Time, location *time.Location) (end time.Time, session bool, err error) {
+	s = strings.TrimSpace(s)
+	switch s {
+	case "", "never":
+		return time.Time{}, false, nil
+	case "session":
+		return time.Time{}, true, nil
+	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 3650 {
+			return now.AddDate(0, 0, n).UTC(), false, nil
+		}
+	}
+	if d, err := time.ParseDuration(s); err == nil && d > 0 {
+		return now.Add(d).UTC(), false, nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		end = t
+	} else if day, err := time.ParseInLocation(time.DateOnly, s, location); err == nil {
+		end = day.AddDate(0, 0, 1)
+	} else {
+		return time.Time{}, false, fmt.Errorf("expires is %q; it must be a span such as 30m, 8h or 7d, a date such as 2026-12-31, a time such as 2026-12-31T18:00:00Z, session or never", s)
+	}
+	if !end.After(now) {
+		return time.Time{}, false, fmt.Errorf("expires is %q, which is over already; it is %s now", s, now.UTC().Format(time.RFC3339))
+	}
+	return end.UTC(), false, nil
+}
+
+// subject is what rules look at in an event.
+type subject struct {
+	kind   string
+	level  event.Level
+	origin string
+	text   string
+	second string // another text in which a rule's may be
+	ev     event.Event
+	fold   Fold
+	folded string
+	isFold bool
+}
+
+// Fold is an event's fingerprint, "" when it has none. Package diff has it.
+type Fold func(event.Event) string
+
+func subjectOf(ev event.Event, fold Fold) (s subject, ok bool) {
+	s.ev, s.fold = ev, fold
+	switch e := ev.(type) {
+	case *event.Console:
+		s.kind, s.level, s.origin, s.text = "console", e.Level, e.Origin, e.Text
+	case *event.Network:
+		s.kind, s.level, s.origin, s.text = "network", event.Info, e.Origin, e.URL
+		if e.Failed() {
+			s.level = event.Error
+		}
+	case *event.WebSocket:
+		s.kind, s.level, s.origin, s.text, s.second = "websocket", event.Info, e.Origin, e.URL, e.Text
+		if e.Bad || e.Op == "close" {
+			s.level = event.Warning
+		}
+	default:
+		return s, false
+	}
+	return s, true
+}
+
+// LevelOf is how severe an event is to a user's rules.
+func LevelOf(ev event.Event) event.Level {
+	s, _ := subjectOf(ev, nil)
+	return s.level
+}
+
+func (s *subject) fingerprint() string {
+	if !s.isFold {
+		s.folded, s.isFold = s.fold(s.ev), true
+	}
+	return s.folded
+}
+
+func (r *UserRule) holds(s *subject) bool {
+	return s.level <= r.level && (r.any || r.Kind == s.kind) && (r.Origin == "" || r.Origin == s.origin) &&
+		(len(r.parts) == 0 || containsInOrder(s.text, r.parts) || s.second != "" && containsInOrder(s.second, r.parts)) &&
+		(r.Fingerprint == "" || r.Fingerprint == s.fingerprint())
+}
+
+func containsInOrder(s string, parts []string) bool {
+	for _, p := range parts {
+		i := strings.Index(s, p)
+		if i < 0 {
+			return false
+		}
+		s = s[i+len(p):]
+	}
+	return true
+}
