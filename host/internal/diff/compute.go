@@ -21,6 +21,10 @@ type Options struct {
 	// Tab narrows it to one tab; 0 means all.
 	Tab   int
 	Noise *noise.Rules
+	// Beginning says that it is compared with no checkpoint: a user's noise rules hide what is new, too.
+	Beginning bool
+	// NoiseProblems are the noise rules that are not used, and why.
+	NoiseProblems []string
 }
 
 // InScope says whether something that happened on a page of this origin, in this tab, is covered.
@@ -56,7 +60,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 	}
 	r.Severity = c.severity
 	r.BufferOverflow = c.overflow
-	r.NoiseHidden = c.noiseHidden
+	r.NoiseHidden, r.NoiseProblems = c.noiseHidden, o.NoiseProblems
 	r.Coverage = c.coverage()
 	r.DOMUnavailable = r.DOM != nil && c.domUnavailable()
 	r.Summary = c.summary(r.Coverage)
@@ -80,6 +84,7 @@ type computation struct {
 
 	overflow    bool
 	noiseHidden int
+	seen        map[seenKey]bool // before the window, as far as noise rules match it; nil until needed
 	manyTabs    bool
 	backfilled  map[tabURL]bool // failed requests that were found afterwards; nil until needed
 }

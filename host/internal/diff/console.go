@@ -25,11 +25,7 @@ func (c *computation) console() *ConsoleDiff {
 			continue
 		}
 		d.TotalNewEntries++
-		if e.Level < event.Warning || e.Joined || c.toldByBackfill(e) {
-			continue
-		}
-		if c.o.Noise != nil && c.o.Noise.Console(e) != nil {
-			c.noiseHidden++
+		if !c.tells(e) || c.hides(e) {
 			continue
 		}
 		k := messageKey{e.Level, Fingerprint(e.Text), c.tab(e.Tab)}

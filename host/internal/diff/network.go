@@ -44,11 +44,7 @@ func (c *computation) network() *NetworkDiff {
 			continue
 		}
 		d.TotalNewRequests++
-		if !capture.Counts(e) {
-			continue
-		}
-		if c.o.Noise != nil && c.o.Noise.Network(e) != nil {
-			c.noiseHidden++
+		if !capture.Counts(e) || c.hides(e) {
 			continue
 		}
 		key := capture.KeyOf(e)

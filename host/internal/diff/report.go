@@ -90,6 +90,8 @@ type Report struct {
 	DOMUnavailable bool `json:"dom_unavailable,omitempty"`
 	// NoiseHidden counts entries that noise rules kept out.
 	NoiseHidden int `json:"noise_hidden,omitempty"`
+	// NoiseProblems are noise rules that are not used, and why.
+	NoiseProblems []string `json:"noise_problems,omitempty"`
 	// SeverityHidden counts entries that the severity filter kept out.
 	SeverityHidden int       `json:"severity_hidden,omitempty"`
 	Coverage       *Coverage `json:"coverage,omitempty"`

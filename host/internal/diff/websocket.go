@@ -13,15 +13,10 @@ func (c *computation) websocket() *WebSocketDiff {
 			continue
 		}
 		d.TotalNewEvents++
-		frame := e.Op == "sent" || e.Op == "received"
-		if frame {
+		if e.Op == "sent" || e.Op == "received" {
 			d.TotalNewMessages++
 		}
-		if frame && !e.Bad || e.Op == "close" && e.Leaving || e.Joined {
-			continue
-		}
-		if c.o.Noise != nil && c.o.Noise.Socket(e.URL) != nil {
-			c.noiseHidden++
+		if !reportable(e) || c.hides(e) {
 			continue
 		}
 		url, tab := shownSocketURL(e.Origin, e.URL), c.tab(e.Tab)
