@@ -48,7 +48,8 @@ type Problem struct {
 //	POST /v1/rounds        a message to every browser and back → link.Round, a list
 //	POST /v1/stop          ends the daemon
 //
-// The query parameters client and origin (repeatable) say who asks and for which scope.
+// The query parameters client, origin (repeatable) and project say who asks, for which scope, and in the
+// project of which settings file.
 func New(o Options) http.Handler {
 	s := &server{o}
 	mux := http.NewServeMux()
@@ -102,13 +103,28 @@ func scope(r *http.Request) (checkpoint.Scope, error) {
 	return s, nil
 }
 
-func (s *server) status(w http.ResponseWriter, r *http.Request) {
+// client is who asks.
+func (s *server) client(r *http.Request) (*checkpoint.Client, error) {
 	sc, err := scope(r)
+	if err != nil {
+		return nil, err
+	}
+	name := r.URL.Query().Get("client")
+	if name == "" {
+		name = "cli"
+	}
+	client := s.Engine.Returning(name, sc)
+	s.Engine.InProject(client, r.URL.Query().Get("project"))
+	return client, nil
+}
+
+func (s *server) status(w http.ResponseWriter, r *http.Request) {
+	client, err := s.client(r)
 	if err != nil {
 		problem(w, err)
 		return
 	}
-	status := s.Engine.Status(sc)
+	status := s.Engine.Status(client)
 	s.Complete(status)
 	write(w, http.StatusOK, status)
 }
@@ -122,7 +138,7 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusNotFound, Problem{"there is no tool " + r.PathValue("name"), true})
 		return
 	}
-	sc, err := scope(r)
+	client, err := s.client(r)
 	if err != nil {
 		problem(w, err)
 		return
@@ -132,11 +148,6 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
 		return
 	}
-	name := r.URL.Query().Get("client")
-	if name == "" {
-		name = "cli"
-	}
-	client := s.Engine.Returning(name, sc)
 	answer, err := t.Call(r.Context(), s.Engine, client, args)
 	if err != nil {
 		problem(w, err)
@@ -164,6 +175,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	// A reader of its own: following along never moves anybody's checkpoint.
 	client, leave := s.Engine.Join("", "watch", sc)
 	defer leave()
+	s.Engine.InProject(client, r.URL.Query().Get("project"))
 	flush := http.NewResponseController(w)
 	told := false
 	for {
@@ -213,7 +225,7 @@ type FileRequest struct {
 // file serves a request about exported checkpoints.
 func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		sc, err := scope(r)
+		client, err := s.client(r)
 		if err != nil {
 			problem(w, err)
 			return
@@ -229,7 +241,7 @@ func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest)
 				return
 			}
 		}
-		answer, err := do(r.Context(), s.Engine.Returning("cli", sc), &p)
+		answer, err := do(r.Context(), client, &p)
 		if err != nil {
 			problem(w, err)
 			return

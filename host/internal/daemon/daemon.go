@@ -226,6 +226,8 @@ type Preamble struct {
 		Origins []string `json:"origins"`
 		// Session finds the client's place again after the daemon was replaced. Nobody else may know it.
 		Session string `json:"session,omitempty"`
+		// Project is the path of the settings file of the project that the client works in.
+		Project string `json:"project,omitempty"`
 	} `json:"tidemark"`
 }
 
@@ -236,7 +238,7 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	r := bufio.NewReader(conn)
-	id, name, scope := "", "agent", checkpoint.Scope{}
+	id, name, project, scope := "", "agent", "", checkpoint.Scope{}
 	if head, _ := r.Peek(len(preambleMark)); bytes.Equal(head, []byte(preambleMark)) {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
@@ -252,12 +254,14 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 		if p.Tidemark.Client != "" {
 			name = p.Tidemark.Client
 		}
+		project = p.Tidemark.Project
 		if p.Tidemark.Session != "" {
 			id = "session " + p.Tidemark.Session
 		}
 	}
 	client, leave := d.engine.Join(id, name, scope)
 	defer leave()
+	d.engine.InProject(client, project)
 	return mcpserver.Serve(ctx, d.engine, client, d.version, struct {
 		io.Reader
 		io.WriteCloser

@@ -38,9 +38,10 @@ type changesRequest struct {
 	timeout    time.Duration
 }
 
-func (e *Engine) checkChanges(scope checkpoint.Scope, p ChangesParams) (*changesRequest, error) {
+func (e *Engine) checkChanges(client *checkpoint.Client, p ChangesParams) (*changesRequest, error) {
 	r := &changesRequest{checkpoint: strings.TrimSpace(p.Checkpoint), timeout: defaultTimeout}
-	r.options = diff.Options{Origins: scope.Origins, Tab: p.Tab, Noise: e.noise, Filter: diff.Filter(p.Severity)}
+	r.options = e.noiseOf(client).options(client.Scope)
+	r.options.Tab, r.options.Filter = p.Tab, diff.Filter(p.Severity)
 	for _, name := range p.Include {
 		s := diff.Section(name)
 		if !slices.Contains(capture.Sections, s) {
@@ -106,7 +107,7 @@ func (e *Engine) Follow(ctx context.Context, client *checkpoint.Client, p Change
 }
 
 func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*diff.Report, error) {
-	r, err := e.checkChanges(client.Scope, p)
+	r, err := e.checkChanges(client, p)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +193,7 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 	case named != nil:
 		from = named.Moment
 	case client.AutoName() == "":
+		r.options.Beginning = true
 		return v.Start(), v, nil, nil // a first call is about what the buffers hold
 	default:
 		from = client.SinceLocked(v, r.options.Include)

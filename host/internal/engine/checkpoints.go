@@ -51,7 +51,7 @@ func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client
 	list := e.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
-			created.Severity, created.Summary = e.since(client.Scope, list, i, v)
+			created.Severity, created.Summary = e.since(client.Scope, e.noiseOf(client), list, i, v)
 		}
 	}
 	return created, nil
@@ -94,7 +94,7 @@ type CheckpointList struct {
 // CheckpointList lists the checkpoints that the client sees, oldest first.
 func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	v := e.store.View(e.clock())
-	list := e.named.List(client.Scope.Key())
+	list, rules := e.named.List(client.Scope.Key()), e.noiseOf(client)
 	out := &CheckpointList{Checkpoints: []CheckpointLine{}}
 	for i, c := range list {
 		line := CheckpointLine{Name: c.Name, At: diff.Time{Time: c.At}, Note: c.Note}
@@ -104,7 +104,7 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 				line.Scope = "all"
 			}
 		}
-		line.Severity, line.Summary = e.since(client.Scope, list, i, v)
+		line.Severity, line.Summary = e.since(client.Scope, rules, list, i, v)
 		if line.Severity == diff.Clean {
 			line.Summary = ""
 		}
@@ -114,19 +114,20 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 }
 
 // since is severity and summary of the time from the checkpoint before list[i] to list[i].
-func (e *Engine) since(scope checkpoint.Scope, list []checkpoint.Checkpoint, i int, v *capture.View) (diff.Severity, string) {
+func (e *Engine) since(scope checkpoint.Scope, u *noiseInUse, list []checkpoint.Checkpoint, i int, v *capture.View) (diff.Severity, string) {
 	from := v.Start()
-	if i > 0 {
+	o := u.options(scope)
+	if o.Beginning = i == 0; i > 0 {
 		from = list[i-1].Moment
 	}
 	k := spanKey{scope.Key(), from.At, list[i].At}
-	if known, ok := e.spans.Load(k); ok && i > 0 {
+	if known, ok := u.spans.Load(k); ok && i > 0 {
 		s := known.(span)
 		return s.severity, s.summary
 	}
-	r := e.compute(from, v, &list[i].Moment, scope)
+	r := e.compute(from, v, &list[i].Moment, o)
 	if i > 0 { // (what Tidemark began with is evicted some time)
-		e.spans.Store(k, span{r.Severity, r.Summary})
+		u.spans.Store(k, span{r.Severity, r.Summary})
 	}
 	return r.Severity, r.Summary
 }
@@ -144,7 +145,7 @@ type spanKey struct {
 
 // compute reports on the time from a moment to another, or until now. Where the buffers do not reach
 // back, what was kept on disk is read too.
-func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Moment, scope checkpoint.Scope) *diff.Report {
+func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	var past *reading
 	if from.At.After(v.Started) && !v.Holds(from) {
 		v, past = e.behind(v)
@@ -153,7 +154,7 @@ func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Mo
 	if until != nil {
 		v = v.Until(*until)
 	}
-	r := diff.Compute(from, v, diff.Options{Origins: scope.Origins, Noise: e.noise})
+	r := diff.Compute(from, v, o)
 	past.tell(r)
 	return r
 }
@@ -192,12 +193,14 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{Name: l.Name, At: l.At.String(), Severity: string(l.Severity), Note: l.Note})
 	}
 	v := e.store.View(e.clock())
+	o := e.noiseOf(client).options(scope)
 	from := v.Start()
+	o.Beginning = true
 	if list := e.named.List(scope.Key()); len(list) > 0 {
 		newest := list[len(list)-1]
-		from, out.Since = newest.Moment, newest.Name
+		from, out.Since, o.Beginning = newest.Moment, newest.Name, false
 	}
-	r := e.compute(from, v, nil, scope)
+	r := e.compute(from, v, nil, o)
 	out.Severity, out.Summary = string(r.Severity), r.Summary
 	return out
 }

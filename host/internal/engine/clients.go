@@ -21,6 +21,7 @@ type connected struct {
 	// since is when it came; seen when it was there last, when here, the number of its connections, is 0.
 	since, seen time.Time
 	here        int
+	project     string // the path of its project's file, "" for none
 }
 
 // Readers that do not come back within forgetAfter, or while maxAway others were here later, are
@@ -82,6 +83,7 @@ func (e *Engine) leave(c *connected) {
 	e.clients.mu.Lock()
 	defer e.clients.mu.Unlock()
 	if c.here--; c.here == 0 {
+		e.noise.leave(c.Client)
 		c.seen = now
 		e.clients.trimLocked(now)
 	}

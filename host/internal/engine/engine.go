@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -29,13 +28,12 @@ type Browsers interface {
 type Engine struct {
 	store    *capture.Store
 	named    *checkpoint.Registry
-	noise    *noise.Rules
+	noise    *noises
 	browsers Browsers
 	disk     Disk
 	clock    func() time.Time
 	location *time.Location
 	clients  clients
-	spans    sync.Map // spanKey → span; at most one for any two checkpoints there ever were
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.
@@ -62,6 +60,8 @@ type Past interface {
 type Options struct {
 	Store *capture.Store
 	Noise *noise.Rules
+	// UserNoise is what a person added to the rules.
+	UserNoise UserNoise
 	// Browsers may be nil: then nothing is asked of extensions.
 	Browsers Browsers
 	// Disk may be nil: then nothing is kept but in memory.
@@ -73,7 +73,7 @@ type Options struct {
 
 // New makes an engine without checkpoints.
 func New(o Options) *Engine {
-	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: o.Noise, browsers: o.Browsers, disk: o.Disk, clock: o.Clock, location: o.Location}
+	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers, disk: o.Disk, clock: o.Clock, location: o.Location}
 }
 
 // Named are the named checkpoints, and a number that grows with every change.

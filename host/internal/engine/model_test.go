@@ -332,7 +332,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 			}
 			before = r.Console.TotalNewEntries
 			_ = w.Engine.CheckpointList(a)
-			_ = w.Engine.Status(checkpoint.Scope{})
+			_ = w.Engine.Status(&checkpoint.Client{})
 		})
 	})
 	writing.Wait()

@@ -15,6 +15,8 @@ type Status struct {
 	// Severity and Summary speak of everything held.
 	Severity diff.Severity `json:"severity"`
 	Summary  string        `json:"summary"`
+	// NoiseProblems are noise rules that are not used, and why.
+	NoiseProblems []string `json:"noise_problems,omitempty"`
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
 	// Goroutines is how many the daemon runs.
@@ -72,7 +74,8 @@ type ClientStatus struct {
 }
 
 // Status says what is connected and watched. The caller fills in what is the process's own.
-func (e *Engine) Status(scope checkpoint.Scope) *Status {
+func (e *Engine) Status(client *checkpoint.Client) *Status {
+	scope := client.Scope
 	v := e.store.View(e.clock())
 	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: v.Masked}
 	for _, b := range v.Browsers {
@@ -96,7 +99,9 @@ func (e *Engine) Status(scope checkpoint.Scope) *Status {
 		s.Clients = append(s.Clients, ClientStatus{c.name, key, diff.Time{Time: c.since}})
 	}
 	e.clients.mu.Unlock()
-	r := diff.Compute(v.Start(), v, diff.Options{Origins: scope.Origins, Noise: e.noise})
-	s.Severity, s.Summary = r.Severity, r.Summary
+	o := e.noiseOf(client).options(scope)
+	o.Beginning = true
+	r := diff.Compute(v.Start(), v, o)
+	s.Severity, s.Summary, s.NoiseProblems = r.Severity, r.Summary, r.NoiseProblems
 	return s
 }

@@ -41,6 +41,9 @@ var Tools = []*Tool{
 	tool("checkpoint_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
 		return e.CheckpointDelete(ctx, c, p)
 	}),
+	tool("configure_noise", func(ctx context.Context, e *Engine, c *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+		return e.ConfigureNoise(ctx, c, p)
+	}),
 	tool("get_browser_logs", func(_ context.Context, e *Engine, c *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
 		return e.Logs(c, p)
 	}),

@@ -98,7 +98,7 @@ func TestACleanAnswerStaysUnderAHundredTokens(t *testing.T) {
 }
 
 func TestEveryToolSaysWhatItDoes(t *testing.T) {
-	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true}
+	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true}
 	for _, tool := range listed(t, connect(t, enginetest.New(t, capture.Limits{}))) {
 		a := tool.Annotations
 		if a == nil || a.Title == "" || a.OpenWorldHint == nil || *a.OpenWorldHint || a.DestructiveHint == nil || a.ReadOnlyHint == changes[tool.Name] || *a.DestructiveHint != changes[tool.Name] {

@@ -45,6 +45,8 @@ type UserRule struct {
 	// Session says that it ends with the session that made it.
 	Session bool   `json:"session,omitempty" toml:"-"`
 	Note    string `json:"note,omitempty" toml:"note"`
+	// By is who made it.
+	By string `json:"by,omitempty" toml:"-"`
 	// Made is when it was made; zero for a project's.
 	Made time.Time `json:"made,omitzero" toml:"-"`
 
@@ -98,6 +100,18 @@ func (r *UserRule) Check() error {
 		return fmt.Errorf("text is %q; it needs at least %d characters in one piece, else it would hide nearly everything", r.Text, minLiteral)
 	}
 	return nil
+}
+
+// MissesBy says why a rule that is about an event does not hide it, "" when it is not about it, or hides
+// it.
+func (r *UserRule) MissesBy(ev event.Event, fold Fold) string {
+	s, ok := subjectOf(ev, fold)
+	worse := *r
+	worse.level = event.Error
+	if !ok || r.holds(&s) || !worse.holds(&s) {
+		return ""
+	}
+	return fmt.Sprintf("it hides %ss at most; level %q would include this", r.level, s.level)
 }
 
 // Ended says whether the rule's time is over.

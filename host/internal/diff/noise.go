@@ -1,0 +1,164 @@
+package diff
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+)
+
+// maxFold is how long a fingerprint is at most, in bytes: as long as one in a noise rule may be.
+const maxFold = 1000
+
+// Fold is the fingerprint by which noise rules know an event: of a console entry its message, of a
+// request method, templated address and how it went, of a connection what happened to it and where.
+func Fold(ev event.Event) string {
+	s := ""
+	switch e := ev.(type) {
+	case *event.Console:
+		s = Fingerprint(e.Text)
+	case *event.Network:
+		origin, path := capture.SplitURL(e.URL)
+		outcome := strconv.Itoa(e.Status)
+		if e.Status < 400 && e.Failed() {
+			outcome = e.Error
+		}
+		s = e.Method + " " + origin + capture.TemplatePath(path) + " " + outcome
+	case *event.WebSocket:
+		origin, path := capture.SplitURL(e.URL)
+		s = e.Op + " " + origin + capture.TemplatePath(path)
+		switch {
+		case e.Bad:
+			s += " " + Fingerprint(e.Text)
+		case e.Op == "close":
+			s += " " + strconv.Itoa(e.Code)
+		}
+	}
+	if len(s) > maxFold {
+		cut := maxFold
+		for !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut]
+	}
+	return strings.TrimSpace(s)
+}
+
+// seenKey is an entry as it is known again.
+type seenKey struct {
+	origin, fold string
+	level        event.Level
+}
+
+// hides says whether noise rules keep an entry out of the report. A user's rule does so only when the
+// same was there before the checkpoint, unless it says otherwise.
+func (c *computation) hides(ev event.Event) bool {
+	if c.o.Noise == nil {
+		return false
+	}
+	if c.o.Noise.BuiltIn(ev) != nil {
+		c.noiseHidden++
+		return true
+	}
+	rule := c.o.Noise.User(ev, Fold)
+	if rule == nil || !c.mayHide(rule, ev) {
+		return false
+	}
+	c.noiseHidden++
+	return true
+}
+
+func (c *computation) mayHide(rule *noise.UserRule, ev event.Event) bool {
+	if c.o.Beginning || rule.HideNew || rule.Fingerprint != "" && !rule.Made.After(c.from.At) {
+		return true // (whoever made a rule of a fingerprint had seen it)
+	}
+	if c.seen == nil {
+		c.seen = map[seenKey]bool{}
+		before := c.v.Until(c.from)
+		see := func(ev event.Event) {
+			// What no rule matches is looked at no further: most of it.
+			if c.o.Noise.User(ev, Fold) != nil {
+				c.seen[keyOf(ev)] = true
+			}
+		}
+		for _, e := range before.Console.InRing().From(0) {
+			if e.Level >= event.Warning {
+				see(e)
+			}
+		}
+		for _, e := range before.Network.InRing().From(0) {
+			if capture.Counts(e) {
+				see(e)
+			}
+		}
+		for _, e := range before.WebSocket.InRing().From(0) {
+			if reportable(e) {
+				see(e)
+			}
+		}
+	}
+	return c.seen[keyOf(ev)]
+}
+
+func keyOf(ev event.Event) seenKey {
+	return seenKey{ev.Header().Origin, Fold(ev), noise.LevelOf(ev)}
+}
+
+// reportable says whether a step of a connection is told of by itself.
+func reportable(e *event.WebSocket) bool {
+	frame := e.Op == "sent" || e.Op == "received"
+	return (!frame || e.Bad) && (e.Op != "close" || !e.Leaving) && !e.Joined
+}
+
+// Entry is something that a report tells of, or that noise rules keep out of it.
+type Entry struct {
+	Event event.Event
+	// BuiltIn or User is the rule that keeps it out; both are nil when none does.
+	BuiltIn *noise.Rule
+	User    *noise.UserRule
+	// New says that the user's rule would keep it out, had it not first appeared after the checkpoint.
+	New bool
+}
+
+// Hidden says whether it is kept out of the report.
+func (e *Entry) Hidden() bool { return e.BuiltIn != nil || e.User != nil && !e.New }
+
+// Entries calls each with everything that a report since a moment would tell of: warnings and errors of
+// the console, requests, and what happened to connections; each kind in its order.
+func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) {
+	c := computation{from: from, v: v, o: o}
+	tell := func(ev event.Event) {
+		e := Entry{Event: ev}
+		if o.Noise != nil {
+			if e.BuiltIn = o.Noise.BuiltIn(ev); e.BuiltIn == nil {
+				if e.User = o.Noise.User(ev, Fold); e.User != nil {
+					e.New = !c.mayHide(e.User, ev)
+				}
+			}
+		}
+		each(e)
+	}
+	for _, e := range v.Console.From(from.Pos.Console) {
+		if c.tells(e) {
+			tell(e)
+		}
+	}
+	for _, e := range v.Network.From(from.Pos.Network) {
+		if o.InScope(e.Origin, e.Tab) && capture.Counts(e) {
+			tell(e)
+		}
+	}
+	for _, e := range v.WebSocket.From(from.Pos.WebSocket) {
+		if o.InScope(e.Origin, e.Tab) && reportable(e) {
+			tell(e)
+		}
+	}
+}
+
+// tells says whether a report tells of a console entry.
+func (c *computation) tells(e *event.Console) bool {
+	return c.o.InScope(e.Origin, e.Tab) && e.Level >= event.Warning && !e.Joined && !c.toldByBackfill(e)
+}

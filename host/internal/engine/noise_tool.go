@@ -1,0 +1,522 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+)
+
+// NoiseParams are the arguments of configure_noise.
+type NoiseParams struct {
+	// Action is list (also when it is empty), add, remove, enable, disable, explain or suggest.
+	Action string `json:"action,omitempty"`
+	// ID names a rule: the one to remove, or a name for the one to add.
+	ID string `json:"id,omitempty"`
+	// Pack is what to enable or disable.
+	Pack string `json:"pack,omitempty"`
+	// The conditions of the rule to add; Text also narrows explain.
+	Kind        string `json:"kind,omitempty"`
+	Level       string `json:"level,omitempty"`
+	Origin      string `json:"origin,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Text        string `json:"text,omitempty"`
+	HideNew     bool   `json:"hide_new,omitempty"`
+	// Expires is when the rule ends, as [noise.ParseEnd] reads it; "" is with the session.
+	Expires string `json:"expires,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+// NoiseAnswer answers configure_noise.
+type NoiseAnswer struct {
+	// PageText is [diff.Untrusted] where entries quote pages.
+	PageText string `json:"page_text,omitempty"`
+	// Added is the new rule; Replaced the one that it took the place of; Removed the one that is gone.
+	Added    *NoiseRule `json:"added,omitempty"`
+	Replaced *NoiseRule `json:"replaced,omitempty"`
+	Removed  *NoiseRule `json:"removed,omitempty"`
+	// Hidden counts the entries held that noise rules hide.
+	Hidden int         `json:"hidden,omitempty"`
+	Packs  []NoisePack `json:"packs,omitempty"`
+	Rules  []NoiseRule `json:"rules,omitempty"`
+	// Entries are explained, the most frequent first; Omitted counts those left out.
+	Entries     []NoiseEntry      `json:"entries,omitempty"`
+	Omitted     int               `json:"omitted,omitempty"`
+	Suggestions []NoiseSuggestion `json:"suggestions,omitempty"`
+	// Problems are rules that are not used, and why.
+	Problems []string `json:"problems,omitempty"`
+	// Unsaved says why a change is in memory only.
+	Unsaved string `json:"unsaved,omitempty"`
+}
+
+// NoiseRule is a rule, whose it is, and how many of the entries held it hides.
+type NoiseRule struct {
+	*noise.UserRule
+	// Of is user, session or project.
+	Of    string `json:"of"`
+	Hides int    `json:"hides"`
+}
+
+// NoisePack is a pack of rules that Tidemark comes with.
+type NoisePack struct {
+	Name  string `json:"name"`
+	On    bool   `json:"on"`
+	About string `json:"about"`
+	Hides int    `json:"hides"`
+}
+
+// NoiseEntry is one distinct entry, and what becomes of it.
+type NoiseEntry struct {
+	Kind        string `json:"kind"`
+	Level       string `json:"level"`
+	Origin      string `json:"origin,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+	Count       int    `json:"count"`
+	Hidden      bool   `json:"hidden"`
+	Because     string `json:"because"`
+}
+
+// NoiseSuggestion is a rule that would hide what repeats where nothing is wrong.
+type NoiseSuggestion struct {
+	Kind        string `json:"kind"`
+	Level       string `json:"level"`
+	Origin      string `json:"origin,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+	// WouldHide counts the entries held that it would have hidden, CleanPeriods in how many clean periods
+	// there were any.
+	WouldHide    int `json:"would_hide"`
+	CleanPeriods int `json:"clean_periods"`
+}
+
+// maxExplained and maxSuggested bound an answer's lists.
+const (
+	maxExplained = 30
+	maxSuggested = 10
+)
+
+// ConfigureNoise answers configure_noise.
+func (e *Engine) ConfigureNoise(_ context.Context, client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+	switch p.Action {
+	case "", "list":
+		return e.listNoise(client), nil
+	case "add":
+		return e.addNoise(client, p)
+	case "remove":
+		return e.removeNoise(client, p.ID)
+	case "enable", "disable":
+		return e.switchPack(client, p.Pack, p.Action == "enable")
+	case "explain":
+		return e.explainNoise(client, p.Text), nil
+	case "suggest":
+		return e.suggestNoise(client), nil
+	}
+	return nil, invalid("action is %q; it must be list, add, remove, enable, disable, explain or suggest", p.Action)
+}
+
+// entries calls each with everything held that a client's report could tell of.
+func (e *Engine) entries(client *checkpoint.Client, rules *noise.Rules, each func(diff.Entry)) *capture.View {
+	v := e.store.View(e.clock())
+	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: rules, Beginning: true}, each)
+	return v
+}
+
+func (e *Engine) listNoise(client *checkpoint.Client) *NoiseAnswer {
+	u := e.noiseOf(client)
+	a := &NoiseAnswer{Problems: u.problems}
+	byRule, byPack := map[*noise.UserRule]int{}, map[string]int{}
+	e.entries(client, u.rules, func(n diff.Entry) {
+		switch {
+		case n.BuiltIn != nil:
+			byPack[n.BuiltIn.Pack]++
+			a.Hidden++
+		case n.Hidden():
+			byRule[n.User]++
+			a.Hidden++
+		}
+	})
+	for _, p := range noise.Packs {
+		a.Packs = append(a.Packs, NoisePack{p.Name, !slices.Contains(u.off, p.Name), p.About, byPack[p.Name]})
+	}
+	for _, r := range u.user {
+		a.Rules = append(a.Rules, NoiseRule{r, owner(r), byRule[r]})
+	}
+	if u.project != nil {
+		for _, r := range u.project.Rules {
+			a.Rules = append(a.Rules, NoiseRule{r, "project", byRule[r]})
+		}
+	}
+	return a
+}
+
+func owner(r *noise.UserRule) string {
+	if r.Session {
+		return "session"
+	}
+	return "user"
+}
+
+// ruleID is what a rule can be called.
+var ruleID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+
+// RuleOf is the rule that arguments describe, checked.
+func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.UserRule, error) {
+	r := &noise.UserRule{
+		ID: p.ID, Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, Text: p.Text,
+		HideNew: p.HideNew, Note: event.Clean(p.Note), Made: now.UTC().Truncate(time.Millisecond),
+	}
+	if p.ID != "" && !ruleID.MatchString(p.ID) {
+		return nil, invalid("id is %q; it must be of small letters, digits, _ and -, at most 50", p.ID)
+	}
+	if err := r.Check(); err != nil {
+		return nil, invalid("the rule cannot be added: %v", err)
+	}
+	end := p.Expires
+	if end == "" {
+		end = "session"
+	}
+	var err error
+	if r.Expires, r.Session, err = noise.ParseEnd(end, now, location); err != nil {
+		return nil, invalid("the rule cannot be added: %v", err)
+	}
+	return r, nil
+}
+
+func (e *Engine) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+	rule, err := p.RuleOf(e.clock(), e.location)
+	if err != nil {
+		return nil, err
+	}
+	rule.By = e.nameOf(client)
+	a := &NoiseAnswer{}
+	if err := e.noise.add(e.sessionOf(client), rule, a); err != nil {
+		return nil, err
+	}
+	a.Added = &NoiseRule{rule, owner(rule), 0}
+	e.entries(client, e.noise.table.With(nil, []*noise.UserRule{rule}), func(n diff.Entry) {
+		if n.User != nil {
+			a.Added.Hides++
+		}
+	})
+	return a, nil
+}
+
+// nameOf is what a client is called now.
+func (e *Engine) nameOf(client *checkpoint.Client) string {
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	for _, c := range e.clients.list {
+		if c.Client == client {
+			return c.name
+		}
+	}
+	return client.Name
+}
+
+// sessionOf is the client whose leaving ends its session; nil for one that only comes for a moment each
+// time: its session is the daemon's.
+func (e *Engine) sessionOf(client *checkpoint.Client) *checkpoint.Client {
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	for _, c := range e.clients.list {
+		if c.Client == client && c.here > 0 {
+			return client
+		}
+	}
+	return nil
+}
+
+// add adds a rule in place of one that hides the same.
+func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, a *NoiseAnswer) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	taken := map[string]bool{}
+	var same *noise.UserRule
+	for _, r := range n.allLocked() {
+		taken[r.ID] = true
+		if r.Same(rule) && r.HideNew == rule.HideNew {
+			same = r
+		}
+	}
+	switch {
+	case rule.ID == "" && same != nil:
+		rule.ID = same.ID
+	case rule.ID == "":
+		for i := 1; rule.ID == "" || taken[rule.ID]; i++ {
+			rule.ID = "n" + strconv.Itoa(i)
+		}
+	case taken[rule.ID] && (same == nil || same.ID != rule.ID):
+		return invalid("there is a noise rule %q already; remove it first, or give another id", rule.ID)
+	}
+	if same != nil {
+		a.Replaced = &NoiseRule{same, owner(same), 0}
+		n.dropLocked(same)
+	} else if len(taken) >= noise.MaxUserRules {
+		return invalid("there are %d noise rules, which is all that there can be; remove some first", len(taken))
+	}
+	if rule.Session {
+		n.sessions = append(n.sessions, sessionRule{rule, session})
+	} else {
+		n.user.Settings.Rules = append(n.user.Settings.Rules, rule)
+	}
+	a.Unsaved = n.savedLocked()
+	return nil
+}
+
+// allLocked are the rules of the user and of sessions.
+func (n *noises) allLocked() []*noise.UserRule {
+	all := slices.Clone(n.user.Settings.Rules)
+	for _, r := range n.sessions {
+		all = append(all, r.UserRule)
+	}
+	return all
+}
+
+func (n *noises) dropLocked(rule *noise.UserRule) {
+	n.user.Settings.Rules = slices.DeleteFunc(n.user.Settings.Rules, func(r *noise.UserRule) bool { return r == rule })
+	n.sessions = slices.DeleteFunc(n.sessions, func(r sessionRule) bool { return r.UserRule == rule })
+}
+
+// savedLocked has a change count and be kept, and says why it is not.
+func (n *noises) savedLocked() string {
+	n.changedLocked()
+	if n.user.Save == nil {
+		return ""
+	}
+	if err := n.user.Save(n.user.Settings); err != nil {
+		return fmt.Sprintf("it is in memory only: %v", err)
+	}
+	return ""
+}
+
+func (e *Engine) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer, error) {
+	if id == "" {
+		return nil, invalid("id is missing: which rule shall be removed? list names them")
+	}
+	u := e.noiseOf(client)
+	n := e.noise
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var ids []string
+	for _, r := range n.allLocked() {
+		if r.ID == id {
+			n.dropLocked(r)
+			return &NoiseAnswer{Removed: &NoiseRule{r, owner(r), 0}, Unsaved: n.savedLocked()}, nil
+		}
+		ids = append(ids, r.ID)
+	}
+	if u.project != nil && slices.ContainsFunc(u.project.Rules, func(r *noise.UserRule) bool { return r.ID == id }) {
+		return nil, invalid("the noise rule %q is the project's; remove it from its .tidemark.toml", id)
+	}
+	if noise.IsPack(id) {
+		return nil, invalid("%s is a pack; switch it off with disable", id)
+	}
+	if len(ids) == 0 {
+		return nil, invalid("there is no noise rule %q; there are none", id)
+	}
+	return nil, invalid("there is no noise rule %q; there are %s", id, strings.Join(ids, ", "))
+}
+
+func (e *Engine) switchPack(client *checkpoint.Client, pack string, on bool) (*NoiseAnswer, error) {
+	if !noise.IsPack(pack) {
+		var names []string
+		for _, p := range noise.Packs {
+			names = append(names, p.Name)
+		}
+		return nil, invalid("there is no pack %q; packs are %s", pack, strings.Join(names, ", "))
+	}
+	n := e.noise
+	n.mu.Lock()
+	s := n.user.Settings
+	s.Off = slices.DeleteFunc(s.Off, func(name string) bool { return name == pack })
+	if !on {
+		s.Off = append(s.Off, pack)
+	}
+	unsaved := n.savedLocked()
+	n.mu.Unlock()
+	a := e.listNoise(client)
+	a.Unsaved, a.Rules = unsaved, nil
+	if u := e.noiseOf(client); on && slices.Contains(u.off, pack) {
+		a.Problems = append(slices.Clone(a.Problems), "the project's .tidemark.toml has "+pack+" off still")
+	}
+	return a, nil
+}
+
+// entryKey is what makes two entries one to noise rules.
+type entryKey struct {
+	kind, origin, fold string
+	level              event.Level
+}
+
+func entryKeyOf(ev event.Event) entryKey {
+	k := entryKey{origin: ev.Header().Origin, fold: diff.Fold(ev), level: noise.LevelOf(ev)}
+	switch ev.(type) {
+	case *event.Console:
+		k.kind = "console"
+	case *event.Network:
+		k.kind = "network"
+	case *event.WebSocket:
+		k.kind = "websocket"
+	}
+	return k
+}
+
+// explainNoise says of everything held with a text in it whether it is hidden, and why; without a text,
+// of everything hidden.
+func (e *Engine) explainNoise(client *checkpoint.Client, text string) *NoiseAnswer {
+	u := e.noiseOf(client)
+	a := &NoiseAnswer{Problems: u.problems}
+	found := map[entryKey]*NoiseEntry{}
+	var list []*NoiseEntry
+	e.entries(client, u.rules, func(n diff.Entry) {
+		if n.Hidden() {
+			a.Hidden++
+		}
+		if text == "" && !n.Hidden() || !strings.Contains(strings.ToLower(textOf(n.Event)), strings.ToLower(text)) {
+			return
+		}
+		k := entryKeyOf(n.Event)
+		known := found[k]
+		if known == nil {
+			known = &NoiseEntry{Kind: k.kind, Level: k.level.String(), Origin: k.origin, Fingerprint: k.fold, Hidden: n.Hidden(), Because: u.because(n)}
+			found[k] = known
+			list = append(list, known)
+		}
+		known.Count++
+	})
+	slices.SortStableFunc(list, func(a, b *NoiseEntry) int { return cmp.Compare(b.Count, a.Count) })
+	a.Omitted = max(0, len(list)-maxExplained)
+	for _, l := range list[:len(list)-a.Omitted] {
+		a.Entries = append(a.Entries, *l)
+	}
+	if len(a.Entries) > 0 {
+		a.PageText = diff.Untrusted
+	}
+	return a
+}
+
+func textOf(ev event.Event) string {
+	switch e := ev.(type) {
+	case *event.Console:
+		return e.Text
+	case *event.Network:
+		return e.Method + " " + e.URL
+	case *event.WebSocket:
+		return e.URL + " " + e.Text
+	}
+	return ""
+}
+
+// because says why an entry is hidden, or is not.
+func (u *noiseInUse) because(n diff.Entry) string {
+	switch {
+	case n.BuiltIn != nil:
+		return fmt.Sprintf("pack %s: %s", n.BuiltIn.Pack, n.BuiltIn.About)
+	case n.User != nil && n.User.HideNew:
+		return fmt.Sprintf("rule %s: %s", n.User.ID, n.User)
+	case n.User != nil:
+		return fmt.Sprintf("rule %s: %s; shown after a checkpoint that is older than the first of these", n.User.ID, n.User)
+	case u.rules.FailedUpdate(n.Event):
+		return "it tells of a failed hot update, which no rule hides"
+	}
+	rules := u.user
+	if u.project != nil {
+		rules = slices.Concat(rules, u.project.Rules)
+	}
+	for _, r := range rules {
+		if why := r.MissesBy(n.Event, diff.Fold); why != "" {
+			return fmt.Sprintf("rule %s is about it, but %s", r.ID, why)
+		}
+	}
+	return "no rule is about it"
+}
+
+// A period begins when a page is loaded or updated, and after each maxPeriod; it is clean when it has
+// neither an error nor a failed request. What is in minPeriods clean ones repeats.
+const (
+	maxPeriod  = time.Minute
+	minPeriods = 3
+)
+
+// period names a span of time of the pages of an origin.
+type period struct {
+	origin string
+	begin  int64 // of the page or its update, in milliseconds
+	nth    int64 // span since
+}
+
+// suggestNoise proposes rules for what repeats in clean periods.
+func (e *Engine) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
+	u := e.noiseOf(client)
+	v := e.store.View(e.clock())
+	updates := map[string][]int64{}
+	for _, up := range v.Updates.From(0) {
+		updates[up.Origin] = append(updates[up.Origin], up.At)
+	}
+	for _, list := range updates {
+		slices.Sort(list)
+	}
+	periodOf := func(h *event.Head) period {
+		p := period{origin: h.Origin}
+		if i, _ := slices.BinarySearch(updates[h.Origin], h.At+1); i > 0 {
+			p.begin = updates[h.Origin][i-1]
+		}
+		p.nth = (h.At - p.begin) / maxPeriod.Milliseconds()
+		return p
+	}
+	type candidate struct {
+		NoiseSuggestion
+		periods map[period]bool
+	}
+	dirty := map[period]bool{}
+	found := map[entryKey]*candidate{}
+	var list []*candidate
+	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: u.rules, Beginning: true}, func(n diff.Entry) {
+		level := noise.LevelOf(n.Event)
+		switch {
+		case n.Hidden() || level < event.Warning:
+			return
+		case level == event.Error || u.rules.FailedUpdate(n.Event):
+			dirty[periodOf(n.Event.Header())] = true
+			return
+		}
+		k := entryKeyOf(n.Event)
+		c := found[k]
+		if c == nil {
+			c = &candidate{NoiseSuggestion{Kind: k.kind, Level: k.level.String(), Origin: k.origin, Fingerprint: k.fold}, map[period]bool{}}
+			found[k] = c
+			list = append(list, c)
+		}
+		c.WouldHide++
+		c.periods[periodOf(n.Event.Header())] = true
+	})
+	a := &NoiseAnswer{Problems: u.problems}
+	for _, c := range list {
+		for p := range c.periods {
+			if !dirty[p] {
+				c.CleanPeriods++
+			}
+		}
+		if c.CleanPeriods >= minPeriods {
+			a.Suggestions = append(a.Suggestions, c.NoiseSuggestion)
+		}
+	}
+	slices.SortStableFunc(a.Suggestions, func(a, b NoiseSuggestion) int {
+		return cmp.Or(cmp.Compare(b.CleanPeriods, a.CleanPeriods), cmp.Compare(b.WouldHide, a.WouldHide))
+	})
+	a.Omitted = max(0, len(a.Suggestions)-maxSuggested)
+	a.Suggestions = a.Suggestions[:len(a.Suggestions)-a.Omitted]
+	if len(a.Suggestions) > 0 {
+		a.PageText = diff.Untrusted
+	}
+	return a
+}
