@@ -181,6 +181,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	})
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
 	})
 	d.engine.Restore(named, readers)
 	d.api = api.New(api.Options{

@@ -113,6 +113,9 @@ func (h Home) Profile() string { return filepath.Join(h.State, "browser") }
 // Journal is the file of what survives the daemon.
 func (h Home) Journal() string { return filepath.Join(h.State, "journal.db") }
 
+// Noise is the file of the user's noise rules.
+func (h Home) Noise() string { return filepath.Join(h.State, "noise.json") }
+
 // Token is the file of the secret that HTTP clients show.
 func (h Home) Token() string { return filepath.Join(h.State, "token") }
 

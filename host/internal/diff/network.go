@@ -52,6 +52,9 @@ func (c *computation) network() *NetworkDiff {
 		if w == nil {
 			w = &endpointWindow{key: key}
 			w.base, w.known = c.from.Endpoints.Get(key)
+			if w.base.Failing && c.hidesFailure(key, w.base) {
+				w.base.Failing = false // so that failing in another way is news
+			}
 			w.now = w.base
 			found[key] = w
 			order = append(order, w)

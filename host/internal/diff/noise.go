@@ -71,6 +71,15 @@ func (c *computation) hides(ev event.Event) bool {
 	return true
 }
 
+// hidesFailure says whether a user's rule hides how an endpoint was failing before the window.
+func (c *computation) hidesFailure(k capture.EndpointKey, e capture.Endpoint) bool {
+	if c.o.Noise == nil {
+		return false
+	}
+	before := &event.Network{Head: event.Head{Origin: k.Page}, Method: k.Method, URL: k.Origin + k.Path, Status: e.Status, Error: e.Error}
+	return c.o.Noise.User(before, Fold) != nil
+}
+
 func (c *computation) mayHide(rule *noise.UserRule, ev event.Event) bool {
 	if c.o.Beginning || rule.HideNew || rule.Fingerprint != "" && !rule.Made.After(c.from.At) {
 		return true // (whoever made a rule of a fingerprint had seen it)

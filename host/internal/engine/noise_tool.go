@@ -62,9 +62,30 @@ type NoiseAnswer struct {
 // NoiseRule is a rule, whose it is, and how many of the entries held it hides.
 type NoiseRule struct {
 	*noise.UserRule
+	Expires *diff.Time `json:"expires,omitempty"`
+	Made    *diff.Time `json:"made,omitempty"`
 	// Of is user, session or project.
 	Of    string `json:"of"`
 	Hides int    `json:"hides"`
+}
+
+func ruleLine(r *noise.UserRule, of string, hides int) NoiseRule {
+	line := NoiseRule{UserRule: r, Of: of, Hides: hides}
+	if !r.Expires.IsZero() {
+		line.Expires = &diff.Time{Time: r.Expires}
+	}
+	if !r.Made.IsZero() {
+		line.Made = &diff.Time{Time: r.Made}
+	}
+	return line
+}
+
+// ownLine is the line of a rule of the user or of a session.
+func ownLine(r *noise.UserRule, hides int) NoiseRule {
+	if r.Session {
+		return ruleLine(r, "session", hides)
+	}
+	return ruleLine(r, "user", hides)
 }
 
 // NoisePack is a pack of rules that Tidemark comes with.
@@ -148,21 +169,17 @@ func (e *Engine) listNoise(client *checkpoint.Client) *NoiseAnswer {
 		a.Packs = append(a.Packs, NoisePack{p.Name, !slices.Contains(u.off, p.Name), p.About, byPack[p.Name]})
 	}
 	for _, r := range u.user {
-		a.Rules = append(a.Rules, NoiseRule{r, owner(r), byRule[r]})
+		a.Rules = append(a.Rules, ownLine(r, byRule[r]))
 	}
 	if u.project != nil {
 		for _, r := range u.project.Rules {
-			a.Rules = append(a.Rules, NoiseRule{r, "project", byRule[r]})
+			a.Rules = append(a.Rules, ruleLine(r, "project", byRule[r]))
 		}
 	}
-	return a
-}
-
-func owner(r *noise.UserRule) string {
-	if r.Session {
-		return "session"
+	if slices.ContainsFunc(a.Rules, func(r NoiseRule) bool { return r.Fingerprint != "" }) {
+		a.PageText = diff.Untrusted
 	}
-	return "user"
+	return a
 }
 
 // ruleID is what a rule can be called.
@@ -198,15 +215,17 @@ func (e *Engine) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswe
 	}
 	rule.By = e.nameOf(client)
 	a := &NoiseAnswer{}
-	if err := e.noise.add(e.sessionOf(client), rule, a); err != nil {
+	if err := e.noise.add(e.sessionOf(client), rule, e.clock(), a); err != nil {
 		return nil, err
 	}
-	a.Added = &NoiseRule{rule, owner(rule), 0}
+	hides := 0
 	e.entries(client, e.noise.table.With(nil, []*noise.UserRule{rule}), func(n diff.Entry) {
 		if n.User != nil {
-			a.Added.Hides++
+			hides++
 		}
 	})
+	added := ownLine(rule, hides)
+	a.Added = &added
 	return a, nil
 }
 
@@ -236,9 +255,10 @@ func (e *Engine) sessionOf(client *checkpoint.Client) *checkpoint.Client {
 }
 
 // add adds a rule in place of one that hides the same.
-func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, a *NoiseAnswer) error {
+func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, now time.Time, a *NoiseAnswer) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.pruneLocked(now)
 	taken := map[string]bool{}
 	var same *noise.UserRule
 	for _, r := range n.allLocked() {
@@ -258,7 +278,8 @@ func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, a *NoiseA
 		return invalid("there is a noise rule %q already; remove it first, or give another id", rule.ID)
 	}
 	if same != nil {
-		a.Replaced = &NoiseRule{same, owner(same), 0}
+		before := ownLine(same, 0)
+		a.Replaced = &before
 		n.dropLocked(same)
 	} else if len(taken) >= noise.MaxUserRules {
 		return invalid("there are %d noise rules, which is all that there can be; remove some first", len(taken))
@@ -270,6 +291,13 @@ func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, a *NoiseA
 	}
 	a.Unsaved = n.savedLocked()
 	return nil
+}
+
+// pruneLocked forgets the rules that have ended.
+func (n *noises) pruneLocked(now time.Time) {
+	ended := func(r *noise.UserRule) bool { return r.Ended(now) }
+	n.user.Settings.Rules = slices.DeleteFunc(n.user.Settings.Rules, ended)
+	n.sessions = slices.DeleteFunc(n.sessions, func(r sessionRule) bool { return ended(r.UserRule) })
 }
 
 // allLocked are the rules of the user and of sessions.
@@ -306,11 +334,13 @@ func (e *Engine) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer
 	n := e.noise
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.pruneLocked(e.clock())
 	var ids []string
 	for _, r := range n.allLocked() {
 		if r.ID == id {
 			n.dropLocked(r)
-			return &NoiseAnswer{Removed: &NoiseRule{r, owner(r), 0}, Unsaved: n.savedLocked()}, nil
+			removed := ownLine(r, 0)
+			return &NoiseAnswer{Removed: &removed, Unsaved: n.savedLocked()}, nil
 		}
 		ids = append(ids, r.ID)
 	}

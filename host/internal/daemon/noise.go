@@ -1,0 +1,58 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/noise"
+)
+
+// userNoise reads the noise settings that were kept. A file that cannot be read is set aside, so that
+// nothing of it is lost; notice is told of it.
+func (h Home) userNoise(now time.Time, notice func(string)) engine.UserNoise {
+	u := engine.UserNoise{Settings: &noise.Settings{}, Save: h.saveNoise}
+	data, err := os.ReadFile(h.Noise())
+	if errors.Is(err, os.ErrNotExist) {
+		return u
+	}
+	if err == nil {
+		var settings *noise.Settings
+		if settings, u.Problems, err = noise.ParseSettings(data, now); err == nil {
+			u.Settings = settings
+			return u
+		}
+	}
+	aside := h.Noise() + ".damaged"
+	if renameErr := os.Rename(h.Noise(), aside); renameErr != nil {
+		u.Save = func(*noise.Settings) error { return fmt.Errorf("%s is in the way: %w", h.Noise(), renameErr) }
+		notice(fmt.Sprintf("the noise rules cannot be read, and none of them is used: %v; mend or remove %s", err, h.Noise()))
+		return u
+	}
+	notice(fmt.Sprintf("the noise rules could not be read, and none of them is used: %v; the file is kept as %s", err, aside))
+	return u
+}
+
+// saveNoise writes the settings in one step: whoever reads finds the old ones or the new.
+func (h Home) saveNoise(s *noise.Settings) error {
+	data, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	next := h.Noise() + ".new" // one daemon writes at a time: it holds the lock
+	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(next, h.Noise())
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+)
+
+func noiseOf(t *testing.T, w *enginetest.World, c *checkpoint.Client, p engine.NoiseParams) *engine.NoiseAnswer {
+	t.Helper()
+	a, err := w.Engine.ConfigureNoise(context.Background(), c, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestARuleHidesWhatWasThereBeforeTheCheckpointAndNotWhatIsNew(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.Log("warning", "slow frame of 12.5 ms")
+	w.Changes(c, params{})
+	added := noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow", Expires: "never"})
+	if added.Added.ID != "n1" || added.Added.Hides != 1 || added.Added.Of != "user" || added.Added.By != "agent" {
+		t.Errorf("%+v", added.Added)
+	}
+	w.Pass(time.Second)
+	w.Log("warning", "slow frame of 99.9 ms")
+	w.Log("warning", "slow network")
+	w.Log("error", "slow and broken")
+	r := w.Changes(c, params{})
+	if r.NoiseHidden != 1 || messages(r.Console.NewWarnings) != "slow network×1" || messages(r.Console.NewErrors) != "slow and broken×1" {
+		t.Errorf("%s", show(r))
+	}
+	w.Log("warning", "slow network")
+	if r := w.Changes(c, params{}); r.NoiseHidden != 1 || r.Severity != diff.Clean {
+		t.Errorf("known by now: %s", show(r))
+	}
+	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow", HideNew: true, Level: "error", Expires: "never"})
+	w.Log("error", "slower")
+	w.Log("error", "[vite] Failed to reload /slow.ts")
+	if r := w.Changes(c, params{}); r.NoiseHidden != 1 || messages(r.Console.NewErrors) != "[vite] Failed to reload /slow.ts×1" {
+		t.Errorf("told to: %s", show(r))
+	}
+	if r := w.Changes(w.Agent(), params{}); r.NoiseHidden != 6 {
+		t.Errorf("compared with no checkpoint: %s", show(r))
+	}
+}
+
+func TestAFingerprintHidesSinceItWasMade(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{Console: capture.Limit{Count: 2}, Network: capture.Limit{Count: 9}, WebSocket: capture.Limit{Count: 9}, Actions: capture.Limit{Count: 9}, DOM: capture.Limit{Count: 9}})
+	c := w.Agent()
+	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Kind: "console", Fingerprint: "slow frame of {n} ms", Expires: "never"})
+	w.Pass(time.Second)
+	w.Changes(c, params{})
+	w.Log("warning", "slow frame of 12.5 ms") // nothing before it is held any more
+	if r := w.Changes(c, params{}); r.NoiseHidden != 1 {
+		t.Errorf("%s", show(r))
+	}
+}
+
+func TestFailedRequestsAndConnectionsAreHiddenByTheirFingerprints(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.Request("GET", "/api/poll/1234", 404, 5)
+	w.Socket("open", "")
+	w.Socket("close", "")
+	w.Changes(c, params{})
+	entries := noiseOf(t, w, c, engine.NoiseParams{Action: "explain", Text: "l"}).Entries
+	if len(entries) != 3 {
+		t.Fatalf("%+v", entries)
+	}
+	for _, e := range entries {
+		noiseOf(t, w, c, engine.NoiseParams{Action: "add", Kind: e.Kind, Level: e.Level, Origin: e.Origin, Fingerprint: e.Fingerprint})
+	}
+	w.Request("GET", "/api/poll/99", 404, 5)
+	w.Socket("open", "")
+	w.Socket("close", "")
+	if r := w.Changes(c, params{}); r.NoiseHidden != 3 || r.Severity != diff.Clean {
+		t.Errorf("%s", show(r))
+	}
+	w.Request("GET", "/api/poll/99", 500, 5)
+	if r := w.Changes(c, params{}); r.NoiseHidden != 0 || r.Severity != diff.Error {
+		t.Errorf("another status is another entry: %s", show(r))
+	}
+}
+
+func TestRulesEnd(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c, leave := w.Engine.Join("", "one", checkpoint.Scope{})
+	other := w.Agent()
+	hidden := func(what string, want int) {
+		t.Helper()
+		if a := noiseOf(t, w, other, engine.NoiseParams{}); a.Hidden != want {
+			t.Errorf("%s: %+v", what, a)
+		}
+	}
+	w.Log("warning", "slow frame")
+	noiseOf(t, w, other, engine.NoiseParams{Action: "add", Text: "slow", Expires: "1h"})
+	hidden("within its hour", 1)
+	w.Pass(time.Hour)
+	hidden("after its hour", 0)
+	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow"})
+	hidden("within the session", 1)
+	leave()
+	hidden("after the session", 0)
+	if a := noiseOf(t, w, other, engine.NoiseParams{}); len(a.Rules) != 0 {
+		t.Errorf("%+v", a.Rules)
+	}
+}
+
+func TestExplainSaysWhy(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow"})
+	w.Log("warning", "slow frame")
+	w.Log("error", "slow and broken")
+	w.Log("error", "[vite] Failed to reload /slow.ts")
+	w.Log("warning", "[vite] slow connection")
+	w.Log("warning", "unrelated, slo")
+	a := noiseOf(t, w, c, engine.NoiseParams{Action: "explain", Text: "SLO"})
+	for _, want := range []struct{ text, because string }{
+		{"slow frame", `rule n1: up to warning with "slow"`},
+		{"slow and broken", `it hides warnings at most; level "error" would include this`},
+		{"[vite] Failed to reload /slow.ts", "failed hot update"},
+		{"[vite] slow connection", "pack hot-update: Vite's"},
+		{"unrelated, slo", "no rule is about it"},
+	} {
+		found := false
+		for _, e := range a.Entries {
+			found = found || e.Fingerprint == want.text && strings.Contains(e.Because, want.because)
+		}
+		if !found {
+			t.Errorf("%s: want %q in %+v", want.text, want.because, a.Entries)
+		}
+	}
+	if a.Hidden != 2 || a.PageText != diff.Untrusted {
+		t.Errorf("%+v", a)
+	}
+	if a := noiseOf(t, w, c, engine.NoiseParams{Action: "explain"}); len(a.Entries) != 2 {
+		t.Errorf("without a text, what is hidden: %+v", a.Entries)
+	}
+}
+
+func TestWhatRepeatsInCleanPeriodsIsSuggested(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	for i := range 5 {
+		w.Send("navigation", `"how":"reload","url":"http://localhost:5173/"`)
+		w.Log("warning", "each child in a list 1234 should have a key")
+		w.Log("warning", "[vite] connecting...")
+		if i < 2 {
+			w.Log("warning", "seldom")
+		}
+		if i > 2 {
+			w.Log("error", "broken")
+			w.Log("warning", "with errors only")
+		}
+		w.Pass(10 * time.Second)
+	}
+	a := noiseOf(t, w, c, engine.NoiseParams{Action: "suggest"})
+	if len(a.Suggestions) != 1 {
+		t.Fatalf("%+v", a.Suggestions)
+	}
+	s := a.Suggestions[0]
+	if s.Fingerprint != "each child in a list {n} should have a key" || s.WouldHide != 5 || s.CleanPeriods != 3 || s.Kind != "console" || s.Level != "warning" || s.Origin != enginetest.Page {
+		t.Errorf("%+v", s)
+	}
+	added := noiseOf(t, w, c, engine.NoiseParams{Action: "add", Kind: s.Kind, Level: s.Level, Origin: s.Origin, Fingerprint: s.Fingerprint})
+	if added.Added.Hides != s.WouldHide {
+		t.Errorf("it said %d and hides %d", s.WouldHide, added.Added.Hides)
+	}
+	if a := noiseOf(t, w, c, engine.NoiseParams{Action: "suggest"}); len(a.Suggestions) != 0 {
+		t.Errorf("suggested again: %+v", a.Suggestions)
+	}
+}
+
+func TestWhatRepeatsOnAPageThatIsNotReloadedIsSuggested(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for range 4 {
+		w.Log("warning", "poll took long")
+		w.Pass(time.Minute)
+	}
+	if a := noiseOf(t, w, w.Agent(), engine.NoiseParams{Action: "suggest"}); len(a.Suggestions) != 1 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestAProjectsRulesFollowItsFile(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	path := filepath.Join(t.TempDir(), ".tidemark.toml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, other := w.Agent(), w.Agent()
+	w.Engine.InProject(c, path)
+	w.Log("warning", "slow frame")
+	w.Log("warning", "[vite] connecting...")
+	hidden := func(c *checkpoint.Client) int { return w.Changes(c, params{Checkpoint: "2026-01-01"}).NoiseHidden }
+	if n := hidden(c); n != 1 {
+		t.Errorf("without a file: %d", n)
+	}
+	write("[[noise.rules]]\ntext = \"slow\"\nhide_new = true\n")
+	if n, m := hidden(c), hidden(other); n != 2 || m != 1 {
+		t.Errorf("with a rule: %d, and for another %d", n, m)
+	}
+	write("[noise]\noff = [\"hot-update\"]\n[[noise.rules]]\ntext = \"slow\"\nlevel = \"loud\"\n[[noise.rules]]\ntext = \"slow\"\nhide_new = true\n")
+	r := w.Changes(c, params{Checkpoint: "2026-01-01"})
+	if r.NoiseHidden != 1 || len(r.NoiseProblems) != 1 || !strings.Contains(r.NoiseProblems[0], `.tidemark.toml: line 3: noise rule 1: level is "loud"`) {
+		t.Errorf("a bad line is told, the rest counts: %s", show(r))
+	}
+	if a := noiseOf(t, w, c, engine.NoiseParams{}); len(a.Problems) != 1 || len(a.Rules) != 1 || a.Rules[0].Of != "project" || a.Packs[0].On {
+		t.Errorf("%+v", a)
+	}
+	if _, err := w.Engine.ConfigureNoise(context.Background(), c, engine.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it from its .tidemark.toml") {
+		t.Error(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if n := hidden(c); n != 1 {
+		t.Errorf("the file has gone: %d", n)
+	}
+}
+
+func TestNoiseMistakesSayWhatToDo(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	noiseOf(t, w, c, engine.NoiseParams{Action: "add", ID: "mine", Text: "slow"})
+	for _, tc := range []struct {
+		p    engine.NoiseParams
+		want string
+	}{
+		{engine.NoiseParams{Action: "hide"}, "must be list, add"},
+		{engine.NoiseParams{Action: "add"}, "give a part of the message"},
+		{engine.NoiseParams{Action: "add", Text: "abc", Expires: "soon"}, "30m, 8h or 7d"},
+		{engine.NoiseParams{Action: "add", Text: "abc", ID: "No Good"}, "small letters"},
+		{engine.NoiseParams{Action: "add", Text: "abc", ID: "mine"}, "remove it first"},
+		{engine.NoiseParams{Action: "remove"}, "list names them"},
+		{engine.NoiseParams{Action: "remove", ID: "n7"}, "there are mine"},
+		{engine.NoiseParams{Action: "remove", ID: "analytics"}, "switch it off"},
+		{engine.NoiseParams{Action: "disable", Pack: "smell"}, "packs are hot-update"},
+	} {
+		if _, err := w.Engine.ConfigureNoise(context.Background(), c, tc.p); err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v", tc.p, err)
+		}
+	}
+	again := noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow", Expires: "7d"})
+	if again.Replaced == nil || again.Added.ID != "mine" || again.Added.Of != "user" {
+		t.Errorf("the same again takes its place: %+v", again)
+	}
+}
