@@ -21,6 +21,8 @@ type client struct {
 	home daemon.Home
 	// origins are the scope of the project.
 	origins []string
+	// project is the path of its settings file, "" for none.
+	project string
 }
 
 // newClient is the client of the project in the working directory.
@@ -33,7 +35,7 @@ func newClient() (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{home: home, origins: origins}, nil
+	return &client{home: home, origins: origins, project: findProject()}, nil
 }
 
 func (c *client) http() *http.Client {
@@ -50,7 +52,7 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 	if err != nil {
 		return nil, err
 	}
-	query := url.Values{"client": {"cli"}, "origin": c.origins}
+	query := url.Values{"client": {"cli"}, "origin": c.origins, "project": {c.project}}
 	send := func() (*http.Response, error) {
 		req, err := http.NewRequestWithContext(ctx, method, "http://tidemark"+path+"?"+query.Encode(), bytes.NewReader(body))
 		if err != nil {

@@ -39,6 +39,7 @@ narrows it to its own project:
 			}
 			var p daemon.Preamble
 			p.Tidemark.Client, p.Tidemark.Origins, p.Tidemark.Session = "mcp", scope, rand.Text()
+			p.Tidemark.Project = findProject()
 			preamble, err := json.Marshal(p)
 			if err != nil {
 				return err

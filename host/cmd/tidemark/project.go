@@ -3,44 +3,52 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/noise"
 )
 
 // projectFile is a project's settings; the nearest at or above the working directory counts.
 const projectFile = ".tidemark.toml"
 
-// projectOrigins are the origins of the project in the working directory; none means everything.
-func projectOrigins() ([]string, error) {
+// findProject is the path of the project's settings file, "" when there is none.
+func findProject() string {
 	dir, err := os.Getwd()
 	if err != nil {
-		return nil, nil // without a working directory there is no project
+		return "" // without a working directory there is no project
 	}
 	for {
 		path := filepath.Join(dir, projectFile)
-		data, err := os.ReadFile(path)
-		if err == nil {
-			var p struct {
-				Origins []string `toml:"origins"`
-			}
-			if err := toml.Unmarshal(data, &p); err != nil {
-				return nil, fmt.Errorf("%s: %w", path, err)
-			}
-			return scopeOrigins(path, p.Origins)
-		}
-		if !errors.Is(err, os.ErrNotExist) {
-			return nil, err
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return nil, nil
+			return ""
 		}
 		dir = parent
 	}
+}
+
+// projectOrigins are the origins of the project in the working directory; none means everything. What the
+// file says of noise is the daemon's to read, and no mistake there keeps anything from going on.
+func projectOrigins() ([]string, error) {
+	path, data, err := readProject()
+	if err != nil || path == "" {
+		return nil, err
+	}
+	var p struct {
+		Origins []string `toml:"origins"`
+	}
+	if err := toml.Unmarshal(noise.BeforeNoise(data), &p); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return scopeOrigins(path, p.Origins)
 }
 
 func scopeOrigins(where string, list []string) ([]string, error) {
@@ -49,4 +57,13 @@ func scopeOrigins(where string, list []string) ([]string, error) {
 		return nil, usageError{fmt.Errorf("%s: %w", where, err)}
 	}
 	return scope.Origins, nil
+}
+
+// readProject is the project's settings file, "" when there is none.
+func readProject() (path string, data []byte, err error) {
+	if path = findProject(); path == "" {
+		return "", nil, nil
+	}
+	data, err = os.ReadFile(path)
+	return path, data, err
 }

@@ -70,6 +70,11 @@ func showStatus(cmd *cobra.Command, s *engine.Status) error {
 			}
 		}
 	}
+	for _, problem := range s.NoiseProblems {
+		if err := render.Line(out, "\n%s", problem); err != nil {
+			return err
+		}
+	}
 	if len(s.Browsers) == 0 {
 		if err := render.Line(out, "\nno browser is connected; `tidemark browser URL` opens one"); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/engine"
@@ -35,24 +36,36 @@ func (h Home) userNoise(now time.Time, notice func(string)) engine.UserNoise {
 	return u
 }
 
-// saveNoise writes the settings in one step: whoever reads finds the old ones or the new.
+// saveNoise keeps the settings.
 func (h Home) saveNoise(s *noise.Settings) error {
 	data, err := s.Encode()
 	if err != nil {
 		return err
 	}
-	next := h.Noise() + ".new" // one daemon writes at a time: it holds the lock
-	f, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	return ReplaceFile(h.Noise(), data)
+}
+
+// ReplaceFile writes a file in one step: whoever reads it finds the old content or the new. Its rights stay
+// as they are; a new one is its user's alone.
+func ReplaceFile(path string, data []byte) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	mode := os.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(data)
-	err = errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(next, h.Noise())
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(next))
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
 }

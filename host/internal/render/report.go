@@ -302,6 +302,9 @@ func (p *printer) remarks(r *diff.Report) {
 	if r.NoiseHidden > 0 {
 		lines = append(lines, faint.Render("  "+counted(r.NoiseHidden, "entry", "entries")+" hidden as noise"))
 	}
+	for _, problem := range r.NoiseProblems {
+		lines = append(lines, badish+" "+problem)
+	}
 	if r.SeverityHidden > 0 {
 		lines = append(lines, faint.Render("  "+counted(r.SeverityHidden, "entry", "entries")+" hidden by the severity filter"))
 	}
