@@ -11,6 +11,8 @@ import type {
   ActionEvent,
   CheckpointResult,
   ElementEvent,
+  Finding,
+  IgnoreResult,
   KindAction,
   KindElement,
   Overview,
@@ -131,6 +133,8 @@ export interface PopupState {
  *   for the origin, whatever the scope says.
  * - `set_way`: how pages of the tab's origin are captured from now on.
  * - `checkpoint`: makes a named checkpoint in the scope of `tab`.
+ * - `ignore`: what is said of a finding is noise from now on; `unignore` takes that back, by the name
+ *   of the rule that `ignore` answered with.
  * - `refresh`: asks the host for its overview again and, when disconnected, connects at once.
  *   Connecting the port does the same.
  */
@@ -138,6 +142,8 @@ export type FromPopup =
   | { t: 'set_watched'; id: number; tab: number; on: boolean; scope: 'tab' | 'origin' }
   | { t: 'set_way'; id: number; tab: number; way: Way }
   | { t: 'checkpoint'; id: number; name: string; note?: string; tab?: number }
+  | { t: 'ignore'; id: number; finding: Finding; tab?: number }
+  | { t: 'unignore'; id: number; rule: string }
   | { t: 'refresh'; id: number };
 
 /** What the worker tells the popup. */
@@ -150,4 +156,6 @@ export type ToPopup =
       error?: string;
       /** Answer to `checkpoint`. */
       checkpoint?: CheckpointResult;
+      /** Answer to `ignore`. */
+      ignored?: IgnoreResult;
     };

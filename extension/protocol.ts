@@ -538,6 +538,14 @@ export const MethodOverview = "overview";
  */
 export const MethodCheckpoint = "checkpoint";
 /**
+ * MethodIgnore takes [IgnoreParams] and answers with [IgnoreResult]: from now on an entry is noise.
+ */
+export const MethodIgnore = "ignore";
+/**
+ * MethodUnignore takes [UnignoreParams]: the rule that [MethodIgnore] made is gone. It answers with {}.
+ */
+export const MethodUnignore = "unignore";
+/**
  * SyncParams names the tabs that must answer; empty means all watched ones.
  */
 export interface SyncParams {
@@ -579,6 +587,70 @@ export interface Overview {
   summary: string;
   since?: string;
   checkpoints: CheckpointLine[];
+  /**
+   * Findings are what Severity is made of, the worst first and then the most frequent; at most
+   * [MaxFindings]. MoreFindings counts the others.
+   */
+  findings?: Finding[];
+  more_findings?: number /* int */;
+  /**
+   * Hidden counts the entries that noise rules keep out.
+   */
+  hidden?: number /* int */;
+}
+/**
+ * MaxFindings bounds what the popup lists.
+ */
+export const MaxFindings = 5;
+/**
+ * Finding is one distinct message, failed request or step of a connection.
+ */
+export interface Finding {
+  /**
+   * Kind, Level, Origin and Fingerprint are what a noise rule knows it by.
+   */
+  kind: string;
+  level: string;
+  origin?: string;
+  fingerprint: string;
+  /**
+   * Text is how a person reads it.
+   */
+  text: string;
+  count: number /* int */;
+}
+/**
+ * IgnoreParams name a [Finding].
+ */
+export interface IgnoreParams {
+  tab?: number /* int */;
+  kind: string;
+  level: string;
+  origin?: string;
+  fingerprint: string;
+}
+/**
+ * IgnoreResult says what was made of it.
+ */
+export interface IgnoreResult {
+  /**
+   * ID names the rule.
+   */
+  id: string;
+  /**
+   * Hides counts the entries held that it hides.
+   */
+  hides: number /* int */;
+  /**
+   * Unsaved says why the rule will be forgotten.
+   */
+  unsaved?: string;
+}
+/**
+ * UnignoreParams name a rule.
+ */
+export interface UnignoreParams {
+  id: string;
 }
 /**
  * CheckpointLine is one named checkpoint as the popup lists it.

@@ -142,6 +142,10 @@ const (
 	MethodOverview = "overview"
 	// MethodCheckpoint takes [CheckpointParams] and answers with [CheckpointResult].
 	MethodCheckpoint = "checkpoint"
+	// MethodIgnore takes [IgnoreParams] and answers with [IgnoreResult]: from now on an entry is noise.
+	MethodIgnore = "ignore"
+	// MethodUnignore takes [UnignoreParams]: the rule that [MethodIgnore] made is gone. It answers with {}.
+	MethodUnignore = "unignore"
 )
 
 // SyncParams names the tabs that must answer; empty means all watched ones.
@@ -173,6 +177,51 @@ type Overview struct {
 	Summary     string           `json:"summary"`
 	Since       string           `json:"since,omitempty"`
 	Checkpoints []CheckpointLine `json:"checkpoints"`
+	// Findings are what Severity is made of, the worst first and then the most frequent; at most
+	// [MaxFindings]. MoreFindings counts the others.
+	Findings     []Finding `json:"findings,omitempty"`
+	MoreFindings int       `json:"more_findings,omitempty"`
+	// Hidden counts the entries that noise rules keep out.
+	Hidden int `json:"hidden,omitempty"`
+}
+
+// MaxFindings bounds what the popup lists.
+const MaxFindings = 5
+
+// Finding is one distinct message, failed request or step of a connection.
+type Finding struct {
+	// Kind, Level, Origin and Fingerprint are what a noise rule knows it by.
+	Kind        string `json:"kind"`
+	Level       string `json:"level"`
+	Origin      string `json:"origin,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+	// Text is how a person reads it.
+	Text  string `json:"text"`
+	Count int    `json:"count"`
+}
+
+// IgnoreParams name a [Finding].
+type IgnoreParams struct {
+	Tab         int    `json:"tab,omitempty"`
+	Kind        string `json:"kind"`
+	Level       string `json:"level"`
+	Origin      string `json:"origin,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+// IgnoreResult says what was made of it.
+type IgnoreResult struct {
+	// ID names the rule.
+	ID string `json:"id"`
+	// Hides counts the entries held that it hides.
+	Hides int `json:"hides"`
+	// Unsaved says why the rule will be forgotten.
+	Unsaved string `json:"unsaved,omitempty"`
+}
+
+// UnignoreParams name a rule.
+type UnignoreParams struct {
+	ID string `json:"id"`
 }
 
 // CheckpointLine is one named checkpoint as the popup lists it.

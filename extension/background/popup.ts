@@ -1,8 +1,10 @@
 /** Serves the popup: pushes the whole state after every change, and does what it asks. */
 import type { Way } from '../capture/chosen';
 import type { ConnectionState, FromPopup, PopupState, PopupTab, ToPopup } from '../messages';
-import type { CheckpointResult, Overview } from '../protocol';
-import { MethodCheckpoint, MethodOverview } from '../protocol';
+import type { CheckpointResult, IgnoreParams, IgnoreResult, Overview, UnignoreParams } from '../protocol';
+import { MethodCheckpoint, MethodIgnore, MethodOverview, MethodUnignore } from '../protocol';
+
+type Done = Extract<ToPopup, { t: 'done' }>;
 
 /** The part of the popup's port that is used. */
 export interface PopupPort {
@@ -91,33 +93,51 @@ export class PopupServer {
   async #message(port: PopupPort, message: FromPopup): Promise<void> {
     const { id } = message;
     try {
-      const checkpoint = await this.#do(message);
-      port.postMessage({ t: 'done', id, ...(checkpoint !== undefined && { checkpoint }) });
+      port.postMessage({ t: 'done', id, ...(await this.#do(message)) });
     } catch (error) {
       port.postMessage({ t: 'done', id, error: error instanceof Error ? error.message : String(error) });
     }
   }
 
-  async #do(message: FromPopup): Promise<CheckpointResult | undefined> {
+  async #do(message: FromPopup): Promise<Pick<Done, 'checkpoint' | 'ignored'>> {
     switch (message.t) {
       case 'set_watched':
         await this.#options.setWatched(message.tab, message.on, message.scope);
         this.changed();
-        return undefined;
+        return {};
       case 'set_way':
         await this.#options.setWay(message.tab, message.way);
         this.changed();
-        return undefined;
+        return {};
       case 'checkpoint': {
         const { name, note, tab } = message;
         const result = await this.#options.request(MethodCheckpoint, { name, note, tab });
         await this.#askHost();
-        return result as CheckpointResult;
+        return { checkpoint: result as CheckpointResult };
+      }
+      case 'ignore': {
+        const { kind, level, origin, fingerprint } = message.finding;
+        const params: IgnoreParams = {
+          kind,
+          level,
+          fingerprint,
+          ...(origin !== undefined && { origin }),
+          ...(message.tab !== undefined && { tab: message.tab }),
+        };
+        const result = await this.#options.request(MethodIgnore, params);
+        await this.#askHost();
+        return { ignored: result as IgnoreResult };
+      }
+      case 'unignore': {
+        const params: UnignoreParams = { id: message.rule };
+        await this.#options.request(MethodUnignore, params);
+        await this.#askHost();
+        return {};
       }
       case 'refresh':
         this.#options.connect();
         await this.#askHost();
-        return undefined;
+        return {};
     }
   }
 }

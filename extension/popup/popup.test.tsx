@@ -52,6 +52,11 @@ beforeEach(() => {
       asked.push(`checkpoint ${name} ${tab}`);
       return { name, at: '2026-01-23T14:30:00.000Z', replaced: new Date(2026, 0, 5, 14, 2).toISOString() };
     },
+    ignore: async (finding, tab) => {
+      asked.push(`ignore ${finding.fingerprint} ${tab}`);
+      return { id: 'n1', hides: 3 };
+    },
+    unignore: async (rule) => void asked.push(`unignore ${rule}`),
     refresh: async () => void asked.push('refresh'),
   };
   root = document.createElement('div');
@@ -156,6 +161,53 @@ describe('checkpoints', () => {
     button('pre_commit').click();
     await rest();
     expect(root.textContent).toContain('pre_commit was not set: there are 20 already');
+  });
+});
+
+describe('findings', () => {
+  const slow = {
+    kind: 'console',
+    level: 'warning',
+    origin: shop.origin,
+    fingerprint: 'slow frame of {n} ms',
+    text: 'slow frame of 1234 ms',
+    count: 3,
+  };
+  beforeEach(async () => {
+    state.value = {
+      ...connected,
+      overview: { ...connected.overview, findings: [slow], more_findings: 2, hidden: 4 } as never,
+    };
+    await rest();
+  });
+
+  it('are listed, with how often they came and how many were hidden', () => {
+    const text = root.querySelector('.findings')?.textContent;
+    expect(text).toContain('slow frame of 1234 ms');
+    expect(text).toContain('×3');
+    expect(text).toContain('2 more');
+    expect(text).toContain('4 hidden as noise');
+  });
+
+  it('are ignored from now on, and the last one can be taken back', async () => {
+    button('Ignore').click();
+    await rest();
+    expect(root.textContent).toContain('Ignored from now on: slow frame of 1234 ms');
+    button('Undo').click();
+    await rest();
+    expect(asked).toEqual(['ignore slow frame of {n} ms 7', 'unignore n1']);
+    expect(root.textContent).not.toContain('Ignored from now on');
+  });
+
+  it('say why one was not ignored', async () => {
+    client.ignore = async () => {
+      throw new Error('there are 250 noise rules');
+    };
+    button('Ignore').click();
+    await rest();
+    expect(root.querySelector('[role=alert]')?.textContent).toBe(
+      'It was not ignored: there are 250 noise rules',
+    );
   });
 });
 

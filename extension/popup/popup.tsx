@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { Checkpoints } from './checkpoints';
 import { ConnectionBanner, ConnectionState } from './connection';
+import { Findings } from './findings';
 import { Now } from './now';
 import { Tabs } from './tabs';
 import type { WorkerClient } from './worker-client';
@@ -19,6 +20,7 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
     );
   }
   const { connection, tabs, overview } = state;
+  const tab = tabs.find(({ active }) => active)?.id;
   return (
     <main class="popup">
       <header>
@@ -27,11 +29,12 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
       </header>
       <ConnectionBanner connection={connection} client={client} />
       {connection.state === 'connected' && <Now overview={overview} tabs={tabs} />}
+      {connection.state === 'connected' && <Findings overview={overview} tab={tab} client={client} />}
       <Tabs tabs={tabs} client={client} />
       <Checkpoints
         connected={connection.state === 'connected'}
         checkpoints={overview?.checkpoints ?? []}
-        tab={tabs.find(({ active }) => active)?.id}
+        tab={tab}
         client={client}
       />
     </main>

@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { type FromPopup, POPUP_PORT, type PopupState, type ToPopup, type Way } from '../messages';
-import type { CheckpointResult } from '../protocol';
+import type { CheckpointResult, Finding, IgnoreResult } from '../protocol';
 
 /** What the popup sees of the worker, and asks of it. Requests reject with words for a person. */
 export interface WorkerClient {
@@ -9,6 +9,10 @@ export interface WorkerClient {
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
   setWay(tab: number, way: Way): Promise<void>;
   checkpoint(name: string, tab: number | undefined): Promise<CheckpointResult>;
+  /** What is said of a finding is noise from now on. */
+  ignore(finding: Finding, tab: number | undefined): Promise<IgnoreResult>;
+  /** Takes that back, by the name of the rule. */
+  unignore(rule: string): Promise<void>;
   /** Asks the host for its view again; connects to it at once when there is no connection. */
   refresh(): Promise<void>;
 }
@@ -70,6 +74,14 @@ export function connectToWorker(): WorkerClient {
       const { checkpoint } = await ask({ t: 'checkpoint', name, ...(tab !== undefined && { tab }) });
       if (checkpoint === undefined) throw new Error('The Tidemark program did not say whether it was set.');
       return checkpoint;
+    },
+    ignore: async (finding, tab) => {
+      const { ignored } = await ask({ t: 'ignore', finding, ...(tab !== undefined && { tab }) });
+      if (ignored === undefined) throw new Error('The Tidemark program did not say whether it was done.');
+      return ignored;
+    },
+    unignore: async (rule) => {
+      await ask({ t: 'unignore', rule });
     },
     refresh: async () => {
       await ask({ t: 'refresh' });

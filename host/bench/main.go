@@ -83,7 +83,7 @@ func main() {
 	wanted := strings.Split(*only, ",")
 	for _, name := range wanted {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
-			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are latency, tokens, signal, daemon, flood and noise\n", name)
+			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are latency, tokens, signal, daemon, flood, capture and noise\n", name)
 			os.Exit(2)
 		}
 	}

@@ -325,6 +325,22 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 			out.Replaced = made.Replaced.String()
 		}
 		return out, nil
+	case protocol.MethodIgnore:
+		var p protocol.IgnoreParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		made, err := d.engine.Ignore(&checkpoint.Client{Name: "popup", Scope: scopeOf(p.Tab)}, p)
+		if err != nil {
+			return nil, err // not a nil pointer inside an interface
+		}
+		return made, nil
+	case protocol.MethodUnignore:
+		var p protocol.UnignoreParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		return struct{}{}, d.engine.Unignore(&checkpoint.Client{Name: "popup"}, p)
 	}
 	return nil, event.Errorf(protocol.CodeUnknown, "the method %q is not known", method)
 }

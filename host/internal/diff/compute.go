@@ -150,7 +150,7 @@ func (c *computation) actions() *ActionsDiff {
 	// The newest are kept: what led to the present state.
 	d.Omitted = max(0, len(shown)-MaxEntries)
 	for _, a := range shown[d.Omitted:] {
-		d.NewActions = append(d.NewActions, Action{Type: a.Type, Target: shorten(a.Target), Value: shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab)})
+		d.NewActions = append(d.NewActions, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab)})
 	}
 	return d
 }

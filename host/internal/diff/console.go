@@ -84,7 +84,7 @@ func (c *computation) messages(list []*tally[*event.Console], names sourceNames)
 	var messages []Message
 	for _, t := range list {
 		messages = append(messages, Message{
-			Message: shorten(t.entry.Text), Source: names.source(t.entry), Count: t.count, Tab: c.tab(t.entry.Tab),
+			Message: Shorten(t.entry.Text), Source: names.source(t.entry), Count: t.count, Tab: c.tab(t.entry.Tab),
 		})
 	}
 	return messages

@@ -81,9 +81,9 @@ func (c *computation) dom() *DOMDiff {
 		w := found[k]
 		switch {
 		case w.isNew:
-			fresh = append(fresh, &tally[NewElement]{NewElement{k.Selector, shorten(k.Text), w.appeared, w.gone, c.tab(k.Tab)}, 1, w.last})
+			fresh = append(fresh, &tally[NewElement]{NewElement{k.Selector, Shorten(k.Text), w.appeared, w.gone, c.tab(k.Tab)}, 1, w.last})
 		case w.before > 0 && w.now == 0:
-			gone = append(gone, &tally[GoneElement]{GoneElement{k.Selector, shorten(k.Text), c.tab(k.Tab)}, 1, w.last})
+			gone = append(gone, &tally[GoneElement]{GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab)}, 1, w.last})
 		}
 	}
 	d.URLChanged = c.urlChange(moved)

@@ -99,7 +99,7 @@ func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 		if w.failures > 0 {
 			f := Failure{
 				Method: w.key.Method, URL: url, Status: w.failure.Status, PreviousStatus: w.before,
-				Error: shorten(w.failure.Error), Count: several(w.failures), Tab: tab,
+				Error: Shorten(w.failure.Error), Count: several(w.failures), Tab: tab,
 			}
 			if f.Status >= 400 {
 				f.Error = "" // the status says it

@@ -284,8 +284,8 @@ type GapSpan struct {
 	Tab    int    `json:"tab,omitempty"`
 }
 
-// shorten cuts a message to MaxMessage characters, on one line.
-func shorten(s string) string {
+// Shorten cuts a message to MaxMessage characters, on one line.
+func Shorten(s string) string {
 	s = strings.TrimSpace(s)
 	if len(s) <= MaxMessage {
 		return s

@@ -27,9 +27,9 @@ func (c *computation) websocket() *WebSocketDiff {
 				message = "the connection failed" // Chromium does not tell a page why
 			}
 			k := SocketError{URL: url, Message: Fingerprint(message), Tab: tab}
-			failed.add(k, pos, SocketError{URL: url, Message: shorten(message), Tab: tab})
+			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Tab: tab})
 		case e.Op == "close":
-			k := Disconnection{URL: url, Code: e.Code, Reason: shorten(e.Reason), Tab: tab}
+			k := Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}
 			closed.add(k, pos, k)
 		case e.Op == "open":
 			k := Connection{URL: url, Tab: tab}

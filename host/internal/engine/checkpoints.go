@@ -201,6 +201,7 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 		from, out.Since, o.Beginning = newest.Moment, newest.Name, false
 	}
 	r := e.compute(from, v, nil, o)
-	out.Severity, out.Summary = string(r.Severity), r.Summary
+	out.Severity, out.Summary, out.Hidden = string(r.Severity), r.Summary, r.NoiseHidden
+	e.findings(out, from, v, o)
 	return out
 }

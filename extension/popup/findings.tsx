@@ -1,0 +1,102 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { Finding, Overview } from '../protocol';
+import { SeverityMark, severityOf } from '../ui/severity';
+import type { WorkerClient } from './worker-client';
+
+interface FindingsProps {
+  overview: Overview | undefined;
+  /** The tab whose scope the findings are of. */
+  tab: number | undefined;
+  client: WorkerClient;
+}
+
+/** What was ignored last, for as long as it can be taken back. */
+interface Ignored {
+  text: string;
+  rule: string;
+  unsaved?: string;
+}
+
+/** What is wrong, entry by entry; each can be ignored from now on, and the last one taken back. */
+export function Findings({ overview, tab, client }: FindingsProps): JSX.Element | null {
+  const busy = useSignal(false);
+  const ignored = useSignal<Ignored | undefined>(undefined);
+  const problem = useSignal('');
+
+  const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
+    busy.value = true;
+    problem.value = '';
+    try {
+      await act();
+    } catch (error) {
+      problem.value = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+    } finally {
+      busy.value = false;
+    }
+  };
+  const ignore = (finding: Finding): Promise<void> =>
+    attempt('It was not ignored', async () => {
+      const { id, unsaved } = await client.ignore(finding, tab);
+      ignored.value = { text: finding.text, rule: id, ...(unsaved !== undefined && { unsaved }) };
+    });
+  const undo = (rule: string): Promise<void> =>
+    attempt('It is ignored still', async () => {
+      await client.unignore(rule);
+      ignored.value = undefined;
+    });
+
+  const findings = overview?.findings ?? [];
+  const more = overview?.more_findings ?? 0;
+  const hidden = overview?.hidden ?? 0;
+  const last = ignored.value;
+  if (findings.length === 0 && hidden === 0 && last === undefined && problem.value === '') return null;
+  return (
+    <section class="findings">
+      <h2>
+        Found
+        {hidden > 0 && <span class="detail">{hidden.toLocaleString()} hidden as noise</span>}
+      </h2>
+      <ul>
+        {findings.map((finding) => (
+          <li key={`${finding.kind} ${finding.level} ${finding.origin} ${finding.fingerprint}`}>
+            <SeverityMark severity={severityOf(finding.level)} size={14} />
+            <span class="text" title={finding.text}>
+              {finding.text}
+            </span>
+            {finding.count > 1 && <span class="detail">×{finding.count.toLocaleString()}</span>}
+            <button
+              type="button"
+              class="link"
+              title="Ignore this from now on"
+              aria-label={`Ignore from now on: ${finding.text}`}
+              disabled={busy.value}
+              onClick={() => void ignore(finding)}
+            >
+              Ignore
+            </button>
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p class="detail">{more.toLocaleString()} more</p>}
+      <p class="undo" role="status">
+        {last !== undefined && (
+          <>
+            <span class="text" title={last.text}>
+              Ignored from now on: {last.text}
+            </span>
+            <button type="button" class="link" disabled={busy.value} onClick={() => void undo(last.rule)}>
+              Undo
+            </button>
+          </>
+        )}
+      </p>
+      {last?.unsaved !== undefined && <p class="hint problem">Until Tidemark ends: {last.unsaved}</p>}
+      {problem.value !== '' && (
+        <p class="result problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+    </section>
+  );
+}
