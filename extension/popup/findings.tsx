@@ -5,6 +5,7 @@ import { SeverityMark, severityOf } from '../ui/severity';
 import type { WorkerClient } from './worker-client';
 
 interface FindingsProps {
+  connected: boolean;
   overview: Overview | undefined;
   /** The tab whose scope the findings are of. */
   tab: number | undefined;
@@ -19,7 +20,7 @@ interface Ignored {
 }
 
 /** What is wrong, entry by entry; each can be ignored from now on, and the last one taken back. */
-export function Findings({ overview, tab, client }: FindingsProps): JSX.Element | null {
+export function Findings({ connected, overview, tab, client }: FindingsProps): JSX.Element | null {
   const busy = useSignal(false);
   const ignored = useSignal<Ignored | undefined>(undefined);
   const problem = useSignal('');
@@ -50,6 +51,7 @@ export function Findings({ overview, tab, client }: FindingsProps): JSX.Element 
   const more = overview?.more_findings ?? 0;
   const hidden = overview?.hidden ?? 0;
   const last = ignored.value;
+  const disabled = !connected || busy.value;
   if (findings.length === 0 && hidden === 0 && last === undefined && problem.value === '') return null;
   return (
     <section class="findings">
@@ -70,7 +72,7 @@ export function Findings({ overview, tab, client }: FindingsProps): JSX.Element 
               class="link"
               title="Ignore this from now on"
               aria-label={`Ignore from now on: ${finding.text}`}
-              disabled={busy.value}
+              disabled={disabled}
               onClick={() => void ignore(finding)}
             >
               Ignore
@@ -85,7 +87,7 @@ export function Findings({ overview, tab, client }: FindingsProps): JSX.Element 
             <span class="text" title={last.text}>
               Ignored from now on: {last.text}
             </span>
-            <button type="button" class="link" disabled={busy.value} onClick={() => void undo(last.rule)}>
+            <button type="button" class="link" disabled={disabled} onClick={() => void undo(last.rule)}>
               Undo
             </button>
           </>

@@ -29,7 +29,7 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
       </header>
       <ConnectionBanner connection={connection} client={client} />
       {connection.state === 'connected' && <Now overview={overview} tabs={tabs} />}
-      {connection.state === 'connected' && <Findings overview={overview} tab={tab} client={client} />}
+      <Findings connected={connection.state === 'connected'} overview={overview} tab={tab} client={client} />
       <Tabs tabs={tabs} client={client} />
       <Checkpoints
         connected={connection.state === 'connected'}

@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/installer"
+)
+
+// chatty is a page that warns at every load, and fails when it is told to.
+const chatty = `<!doctype html><title>Chatty</title><link rel=icon href=data:,><script>
+console.warn('list of', performance.now() + 1000, 'children without a key');
+if (location.hash === '#broken') { console.error('the cart is broken'); fetch('/api/cart') }
+</script>`
+
+// TestWhatIsIgnoredInThePopupIsHiddenFromThenOn presses the popup's buttons in Chromium.
+func TestWhatIsIgnoredInThePopupIsHiddenFromThenOn(t *testing.T) {
+	needBrowser(t)
+	own, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{own}
+	s := newSite(t, map[string]string{"/{$}": chatty})
+	s.answer("/api/cart", 500)
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	if r := a.changes(); r.Severity != diff.Warning {
+		t.Fatalf("%s", show(r))
+	}
+	popup := w.open(t, installer.Origin+"popup/index.html")
+	press := func(label, then string) {
+		t.Helper()
+		popup.js(fmt.Sprintf(`
+const until = async (holds) => { for (let i = 0; i < 1000 && !holds(); i++) await new Promise((done) => setTimeout(done, 10)); if (!holds()) throw new Error(document.body.innerText); };
+const button = () => [...document.querySelectorAll('.findings button')].find((b) => b.textContent === %q);
+await until(() => button() && !button().disabled);
+button().click();
+await until(() => { const text = document.body.innerText; return %s });`, label, then))
+	}
+	press("Ignore", `text.includes('Ignored from now on: list of') && text.includes('hidden as noise')`)
+	p.reload()
+	if r := a.changes(); r.Severity != diff.Clean || r.NoiseHidden != 1 {
+		t.Errorf("ignored: %s", show(r))
+	}
+
+	// It outlives the daemon.
+	if r := w.Run("stop"); r.Code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		return strings.Contains(w.Run("status", "--json").Out, `"connected":true`), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p.js(`console.warn('list of 4321 children without a key')`)
+	if r := a.changes(); r.NoiseHidden != 1 || len(r.Console.NewWarnings) != 0 {
+		t.Errorf("after the daemon was replaced: %s", show(r))
+	}
+	if r := w.Run("noise", "list"); !strings.Contains(r.Out, "ignored in the popup") {
+		t.Errorf("%+v", r)
+	}
+
+	// What else breaks is told.
+	p.js(`location.hash = '#broken'; location.reload()`)
+	if r := a.changesWith(map[string]any{"wait": "reload"}); r.Severity != diff.Error || len(r.Console.NewErrors) != 1 || len(r.Network.Failures) != 1 || r.NoiseHidden != 1 {
+		t.Errorf("broken: %s", show(r))
+	}
+
+	// The popup still offers to take it back, and does.
+	p.js(`location.hash = ''`)
+	press("Undo", `!text.includes('Ignored from now on')`)
+	p.reload()
+	if r := a.changes(); len(r.Console.NewWarnings) != 1 || r.NoiseHidden != 0 {
+		t.Errorf("taken back: %s", show(r))
+	}
+}
+
+func TestARepeatedWarningIsSuggestedAndIgnoredFromTheCommandLine(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": chatty})
+	project := t.TempDir()
+	file := filepath.Join(project, ".tidemark.toml")
+	if err := os.WriteFile(file, fmt.Appendf(nil, "origins = [%q]\n", s.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		r := w.RunIn(project, args...)
+		if r.Code != 0 {
+			t.Fatalf("%v: %+v", args, r)
+		}
+		return r.Out
+	}
+	p := w.open(t, s.URL)
+	for range 3 {
+		p.reload()
+		run("changes", "--wait", "settled")
+	}
+	var a engine.NoiseAnswer
+	if err := json.Unmarshal([]byte(run("noise", "suggest", "--json")), &a); err != nil || len(a.Suggestions) != 1 {
+		t.Fatalf("%v %+v", err, a)
+	}
+	if f := a.Suggestions[0]; f.WouldHide != 4 || f.Fingerprint != "list of {n} children without a key" {
+		t.Errorf("%+v", f)
+	}
+	if out := run("noise", "suggest", "--add", "1"); !strings.Contains(out, "it hides 4 of what is held") {
+		t.Error(out)
+	}
+	t.Cleanup(func() { w.RunIn(project, "noise", "rm", "n1") })
+	p.reload()
+	if out := run("changes", "--wait", "settled"); !strings.Contains(out, "clean") || !strings.Contains(out, "1 entry hidden as noise") {
+		t.Error(out)
+	}
+	if out := run("noise", "explain", "children"); !strings.Contains(out, "hidden  console") || !strings.Contains(out, "rule n1") {
+		t.Error(out)
+	}
+	run("noise", "rm", "n1")
+
+	// The same for the whole project, by its file.
+	run("noise", "add", "--project", "children without a key")
+	p.reload()
+	if out := run("changes", "--wait", "settled"); !strings.Contains(out, "1 entry hidden as noise") {
+		t.Error(out)
+	}
+}
