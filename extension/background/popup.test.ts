@@ -117,3 +117,23 @@ test('what it asks for is done and answered, or the reason said', async () => {
   await vi.advanceTimersByTimeAsync(100);
   expect(port.done(4)).toEqual({ t: 'done', id: 4, error: 'names begin with a letter' });
 });
+
+test('what is ignored is asked of the host, answered with its rule, and taken back by it', async () => {
+  options.request = async (method, params) => {
+    asked.push([method, params]);
+    return method === 'ignore' ? { id: 'n1', hides: 2 } : {};
+  };
+  const port = new Port();
+  new PopupServer(options).connect(port);
+  const finding = { kind: 'console', level: 'warning', fingerprint: 'slow {n}', text: 'slow 1234', count: 2 };
+  port.ask({ t: 'ignore', id: 1, finding, tab: 7 });
+  port.ask({ t: 'unignore', id: 2, rule: 'n1' });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(asked).toContainEqual([
+    'ignore',
+    { kind: 'console', level: 'warning', fingerprint: 'slow {n}', tab: 7 },
+  ]);
+  expect(asked).toContainEqual(['unignore', { id: 'n1' }]);
+  expect(port.done(1)).toMatchObject({ ignored: { id: 'n1', hides: 2 } });
+  expect(port.done(2)).toEqual({ t: 'done', id: 2 });
+});

@@ -195,6 +195,9 @@ func showNoise(out io.Writer, a *engine.NoiseAnswer) error {
 		if r.Note != "" {
 			words += render.Faint("  " + r.Note)
 		}
+		if r.By != "" && r.By != "cli" {
+			words += render.Faint("  by " + r.By)
+		}
 		t.Row(r.Of, render.Bold(r.ID), "on", hides(r.Hides), words)
 	}
 	if err := t.Write(out); err != nil {
