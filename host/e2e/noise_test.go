@@ -22,17 +22,7 @@ if (location.hash === '#broken') { console.error('the cart is broken'); fetch('/
 
 // TestWhatIsIgnoredInThePopupIsHiddenFromThenOn presses the popup's buttons in Chromium.
 func TestWhatIsIgnoredInThePopupIsHiddenFromThenOn(t *testing.T) {
-	needBrowser(t)
-	own, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := own.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{own}
+	w := ownWorld(t)
 	s := newSite(t, map[string]string{"/{$}": chatty})
 	s.answer("/api/cart", 500)
 	a := w.of(t, s)

@@ -212,6 +212,7 @@ func everythingTold(t *testing.T, w *world, a *agent) string {
 		"get_websocket_events": {"limit": 1000},
 		"get_enhanced_actions": {"limit": 1000},
 		"checkpoint_list":      {},
+		"configure_noise":      {"action": "explain", "text": "e"},
 		"checkpoint_create":    nil, "checkpoint_delete": nil, // they read nothing
 	}
 	for _, tool := range tools.Tools {

@@ -10,11 +10,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/noise"
 )
 
-// maxFold is how long a fingerprint is at most, in bytes: as long as one in a noise rule may be.
-const maxFold = 1000
-
 // Fold is the fingerprint by which noise rules know an event: of a console entry its message, of a
-// request method, templated address and how it went, of a connection what happened to it and where.
+// request method, templated address and how it went, of a connection what happened to it and where. It is cut to what a rule can have.
 func Fold(ev event.Event) string {
 	s := ""
 	switch e := ev.(type) {
@@ -37,8 +34,8 @@ func Fold(ev event.Event) string {
 			s += " " + strconv.Itoa(e.Code)
 		}
 	}
-	if len(s) > maxFold {
-		cut := maxFold
+	if len(s) > noise.MaxRuleText {
+		cut := noise.MaxRuleText
 		for !utf8.RuneStart(s[cut]) {
 			cut--
 		}

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +54,6 @@ func ParseProject(file []byte, now time.Time, location *time.Location) *Project 
 		Noise struct {
 			Off   []string         `toml:"off"`
 			Rules []map[string]any `toml:"rules"`
-			Rest  map[string]any   `toml:",remain"`
 		} `toml:"noise"`
 	}
 	lines := bytes.Split(bytes.Clone(file), []byte("\n"))
@@ -79,6 +80,16 @@ func ParseProject(file []byte, now time.Time, location *time.Location) *Project 
 	for i, l := range lines {
 		if ruleHeader.Match(l) {
 			starts = append(starts, i+1)
+		}
+	}
+	var all struct {
+		Noise map[string]any `toml:"noise"`
+	}
+	if err := toml.Unmarshal(bytes.Join(lines, []byte("\n")), &all); err == nil {
+		for _, name := range slices.Sorted(maps.Keys(all.Noise)) {
+			if name != "off" && name != "rules" {
+				p.say(0, "noise.%s is not known; there are noise.off and [[noise.rules]]", name)
+			}
 		}
 	}
 	for _, name := range doc.Noise.Off {

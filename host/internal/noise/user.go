@@ -17,8 +17,9 @@ var Kinds = []string{"console", "network", "websocket"}
 const (
 	// MaxUserRules is how many a user, and how many a project, can have.
 	MaxUserRules = 250
-	maxRuleText  = 1000 // bytes of a text or fingerprint
-	maxRuleNote  = 200  // bytes
+	// MaxRuleText is the longest text or fingerprint, in bytes.
+	MaxRuleText = 1000
+	maxRuleNote = 200 // bytes
 	// minLiteral is the least that a text must say in one piece: less would hide nearly everything.
 	minLiteral = 3
 )
@@ -79,8 +80,8 @@ func (r *UserRule) Check() error {
 	if r.Text == "" && r.Fingerprint == "" {
 		return fmt.Errorf("it says neither text nor fingerprint, and would hide everything of its kind; give a part of the message or address as text")
 	}
-	if len(r.Text) > maxRuleText || len(r.Fingerprint) > maxRuleText {
-		return fmt.Errorf("text and fingerprint have at most %d bytes; a part that tells the entry from others is enough", maxRuleText)
+	if len(r.Text) > MaxRuleText || len(r.Fingerprint) > MaxRuleText {
+		return fmt.Errorf("text and fingerprint have at most %d bytes; a part that tells the entry from others is enough", MaxRuleText)
 	}
 	if len(r.Note) > maxRuleNote {
 		return fmt.Errorf("the note has %d bytes; at most %d are kept", len(r.Note), maxRuleNote)

@@ -208,6 +208,7 @@ func TestProjectRules(t *testing.T) {
 	p := ParseProject([]byte(`origins = ["http://localhost:5173"]
 [noise]
 off = ["analytics", "smell"]
+of = 1
 [[noise.rules]]
 text = "slow frame"
 expires = 2026-12-31
@@ -233,7 +234,7 @@ expires = "7d"
 	if !p.Rules[0].Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Error(p.Rules[0].Expires)
 	}
-	for i, want := range []string{"line 12: ", `no pack "smell"; packs are hot-update`, "line 7: noise rule 2: text is", `line 14: noise rule 4: "txt" is not known`, "line 16: noise rule 5: it ended", "line 19: noise rule 6: expires is 7d"} {
+	for i, want := range []string{"line 13: ", "noise.of is not known", `no pack "smell"; packs are hot-update`, "line 8: noise rule 2: text is", `line 15: noise rule 4: "txt" is not known`, "line 17: noise rule 5: it ended", "line 20: noise rule 6: expires is 7d"} {
 		if i >= len(p.Problems) || !strings.Contains(p.Problems[i], want) {
 			t.Errorf("problem %d: want %q in %q", i, want, p.Problems)
 		}
@@ -261,4 +262,25 @@ func TestARuleWrittenIntoAProjectIsReadBack(t *testing.T) {
 	if len(p.Rules) != 1 || !p.Rules[0].Same(rule) || !p.Rules[0].Expires.Equal(rule.Expires) || p.Rules[0].Note != rule.Note || !p.Rules[0].HideNew {
 		t.Errorf("%s\n%+v", table, p)
 	}
+}
+
+// FuzzProject: whatever a file holds, what is used of it is checked, and each of its rules can be written
+// and read again.
+func FuzzProject(f *testing.F) {
+	f.Add("[noise]\noff = ['analytics']\n[[noise.rules]]\ntext = \"slow\"\nexpires = 2026-12-31\n")
+	f.Add("[[noise.rules]]\nkind = 'console'\nfingerprint = '{n} ms'\n=\n")
+	f.Fuzz(func(t *testing.T, file string) {
+		p := ParseProject([]byte(file), noon, time.UTC)
+		for _, r := range p.Rules {
+			table, err := ProjectTable(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := ParseProject([]byte(table), noon, time.UTC)
+			if len(again.Rules) != 1 || !again.Rules[0].Same(r) {
+				t.Errorf("%q is read back as %+v", table, again)
+			}
+		}
+		newIndex(p.Rules).match(&event.Console{Text: file}, plain)
+	})
 }
