@@ -5,3 +5,6 @@ port.postMessage({ type: 'hello' });
 chrome.webNavigation.onBeforeNavigate.addListener(({ url, frameId }) => {
   if (frameId === 0) port.postMessage({ type: 'navigation', url });
 });
+
+// Whoever launches the browser says how to capture, and waits until it was heard.
+globalThis.setWay = async () => undefined;
