@@ -1,0 +1,282 @@
+// Package sourcemap tells the original place of a place in generated code, by source maps of version 3
+// (ECMA-426), indexed maps included.
+//
+// It guarantees: a map is read once, in time and memory that grow with its mappings alone, and is never
+// written out as a table: a look-up decodes the few dozen segments around the place; a damaged map is an error,
+// whatever its bytes are, never a panic or a place outside it; names are given as the map has them, resolved
+// but not cleaned, since only the caller knows what a page's text must not do; [Cache] never waits for anything.
+// The package is pure: what is fetched, and the time, are passed in.
+package sourcemap
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Map is one source map. It never changes.
+type Map struct {
+	sources []source
+	parts   []part // in the order of the generated places where they begin
+	size    int
+}
+
+// source is one original file.
+type source struct {
+	name    string
+	ignored bool // the map says that it is not the developer's own
+	shared  bool // another of the map's files has the same base name
+}
+
+// part is one plain map: the whole, or a section of an indexed one.
+type part struct {
+	line, column int32 // where it begins, from 0
+	first        int32 // its first source among those of the map
+	count        int32
+	mappings     string
+	marks        []mark
+	unordered    bool // columns of a line do not only grow, which is allowed
+}
+
+// every is how many segments lie between two marks: a look-up decodes at most so many, and a mark takes 28 bytes.
+const every = 64
+
+// mark is what the decoder knows after the segment before offset: from here it can go on.
+type mark struct {
+	offset int32
+	segment
+}
+
+// segment says that a place of the generated code comes from an original one, or, where it is not mapped, that
+// it comes from none; all count from 0.
+type segment struct {
+	line, column                     int32
+	source, sourceLine, sourceColumn int32
+	mapped                           bool
+}
+
+// Position is an original place.
+type Position struct {
+	// Source is the file: an address or a path, normalised, without what a bundler adds to tell copies apart.
+	Source string
+	// Line and Column count from 1.
+	Line, Column int
+	// Ignored is true when the map says that the file is not the developer's own (ignoreList).
+	Ignored bool
+	// Shared is true when another file of the map has the same base name.
+	Shared bool
+}
+
+// Limits on what a map may hold, so that a hostile one costs no more than its bytes.
+const (
+	maxSources  = 1 << 18
+	maxSections = 1 << 14
+)
+
+var errDamaged = errors.New("the source map is damaged")
+
+func damaged(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errDamaged, fmt.Sprintf(format, args...))
+}
+
+// Parse reads a map that came from an address, by which the names of its files are resolved: the map's own,
+// or the script's for a map inside it.
+func Parse(address string, data []byte) (*Map, error) {
+	if bytes.HasPrefix(data, []byte(")]}")) { // a guard against being read as a script
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			return nil, damaged("it is a guard line only")
+		}
+		data = data[end+1:]
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !gjson.ValidBytes(data) {
+		return nil, damaged("it is not JSON")
+	}
+	m := &Map{}
+	if err := m.read(address, gjson.ParseBytes(data)); err != nil {
+		return nil, err
+	}
+	m.share()
+	m.size = m.measure()
+	return m, nil
+}
+
+// fields of a map that matter here.
+type fields struct {
+	version, mappings, root, sources, ignored, oldIgnored, sections gjson.Result
+}
+
+func fieldsOf(obj gjson.Result) (f fields) {
+	obj.ForEach(func(k, v gjson.Result) bool {
+		switch k.Str {
+		case "version":
+			f.version = v
+		case "mappings":
+			f.mappings = v
+		case "sourceRoot":
+			f.root = v
+		case "sources":
+			f.sources = v
+		case "ignoreList":
+			f.ignored = v
+		case "x_google_ignoreList":
+			f.oldIgnored = v
+		case "sections":
+			f.sections = v
+		}
+		return true
+	})
+	return f
+}
+
+func (m *Map) read(address string, obj gjson.Result) error {
+	f := fieldsOf(obj)
+	if !obj.IsObject() || f.version.Num != 3 {
+		return damaged("it is no source map of version 3")
+	}
+	if !f.sections.Exists() {
+		return m.add(address, f, 0, 0)
+	}
+	if !f.sections.IsArray() {
+		return damaged("sections must be a list")
+	}
+	sections := f.sections.Array()
+	if len(sections) > maxSections {
+		return damaged("it has %d sections", len(sections))
+	}
+	for _, s := range sections {
+		line, ok1 := index(s.Get("offset.line"))
+		column, ok2 := index(s.Get("offset.column"))
+		if !ok1 || !ok2 {
+			return damaged("a section has no offset")
+		}
+		if n := len(m.parts); n > 0 && cmp.Or(cmp.Compare(m.parts[n-1].line, line), cmp.Compare(m.parts[n-1].column, column)) >= 0 {
+			return damaged("sections are not in order")
+		}
+		inner := s.Get("map")
+		f := fieldsOf(inner)
+		if !inner.IsObject() || f.sections.Exists() { // which the standard forbids
+			return damaged("a section has no map of its own")
+		}
+		if err := m.add(address, f, line, column); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index is a number that counts from 0.
+func index(v gjson.Result) (int32, bool) {
+	n := int32(v.Num)
+	return n, v.Type == gjson.Number && v.Num >= 0 && float64(n) == v.Num
+}
+
+// add takes one plain map that begins at a place.
+func (m *Map) add(address string, f fields, line, column int32) error {
+	if !f.sources.IsArray() || f.mappings.Type != gjson.String {
+		return damaged("sources or mappings are missing")
+	}
+	p := part{line: line, column: column, first: int32(len(m.sources)), mappings: strings.Clone(f.mappings.Str)}
+	root := f.root.String()
+	if root != "" && !strings.HasSuffix(root, "/") {
+		root += "/"
+	}
+	for _, s := range f.sources.Array() {
+		if len(m.sources) == maxSources {
+			return damaged("it has more than %d sources", maxSources)
+		}
+		name := ""
+		if s.Type == gjson.String { // null is a source without a name
+			name = resolve(address, root+s.Str)
+		}
+		m.sources = append(m.sources, source{name: name})
+		p.count++
+	}
+	ignored := f.ignored
+	if !ignored.IsArray() {
+		ignored = f.oldIgnored
+	}
+	if ignored.IsArray() {
+		for _, v := range ignored.Array() {
+			if n, ok := index(v); ok && n < p.count {
+				m.sources[p.first+n].ignored = true
+			}
+		}
+	}
+	if err := p.scan(); err != nil {
+		return err
+	}
+	m.parts = append(m.parts, p)
+	return nil
+}
+
+// share notes which files have the base name of another.
+func (m *Map) share() {
+	bases := make(map[string]int, len(m.sources)) // → the first source of this base name
+	for i := range m.sources {
+		name := m.sources[i].name
+		if name == "" {
+			continue
+		}
+		first, known := bases[base(name)]
+		switch {
+		case !known:
+			bases[base(name)] = i
+		case m.sources[first].name != name: // the same file may be listed twice
+			m.sources[i].shared, m.sources[first].shared = true, true
+		default:
+			m.sources[i].shared = m.sources[first].shared
+		}
+	}
+}
+
+// Size is about how many bytes of memory the map takes.
+func (m *Map) Size() int { return m.size }
+
+func (m *Map) measure() int {
+	size := 200
+	for _, s := range m.sources {
+		size += 24 + len(s.name)
+	}
+	for _, p := range m.parts {
+		size += 80 + len(p.mappings) + 28*len(p.marks)
+	}
+	return size
+}
+
+// Find tells where a place of the generated code comes from. Line and column count from 1; the column counts
+// UTF-16 units, as a browser's does. It is false where the map says nothing.
+func (m *Map) Find(line, column int) (Position, bool) {
+	if line < 1 || column < 1 || line > 1<<30 || column > 1<<30 {
+		return Position{}, false
+	}
+	l, c := int32(line-1), int32(column-1)
+	i, exact := slices.BinarySearchFunc(m.parts, l, func(p part, l int32) int {
+		return cmp.Or(cmp.Compare(p.line, l), cmp.Compare(p.column, c))
+	})
+	if !exact {
+		i--
+	}
+	if i < 0 {
+		return Position{}, false
+	}
+	p := &m.parts[i]
+	if l == p.line {
+		c -= p.column
+	}
+	s, ok := p.find(l-p.line, c)
+	if !ok || !s.mapped || s.source < 0 || s.source >= p.count {
+		return Position{}, false
+	}
+	src := m.sources[p.first+s.source]
+	if src.name == "" {
+		return Position{}, false
+	}
+	return Position{src.name, int(s.sourceLine) + 1, int(s.sourceColumn) + 1, src.ignored, src.shared}, true
+}

@@ -1,0 +1,161 @@
+package sourcemap
+
+import (
+	"math"
+	"slices"
+)
+
+// digits are the values of base 64's letters, 0xff for what is none.
+var digits = func() (d [256]byte) {
+	for i := range d {
+		d[i] = 0xff
+	}
+	for i, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
+		d[c] = byte(i)
+	}
+	return d
+}()
+
+// scan reads the mappings once: whether they can be decoded, and the marks from which a look-up goes on.
+func (p *part) scan() error {
+	if len(p.mappings) > math.MaxInt32 {
+		return damaged("its mappings are too long")
+	}
+	d := decoder{text: p.mappings}
+	last := segment{line: -1}
+	for n := 0; ; n++ {
+		if !d.next() {
+			p.marks = slices.Clip(p.marks)
+			return d.err
+		}
+		if d.line == last.line && d.column < last.column {
+			p.unordered = true
+		}
+		last = d.segment
+		if n%every == 0 {
+			p.marks = append(p.marks, mark{int32(d.offset), d.segment})
+		}
+	}
+}
+
+// find is the last segment of a line that begins at a column or before it.
+func (p *part) find(line, column int32) (segment, bool) {
+	// Marks are in order of lines, and of columns too where the map is.
+	i, _ := slices.BinarySearchFunc(p.marks, 0, func(m mark, _ int) int {
+		if m.line < line || !p.unordered && m.line == line && m.column <= column {
+			return -1
+		}
+		return 1
+	})
+	if i--; i < 0 {
+		i = 0
+	}
+	if len(p.marks) == 0 {
+		return segment{}, false
+	}
+	d := decoder{text: p.mappings, offset: int(p.marks[i].offset), segment: p.marks[i].segment}
+	var best segment
+	found := false
+	for more := true; more; more = d.next() {
+		if d.line > line || !p.unordered && d.line == line && d.column > column {
+			break
+		}
+		if d.line == line && d.column <= column && (!found || d.column >= best.column) {
+			best, found = d.segment, true
+		}
+	}
+	return best, found
+}
+
+// decoder reads segments one after the other.
+type decoder struct {
+	text   string
+	offset int
+	segment
+	err error
+}
+
+// next reads the next segment; it is false at the end and where the text is damaged, which err says.
+func (d *decoder) next() bool {
+	for d.offset < len(d.text) {
+		switch d.text[d.offset] {
+		case ';':
+			d.line++
+			d.column = 0
+			d.offset++
+		case ',':
+			d.offset++
+		default:
+			return d.read()
+		}
+	}
+	return false
+}
+
+// read reads the fields of one segment: a column, or with an original, and perhaps a name, which nobody asks for.
+func (d *decoder) read() bool {
+	var fields [5]int32
+	n := 0
+	for ; d.offset < len(d.text) && d.text[d.offset] != ',' && d.text[d.offset] != ';'; n++ {
+		if n == len(fields) {
+			return d.fail("a segment has more than five fields")
+		}
+		// Nearly all numbers have one digit.
+		if v := digits[d.text[d.offset]]; v < 32 {
+			d.offset++
+			if fields[n] = int32(v >> 1); v&1 != 0 {
+				fields[n] = -fields[n]
+			}
+			continue
+		}
+		v, ok := d.number()
+		if !ok {
+			return false
+		}
+		fields[n] = v
+	}
+	if n == 2 || n == 3 {
+		return d.fail("a segment has two or three fields")
+	}
+	d.mapped = n >= 4
+	if !add(&d.column, fields[0]) || !add(&d.source, fields[1]) || !add(&d.sourceLine, fields[2]) || !add(&d.sourceColumn, fields[3]) {
+		return d.fail("a place lies outside of every file")
+	}
+	return true
+}
+
+// add adds a difference; places are never negative and fit 31 bits.
+func add(to *int32, n int32) bool {
+	sum := int64(*to) + int64(n)
+	*to = int32(sum)
+	return sum >= 0 && sum <= math.MaxInt32-1
+}
+
+// number reads one number of several digits.
+func (d *decoder) number() (int32, bool) {
+	var v uint64
+	for shift := 0; d.offset < len(d.text); shift += 5 {
+		digit := digits[d.text[d.offset]]
+		if digit == 0xff {
+			return 0, d.fail("it has a letter that is none of base 64")
+		}
+		d.offset++
+		v |= uint64(digit&31) << shift
+		if v > math.MaxUint32 || shift > 30 {
+			return 0, d.fail("a number is too large")
+		}
+		if digit < 32 {
+			n := int64(v >> 1)
+			if v&1 != 0 {
+				n = -n
+			}
+			return int32(n), true
+		}
+	}
+	return 0, d.fail("a number has no end")
+}
+
+func (d *decoder) fail(why string) bool {
+	d.err = damaged("%s (at %d of its mappings)", why, d.offset)
+	return false
+}
