@@ -522,13 +522,15 @@ export interface Response {
   error?: Error;
 }
 /**
- * Methods that the host asks of the extension.
- */
-/**
  * MethodSync: deliver everything that the browser has reported so far, then answer with
  * [SyncResult]. Params: [SyncParams]. The answer is posted after the events it speaks of.
  */
 export const MethodSync = "sync";
+/**
+ * MethodSourceMap: fetch the source map of a script that a tab has loaded, as the tab's page could.
+ * Params: [SourceMapParams], result: [SourceMapResult].
+ */
+export const MethodSourceMap = "source_map";
 /**
  * MethodOverview takes [OverviewParams] and answers with [Overview]: what the popup shows.
  */
@@ -567,6 +569,31 @@ export interface SyncResult {
    * NoCapture are the tabs whose capture source did not answer.
    */
   no_capture?: number /* int */[];
+}
+/**
+ * SourceMapParams names a script, and bounds what is fetched for it.
+ */
+export interface SourceMapParams {
+  tab: number /* int */;
+  url: string;
+  /**
+   * TimeoutMs bounds the time in milliseconds; MaxBytes the size of script and map, each for itself.
+   */
+  timeout_ms: number /* int */;
+  max_bytes: number /* int */;
+}
+/**
+ * SourceMapResult is a source map.
+ */
+export interface SourceMapResult {
+  /**
+   * URL is the address by which the map names its files: its own, or the script's for an inline map.
+   */
+  url: string;
+  /**
+   * Data is the map's bytes, compressed by gzip, in base 64.
+   */
+  data: string;
 }
 /**
  * OverviewParams names the tab whose scope the popup speaks for.

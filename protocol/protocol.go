@@ -134,6 +134,9 @@ const (
 	// MethodSync: deliver everything that the browser has reported so far, then answer with
 	// [SyncResult]. Params: [SyncParams]. The answer is posted after the events it speaks of.
 	MethodSync = "sync"
+	// MethodSourceMap: fetch the source map of a script that a tab has loaded, as the tab's page could.
+	// Params: [SourceMapParams], result: [SourceMapResult].
+	MethodSourceMap = "source_map"
 )
 
 // Methods that the extension's pages ask of the host.
@@ -161,6 +164,23 @@ type SyncResult struct {
 	NoDOM []int `json:"no_dom,omitempty"`
 	// NoCapture are the tabs whose capture source did not answer.
 	NoCapture []int `json:"no_capture,omitempty"`
+}
+
+// SourceMapParams names a script, and bounds what is fetched for it.
+type SourceMapParams struct {
+	Tab int    `json:"tab"`
+	URL string `json:"url"`
+	// TimeoutMs bounds the time in milliseconds; MaxBytes the size of script and map, each for itself.
+	TimeoutMs int `json:"timeout_ms"`
+	MaxBytes  int `json:"max_bytes"`
+}
+
+// SourceMapResult is a source map.
+type SourceMapResult struct {
+	// URL is the address by which the map names its files: its own, or the script's for an inline map.
+	URL string `json:"url"`
+	// Data is the map's bytes, compressed by gzip, in base 64.
+	Data string `json:"data"`
 }
 
 // OverviewParams names the tab whose scope the popup speaks for.

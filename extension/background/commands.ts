@@ -1,8 +1,16 @@
 /** Answers what the host asks of the extension. */
 import type { CaptureSource } from '../capture/source';
-import { CodeInvalid, CodeUnknown, MethodSync, type SyncParams, type SyncResult } from '../protocol';
+import {
+  CodeInvalid,
+  CodeUnknown,
+  MethodSourceMap,
+  MethodSync,
+  type SyncParams,
+  type SyncResult,
+} from '../protocol';
 import type { ContentFrames } from './frames';
 import { CodedError, type HostPort } from './port';
+import { type SourceMapParties, sourceMap } from './source-maps';
 import type { WatchedTabs } from './tabs';
 
 /** Those who take part in answering. */
@@ -11,13 +19,19 @@ export interface CommandParties {
   readonly frames: Pick<ContentFrames, 'flush'>;
   readonly source: Pick<CaptureSource, 'barrier'>;
   readonly port: Pick<HostPort, 'drained'>;
+  readonly maps: SourceMapParties;
 }
 
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
 export async function answer(parties: CommandParties, method: string, params: unknown): Promise<unknown> {
-  if (method !== MethodSync)
-    throw new CodedError(CodeUnknown, `The extension does not know the method "${method}".`);
-  return await sync(parties, readSyncParams(params));
+  switch (method) {
+    case MethodSync:
+      return await sync(parties, readSyncParams(params));
+    case MethodSourceMap:
+      return await sourceMap(parties.maps, params);
+    default:
+      throw new CodedError(CodeUnknown, `The extension does not know the method "${method}".`);
+  }
 }
 
 function readSyncParams(params: unknown): SyncParams {

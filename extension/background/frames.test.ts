@@ -147,6 +147,8 @@ test('a frame that hangs does not make the tab fail, the top one does', async ()
   vi.useRealTimers();
 });
 
+const maps = { page: async () => undefined, fetch: () => Promise.reject(new Error('nothing is fetched')) };
+
 test('sync names who did not answer, and posts everything before it answers', async () => {
   const order: string[] = [];
   const parties = {
@@ -156,6 +158,7 @@ test('sync names who did not answer, and posts everything before it answers', as
       barrier: (tab: number) => (tab === 8 ? Promise.resolve() : new Promise<void>(() => undefined)),
     },
     port: { drained: async () => void order.push('drained') },
+    maps,
   };
   await expect(answer(parties, 'sync', { timeout_ms: 10 })).resolves.toEqual({
     no_dom: [8],
@@ -171,6 +174,7 @@ test('what the host may not ask is refused with a code', async () => {
     frames: { flush: async () => true },
     source: { barrier: async () => undefined },
     port: { drained: async () => undefined },
+    maps,
   };
   await expect(answer(parties, 'dance', {})).rejects.toMatchObject({ code: 'unknown_type' });
   await expect(answer(parties, 'sync', {})).rejects.toMatchObject({ code: 'invalid' });

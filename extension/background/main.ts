@@ -16,6 +16,7 @@ import { PopupServer } from './popup';
 import { HostPort } from './port';
 import { isDevelopment, isWatched, permissionFor, watchableOrigin, wayFor } from './rules';
 import { Settings } from './settings';
+import type { SourceMapParties } from './source-maps';
 import { WatchedTabs } from './tabs';
 
 /** How often it is written down that the worker lives, and how often the browser wakes it, in ms. */
@@ -56,6 +57,10 @@ const frames = new ContentFrames({
   changed,
 });
 const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChanged });
+const maps: SourceMapParties = {
+  page: async (tab) => (tabs.watched(tab) ? await address(tab) : undefined),
+  fetch: (input, init) => fetch(input, init),
+};
 const port = new HostPort({
   connect: () => chrome.runtime.connectNative(HostName),
   lastError: () => chrome.runtime.lastError?.message,
@@ -65,7 +70,7 @@ const port = new HostPort({
     instance: settings.instance,
     session: settings.session,
   }),
-  answer: (method, params) => answer({ tabs, frames, source, port }, method, params),
+  answer: (method, params) => answer({ tabs, frames, source, port, maps }, method, params),
   changed: () => popup.changed(),
 });
 const popup = new PopupServer({

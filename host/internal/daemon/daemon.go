@@ -33,6 +33,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -94,6 +95,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
+	running.Go(func() { d.engine.AskForMaps(ctx) })
 	running.Go(func() { d.serveHTTP(ctx, config.HTTP.Port, present) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
@@ -103,6 +105,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		_ = l.Close()
 	}
 	running.Wait()
+	d.maps.Close()
 	endJournal() // after the last that it is to keep
 	keeping.Wait()
 	log.Info("the daemon has ended")
@@ -112,11 +115,17 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 // Beside its buffers the daemon needs workingMemory, in bytes: for what it decodes, compresses and answers.
 const workingMemory = 36 << 20
 
+// Source maps take at most mapMemory bytes together. One that cannot be had is not asked for again for mapRetry.
+const (
+	mapMemory = 16 << 20
+	mapRetry  = time.Minute
+)
+
 // limitMemory has the garbage collector hold the process to its buffers and what it works with, unless
 // the environment says otherwise (GOMEMLIMIT).
 func limitMemory(l capture.Limits) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + workingMemory))
+		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + mapMemory + workingMemory))
 	}
 }
 
@@ -157,6 +166,7 @@ type daemon struct {
 	stop    func()
 	journal *journal
 	engine  *engine.Engine
+	maps    *sourcemap.Cache
 	hub     *link.Hub
 	api     http.Handler
 	http    atomic.Pointer[engine.HTTPStatus]
@@ -170,8 +180,9 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		d.log.Error("nothing is kept until the journal can be opened", "error", err)
 	}
 	captured, named, readers := d.journal.restore(disk, limits, rules)
+	decoder := event.NewDecoder(redactor)
 	d.hub = link.NewHub(link.Options{
-		Store: captured, Decoder: event.NewDecoder(redactor), Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
+		Store: captured, Decoder: decoder, Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
 		Disk: func(ctx context.Context) error { return d.journal.keeper.Sync(ctx) },
 	})
 	d.journal.keeper = store.NewKeeper(store.KeeperOptions{
@@ -179,9 +190,14 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Checkpoints: func() ([]checkpoint.Checkpoint, uint64) { return d.engine.Named() },
 		Readers:     func() []checkpoint.ClientState { return d.engine.Readers() },
 	})
+	d.maps = sourcemap.NewCache(sourcemap.CacheOptions{
+		Fetch: d.hub.SourceMap, Bytes: mapMemory, Retry: mapRetry, Clock: time.Now,
+		Failed: func(s sourcemap.Script, err error) { d.log.Debug("no source map", "script", s.URL, "error", err) },
+	})
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
+		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
 	})
 	d.engine.Restore(named, readers)
 	d.api = api.New(api.Options{

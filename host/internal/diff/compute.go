@@ -25,6 +25,18 @@ type Options struct {
 	Beginning bool
 	// NoiseProblems are the noise rules that are not used, and why.
 	NoiseProblems []string
+	// Original tells the original place of an entry, where one is known; nil where none ever is. It is called
+	// for entries that are shown, and decides nothing but how their source reads.
+	Original func(*event.Console) (Place, bool)
+}
+
+// Place is a place in an original file.
+type Place struct {
+	// File is an address or a path.
+	File string
+	Line int
+	// Shared is true where the base name alone would not say which file it is.
+	Shared bool
 }
 
 // InScope says whether something that happened on a page of this origin, in this tab, is covered.

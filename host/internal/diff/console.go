@@ -48,12 +48,23 @@ func (c *computation) console() *ConsoleDiff {
 	r := newRoom()
 	names := sourceNames{}
 	errors, warnings = take(r, byFrequency(errors)), take(r, byFrequency(warnings))
+	places := map[*event.Console]Place{}
 	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
 		for _, t := range list {
-			names.add(t.entry.URL)
+			p := c.place(t.entry)
+			places[t.entry] = p
+			names.add(p.File)
 		}
 	}
-	d.NewErrors, d.NewWarnings, d.Omitted = c.messages(errors, names), c.messages(warnings, names), r.omitted
+	messages := func(list []*tally[*event.Console]) (out []Message) {
+		for _, t := range list {
+			out = append(out, Message{
+				Message: Shorten(t.entry.Text), Source: names.source(places[t.entry]), Count: t.count, Tab: c.tab(t.entry.Tab),
+			})
+		}
+		return out
+	}
+	d.NewErrors, d.NewWarnings, d.Omitted = messages(errors), messages(warnings), r.omitted
 	return d
 }
 
@@ -80,14 +91,14 @@ type tabURL struct {
 	url string
 }
 
-func (c *computation) messages(list []*tally[*event.Console], names sourceNames) []Message {
-	var messages []Message
-	for _, t := range list {
-		messages = append(messages, Message{
-			Message: Shorten(t.entry.Text), Source: names.source(t.entry), Count: t.count, Tab: c.tab(t.entry.Tab),
-		})
+// place is where an entry came from: its original place where that is known, else the generated one.
+func (c *computation) place(e *event.Console) Place {
+	if c.o.Original != nil {
+		if p, ok := c.o.Original(e); ok {
+			return p
+		}
 	}
-	return messages
+	return Place{File: e.URL, Line: e.Line}
 }
 
 // sourceNames shortens addresses of scripts: to the base name, to the path where base names clash, and
@@ -105,20 +116,20 @@ func (s sourceNames) add(url string) {
 	}
 }
 
-func (s sourceNames) source(e *event.Console) string {
-	if e.URL == "" {
+func (s sourceNames) source(p Place) string {
+	if p.File == "" {
 		return ""
 	}
-	address, path, name := sourcePath(e.URL)
-	if s[name] == "" {
+	address, path, name := sourcePath(p.File)
+	if s[name] == "" || p.Shared {
 		if name = path; s["/"+path] == "" {
 			name = address
 		}
 	}
-	if e.Line == 0 {
+	if p.Line == 0 {
 		return name
 	}
-	return fmt.Sprintf("%s:%d", name, e.Line)
+	return fmt.Sprintf("%s:%d", name, p.Line)
 }
 
 // sourcePath is a script's address without query and fragment, the same without origin, and its last

@@ -124,6 +124,7 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	defer client.Unlock()
 	client.HeardLocked() // whoever asks again has heard the answer before
 	v := e.store.View(e.clock())
+	r.options.Original = e.originalsIn(v).place
 	from, v, past, err := e.baseline(client, r, v)
 	if err != nil {
 		return nil, err

@@ -26,14 +26,16 @@ type Browsers interface {
 
 // Engine is the use cases over one store. It is safe for concurrent use.
 type Engine struct {
-	store    *capture.Store
-	named    *checkpoint.Registry
-	noise    *noises
-	browsers Browsers
-	disk     Disk
-	clock    func() time.Time
-	location *time.Location
-	clients  clients
+	store     *capture.Store
+	named     *checkpoint.Registry
+	noise     *noises
+	browsers  Browsers
+	disk      Disk
+	clock     func() time.Time
+	location  *time.Location
+	clients   clients
+	originals Originals
+	spans     sync.Map // spanKey → span; at most one for any two checkpoints there ever were
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.
@@ -67,13 +69,15 @@ type Options struct {
 	// Disk may be nil: then nothing is kept but in memory.
 	Disk  Disk
 	Clock func() time.Time
+	// Originals may have no maps: then places are told as the browser has them.
+	Originals Originals
 	// Location is the zone of times that are given without one.
 	Location *time.Location
 }
 
 // New makes an engine without checkpoints.
 func New(o Options) *Engine {
-	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers, disk: o.Disk, clock: o.Clock, location: o.Location}
+	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers, disk: o.Disk, clock: o.Clock, location: o.Location, originals: o.Originals}
 }
 
 // Named are the named checkpoints, and a number that grows with every change.

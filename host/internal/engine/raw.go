@@ -137,8 +137,12 @@ func (e *Engine) Logs(client *checkpoint.Client, p LogsParams) (*Page[LogEntry],
 		}
 	}
 	search := strings.ToLower(p.Search)
+	var originals *originals
 	return read[event.Console](e, client.Scope, p.ReadParams,
-		func(v *capture.View) ring.View[event.Console] { return v.Console },
+		func(v *capture.View) ring.View[event.Console] {
+			originals = e.originalsIn(v)
+			return v.Console
+		},
 		func(c *event.Console) bool {
 			return c.Level >= least && (search == "" || strings.Contains(strings.ToLower(c.Text), search))
 		},
@@ -147,7 +151,10 @@ func (e *Engine) Logs(client *checkpoint.Client, p LogsParams) (*Page[LogEntry],
 			if source != "" && c.Line > 0 {
 				source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
 			}
-			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Stack: c.Stack, Category: c.Category, Target: c.Target, Joined: c.Joined}
+			if p, ok := originals.source(c); ok {
+				source = fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
+			}
+			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Stack: originals.stack(c), Category: c.Category, Target: c.Target, Joined: c.Joined}
 		})
 }
 

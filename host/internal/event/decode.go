@@ -185,6 +185,12 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 	}
 }
 
+// Source cleans and masks the name of a source file, which is a page's word as much as any.
+func (d *Decoder) Source(name string) string {
+	s, _ := d.redact.URL(cut(Clean(name), 2*MaxURL))
+	return cut(s, MaxURL)
+}
+
 // Decode reads one event of a [Batch]. The event is one of the pointer types of this package.
 func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
 	if !raw.IsObject() {

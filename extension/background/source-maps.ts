@@ -1,0 +1,139 @@
+/**
+ * Fetches source maps for the host, with no more than the rights of the page that loaded the script: its
+ * cookies go to its own origin only, and a page of the wide web reaches nothing on this machine or its
+ * network. The requests are the worker's own, so that neither the page nor its developer sees any of them.
+ */
+import {
+  CodeInvalid,
+  CodeTooLarge,
+  CodeUnavailable,
+  type SourceMapParams,
+  type SourceMapResult,
+} from '../protocol';
+import { CodedError } from './port';
+import { isDevelopment, watchableOrigin } from './rules';
+
+/** What is needed of the worker. */
+export interface SourceMapParties {
+  /** The address of a watched tab's page; undefined for any other tab. */
+  page(tab: number): Promise<string | undefined>;
+  fetch: typeof fetch;
+}
+
+/** Answers `source_map`; rejects with a {@link CodedError} that says why there is no map. */
+export async function sourceMap(parties: SourceMapParties, params: unknown): Promise<SourceMapResult> {
+  const { tab, url, timeout_ms, max_bytes } = read(params);
+  const page = await parties.page(tab);
+  if (page === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
+  if (withoutHash(url) === withoutHash(page))
+    throw new CodedError(CodeInvalid, 'The address is that of the page and of no script.');
+  const signal = AbortSignal.timeout(timeout_ms);
+  const get = (address: string): Promise<Response> => fetchAs(parties.fetch, page, address, signal);
+  try {
+    const script = await get(url);
+    const reference =
+      script.headers.get('SourceMap') ??
+      script.headers.get('X-SourceMap') ??
+      sourceMappingURL(await text(script, max_bytes));
+    if (reference === undefined) throw new CodedError(CodeUnavailable, 'The script names no source map.');
+    const address = new URL(reference, url).href;
+    const inline = address.startsWith('data:');
+    const map = inline ? await parties.fetch(address, { signal }) : await get(address);
+    return { url: inline ? url : address, data: await packed(map, max_bytes) };
+  } catch (error) {
+    if (error instanceof CodedError) throw error;
+    throw new CodedError(CodeUnavailable, `The source map cannot be fetched: ${String(error)}`);
+  }
+}
+
+function read(params: unknown): SourceMapParams {
+  const { tab, url, timeout_ms, max_bytes } = (params ?? {}) as Partial<
+    Record<keyof SourceMapParams, unknown>
+  >;
+  if (
+    typeof tab !== 'number' ||
+    typeof url !== 'string' ||
+    typeof timeout_ms !== 'number' ||
+    typeof max_bytes !== 'number'
+  )
+    throw new CodedError(CodeInvalid, 'source_map: tab, url, timeout_ms and max_bytes are needed.');
+  return { tab, url, timeout_ms, max_bytes };
+}
+
+function withoutHash(url: string): string {
+  return url.replace(/#.*/s, '');
+}
+
+/** Fetches what a page could fetch. A redirect could lead where it may not, and is refused. */
+async function fetchAs(
+  get: typeof fetch,
+  page: string,
+  address: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const origin = watchableOrigin(address);
+  const own = watchableOrigin(page);
+  if (origin === undefined || own === undefined || (isLocal(origin) && !isLocal(own)))
+    throw new CodedError(CodeInvalid, 'The page may not fetch that address.');
+  const response = await get(address, {
+    signal,
+    credentials: origin === own ? 'include' : 'omit',
+    redirect: 'error',
+    cache: 'no-cache',
+    referrerPolicy: 'no-referrer',
+  });
+  if (!response.ok) throw new CodedError(CodeUnavailable, `The server answered ${response.status}.`);
+  return response;
+}
+
+/** Whether an origin is on this machine or a private network (RFC 1918, RFC 3927, RFC 4193, RFC 6762). */
+export function isLocal(origin: string): boolean {
+  const { hostname } = new URL(origin);
+  return (
+    isDevelopment(origin) ||
+    !hostname.includes('.') ||
+    /\.(local|internal|lan|home\.arpa)$/.test(hostname) ||
+    /^(0|10|169\.254|192\.168|172\.(1[6-9]|2\d|3[01])|100\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\./.test(hostname)
+  );
+}
+
+/**
+ * What a script says of its map: in its last comment, behind which there is no code (or it belongs to code
+ * in a string, which is evaluated and has a map of its own).
+ * https://tc39.es/ecma426/#sec-linking-inline
+ */
+export function sourceMappingURL(script: string): string | undefined {
+  const at = script.lastIndexOf('sourceMappingURL=');
+  if (at < 4 || !/\/[/*][#@][ \t]$/.test(script.slice(at - 4, at))) return undefined;
+  const [, url, rest] = /^([^\s'"`*\\]*)(.*)$/s.exec(script.slice(at + 17)) ?? [];
+  if (!url || !/^[ \t]*(?:\*\/)?(?:\s|\/\/.*)*$/.test(rest ?? '')) return undefined;
+  return url;
+}
+
+async function text(response: Response, max: number): Promise<string> {
+  return await new Response(bounded(response, max)).text();
+}
+
+/** A body as gzip in base 64: a fifth of a map's size, and nothing that JSON would have to escape. */
+async function packed(response: Response, max: number): Promise<string> {
+  const stream = bounded(response, max).pipeThrough(new CompressionStream('gzip'));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  let binary = '';
+  for (let i = 0; i < bytes.length; i += 8192) binary += String.fromCharCode(...bytes.subarray(i, i + 8192));
+  return btoa(binary);
+}
+
+/** A body that breaks off where it becomes too large. */
+function bounded(response: Response, max: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let size = 0;
+  const body = response.body ?? new Blob([]).stream();
+  return body.pipeThrough(
+    new TransformStream({
+      transform(chunk: Uint8Array<ArrayBuffer>, controller) {
+        size += chunk.byteLength;
+        if (size <= max) controller.enqueue(chunk);
+        else controller.error(new CodedError(CodeTooLarge, `It is larger than ${max} bytes.`));
+      },
+    }),
+  );
+}

@@ -1,0 +1,80 @@
+package link
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Bounds on fetching a source map: the time for script and map together, and the bytes of each.
+const (
+	mapTimeout = 5 * time.Second
+	mapBytes   = 32 << 20
+)
+
+// SourceMap is a [sourcemap.Fetch]: the browser of the script's tab fetches it, with its page's rights.
+func (h *Hub) SourceMap(ctx context.Context, s sourcemap.Script) (string, []byte, error) {
+	instance, tab, ok := h.store.BrowserTab(s.Tab)
+	if !ok {
+		return "", nil, errors.New("its tab is closed")
+	}
+	c := h.connection(instance)
+	if c == nil {
+		return "", nil, errors.New("its browser is not connected")
+	}
+	// The extension gives up by itself when its time is over; a little more is for the way.
+	ctx, cancel := context.WithTimeout(ctx, mapTimeout+mapTimeout/4)
+	defer cancel()
+	raw, err := c.ask(ctx, protocol.MethodSourceMap, protocol.SourceMapParams{Tab: tab, URL: s.URL, TimeoutMs: int(mapTimeout.Milliseconds()), MaxBytes: mapBytes})
+	if err != nil {
+		return "", nil, err
+	}
+	var result struct {
+		URL  string `json:"url"`
+		Data []byte `json:"data"` // decoded from base 64
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return "", nil, fmt.Errorf("the extension's answer cannot be read: %w", err)
+	}
+	data, err := unpack(result.Data)
+	if err != nil {
+		return "", nil, fmt.Errorf("the extension's answer cannot be unpacked: %w", err)
+	}
+	return result.URL, data, nil
+}
+
+// unpack is gzip's text, at most mapBytes of it.
+func unpack(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if _, err := out.ReadFrom(io.LimitReader(r, mapBytes+1)); err != nil {
+		return nil, err
+	}
+	if out.Len() > mapBytes {
+		return nil, fmt.Errorf("it is larger than %d bytes", mapBytes)
+	}
+	return out.Bytes(), nil
+}
+
+// connection is a connection of a browser's, nil when there is none.
+func (h *Hub) connection(instance string) *conn {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for c := range h.conns {
+		if c.instance == instance {
+			return c
+		}
+	}
+	return nil
+}
