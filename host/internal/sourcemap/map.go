@@ -62,7 +62,7 @@ type segment struct {
 
 // Position is an original place.
 type Position struct {
-	// Source is the file: an address or a path, normalised, without what a bundler adds to tell copies apart.
+	// Source is the file's path, without scheme, host, dots and what a bundler adds to tell copies apart.
 	Source string
 	// Line and Column count from 1.
 	Line, Column int

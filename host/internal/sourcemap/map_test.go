@@ -53,14 +53,14 @@ func TestAPlaceBelongsToTheLastSegmentThatBeginsAtItOrBefore(t *testing.T) {
 		want         string
 	}{
 		{1, 4, ""}, // before the first
-		{1, 5, "http://localhost/src/App.tsx:7:3"},
-		{1, 10, "http://localhost/src/App.tsx:7:3"},
+		{1, 5, "src/App.tsx:7:3"},
+		{1, 10, "src/App.tsx:7:3"},
 		{1, 11, ""}, // has no original
 		{1, 20, ""},
-		{1, 21, "http://localhost/src/cart/index.ts:1:1 shared"},
-		{1, 1 << 20, "http://localhost/src/cart/index.ts:1:1 shared"},
+		{1, 21, "src/cart/index.ts:1:1 shared"},
+		{1, 1 << 20, "src/cart/index.ts:1:1 shared"},
 		{2, 1, ""}, // a line without any
-		{4, 1, "http://localhost/src/index.ts:100:9 shared"},
+		{4, 1, "src/index.ts:100:9 shared"},
 		{5, 1, ""},
 		{0, 1, ""},
 		{1, 0, ""},
@@ -74,18 +74,18 @@ func TestAPlaceBelongsToTheLastSegmentThatBeginsAtItOrBefore(t *testing.T) {
 
 func TestNamesAreResolvedAndFreedOfWhatABundlerAdds(t *testing.T) {
 	for _, c := range []struct{ address, root, source, want string }{
-		{"http://h:1/assets/index-1a2b.js.map", "", "../../src/App.tsx", "http://h:1/src/App.tsx"},
-		{"http://h/src/App.tsx?t=1", "", "App.tsx", "http://h/src/App.tsx"},
-		{"http://h/a/b.js", "", "/src/App.tsx", "http://h/src/App.tsx"},
-		{"http://h/a/b.js", "../lib", "App.tsx", "http://h/lib/App.tsx"},
-		{"http://h/a/b.js", "/root/", "App.tsx", "http://h/root/App.tsx"},
-		{"http://h/a/b.js", "", "webpack://shop/./src/App.tsx", "webpack://shop/src/App.tsx"},
-		{"http://h/a/b.js", "", "webpack:///./src/[id].tsx?ab12", "webpack:///src/[id].tsx"},
-		{"http://h/a/b.js", "webpack:///", "src/App.tsx", "webpack:///src/App.tsx"},
-		{"http://h/a/b.js", "", "webpack://_N_E/../../App.tsx", "webpack://_N_E/App.tsx"},
-		{"http://h/a/b.js", "", "file:///home/me/shop/src/App.tsx", "file:///home/me/shop/src/App.tsx"},
+		{"http://h:1/assets/index-1a2b.js.map", "", "../../src/App.tsx", "src/App.tsx"},
+		{"http://h/src/App.tsx?t=1", "", "App.tsx", "src/App.tsx"},
+		{"http://h/a/b.js", "", "/src/App.tsx", "/src/App.tsx"},
+		{"http://h/a/b.js", "../lib", "App.tsx", "lib/App.tsx"},
+		{"http://h/a/b.js", "/root/", "App.tsx", "/root/App.tsx"},
+		{"http://h/a/b.js", "", "webpack://shop/./src/App.tsx", "src/App.tsx"},
+		{"http://h/a/b.js", "", "webpack:///./src/[id].tsx?ab12", "src/[id].tsx"},
+		{"http://h/a/b.js", "webpack:///", "src/App.tsx", "src/App.tsx"},
+		{"http://h/a/b.js", "", "webpack://_N_E/../../App.tsx", "App.tsx"},
+		{"http://h/a/b.js", "", "file:///home/me/shop/src/App.tsx", "/home/me/shop/src/App.tsx"},
 		{"http://h/a/b.js", "", "webpack/runtime/", ""},
-		{"http://h", "", "App.tsx", "http://h/App.tsx"},
+		{"http://h", "", "App.tsx", "App.tsx"},
 		{"", "", "../App.tsx", "App.tsx"},
 	} {
 		m := parsed(t, c.address, maptest.Map{SourceRoot: c.root, Sources: []string{c.source}, Mappings: "AAAA"})
@@ -110,14 +110,14 @@ func TestIndexedMapsAreReadSectionBySection(t *testing.T) {
 		line, column int
 		want         string
 	}{
-		{1, 1, "http://h/a.ts:1:1"},
-		{1, 100, "http://h/a.ts:2:6"},
-		{1, 101, "http://h/b.ts:1:1"},
-		{1, 111, "http://h/b.ts:2:6"},
-		{2, 1, "http://h/b.ts:3:6"},
+		{1, 1, "a.ts:1:1"},
+		{1, 100, "a.ts:2:6"},
+		{1, 101, "b.ts:1:1"},
+		{1, 111, "b.ts:2:6"},
+		{2, 1, "b.ts:3:6"},
 		{6, 7, ""}, // section b goes on to here, but says nothing of it
-		{6, 8, "http://h/c.ts:1:1"},
-		{7, 1, "http://h/c.ts:3:6"},
+		{6, 8, "c.ts:1:1"},
+		{7, 1, "c.ts:3:6"},
 	} {
 		if got := place(t, m, c.line, c.column); got != c.want {
 			t.Errorf("%d:%d is %q, want %q", c.line, c.column, got, c.want)
@@ -132,7 +132,7 @@ func TestFilesThatAreNotTheDevelopersOwnAreSaidToBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := []string{place(t, m, 1, 1), place(t, m, 1, 2), place(t, m, 1, 3)}; !slices.Equal(got, []string{"http://h/own.ts:1:1", "http://h/node_modules/react.js:1:1 ignored", ""}) {
+		if got := []string{place(t, m, 1, 1), place(t, m, 1, 2), place(t, m, 1, 3)}; !slices.Equal(got, []string{"own.ts:1:1", "node_modules/react.js:1:1 ignored", ""}) {
 			t.Errorf("%s: %q", field, got)
 		}
 	}
@@ -156,7 +156,7 @@ func TestADamagedMapIsAnError(t *testing.T) {
 	}
 	// A segment of a file that is not there is only that: the rest of the map can be used.
 	m, err := Parse("http://h/a.js", []byte(`{"version":3,"sources":["a"],"mappings":"AAAA,CGAA,CHAA"}`))
-	if err != nil || place(t, m, 1, 2) != "" || place(t, m, 1, 3) != "http://h/a:1:1" {
+	if err != nil || place(t, m, 1, 2) != "" || place(t, m, 1, 3) != "a:1:1" {
 		t.Error(err)
 	}
 }

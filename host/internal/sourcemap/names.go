@@ -2,31 +2,34 @@ package sourcemap
 
 import "strings"
 
-// resolve is a source's name as an address or path: relative ones are resolved by the map's address; dots
-// are taken out, and what a bundler adds behind a question mark. It is done on plain text: names are no
-// well-formed addresses (webpack:///./src/[id].tsx), and nobody fetches them.
+// resolve is a source's name as a path: relative ones are resolved by the map's address; scheme and host, dots,
+// and what a bundler adds behind a question mark are taken out, since there is mostly nothing at such an
+// address. A name without a scheme that begins with a slash, and a file's address, are absolute paths of files
+// and keep the slash. It is done on plain text: names are no well-formed addresses
+// (webpack:///./src/[id].tsx), and nobody fetches them.
 func resolve(address, name string) string {
-	if i := strings.IndexAny(name, "?#"); i > 0 {
+	if i := strings.IndexByte(name, '?'); i > 0 {
 		name = name[:i]
 	}
 	prefix, path := split(name)
-	if prefix == "" {
-		var dir string
-		prefix, dir = split(address)
-		if i := strings.IndexAny(dir, "?#"); i >= 0 {
-			dir = dir[:i]
+	switch {
+	case prefix == "" && !strings.HasPrefix(name, "/"):
+		prefix, path = split(address)
+		if i := strings.IndexAny(path, "?#"); i >= 0 {
+			path = path[:i]
 		}
-		if !strings.HasPrefix(name, "/") {
-			path = dir[:strings.LastIndexByte(dir, '/')+1] + name
-			if prefix != "" && dir == "" {
-				path = "/" + name
-			}
-		}
+		path = path[:strings.LastIndexByte(path, '/')+1] + name
+	case prefix == "":
+		prefix = "file://"
 	}
 	if strings.HasSuffix(path, "/") || path == "" {
 		return "" // no file
 	}
-	return strings.Clone(prefix + normalise(path))
+	path = normalise(path)
+	if !strings.HasPrefix(prefix, "file:") {
+		path = strings.TrimPrefix(path, "/")
+	}
+	return strings.Clone(path)
 }
 
 // split is an address's scheme and host, and its path; a plain path has no prefix.
@@ -58,7 +61,7 @@ func isScheme(s string) bool {
 // normalise takes . and .. out of a path; what would lead above its root stays at the root, as in a browser.
 func normalise(path string) string {
 	if !strings.Contains(path, "./") && !strings.Contains(path, "//") {
-		return path
+		return path // as nearly all are
 	}
 	var kept []string
 	for _, s := range strings.Split(path, "/") {

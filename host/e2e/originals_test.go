@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+)
+
+// project is a copy of testdata/bundles, where what is built may lie.
+func project(t *testing.T) string {
+	t.Helper()
+	if _, err := os.Stat("../../node_modules/webpack"); err != nil {
+		t.Skip("the bundlers are not installed; run npm ci")
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("testdata/bundles")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func bundle(t *testing.T, tool, mode, dir string) {
+	t.Helper()
+	if out, err := exec.Command("node", "testdata/bundles/build.mjs", tool, mode, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", tool, mode, err, out)
+	}
+}
+
+const bundlePage = `<!doctype html><meta charset="utf-8"><title>shop</title><link rel="icon" href="data:,"><body><script type="module" src="/assets/app.js"></script>`
+
+// serveBundle serves what was built; handle may answer instead.
+func serveBundle(t *testing.T, dir string, handle func(w http.ResponseWriter, r *http.Request) bool) *httptest.Server {
+	t.Helper()
+	files := http.FileServer(http.Dir(filepath.Join(dir, "dist")))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case handle != nil && handle(w, r):
+		case r.URL.Path == "/":
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, bundlePage)
+		default:
+			files.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// entries are the console's warnings and errors.
+func (a *agent) entries() []engine.LogEntry {
+	a.t.Helper()
+	var page engine.Page[engine.LogEntry]
+	a.call("get_browser_logs", map[string]any{"level": "warning"}, &page)
+	return page.Entries
+}
+
+// breakIt has the page of testdata/bundles throw.
+func (p *tab) breakIt() {
+	p.t.Helper()
+	p.do(chromedp.Click("#break"))
+}
+
+func TestErrorsNameTheFilesOfTheProject(t *testing.T) {
+	w := shared.get(t)
+	for _, tool := range []string{"vite", "webpack", "esbuild"} {
+		for _, mode := range []string{"url", "inline", "hidden"} {
+			t.Run(tool+" "+mode, func(t *testing.T) {
+				dir := project(t)
+				bundle(t, tool, mode, dir)
+				s := serveBundle(t, dir, func(w http.ResponseWriter, r *http.Request) bool {
+					if mode == "hidden" && r.URL.Path == "/assets/app.js" {
+						w.Header().Set("SourceMap", "app.js.map")
+					}
+					if _, err := r.Cookie("session"); strings.HasSuffix(r.URL.Path, ".map") && err != nil {
+						w.WriteHeader(http.StatusForbidden) // the page's rights are needed
+						return true
+					}
+					http.SetCookie(w, &http.Cookie{Name: "session", Value: "1", Path: "/"})
+					return false
+				})
+				a := w.agent(t, "--origin", s.URL)
+				p := w.open(t, s.URL)
+				p.breakIt()
+				r := a.changes()
+				if r.Console == nil || len(r.Console.NewErrors) != 1 || len(r.Console.NewWarnings) != 1 {
+					t.Fatal(show(r))
+				}
+				if r.Console.NewErrors[0].Source != "App.tsx:13" || r.Console.NewWarnings[0].Source != "src/cart/index.tsx:8" {
+					t.Error(show(r))
+				}
+				entries := a.entries()
+				if len(entries) != 2 || !strings.HasPrefix(entries[0].Source, "src/cart/index.tsx:8:") || !strings.HasPrefix(entries[1].Source, "src/App.tsx:13:") {
+					t.Fatalf("%+v", entries)
+				}
+				if stack := strings.Join(entries[0].Stack, "\n"); !strings.Contains(stack, "(src/App.tsx:17:") || !strings.Contains(stack, "(src/h.ts:5:") {
+					t.Errorf("the stack is\n%s", stack)
+				}
+				if r.Network != nil && len(r.Network.Failures) > 0 || r.Network.TotalNewRequests > 3 {
+					t.Errorf("fetching the map can be seen: %s", show(r))
+				}
+			})
+		}
+	}
+}
+
+func TestErrorsOfADevelopmentServerNameTheirLines(t *testing.T) {
+	w := shared.get(t)
+	dir := project(t)
+	if err := os.WriteFile(filepath.Join(dir, "index.html"), []byte(strings.ReplaceAll(bundlePage, "/assets/app.js", "/src/index.tsx")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("node", "testdata/bundles/build.mjs", "vite", "serve", dir)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := strings.TrimSuffix(strings.TrimSpace(line), "/")
+	a := w.agent(t, "--origin", url)
+	p := w.open(t, url)
+	p.breakIt()
+	r := a.changes()
+	if r.Console == nil || len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Source != "App.tsx:13" || len(r.Console.NewWarnings) != 1 || r.Console.NewWarnings[0].Source != "index.tsx:8" {
+		t.Error(show(r))
+	}
+	for _, e := range a.entries() {
+		t.Log(e.Source, e.Stack)
+	}
+}
