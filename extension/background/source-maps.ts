@@ -31,10 +31,9 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
   const get = (address: string): Promise<Response> => fetchAs(parties.fetch, page, address, signal);
   try {
     const script = await get(url);
-    const reference =
-      script.headers.get('SourceMap') ??
-      script.headers.get('X-SourceMap') ??
-      sourceMappingURL(await text(script, max_bytes));
+    const header = script.headers.get('SourceMap') ?? script.headers.get('X-SourceMap');
+    if (header !== null) await script.body?.cancel();
+    const reference = header ?? sourceMappingURL(await text(script, max_bytes));
     if (reference === undefined) throw new CodedError(CodeUnavailable, 'The script names no source map.');
     const address = new URL(reference, url).href;
     const inline = address.startsWith('data:');
@@ -105,9 +104,9 @@ export function isLocal(origin: string): boolean {
 export function sourceMappingURL(script: string): string | undefined {
   const at = script.lastIndexOf('sourceMappingURL=');
   if (at < 4 || !/\/[/*][#@][ \t]$/.test(script.slice(at - 4, at))) return undefined;
-  const [, url, rest] = /^([^\s'"`*\\]*)(.*)$/s.exec(script.slice(at + 17)) ?? [];
-  if (!url || !/^[ \t]*(?:\*\/)?(?:\s|\/\/.*)*$/.test(rest ?? '')) return undefined;
-  return url;
+  const [, url, rest = ''] = /^([^\s'"`*\\]*)(.*)$/s.exec(script.slice(at + 17)) ?? [];
+  const behind = rest.replace(/^[ \t]*\*\//, '').split(/[\r\n]/);
+  return url && behind.every((line) => /^\s*(?:\/\/|$)/.test(line)) ? url : undefined;
 }
 
 async function text(response: Response, max: number): Promise<string> {

@@ -166,8 +166,12 @@ func (o *originals) stack(c *event.Console) []string {
 	return lines
 }
 
-// askEvery is how long a burst of errors is gathered before its maps are asked for.
-const askEvery = 50 * time.Millisecond
+// A burst of errors is gathered for askEvery before its maps are asked for, and for the newest askFor of its
+// entries only: more of them come from the same few scripts, or are asked for when they are shown.
+const (
+	askEvery = 50 * time.Millisecond
+	askFor   = 256
+)
 
 // AskForMaps asks for the maps of errors and warnings as they come in, so that they are there when somebody
 // asks what happened. It returns when ctx ends.
@@ -180,9 +184,10 @@ func (e *Engine) AskForMaps(ctx context.Context) {
 		changed := e.store.Changed()
 		if v := e.store.View(e.clock()); v.Console.Next() > next {
 			o := e.originalsIn(v)
-			for _, c := range v.Console.From(next) {
+			for _, c := range v.Console.From(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && (e.noise == nil || e.noise.Console(c) == nil) {
 					o.source(c)
+					o.stack(c)
 				}
 			}
 			next = v.Console.Next()

@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -30,6 +31,8 @@ type World struct {
 	t      testing.TB
 	Store  *capture.Store
 	Engine *engine.Engine
+	// Maps are the engine's source maps, nil but in a world that has some.
+	Maps *sourcemap.Cache
 	// Now is the time, which stands still unless a test moves it; not in a live world.
 	Now     time.Time
 	clock   func() time.Time
@@ -44,7 +47,18 @@ func New(t testing.TB, limits capture.Limits) *World {
 	t.Helper()
 	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
 	w.clock = func() time.Time { return w.Now }
-	w.begin(limits, nil)
+	w.begin(limits, nil, nil)
+	return w
+}
+
+// NewWithMaps makes a world whose engine has source maps of a fetch; a failure is remembered for a minute.
+func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
+	t.Helper()
+	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
+	w.clock = func() time.Time { return w.Now }
+	w.Maps = sourcemap.NewCache(sourcemap.CacheOptions{Fetch: fetch, Bytes: 1 << 20, Retry: time.Minute, Clock: w.clock})
+	t.Cleanup(w.Maps.Close)
+	w.begin(capture.Limits{}, nil, w.Maps)
 	return w
 }
 
@@ -53,18 +67,18 @@ func New(t testing.TB, limits capture.Limits) *World {
 func NewLive(t testing.TB, browsers engine.Browsers) *World {
 	t.Helper()
 	w := &World{t: t, clock: time.Now}
-	w.begin(capture.Limits{}, browsers)
+	w.begin(capture.Limits{}, browsers, nil)
 	return w
 }
 
-func (w *World) begin(limits capture.Limits, browsers engine.Browsers) {
+func (w *World) begin(limits capture.Limits, browsers engine.Browsers, maps *sourcemap.Cache) {
 	if limits == (capture.Limits{}) {
 		limits = capture.DefaultLimits()
 	}
 	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Clock: w.clock, Location: time.UTC})
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
 	w.Restart("s")
 	w.Open(7, Page+"/")
 }

@@ -1,0 +1,272 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/sourcemap/maptest"
+)
+
+// server has the maps of scripts, by their path.
+type server struct {
+	mu    sync.Mutex
+	maps  map[string][]byte
+	asked []string
+}
+
+func (s *server) fetch(_ context.Context, script sourcemap.Script) (string, []byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := strings.TrimPrefix(script.URL, enginetest.Page)
+	s.asked = append(s.asked, fmt.Sprintf("%d%s", script.Tab, path))
+	if data, ok := s.maps[path]; ok {
+		return script.URL + ".map", data, nil
+	}
+	return "", nil, errors.New("404")
+}
+
+func (s *server) put(path string, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.maps == nil {
+		s.maps = map[string][]byte{}
+	}
+	s.maps[path] = data
+}
+
+// fetched waits for what is being fetched and says what was asked for.
+func (s *server) fetched(w *enginetest.World) string {
+	<-w.Maps.Idle()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.asked) // two are fetched at a time
+	return strings.Join(s.asked, " ")
+}
+
+// oneFile maps line 1 from column 10n+1 on to line n+1 of a file.
+func oneFile(name string) []byte {
+	var segments []maptest.Segment
+	for i := range 100 {
+		segments = append(segments, maptest.Segment{Column: 10 * i, SourceLine: i})
+	}
+	return maptest.Map{Sources: []string{name}, Mappings: maptest.Mappings(segments)}.JSON()
+}
+
+func throw(w *enginetest.World, text, script string, column int, stack ...string) {
+	var lines []string
+	for _, s := range stack {
+		lines = append(lines, fmt.Sprintf("%q", s))
+	}
+	w.Send("console", fmt.Sprintf(`"level":"error","via":"exception","text":%q,"url":%q,"line":1,"column":%d,"stack":[%s]`, text, enginetest.Page+script, column, strings.Join(lines, ",")))
+}
+
+func loaded(w *enginetest.World, script, fields string) {
+	w.Send("network", fmt.Sprintf(`"id":"l%d","method":"GET","url":%q,"resource":"script","status":200,"started":%d,"duration":1%s`, w.Now.UnixNano(), enginetest.Page+script, w.Now.UnixMilli(), fields))
+	w.Pass(time.Millisecond)
+}
+
+func sources(r *diff.Report) string {
+	var out []string
+	for _, m := range append(r.Console.NewErrors, r.Console.NewWarnings...) {
+		out = append(out, fmt.Sprintf("%s %s×%d", m.Source, m.Message, m.Count))
+	}
+	return strings.Join(out, ", ")
+}
+
+func logs(t *testing.T, w *enginetest.World, c *checkpoint.Client) []engine.LogEntry {
+	t.Helper()
+	page, err := w.Engine.Logs(c, engine.LogsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Entries
+}
+
+func TestAPlaceIsToldAsItIsFirstAndAsTheOriginalNextTime(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", oneFile("src/App.tsx"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	loaded(w, "/app.js", "")
+	throw(w, "boom", "/app.js", 45, "go ("+enginetest.Page+"/app.js:1:45)", "(anonymous) ("+enginetest.Page+"/vendor.js:9:9)")
+	throw(w, "boom", "/app.js", 45)
+	throw(w, "bang", "/app.js", 61)
+	before := w.Changes(w.Agent(), params{})
+	if got := sources(before); got != "app.js:1 boom×2, app.js:1 bang×1" {
+		t.Error(got)
+	}
+	if got := s.fetched(w); got != "1/app.js" {
+		t.Error(got)
+	}
+	after := w.Changes(w.Agent(), params{})
+	if got := sources(after); got != "App.tsx:5 boom×2, App.tsx:7 bang×1" {
+		t.Error(got)
+	}
+	if before.Summary != after.Summary || before.Severity != after.Severity {
+		t.Errorf("%s became %s", before.Summary, after.Summary)
+	}
+	entries := logs(t, w, w.Agent())
+	if e := entries[0]; e.Source != "src/App.tsx:5:1" || strings.Join(e.Stack, ";") != "go (src/App.tsx:5:1);(anonymous) ("+enginetest.Page+"/vendor.js:9:9)" {
+		t.Errorf("%+v", e)
+	}
+	if got := s.fetched(w); got != "1/app.js 1/vendor.js" {
+		t.Error(got)
+	}
+}
+
+func TestAnErrorThatWasToldDoesNotLookNewWhenItsMapArrives(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", oneFile("src/App.tsx"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	a := w.Agent()
+	throw(w, "boom", "/app.js", 45)
+	if got := sources(w.Changes(a, params{})); got != "app.js:1 boom×1" {
+		t.Error(got)
+	}
+	s.fetched(w)
+	if r := w.Changes(a, params{}); r.Severity != diff.Clean || sources(r) != "" {
+		t.Error(sources(r))
+	}
+}
+
+func TestCodeThatWasReplacedIsNotToldByTheMapOfWhatReplacedIt(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", oneFile("src/Old.tsx"))
+	s.put("/lazy.js", oneFile("src/Old.tsx"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	loaded(w, "/app.js", "")
+	loaded(w, "/lazy.js", "")
+	throw(w, "first", "/app.js", 11)
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	throw(w, "nobody asked", "/lazy.js", 11)
+	w.Pass(time.Second)
+	s.put("/app.js", oneFile("src/New.tsx"))
+	s.put("/lazy.js", oneFile("src/New.tsx"))
+	loaded(w, "/app.js", "")
+	loaded(w, "/lazy.js", "")
+	throw(w, "second", "/app.js", 21)
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	if got := sources(w.Changes(w.Agent(), params{})); got != "New.tsx:3 second×1, lazy.js:1 nobody asked×1, Old.tsx:2 first×1" {
+		t.Error(got)
+	}
+	// What came out of the browser's cache is the same code.
+	w.Pass(time.Second)
+	loaded(w, "/app.js", `,"cached":true`)
+	throw(w, "third", "/app.js", 31)
+	if got := sources(w.Changes(w.Agent(), params{})); !strings.HasPrefix(got, "New.tsx:4 third×1") {
+		t.Error(got)
+	}
+	if got := s.fetched(w); got != "1/app.js 1/app.js" {
+		t.Error(got)
+	}
+}
+
+func TestAMapThatCannotBeHadIsNotAskedForAgainForAWhile(t *testing.T) {
+	s := &server{}
+	s.put("/damaged.js", []byte(`{"version":3,"sources":["a"],"mappings":"!"}`))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	throw(w, "missing", "/missing.js", 45)
+	throw(w, "damaged", "/damaged.js", 45)
+	for range 3 {
+		if got := sources(w.Changes(w.Agent(), params{})); got != "damaged.js:1 damaged×1, missing.js:1 missing×1" {
+			t.Error(got)
+		}
+		s.fetched(w)
+	}
+	s.put("/damaged.js", oneFile("whole.ts"))
+	if got := len(s.asked); got != 2 {
+		t.Error(s.asked)
+	}
+	w.Pass(time.Minute)
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	if got := sources(w.Changes(w.Agent(), params{})); got != "whole.ts:5 damaged×1, missing.js:1 missing×1" {
+		t.Error(got)
+	}
+}
+
+func TestPlacesThatAreInNoScriptAreNotAskedFor(t *testing.T) {
+	s := &server{}
+	w := enginetest.NewWithMaps(t, s.fetch)
+	w.Log("error", "no column")
+	for _, url := range []string{"", "webpack-internal:///./src/App.tsx", "chrome-extension://abc/x.js", "blob:" + enginetest.Page + "/1", "file:///etc/passwd"} {
+		w.Send("console", fmt.Sprintf(`"level":"error","via":"exception","text":"boom","url":%q,"line":1,"column":1,"stack":["no frame","f (%s:1:1)","g (x)","h ()"]`, url, url))
+	}
+	w.Changes(w.Agent(), params{})
+	logs(t, w, w.Agent())
+	if got := s.fetched(w); got != "" {
+		t.Error(got)
+	}
+}
+
+func TestTheDevelopersOwnFrameIsToldBeforeALibrarys(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", []byte(`{"version":3,"sources":["node_modules/react/index.js","src/App.tsx"],"ignoreList":[0],"mappings":"AAAA,UCSA"}`))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	at := func(column int) string { return fmt.Sprintf("f (%s/app.js:1:%d)", enginetest.Page, column) }
+	throw(w, "in a library", "/app.js", 1, at(1), at(3), at(11), at(1))
+	throw(w, "in a library only", "/app.js", 2, at(2), at(3))
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	if got := sources(w.Changes(w.Agent(), params{})); got != "index.js:1 in a library only×1, App.tsx:10 in a library×1" {
+		t.Error(got)
+	}
+}
+
+func TestNamesOfAMapAreCleanedAndMaskedAsAPagesText(t *testing.T) {
+	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+	s := &server{}
+	s.put("/a.js", oneFile("src/\u202etxt.\x1b[31mApp\u200b.tsx"))
+	s.put("/b.js", oneFile("src/"+token+"/App.ts"))
+	s.put("/c.js", oneFile(strings.Repeat("deep/", 100_000)+"a.ts"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	for _, script := range []string{"/a.js", "/b.js", "/c.js"} {
+		throw(w, "in "+script, script, 1)
+	}
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	w.Changes(w.Agent(), params{})
+	for i, e := range logs(t, w, w.Agent()) {
+		if i == 0 && e.Source != "src/txt.App.tsx:1:1" || i == 1 && (strings.Contains(e.Source, token) || !strings.HasSuffix(e.Source, "/App.ts:1:1")) || len(e.Source) > 5000 {
+			t.Errorf("%.200q", e.Source)
+		}
+	}
+}
+
+func TestMapsAreAskedForAsErrorsComeIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.put("/app.js", oneFile("src/App.tsx"))
+		w := enginetest.NewWithMaps(t, s.fetch)
+		throw(w, "before it began", "/old.js", 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go w.Engine.AskForMaps(ctx)
+		synctest.Wait()
+		for _, script := range []string{"/app.js", "/app.js", "/other.js"} {
+			throw(w, "boom", script, 45, "f ("+enginetest.Page+"/below.js:1:1)")
+			time.Sleep(time.Second)
+		}
+		w.Send("console", fmt.Sprintf(`"level":"log","via":"console","text":"fine","url":"%s/log.js","line":1,"column":1`, enginetest.Page))
+		time.Sleep(time.Second)
+		if got := s.fetched(w); got != "1/app.js 1/below.js 1/other.js" {
+			t.Error(got)
+		}
+		if got := sources(w.Changes(w.Agent(), params{})); !strings.HasSuffix(got, "App.tsx:5 boom×3, old.js:1 before it began×1") {
+			t.Error(got)
+		}
+	})
+}
