@@ -5,7 +5,7 @@
 // the machine was; every miss is told by name. It fails only when something could not be measured: a
 // missed target is printed, not an exit code. It uses homes of its own and ends what it starts.
 //
-//	go run ./host/bench [-only latency,tokens,signal,daemon,flood,capture,noise] [-quick] [-json FILE] [-match TEXT]
+//	go run ./host/bench [-only PART,PART…] [-quick] [-json FILE] [-match TEXT]
 package main
 
 import (
@@ -67,11 +67,16 @@ type part struct {
 }
 
 // parts are what can be asked for by -only, in the order in which they run.
-var parts = []part{{"latency", (*run).latency}, {"tokens", (*run).tokens}, {"signal", (*run).signal}, {"daemon", (*run).daemon}, {"flood", (*run).flood}, {"capture", (*run).capture}, {"noise", (*run).noise}}
+var parts = []part{{"latency", (*run).latency}, {"tokens", (*run).tokens}, {"signal", (*run).signal}, {"daemon", (*run).daemon}, {"flood", (*run).flood}, {"capture", (*run).capture}, {"noise", (*run).noise}, {"sourcemap", (*run).sourcemap}}
 
 func main() {
 	r := &run{}
-	only := flag.String("only", "latency,tokens,signal,daemon,flood,capture,noise", "which parts")
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	all := strings.Join(names, ",")
+	only := flag.String("only", all, "which parts")
 	flag.BoolVar(&r.quick, "quick", false, "a third of everything")
 	flag.StringVar(&r.match, "match", "", "signal: only cases whose name contains this, with their answers")
 	file := flag.String("json", "", "also write the figures to this file")
@@ -82,8 +87,8 @@ func main() {
 	}
 	wanted := strings.Split(*only, ",")
 	for _, name := range wanted {
-		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
-			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are latency, tokens, signal, daemon, flood, capture and noise\n", name)
+		if !slices.Contains(names, name) {
+			fmt.Fprintf(os.Stderr, "bench: there is no part %q; there are %s\n", name, all)
 			os.Exit(2)
 		}
 	}

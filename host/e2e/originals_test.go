@@ -2,18 +2,21 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/testbed"
 )
 
 // project is a copy of testdata/bundles, where what is built may lie.
@@ -56,12 +59,30 @@ func serveBundle(t *testing.T, dir string, handle func(w http.ResponseWriter, r 
 	return s
 }
 
-// entries are the console's warnings and errors.
-func (a *agent) entries() []engine.LogEntry {
+// entries are the console's warnings and errors, and their stacks.
+func (a *agent) entries() ([]engine.LogEntry, string) {
 	a.t.Helper()
 	var page engine.Page[engine.LogEntry]
 	a.call("get_browser_logs", map[string]any{"level": "warning"}, &page)
-	return page.Entries
+	var stacks strings.Builder
+	for _, e := range page.Entries {
+		stacks.WriteString(strings.Join(e.Stack, "\n") + "\n")
+	}
+	return page.Entries, stacks.String()
+}
+
+// mapped waits until places of the project's files are in the stacks.
+func (a *agent) mapped(places ...string) []engine.LogEntry {
+	a.t.Helper()
+	var list []engine.LogEntry
+	var stacks string
+	if err := testbed.Eventually(a.t.Context(), func() (bool, error) {
+		list, stacks = a.entries()
+		return !slices.ContainsFunc(places, func(place string) bool { return !strings.Contains(stacks, place) }), nil
+	}); err != nil {
+		a.t.Fatalf("%v: %q are not all in\n%s", err, places, stacks)
+	}
+	return list
 }
 
 // breakIt has the page of testdata/bundles throw.
@@ -91,6 +112,7 @@ func TestErrorsNameTheFilesOfTheProject(t *testing.T) {
 				a := w.agent(t, "--origin", s.URL)
 				p := w.open(t, s.URL)
 				p.breakIt()
+				entries := a.mapped("(src/cart/index.tsx:8:", "(src/App.tsx:13:", "(src/App.tsx:17:", "(src/h.ts:5:", "(src/index.tsx:6:")
 				r := a.changes()
 				if r.Console == nil || len(r.Console.NewErrors) != 1 || len(r.Console.NewWarnings) != 1 {
 					t.Fatal(show(r))
@@ -98,12 +120,8 @@ func TestErrorsNameTheFilesOfTheProject(t *testing.T) {
 				if r.Console.NewErrors[0].Source != "App.tsx:13" || r.Console.NewWarnings[0].Source != "src/cart/index.tsx:8" {
 					t.Error(show(r))
 				}
-				entries := a.entries()
 				if len(entries) != 2 || !strings.HasPrefix(entries[0].Source, "src/cart/index.tsx:8:") || !strings.HasPrefix(entries[1].Source, "src/App.tsx:13:") {
-					t.Fatalf("%+v", entries)
-				}
-				if stack := strings.Join(entries[0].Stack, "\n"); !strings.Contains(stack, "(src/App.tsx:17:") || !strings.Contains(stack, "(src/h.ts:5:") {
-					t.Errorf("the stack is\n%s", stack)
+					t.Errorf("%+v", entries)
 				}
 				if r.Network != nil && len(r.Network.Failures) > 0 || r.Network.TotalNewRequests > 3 {
 					t.Errorf("fetching the map can be seen: %s", show(r))
@@ -144,11 +162,62 @@ func TestErrorsOfADevelopmentServerNameTheirLines(t *testing.T) {
 	a := w.agent(t, "--origin", url)
 	p := w.open(t, url)
 	p.breakIt()
+	a.mapped("(src/cart/index.tsx:8:", "(src/App.tsx:13:", "(src/h.ts:", "(src/index.tsx:6:")
 	r := a.changes()
 	if r.Console == nil || len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Source != "App.tsx:13" || len(r.Console.NewWarnings) != 1 || r.Console.NewWarnings[0].Source != "index.tsx:8" {
 		t.Error(show(r))
 	}
-	for _, e := range a.entries() {
-		t.Log(e.Source, e.Stack)
+}
+
+// TestAMapThatCannotBeHadLeavesTheGeneratedPlace: an answer never waits for one, and never fails of one.
+func TestAMapThatCannotBeHadLeavesTheGeneratedPlace(t *testing.T) {
+	w := shared.get(t)
+	dir := project(t)
+	bundle(t, "esbuild", "url", dir)
+	for name, answer := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"not found": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) },
+		"damaged": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"version":3,"sources":["a"],"mappings":"!"}`)
+		},
+		"a page": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, bundlePage) },
+		"too large": func(w http.ResponseWriter, _ *http.Request) {
+			space := bytes.Repeat([]byte(" "), 1<<20)
+			for range 33 {
+				_, _ = w.Write(space)
+			}
+		},
+		"redirected": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/assets/elsewhere.map", http.StatusFound)
+		},
+		"too slow": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := make(chan bool, 1)
+			s := serveBundle(t, dir, func(w http.ResponseWriter, r *http.Request) bool {
+				if !strings.HasSuffix(r.URL.Path, ".map") {
+					return false
+				}
+				select {
+				case asked <- true:
+				default:
+				}
+				answer(w, r)
+				return true
+			})
+			a := w.agent(t, "--origin", s.URL)
+			p := w.open(t, s.URL)
+			p.breakIt()
+			<-asked
+			r := a.changes()
+			if r.Console == nil || len(r.Console.NewErrors) != 1 || !strings.HasPrefix(r.Console.NewErrors[0].Source, "app.js:") || r.Network == nil || len(r.Network.Failures) > 0 || r.Coverage != nil {
+				t.Error(show(r))
+			}
+			if name == "too slow" {
+				return
+			}
+			if list, stacks := a.entries(); len(list) != 2 || !strings.Contains(stacks, "/assets/app.js:") {
+				t.Errorf("%+v", list)
+			}
+		})
 	}
 }

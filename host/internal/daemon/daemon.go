@@ -112,7 +112,8 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	return nil
 }
 
-// Beside its buffers the daemon needs workingMemory, in bytes: for what it decodes, compresses and answers.
+// Beside its buffers the daemon needs workingMemory, in bytes: for what it decodes, compresses and answers, and
+// for source maps.
 const workingMemory = 36 << 20
 
 // Source maps take at most mapMemory bytes together. One that cannot be had is not asked for again for mapRetry.
@@ -125,7 +126,7 @@ const (
 // the environment says otherwise (GOMEMLIMIT).
 func limitMemory(l capture.Limits) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + mapMemory + workingMemory))
+		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + workingMemory))
 	}
 }
 

@@ -35,7 +35,6 @@ type Engine struct {
 	location  *time.Location
 	clients   clients
 	originals Originals
-	spans     sync.Map // spanKey → span; at most one for any two checkpoints there ever were
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.

@@ -183,9 +183,9 @@ func (e *Engine) AskForMaps(ctx context.Context) {
 	for {
 		changed := e.store.Changed()
 		if v := e.store.View(e.clock()); v.Console.Next() > next {
-			o := e.originalsIn(v)
+			o, rules := e.originalsIn(v), e.noise.in("", e.clock()).rules
 			for _, c := range v.Console.From(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
-				if c.Level >= event.Warning && !c.Joined && (e.noise == nil || e.noise.Console(c) == nil) {
+				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					o.source(c)
 					o.stack(c)
 				}
