@@ -140,6 +140,11 @@ func (c *Cache) fetch(s Script) {
 	defer c.mu.Unlock()
 	e.until = c.o.Clock().Add(c.o.Retry)
 	delete(c.waiting, s)
+	for _, el := range slices.Clone(c.entries[s]) {
+		if el.Value.(*entry).m == nil {
+			c.dropLocked(el) // this attempt stands for those before it
+		}
+	}
 	c.entries[s] = append(c.entries[s], c.order.PushFront(e))
 	for c.bytes += e.size; c.bytes > c.o.Bytes && c.order.Len() > 1; {
 		c.dropLocked(c.order.Back())
