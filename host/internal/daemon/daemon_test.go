@@ -188,7 +188,8 @@ func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
 		t.Errorf("the daemon ended with %v", err)
 	}
 	for _, conn := range open {
-		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		// One that nobody had accepted yet is reset with its listener.
+		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("a connection was left open: %v", err)
 		}
 	}
