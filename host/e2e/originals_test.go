@@ -221,3 +221,39 @@ func TestAMapThatCannotBeHadLeavesTheGeneratedPlace(t *testing.T) {
 		})
 	}
 }
+
+// TestEveryBuildIsToldByItsOwnMap: the same address holds other code after an edit and a reload.
+func TestEveryBuildIsToldByItsOwnMap(t *testing.T) {
+	w := shared.get(t)
+	dir := project(t)
+	bundle(t, "esbuild", "url", dir)
+	s := serveBundle(t, dir, func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Cache-Control", "no-store")
+		return false
+	})
+	a := w.agent(t, "--origin", s.URL)
+	p := w.open(t, s.URL)
+	p.breakIt()
+	a.mapped("(src/App.tsx:13:")
+	app := filepath.Join(dir, "src/App.tsx")
+	text, err := os.ReadFile(app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(app, append([]byte("\n\n\n"), text...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bundle(t, "esbuild", "url", dir)
+	p.reload()
+	p.breakIt()
+	list := a.mapped("(src/App.tsx:16:", "(src/App.tsx:13:")
+	var sources []string
+	for _, e := range list {
+		if e.Level == "error" {
+			sources = append(sources, strings.TrimRight(strings.TrimRight(e.Source, "0123456789"), ":"))
+		}
+	}
+	if got := strings.Join(sources, " "); got != "src/App.tsx:13 src/App.tsx:16" {
+		t.Error(got)
+	}
+}
