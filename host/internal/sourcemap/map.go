@@ -43,7 +43,7 @@ type part struct {
 	unordered    bool // columns of a line do not only grow, which is allowed
 }
 
-// every is how many segments lie between two marks: a look-up decodes at most so many, and a mark takes 28 bytes.
+// every is how many segments lie between two marks: a look-up decodes about so many. A mark takes 28 bytes.
 const every = 64
 
 // mark is what the decoder knows after the segment before offset: from here it can go on.
@@ -76,6 +76,8 @@ type Position struct {
 const (
 	maxSources  = 1 << 18
 	maxSections = 1 << 14
+	// maxUnordered is how many segments a line may have whose columns do not only grow: all are looked at.
+	maxUnordered = 1 << 12
 )
 
 var errDamaged = errors.New("the source map is damaged")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -161,6 +162,38 @@ func TestADamagedMapIsAnError(t *testing.T) {
 	}
 }
 
+// TestNoMapMakesALookUpSlow: a hostile one may have much of nothing, or no order.
+func TestNoMapMakesALookUpSlow(t *testing.T) {
+	const n = 8 << 20
+	for name, mappings := range map[string]string{
+		"lines":     "AAAA" + strings.Repeat(";", n) + "AACA" + strings.Repeat(";", n) + "AACA",
+		"commas":    "AAAA" + strings.Repeat(",", n) + ";" + strings.Repeat(",", n) + ",AACA",
+		"one place": strings.Repeat("AAAA,", n/4),
+	} {
+		m := parsed(t, "", maptest.Map{Sources: []string{"a"}, Mappings: mappings})
+		// A look-up decodes from one mark to the next, at most.
+		last := 0
+		for _, mark := range append(m.parts[0].marks, mark{offset: int32(len(mappings))}) {
+			if n := int(mark.offset) - last; n > every*(much+40) {
+				t.Fatalf("%s: %d bytes without a mark", name, n)
+			}
+			last = int(mark.offset)
+		}
+		if got := place(t, m, 1, 7); got != "a:1:1" {
+			t.Errorf("%s: %s", name, got)
+		}
+		if m.Size() > 3*len(mappings) {
+			t.Errorf("%s: %d bytes take %d", name, len(mappings), m.Size())
+		}
+	}
+	for lines, want := range map[int]bool{maxUnordered / 2: true, maxUnordered: false} {
+		_, err := Parse("", maptest.Map{Sources: []string{"a"}, Mappings: strings.Repeat("CAAA,DAAA,", lines)}.JSON())
+		if (err == nil) != want {
+			t.Errorf("%d segments in no order: %v", 2*lines, err)
+		}
+	}
+}
+
 // slow is the definition of a look-up.
 func slow(segments []maptest.Segment, line, column int) *maptest.Segment {
 	var best *maptest.Segment
@@ -180,7 +213,7 @@ func TestWhatWasEncodedIsFound(t *testing.T) {
 		line, column := 0, 0
 		for range rapid.IntRange(0, 300).Draw(t, "n") {
 			if rapid.IntRange(0, 9).Draw(t, "new line") == 0 {
-				line += rapid.IntRange(1, 3).Draw(t, "lines")
+				line += rapid.SampledFrom([]int{1, 2, 3, much - 1, much, much + 1, 1000}).Draw(t, "lines")
 				column = 0
 			}
 			if column += rapid.IntRange(0, 40).Draw(t, "columns"); !ordered {

@@ -23,19 +23,25 @@ func (p *part) scan() error {
 	}
 	d := decoder{text: p.mappings}
 	last := segment{line: -1}
-	for n := 0; ; n++ {
-		if !d.next() {
-			p.marks = slices.Clip(p.marks)
-			return d.err
-		}
-		if d.line == last.line && d.column < last.column {
+	inLine, longest := 0, 0
+	for n := 0; d.next(); n++ {
+		if d.line != last.line {
+			inLine = 0
+		} else if d.column < last.column {
 			p.unordered = true
 		}
+		inLine++
+		longest = max(longest, inLine)
 		last = d.segment
 		if n%every == 0 {
 			p.marks = append(p.marks, mark{int32(d.offset), d.segment})
 		}
 	}
+	if d.err == nil && p.unordered && longest > maxUnordered {
+		return damaged("its segments are in no order")
+	}
+	p.marks = slices.Clip(p.marks)
+	return d.err
 }
 
 // find is the last segment of a line that begins at a column or before it.
@@ -67,7 +73,9 @@ func (p *part) find(line, column int32) (segment, bool) {
 	return best, found
 }
 
-// decoder reads segments one after the other.
+// decoder reads segments one after the other. Between two of them, where there is much of nothing, it may give the
+// one before once more, or say that nothing has an original from the beginning of a line on: a look-up does not
+// mind, and takes the same short time wherever it begins.
 type decoder struct {
 	text   string
 	offset int
@@ -75,13 +83,19 @@ type decoder struct {
 	err error
 }
 
+// much is how many bytes without a segment are passed over at a time.
+const much = 256
+
 // next reads the next segment; it is false at the end and where the text is damaged, which err says.
 func (d *decoder) next() bool {
-	for d.offset < len(d.text) {
+	for began := d.offset; d.offset < len(d.text); {
+		if d.offset-began == much {
+			return true
+		}
 		switch d.text[d.offset] {
 		case ';':
 			d.line++
-			d.column = 0
+			d.column, d.mapped = 0, false
 			d.offset++
 		case ',':
 			d.offset++
