@@ -250,7 +250,7 @@ func TestKeptProfileRunsTheRebuiltWorker(t *testing.T) {
 		if err := errors.Join(
 			os.Mkdir(extension, 0o755),
 			os.WriteFile(filepath.Join(extension, "manifest.json"), manifest, 0o644),
-			os.WriteFile(filepath.Join(extension, "worker.js"), []byte("self.build = '"+build+"';"), 0o644),
+			os.WriteFile(filepath.Join(extension, "worker.js"), []byte("self.build = '"+build+"'; self.setWay = async () => undefined"), 0o644),
 		); err != nil {
 			t.Fatal(err)
 		}
