@@ -23,6 +23,8 @@ type client struct {
 	origins []string
 	// project is the path of its settings file, "" for none.
 	project string
+	// dial connects to a socket of the daemon; nil: [daemon.Home.Dial], which starts one.
+	dial func(ctx context.Context, socket string) (net.Conn, error)
 }
 
 // newClient is the client of the project in the working directory.
@@ -39,11 +41,13 @@ func newClient() (*client, error) {
 }
 
 func (c *client) http() *http.Client {
+	dial := c.dial
+	if dial == nil {
+		dial = c.home.Dial
+	}
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return c.home.Dial(ctx, daemon.ControlSocket)
-		},
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, daemon.ControlSocket) },
 	}}
 }
 

@@ -83,7 +83,7 @@ func newRoot() *cobra.Command {
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(),
-		newStatus(), newNoise(), newRedact(), newServe(), newStop(), newMCP(), newInstall(), newUninstall(), newDoctor(), newDemo(),
+		newStatus(), newNoise(), newRedact(), newServe(), newStop(), newMCP(), newHook(), newInstall(), newUninstall(), newDoctor(), newDemo(),
 	)
 	return root
 }

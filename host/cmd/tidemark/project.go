@@ -22,6 +22,11 @@ func findProject() string {
 	if err != nil {
 		return "" // without a working directory there is no project
 	}
+	return originsOf(dir)
+}
+
+// originsOf are the origins of the project in a directory.
+func originsOf(dir string) ([]string, error) {
 	for {
 		path := filepath.Join(dir, projectFile)
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -46,6 +46,7 @@ type Problem struct {
 //	POST /v1/import        {file, as?} → engine.CheckpointCreated
 //	POST /v1/compare       {file, engine.ChangesParams …} → a report
 //	POST /v1/rounds        a message to every browser and back → link.Round, a list
+//	POST /v1/hook          engine.HookParams → engine.HookAnswer
 //	POST /v1/stop          ends the daemon
 //
 // The query parameters client, origin (repeatable) and project say who asks, for which scope, and in the
@@ -56,6 +57,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("GET /v1/status", s.status)
 	mux.HandleFunc("POST /v1/tools/{name}", s.tool)
 	mux.HandleFunc("POST /v1/watch", s.watch)
+	mux.HandleFunc("POST /v1/hook", s.hook)
 	mux.HandleFunc("POST /v1/export", s.file(func(_ context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
 		return s.Engine.Export(c, r.Name)
 	}))
@@ -149,6 +151,27 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer, err := t.Call(r.Context(), s.Engine, client, args)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	if write(w, http.StatusOK, answer) {
+		s.Engine.Heard(client)
+	}
+}
+
+func (s *server) hook(w http.ResponseWriter, r *http.Request) {
+	sc, err := scope(r)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	var p engine.HookParams
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil {
+		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		return
+	}
+	answer, client, err := s.Engine.Hook(r.Context(), sc, p)
 	if err != nil {
 		problem(w, err)
 		return

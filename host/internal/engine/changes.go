@@ -36,6 +36,8 @@ type changesRequest struct {
 	options    diff.Options
 	wait       string
 	timeout    time.Duration
+	// giveUp is when a wait for a reload goes on without one; zero: never.
+	giveUp time.Time
 }
 
 func (e *Engine) checkChanges(client *checkpoint.Client, p ChangesParams) (*changesRequest, error) {

@@ -21,7 +21,8 @@ type connected struct {
 	// since is when it came; seen when it was there last, when here, the number of its connections, is 0.
 	since, seen time.Time
 	here        int
-	project     string // the path of its project's file, "" for none
+	project     string       // the path of its project's file, "" for none
+	hook        *hookSession // nil until a hook asks
 }
 
 // Readers that do not come back within forgetAfter, or while maxAway others were here later, are
@@ -111,9 +112,27 @@ func (e *Engine) Returning(name string, scope checkpoint.Scope) *checkpoint.Clie
 	c := e.clients.findLocked(name, scope)
 	if c == nil {
 		c = e.clients.addLocked(name, &checkpoint.Client{Name: name, Scope: scope})
+	} else if i := slices.Index(e.clients.list, c); i < len(e.clients.list)-1 {
+		e.clients.list = append(slices.Delete(e.clients.list, i, i+1), c) // those who were here last are kept longest
 	}
 	c.seen = now
+	e.clients.trimLocked(now)
 	return c.Client
+}
+
+// session is what hooks know of a client beside its place.
+func (c *clients) session(client *checkpoint.Client) *hookSession {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.list {
+		if known.Client == client {
+			if known.hook == nil {
+				known.hook = &hookSession{}
+			}
+			return known.hook
+		}
+	}
+	return &hookSession{} // forgotten in the meantime
 }
 
 // Heard says that a client has got every answer that it was given.

@@ -89,10 +89,15 @@ func (e *Engine) sync(ctx context.Context, r *changesRequest, deadline time.Time
 // unsettled says why the pages in scope are not settled, and how long to wait at the most before
 // looking again; "" when they are.
 func (e *Engine) unsettled(v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
-	if r.wait == "reload" && !updated(v, r, updates) {
-		return r.timeout, "no navigation or hot update came"
-	}
 	now := e.clock()
+	if r.wait == "reload" && !updated(v, r, updates) {
+		if r.giveUp.IsZero() {
+			return r.timeout, "no navigation or hot update came"
+		}
+		if left := r.giveUp.Sub(now); left > 0 {
+			return left, "no navigation or hot update came"
+		}
+	}
 	var flights []string
 	soonest := slowRequest
 	for _, f := range v.Flights {

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/hook"
+)
+
+// hookMargin is what a hook may take beyond the time that it gives the page.
+const hookMargin = 2 * time.Second
+
+// hookOptions are the flags of `tidemark hook`.
+type hookOptions struct {
+	event, session    string
+	patience, timeout time.Duration
+	bash, debug       bool
+}
+
+func newHook() *cobra.Command {
+	var o hookOptions
+	cmd := &cobra.Command{
+		Use:   "hook",
+		Short: "Tell an agent after its edits what broke (for agents' hooks)",
+		Long: `Tells a coding agent what its edit broke in the browser, and nothing when nothing broke.
+Agents run it as a hook and write JSON to its standard input (Claude Code, Codex, Gemini CLI, Cursor, VS Code);
+for others, --event says what happened, and the answer is plain text. See docs/HOOKS.md.
+It starts nothing, and ends with exit code 0 whatever happens.`,
+		Example: `  tidemark hook                               # reads what an agent's hook tells
+  tidemark hook --event post-edit --session 7  # plain text, for anything that can run a command`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			runHook(cmd.Context(), o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.event, "event", "", "what happened, instead of JSON: session-start, post-edit or stop")
+	f.StringVar(&o.session, "session", "default", "with --event: a name of the session, which has a place of its own")
+	f.DurationVar(&o.patience, "patience", time.Second, "how long the reload or hot update after an edit may take to begin")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long the page may take to settle, in all")
+	f.BoolVar(&o.bash, "bash", false, "count commands that the agent ran in a shell as edits")
+	f.BoolVar(&o.debug, "debug", false, "say on standard error why nothing was told")
+	return cmd
+}
+
+// runHook does what a hook asks. It never fails: an agent is not to be held up by its eyes.
+func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Writer) {
+	ctx, cancel := context.WithTimeout(ctx, o.timeout+hookMargin)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { // an agent that never ends its input must not keep the process
+		defer func() {
+			if r := recover(); r != nil {
+				done <- fmt.Errorf("it went wrong: %v", r)
+			}
+		}()
+		text, err := answerHook(ctx, o, in)
+		if err == nil && ctx.Err() == nil && len(text) > 0 {
+			_, err = out.Write(text)
+		}
+		done <- err
+	}()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil && o.debug {
+		fmt.Fprintln(errOut, "tidemark: nothing was told:", err)
+	}
+}
+
+// answerHook is what to write to the agent.
+func answerHook(ctx context.Context, o hookOptions, in io.Reader) ([]byte, error) {
+	call, err := readHook(o, in)
+	if err != nil {
+		return nil, err
+	}
+	if call.Event == "" {
+		return nil, errors.New("this event, or this tool, is nothing to Tidemark")
+	}
+	if call.Session == "" {
+		return nil, errors.New("the agent did not name its session")
+	}
+	answer, err := askHook(ctx, o, call)
+	if errors.Is(err, daemon.ErrUnreachable) {
+		answer, err = &engine.HookAnswer{}, nil // no daemon: nothing is watched
+	}
+	if err != nil {
+		return nil, err
+	}
+	return call.Output(answer)
+}
+
+func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {
+	if o.event != "" {
+		return hook.Plain(o.event, o.session)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, hook.MaxInput+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > hook.MaxInput {
+		return nil, fmt.Errorf("the agent told more than %d bytes", hook.MaxInput)
+	}
+	return hook.Parse(data, o.bash)
+}
+
+// askHook asks the daemon that runs, and starts none.
+func askHook(ctx context.Context, o hookOptions, call *hook.Call) (*engine.HookAnswer, error) {
+	home, err := daemon.FindHome(version)
+	if err != nil {
+		return nil, err
+	}
+	dir := call.Dir
+	if dir == "" {
+		if dir, err = os.Getwd(); err != nil {
+			return nil, err
+		}
+	}
+	origins, err := originsOf(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{home: home, origins: origins, dial: home.DialRunning}
+	answer := &engine.HookAnswer{}
+	return answer, c.call(ctx, http.MethodPost, "/v1/hook", engine.HookParams{
+		Session: call.Session, Event: call.Event,
+		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(o.timeout.Milliseconds()),
+	}, answer)
+}

@@ -1,0 +1,320 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+// HookParams are what a hook of an agent asks.
+type HookParams struct {
+	// Session is the agent's session, which has a place of its own.
+	Session string `json:"session"`
+	// Event is HookStart, HookEdit or HookStop.
+	Event string `json:"event"`
+	// PatienceMs is how long an edit's reload or hot update may take to begin; TimeoutMs bounds all.
+	PatienceMs int `json:"patience_ms,omitempty"`
+	TimeoutMs  int `json:"timeout_ms,omitempty"`
+}
+
+// What hooks tell of.
+const (
+	HookStart = "start" // the session begins
+	HookEdit  = "edit"  // a file was edited
+	HookStop  = "stop"  // the agent is done
+)
+
+// HookAnswer is what is to be told to the agent.
+type HookAnswer struct {
+	// Watched is how many tabs are watched.
+	Watched int `json:"watched"`
+	// Problems are what is to be told, the cause first; none: there is nothing to tell.
+	Problems []HookProblem `json:"problems"`
+	// Still is true when all of them were told before, and are there still.
+	Still bool `json:"still,omitempty"`
+	// Summary counts what is new, warnings included.
+	Summary string `json:"summary,omitempty"`
+	// Unsettled says why the page may not have shown all yet, Unobserved what was not seen of it.
+	Unsettled  string `json:"unsettled,omitempty"`
+	Unobserved string `json:"unobserved,omitempty"`
+}
+
+// HookProblem is one thing that is broken.
+type HookProblem struct {
+	// Kind is overlay, crash, console or network.
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	// Source is where it comes from, or for a request what it answered before.
+	Source string `json:"source,omitempty"`
+	Count  int    `json:"count,omitempty"`
+	Tab    int    `json:"tab,omitempty"`
+}
+
+// key is what makes two problems the same, wherever an edit has moved their line.
+func (p HookProblem) key() string { return p.Kind + " " + diff.Fingerprint(p.Text) }
+
+// hookSession is what is known of an agent's session beside its place.
+type hookSession struct {
+	mu sync.Mutex
+	// start is where the session began, the zero Moment before it did.
+	start capture.Moment
+	// standing are problems that were there before the session: they are nothing that it broke.
+	standing map[string]bool
+	// open are those that were told and have not been seen to go.
+	open []HookProblem
+	// stopped is true when a stop has told them.
+	stopped bool
+}
+
+// How long an edit's update may take to begin, how long the whole answer, and how far back the first hook
+// of a session looks that did not tell of its start: the edit has just been made.
+const (
+	hookPatience = time.Second
+	hookTimeout  = 5 * time.Second
+	hookLookBack = 10 * time.Second
+	// editLead is how long before its hook an edit may have been made.
+	editLead = time.Second
+)
+
+// Hook says what an agent is to be told after an edit, or as its session begins or ends: what is broken
+// and was not, since the last time that it was asked for this session. It waits only while a tab in scope
+// is watched.
+func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
+	if strings.TrimSpace(p.Session) == "" {
+		return nil, nil, invalid("session is empty; it must be the id of the agent's session")
+	}
+	if p.PatienceMs < 0 || p.TimeoutMs < 0 || p.PatienceMs > int(maxTimeout.Milliseconds()) || p.TimeoutMs > int(maxTimeout.Milliseconds()) {
+		return nil, nil, invalid("patience_ms and timeout_ms must be from 0 to %d", maxTimeout.Milliseconds())
+	}
+	client := e.Returning("hook "+p.Session, scope)
+	session := e.clients.session(client)
+	options := diff.Options{Origins: scope.Origins, Noise: e.noise}
+	answer := &HookAnswer{Problems: []HookProblem{}}
+	v := e.store.View(e.clock())
+	answer.Watched = watched(v, &options)
+	switch p.Event {
+	case HookStart:
+		e.hookStart(client, session, v, options, answer)
+		return answer, client, nil
+	case HookEdit, HookStop:
+	default:
+		return nil, nil, invalid("event is %q; it must be %s, %s or %s", p.Event, HookStart, HookEdit, HookStop)
+	}
+	if answer.Watched == 0 {
+		return answer, client, nil
+	}
+	return answer, client, e.hookLook(ctx, client, session, options, p, answer)
+}
+
+// watched is how many tabs in scope are watched.
+func watched(v *capture.View, o *diff.Options) int {
+	n := 0
+	for _, t := range v.Tabs {
+		if t.Watched && o.InScope(t.Origin, t.ID) {
+			n++
+		}
+	}
+	return n
+}
+
+// hookStart sets the session's place, and tells what is broken already.
+func (e *Engine) hookStart(client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options, answer *HookAnswer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beginLocked(v, o)
+	client.Lock()
+	client.LookedLocked(v)
+	client.AdvanceLocked(v, nil)
+	client.Unlock()
+	if e.disk != nil {
+		e.disk.ReadersChanged()
+	}
+	if answer.Watched == 0 {
+		return
+	}
+	r := diff.Compute(lastUpdate(v, o), v, o)
+	answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
+}
+
+// beginLocked begins a session where a view ends.
+func (s *hookSession) beginLocked(v *capture.View, o diff.Options) {
+	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]bool{}, nil, false
+	for _, p := range problems(diff.Compute(lastUpdate(v, o), v, o)) {
+		s.standing[p.key()] = true
+	}
+}
+
+// lastUpdate is the moment before the newest navigation or hot update in scope: what came since is the
+// state of the page.
+func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
+	from := v.Start()
+	for _, u := range v.Updates.From(0) {
+		if o.InScope(u.Origin, u.Tab) && u.Time().Before(v.At) {
+			from = v.MomentAt(u.Time().Add(-time.Millisecond))
+		}
+	}
+	return from
+}
+
+// hookLook waits for what an edit does to the page, and tells what broke.
+func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, p HookParams, answer *HookAnswer) error {
+	began := e.clock()
+	r := &changesRequest{options: o, wait: "settled", timeout: hookTimeout}
+	if p.TimeoutMs > 0 {
+		r.timeout = time.Duration(p.TimeoutMs) * time.Millisecond
+	}
+	if p.Event == HookEdit {
+		patience := hookPatience
+		if p.PatienceMs > 0 {
+			patience = time.Duration(p.PatienceMs) * time.Millisecond
+		}
+		r.wait, r.giveUp = "reload", began.Add(patience)
+	}
+	client.Lock()
+	looked, known := client.LookLocked(), client.AutoName() != ""
+	client.Unlock()
+	recent := updatesSince(e.store.View(began), began.Add(-editLead))
+	outcome, err := e.settle(ctx, r, max(looked, recent))
+	if err != nil {
+		return err
+	}
+
+	// One after the other: what one tells, the next does not tell again.
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ask := ChangesParams{}
+	if s.standing == nil {
+		v := e.store.View(e.clock())
+		if known { // to an earlier daemon
+			s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
+		} else {
+			s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), o)
+			ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
+		}
+	}
+	report, err := e.Follow(ctx, client, ask)
+	if err != nil {
+		return err
+	}
+	v := e.store.View(e.clock())
+	outcome.tell(report)
+	fresh, repeated := s.sortLocked(problems(report))
+	updated := updated(v, r, looked)
+	switch {
+	case len(fresh)+len(repeated) > 0 && updated:
+		s.open = append(slices.Clone(fresh), repeated...)
+	case len(fresh) > 0:
+		s.open = append(slices.Clone(fresh), s.open...)
+	case updated && len(s.open) > 0:
+		s.keepStandingLocked(problems(diff.Compute(s.start, v, o)))
+	}
+	if len(s.open) > maxOpen {
+		s.open = s.open[:maxOpen]
+	}
+	if p.Event == HookEdit {
+		s.stopped = false
+	}
+	answer.Problems = append(answer.Problems, fresh...)
+	switch {
+	case len(fresh) > 0:
+	case p.Event == HookEdit:
+		answer.Problems, answer.Still = append(answer.Problems, repeated...), len(repeated) > 0
+	case !s.stopped:
+		answer.Problems, answer.Still = append(answer.Problems, s.open...), len(s.open) > 0
+	}
+	if p.Event == HookStop && len(answer.Problems) > 0 {
+		s.stopped = true
+	}
+	if len(answer.Problems) > 0 {
+		answer.Summary, answer.Unsettled = report.Summary, report.UnsettledBecause
+		if report.Coverage != nil {
+			answer.Unobserved = report.Coverage.Note
+		}
+	}
+	return nil
+}
+
+// maxOpen bounds what is remembered of what is broken.
+const maxOpen = 100
+
+// updatesSince is the position of the first update that is not before a time.
+func updatesSince(v *capture.View, t time.Time) uint64 {
+	for pos, u := range v.Updates.From(0) {
+		if !u.Time().Before(t) {
+			return pos
+		}
+	}
+	return v.Updates.Next()
+}
+
+// sortLocked tells what is new from what was told before. What was there before the session is neither.
+func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProblem) {
+	for _, p := range all {
+		switch key := p.key(); {
+		case s.standing[key]:
+		case slices.ContainsFunc(s.open, func(o HookProblem) bool { return o.key() == key }):
+			repeated = append(repeated, p)
+		default:
+			fresh = append(fresh, p)
+		}
+	}
+	return fresh, repeated
+}
+
+// keepStandingLocked drops what a clean update has done away with: of what is open there remains what can
+// be seen to be there now, an overlay or an endpoint that fails.
+func (s *hookSession) keepStandingLocked(now []HookProblem) {
+	s.open = slices.DeleteFunc(s.open, func(o HookProblem) bool {
+		lasts := o.Kind == "overlay" || o.Kind == "network"
+		return !lasts || !slices.ContainsFunc(now, func(p HookProblem) bool { return p.key() == o.key() })
+	})
+}
+
+// overlays are the selectors of error elements by which development servers say that the page is broken.
+var overlays = []string{
+	"vite-error-overlay", "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
+	"rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
+}
+
+// problems are what is broken by the end of a report's window, what names the cause best first. An
+// overlay that went and a request that succeeds by now are not.
+func problems(r *diff.Report) []HookProblem {
+	var list []HookProblem
+	if d := r.DOM; d != nil {
+		for _, e := range d.NewErrorElements {
+			if e.GoneAt == nil && slices.Contains(overlays, e.Selector) {
+				list = append(list, HookProblem{Kind: "overlay", Text: e.Text, Tab: e.Tab})
+			}
+		}
+		for _, c := range d.Crashed {
+			list = append(list, HookProblem{Kind: "crash", Text: c.URL, Tab: c.Tab})
+		}
+	}
+	if d := r.Console; d != nil {
+		for _, m := range d.NewErrors {
+			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Count: m.Count, Tab: m.Tab})
+		}
+	}
+	if d := r.Network; d != nil {
+		for _, f := range d.Failures {
+			if f.NowStatus == 0 {
+				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s answers %d", f.Method, f.URL, f.Status), Count: f.Count, Tab: f.Tab}
+				if f.Status == 0 {
+					p.Text = fmt.Sprintf("%s %s fails: %s", f.Method, f.URL, f.Error)
+				}
+				if f.PreviousStatus != 0 {
+					p.Source = fmt.Sprintf("was %d", f.PreviousStatus)
+				}
+				list = append(list, p)
+			}
+		}
+	}
+	return list
+}
