@@ -57,27 +57,32 @@ It starts nothing, and ends with exit code 0 whatever happens.`,
 func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Writer) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout+hookMargin)
 	defer cancel()
-	done := make(chan error, 1)
+	type answer struct {
+		text []byte
+		err  error
+	}
+	done := make(chan answer, 1)
 	go func() { // an agent that never ends its input must not keep the process
+		var a answer
 		defer func() {
 			if r := recover(); r != nil {
-				done <- fmt.Errorf("it went wrong: %v", r)
+				a = answer{err: fmt.Errorf("it went wrong: %v", r)}
 			}
+			done <- a
 		}()
-		text, err := answerHook(ctx, o, in)
-		if err == nil && ctx.Err() == nil && len(text) > 0 {
-			_, err = out.Write(text)
-		}
-		done <- err
+		a.text, a.err = answerHook(ctx, o, in)
 	}()
-	var err error
+	var a answer
 	select {
-	case err = <-done:
+	case a = <-done:
 	case <-ctx.Done():
-		err = ctx.Err()
+		a.err = ctx.Err()
 	}
-	if err != nil && o.debug {
-		fmt.Fprintln(errOut, "tidemark: nothing was told:", err)
+	if a.err == nil && len(a.text) > 0 {
+		_, a.err = out.Write(a.text)
+	}
+	if a.err != nil && o.debug {
+		fmt.Fprintln(errOut, "tidemark: nothing was told:", a.err)
 	}
 }
 

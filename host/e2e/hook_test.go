@@ -1,0 +1,209 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// viteApp is an application in development: a directory, and Vite that serves it.
+type viteApp struct {
+	t        *testing.T
+	dir, url string
+}
+
+// startVite serves the application of testdata with the Vite of node_modules.
+func startVite(t *testing.T) *viteApp {
+	t.Helper()
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip(err)
+	}
+	modules, err := filepath.Abs("../../node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "vite")); err != nil {
+		t.Skipf("%v; make build installs it", err)
+	}
+	app := &viteApp{t: t, dir: t.TempDir()}
+	files, err := txtar.ParseFile("testdata/vite-app.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files.Files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(app.dir, f.Name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		app.write(f.Name, string(f.Data))
+	}
+	if err := os.Symlink(modules, filepath.Join(app.dir, "node_modules")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(node, filepath.Join(app.dir, "serve.mjs"), modules)
+	cmd.Dir, cmd.Stderr = app.dir, os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close() // it ends with its input
+		_ = cmd.Wait()
+	})
+	url, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("Vite did not start: %v", err)
+	}
+	app.url = strings.TrimSuffix(strings.TrimSpace(url), "/")
+	app.write(".tidemark.toml", fmt.Sprintf("origins = [%q]\n", app.url))
+	return app
+}
+
+func (a *viteApp) write(name, text string) {
+	a.t.Helper()
+	if err := os.WriteFile(filepath.Join(a.dir, name), []byte(text), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// edit replaces a piece of a file, as an agent would.
+func (a *viteApp) edit(name, from, to string) {
+	a.t.Helper()
+	data, err := os.ReadFile(filepath.Join(a.dir, name))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if strings.Count(string(data), from) != 1 {
+		a.t.Fatalf("%s has %q %d times", name, from, strings.Count(string(data), from))
+	}
+	a.write(name, strings.Replace(string(data), from, to, 1))
+}
+
+// session is an agent's session with the hook set up, in an application's directory.
+type session struct {
+	w   *world
+	app *viteApp
+	id  string
+}
+
+// hook runs the hook as Claude Code does, and returns what it says.
+func (s *session) hook(event string, fields map[string]any) string {
+	s.app.t.Helper()
+	input := map[string]any{"session_id": s.id, "transcript_path": "/dev/null", "cwd": s.app.dir, "permission_mode": "default", "hook_event_name": event}
+	for k, v := range fields {
+		input[k] = v
+	}
+	data, err := json.Marshal(input)
+	if err != nil {
+		s.app.t.Fatal(err)
+	}
+	cmd := s.w.Command("hook", "--debug")
+	cmd.Stdin = strings.NewReader(string(data))
+	var out, errOut strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	if err := cmd.Run(); err != nil || errOut.Len() > 0 {
+		s.app.t.Fatalf("the hook: %v %s", err, errOut.String())
+	}
+	return out.String()
+}
+
+// edited runs the hook after an edit, and returns what the agent is told.
+func (s *session) edited(name string) string {
+	s.app.t.Helper()
+	out := s.hook("PostToolUse", map[string]any{
+		"tool_name": "Edit", "tool_use_id": "toolu_1",
+		"tool_input": map[string]any{"file_path": filepath.Join(s.app.dir, name)}, "tool_response": map[string]any{"success": true},
+	})
+	if out == "" {
+		return ""
+	}
+	var told struct {
+		HookSpecificOutput struct{ HookEventName, AdditionalContext string }
+	}
+	if err := json.Unmarshal([]byte(out), &told); err != nil || told.HookSpecificOutput.HookEventName != "PostToolUse" {
+		s.app.t.Fatalf("%v: %s", err, out)
+	}
+	return told.HookSpecificOutput.AdditionalContext
+}
+
+func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T) {
+	w := shared.get(t)
+	app := startVite(t)
+	s := &session{w, app, "vite-" + app.url}
+	p := w.open(t, app.url)
+	p.js(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
+	if said := s.hook("SessionStart", map[string]any{"source": "startup"}); said != "" {
+		t.Fatalf("the page is fine as the session starts: %s", said)
+	}
+	edits := []struct {
+		file, from, to string
+		// cause is what the hook must name; "": it must say nothing.
+		cause []string
+	}{
+		{"src/App.jsx", "<ul>", "<ul class='items'>", nil},
+		{"src/app.css", "sans-serif", "serif", nil},
+		{"src/App.jsx", "</ul>", "</ol>", []string{"App.jsx", "ul"}}, // a syntax error
+		{"src/App.jsx", "</ol>", "</ul>", nil},
+		{"src/price.js", "toFixed(2)", "toFixed(1)", nil},
+		{"notes.md", "Nothing", "Nothing at all", nil},
+		{"src/price.js", "(cents / 100)", "cents.value", []string{"TypeError", "price.js"}}, // while it renders
+		{"src/price.js", "cents.value", "(cents / 100)", nil},
+		{"src/main.js", "show(App);", "show(App); // at once", nil},                      // a whole reload
+		{"src/App.jsx", "./price.js", "./prices.js", []string{"./prices.js", "App.jsx"}}, // a file that is not there
+		{"src/App.jsx", "./prices.js", "./price.js", nil},
+		{"src/app.css", "body {", "body { margin: 0;", nil},
+		{"src/api.js", "/api/items", "/api/goods", []string{"/api/goods", "500"}}, // a request that fails
+		{"src/api.js", "/api/goods", "/api/items", nil},
+		{"src/App.jsx", "<li key", "<li title='an item' key", nil},
+		{"src/app.css", "body {", "@import './fonts.css'; body {", []string{"fonts.css"}}, // a style sheet that is not there
+		{"src/app.css", "@import './fonts.css'; body {", "body {", nil},
+		{"src/api.js", "return answer.json();", "const list = await answer.json();\n  return list;", nil},
+		{"index.html", "<title>Items", "<title>Things", nil}, // a whole reload
+		{"src/price.js", "toFixed(1)", "toFixed(2)", nil},
+	}
+	spoke, breaking := 0, 0
+	for i, e := range edits {
+		if e.cause != nil {
+			breaking++
+		}
+		app.edit(e.file, e.from, e.to)
+		began := time.Now()
+		said := s.edited(e.file)
+		t.Logf("edit %d of %s, after %s: %s", i+1, e.file, time.Since(began).Round(time.Millisecond), said)
+		if said != "" {
+			spoke++
+		}
+		if (said != "") != (e.cause != nil) {
+			t.Errorf("edit %d of %s (%s → %s): %q", i+1, e.file, e.from, e.to, said)
+		}
+		for _, word := range e.cause {
+			if !strings.Contains(said, word) {
+				t.Errorf("edit %d of %s does not name its cause, %s: %s", i+1, e.file, word, said)
+			}
+		}
+		if len(said) > 1600 {
+			t.Errorf("edit %d: %d bytes", i+1, len(said))
+		}
+	}
+	if len(edits) != 20 || breaking != 5 || spoke != 5 {
+		t.Errorf("%d edits, %d of them breaking: the hook spoke %d times", len(edits), breaking, spoke)
+	}
+	if said := s.hook("Stop", map[string]any{"stop_hook_active": false}); said != "" {
+		t.Errorf("all is well as the session ends: %s", said)
+	}
+}
