@@ -30,7 +30,7 @@ type tab struct {
 	url     string
 	origin  string
 	title   string
-	active  time.Time // when anything but a socket frame came from it last, by the host's clock
+	active  time.Time // when anything but a socket frame, save one that announces an update, came from it last, by the host's clock
 	unseen  bool      // it was not watched when it was told of last
 	replay  *replay   // what a new worker tells once more; nil for nothing
 }

@@ -167,11 +167,12 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	t := s.tabs[head.Tab]
 	if t != nil {
 		head.Origin = t.origin
-		if !isSocketFrame(ev) {
-			t.active = now
-		}
 	}
-	if how := s.noise.Update(ev); how != "" {
+	how := s.noise.Update(ev)
+	if t != nil && (how != "" || !isSocketFrame(ev)) {
+		t.active = now // a frame that announces an update is news: what it does to the page is still to come
+	}
+	if how != "" {
 		s.updates.Append(Update{Head: *head, How: how})
 	}
 	switch e := ev.(type) {

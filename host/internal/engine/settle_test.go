@@ -174,6 +174,19 @@ func TestReloadWaitsForTheHotUpdateThatIsStillToCome(t *testing.T) {
 	}
 }
 
+func TestAFrameThatAnnouncesAReloadIsNotTakenForItsEnd(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		time.Sleep(time.Second)
+		b.after(100*time.Millisecond, &event.WebSocket{ID: "w", URL: "ws://localhost/?token=x", Op: "received", Text: `{"type":"full-reload"}`})
+		b.after(300*time.Millisecond, &event.Navigation{How: "reload", URL: "http://localhost/"})
+		b.after(500*time.Millisecond, logged("broken by the edit"))
+		r, took := b.wait(params{Wait: "reload"})
+		if !*r.Settled || took != 800*time.Millisecond || r.Severity != diff.Error {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
 func TestAnUpdateSinceTheLastLookIsEnough(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.send(&event.Navigation{How: "reload", URL: "http://localhost/"})
