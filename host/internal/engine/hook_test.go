@@ -1,0 +1,270 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// hook asks as an agent's hook does, and says how long the answer took.
+func (b *bubble) hook(event string) (*engine.HookAnswer, time.Duration) {
+	b.t.Helper()
+	return b.hookOf("s1", event)
+}
+
+func (b *bubble) hookOf(session, event string) (*engine.HookAnswer, time.Duration) {
+	b.t.Helper()
+	began := time.Now()
+	a, client, err := b.e.Hook(context.Background(), checkpoint.Scope{}, engine.HookParams{Session: session, Event: event})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.e.Heard(client)
+	return a, time.Since(began)
+}
+
+// told is what an answer tells, in one line.
+func told(a *engine.HookAnswer) string {
+	var list []string
+	for _, p := range a.Problems {
+		list = append(list, p.Kind+": "+p.Text)
+	}
+	text := strings.Join(list, "; ")
+	if a.Still {
+		text = "still " + text
+	}
+	return text
+}
+
+func (b *bubble) expect(event, want string) {
+	b.t.Helper()
+	if a, _ := b.hook(event); told(a) != want {
+		b.t.Errorf("%s: %q, want %q", event, told(a), want)
+	}
+}
+
+func updatedEvent() event.Event {
+	return &event.Console{Level: event.Debug, Via: "console", Text: "[vite] hot updated: /src/App.tsx"}
+}
+
+func failed(path string, status int) event.Event {
+	return &event.Network{ID: path, Method: "GET", URL: "http://localhost" + path, Resource: "fetch", Status: status}
+}
+
+// edit has an update come after a while, with what it does to the page.
+func (b *bubble) edit(events ...event.Event) {
+	time.Sleep(time.Minute) // the agent thinks
+	b.after(200*time.Millisecond, append([]event.Event{updatedEvent()}, events...)...)
+}
+
+func TestAnEditIsWaitedForAndWhatItBreaksIsToldOnce(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit(logged("TypeError: x"))
+		a, took := b.hook(engine.HookEdit)
+		if told(a) != "console: TypeError: x" || took != 500*time.Millisecond || a.Summary != "1 new console error(s)" || a.Watched != 1 {
+			t.Errorf("%+v after %s", a, took)
+		}
+		b.edit()
+		b.expect(engine.HookEdit, "")
+		b.edit(logged("TypeError: x"))
+		b.expect(engine.HookEdit, "console: TypeError: x") // it was mended, and is broken again
+	})
+}
+
+func TestAnEditThatReachesNoPageIsNotWaitedForLong(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		time.Sleep(time.Minute)
+		if a, took := b.hook(engine.HookEdit); told(a) != "" || took != time.Second {
+			t.Errorf("%q after %s", told(a), took)
+		}
+	})
+}
+
+func TestWhatAnUpdateOfTheLastEditDidIsNotTakenForThisOne(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit()
+		b.expect(engine.HookEdit, "")
+		b.after(200*time.Millisecond, updatedEvent()) // late, of the same edit
+		b.edit(logged("TypeError: y"))
+		b.expect(engine.HookEdit, "console: TypeError: y")
+	})
+}
+
+func TestWhatComesTooLateIsToldByTheNextHook(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		time.Sleep(time.Minute)
+		b.after(2*time.Second, updatedEvent(), logged("late"))
+		b.expect(engine.HookEdit, "")
+		time.Sleep(5 * time.Second)
+		b.expect(engine.HookStop, "console: late")
+		b.expect(engine.HookStop, "")
+	})
+}
+
+func TestAnErrorThatAnEditDidNotMendIsToldShortly(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit(logged("TypeError: x"))
+		b.expect(engine.HookEdit, "console: TypeError: x")
+		b.edit(logged("TypeError: x"))
+		b.expect(engine.HookEdit, "still console: TypeError: x")
+		b.edit(logged("TypeError: x"), logged("RangeError: y"))
+		b.expect(engine.HookEdit, "console: RangeError: y")
+	})
+}
+
+func TestWhatWasBrokenBeforeTheSessionIsToldAsItStartsAndNotAgain(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(updatedEvent(), logged("Each child should have a key"))
+		time.Sleep(time.Minute)
+		b.expect(engine.HookStart, "console: Each child should have a key")
+		b.edit(logged("Each child should have a key"))
+		b.expect(engine.HookEdit, "")
+		b.expect(engine.HookStop, "")
+	})
+}
+
+func TestWhatWasMendedBeforeTheSessionIsNotOfIt(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(updatedEvent(), logged("TypeError: old"))
+		time.Sleep(time.Minute)
+		b.send(updatedEvent())
+		time.Sleep(time.Minute)
+		b.expect(engine.HookStart, "")
+		b.edit(logged("TypeError: old"))
+		b.expect(engine.HookEdit, "console: TypeError: old")
+	})
+}
+
+func TestASessionWhoseStartWasNotToldHearsOfTheEditAndOfNothingOlder(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.send(logged("from yesterday"))
+		time.Sleep(24 * time.Hour)
+		b.send(updatedEvent(), logged("by the edit"))
+		b.expect(engine.HookEdit, "console: by the edit")
+	})
+}
+
+func TestAStopTellsWhatIsStillBrokenOnce(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit(failed("/api/items", 500), logged("TypeError: x"))
+		b.expect(engine.HookEdit, "console: TypeError: x; network: GET /api/items answers 500")
+		b.edit(failed("/api/items", 500)) // the error is gone, the request fails as before
+		b.expect(engine.HookEdit, "")
+		b.expect(engine.HookStop, "still network: GET /api/items answers 500")
+		b.expect(engine.HookStop, "")
+		b.edit()
+		b.expect(engine.HookEdit, "")
+		b.expect(engine.HookStop, "still network: GET /api/items answers 500") // another turn did not mend it
+		b.edit(failed("/api/items", 200))
+		b.expect(engine.HookEdit, "")
+		b.expect(engine.HookStop, "")
+	})
+}
+
+func TestWarningsAreNotToldByThemselvesAndAnOverlayIs(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		element := func(op, selector, text string, id int) event.Event {
+			return &event.Element{Op: op, Document: "d", ID: id, Selector: selector, Text: text}
+		}
+		b.edit(&event.Console{Level: event.Warning, Via: "console", Text: "deprecated"}, element("appeared", "div.alert", "Saved with errors", 1))
+		b.expect(engine.HookEdit, "")
+		b.edit(element("appeared", "vite-error-overlay", "Unknown word – /src/app.css:3:1", 2))
+		a, _ := b.hook(engine.HookEdit)
+		if told(a) != "overlay: Unknown word – /src/app.css:3:1" {
+			t.Errorf("%+v", a)
+		}
+		b.expect(engine.HookStop, "still overlay: Unknown word – /src/app.css:3:1")
+		b.edit(element("gone", "vite-error-overlay", "", 2))
+		b.expect(engine.HookEdit, "")
+		b.expect(engine.HookStop, "")
+	})
+}
+
+func TestARequestThatSucceedsInTheEndIsNoBreakage(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit(failed("/api/items", 502), failed("/api/items", 200)) // its server was starting anew
+		b.expect(engine.HookEdit, "")
+	})
+}
+
+func TestWhereNothingIsWatchedNothingIsWaitedFor(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/"}}, time.Now())
+		for _, event := range []string{engine.HookStart, engine.HookEdit, engine.HookStop} {
+			if a, took := b.hook(event); a.Watched != 0 || told(a) != "" || took != 0 {
+				t.Errorf("%s: %+v after %s", event, a, took)
+			}
+		}
+	})
+}
+
+func TestSessionsHearOfTheSameIndependently(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		for _, s := range []string{"s1", "s2"} {
+			b.hookOf(s, engine.HookStart)
+		}
+		b.edit(logged("TypeError: x"))
+		for _, s := range []string{"s1", "s2"} {
+			if a, _ := b.hookOf(s, engine.HookEdit); told(a) != "console: TypeError: x" {
+				t.Errorf("%s: %q", s, told(a))
+			}
+		}
+	})
+}
+
+func TestTwoHooksAtOnceTellOneThingOnce(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit(logged("TypeError: x"))
+		answers := make(chan string)
+		for range 2 {
+			go func() {
+				a, _ := b.hook(engine.HookEdit)
+				answers <- told(a)
+			}()
+		}
+		if one, other := <-answers, <-answers; one+other != "console: TypeError: x" {
+			t.Errorf("%q and %q", one, other)
+		}
+	})
+}
+
+func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		cli := b.e.Returning("cli", checkpoint.Scope{})
+		for i := range 200 {
+			b.hookOf(fmt.Sprint("session ", i), engine.HookStart)
+			if b.e.Returning("cli", checkpoint.Scope{}) != cli {
+				t.Fatalf("forgotten after %d sessions", i)
+			}
+		}
+		if n := len(b.e.Readers()); n > 65 {
+			t.Errorf("%d readers are kept", n)
+		}
+	})
+}
+
+func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		for _, p := range []engine.HookParams{{}, {Session: " ", Event: engine.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: engine.HookEdit, TimeoutMs: -1}, {Session: "s", Event: engine.HookEdit, PatienceMs: 1 << 40}} {
+			if _, _, err := b.e.Hook(context.Background(), checkpoint.Scope{}, p); !engine.IsMistake(err) {
+				t.Errorf("%+v: %v", p, err)
+			}
+		}
+	})
+}
