@@ -67,7 +67,17 @@ type part struct {
 }
 
 // parts are what can be asked for by -only, in the order in which they run.
-var parts = []part{{"latency", (*run).latency}, {"tokens", (*run).tokens}, {"signal", (*run).signal}, {"daemon", (*run).daemon}, {"flood", (*run).flood}, {"capture", (*run).capture}, {"noise", (*run).noise}, {"sourcemap", (*run).sourcemap}}
+var parts = []part{
+	{"latency", (*run).latency},
+	{"hook", (*run).hook},
+	{"tokens", (*run).tokens},
+	{"signal", (*run).signal},
+	{"daemon", (*run).daemon},
+	{"flood", (*run).flood},
+	{"capture", (*run).capture},
+	{"noise", (*run).noise},
+	{"sourcemap", (*run).sourcemap},
+}
 
 func main() {
 	r := &run{}

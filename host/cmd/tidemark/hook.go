@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,15 +34,27 @@ func newHook() *cobra.Command {
 		Long: `Tells a coding agent what its edit broke in the browser, and nothing when nothing broke.
 Agents run it as a hook and write JSON to its standard input (Claude Code, Codex, Gemini CLI, Cursor, VS Code);
 for others, --event says what happened, and the answer is plain text. See docs/HOOKS.md.
-It starts nothing, and ends with exit code 0 whatever happens.`,
+It starts nothing, and ends with exit code 0 whatever happens; 1 when its flags are wrong, never 2, by which
+agents would be stopped.`,
 		Example: `  tidemark hook                               # reads what an agent's hook tells
   tidemark hook --event post-edit --session 7  # plain text, for anything that can run a command`,
-		Args: noArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return hookMistake(fmt.Errorf("%q is not understood", args[0]))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.event != "" {
+				if _, err := hook.Plain(o.event, o.session); err != nil {
+					return hookMistake(err)
+				}
+			}
 			runHook(cmd.Context(), o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			return nil
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return hookMistake(err) })
 	f := cmd.Flags()
 	f.StringVar(&o.event, "event", "", "what happened, instead of JSON: session-start, post-edit or stop")
 	f.StringVar(&o.session, "session", "default", "with --event: a name of the session, which has a place of its own")
@@ -52,6 +64,10 @@ It starts nothing, and ends with exit code 0 whatever happens.`,
 	f.BoolVar(&o.debug, "debug", false, "say on standard error why nothing was told")
 	return cmd
 }
+
+// hookMistake is a mistake in how a hook was set up. Its exit code is 1: agents take the 2 of wrong usage
+// for an order not to go on, or not to stop.
+func hookMistake(err error) error { return fmt.Errorf("%w; see `tidemark hook --help`", err) }
 
 // runHook does what a hook asks. It never fails: an agent is not to be held up by its eyes.
 func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Writer) {
@@ -99,7 +115,7 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) ([]byte, error
 		return nil, errors.New("the agent did not name its session")
 	}
 	answer, err := askHook(ctx, o, call)
-	if errors.Is(err, daemon.ErrUnreachable) {
+	if errors.Is(err, daemon.ErrUnreachable) && ctx.Err() == nil {
 		answer, err = &engine.HookAnswer{}, nil // no daemon: nothing is watched
 	}
 	if err != nil {
@@ -130,15 +146,17 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call) (*engine.HookA
 	}
 	dir := call.Dir
 	if dir == "" {
-		if dir, err = os.Getwd(); err != nil {
-			return nil, err
-		}
+		dir = "."
 	}
-	origins, err := originsOf(dir)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	project := findProjectIn(dir)
+	origins, err := originsOf(project)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{home: home, origins: origins, dial: home.DialRunning}
+	c := &client{home: home, origins: origins, project: project, dial: home.DialRunning}
 	answer := &engine.HookAnswer{}
 	return answer, c.call(ctx, http.MethodPost, "/v1/hook", engine.HookParams{
 		Session: call.Session, Event: call.Event,

@@ -22,11 +22,11 @@ func findProject() string {
 	if err != nil {
 		return "" // without a working directory there is no project
 	}
-	return originsOf(dir)
+	return findProjectIn(dir)
 }
 
-// originsOf are the origins of the project in a directory.
-func originsOf(dir string) ([]string, error) {
+// findProjectIn is the same for another directory.
+func findProjectIn(dir string) string {
 	for {
 		path := filepath.Join(dir, projectFile)
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -40,11 +40,17 @@ func originsOf(dir string) ([]string, error) {
 	}
 }
 
-// projectOrigins are the origins of the project in the working directory; none means everything. What the
-// file says of noise is the daemon's to read, and no mistake there keeps anything from going on.
-func projectOrigins() ([]string, error) {
-	path, data, err := readProject()
-	if err != nil || path == "" {
+// projectOrigins are the origins of the project in the working directory; none means everything.
+func projectOrigins() ([]string, error) { return originsOf(findProject()) }
+
+// originsOf are the origins that a project's settings file names, none when path is "". What the file says
+// of noise is the daemon's to read, and no mistake there keeps anything from going on.
+func originsOf(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
 		return nil, err
 	}
 	var p struct {

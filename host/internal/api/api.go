@@ -171,7 +171,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
 		return
 	}
-	answer, client, err := s.Engine.Hook(r.Context(), sc, p)
+	answer, client, err := s.Engine.Hook(r.Context(), sc, r.URL.Query().Get("project"), p)
 	if err != nil {
 		problem(w, err)
 		return

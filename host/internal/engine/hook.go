@@ -39,11 +39,8 @@ type HookAnswer struct {
 	Problems []HookProblem `json:"problems"`
 	// Still is true when all of them were told before, and are there still.
 	Still bool `json:"still,omitempty"`
-	// Summary counts what is new, warnings included.
+	// Summary counts what is new, warnings included, and says what was not seen of it.
 	Summary string `json:"summary,omitempty"`
-	// Unsettled says why the page may not have shown all yet, Unobserved what was not seen of it.
-	Unsettled  string `json:"unsettled,omitempty"`
-	Unobserved string `json:"unobserved,omitempty"`
 }
 
 // HookProblem is one thing that is broken.
@@ -85,17 +82,18 @@ const (
 
 // Hook says what an agent is to be told after an edit, or as its session begins or ends: what is broken
 // and was not, since the last time that it was asked for this session. It waits only while a tab in scope
-// is watched.
-func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
-	if strings.TrimSpace(p.Session) == "" {
-		return nil, nil, invalid("session is empty; it must be the id of the agent's session")
+// is watched. Project is the path of the settings file of the agent's project, "" for none.
+func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project string, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
+	if strings.TrimSpace(p.Session) == "" || len(p.Session) > maxSession {
+		return nil, nil, invalid("session has %d characters; it must be the id of the agent's session, of 1 to %d", len(p.Session), maxSession)
 	}
 	if p.PatienceMs < 0 || p.TimeoutMs < 0 || p.PatienceMs > int(maxTimeout.Milliseconds()) || p.TimeoutMs > int(maxTimeout.Milliseconds()) {
 		return nil, nil, invalid("patience_ms and timeout_ms must be from 0 to %d", maxTimeout.Milliseconds())
 	}
 	client := e.Returning("hook "+p.Session, scope)
+	e.InProject(client, project)
 	session := e.clients.session(client)
-	options := diff.Options{Origins: scope.Origins, Noise: e.noise}
+	options := e.noiseOf(client).options(scope)
 	answer := &HookAnswer{Problems: []HookProblem{}}
 	v := e.store.View(e.clock())
 	answer.Watched = watched(v, &options)
@@ -233,13 +231,13 @@ func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hoo
 		s.stopped = true
 	}
 	if len(answer.Problems) > 0 {
-		answer.Summary, answer.Unsettled = report.Summary, report.UnsettledBecause
-		if report.Coverage != nil {
-			answer.Unobserved = report.Coverage.Note
-		}
+		answer.Summary = report.Summary
 	}
 	return nil
 }
+
+// maxSession bounds the id of a session, which is kept.
+const maxSession = 200
 
 // maxOpen bounds what is remembered of what is broken.
 const maxOpen = 100

@@ -22,7 +22,7 @@ func (b *bubble) hook(event string) (*engine.HookAnswer, time.Duration) {
 func (b *bubble) hookOf(session, event string) (*engine.HookAnswer, time.Duration) {
 	b.t.Helper()
 	began := time.Now()
-	a, client, err := b.e.Hook(context.Background(), checkpoint.Scope{}, engine.HookParams{Session: session, Event: event})
+	a, client, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", engine.HookParams{Session: session, Event: event})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -261,8 +261,8 @@ func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
 
 func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		for _, p := range []engine.HookParams{{}, {Session: " ", Event: engine.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: engine.HookEdit, TimeoutMs: -1}, {Session: "s", Event: engine.HookEdit, PatienceMs: 1 << 40}} {
-			if _, _, err := b.e.Hook(context.Background(), checkpoint.Scope{}, p); !engine.IsMistake(err) {
+		for _, p := range []engine.HookParams{{}, {Session: strings.Repeat("s", 201), Event: engine.HookEdit}, {Session: " ", Event: engine.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: engine.HookEdit, TimeoutMs: -1}, {Session: "s", Event: engine.HookEdit, PatienceMs: 1 << 40}} {
+			if _, _, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", p); !engine.IsMistake(err) {
 				t.Errorf("%+v: %v", p, err)
 			}
 		}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const toldEdit = `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit"}`
+
+// shortHook runs a hook that has a tenth of a second in all.
+func shortHook(t *testing.T, in io.Reader) (out, errOut string) {
+	t.Helper()
+	var o, e strings.Builder
+	began := time.Now()
+	runHook(context.Background(), hookOptions{timeout: time.Second/10 - hookMargin, debug: true}, in, &o, &e)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	return o.String(), e.String()
+}
+
+func TestAnAgentThatNeverEndsItsInputDoesNotKeepTheHook(t *testing.T) {
+	in, agent := io.Pipe()
+	defer func() { _ = agent.Close() }()
+	go func() { _, _ = io.WriteString(agent, toldEdit) }()
+	if out, errOut := shortHook(t, in); out != "" || !strings.Contains(errOut, "deadline exceeded") {
+		t.Errorf("%q, %q", out, errOut)
+	}
+}
+
+func TestMoreThanAHookMayTellIsRefused(t *testing.T) {
+	in := io.MultiReader(strings.NewReader(`{"tool_input":"`), io.LimitReader(endless{}, 64<<20))
+	var out, errOut strings.Builder
+	runHook(context.Background(), hookOptions{timeout: time.Minute, debug: true}, in, &out, &errOut)
+	if out.Len() > 0 || !strings.Contains(errOut.String(), "told more than") {
+		t.Errorf("%q, %q", out.String(), errOut.String())
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// daemonThat has something answer at the socket of a home's daemon.
+func daemonThat(t *testing.T, answers http.HandlerFunc) {
+	t.Helper()
+	home, err := os.MkdirTemp("", "tmh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(home) })
+	t.Setenv("TIDEMARK_HOME", home)
+	if err := os.Mkdir(filepath.Join(home, "run"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(home, "run", "control.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: answers}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+}
+
+func TestWhateverTheDaemonDoesTheAgentIsToldNothingWrong(t *testing.T) {
+	for name, answers := range map[string]http.HandlerFunc{
+		"it never answers": func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		},
+		"it is an older one":      http.NotFound,
+		"it breaks off":           func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"it answers with no JSON": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"it fails": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, `{"message":"out of order"}`, http.StatusInternalServerError)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			daemonThat(t, answers)
+			out, errOut := shortHook(t, strings.NewReader(toldEdit))
+			if out != "" {
+				t.Errorf("%q, %q", out, errOut)
+			}
+		})
+	}
+}
