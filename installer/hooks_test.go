@@ -85,7 +85,7 @@ func TestTheCommandOfAHookStartsTheProgramWhateverItsPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(dir, "tidemark")
-	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("sh", "-c", installer.HooksOf("claude-code", binary)[0].Entry.Hooks[0].Command).CombinedOutput()

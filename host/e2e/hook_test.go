@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
 )
 
 // viteApp is an application in development: a directory, and Vite that serves it.
@@ -94,40 +96,41 @@ func (a *viteApp) edit(name, from, to string) {
 	a.write(name, strings.Replace(string(data), from, to, 1))
 }
 
-// session is an agent's session with the hook set up, in an application's directory.
+// session is an agent's session with the hook set up, in a project's directory.
 type session struct {
-	w   *world
-	app *viteApp
-	id  string
+	t       *testing.T
+	w       *world
+	id, dir string
 }
 
 // hook runs the hook as Claude Code does, and returns what it says.
 func (s *session) hook(event string, fields map[string]any) string {
-	s.app.t.Helper()
-	input := map[string]any{"session_id": s.id, "transcript_path": "/dev/null", "cwd": s.app.dir, "permission_mode": "default", "hook_event_name": event}
+	s.t.Helper()
+	input := map[string]any{"session_id": s.id, "transcript_path": "/dev/null", "cwd": s.dir, "permission_mode": "default", "hook_event_name": event}
 	for k, v := range fields {
 		input[k] = v
 	}
 	data, err := json.Marshal(input)
 	if err != nil {
-		s.app.t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	cmd := s.w.Command("hook", "--debug")
+	// On a machine that is busy with other tests a hot update may take its time to begin.
+	cmd := s.w.Command("hook", "--debug", "--patience", "4s", "--timeout", "10s")
 	cmd.Stdin = strings.NewReader(string(data))
 	var out, errOut strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errOut
-	if err := cmd.Run(); err != nil || errOut.Len() > 0 {
-		s.app.t.Fatalf("the hook: %v %s", err, errOut.String())
+	if err := cmd.Run(); err != nil || errOut.Len() > 0 && fields["stop_hook_active"] != true {
+		s.t.Fatalf("the hook: %v %s", err, errOut.String())
 	}
 	return out.String()
 }
 
 // edited runs the hook after an edit, and returns what the agent is told.
 func (s *session) edited(name string) string {
-	s.app.t.Helper()
+	s.t.Helper()
 	out := s.hook("PostToolUse", map[string]any{
 		"tool_name": "Edit", "tool_use_id": "toolu_1",
-		"tool_input": map[string]any{"file_path": filepath.Join(s.app.dir, name)}, "tool_response": map[string]any{"success": true},
+		"tool_input": map[string]any{"file_path": filepath.Join(s.dir, name)}, "tool_response": map[string]any{"success": true},
 	})
 	if out == "" {
 		return ""
@@ -136,15 +139,29 @@ func (s *session) edited(name string) string {
 		HookSpecificOutput struct{ HookEventName, AdditionalContext string }
 	}
 	if err := json.Unmarshal([]byte(out), &told); err != nil || told.HookSpecificOutput.HookEventName != "PostToolUse" {
-		s.app.t.Fatalf("%v: %s", err, out)
+		s.t.Fatalf("%v: %s", err, out)
 	}
 	return told.HookSpecificOutput.AdditionalContext
+}
+
+// stops runs the hook as the agent is done, and returns why it is to go on.
+func (s *session) stops() string {
+	s.t.Helper()
+	out := s.hook("Stop", map[string]any{"stop_hook_active": false})
+	if out == "" {
+		return ""
+	}
+	var told struct{ Decision, Reason string }
+	if err := json.Unmarshal([]byte(out), &told); err != nil || told.Decision != "block" {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	return told.Reason
 }
 
 func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T) {
 	w := shared.get(t)
 	app := startVite(t)
-	s := &session{w, app, "vite-" + app.url}
+	s := &session{t, w, "vite-" + app.url, app.dir}
 	p := w.open(t, app.url)
 	p.js(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	if said := s.hook("SessionStart", map[string]any{"source": "startup"}); said != "" {
@@ -203,7 +220,88 @@ func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T
 	if len(edits) != 20 || breaking != 5 || spoke != 5 {
 		t.Errorf("%d edits, %d of them breaking: the hook spoke %d times", len(edits), breaking, spoke)
 	}
-	if said := s.hook("Stop", map[string]any{"stop_hook_active": false}); said != "" {
+	if said := s.stops(); said != "" {
 		t.Errorf("all is well as the session ends: %s", said)
+	}
+}
+
+// projectOf is a directory of a project whose pages are a site's.
+func projectOf(t *testing.T, s *site) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, ".tidemark.toml"), fmt.Appendf(nil, "origins = [%q]\n", s.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
+	w := shared.get(t)
+	site := newSite(t, map[string]string{"/{$}": blank})
+	site.answer("/api/items", 500)
+	s := &session{t, w, "stop-" + site.URL, projectOf(t, site)}
+	p := w.open(t, site.URL)
+	if said := s.hook("SessionStart", map[string]any{"source": "startup"}); said != "" {
+		t.Errorf("as the session starts: %s", said)
+	}
+	p.reload()
+	p.js(`await fetch('/api/items')`)
+	if said := s.edited("a.js"); !strings.Contains(said, "GET /api/items answers 500") {
+		t.Errorf("after the edit: %q", said)
+	}
+	if said := s.hook("Stop", map[string]any{"stop_hook_active": true}); said != "" {
+		t.Errorf("an agent that a hook has held up already: %s", said)
+	}
+	if said := s.stops(); !strings.Contains(said, "still broken") || !strings.Contains(said, "GET /api/items answers 500") {
+		t.Errorf("as the agent stops: %q", said)
+	}
+	if said := s.stops(); said != "" {
+		t.Errorf("as it stops again: %q", said)
+	}
+	p.js(`console.error('later, by itself')`)
+	if said := s.stops(); !strings.Contains(said, "later, by itself") {
+		t.Errorf("something new: %q", said)
+	}
+	other := &session{t, w, "late-" + site.URL, s.dir}
+	if said := other.hook("SessionStart", map[string]any{"source": "startup"}); !strings.Contains(said, "broken already") || strings.Count(said, "\n") != 1 {
+		t.Errorf("another session starts with the page broken: %s", said)
+	}
+	if said := other.stops(); said != "" {
+		t.Errorf("what it did not break: %s", said)
+	}
+}
+
+func TestTheHooksPlaceOutlivesTheDaemon(t *testing.T) {
+	needBrowser(t)
+	own, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{own}
+	site := newSite(t, map[string]string{"/{$}": blank})
+	s := &session{t, w, "outlives", projectOf(t, site)}
+	p := w.open(t, site.URL)
+	s.hook("SessionStart", map[string]any{"source": "startup"})
+	p.reload()
+	p.js(`console.error('before')`)
+	if said := s.edited("a.js"); !strings.Contains(said, "before") {
+		t.Errorf("%q", said)
+	}
+	p.js(`console.error('while nobody looked')`)
+	if ran := w.Run("stop"); ran.Code != 0 {
+		t.Fatal(ran.Err)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		return strings.Contains(w.Run("status", "--json").Out, `"watched":true`), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if said := s.edited("a.js"); !strings.Contains(said, "while nobody looked") || strings.Contains(said, "before") {
+		t.Errorf("%q", said)
 	}
 }
