@@ -125,6 +125,17 @@ func (s *session) hook(event string, fields map[string]any) string {
 	return out.String()
 }
 
+// starts runs the hook as the session starts, once the project's page is watched.
+func (s *session) starts() string {
+	s.t.Helper()
+	if err := testbed.Eventually(s.t.Context(), func() (bool, error) {
+		return strings.Contains(s.w.RunIn(s.dir, "status", "--json").Out, `"watched":true`), nil
+	}); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.hook("SessionStart", map[string]any{"source": "startup"})
+}
+
 // edited runs the hook after an edit, and returns what the agent is told.
 func (s *session) edited(name string) string {
 	s.t.Helper()
@@ -164,7 +175,7 @@ func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T
 	s := &session{t, w, "vite-" + app.url, app.dir}
 	p := w.open(t, app.url)
 	p.js(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
-	if said := s.hook("SessionStart", map[string]any{"source": "startup"}); said != "" {
+	if said := s.starts(); said != "" {
 		t.Fatalf("the page is fine as the session starts: %s", said)
 	}
 	edits := []struct {
@@ -241,7 +252,7 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 	site.answer("/api/items", 500)
 	s := &session{t, w, "stop-" + site.URL, projectOf(t, site)}
 	p := w.open(t, site.URL)
-	if said := s.hook("SessionStart", map[string]any{"source": "startup"}); said != "" {
+	if said := s.starts(); said != "" {
 		t.Errorf("as the session starts: %s", said)
 	}
 	p.reload()
@@ -263,7 +274,7 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 		t.Errorf("something new: %q", said)
 	}
 	other := &session{t, w, "late-" + site.URL, s.dir}
-	if said := other.hook("SessionStart", map[string]any{"source": "startup"}); !strings.Contains(said, "broken already") || strings.Count(said, "\n") != 1 {
+	if said := other.starts(); !strings.Contains(said, "broken already") || strings.Count(said, "\n") != 1 {
 		t.Errorf("another session starts with the page broken: %s", said)
 	}
 	if said := other.stops(); said != "" {
@@ -286,7 +297,7 @@ func TestTheHooksPlaceOutlivesTheDaemon(t *testing.T) {
 	site := newSite(t, map[string]string{"/{$}": blank})
 	s := &session{t, w, "outlives", projectOf(t, site)}
 	p := w.open(t, site.URL)
-	s.hook("SessionStart", map[string]any{"source": "startup"})
+	s.starts()
 	p.reload()
 	p.js(`console.error('before')`)
 	if said := s.edited("a.js"); !strings.Contains(said, "before") {

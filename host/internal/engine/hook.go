@@ -78,6 +78,8 @@ const (
 	hookLookBack = 10 * time.Second
 	// editLead is how long before its hook an edit may have been made.
 	editLead = time.Second
+	// startSync is how long a session's start may wait for browsers to deliver what they have.
+	startSync = 200 * time.Millisecond
 )
 
 // Hook says what an agent is to be told after an edit, or as its session begins or ends: what is broken
@@ -90,20 +92,21 @@ func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project strin
 	if p.PatienceMs < 0 || p.TimeoutMs < 0 || p.PatienceMs > int(maxTimeout.Milliseconds()) || p.TimeoutMs > int(maxTimeout.Milliseconds()) {
 		return nil, nil, invalid("patience_ms and timeout_ms must be from 0 to %d", maxTimeout.Milliseconds())
 	}
+	if p.Event != HookStart && p.Event != HookEdit && p.Event != HookStop {
+		return nil, nil, invalid("event is %q; it must be %s, %s or %s", p.Event, HookStart, HookEdit, HookStop)
+	}
 	client := e.Returning("hook "+p.Session, scope)
 	e.InProject(client, project)
 	session := e.clients.session(client)
 	options := e.noiseOf(client).options(scope)
-	answer := &HookAnswer{Problems: []HookProblem{}}
+	if p.Event == HookStart && e.browsers != nil {
+		e.browsers.Sync(ctx, startSync) // what a browser has reported already is older than the session
+	}
 	v := e.store.View(e.clock())
-	answer.Watched = watched(v, &options)
-	switch p.Event {
-	case HookStart:
+	answer := &HookAnswer{Watched: watched(v, &options), Problems: []HookProblem{}}
+	if p.Event == HookStart {
 		e.hookStart(client, session, v, options, answer)
 		return answer, client, nil
-	case HookEdit, HookStop:
-	default:
-		return nil, nil, invalid("event is %q; it must be %s, %s or %s", p.Event, HookStart, HookEdit, HookStop)
 	}
 	if answer.Watched == 0 {
 		return answer, client, nil
