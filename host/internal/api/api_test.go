@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -278,4 +279,37 @@ func TestStopAnswersFirst(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	<-s.stopped
+}
+
+func TestAHookIsToldWhatBrokeOnce(t *testing.T) {
+	s := serve(t)
+	s.Log("error", "before the session")
+	ask := func(event, query string) string {
+		t.Helper()
+		s.Pass(time.Second) // the page is quiet
+		status, answer := s.do("POST", "/v1/hook"+query, `{"session":"a","event":"`+event+`"}`)
+		if status != http.StatusOK {
+			t.Errorf("%s: %d %s", event, status, answer)
+		}
+		return answer
+	}
+	here := "?origin=" + url.QueryEscape(enginetest.Page)
+	if got := ask("start", here); !strings.HasPrefix(got, `{"watched":1,"problems":[{"kind":"console","text":"before the session","source":"app.js:42","count":1}]`) {
+		t.Error(got)
+	}
+	s.Log("error", "by an edit")
+	if got := ask("stop", here); !strings.HasPrefix(got, `{"watched":1,"problems":[{"kind":"console","text":"by an edit","source":"app.js:42","count":1}],"summary":"1 new console error(s)`) {
+		t.Error(got)
+	}
+	if got := ask("stop", here); got != `{"watched":1,"problems":[]}` {
+		t.Error(got)
+	}
+	if got := ask("stop", "?origin=http%3A%2F%2Flocalhost%3A9"); got != `{"watched":0,"problems":[]}` {
+		t.Errorf("another project: %s", got)
+	}
+	for _, wrong := range []string{``, `{}`, `{"session":"a","event":"lunch"}`, `{"session":7}`, `[]`} {
+		if status, answer := s.do("POST", "/v1/hook", wrong); status != http.StatusBadRequest || !strings.Contains(answer, `"mistake":true`) {
+			t.Errorf("%s: %d %s", wrong, status, answer)
+		}
+	}
 }
