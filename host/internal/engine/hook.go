@@ -78,6 +78,8 @@ const (
 	hookLookBack = 10 * time.Second
 	// editLead is how long before its hook an edit may have been made.
 	editLead = time.Second
+	// updateSpan is how far apart the marks of one update may be.
+	updateSpan = time.Second
 	// startSync is how long a session's start may wait for browsers to deliver what they have.
 	startSync = 200 * time.Millisecond
 )
@@ -153,15 +155,23 @@ func (s *hookSession) beginLocked(v *capture.View, o diff.Options) {
 }
 
 // lastUpdate is the moment before the newest navigation or hot update in scope: what came since is the
-// state of the page.
+// state of the page. One update leaves several marks, what it logged between them.
 func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
-	from := v.Start()
+	var began, mark time.Time
 	for _, u := range v.Updates.From(0) {
-		if o.InScope(u.Origin, u.Tab) && u.Time().Before(v.At) {
-			from = v.MomentAt(u.Time().Add(-time.Millisecond))
+		at := u.Time()
+		if !o.InScope(u.Origin, u.Tab) || !at.Before(v.At) {
+			continue
 		}
+		if at.Sub(mark) > updateSpan {
+			began = at
+		}
+		mark = at
 	}
-	return from
+	if began.IsZero() {
+		return v.Start()
+	}
+	return v.MomentAt(began.Add(-time.Millisecond))
 }
 
 // hookLook waits for what an edit does to the page, and tells what broke.
@@ -207,18 +217,11 @@ func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hoo
 	v := e.store.View(e.clock())
 	outcome.tell(report)
 	fresh, repeated := s.sortLocked(problems(report))
-	updated := updated(v, r, looked)
-	switch {
-	case len(fresh)+len(repeated) > 0 && updated:
-		s.open = append(slices.Clone(fresh), repeated...)
-	case len(fresh) > 0:
-		s.open = append(slices.Clone(fresh), s.open...)
-	case updated && len(s.open) > 0:
-		s.keepStandingLocked(problems(diff.Compute(s.start, v, o)))
+	if len(s.open) > 0 && updated(v, r, looked) {
+		s.keepLastingLocked(problems(diff.Compute(s.start, v, o)))
 	}
-	if len(s.open) > maxOpen {
-		s.open = s.open[:maxOpen]
-	}
+	s.openLocked(repeated)
+	s.openLocked(fresh)
 	if p.Event == HookEdit {
 		s.stopped = false
 	}
@@ -269,13 +272,24 @@ func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProbl
 	return fresh, repeated
 }
 
-// keepStandingLocked drops what a clean update has done away with: of what is open there remains what can
-// be seen to be there now, an overlay or an endpoint that fails.
-func (s *hookSession) keepStandingLocked(now []HookProblem) {
+// keepLastingLocked drops what an update has done away with: of what is open there remains what can be
+// seen to be there now, an overlay or an endpoint that fails.
+func (s *hookSession) keepLastingLocked(now []HookProblem) {
 	s.open = slices.DeleteFunc(s.open, func(o HookProblem) bool {
 		lasts := o.Kind == "overlay" || o.Kind == "network"
 		return !lasts || !slices.ContainsFunc(now, func(p HookProblem) bool { return p.key() == o.key() })
 	})
+}
+
+// openLocked puts problems that are not open before those that are.
+func (s *hookSession) openLocked(list []HookProblem) {
+	open := slices.DeleteFunc(s.open, func(o HookProblem) bool {
+		return slices.ContainsFunc(list, func(p HookProblem) bool { return p.key() == o.key() })
+	})
+	s.open = append(slices.Clone(list), open...)
+	if len(s.open) > maxOpen {
+		s.open = s.open[:maxOpen]
+	}
 }
 
 // overlays are the selectors of error elements by which development servers say that the page is broken.

@@ -126,7 +126,11 @@ func TestAnErrorThatAnEditDidNotMendIsToldShortly(t *testing.T) {
 
 func TestWhatWasBrokenBeforeTheSessionIsToldAsItStartsAndNotAgain(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.send(updatedEvent(), logged("Each child should have a key"))
+		b.send(&event.WebSocket{ID: "w", URL: "ws://localhost/?token=x", Op: "received", Text: `{"type":"update","updates":[]}`})
+		time.Sleep(100 * time.Millisecond)
+		b.send(logged("Each child should have a key"))
+		time.Sleep(100 * time.Millisecond)
+		b.send(updatedEvent())
 		time.Sleep(time.Minute)
 		b.expect(engine.HookStart, "console: Each child should have a key")
 		b.edit(logged("Each child should have a key"))
@@ -171,6 +175,20 @@ func TestAStopTellsWhatIsStillBrokenOnce(t *testing.T) {
 		b.edit(failed("/api/items", 200))
 		b.expect(engine.HookEdit, "")
 		b.expect(engine.HookStop, "")
+	})
+}
+
+func TestWhatIsBrokenStillIsNotForgottenForSomethingNew(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit(failed("/api/items", 500))
+		b.expect(engine.HookEdit, "network: GET /api/items answers 500")
+		b.edit(logged("TypeError: x"))
+		b.expect(engine.HookEdit, "console: TypeError: x")
+		b.expect(engine.HookStop, "still console: TypeError: x; network: GET /api/items answers 500")
+		b.edit()
+		b.expect(engine.HookEdit, "")
+		b.expect(engine.HookStop, "still network: GET /api/items answers 500")
 	})
 }
 
