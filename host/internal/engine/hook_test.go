@@ -126,7 +126,7 @@ func TestAnErrorThatAnEditDidNotMendIsToldShortly(t *testing.T) {
 
 func TestWhatWasBrokenBeforeTheSessionIsToldAsItStartsAndNotAgain(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.send(&event.WebSocket{ID: "w", URL: "ws://localhost/?token=x", Op: "received", Text: `{"type":"update","updates":[]}`})
+		b.send(&event.WebSocket{ID: "w", URL: "ws://localhost/?token=[masked]", Op: "received", Text: `{"type":"update","updates":[]}`})
 		time.Sleep(100 * time.Millisecond)
 		b.send(logged("Each child should have a key"))
 		time.Sleep(100 * time.Millisecond)
