@@ -210,15 +210,18 @@ func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hoo
 			ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
 		}
 	}
+	v := e.store.View(e.clock())
+	client.Lock()
+	since := client.SinceLocked(v, nil)
+	client.Unlock()
 	report, err := e.Follow(ctx, client, ask)
 	if err != nil {
 		return err
 	}
-	v := e.store.View(e.clock())
 	outcome.tell(report)
 	fresh, repeated := s.sortLocked(problems(report))
 	if len(s.open) > 0 && updated(v, r, looked) {
-		s.keepLastingLocked(problems(diff.Compute(s.start, v, o)))
+		s.keepLastingLocked(since, v, o)
 	}
 	s.openLocked(repeated)
 	s.openLocked(fresh)
@@ -272,12 +275,17 @@ func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProbl
 	return fresh, repeated
 }
 
-// keepLastingLocked drops what an update has done away with: of what is open there remains what can be
-// seen to be there now, an overlay or an endpoint that fails.
-func (s *hookSession) keepLastingLocked(now []HookProblem) {
+// keepLastingLocked drops what an update has done away with. Of what is open there remains what can be seen
+// to be broken after it: an overlay that is there, a request that has failed again since. Others may be as
+// they were, but an agent is not to be held up by a request that its page no longer makes.
+func (s *hookSession) keepLastingLocked(since capture.Moment, v *capture.View, o diff.Options) {
+	o.Include = []diff.Section{capture.DOMSection}
+	lasting := problems(diff.Compute(s.start, v, o))
+	o.Include = []diff.Section{capture.NetworkSection}
+	since.Endpoints = s.start.Endpoints // so that what fails again is told as if it were new
+	lasting = append(lasting, problems(diff.Compute(since, v, o))...)
 	s.open = slices.DeleteFunc(s.open, func(o HookProblem) bool {
-		lasts := o.Kind == "overlay" || o.Kind == "network"
-		return !lasts || !slices.ContainsFunc(now, func(p HookProblem) bool { return p.key() == o.key() })
+		return o.Kind == "crash" || !slices.ContainsFunc(lasting, func(p HookProblem) bool { return p.key() == o.key() })
 	})
 }
 

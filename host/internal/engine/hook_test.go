@@ -169,7 +169,7 @@ func TestAStopTellsWhatIsStillBrokenOnce(t *testing.T) {
 		b.expect(engine.HookEdit, "")
 		b.expect(engine.HookStop, "still network: GET /api/items answers 500")
 		b.expect(engine.HookStop, "")
-		b.edit()
+		b.edit(failed("/api/items", 500))
 		b.expect(engine.HookEdit, "")
 		b.expect(engine.HookStop, "still network: GET /api/items answers 500") // another turn did not mend it
 		b.edit(failed("/api/items", 200))
@@ -183,12 +183,23 @@ func TestWhatIsBrokenStillIsNotForgottenForSomethingNew(t *testing.T) {
 		b.expect(engine.HookStart, "")
 		b.edit(failed("/api/items", 500))
 		b.expect(engine.HookEdit, "network: GET /api/items answers 500")
-		b.edit(logged("TypeError: x"))
+		b.edit(failed("/api/items", 500), logged("TypeError: x"))
 		b.expect(engine.HookEdit, "console: TypeError: x")
 		b.expect(engine.HookStop, "still console: TypeError: x; network: GET /api/items answers 500")
-		b.edit()
+		b.edit(failed("/api/items", 500))
 		b.expect(engine.HookEdit, "")
 		b.expect(engine.HookStop, "still network: GET /api/items answers 500")
+	})
+}
+
+func TestARequestThatThePageNoLongerMakesIsNotBroken(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.expect(engine.HookStart, "")
+		b.edit(failed("/api/goods", 500))
+		b.expect(engine.HookEdit, "network: GET /api/goods answers 500")
+		b.edit(failed("/api/items", 200))
+		b.expect(engine.HookEdit, "")
+		b.expect(engine.HookStop, "")
 	})
 }
 
