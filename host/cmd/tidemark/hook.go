@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/engine"
@@ -49,6 +51,9 @@ agents would be stopped.`,
 				if _, err := hook.Plain(o.event, o.session); err != nil {
 					return hookMistake(err)
 				}
+			}
+			if f, ok := cmd.InOrStdin().(*os.File); ok && o.event == "" && term.IsTerminal(int(f.Fd())) {
+				return cmd.Help() // a person, who would wait for an answer to nothing
 			}
 			runHook(cmd.Context(), o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			return nil

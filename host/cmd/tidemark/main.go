@@ -2,7 +2,7 @@
 // captured, the bridge that agents start, and a person's command line.
 //
 // Exit codes: 0 fine; 1 failed; 2 wrong usage; 3 daemon or browser not reachable; 4 a --fail-on
-// condition held.
+// condition held. `tidemark hook` ends with 0, or 1 when its flags are wrong: agents act on a hook's 2.
 package main
 
 import (
