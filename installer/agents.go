@@ -40,7 +40,10 @@ var agents = []agent{
 		signs: func(s *System) []string {
 			return []string{s.claudeFile(), s.join(s.Home, ".claude")}
 		},
-		settings: []setting{mcpServer((*System).claudeFile, jsonFormat{}, "mcpServers", "stdio")},
+		settings: append([]setting{mcpServer((*System).claudeFile, jsonFormat{}, "mcpServers", "stdio")},
+			hooks("claude-code", func(s *System) string {
+				return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home, ".claude"), "settings.json")
+			})...),
 	},
 	{
 		id: "cursor", name: "Cursor",
@@ -137,4 +140,17 @@ func commandOf(entry any) (command string, args []string) {
 		args = append(args, text)
 	}
 	return command, args
+}
+
+// hooks are the settings by which an agent runs `tidemark hook`.
+func hooks(agent string, file func(*System) string) []setting {
+	var list []setting
+	for i, h := range HooksOf(agent, "") {
+		list = append(list, setting{
+			file: file, format: jsonFormat{}, path: h.Path(),
+			entry: func(binary string) any { return HooksOf(agent, binary)[i].Entry },
+			ours:  IsHook,
+		})
+	}
+	return list
 }

@@ -30,7 +30,7 @@ type HookCommand struct {
 }
 
 // Path is where in the settings the hook is: the names of the tables, "-" for an item of a list.
-func (h Hook) Path() []string { return []string{"hooks", h.Event, "-"} }
+func (h Hook) Path() []string { return []string{"hooks", h.Event, listItem} }
 
 // hookTimeout is longer than `tidemark hook` ever takes, in seconds: it ends by itself.
 const hookTimeout = 15

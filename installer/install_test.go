@@ -115,36 +115,47 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 				{name: "no file"},
 				{
 					"others' entries and comments",
-					"// mine\n{\n\t\"theme\": \"dark\", // at night\n\t\"" + a.settings[0].path[0] + "\": {\n\t\t\"files\": { \"command\": \"npx\" }, /* keep */\n\t},\n\t\"last\": 1\n}\n",
-					"model = \"x\" # best\n\n[" + a.settings[0].path[0] + ".files] # keep\ncommand = 'npx'\n",
+					"// mine\n{\n\t\"theme\": \"dark\", // at night\n\t\"TABLE\": {\n\t\t\"files\": { \"command\": \"npx\" }, /* keep */\n\t},\n\t\"last\": 1\n}\n",
+					"model = \"x\" # best\n\n[TABLE.files] # keep\ncommand = 'npx'\n",
 				},
-				{"one line", `{"a":1,"` + a.settings[0].path[0] + `":{"files":{}},"b":[2]}`, "a = 1"},
+				{"one line", `{"a":1,"TABLE":{"files":{}},"b":[2]}`, "a = 1"},
 			} {
 				h := newFakeHome(t, system)
 				h.agent(a)
-				path := a.settings[0].file(h.System)
-				old := settings.json
-				if a.settings[0].format == (tomlFormat{}) {
-					old = settings.toml
-				}
-				if old != "" {
-					h.write(path, old, 0o640)
+				files := map[string]bool{}
+				for _, set := range a.settings {
+					path := set.file(h.System)
+					old := settings.json
+					if set.format == format(tomlFormat{}) {
+						old = settings.toml
+					}
+					if old != "" && !files[path] {
+						h.write(path, strings.ReplaceAll(old, "TABLE", set.path[0]), 0o640)
+					}
+					files[path] = true
 				}
 				before := h.all()
 				steps := h.install()
-				if len(steps) != 1 || steps[0].ID != a.id || steps[0].Problem != nil || !steps[0].Changes() {
+				if len(steps) != len(files) {
 					t.Fatalf("%s on %s: %+v", a.id, system, steps)
 				}
-				// The texts differ with the system in the program's name alone.
-				if system == systems[0] || old == "" {
-					fmt.Fprintf(&text, "%s, %s:\n%s", a.id, settings.name, steps[0].Diff())
+				for _, st := range steps {
+					if st.ID != a.id || st.Problem != nil || !st.Changes() {
+						t.Fatalf("%s on %s: %+v", a.id, system, st)
+					}
+					// The texts differ with the system in the program's name alone.
+					if system == systems[0] || st.Before == nil {
+						fmt.Fprintf(&text, "%s, %s:\n%s", a.id, settings.name, st.Diff())
+					}
 				}
 				checks, starts := h.CheckAgents()
 				if len(checks) != 1 || checks[0].State != OK || len(starts) != 1 || starts[0].Command != h.binary || !slices.Equal(starts[0].Args, []string{"mcp"}) {
 					t.Errorf("%s on %s: %+v, %+v", a.id, system, checks, starts)
 				}
-				if again := h.plan(Options{}); again[0].Changes() || again[0].Note != "is registered" {
-					t.Errorf("%s on %s is registered twice: %+v", a.id, system, again)
+				for _, again := range h.plan(Options{}) {
+					if again.Changes() || again.Note != "is registered" {
+						t.Errorf("%s on %s is registered twice: %+v", a.id, system, again)
+					}
 				}
 				h.uninstall()
 				h.same(before)
@@ -175,7 +186,7 @@ func TestSettingsThatCannotBeWrittenAreLeft(t *testing.T) {
 		{name: "another entry of the name", agent: "cursor", settings: `{"mcpServers": {"tidemark": {"command": "npx", "args": ["tidal-marks"]}}}`},
 		{name: "another entry of the name", agent: "codex", settings: "[mcp_servers.tidemark]\nurl = \"https://example.com\"\n"},
 		{name: "the entry is no table", agent: "gemini", settings: `{"mcpServers": {"tidemark": true}}`},
-		{name: "an entry by hand", agent: "claude-code", settings: `{"mcpServers": {"tidemark": {"command": "/elsewhere/tidemark", "args": ["mcp", "--origin", "http://localhost:5173"]}}}`},
+		{name: "an entry by hand", agent: "cursor", settings: `{"mcpServers": {"tidemark": {"command": "/elsewhere/tidemark", "args": ["mcp", "--origin", "http://localhost:5173"]}}}`},
 		{name: "a link to nothing", agent: "cursor", link: "gone"},
 		{name: "a directory", agent: "cursor", link: "."},
 	} {
@@ -213,6 +224,48 @@ func TestSettingsThatCannotBeWrittenAreLeft(t *testing.T) {
 		}
 	}
 	golden(t, "refused.golden", text.String())
+}
+
+// TestHooksStandBesideOthers: those of other tools for the same event stay; one that somebody wrote for
+// Tidemark by hand is not doubled.
+func TestHooksStandBesideOthers(t *testing.T) {
+	const file = "/home/me/.claude/settings.json"
+	const theirs = `{
+  "hooks": {
+    "PostToolUse": [
+      { "matcher": "Edit", "hooks": [{ "type": "command", "command": "npx prettier" }] } // format
+    ],
+    "Stop": [{ "hooks": [{ "type": "command", "command": "/elsewhere/tidemark hook --timeout 9s" }] }]
+  }
+}
+`
+	h := newFakeHome(t, "linux")
+	h.write(file, theirs, 0o600)
+	before := h.all()
+	h.install()
+	text := h.read(file)
+	for _, want := range []string{`{ "matcher": "Edit", "hooks": [{ "type": "command", "command": "npx prettier" }] }`, "// format", `"SessionStart": [`, `"matcher": "Edit|Write|MultiEdit|NotebookEdit"`} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q is there %d times: %s", want, strings.Count(text, want), text)
+		}
+	}
+	if n := strings.Count(text, "tidemark hook"); n != 3 { // with the one by hand
+		t.Errorf("%d hooks: %s", n, text)
+	}
+	h.uninstall()
+	h.same(before)
+
+	// What the agent cannot have meant is left, and said.
+	for _, odd := range []string{`{"hooks": []}`, `{"hooks": {"Stop": "tidemark"}}`, `{"hooks": `} {
+		h.write(file, odd, 0o600)
+		before := h.all()
+		for _, st := range h.plan(Options{}) {
+			if st.Path == file && (st.Problem == nil || st.Changes()) {
+				t.Errorf("%s: %+v", odd, st)
+			}
+		}
+		h.same(before)
+	}
 }
 
 func TestEmptySettingsAreFilled(t *testing.T) {
@@ -280,7 +333,8 @@ func TestAnOlderInstallationIsBroughtUpToDate(t *testing.T) {
 			if st.Problem != nil || st.registry == st.Changes() { // the registry names the manifest, which stays
 				t.Errorf("%s on %s: %+v", st.Name, system, st)
 			}
-			if !st.registry && !strings.Contains(strings.ReplaceAll(h.read(st.Path), `\\`, `\`), h.binary) {
+			slashes := strings.NewReplacer(`\\`, "/", `\`, "/") // which a hook's command has on Windows too
+			if !st.registry && !strings.Contains(slashes.Replace(h.read(st.Path)), slashes.Replace(h.binary)) {
 				t.Errorf("%s on %s: %s", st.Name, system, h.read(st.Path))
 			}
 		}

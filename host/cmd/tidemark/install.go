@@ -23,7 +23,7 @@ func newInstall() *cobra.Command {
 		Use:   "install",
 		Short: "Set Tidemark up in your own browser and agents",
 		Long: `Lets the browsers of this machine reach Tidemark (native-messaging manifests), unpacks the extension to
-a place that stays the same, and registers Tidemark with your coding agents. Every change is shown as a
+a place that stays the same, and registers Tidemark with your coding agents, and as a hook with Claude Code. Every change is shown as a
 diff and asked for, one by one; everything else in a file stays as it is, byte for byte.
 ` + "`tidemark uninstall` takes back exactly what was written, `tidemark doctor` checks it." + `
 
