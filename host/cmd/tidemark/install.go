@@ -23,8 +23,9 @@ func newInstall() *cobra.Command {
 		Use:   "install",
 		Short: "Set Tidemark up in your own browser and agents",
 		Long: `Lets the browsers of this machine reach Tidemark (native-messaging manifests), unpacks the extension to
-a place that stays the same, and registers Tidemark with your coding agents, and as a hook with Claude Code. Every change is shown as a
-diff and asked for, one by one; everything else in a file stays as it is, byte for byte.
+a place that stays the same, and registers Tidemark with your coding agents (with Claude Code as a hook
+too). Every change is shown as a diff and asked for, one by one; everything else in a file stays as it is,
+byte for byte.
 ` + "`tidemark uninstall` takes back exactly what was written, `tidemark doctor` checks it." + `
 
 With --user-data-dir it only registers one browser profile, and asks nothing.`,
