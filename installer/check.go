@@ -170,6 +170,9 @@ func (s *System) CheckAgents() (checks []Check, starts []Start) {
 		}
 		c, start := s.checkAgent(a)
 		checks = append(checks, c)
+		if c, ok := s.checkHooks(a); ok {
+			checks = append(checks, c)
+		}
 		if start != nil && !slices.ContainsFunc(starts, func(o Start) bool { return o.Command == start.Command && slices.Equal(o.Args, start.Args) }) {
 			starts = append(starts, *start)
 		}
@@ -214,4 +217,43 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 	}
 	c.State, c.Detail, c.Fix = OK, path+" starts "+start.Command, ""
 	return c, start
+}
+
+// checkHooks checks that every hook that is set up for Tidemark runs a program that exists; false when the
+// agent has none. That it has none is nothing to mend: a person may have declined them.
+func (s *System) checkHooks(a *agent) (Check, bool) {
+	hooks := a.settings[1:]
+	found := 0
+	for _, set := range hooks {
+		path := set.file(s)
+		c := Check{Link: "hooks", Subject: a.name, State: Broken, Fix: "`tidemark install --agent " + a.id + "`; where it leaves the hook alone, take that out first"}
+		f, err := s.look(path)
+		if err != nil {
+			c.Detail, c.Fix = err.Error(), "make it a file that you can read"
+			return c, true
+		}
+		if f == nil {
+			continue
+		}
+		entries, err := set.format.read(f.data, set.path)
+		if err != nil {
+			c.Detail, c.Fix = path+": "+err.Error(), "mend the file"
+			return c, true
+		}
+		for _, entry := range entries {
+			program := hookProgram(entry)
+			if program == "" {
+				continue
+			}
+			found++
+			if _, ok := s.program(program); !ok {
+				c.Detail = fmt.Sprintf("%s runs %s, which is no program", path, program)
+				return c, true
+			}
+		}
+	}
+	if found == 0 {
+		return Check{}, false
+	}
+	return Check{Link: "hooks", Subject: a.name, State: OK, Detail: fmt.Sprintf("%d of %d events run `tidemark hook`", found, len(hooks))}, true
 }

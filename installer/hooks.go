@@ -76,17 +76,20 @@ func hookCommand(binary string) string {
 }
 
 // IsHook says whether an item of a list of hooks, decoded, runs `tidemark hook`, whoever wrote it.
-func IsHook(entry any) bool {
+func IsHook(entry any) bool { return hookProgram(entry) != "" }
+
+// hookProgram is the program of a hook that runs `tidemark hook`, "" of any other.
+func hookProgram(entry any) string {
 	table, _ := entry.(map[string]any)
 	list, _ := table["hooks"].([]any)
 	for _, h := range list {
 		one, _ := h.(map[string]any)
 		command, _ := one["command"].(string)
 		if m := ownHook.FindStringSubmatch(strings.ReplaceAll(command, `\`, "/")); m != nil && strings.HasPrefix(path.Base(m[1]), "tidemark") {
-			return true
+			return m[1]
 		}
 	}
-	return false
+	return ""
 }
 
 // ownHook takes the program out of a command that runs a hook, quoted or not.

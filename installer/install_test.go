@@ -149,7 +149,7 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 					}
 				}
 				checks, starts := h.CheckAgents()
-				if len(checks) != 1 || checks[0].State != OK || len(starts) != 1 || starts[0].Command != h.binary || !slices.Equal(starts[0].Args, []string{"mcp"}) {
+				if len(checks) != len(files) || slices.ContainsFunc(checks, func(c Check) bool { return c.State != OK }) || len(starts) != 1 || starts[0].Command != h.binary || !slices.Equal(starts[0].Args, []string{"mcp"}) {
 					t.Errorf("%s on %s: %+v, %+v", a.id, system, checks, starts)
 				}
 				for _, again := range h.plan(Options{}) {
@@ -251,6 +251,19 @@ func TestHooksStandBesideOthers(t *testing.T) {
 	}
 	if n := strings.Count(text, "tidemark hook"); n != 3 { // with the one by hand
 		t.Errorf("%d hooks: %s", n, text)
+	}
+	of := func(checks []Check, _ []Start) Check {
+		return checks[slices.IndexFunc(checks, func(c Check) bool { return c.Link == "hooks" })]
+	}
+	if c := of(h.CheckAgents()); c.State != Broken || c.Detail != file+" runs /elsewhere/tidemark, which is no program" {
+		t.Errorf("%+v", c)
+	}
+	h.program("/elsewhere/tidemark")
+	if c := of(h.CheckAgents()); c.State != OK || c.Detail != "3 of 3 events run `tidemark hook`" {
+		t.Errorf("%+v", c)
+	}
+	if err := os.RemoveAll(h.disk("/elsewhere")); err != nil {
+		t.Fatal(err)
 	}
 	h.uninstall()
 	h.same(before)

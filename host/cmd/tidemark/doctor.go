@@ -109,7 +109,7 @@ var parts = []struct {
 	{"Browsers", []string{"browser", "manifest"}},
 	{"Host", []string{"relay", "sockets", "test event"}},
 	{"Extension", []string{"extension unpacked", "extension connected", "round"}},
-	{"Agents", []string{"agent", "mcp"}},
+	{"Agents", []string{"agent", "hooks", "mcp"}},
 }
 
 func (d *diagnosis) show(cmd *cobra.Command, sys *installer.System) error {
@@ -142,6 +142,8 @@ func nameOf(c installer.Check) string {
 	switch c.Link {
 	case "manifest":
 		return "  its manifest"
+	case "hooks":
+		return "  its hooks"
 	case "relay", "sockets", "test event", "round", "mcp":
 		return c.Link
 	}
