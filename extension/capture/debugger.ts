@@ -106,6 +106,7 @@ export class DebuggerSource implements CaptureSource {
     this.#witness.attached(tabId, enabled);
     const result = await this.#catchUp(tabId, attached, { began, enabled, probe, frame }, options);
     attached.caughtUp = true;
+    void this.#documentReadAlready(attached);
     setTimeout(() => ledger.close(), LEDGER_MS);
     this.#settleSoon(tabId);
     return result;
@@ -141,6 +142,19 @@ export class DebuggerSource implements CaptureSource {
       ({ result }) => readProbe(result.value),
       () => undefined,
     );
+  }
+
+  /** A document may have been read before Page.enable could tell of it: then nothing else would say that it ended. */
+  async #documentReadAlready({ tab, send }: Attached): Promise<void> {
+    if (!tab.network.hasLateDocument(tab.top)) return;
+    const expression = "document.readyState === 'loading' ? '' : location.href";
+    const { result } = await send(tab.top, 'Runtime.evaluate', {
+      expression,
+      returnByValue: true,
+      silent: true,
+    });
+    const url = String(result.value ?? '').split('#', 1)[0];
+    if (url) tab.network.documentRead(tab.top, url);
   }
 
   /** Lets events through, and finds out and reports what happened before them. */

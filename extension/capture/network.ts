@@ -162,20 +162,30 @@ export class NetworkTracker {
 
   /**
    * The page has read its document. Of one that was under way when capture began, Chromium tells the
-   * answer but not the end.
+   * answer but not the end. `url` narrows it to a document of that address.
    */
-  documentRead(session: Session): void {
+  documentRead(session: Session, url?: string): void {
     const timestamp = this.#tab.clock.now();
-    for (const flight of [...this.#flights.values()]) {
-      if (!flight.late || flight.resource !== 'document' || flight.session !== session) continue;
-      if (flight.response === undefined || flight.reported) continue;
+    for (const flight of this.#lateDocuments(session)) {
+      if (url !== undefined && flight.url !== url) continue;
       this.#take(flight.id);
       this.#endWithBody(session, flight, {
         at: timestamp,
-        size: flight.response.encodedDataLength,
+        size: flight.response?.encodedDataLength ?? 0,
         complete: true,
       });
     }
+  }
+
+  /** Whether a document that was under way when capture began has been answered, and not ended. */
+  hasLateDocument(session: Session): boolean {
+    return this.#lateDocuments(session).length > 0;
+  }
+
+  #lateDocuments(session: Session): Flight[] {
+    return [...this.#flights.values()].filter(
+      (f) => f.late && f.resource === 'document' && f.session === session && f.response && !f.reported,
+    );
   }
 
   #endWithBody(session: Session, flight: Flight, end: Ending): void {
