@@ -51,6 +51,13 @@ test('the top frame, its line counted from one, secrets in its address masked', 
   expect(checkEvent(event)).toBeUndefined();
 });
 
+test('the hooks of quiet capture are no place', () => {
+  const event = call('error', 'x', 2);
+  event.stackTrace?.callFrames.unshift({ ...frame(2), url: 'tidemark-page.js' });
+  expect(consoleCall(event, where)?.stack).toHaveLength(2);
+  expect(consoleCall(event, where)?.line).toBe(1);
+});
+
 test('secrets are masked before the text is cut, and counted', () => {
   const secret = 'sk-abcdefghijklmnopqrstuvwxyz0123456789';
   const event = consoleCall(

@@ -1,6 +1,6 @@
 /** Console calls, uncaught errors and the browser's own log entries, as events. */
 import type { Protocol } from 'devtools-protocol';
-import type { LogRecord, NoteRecord, ThrownRecord } from '../page/records';
+import { HOOKS, type LogRecord, type NoteRecord, type ThrownRecord } from '../page/records';
 import type { AnyEvent, ConsoleEvent } from '../protocol';
 import { describe, errorHead, formatArguments } from './console-format';
 import { redactText, redactURL } from './redact';
@@ -153,7 +153,8 @@ function build(
 ): Console {
   const clean = redactText(raw.length > MAX_LOOKED_AT ? cutUnits(raw, MAX_LOOKED_AT) : raw);
   const text = cutUnits(clean.text, MAX_TEXT);
-  const frames = trace?.callFrames ?? [];
+  // A page may have the hooks of quiet capture still, when the debugger has come to it.
+  const frames = trace?.callFrames.filter((f) => f.url !== HOOKS) ?? [];
   const top = frames[0] ?? fallback;
   const url = redactURL(top?.url ?? '');
   const stack = frames.slice(0, MAX_FRAMES).map(frameLine);

@@ -8,6 +8,7 @@ import {
   slice,
   unbound,
 } from './natives';
+import { HOOKS } from './records';
 
 type Fn = (...args: never[]) => unknown;
 
@@ -16,19 +17,16 @@ const original = unbound(WeakMap.prototype.get).bind(undefined, originals) as (
   fn: unknown,
 ) => object | undefined;
 
-/** The name of this script (build.mjs gives it), in whose frames nobody is interested. */
-const HERE = 'tidemark-page.js';
-
 /** A stack without this script's frames. */
 export function withoutHooks(stack: string): string {
-  let at = indexOf(stack, HERE);
+  let at = indexOf(stack, HOOKS);
   if (at < 0) return stack;
   let clean = '';
   let from = 0;
   while (from <= stack.length) {
     let to = indexOf(stack, '\n', from);
     if (to < 0) to = stack.length;
-    if (at < from) at = indexOf(stack, HERE, from);
+    if (at < from) at = indexOf(stack, HOOKS, from);
     if (at < 0 || at > to) clean += (from > 0 ? '\n' : '') + slice(stack, from, to);
     from = to + 1;
   }
@@ -39,7 +37,7 @@ export function withoutHooks(stack: string): string {
 export function clean(error: unknown): unknown {
   try {
     const stack = (error as { stack?: unknown } | undefined)?.stack;
-    if (typeof stack === 'string' && indexOf(stack, HERE) >= 0) {
+    if (typeof stack === 'string' && indexOf(stack, HOOKS) >= 0) {
       (error as { stack: string }).stack = withoutHooks(stack);
     }
   } catch {

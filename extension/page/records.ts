@@ -1,9 +1,12 @@
 /**
  * What the hooks in the page's own world tell the content script: rows of plain values, so that
  * nothing that the page changes in its prototypes can reach them. They travel as text, which only the
- * worker reads: the page's process does not pay for that. A page can forge them, as it can log whatever it likes; nothing that
- * they say is believed beyond that.
+ * worker reads: the page's process does not pay for that. A page can forge them, as it can log whatever it
+ * likes; nothing that they say is believed beyond that.
  */
+
+/** The name of the hooks' script (build.mjs gives it), in whose frames nobody is interested. */
+export const HOOKS = 'tidemark-page.js';
 
 /** Where a text was cut, its full length in UTF-16 units; 0 when it was not. */
 type Length = number;

@@ -37,7 +37,9 @@ const noFormat: PropertyDescriptor = {
 
 /** The stack of an error of the page's; none when the page has a format of its own, which reading would run. */
 export function ofError(error: unknown): string {
-  if (getOwnPropertyDescriptor(ErrorNative, 'prepareStackTrace') !== undefined) return '';
+  const own = getOwnPropertyDescriptor(ErrorNative, 'prepareStackTrace');
+  // A framework that took a format away for a moment may leave an undefined one behind.
+  if (typeof own?.value === 'function' || own?.get !== undefined) return '';
   try {
     const stack = (error as { stack?: unknown } | null)?.stack;
     return typeof stack === 'string' ? withoutHooks(stack) : '';

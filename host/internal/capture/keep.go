@@ -55,6 +55,8 @@ type BrowserState struct {
 	Instance, Name, Version, Session, Stream string
 	Next                                     int64
 	LastEvent                                int64
+	// SilentSince is when it was heard last, in milliseconds; 0 while it is connected.
+	SilentSince int64
 }
 
 // TabState is an open tab.
@@ -224,7 +226,11 @@ func (s *Store) stateLocked(now time.Time) State {
 		st.Gaps = &GapState{List: s.gaps.view(), Last: s.gaps.last}
 	}
 	for _, b := range s.browsers {
-		st.Browsers = append(st.Browsers, BrowserState{b.instance, b.name, b.version, b.session, b.stream, b.next, b.lastEvent.UnixMilli()})
+		silent := int64(0)
+		if !b.silentSince.IsZero() {
+			silent = b.silentSince.UnixMilli()
+		}
+		st.Browsers = append(st.Browsers, BrowserState{b.instance, b.name, b.version, b.session, b.stream, b.next, b.lastEvent.UnixMilli(), silent})
 		for theirs, ours := range b.tabs {
 			t := s.tabs[ours]
 			st.Tabs = append(st.Tabs, TabState{ours, theirs, b.instance, t.url, t.title, t.Watched, t.DOM, t.unseen})
@@ -306,9 +312,13 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 		s.gaps.list, s.gaps.last = slices.Clone(st.Gaps.List), st.Gaps.Last
 	}
 	for _, b := range st.Browsers {
+		silent := now // it was connected, and has not come back yet
+		if b.SilentSince > 0 {
+			silent = time.UnixMilli(b.SilentSince)
+		}
 		s.browsers[b.Instance] = &browser{
 			instance: b.Instance, name: b.Name, version: b.Version, session: b.Session, stream: b.Stream, next: b.Next, kept: b.Next,
-			lastEvent: time.UnixMilli(b.LastEvent), silentSince: now, tabs: map[int]int{},
+			lastEvent: time.UnixMilli(b.LastEvent), silentSince: silent, tabs: map[int]int{},
 		}
 	}
 	for _, t := range st.Tabs {
