@@ -1,9 +1,14 @@
 package installer
 
 import (
+	"bytes"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // Hook is an entry by which a coding agent runs `tidemark hook`: an item of the list at [Hook.Path] in the
@@ -85,12 +90,200 @@ func hookProgram(entry any) string {
 	for _, h := range list {
 		one, _ := h.(map[string]any)
 		command, _ := one["command"].(string)
-		if m := ownHook.FindStringSubmatch(strings.ReplaceAll(command, `\`, "/")); m != nil && strings.HasPrefix(path.Base(m[1]), "tidemark") {
-			return m[1]
+		if _, program, _, ok := cutHookCommand(command); ok && strings.HasPrefix(path.Base(program), "tidemark") {
+			return program
 		}
 	}
 	return ""
 }
 
 // ownHook takes the program out of a command that runs a hook, quoted or not.
-var ownHook = regexp.MustCompile(`^\s*(?:&\s*)?["']?(.*?)["']?\s+hook(?:\s|$)`)
+var ownHook = regexp.MustCompile(`^(\s*(?:&\s*)?)["']?(.*?)["']?\s+hook((?s:\s.*)?)$`)
+
+// cutHookCommand takes a command that runs a program's "hook" apart: the program, with slashes, and what
+// stands around it and its "hook".
+func cutHookCommand(command string) (before, program, after string, ok bool) {
+	m := ownHook.FindStringSubmatchIndex(strings.ReplaceAll(command, `\`, "/"))
+	if m == nil {
+		return "", "", "", false
+	}
+	program = strings.ReplaceAll(command[m[4]:m[5]], `\`, "/")
+	return command[m[2]:m[3]], program, command[m[6]:m[7]], true
+}
+
+// hookOf is the command of the hook that an edit wrote and the program that it runs, "" where it wrote another
+// kind of entry.
+func hookOf(edit Edit) (command, program string) {
+	if edit.Path[len(edit.Path)-1] != listItem {
+		return "", ""
+	}
+	written, err := decodeJSON([]byte(wrapped(edit)))
+	if err != nil {
+		return "", ""
+	}
+	entry, _ := lookUp(written, append(slices.Clone(edit.Path[edit.Depth:len(edit.Path)-1]), listItem, "hooks", listItem, "command"))
+	command, _ = entry.(string)
+	if _, program, _, ok := cutHookCommand(command); ok {
+		return command, program
+	}
+	return "", ""
+}
+
+// hookPlace is where in a list of hooks a command is that runs `tidemark hook`.
+type hookPlace struct {
+	// groups is the list, group the number of the hook in it; commands and at are the same for its command.
+	groups, commands *hujson.Value
+	group, at        int
+	// start and end are the offsets of the command's text.
+	start, end int
+	command    string
+}
+
+// findHook finds the last command in a list of hooks that runs the program's `tidemark hook`.
+func findHook(root *hujson.Value, path []string, program string) (*hookPlace, error) {
+	groups, depth, err := walk(root, path)
+	if err != nil || depth < len(path)-1 {
+		return nil, err
+	}
+	var last *hookPlace
+	for g, group := range items(groups) {
+		if _, ok := group.value.Value.(*hujson.Object); !ok {
+			continue
+		}
+		hooks, _, err := member(group.value, "hooks")
+		if err != nil {
+			return nil, err
+		}
+		if hooks == nil {
+			continue
+		}
+		for i, one := range items(&hooks.Value) {
+			if _, ok := one.value.Value.(*hujson.Object); !ok {
+				continue
+			}
+			m, _, err := member(one.value, "command")
+			if err != nil {
+				return nil, err
+			}
+			if m == nil {
+				continue
+			}
+			text, ok := m.Value.Value.(hujson.Literal)
+			if !ok || text.Kind() != '"' {
+				continue
+			}
+			if _, runs, _, ok := cutHookCommand(text.String()); ok && runs == program {
+				last = &hookPlace{groups, &hooks.Value, g, i, m.Value.StartOffset, m.Value.EndOffset, text.String()}
+			}
+		}
+	}
+	return last, nil
+}
+
+// runsHook says whether the command of the hook that an edit wrote is still run for the same event.
+func runsHook(text []byte, edit Edit) bool {
+	_, program := hookOf(edit)
+	if program == "" {
+		return false
+	}
+	root, err := parseJSON(bytes.TrimPrefix(text, []byte(bom)))
+	if err != nil {
+		return false
+	}
+	p, err := findHook(root, edit.Path, program)
+	return err == nil && p != nil
+}
+
+// removeHook takes the command of the hook that an edit wrote out of hooks that somebody has changed since,
+// and with it what holds nothing else: errGone when it is in none.
+func removeHook(text []byte, edit Edit) ([]byte, error) {
+	_, program := hookOf(edit)
+	if program == "" {
+		return nil, errGone
+	}
+	err := errGone
+	for {
+		rest, marked := bytes.CutPrefix(text, []byte(bom))
+		root, perr := parseJSON(rest)
+		if perr != nil {
+			return nil, perr
+		}
+		p, perr := findHook(root, edit.Path, program)
+		if perr != nil {
+			return nil, perr
+		}
+		if p == nil {
+			return text, err
+		}
+		v, at := p.commands, p.at
+		if len(items(v)) == 1 {
+			v, at = p.groups, p.group
+			for depth := len(edit.Path) - 2; depth >= edit.Depth && len(items(v)) == 1; depth-- {
+				if v, _, perr = walk(root, edit.Path[:depth+1]); perr == nil {
+					_, at, perr = member(v, edit.Path[depth])
+				}
+				if perr != nil {
+					return nil, perr
+				}
+			}
+		}
+		text, err = cut(rest, v, at, edit), nil
+		if marked {
+			text = append([]byte(bom), text...)
+		}
+	}
+}
+
+// moveHook makes the hook that an edit wrote run another program, wherever in its list it is and whatever
+// was changed around it.
+func moveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
+	command, program := hookOf(edit)
+	now := hookCommand(binary)
+	if _, wanted, _, _ := cutHookCommand(now); program == "" || wanted == program {
+		return text, edit, nil
+	}
+	for {
+		rest, marked := bytes.CutPrefix(text, []byte(bom))
+		if len(bytes.TrimSpace(rest)) == 0 {
+			return text, edit, nil
+		}
+		root, err := parseJSON(rest)
+		if err != nil {
+			return nil, edit, err
+		}
+		p, err := findHook(root, edit.Path, program)
+		if err != nil {
+			return nil, edit, err
+		}
+		if p == nil {
+			edit.Text = strings.Replace(edit.Text, quote(command), quote(now), 1)
+			return text, edit, nil
+		}
+		before, _, after, _ := cutHookCommand(p.command)
+		out := slices.Concat(rest[:p.start], []byte(quote(before+now+after)), rest[p.end:])
+		if text = out; marked {
+			text = append([]byte(bom), out...)
+		}
+	}
+}
+
+// stillRuns says whether anything in the hooks of a settings file runs a program.
+func stillRuns(text []byte, program string) bool {
+	entries, err := jsonFormat{}.read(text, []string{"hooks"})
+	if err != nil {
+		return false // a file that cannot be read is told elsewhere
+	}
+	var in func(v any) bool
+	in = func(v any) bool {
+		switch v := v.(type) {
+		case string:
+			return strings.Contains(strings.ReplaceAll(v, `\`, "/"), program)
+		case []any:
+			return slices.ContainsFunc(v, in)
+		case map[string]any:
+			return slices.ContainsFunc(slices.Collect(maps.Values(v)), in)
+		}
+		return false
+	}
+	return in(entries)
+}

@@ -176,7 +176,7 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 			st.Before = found.data
 		}
 		if err == nil {
-			err = st.planEntries(entries, o.Record.find(path, false))
+			err = st.planEntries(entries, o.Record.find(path, false), o.Binary)
 		}
 		if err != nil {
 			st.After, st.Problem = st.Before, err
@@ -193,12 +193,23 @@ type wanted struct {
 }
 
 // planEntries plans what the settings file of a step is to hold.
-func (st *Step) planEntries(entries []wanted, recorded *Written) error {
+func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) error {
 	st.After = st.Before
 	kept := func(err error, advice string) error {
 		return fmt.Errorf("%s is left as it is: %w%s", st.Path, err, advice)
 	}
 	if recorded != nil {
+		// Hooks follow the program in place: a person may have put their own commands beside them.
+		recorded = &Written{Edits: slices.Clone(recorded.Edits)}
+		for i, edit := range recorded.Edits {
+			if st.written.TOML {
+				break
+			}
+			var err error
+			if st.After, recorded.Edits[i], err = moveHook(st.After, edit, binary); err != nil {
+				return kept(err, "; mend it and install again")
+			}
+		}
 		moved, err := st.keepRecorded(entries, recorded)
 		if err != nil {
 			return kept(err, "; mend it and install again")
@@ -209,7 +220,11 @@ func (st *Step) planEntries(entries []wanted, recorded *Written) error {
 				switch less, err := entries[0].format.remove(st.After, edit); {
 				case err == nil:
 					st.After = less
-				case !errors.Is(err, errGone):
+				case errors.Is(err, errGone):
+					if runsHook(st.After, edit) {
+						st.written.Edits = append(st.written.Edits, edit)
+					}
+				default:
 					st.After, st.Note = st.Before, "has an entry that you changed since; it is left as it is"
 					return nil
 				}
@@ -223,7 +238,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written) error {
 		}
 		name := w.path[len(w.path)-1]
 		switch {
-		case slices.ContainsFunc(there, w.same):
+		case slices.ContainsFunc(there, w.same), slices.ContainsFunc(st.written.Edits, w.wrote):
 			st.Note = Registered
 			continue
 		case slices.ContainsFunc(there, w.ours):
@@ -252,14 +267,14 @@ const Registered = "is registered"
 // it has to be written anew, because the program has moved.
 func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, err error) {
 	for _, w := range entries {
-		there, err := w.format.read(st.Before, w.path)
+		there, err := w.format.read(st.After, w.path)
 		if err != nil {
 			return false, err
 		}
-		i := slices.IndexFunc(recorded.Edits, func(e Edit) bool { return slices.Equal(e.Path, w.path) })
+		i := slices.IndexFunc(recorded.Edits, w.wrote)
 		switch {
 		case i < 0 || len(there) == 0:
-		case slices.ContainsFunc(there, w.same):
+		case slices.ContainsFunc(there, w.same), runsHook(st.After, recorded.Edits[i]):
 			st.written.Edits = append(st.written.Edits, recorded.Edits[i])
 		default:
 			moved = true
@@ -273,3 +288,6 @@ func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, e
 
 // same says whether an entry is what is wanted.
 func (w wanted) same(entry any) bool { return sameEntry(entry, w.value) }
+
+// wrote says whether an edit put the entry in.
+func (w wanted) wrote(edit Edit) bool { return slices.Equal(edit.Path, w.path) }

@@ -1,6 +1,7 @@
 package installer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -549,5 +550,122 @@ func TestSeveralEntriesInOneFileAreOneStep(t *testing.T) {
 	}
 	if text := h.read(file(h.System)); strings.Count(text, "tidemark hook") != 2 || strings.Count(text, h.binary) != 2 {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestAHookThatSomebodyChangedIsTakenOutAlone: of what they made of it, all but Tidemark's command stays.
+func TestAHookThatSomebodyChangedIsTakenOutAlone(t *testing.T) {
+	const file = "/home/me/.claude/settings.json"
+	mine := map[string]any{"type": "command", "command": "mine"}
+	of := func(settings map[string]any, event string) map[string]any {
+		return settings["hooks"].(map[string]any)[event].([]any)[0].(map[string]any)
+	}
+	for name, c := range map[string]struct {
+		change func(settings map[string]any)
+		want   string
+	}{
+		"a command beside it": {func(s map[string]any) {
+			g := of(s, "Stop")
+			g["hooks"] = append(g["hooks"].([]any), mine)
+		}, `{"hooks":{"Stop":[{"hooks":[{"command":"mine","type":"command"}]}]}}`},
+		"a command before it": {func(s map[string]any) {
+			g := of(s, "SessionStart")
+			g["hooks"] = append([]any{mine}, g["hooks"].([]any)...)
+		}, `{"hooks":{"SessionStart":[{"hooks":[{"command":"mine","type":"command"}]}]}}`},
+		"a matcher": {func(s map[string]any) { of(s, "PostToolUse")["matcher"] = "Edit|Write|Bash" }, ""},
+		"a timeout and a flag": {func(s map[string]any) {
+			one := of(s, "PostToolUse")["hooks"].([]any)[0].(map[string]any)
+			one["timeout"], one["command"] = 30, one["command"].(string)+" --bash"
+		}, ""},
+		"another group": {func(s map[string]any) {
+			of(s, "Stop")["matcher"] = "x"
+			hooks := s["hooks"].(map[string]any)
+			hooks["Stop"] = append(hooks["Stop"].([]any), map[string]any{"hooks": []any{mine}})
+		}, `{"hooks":{"Stop":[{"hooks":[{"command":"mine","type":"command"}]}]}}`},
+		"all of them": {func(s map[string]any) {
+			for _, event := range []string{"SessionStart", "PostToolUse", "Stop"} {
+				of(s, event)["hooks"].([]any)[0].(map[string]any)["timeout"] = 20
+			}
+			s["theme"] = "dark"
+		}, `{"theme":"dark"}`},
+	} {
+		for _, indent := range []string{"", "    "} {
+			for _, moved := range []bool{false, true} {
+				h := newFakeHome(t, "linux")
+				h.agent(&agents[0])
+				h.install()
+				var settings map[string]any
+				if err := json.Unmarshal([]byte(h.read(file)), &settings); err != nil {
+					t.Fatal(err)
+				}
+				c.change(settings)
+				text, err := json.MarshalIndent(settings, "", indent)
+				if indent == "" {
+					text, err = json.Marshal(settings)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.write(file, string(text), 0o600)
+				if moved {
+					want := strings.ReplaceAll(string(text), h.binary, "/usr/bin/tidemark")
+					h.binary = "/usr/bin/tidemark"
+					for _, again := range []bool{false, true} {
+						for _, st := range h.install() {
+							if st.Problem != nil || st.Changes() == again || again && st.Note != Registered {
+								t.Errorf("%s: %+v", name, st)
+							}
+						}
+					}
+					if got := h.read(file); got != want {
+						t.Errorf("%s moved is:\n%s", name, got)
+					}
+				}
+				for _, st := range h.uninstall() {
+					if st.Problem != nil || st.Left != nil || st.Note != "" || !st.Changes() {
+						t.Errorf("%s: %+v", name, st)
+					}
+				}
+				if c.want == "" {
+					if h.exists(file) {
+						t.Errorf("%s left %s", name, h.read(file))
+					}
+					continue
+				}
+				now, err := decodeJSON([]byte(h.read(file)))
+				if err != nil {
+					t.Fatalf("%s: %v in %s", name, err, h.read(file))
+				}
+				if got, _ := json.Marshal(now); string(got) != c.want {
+					t.Errorf("%s left %s", name, h.read(file))
+				}
+				if len(h.record.Written) != 0 {
+					t.Errorf("%s: %+v", name, h.record.Written)
+				}
+			}
+		}
+	}
+}
+
+// TestAHookThatCannotBeTakenOutIsTold: with what to do, and again until it is done.
+func TestAHookThatCannotBeTakenOutIsTold(t *testing.T) {
+	const file = "/home/me/.claude/settings.json"
+	h := newFakeHome(t, "linux")
+	h.agent(&agents[0])
+	h.install()
+	h.write(file, strings.Replace(h.read(file), `"`+h.binary+` hook"`, `"nice `+h.binary+` hook"`, 1), 0o600)
+	for range 2 {
+		steps := h.uninstall()
+		if left := steps[0].Left; left == nil || !strings.Contains(left.Error(), "take it out by hand") || !strings.Contains(left.Error(), h.binary+" hook") {
+			t.Errorf("%+v", steps[0])
+		}
+	}
+	if text := h.read(file); strings.Count(text, "tidemark hook") != 1 {
+		t.Errorf("%s", text)
+	}
+	h.write(file, "{}", 0o600)
+	h.uninstall()
+	if len(h.record.Written) != 0 {
+		t.Errorf("%+v", h.record.Written)
 	}
 }

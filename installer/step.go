@@ -35,6 +35,8 @@ type Step struct {
 	Note string
 	// Problem says why nothing can be done, and what to do by hand.
 	Problem error
+	// Left says what stays although the step is made, and what to do by hand.
+	Left error
 
 	written  Written
 	registry bool
@@ -231,8 +233,7 @@ func (s *System) takeBack(st *Step, f *found, r *Record) error {
 			return unable(st.Path, "removed", err)
 		}
 	}
-	s.removeDirs(st.written)
-	return r.forget(st.written)
+	return s.Forget(st, r)
 }
 
 // removeDirs removes directories and keys that were made, where nothing else has come into them.

@@ -69,6 +69,7 @@ func (s *System) planRemoval(w Written) Step {
 
 // withoutEntries plans a settings file without the entries; one that was made for them alone goes.
 func (st *Step) withoutEntries(text []byte) {
+	const gone = "no longer has the entry"
 	var f format = jsonFormat{}
 	if st.written.TOML {
 		f = tomlFormat{}
@@ -76,11 +77,16 @@ func (st *Step) withoutEntries(text []byte) {
 	st.After = text
 	for _, edit := range slices.Backward(st.written.Edits) {
 		after, err := f.remove(st.After, edit)
+		if errors.Is(err, errGone) && !st.written.TOML {
+			after, err = removeHook(st.After, edit)
+		}
 		switch {
 		case err == nil:
 			st.After = append([]byte{}, after...) // an empty file is one
 		case errors.Is(err, errGone):
-			st.Note = "no longer has the entry"
+			if st.Note == "" {
+				st.Note = gone
+			}
 		case errors.Is(err, errChanged):
 			st.Note = "has an entry that was changed since; it is left as it is"
 		default:
@@ -89,14 +95,28 @@ func (st *Step) withoutEntries(text []byte) {
 			return
 		}
 	}
+	if st.Note == gone && !bytes.Equal(st.After, text) {
+		st.Note = "" // of another entry
+	}
+	if !st.written.TOML {
+		for _, edit := range st.written.Edits {
+			if command, program := hookOf(edit); program != "" && stillRuns(st.After, program) {
+				st.Left = fmt.Errorf("%s still runs `%s`, in a place of your own; take it out by hand", st.Path, command)
+			}
+		}
+	}
 	rest := bytes.Join(bytes.Fields(st.After), nil)
 	if st.written.Created && !bytes.Equal(st.After, text) && (len(rest) == 0 || string(rest) == "{}") {
 		st.After = nil
 	}
 }
 
-// Forget drops a step's entry from the record: it is gone, or somebody else's now.
+// Forget drops a step's entry from the record: it is gone, or somebody else's now. One of which something is
+// left stays recorded, so that the next removal tells of it too.
 func (s *System) Forget(st *Step, r *Record) error {
+	if st.Left != nil {
+		return nil
+	}
 	s.removeDirs(st.written)
 	return r.forget(st.written)
 }

@@ -134,6 +134,9 @@ func (c *changer) make(st *installer.Step) {
 	case st.Path == "":
 		item(string(installer.None), c.short(st.Note))
 		return
+	case !st.Changes() && st.Left != nil:
+		c.fail(item, st.Left)
+		return
 	case !st.Changes():
 		state, note := installer.OK, st.Note
 		switch note {
@@ -172,6 +175,9 @@ func (c *changer) make(st *installer.Step) {
 			return
 		}
 		c.sheet.Outcome(string(installer.OK), done)
+		if st.Left != nil {
+			c.fail(c.sheet.Outcome, st.Left)
+		}
 		if st.Note != "" { // of another entry in the same file
 			c.sheet.Outcome(string(installer.None), c.short(st.Path+" "+st.Note))
 		}
