@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -103,8 +105,23 @@ func (c *changer) leave(home daemon.Home, purge bool) error {
 		return nil
 	}
 	if running {
+		// By its manifest a browser starts a relay, and that the daemon. Those of other browsers are gone by now;
+		// `tidemark browser` writes its own whenever it opens one.
+		manifest := filepath.Join(home.Profile(), "NativeMessagingHosts", installer.ManifestFile)
+		if err := os.Remove(manifest); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 		if err := home.Stop(c.cmd.Context()); err != nil {
 			return err
+		}
+		again, err := home.StartedAgain(c.cmd.Context())
+		if err != nil {
+			return err
+		}
+		if again {
+			c.fail(c.sheet.Outcome, errors.New("the daemon has ended, and somebody has started it again: a browser that is open, or an agent; "+
+				"close the browsers that have Tidemark's extension and end the agents' sessions, then run this again"))
+			return nil
 		}
 		c.sheet.Outcome(string(installer.OK), "the daemon has ended")
 		kept = home.Kept() // it may have written its journal only now

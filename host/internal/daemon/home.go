@@ -137,8 +137,10 @@ func (h Home) Kept() []string {
 	}
 	entries, _ := os.ReadDir(h.State) // one that cannot be read keeps nothing that can be removed
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), filepath.Base(h.Journal())) {
-			all = append(all, filepath.Join(h.State, e.Name())) // damaged ones that were set aside too
+		for _, file := range []string{h.Journal(), h.Noise()} {
+			if strings.HasPrefix(e.Name(), filepath.Base(file)) {
+				all = append(all, filepath.Join(h.State, e.Name())) // damaged ones that were set aside too
+			}
 		}
 	}
 	return all
@@ -153,8 +155,17 @@ func (h Home) Leave() error {
 			return err
 		}
 	}
-	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config), h.State} {
+	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config)} {
 		_ = os.Remove(dir) // refuses what holds something of somebody else's
+	}
+	if err := os.Remove(h.State); err != nil || os.Getenv(HomeEnv) != "" {
+		return nil
+	}
+	// A home in ~/.local/state may have been the first thing there.
+	if user, err := os.UserHomeDir(); err == nil && filepath.Dir(h.State) == filepath.Join(user, ".local", "state") {
+		for dir := filepath.Dir(h.State); dir != user; dir = filepath.Dir(dir) {
+			_ = os.Remove(dir)
+		}
 	}
 	return nil
 }

@@ -94,6 +94,25 @@ func (h Home) Stop(ctx context.Context) error {
 	}
 }
 
+// StartedAgain watches, for a time that browsers' extensions need to come back, whether somebody starts the
+// daemon anew after [Home.Stop].
+func (h Home) StartedAgain(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for {
+		if running, err := h.Running(); err != nil || running {
+			return running, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, nil
+		case <-look.C:
+		}
+	}
+}
+
 // lock takes the home's lock. One that is held by a daemon that is just ending is waited for.
 func (h Home) lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(h.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
