@@ -55,6 +55,9 @@ func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []strin
 			program, detail, err := s.checkLink(l)
 			if err != nil {
 				c.State, c.Detail, c.Fix = Broken, err.Error(), installFix
+				if data, rerr := os.ReadFile(s.disk(l.path)); rerr == nil && !l.registry && !readManifest(data).own() {
+					c.Fix += "; where it leaves the file alone, remove that first"
+				}
 				break
 			}
 			c.Detail = detail

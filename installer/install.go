@@ -1,7 +1,6 @@
 package installer
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -141,12 +140,13 @@ func (s *System) planLink(b *Found, l link, manifest []byte, r *Record) Step {
 		return st
 	}
 	st.Before = f.data
-	if old := r.find(l.path, false); old != nil && old.Content == string(f.data) {
+	old := r.find(l.path, false)
+	if old != nil && old.Content == string(f.data) {
 		return st
 	}
-	// Written by another build or by hand: Tidemark's own all the same, when only its extension may use it.
-	var m Manifest
-	if err := json.Unmarshal(f.data, &m); err != nil || m.Name != protocol.HostName || !slices.Equal(m.AllowedOrigins, []string{Origin}) {
+	// Written by another build or by hand: Tidemark's own all the same, when only its extension may use it. One
+	// that Tidemark wrote and that is no manifest any more is nobody's.
+	if m := readManifest(f.data); !m.own() && (old == nil || m.whole()) {
 		st.Problem = fmt.Errorf("%s was not written by Tidemark and is left as it is; remove it and install again", l.path)
 	}
 	return st

@@ -326,6 +326,33 @@ func TestAManifestOfSomebodyElseIsLeft(t *testing.T) {
 	}
 }
 
+func TestAManifestThatWasDamagedIsWrittenAnew(t *testing.T) {
+	h := newFakeHome(t, "linux")
+	h.browser(&products[0])
+	before := h.all()
+	path := h.install()[0].Path
+	want := h.read(path)
+	for _, damaged := range []string{"bad", "", "{}", want[:40], "[]"} {
+		h.write(path, damaged, 0o644)
+		checks, _ := h.CheckBrowsers("")
+		if checks[1].State != Broken || !strings.Contains(checks[1].Fix, "`tidemark install` writes it") {
+			t.Errorf("%q: %+v", damaged, checks)
+		}
+		if st := h.install()[0]; st.Problem != nil || st.Diff() == "" || h.read(path) != want {
+			t.Errorf("%q: %+v", damaged, st)
+		}
+	}
+	// Another program has taken the place.
+	theirs := `{"name":"dev.tidemark.host","allowed_origins":["chrome-extension://other/"]}`
+	h.write(path, theirs, 0o644)
+	if st := h.install()[0]; st.Problem == nil || h.read(path) != theirs {
+		t.Errorf("%+v", st)
+	}
+	h.write(path, want, 0o644)
+	h.uninstall()
+	h.same(before)
+}
+
 // TestAnOlderInstallationIsBroughtUpToDate: the program has moved; its manifest and entries follow it, and
 // are taken back all the same.
 func TestAnOlderInstallationIsBroughtUpToDate(t *testing.T) {

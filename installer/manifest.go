@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"tidemark.dev/tidemark/protocol"
 )
@@ -63,6 +64,22 @@ func manifestFor(binary string) ([]byte, error) {
 	}, "", "  ")
 	return append(data, '\n'), err
 }
+
+// readManifest reads a manifest; of what is none, nothing is known.
+func readManifest(data []byte) (m Manifest) {
+	if json.Unmarshal(data, &m) != nil {
+		return Manifest{}
+	}
+	return m
+}
+
+// own says whether a manifest admits Tidemark's extension and nobody else.
+func (m Manifest) own() bool {
+	return m.Name == protocol.HostName && slices.Equal(m.AllowedOrigins, []string{Origin})
+}
+
+// whole says whether a browser could go by a manifest.
+func (m Manifest) whole() bool { return m.Name != "" && len(m.AllowedOrigins) > 0 }
 
 // InstallProfile registers the native host for one browser profile: it writes
 // <userDataDir>/NativeMessagingHosts/dev.tidemark.host.json and returns that path. Chrome, Chromium
