@@ -1,6 +1,7 @@
 package installer
 
 import (
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -28,6 +29,9 @@ type setting struct {
 	entry func(binary string) any
 	// ours says whether an entry that is there was made for Tidemark by hand.
 	ours func(entry any) bool
+	// written are the entries that Tidemark would have written for what an entry that is there starts, so
+	// far as that is a program by its path; none where it is somebody else's, or was changed.
+	written func(entry any) []any
 }
 
 // serverName is the name that Tidemark's MCP server has with every agent.
@@ -119,9 +123,16 @@ type server struct {
 
 // mcpServer is the setting that registers Tidemark's MCP server in a table of servers.
 func mcpServer(file func(*System) string, f format, table, kind string) setting {
+	entry := func(binary string) any { return server{Type: kind, Command: binary, Args: []string{"mcp"}} }
 	return setting{
-		file: file, format: f, path: []string{table, serverName},
-		entry: func(binary string) any { return server{Type: kind, Command: binary, Args: []string{"mcp"}} },
+		file: file, format: f, path: []string{table, serverName}, entry: entry,
+		written: func(there any) []any {
+			command, _ := commandOf(there)
+			if want := entry(command); strings.ContainsAny(command, `/\`) && sameEntry(there, want) {
+				return []any{want}
+			}
+			return nil
+		},
 		ours: func(entry any) bool {
 			command, args := commandOf(entry)
 			name := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
@@ -150,6 +161,15 @@ func hooks(agent string, file func(*System) string) []setting {
 			file: file, format: jsonFormat{}, path: h.Path(),
 			entry: func(binary string) any { return HooksOf(agent, binary)[i].Entry },
 			ours:  IsHook,
+			written: func(there any) (entries []any) {
+				for _, command := range hookCommands(there) {
+					before, program, after, ok := cutHookCommand(command)
+					if ok && before+after == "" && strings.Contains(program, "/") && strings.HasPrefix(path.Base(program), serverName) {
+						entries = append(entries, HookEntry{Hooks: []HookCommand{{Command: command}}})
+					}
+				}
+				return entries
+			},
 		})
 	}
 	return list

@@ -8,6 +8,7 @@
 // made only where the file is still what was shown. What is in a settings file beside Tidemark's own
 // entry stays as it is, byte for byte, also when the entry is taken out again. What is written is
 // recorded before it is, and [System.PlanRemoval] takes back what the record holds and nothing else;
-// what somebody changed since is left to them. It imports nothing of the host, so that every command,
+// what somebody changed since is left to them. [System.PlanUnrecorded] finds what is plainly Tidemark's where
+// the record is lost. It imports nothing of the host, so that every command,
 // and other tools, can use it.
 package installer

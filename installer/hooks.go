@@ -85,16 +85,26 @@ func IsHook(entry any) bool { return hookProgram(entry) != "" }
 
 // hookProgram is the program of a hook that runs `tidemark hook`, "" of any other.
 func hookProgram(entry any) string {
-	table, _ := entry.(map[string]any)
-	list, _ := table["hooks"].([]any)
-	for _, h := range list {
-		one, _ := h.(map[string]any)
-		command, _ := one["command"].(string)
-		if _, program, _, ok := cutHookCommand(command); ok && strings.HasPrefix(path.Base(program), "tidemark") {
+	for _, command := range hookCommands(entry) {
+		if _, program, _, ok := cutHookCommand(command); ok && strings.HasPrefix(path.Base(program), serverName) {
 			return program
 		}
 	}
 	return ""
+}
+
+// hookCommands are the commands of a hook, decoded.
+func hookCommands(entry any) []string {
+	var commands []string
+	table, _ := entry.(map[string]any)
+	list, _ := table["hooks"].([]any)
+	for _, h := range list {
+		one, _ := h.(map[string]any)
+		if command, ok := one["command"].(string); ok {
+			commands = append(commands, command)
+		}
+	}
+	return commands
 }
 
 // ownHook takes the program out of a command that runs a hook, quoted or not.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -514,6 +515,57 @@ func TestALostRecordIsMadeUpFor(t *testing.T) {
 	before[h.disk("/home/me/.config")], before[h.disk("/home/me/.config/google-chrome")] = "", ""
 	if _, err := os.Stat(h.disk(steps[0].Path)); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// TestWhatIsPlainlyTidemarksIsFoundWithoutARecord: on every system, in files of its own and in others', and
+// nothing that somebody made or changed.
+func TestWhatIsPlainlyTidemarksIsFoundWithoutARecord(t *testing.T) {
+	for _, system := range systems {
+		for _, settings := range []string{"", "{\n  \"theirs\": 1\n}\n"} {
+			h := newFakeHome(t, system)
+			h.browser(&products[0])
+			for i := range agents {
+				h.agent(&agents[i])
+				for _, set := range agents[i].settings {
+					if settings != "" && set.format == format(jsonFormat{}) {
+						h.write(set.file(h.System), settings, 0o600)
+					} else if settings != "" {
+						h.write(set.file(h.System), "theirs = 1\n", 0o600)
+					}
+				}
+			}
+			before := h.all()
+			installed := h.install()
+			h.record = &Record{Format: recordFormat, path: h.record.path}
+			steps := h.PlanUnrecorded(h.record, h.join(h.Home, "tidemark"))
+			if len(steps) != len(installed) {
+				t.Errorf("%s: %d of %d are found", system, len(steps), len(installed))
+			}
+			for i := range steps {
+				if err := h.Apply(&steps[i], h.record); err != nil || steps[i].Left != nil {
+					t.Errorf("%s: %v, %+v", system, err, steps[i])
+				}
+			}
+			for path, is := range h.all() {
+				if was, ok := before[path]; ok && is != was || strings.Contains(is, filepath.Base(h.binary)+" ") || strings.HasSuffix(path, ManifestFile) {
+					t.Errorf("%s: %s is %q", system, path, is)
+				}
+			}
+			if again := h.PlanUnrecorded(h.record, h.join(h.Home, "tidemark")); len(again) != 0 {
+				t.Errorf("%+v", again)
+			}
+		}
+	}
+	h := newFakeHome(t, "linux")
+	h.browser(&products[0])
+	h.write("/home/me/.config/google-chrome/NativeMessagingHosts/"+ManifestFile, `{"name":"dev.tidemark.host","allowed_origins":["chrome-extension://other/"]}`, 0o644)
+	h.write("/home/me/.claude.json", `{"mcpServers": {"tidemark": {"type": "stdio", "command": "/x/tidemark", "args": ["mcp", "--origin", "http://localhost"]}}}`, 0o600)
+	h.write("/home/me/.cursor/mcp.json", `{"mcpServers": {"tidemark": {"command": "tidemark", "args": ["mcp"]}}}`, 0o600)
+	h.write("/home/me/.claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"command": "tidemark hook"}, {"command": "/x/tidemark hook --bash"}, {"command": "/x/other hook"}]}]}}`, 0o600)
+	h.write("/home/me/.gemini/settings.json", `{"mcpServers": `, 0o600)
+	if steps := h.PlanUnrecorded(h.record, ""); len(steps) != 0 {
+		t.Errorf("%+v", steps)
 	}
 }
 

@@ -22,6 +22,84 @@ func (s *System) PlanRemoval(r *Record) []Step {
 	return steps
 }
 
+// PlanUnrecorded says what would take out that is plainly Tidemark's and of which the record, lost perhaps,
+// knows nothing: manifests that admit its extension alone, and entries as it writes them. hostDir is as in
+// [Options].
+func (s *System) PlanUnrecorded(r *Record, hostDir string) []Step {
+	var found []Written
+	known := func(path string, registry bool) bool {
+		return r.find(path, registry) != nil || slices.ContainsFunc(found, func(w Written) bool { return w.Path == path && w.Registry == registry })
+	}
+	for _, b := range s.Find() {
+		if b.Confined != "" {
+			continue
+		}
+		for _, l := range s.links(&b, hostDir) {
+			w := Written{Group: Browsers, Name: b.Name, Path: l.path, Registry: l.registry}
+			if known(l.path, l.registry) {
+				continue
+			}
+			if l.registry {
+				if value, there, err := s.Registry.Get(l.path); err == nil && there && value == l.value {
+					w.Content = value
+					found = append(found, w)
+				}
+			} else if f, err := s.look(l.path); err == nil && f != nil && readManifest(f.data).own() {
+				w.Content = string(f.data)
+				found = append(found, w)
+			}
+		}
+	}
+	for i := range agents {
+		for _, set := range agents[i].settings {
+			if path := set.file(s); !known(path, false) {
+				if w := s.unrecorded(&agents[i], path); len(w.Edits) > 0 {
+					found = append(found, w)
+				}
+			}
+		}
+	}
+	var steps []Step
+	for _, w := range found {
+		if st := s.planRemoval(w); st.Changes() || st.Problem != nil {
+			steps = append(steps, st)
+		}
+	}
+	return steps
+}
+
+// unrecorded is what Tidemark seems to have written into an agent's settings file. One that holds nothing else
+// goes with it.
+func (s *System) unrecorded(a *agent, path string) Written {
+	w := Written{Group: Agents, Name: a.name, Path: path, Created: true}
+	f, err := s.look(path)
+	if err != nil || f == nil {
+		return w // what cannot be read is nothing that Tidemark wrote
+	}
+	for _, set := range a.settings {
+		if set.file(s) != path {
+			continue
+		}
+		_, w.TOML = set.format.(tomlFormat)
+		there, err := set.format.read(f.data, set.path)
+		if err != nil {
+			continue
+		}
+		for _, entry := range there {
+			for _, was := range set.written(entry) {
+				// As if it had been all of the file: what holds nothing else goes with it.
+				if _, edit, err := set.format.insert(nil, set.path, was); err == nil {
+					if w.TOML {
+						edit.Lead = "\n"
+					}
+					w.Edits = append(w.Edits, edit)
+				}
+			}
+		}
+	}
+	return w
+}
+
 func (s *System) planRemoval(w Written) Step {
 	st := Step{Group: w.Group, Name: w.Name, Path: w.Path, written: w, registry: w.Registry, removes: true}
 	const left = "was changed since, and is left as it is"

@@ -19,7 +19,8 @@ func newUninstall() *cobra.Command {
 		Use:   "uninstall",
 		Short: "Take back what install wrote",
 		Long: `Takes back exactly what ` + "`tidemark install`" + ` wrote, and ends the daemon. What you have changed since is left,
-and said. What was captured and your settings stay unless you say otherwise (--purge removes them).
+and said; out of a hook that you have changed it takes its own command alone. Where the record of what was
+written is lost, it looks for what is plainly Tidemark's. What was captured and your settings stay unless you say otherwise (--purge removes them).
 Remove the extension itself in chrome://extensions.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,11 +46,17 @@ func uninstall(cmd *cobra.Command, home daemon.Home, record *installer.Record, a
 		return err
 	}
 	steps := sys.PlanRemoval(record)
+	recorded := len(steps)
+	steps = append(steps, sys.PlanUnrecorded(record, home.State)...)
 	c := newChanger(cmd, steps, record, asked, sys)
-	if len(record.Written) == 0 {
+	if len(record.Written)+len(steps) == 0 {
 		c.sheet.Line("Nothing is installed.")
 	}
 	for i := range steps {
+		if i == recorded {
+			c.sheet.Line("There is no record of what follows, but it is plainly Tidemark's:")
+			c.group = ""
+		}
 		st := &steps[i]
 		c.make(st)
 		if st.Problem == nil && !st.Changes() && !asked.dryRun {
