@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime"
 	"time"
 
 	"golang.org/x/mod/semver"
@@ -27,21 +28,26 @@ func (h Home) writeInfo() error {
 	return os.WriteFile(h.infoFile(), data, 0o600)
 }
 
-// runningVersion is the version of the daemon that runs, "" when none does.
-func (h Home) runningVersion() string {
+// readInfo is what the last daemon wrote down of itself.
+func (h Home) readInfo() (i info) {
 	data, err := os.ReadFile(h.infoFile())
-	if err != nil {
-		return ""
+	if err != nil || json.Unmarshal(data, &i) != nil {
+		return info{}
 	}
-	var i info
-	if json.Unmarshal(data, &i) != nil {
-		return ""
-	}
-	if running, err := h.Running(); err != nil || !running {
-		return ""
-	}
-	return i.Version
+	return i
 }
+
+// running is what the daemon that runs wrote down of itself, nothing when none does.
+func (h Home) running() info {
+	i := h.readInfo()
+	if running, err := h.Running(); err != nil || !running {
+		return info{}
+	}
+	return i
+}
+
+// PID is the process of the daemon that runs, 0 when none does.
+func (h Home) PID() int { return h.running().PID }
 
 // takeOver ends a daemon that is older than this program, so that the next one is of this program's
 // version. It returns when the old one has ended: all that it had is on disk then. What an older program
@@ -50,7 +56,7 @@ func (h Home) takeOver(ctx context.Context) error {
 	if h.Version == "" {
 		return nil
 	}
-	old := h.runningVersion()
+	old := h.running().Version
 	if old == "" || semver.Compare("v"+old, "v"+h.Version) >= 0 {
 		return nil
 	}
@@ -75,6 +81,7 @@ func (h Home) Stop(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	pid := h.PID()
 	resp, asked := client.Do(req)
 	if asked == nil {
 		_ = resp.Body.Close()
@@ -86,9 +93,12 @@ func (h Home) Stop(ctx context.Context) error {
 		if err != nil || !running {
 			return err
 		}
+		if next := h.PID(); pid != 0 && next != 0 && next != pid {
+			return nil // somebody has started another already
+		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("the daemon has not ended within %s", stopTimeout), asked)
+			return errors.Join(fmt.Errorf("the daemon (process %d) has not ended within %s; %s", pid, stopTimeout, EndByHand(pid)), asked)
 		case <-look.C:
 		}
 	}
@@ -111,6 +121,14 @@ func (h Home) StartedAgain(ctx context.Context) (bool, error) {
 		case <-look.C:
 		}
 	}
+}
+
+// EndByHand says how a person ends a daemon that does not answer.
+func EndByHand(pid int) string {
+	if runtime.GOOS == "windows" {
+		return fmt.Sprintf("`taskkill /F /PID %d` ends it", pid)
+	}
+	return fmt.Sprintf("`kill -9 %d` ends it", pid)
 }
 
 // lock takes the home's lock. One that is held by a daemon that is just ending is waited for.
