@@ -136,6 +136,10 @@ func (c *changer) unpack(dir string) {
 		c.sheet.Outcome(string(installer.None), c.short("would be unpacked to "+dir))
 		return
 	}
+	if c.declined() {
+		c.sheet.Outcome(string(installer.None), "is not unpacked: nothing was set up that it could serve")
+		return
+	}
 	changed, err := installer.InstallExtension(dir, c.record)
 	if err != nil {
 		c.fail(c.sheet.Outcome, err)

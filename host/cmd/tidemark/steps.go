@@ -88,6 +88,9 @@ type changer struct {
 	sheet  *render.Sheet
 	group  installer.Group
 	failed bool
+	// asks counts the changes that were asked for, agreed those that were agreed to; settled what was as it
+	// should be already.
+	asks, agreed, settled int
 }
 
 func newChanger(cmd *cobra.Command, steps []installer.Step, record *installer.Record, asked *asking, sys *installer.System) *changer {
@@ -150,6 +153,9 @@ func (c *changer) make(st *installer.Step) {
 			c.fail(item, err)
 			return
 		}
+		if state == installer.OK {
+			c.settled++
+		}
 		item(string(state), c.short(st.Path+" "+note))
 		return
 	}
@@ -165,7 +171,7 @@ func (c *changer) make(st *installer.Step) {
 	switch {
 	case c.asked.dryRun:
 	case c.sheet.Err() != nil: // nobody saw what would be done
-	case !c.asked.may(c.cmd, "Make this change?"):
+	case !c.may("Make this change?"):
 		if !c.interrupted() {
 			c.sheet.Outcome(string(installer.None), "left as it is")
 		}
@@ -182,6 +188,21 @@ func (c *changer) make(st *installer.Step) {
 			c.sheet.Outcome(string(installer.None), c.short(st.Path+" "+st.Note))
 		}
 	}
+}
+
+// may asks for a change, and counts.
+func (c *changer) may(question string) bool {
+	c.asks++
+	yes := c.asked.may(c.cmd, question)
+	if yes {
+		c.agreed++
+	}
+	return yes
+}
+
+// declined says that nothing of what was shown is wanted: every question was answered no, or by nobody.
+func (c *changer) declined() bool {
+	return c.asks > 0 && c.agreed == 0 && (c.settled == 0 || c.asked.unanswered)
 }
 
 // adopt records a manifest that is as it should be already.
