@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -74,17 +75,37 @@ func diagnose(ctx context.Context, sys *installer.System, home daemon.Home) (*di
 		}
 		programs = []string{self}
 	}
+	c, answers := checkDaemon(ctx, home)
+	if !answers {
+		d.Checks = append(d.Checks, c)
+	}
+	// without is a check that the daemon has to answer for.
+	without := func(link, subject string) installer.Check {
+		return installer.Check{Link: link, Subject: subject, State: installer.None, Detail: "needs a daemon that answers"}
+	}
 	for _, p := range programs {
+		if !answers {
+			d.Checks = append(d.Checks, without("relay", p))
+			continue
+		}
 		d.Checks = append(d.Checks, checkRelay(ctx, p))
 	}
 	d.Checks = append(d.Checks, checkSockets(home))
 	for _, p := range programs {
 		d.Checks = append(d.Checks, checkEvent(ctx, p))
 	}
-	d.Checks = append(d.Checks, checkExtensions(ctx, home)...)
+	if answers {
+		d.Checks = append(d.Checks, checkExtensions(ctx, home)...)
+	} else {
+		d.Checks = append(d.Checks, without("extension connected", "connected"), without("round", ""))
+	}
 	checks, starts := sys.CheckAgents()
 	d.Checks = append(d.Checks, checks...)
 	for _, s := range starts {
+		if !answers {
+			d.Checks = append(d.Checks, without("mcp", strings.Join(append([]string{s.Command}, s.Args...), " ")))
+			continue
+		}
 		d.Checks = append(d.Checks, checkMCP(ctx, s))
 	}
 	d.OK = d.count(installer.Broken) == 0
@@ -107,7 +128,7 @@ var parts = []struct {
 	links   []string
 }{
 	{"Browsers", []string{"browser", "manifest"}},
-	{"Host", []string{"relay", "sockets", "test event"}},
+	{"Host", []string{"daemon", "relay", "sockets", "test event"}},
 	{"Extension", []string{"extension unpacked", "extension connected", "round"}},
 	{"Agents", []string{"agent", "hooks", "mcp"}},
 }
@@ -144,7 +165,7 @@ func nameOf(c installer.Check) string {
 		return "  its manifest"
 	case "hooks":
 		return "  its hooks"
-	case "relay", "sockets", "test event", "round", "mcp":
+	case "daemon", "relay", "sockets", "test event", "round", "mcp":
 		return c.Link
 	}
 	return c.Subject
@@ -163,8 +184,13 @@ func checkSockets(home daemon.Home) installer.Check {
 func checkExtensions(ctx context.Context, home daemon.Home) []installer.Check {
 	const name = "extension connected"
 	c := &client{home: home}
+	call := func(method, path string, out any) error {
+		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+		defer cancel()
+		return c.call(ctx, method, path, nil, out)
+	}
 	var s engine.Status
-	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil {
+	if err := call(http.MethodGet, "/v1/status", &s); err != nil {
 		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + home.Log()}}
 	}
 	want, err := installer.EmbeddedVersion()
@@ -193,7 +219,7 @@ func checkExtensions(ctx context.Context, home daemon.Home) []installer.Check {
 		}
 	}
 	var rounds []link.Round
-	if err := c.call(ctx, http.MethodPost, "/v1/rounds", nil, &rounds); err != nil {
+	if err := call(http.MethodPost, "/v1/rounds", &rounds); err != nil {
 		return append(checks, installer.Check{Link: "round", State: installer.Broken, Detail: err.Error(), Fix: "see " + home.Log()})
 	}
 	for _, r := range rounds {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -21,8 +22,33 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// probeTimeout bounds each probe: the start of a relay or an agent's server, and of the daemon.
-const probeTimeout = 15 * time.Second
+// probeTimeout bounds each check: the start of a relay or an agent's server, and of the daemon.
+const probeTimeout = 5 * time.Second
+
+// checkDaemon asks the daemon that runs whether it is there; false when it does not answer. That none runs is
+// nothing to tell: what needs one starts it.
+func checkDaemon(ctx context.Context, home daemon.Home) (installer.Check, bool) {
+	c := installer.Check{Link: "daemon", State: installer.Broken}
+	running, err := home.Running()
+	if err != nil {
+		c.Detail, c.Fix = err.Error(), "make "+home.Run+" a directory that you can read and write"
+		return c, false
+	}
+	if !running {
+		return c, true
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	asked := &client{home: home, dial: home.DialRunning}
+	err = asked.call(ctx, http.MethodGet, "/v1/status", nil, nil)
+	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return c, true // what else may be wrong with it, the other checks tell
+	}
+	pid := home.PID()
+	c.Detail = fmt.Sprintf("the daemon (process %d) runs and does not answer within %s", pid, probeTimeout)
+	c.Fix = daemon.EndByHand(pid) + "; what needs it starts another. " + home.Log() + " may say more"
+	return c, false
+}
 
 // peer speaks to a relay process as the extension does through a browser.
 type peer struct {
@@ -186,7 +212,9 @@ func sendEvent(ctx context.Context, program string) (err error) {
 		return err
 	}
 	defer func() {
-		stop := exec.CommandContext(context.WithoutCancel(ctx), program, "stop")
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
+		defer cancel()
+		stop := exec.CommandContext(ctx, program, "stop")
 		stop.Env = append(os.Environ(), env)
 		err = errors.Join(err, stop.Run())
 	}()
@@ -257,7 +285,7 @@ func asAgent(ctx context.Context, start installer.Start, talk func(*mcp.ClientSe
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	c := mcp.NewClient(&mcp.Implementation{Name: "tidemark doctor", Version: version}, nil)
-	session, err := c.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
+	session, err := c.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil)
 	if err != nil {
 		if line := strings.TrimPrefix(strings.TrimSpace(said.String()), "tidemark: "); line != "" {
 			return errors.New(line)
