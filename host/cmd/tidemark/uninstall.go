@@ -47,10 +47,21 @@ func uninstall(cmd *cobra.Command, home daemon.Home, record *installer.Record, a
 	}
 	steps := sys.PlanRemoval(record)
 	recorded := len(steps)
-	steps = append(steps, sys.PlanUnrecorded(record, home.State)...)
+	unrecorded := sys.PlanUnrecorded(record, home.State)
+	steps = append(steps, unrecorded...)
 	c := newChanger(cmd, steps, record, asked, sys)
-	if len(record.Written)+len(steps) == 0 {
+	elsewhere := os.Getenv(daemon.HomeEnv) != "" // what this home has no record of may be another's
+	if elsewhere {
+		steps = steps[:recorded]
+	}
+	if len(record.Written)+len(unrecorded) == 0 {
 		c.sheet.Line("Nothing is installed.")
+	}
+	if elsewhere && len(unrecorded) > 0 {
+		c.sheet.Line("This home has no record of these; they are left. Unset " + daemon.HomeEnv + " to take them out:")
+		for i := range unrecorded {
+			c.sheet.Item(string(installer.None), unrecorded[i].Name, c.short(unrecorded[i].Path))
+		}
 	}
 	for i := range steps {
 		if i == recorded {
