@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -152,6 +153,10 @@ func (c *changer) leave(home daemon.Home, purge bool) error {
 		c.sheet.Outcome(string(installer.None), c.short("kept in "+home.State+"; "+hint))
 		return home.Leave()
 	}
+	if ownBrowserOpen(home) {
+		c.fail(c.sheet.Outcome, errors.New("the browser that `tidemark browser` opened is still open, and would write its profile again; nothing is removed: close it, then run this again"))
+		return nil
+	}
 	for _, path := range kept {
 		if err := os.RemoveAll(path); err != nil {
 			return fmt.Errorf("what Tidemark keeps cannot be removed: %w", err)
@@ -159,4 +164,19 @@ func (c *changer) leave(home daemon.Home, purge bool) error {
 	}
 	c.sheet.Outcome(string(installer.OK), c.short("removed from "+home.State))
 	return home.Leave()
+}
+
+// ownBrowserOpen says whether a browser uses the profile of `tidemark browser`: on Linux and macOS it listens on
+// a socket that its profile names. On Windows its files cannot be removed while it does.
+func ownBrowserOpen(home daemon.Home) bool {
+	socket, err := os.Readlink(filepath.Join(home.Profile(), "SingletonSocket"))
+	if err != nil {
+		return false
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }
