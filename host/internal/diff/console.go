@@ -101,6 +101,9 @@ func (c *computation) place(e *event.Console) Place {
 	return Place{File: e.URL, Line: e.Line}
 }
 
+// maxSource bounds the name of a source, in bytes; its end is kept.
+const maxSource = 80
+
 // sourceNames shortens addresses of scripts: to the base name, to the path where base names clash, and
 // not at all where paths do (of two origins).
 type sourceNames map[string]string // base name, or / and path → the address that has it, "" when several do
@@ -126,6 +129,8 @@ func (s sourceNames) source(p Place) string {
 			name = address
 		}
 	}
+	// Here once more for what an older program kept.
+	name = event.Tail(event.OneLine(name), maxSource)
 	if p.Line == 0 {
 		return name
 	}

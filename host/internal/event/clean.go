@@ -78,6 +78,28 @@ func skipEscape(s string, i int) int {
 	return i + n
 }
 
+// OneLine cleans an address or a name, which never has several lines whatever a page says.
+func OneLine(s string) string {
+	s = Clean(s)
+	if !strings.ContainsAny(s, "\n\t\u2028\u2029") {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// Tail shortens a name to at most limit bytes of its end, behind an ellipsis, without splitting a character.
+func Tail(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const ellipsis = "…"
+	from := len(s) - limit + len(ellipsis)
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return ellipsis + s[from:]
+}
+
 // cut shortens s to at most limit bytes without splitting a character.
 func cut(s string, limit int) string {
 	if len(s) <= limit {

@@ -17,6 +17,7 @@ const (
 	MaxFrame  = 4 << 10
 	MaxBody   = 64 << 10
 	MaxURL    = 4 << 10
+	MaxSource = 200
 	MaxShort  = 1 << 10
 	MaxStack  = 10
 	MaxHeader = 4 << 10
@@ -179,16 +180,17 @@ func NewDecoder(r *redact.Redactor) *Decoder { return &Decoder{redact: r} }
 func (d *Decoder) Mask(tabs *protocol.Tabs) {
 	for i := range tabs.Tabs {
 		t := &tabs.Tabs[i]
-		url, _ := d.redact.URL(cut(Clean(t.URL), 2*MaxURL))
+		url, _ := d.redact.URL(cut(OneLine(t.URL), 2*MaxURL))
 		title, _ := d.redact.Text(cut(Clean(t.Title), 2*MaxShort))
 		t.URL, t.Title, t.Note = cut(url, MaxURL), cut(title, MaxShort), cut(Clean(t.Note), MaxShort)
 	}
 }
 
-// Source cleans and masks the name of a source file, which is a page's word as much as any.
+// Source cleans and masks the name of a source file, which is a page's word as much as any. It is one line, and
+// its end is kept: there stands which file it is.
 func (d *Decoder) Source(name string) string {
-	s, _ := d.redact.URL(cut(Clean(name), 2*MaxURL))
-	return cut(s, MaxURL)
+	s, _ := d.redact.URL(Tail(OneLine(name), 2*MaxURL)) // masked before it is cut: half a secret has no looks
+	return Tail(s, MaxSource)
 }
 
 // Decode reads one event of a [Batch]. The event is one of the pointer types of this package.
@@ -357,7 +359,7 @@ func (r *reader) url(name string, v gjson.Result) string {
 		r.fail(name, "a string")
 		return ""
 	}
-	s, n := r.redact.URL(cut(Clean(v.Str), 2*MaxURL)) // masked before it is cut: half a secret has no looks
+	s, n := r.redact.URL(cut(OneLine(v.Str), 2*MaxURL)) // masked before it is cut: half a secret has no looks
 	r.masked += n
 	return own(v, cut(s, MaxURL))
 }

@@ -36,7 +36,7 @@ func (r *reader) console(obj gjson.Result) Event {
 				if len(e.Stack) == MaxStack {
 					break
 				}
-				e.Stack = append(e.Stack, r.text(name, line, MaxShort))
+				e.Stack = append(e.Stack, OneLine(r.text(name, line, MaxShort)))
 			}
 		case "request":
 			e.Request = r.plain(name, v)
