@@ -19,6 +19,7 @@ func (c *computation) console() *ConsoleDiff {
 	d := &ConsoleDiff{}
 	c.checkOverflow(capture.ConsoleSection, c.from.Pos.Console)
 	found := map[messageKey]*tally[*event.Console]{}
+	same := map[*event.Console][]*event.Console{} // the entries of a group, by its first
 	var errors, warnings []*tally[*event.Console]
 	for pos, e := range c.v.Console.From(c.from.Pos.Console) {
 		if !c.o.InScope(e.Origin, e.Tab) {
@@ -41,6 +42,9 @@ func (c *computation) console() *ConsoleDiff {
 		}
 		t.count++
 		t.last = pos
+		if c.o.Original != nil {
+			same[t.entry] = append(same[t.entry], e)
+		}
 	}
 	c.count(len(errors), "new console error", Error)
 	c.count(len(warnings), "new console warning", Warning)
@@ -51,7 +55,7 @@ func (c *computation) console() *ConsoleDiff {
 	places := map[*event.Console]Place{}
 	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
 		for _, t := range list {
-			p := c.place(t.entry)
+			p := c.place(t.entry, same[t.entry])
 			places[t.entry] = p
 			names.add(p.File)
 		}
@@ -91,14 +95,18 @@ type tabURL struct {
 	url string
 }
 
-// place is where an entry came from: its original place where that is known, else the generated one.
-func (c *computation) place(e *event.Console) Place {
-	if c.o.Original != nil {
-		if p, ok := c.o.Original(e); ok {
+// maxPlaced bounds of how many entries of one group the original place is looked for.
+const maxPlaced = 64
+
+// place is where the entries of a group came from: the original place of the newest for which one is known (the
+// map of older code may be gone), else the generated one of the first.
+func (c *computation) place(first *event.Console, group []*event.Console) Place {
+	for i := len(group) - 1; i >= max(0, len(group)-maxPlaced); i-- {
+		if p, ok := c.o.Original(group[i]); ok {
 			return p
 		}
 	}
-	return Place{File: e.URL, Line: e.Line}
+	return Place{File: first.URL, Line: first.Line}
 }
 
 // maxSource bounds the name of a source, in bytes; its end is kept.

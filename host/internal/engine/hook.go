@@ -142,6 +142,7 @@ func (e *Engine) hookStart(client *checkpoint.Client, s *hookSession, v *capture
 	if answer.Watched == 0 {
 		return
 	}
+	o.Original = e.originalsIn(v).place
 	r := diff.Compute(lastUpdate(v, o), v, o)
 	answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
 }

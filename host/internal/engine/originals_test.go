@@ -280,6 +280,41 @@ func TestANameOfAMapIsOneShortLineThatEndsInFileAndLine(t *testing.T) {
 	}
 }
 
+func TestAGroupIsToldWithThePlaceOfItsNewestEntryThatHasOne(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", oneFile("src/App.tsx"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	loaded(w, "/app.js", "")
+	throw(w, "boom", "/app.js", 11) // nobody fetched the map of this code
+	w.Pass(time.Second)
+	loaded(w, "/app.js", "")
+	throw(w, "boom", "/app.js", 21)
+	throw(w, "boom", "/app.js", 31)
+	throw(w, "boom", "/eval.js", 0)
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	if got := sources(w.Changes(w.Agent(), params{})); got != "App.tsx:4 boom×4" {
+		t.Error(got)
+	}
+}
+
+func TestAHookThatTellsOfABrokenPageNamesTheOriginalFile(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", oneFile("src/App.tsx"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	loaded(w, "/app.js", "")
+	throw(w, "boom", "/app.js", 45)
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	a, _, err := w.Engine.Hook(t.Context(), checkpoint.Scope{}, "", engine.HookParams{Session: "s", Event: engine.HookStart})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(a.Problems) != 1 || a.Problems[0].Source != "App.tsx:5" {
+		t.Errorf("%+v", a.Problems)
+	}
+}
+
 func TestMapsAreAskedForAsErrorsComeIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
