@@ -64,6 +64,7 @@ type Store struct {
 	tabs     map[int]*tab        // by the host's id
 	lastTab  int
 	flights  map[requestKey]Flight
+	polls    polls
 	joins    joiner
 	gaps     gapList
 	evicted  evictions
@@ -169,8 +170,10 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		head.Origin = t.origin
 	}
 	how := s.noise.Update(ev)
-	if t != nil && (how != "" || !isSocketFrame(ev)) {
-		t.active = now // a frame that announces an update is news: what it does to the page is still to come
+	wasActive := time.Time{}
+	polled := s.isPolling(b, ev)
+	if t != nil && (how != "" || !isSocketFrame(ev) && !polled) {
+		wasActive, t.active = t.active, now // a frame that announces an update is news: what it does to the page is still to come
 	}
 	if how != "" {
 		s.updates.Append(Update{Head: *head, How: how})
@@ -180,7 +183,9 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		if t != nil && t.replay.had(e) {
 			return
 		}
-		e.Joined = s.joins.repeats(b, e)
+		if e.Joined = s.joins.repeats(b, e); e.Joined && how == "" && t != nil {
+			t.active = wasActive // as it was told before
+		}
 		s.addConsole(*e)
 	case *event.Request:
 		s.joins.request(b, e.Tab, e.ID, e.At)
@@ -190,7 +195,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		if len(s.flights) >= maxFlights {
 			clear(s.flights)
 		}
-		s.flights[requestKey{b.instance, e.Tab, e.ID}] = Flight{Tab: e.Tab, Origin: e.Origin, Method: e.Method, URL: e.URL, Began: now}
+		s.flights[requestKey{b.instance, e.Tab, e.ID}] = Flight{Tab: e.Tab, Origin: e.Origin, Method: e.Method, URL: e.URL, Began: now, Polling: polled}
 	case *event.Network:
 		s.networkEvent(b, e)
 	case *event.WebSocket:
@@ -205,6 +210,17 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	case *event.Gap:
 		s.gaps.add(b.instance, e)
 	}
+}
+
+// isPolling says whether an event is the begin or the end of a request that a page makes at a steady rhythm.
+func (s *Store) isPolling(b *browser, ev event.Event) bool {
+	switch e := ev.(type) {
+	case *event.Request:
+		return s.polls.takes(e)
+	case *event.Network:
+		return s.flights[requestKey{b.instance, e.Tab, e.ID}].Polling
+	}
+	return false
 }
 
 func (s *Store) networkEvent(b *browser, e *event.Network) {

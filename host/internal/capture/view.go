@@ -29,7 +29,7 @@ type Tab struct {
 	URL, Origin, Title   string
 	Watched, DOM, Active bool
 	Capture, Note        string
-	// LastEvent is when anything but a socket frame came from it last, by the host's clock.
+	// LastEvent is when anything but a socket frame or polling came from it last, by the host's clock.
 	LastEvent time.Time
 }
 
@@ -50,6 +50,8 @@ type Flight struct {
 	Method, URL string
 	// Began is when the host heard of it.
 	Began time.Time
+	// Polling is true for one that the page makes at a steady rhythm.
+	Polling bool
 }
 
 // View is one consistent reading of everything at one moment. It never changes.

@@ -11,7 +11,8 @@ import (
 )
 
 // A page is settled when nothing new came for quiet and no request is in flight that is younger than
-// slowRequest: an older one is a stream or a long poll, which a page may hold open for ever.
+// slowRequest: an older one is a stream or a long poll, which a page may hold open for ever. Neither is polling
+// waited for, which has no end.
 const (
 	quiet       = 300 * time.Millisecond
 	slowRequest = 2 * time.Second
@@ -102,7 +103,7 @@ func (e *Engine) unsettled(v *capture.View, r *changesRequest, updates uint64) (
 	soonest := slowRequest
 	for _, f := range v.Flights {
 		age := now.Sub(f.Began)
-		if age >= slowRequest || !r.options.InScope(f.Origin, f.Tab) {
+		if age >= slowRequest || f.Polling || !r.options.InScope(f.Origin, f.Tab) {
 			continue
 		}
 		soonest = min(soonest, slowRequest-age)

@@ -154,6 +154,86 @@ func TestATimeoutSaysWhy(t *testing.T) {
 	})
 }
 
+// poll asks an endpoint at a rhythm, from now on; each request takes a while.
+func (b *bubble) poll(id string, every, takes time.Duration, status int) {
+	for i := range int(30 * time.Second / every) {
+		n := fmt.Sprint(id, i)
+		url := fmt.Sprint("http://localhost/api/", id, "?n=", i)
+		jitter := time.Duration(i*37%30) * time.Millisecond
+		b.after(time.Duration(i)*every+jitter, &event.Request{ID: n, Method: "GET", URL: url, Resource: "fetch"})
+		b.after(time.Duration(i)*every+jitter+takes, &event.Network{ID: n, Method: "GET", URL: url, Resource: "fetch", Status: status})
+	}
+}
+
+func TestAPageThatPollsSettlesInTheQuietTime(t *testing.T) {
+	for name, polls := range map[string]func(*bubble){
+		"four times a second": func(b *bubble) { b.poll("tick", 250*time.Millisecond, 20*time.Millisecond, 200) },
+		"slow answers":        func(b *bubble) { b.poll("tick", 250*time.Millisecond, 600*time.Millisecond, 200) },
+		"each second":         func(b *bubble) { b.poll("tick", time.Second, 20*time.Millisecond, 200) },
+		"failing":             func(b *bubble) { b.poll("tick", 250*time.Millisecond, 20*time.Millisecond, 503) },
+		"two of them": func(b *bubble) {
+			b.poll("tick", 250*time.Millisecond, 20*time.Millisecond, 200)
+			b.poll("tock", 400*time.Millisecond, 20*time.Millisecond, 200)
+		},
+		"twice the same": func(b *bubble) {
+			b.poll("tick", 700*time.Millisecond, 20*time.Millisecond, 200)
+			time.Sleep(200 * time.Millisecond)
+			b.poll("tick", 700*time.Millisecond, 20*time.Millisecond, 200)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(b *bubble) {
+				polls(b)
+				time.Sleep(8 * time.Second)
+				if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 0 {
+					t.Errorf("%s after %s", show(r), took)
+				}
+				b.send(logged("news"))
+				if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 300*time.Millisecond {
+					t.Errorf("%s after %s", show(r), took)
+				}
+				b.hook(engine.HookStart)
+				if _, took := b.hook(engine.HookEdit); took != time.Second {
+					t.Errorf("an edit's hook took %s", took)
+				}
+				if _, took := b.hook(engine.HookStop); took != 0 {
+					t.Errorf("a stop's hook took %s", took)
+				}
+			})
+		})
+	}
+}
+
+func TestAReloadIsWaitedForOnAPageThatPolls(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.poll("tick", 250*time.Millisecond, 20*time.Millisecond, 200)
+		time.Sleep(8 * time.Second)
+		b.after(500*time.Millisecond, &event.Navigation{How: "reload", URL: "http://localhost/"}, request("items"))
+		b.after(1200*time.Millisecond, answered("items"), logged("broken by the edit"))
+		r, took := b.wait(params{Wait: "reload"})
+		if !*r.Settled || took != 1500*time.Millisecond || len(r.Console.NewErrors) != 1 {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
+func TestRequestsThatComeOftenButInNoRhythmAreWaitedFor(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		at := time.Duration(0)
+		for i := range 60 {
+			at += time.Duration(20+i*i*i%7*70) * time.Millisecond
+			b.after(at, request("items"))
+			b.after(at+10*time.Millisecond, answered("items"))
+		}
+		time.Sleep(3 * time.Second)
+		b.send(request("items"))
+		b.after(500*time.Millisecond, answered("items"))
+		if r, took := b.wait(params{Wait: "settled"}); took < 300*time.Millisecond {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
+
 func TestReloadWaitsForTheHotUpdateThatIsStillToCome(t *testing.T) {
 	for name, update := range map[string]event.Event{
 		"a reload":            &event.Navigation{How: "reload", URL: "http://localhost/"},

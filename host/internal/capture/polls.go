@@ -1,0 +1,99 @@
+package capture
+
+import "tidemark.dev/tidemark/host/internal/event"
+
+// A page that polls is never quiet. Requests are polling when their endpoint was asked at a steady rhythm, for
+// steadyFor and over steadyGaps periods at least, and when they come in that rhythm: those of a page that
+// has just been loaded do not. All times are in milliseconds.
+const (
+	steadyFor  = 2_000
+	steadyGaps = 4
+	// maxInterleaved is how many polls of one endpoint are told apart.
+	maxInterleaved = 3
+	minPeriod      = 100
+	maxPeriod      = 10_000
+	// pollEnds is how long an endpoint may not be asked until its rhythm is forgotten.
+	pollEnds = 3 * maxPeriod
+	maxPolls = 1_000
+)
+
+// polls knows which endpoints are asked at a steady rhythm.
+type polls map[pollKey]*poll
+
+type pollKey struct {
+	tab                  int
+	method, origin, path string
+}
+
+// poll is the rhythm of one endpoint.
+type poll struct {
+	starts        []int64 // of the newest requests, the newest last
+	period, since int64   // 0: no rhythm
+}
+
+// takes notes a request, and says whether it is polling.
+func (p *polls) takes(e *event.Request) bool {
+	switch e.Resource {
+	case "fetch", "xhr", "preflight", "eventsource", "ping":
+	default:
+		return false // what a page is made of is loaded anew by every update
+	}
+	if *p == nil || len(*p) >= maxPolls {
+		*p = polls{}
+	}
+	origin, path := SplitURL(e.URL)
+	key := pollKey{e.Tab, e.Method, origin, TemplatePath(path)}
+	r := (*p)[key]
+	if r == nil {
+		r = &poll{}
+		(*p)[key] = r
+	}
+	return r.takes(e.At)
+}
+
+func (r *poll) takes(at int64) bool {
+	if n := len(r.starts); n > 0 && (at < r.starts[n-1] || at-r.starts[n-1] > pollEnds) {
+		*r = poll{} // another clock, or another time
+	}
+	polling := r.expects(at)
+	if len(r.starts) > steadyGaps*maxInterleaved {
+		r.starts = append(r.starts[:0], r.starts[1:]...)
+	}
+	r.starts = append(r.starts, at)
+	if period, since := r.rhythm(); period > 0 && (r.period == 0 || !near(period, r.period)) {
+		r.period, r.since = period, since
+	}
+	return polling
+}
+
+// expects says whether a request at that time is one period after another.
+func (r *poll) expects(at int64) bool {
+	if r.period == 0 || at-r.since < steadyFor {
+		return false
+	}
+	for _, s := range r.starts {
+		if near(at-s, r.period) {
+			return true
+		}
+	}
+	return false
+}
+
+// rhythm is the period of the newest requests, and since when they have it; 0 when they have none.
+func (r *poll) rhythm() (period, since int64) {
+	newest := len(r.starts) - 1
+	for k := 1; k <= maxInterleaved && newest >= steadyGaps*k; k++ {
+		period = r.starts[newest] - r.starts[newest-k]
+		steady := period >= minPeriod && period <= maxPeriod
+		for i := newest - k; steady && i > newest-steadyGaps*k; i -= k {
+			steady = near(r.starts[i]-r.starts[i-k], period)
+		}
+		if steady {
+			return period, r.starts[newest-steadyGaps*k]
+		}
+	}
+	return 0, 0
+}
+
+// near says whether two spans are the same but for the jitter of timers and answers.
+func near(a, b int64) bool { return max(a-b, b-a) <= max(75, b*3/10) }
