@@ -17,6 +17,9 @@ import (
 type bridge struct {
 	// dial connects to the daemon; the preamble is sent.
 	dial func(context.Context) (net.Conn, error)
+	// look is asked before each call of a tool: an error is the answer to it, and what is mended wants another
+	// connection. Nil: nothing can be wrong.
+	look func() (mended bool, err error)
 	in   io.Reader
 	out  io.Writer
 
@@ -133,6 +136,17 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 	case m.Method == "notifications/initialized":
 		b.ready = line
 	}
+	if m.Method == "tools/call" && isRequest && b.look != nil {
+		mended, err := b.look()
+		if err != nil {
+			return b.answer(m.ID, "result", map[string]any{
+				"content": []any{map[string]string{"type": "text", "text": untilMended(err)}}, "isError": true,
+			})
+		}
+		if mended {
+			b.hangUp()
+		}
+	}
 	if isRequest {
 		b.pending = append(b.pending, request{id: m.ID, line: line})
 	}
@@ -195,19 +209,23 @@ func (b *bridge) again(ctx context.Context) error {
 // refuse answers everything that is asked with an error.
 func (b *bridge) refuse(cause error) error {
 	for _, r := range b.pending {
-		answer, err := json.Marshal(map[string]any{
-			"jsonrpc": "2.0", "id": json.RawMessage(r.id),
-			"error": map[string]any{"code": -32000, "message": fmt.Sprintf("%v; it is tried again with your next call", cause)},
-		})
+		err := b.answer(r.id, "error", map[string]any{"code": -32000, "message": fmt.Sprintf("%v; it is tried again with your next call", cause)})
 		if err != nil {
-			return err
-		}
-		if _, err := b.out.Write(append(answer, '\n')); err != nil {
 			return err
 		}
 	}
 	b.pending = nil
 	return nil
+}
+
+// answer answers a request in the daemon's place, with a result or an error.
+func (b *bridge) answer(id json.RawMessage, kind string, with map[string]any) error {
+	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, kind: with})
+	if err != nil {
+		return err
+	}
+	_, err = b.out.Write(append(answer, '\n'))
+	return err
 }
 
 func (b *bridge) fromDaemon(line []byte) error {

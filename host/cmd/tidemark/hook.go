@@ -119,7 +119,14 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) ([]byte, error
 	if call.Session == "" {
 		return nil, errors.New("the agent did not name its session")
 	}
-	answer, err := askHook(ctx, o, call)
+	project, origins, err := projectOf(call)
+	if err != nil {
+		if call.Event == engine.HookStop {
+			return nil, err // its edits have said so; a mistake in settings is nothing to hold an agent up for
+		}
+		return call.Say(untilMended(err))
+	}
+	answer, err := askHook(ctx, o, call, project, origins)
 	if errors.Is(err, daemon.ErrUnreachable) && ctx.Err() == nil {
 		answer, err = &engine.HookAnswer{}, nil // no daemon: nothing is watched
 	}
@@ -143,21 +150,23 @@ func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {
 	return hook.Parse(data, o.bash)
 }
 
-// askHook asks the daemon that runs, and starts none.
-func askHook(ctx context.Context, o hookOptions, call *hook.Call) (*engine.HookAnswer, error) {
-	home, err := daemon.FindHome(version)
-	if err != nil {
-		return nil, err
-	}
+// projectOf is the settings file of the project that the agent works in, and its origins.
+func projectOf(call *hook.Call) (project string, origins []string, err error) {
 	dir := call.Dir
 	if dir == "" {
 		dir = "."
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	project := findProjectIn(dir)
-	origins, err := originsOf(project)
+	project = findProjectIn(dir)
+	origins, err = originsOf(project)
+	return project, origins, err
+}
+
+// askHook asks the daemon that runs, and starts none.
+func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*engine.HookAnswer, error) {
+	home, err := daemon.FindHome(version)
 	if err != nil {
 		return nil, err
 	}

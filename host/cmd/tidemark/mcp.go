@@ -30,21 +30,22 @@ narrows it to its own project:
 			if err != nil {
 				return err
 			}
-			scope, err := scopeOrigins("--origin", origins)
-			if len(origins) == 0 {
-				scope, err = projectOrigins()
+			scope := &projectScope{file: findProject()}
+			if len(origins) > 0 {
+				if scope.origins, err = scopeOrigins("--origin", origins); err != nil {
+					return err
+				}
+				scope.known = true
 			}
-			if err != nil {
-				return err
-			}
+			_, _ = scope.look() // a mistake is told with every answer: without its tools an agent would never know
 			var p daemon.Preamble
-			p.Tidemark.Client, p.Tidemark.Origins, p.Tidemark.Session = "mcp", scope, rand.Text()
-			p.Tidemark.Project = findProject()
-			preamble, err := json.Marshal(p)
-			if err != nil {
-				return err
-			}
-			b := &bridge{in: os.Stdin, out: os.Stdout, dial: func(ctx context.Context) (net.Conn, error) {
+			p.Tidemark.Client, p.Tidemark.Session, p.Tidemark.Project = "mcp", rand.Text(), scope.file
+			b := &bridge{in: os.Stdin, out: os.Stdout, look: scope.look, dial: func(ctx context.Context) (net.Conn, error) {
+				p.Tidemark.Origins = scope.origins
+				preamble, err := json.Marshal(p)
+				if err != nil {
+					return nil, err
+				}
 				conn, err := home.Dial(ctx, daemon.MCPSocket)
 				if err != nil {
 					return nil, err

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 )
 
@@ -44,7 +47,8 @@ func findProjectIn(dir string) string {
 func projectOrigins() ([]string, error) { return originsOf(findProject()) }
 
 // originsOf are the origins that a project's settings file names, none when path is "". What the file says
-// of noise is the daemon's to read, and no mistake there keeps anything from going on.
+// of noise is the daemon's to read, and no mistake there keeps anything from going on. One here says file, line
+// and column, in one line.
 func originsOf(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
@@ -57,9 +61,58 @@ func originsOf(path string) ([]string, error) {
 		Origins []string `toml:"origins"`
 	}
 	if err := toml.Unmarshal(noise.BeforeNoise(data), &p); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		where := path
+		if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
+			line, column := at.Position()
+			where = fmt.Sprintf("%s:%d:%d", path, line, column)
+		}
+		return nil, usageError{fmt.Errorf("%s: %s", where, oneLine(event.Clean(err.Error())))}
 	}
-	return scopeOrigins(path, p.Origins)
+	return scopeOrigins(placeOfOrigins(path, data), p.Origins)
+}
+
+// originsKey is where a project's file begins to say its origins.
+var originsKey = regexp.MustCompile(`(?m)^[ \t]*["']?origins\b`)
+
+// placeOfOrigins is the place in a file where its origins are, the file when it is not found.
+func placeOfOrigins(path string, data []byte) string {
+	at := originsKey.FindIndex(data)
+	if at == nil {
+		return path
+	}
+	before := data[:at[1]]
+	return fmt.Sprintf("%s:%d:%d", path, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')-len("origins"))
+}
+
+// projectScope is the scope of an agent that works in a project. It is what the project's file says, as soon as
+// that can be read; until then it is nothing at all.
+type projectScope struct {
+	file    string // "" for none
+	known   bool
+	origins []string
+}
+
+// nowhere is the scope of an agent whose project's file cannot be read.
+var nowhere = []string{"http://unreadable.invalid"}
+
+// look reads the file until it could be read once; later mistakes in it change nothing. It says whether
+// that was now.
+func (s *projectScope) look() (mended bool, err error) {
+	if s.known {
+		return false, nil
+	}
+	origins, err := originsOf(s.file)
+	if err != nil {
+		s.origins = nowhere
+		return false, err
+	}
+	s.origins, s.known = origins, true
+	return true, nil
+}
+
+// untilMended is what an agent is told instead of what happens.
+func untilMended(problem error) string {
+	return "Tidemark tells nothing until this file of the project is mended, since it says of which pages you are to hear: " + oneLine(problem.Error()) + ". It is read again at each call."
 }
 
 func scopeOrigins(where string, list []string) ([]string, error) {

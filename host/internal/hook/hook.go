@@ -141,8 +141,10 @@ func Plain(event, session string) (*Call, error) {
 }
 
 // Output is what to write to the agent; nothing when there is nothing to say.
-func (c *Call) Output(a *engine.HookAnswer) ([]byte, error) {
-	text := c.text(a)
+func (c *Call) Output(a *engine.HookAnswer) ([]byte, error) { return c.Say(c.text(a)) }
+
+// Say is a text as the agent takes it; nothing for none.
+func (c *Call) Say(text string) ([]byte, error) {
 	if text == "" {
 		return nil, nil
 	}

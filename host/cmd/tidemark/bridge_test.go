@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAProjectsFileIsReadAgainUntilItCanBe(t *testing.T) {
+	file := filepath.Join(t.TempDir(), projectFile)
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("origins = [\n")
+	scope := &projectScope{file: file}
+	_, _ = scope.look()
+	var connected []string
+	toAgent, out := io.Pipe()
+	in, fromAgent := io.Pipe()
+	b := &bridge{in: in, out: out, look: scope.look, dial: func(context.Context) (net.Conn, error) {
+		connected = append(connected, strings.Join(scope.origins, " "))
+		ours, theirs := net.Pipe()
+		go echo(theirs)
+		return ours, nil
+	}}
+	done := make(chan error, 1)
+	go func() { done <- b.run(t.Context()) }()
+	answers := bufio.NewReader(toAgent)
+	call := func(id int, method string) string {
+		t.Helper()
+		if _, err := fmt.Fprintf(fromAgent, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":%q}\n", id, method); err != nil {
+			t.Fatal(err)
+		}
+		line, err := answers.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
+	if got := call(1, "initialize"); !strings.Contains(got, "from the daemon") {
+		t.Error(got)
+	}
+	for _, text := range []string{"origins = [\n", "origins = 7", "origins = ['::']"} {
+		write(text)
+		if got := call(2, "tools/call"); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, file+":") {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(3, "tools/call"); !strings.Contains(got, `"isError":true`) {
+		t.Errorf("the file is gone: %s", got)
+	}
+	write("origins = ['localhost:5173']\n")
+	if got := call(4, "tools/call"); !strings.Contains(got, "from the daemon") {
+		t.Error(got)
+	}
+	write("origins = [\n") // what it said is known
+	if got := call(5, "tools/call"); !strings.Contains(got, "from the daemon") {
+		t.Error(got)
+	}
+	_ = fromAgent.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := fmt.Sprintf("%q", connected); got != `["http://unreadable.invalid" "http://localhost:5173"]` {
+		t.Error(got)
+	}
+}
+
+// echo answers every request.
+func echo(conn net.Conn) {
+	for r := bufio.NewReader(conn); ; {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			return
+		}
+		_, id, _ := strings.Cut(line, `"id":`)
+		if _, err := fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":\"from the daemon\"}\n", id[:1]); err != nil {
+			return
+		}
+	}
+}
