@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/daemon"
@@ -25,6 +26,41 @@ type client struct {
 	project string
 	// dial connects to a socket of the daemon; nil: [daemon.Home.Dial], which starts one.
 	dial func(ctx context.Context, socket string) (net.Conn, error)
+	// patience is how long the daemon may not answer anything; 0: [silence].
+	patience time.Duration
+}
+
+// silence is how long a daemon may not answer anything at all until it is taken for frozen.
+const silence = 10 * time.Second
+
+// errFrozen ends a call to a daemon that answers nothing.
+var errFrozen = errors.New("the daemon answers nothing")
+
+// watch ends a call when the daemon answers neither it nor anything else. It looks until answered is closed.
+func (c *client) watch(ctx context.Context, end context.CancelCauseFunc, answered <-chan struct{}) {
+	patience := c.patience
+	if patience == 0 {
+		patience = silence
+	}
+	probe := patience * 3 / 10
+	tick := time.NewTicker(patience - probe)
+	defer tick.Stop()
+	for {
+		select {
+		case <-answered:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		asked, cancel := context.WithTimeout(ctx, probe)
+		frozen := !c.home.Answers(asked) && asked.Err() != nil // one that cannot be reached is being started
+		cancel()
+		if frozen {
+			end(errFrozen)
+			return
+		}
+	}
 }
 
 // newClient is the client of the project in the working directory.
@@ -64,9 +100,26 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 		}
 		return c.http().Do(req)
 	}
+	if c.dial == nil { // (a hook has a time of its own)
+		watched, end := context.WithCancelCause(ctx)
+		answered := make(chan struct{})
+		defer close(answered)
+		go c.watch(watched, end, answered)
+		ctx = watched // which goes on while the answer is read
+	}
 	resp, err := send()
 	if err != nil && !errors.Is(err, daemon.ErrUnreachable) && ctx.Err() == nil {
 		resp, err = send() // to the next daemon: this one was reached, and ended before it answered
+	}
+	if errors.Is(context.Cause(ctx), errFrozen) {
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		pid := c.home.PID()
+		if pid == 0 { // it did not write down which it is
+			return nil, fmt.Errorf("%w: it does not answer; end the process `tidemark serve`", daemon.ErrUnreachable)
+		}
+		return nil, fmt.Errorf("%w: it (process %d) does not answer; %s, and the next command starts another, with all that was captured", daemon.ErrUnreachable, pid, daemon.EndByHand(pid))
 	}
 	if err != nil {
 		var inner *url.Error

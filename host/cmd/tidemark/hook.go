@@ -18,8 +18,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/hook"
 )
 
-// hookMargin is what a hook may take beyond the time that it gives the page.
-const hookMargin = 2 * time.Second
+// hookMargin is what a hook keeps of its time for the way to the daemon and back.
+const hookMargin = 300 * time.Millisecond
 
 // hookOptions are the flags of `tidemark hook`.
 type hookOptions struct {
@@ -64,7 +64,7 @@ agents would be stopped.`,
 	f.StringVar(&o.event, "event", "", "what happened, instead of JSON: session-start, post-edit or stop")
 	f.StringVar(&o.session, "session", "default", "with --event: a name of the session, which has a place of its own")
 	f.DurationVar(&o.patience, "patience", time.Second, "how long the reload or hot update after an edit may take to begin")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long the page may take to settle, in all")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long the hook may take, in all")
 	f.BoolVar(&o.bash, "bash", false, "count commands that the agent ran in a shell as edits")
 	f.BoolVar(&o.debug, "debug", false, "say on standard error why nothing was told")
 	return cmd
@@ -76,7 +76,7 @@ func hookMistake(err error) error { return fmt.Errorf("%w; see `tidemark hook --
 
 // runHook does what a hook asks. It never fails: an agent is not to be held up by its eyes.
 func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Writer) {
-	ctx, cancel := context.WithTimeout(ctx, o.timeout+hookMargin)
+	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	type answer struct {
 		text []byte
@@ -174,6 +174,6 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 	answer := &engine.HookAnswer{}
 	return answer, c.call(ctx, http.MethodPost, "/v1/hook", engine.HookParams{
 		Session: call.Session, Event: call.Event,
-		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(o.timeout.Milliseconds()),
+		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(max(o.timeout-hookMargin, o.timeout/2).Milliseconds()),
 	}, answer)
 }

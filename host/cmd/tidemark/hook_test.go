@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/daemon"
 )
 
 const toldEdit = `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit"}`
@@ -19,7 +23,7 @@ func shortHook(t *testing.T, in io.Reader) (out, errOut string) {
 	t.Helper()
 	var o, e strings.Builder
 	began := time.Now()
-	runHook(context.Background(), hookOptions{timeout: time.Second/10 - hookMargin, debug: true}, in, &o, &e)
+	runHook(context.Background(), hookOptions{timeout: time.Second / 10, debug: true}, in, &o, &e)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -94,5 +98,41 @@ func TestWhateverTheDaemonDoesTheAgentIsToldNothingWrong(t *testing.T) {
 				t.Errorf("%q, %q", out, errOut)
 			}
 		})
+	}
+}
+
+func TestAFrozenDaemonIsToldOfWithHowToEndIt(t *testing.T) {
+	frozen := make(chan struct{})
+	daemonThat(t, func(_ http.ResponseWriter, r *http.Request) { <-frozen })
+	t.Cleanup(func() { close(frozen) })
+	home, err := daemon.FindHome("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	c := &client{home: home, patience: 300 * time.Millisecond}
+	err = c.tool(t.Context(), "get_changes_since", struct{}{}, nil)
+	if !errors.Is(err, daemon.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "does not answer; end the process") {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestADaemonThatIsBusyWithACallIsWaitedFor(t *testing.T) {
+	daemonThat(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			time.Sleep(time.Second) // longer than it may be silent
+		}
+		_, _ = io.WriteString(w, "{}")
+	})
+	home, err := daemon.FindHome("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{home: home, patience: 300 * time.Millisecond}
+	if err := c.tool(t.Context(), "get_changes_since", struct{}{}, nil); err != nil {
+		t.Error(err)
 	}
 }

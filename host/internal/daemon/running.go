@@ -37,6 +37,29 @@ func (h Home) readInfo() (i info) {
 	return i
 }
 
+// Answers says whether a daemon answers before ctx ends, whatever it is busy with.
+func (h Home) Answers(ctx context.Context) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://tidemark/", nil)
+	if err != nil {
+		return false
+	}
+	client := h.client()
+	resp, err := client.Do(req)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close() // that there is nothing is an answer
+	return true
+}
+
+// client speaks with a daemon that runs already.
+func (h Home) client() http.Client {
+	return http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return h.DialRunning(ctx, ControlSocket) },
+	}}
+}
+
 // running is what the daemon that runs wrote down of itself, nothing when none does.
 func (h Home) running() info {
 	i := h.readInfo()
@@ -73,10 +96,7 @@ const stopTimeout = 10 * time.Second
 func (h Home) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
-	client := http.Client{Transport: &http.Transport{
-		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return h.DialRunning(ctx, ControlSocket) },
-	}}
+	client := h.client()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://tidemark/v1/stop", nil)
 	if err != nil {
 		return err
