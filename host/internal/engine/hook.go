@@ -330,7 +330,7 @@ func problems(r *diff.Report) []HookProblem {
 		for _, f := range d.Failures {
 			if f.NowStatus == 0 {
 				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s answers %d", f.Method, f.URL, f.Status), Count: f.Count, Tab: f.Tab}
-				if f.Status == 0 {
+				if f.Status < 400 { // no answer, or one that broke off
 					p.Text = fmt.Sprintf("%s %s fails: %s", f.Method, f.URL, f.Error)
 				}
 				if f.PreviousStatus != 0 {

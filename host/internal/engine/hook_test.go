@@ -297,3 +297,12 @@ func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
 		}
 	})
 }
+
+func TestAStreamThatIsCutIsToldWithItsError(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.hook(engine.HookStart)
+		b.send(&event.Network{ID: "live", Method: "GET", URL: "http://localhost/live", Resource: "eventsource", Status: 200, Stream: true, Error: "net::ERR_INCOMPLETE_CHUNKED_ENCODING"})
+		time.Sleep(time.Second)
+		b.expect(engine.HookStop, "network: GET /live fails: net::ERR_INCOMPLETE_CHUNKED_ENCODING")
+	})
+}

@@ -178,8 +178,9 @@ func (p *printer) console(d *diff.ConsoleDiff) {
 	p.section("Console", counted(d.TotalNewEntries, "new entry", "new entries"), rows, d.Omitted)
 }
 
+// status is how a request failed: an answer that broke off had a status that says nothing of it.
 func status(n int, reason string) string {
-	if n == 0 {
+	if n < 400 && reason != "" {
 		return reason
 	}
 	return fmt.Sprint(n)

@@ -106,3 +106,16 @@ func TestDurations(t *testing.T) {
 		}
 	}
 }
+
+func TestAStreamThatWasCutIsShownWithItsError(t *testing.T) {
+	var b strings.Builder
+	r := &diff.Report{Network: &diff.NetworkDiff{Failures: []diff.Failure{
+		{Method: "GET", URL: "/live", Status: 200, PreviousStatus: 200, NowStatus: 200, Error: "net::ERR_CONNECTION_RESET"},
+	}}}
+	if err := Report(&b, r, 120); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "GET /live  net::ERR_CONNECTION_RESET  was 200  now 200") {
+		t.Error(got)
+	}
+}
