@@ -103,7 +103,7 @@ func TestWhateverTheDaemonDoesTheAgentIsToldNothingWrong(t *testing.T) {
 
 func TestAFrozenDaemonIsToldOfWithHowToEndIt(t *testing.T) {
 	frozen := make(chan struct{})
-	daemonThat(t, func(_ http.ResponseWriter, r *http.Request) { <-frozen })
+	daemonThat(t, func(http.ResponseWriter, *http.Request) { <-frozen })
 	t.Cleanup(func() { close(frozen) })
 	home, err := daemon.FindHome("")
 	if err != nil {
