@@ -22,8 +22,12 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// probeTimeout bounds each check: the start of a relay or an agent's server, and of the daemon.
-const probeTimeout = 5 * time.Second
+// probeTimeout bounds a question to what runs already, startTimeout a check that starts programs: on a busy
+// machine the start of each may take seconds.
+const (
+	probeTimeout = 5 * time.Second
+	startTimeout = 30 * time.Second
+)
 
 // checkDaemon asks the daemon that runs whether it is there; false when it does not answer. That none runs is
 // nothing to tell: what needs one starts it.
@@ -163,7 +167,7 @@ func checkRelay(ctx context.Context, program string) installer.Check {
 
 // probe is the version of the daemon that a relay reaches.
 func probe(ctx context.Context, program string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	p, err := startRelay(ctx, program)
 	if err != nil {
@@ -199,7 +203,7 @@ func checkEvent(ctx context.Context, program string) installer.Check {
 // sendEvent sends a console error through a relay and a daemon of their own home, so that nobody is told of
 // it, and looks for it as an agent would.
 func sendEvent(ctx context.Context, program string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "tmd")
 	if err != nil {
@@ -212,7 +216,7 @@ func sendEvent(ctx context.Context, program string) (err error) {
 		return err
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), probeTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTimeout)
 		defer cancel()
 		stop := exec.CommandContext(ctx, program, "stop")
 		stop.Env = append(os.Environ(), env)
@@ -258,7 +262,7 @@ func sendEvent(ctx context.Context, program string) (err error) {
 
 // checkMCP starts what agents start, and asks for its tools.
 func checkMCP(ctx context.Context, start installer.Start) installer.Check {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	line := strings.Join(append([]string{start.Command}, start.Args...), " ")
 	tools, began := 0, time.Now()

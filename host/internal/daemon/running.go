@@ -124,10 +124,13 @@ func (h Home) Stop(ctx context.Context) error {
 	}
 }
 
+// comeBack is how long it takes somebody who was cut off, on a busy machine too, to have started another daemon.
+const comeBack = 4 * time.Second
+
 // StartedAgain watches, for a time that browsers' extensions need to come back, whether somebody starts the
 // daemon anew after [Home.Stop].
 func (h Home) StartedAgain(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	ctx, cancel := context.WithTimeout(ctx, comeBack)
 	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
