@@ -67,7 +67,7 @@ type peer struct {
 // startRelay starts a program as a browser does; env is added to the environment.
 func startRelay(ctx context.Context, program string, env ...string) (*peer, error) {
 	p := &peer{cmd: exec.CommandContext(ctx, program, installer.Origin)}
-	p.cmd.Env, p.cmd.Stderr, p.cmd.WaitDelay = append(os.Environ(), env...), &p.said, time.Second
+	p.cmd.Env, p.cmd.Stderr, p.cmd.WaitDelay = append(os.Environ(), env...), &p.said, probeTimeout
 	in, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func asAgent(ctx context.Context, start installer.Start, talk func(*mcp.ClientSe
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	c := mcp.NewClient(&mcp.Implementation{Name: "tidemark doctor", Version: version}, nil)
-	session, err := c.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: time.Second}, nil)
+	session, err := c.Connect(ctx, &mcp.CommandTransport{Command: cmd, TerminateDuration: probeTimeout}, nil)
 	if err != nil {
 		if line := strings.TrimPrefix(strings.TrimSpace(said.String()), "tidemark: "); line != "" {
 			return errors.New(line)
