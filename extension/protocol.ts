@@ -24,6 +24,132 @@ export type GapReason =
   | typeof GapServiceWorkerUnseen;
 
 //////////
+// source: aria.go
+
+/**
+ * MethodAria is asked of the extension: the accessibility tree of a tab, or what changed in it since the
+ * host last asked. Params: [AriaParams]; the answer is [AriaResult].
+ */
+export const MethodAria = "aria";
+/**
+ * AriaParams ask for the tree of every frame of a tab.
+ */
+export interface AriaParams {
+  tab: number /* int */;
+  /**
+   * Known are the frames' documents that the host holds, with the versions that it holds of them.
+   */
+  known?: AriaKnown[];
+  /**
+   * TimeoutMs bounds the work of each frame, in milliseconds.
+   */
+  timeout_ms: number /* int */;
+}
+/**
+ * AriaKnown is a document of which the host holds the tree.
+ */
+export interface AriaKnown {
+  document: string;
+  version: number /* int */;
+}
+/**
+ * AriaResult is a tab's frames, the top one first.
+ */
+export interface AriaResult {
+  frames: AriaFrame[];
+  /**
+   * Unread counts the frames that could not be read: another extension's, an error page, one that did
+   * not answer in time.
+   */
+  unread?: number /* int */;
+}
+/**
+ * AriaFrame is one frame's document.
+ */
+export interface AriaFrame {
+  /**
+   * Frame and Parent are the browser's ids of the frame and of the one around it; 0 and -1 for the top.
+   */
+  frame: number /* int */;
+  parent: number /* int */;
+  /**
+   * Index is the frame's place among the frames of its parent (window.parent[index]), -1 when it is not
+   * there: frames inside shadow roots are not.
+   */
+  index: number /* int */;
+  /**
+   * Document names the document; another one has other node ids.
+   */
+  document: string;
+  url: string;
+  title: string;
+  /**
+   * Since is the version that Nodes is relative to; 0 for a whole tree.
+   */
+  since: number /* int */;
+  version: number /* int */;
+  /**
+   * Root is the id of the tree's root.
+   */
+  root: number /* int */;
+  /**
+   * Nodes are those that are new or changed since, each with all of its properties. Nodes that no list
+   * of children names any longer are gone.
+   */
+  nodes: AriaNode[];
+  /**
+   * Left counts the elements that were not read because there were too many or the time was over.
+   */
+  left?: number /* int */;
+  /**
+   * Masked counts the secrets that were masked in Nodes.
+   */
+  masked?: number /* int */;
+}
+/**
+ * AriaNode is one node of a document's accessibility tree. Names are short because a page has thousands.
+ */
+export interface AriaNode {
+  /**
+   * ID belongs to the element for as long as its document lives.
+   */
+  i: number /* int */;
+  r: string;
+  /**
+   * Name is the accessible name; of a node of role "text" it is the text.
+   */
+  n?: string;
+  d?: string;
+  /**
+   * Value is what a field holds; nil for what holds nothing.
+   */
+  v?: string;
+  /**
+   * States are such as "disabled", "checked=mixed", "level=2", in a fixed order.
+   */
+  s?: string[];
+  /**
+   * Keys are the attributes by which a page knows its elements (id, name, data-testid, href …).
+   */
+  k?: string;
+  /**
+   * Cut are the full lengths of the name and the value where they were cut, and a number that changes with
+   * what was cut off.
+   */
+  x?: number /* int */[];
+  c?: number /* int */[];
+  /**
+   * Index is set on the node of an iframe: which of the document's frames it shows; -1 when that is not
+   * known.
+   */
+  f?: number /* int */;
+  /**
+   * Source is the address of a frame whose Index is not known.
+   */
+  u?: string;
+}
+
+//////////
 // source: events.go
 
 /**

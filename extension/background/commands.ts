@@ -3,11 +3,13 @@ import type { CaptureSource } from '../capture/source';
 import {
   CodeInvalid,
   CodeUnknown,
+  MethodAria,
   MethodSourceMap,
   MethodSync,
   type SyncParams,
   type SyncResult,
 } from '../protocol';
+import { aria, readAriaParams } from './aria';
 import type { ContentFrames } from './frames';
 import { CodedError, type HostPort } from './port';
 import { type SourceMapParties, sourceMap } from './source-maps';
@@ -25,6 +27,8 @@ export interface CommandParties {
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
 export async function answer(parties: CommandParties, method: string, params: unknown): Promise<unknown> {
   switch (method) {
+    case MethodAria:
+      return await aria(readAriaParams(params));
     case MethodSync:
       return await sync(parties, readSyncParams(params));
     case MethodSourceMap:

@@ -196,7 +196,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Failed: func(s sourcemap.Script, err error) { d.log.Debug("no source map", "script", s.URL, "error", err) },
 	})
 	d.engine = engine.New(engine.Options{
-		Store: captured, Noise: rules, Browsers: d.hub, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
 		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
 	})

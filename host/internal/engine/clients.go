@@ -85,6 +85,7 @@ func (e *Engine) leave(c *connected) {
 	defer e.clients.mu.Unlock()
 	if c.here--; c.here == 0 {
 		e.noise.leave(c.Client)
+		e.snapshots.forget(c.Client)
 		c.seen = now
 		e.clients.trimLocked(now)
 	}

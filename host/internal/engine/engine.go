@@ -35,6 +35,9 @@ type Engine struct {
 	location  *time.Location
 	clients   clients
 	originals Originals
+	pages     Pages
+	fullAfter time.Duration
+	snapshots snapshots
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.
@@ -65,6 +68,10 @@ type Options struct {
 	UserNoise UserNoise
 	// Browsers may be nil: then nothing is asked of extensions.
 	Browsers Browsers
+	// Pages may be nil: then there are no snapshots.
+	Pages Pages
+	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
+	FullAfter time.Duration
 	// Disk may be nil: then nothing is kept but in memory.
 	Disk  Disk
 	Clock func() time.Time
@@ -76,7 +83,13 @@ type Options struct {
 
 // New makes an engine without checkpoints.
 func New(o Options) *Engine {
-	return &Engine{store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers, disk: o.Disk, clock: o.Clock, location: o.Location, originals: o.Originals}
+	if o.FullAfter == 0 {
+		o.FullAfter = DefaultFullAfter
+	}
+	return &Engine{
+		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
+		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, clock: o.Clock, location: o.Location, originals: o.Originals,
+	}
 }
 
 // Named are the named checkpoints, and a number that grows with every change.

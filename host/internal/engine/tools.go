@@ -56,6 +56,12 @@ var Tools = []*Tool{
 	tool("get_enhanced_actions", func(_ context.Context, e *Engine, c *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
 		return e.Actions(c, p)
 	}),
+	tool("browser_snapshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
+		return e.Snapshot(ctx, c, p)
+	}),
+	tool("browser_tabs", func(_ context.Context, e *Engine, c *checkpoint.Client, p TabsParams) (*TabList, error) {
+		return e.BrowserTabs(c, p)
+	}),
 }
 
 // FindTool returns the tool of that name, or nil.

@@ -67,6 +67,18 @@ var definitions = map[string]*mcp.Tool{
 		"url":{"type":"string","description":"part of the address"},`+paging),
 	"get_enhanced_actions": define("get_enhanced_actions", "User actions", reads,
 		"What the person at the browser did: clicks, typing, navigation.", `{`+paging),
+	"browser_snapshot": define("browser_snapshot", "Page snapshot", reads,
+		"Capture page structure as ARIA accessibility tree, with element references [e12]. From the second call on you get only what changed, as long as it is the same page.", `{
+		"interactive_only":{"type":"boolean","description":"default true; false: all text too"},
+		"full_snapshot":{"type":"boolean","description":"everything again, for complete context"},
+		"root":{"type":"string","description":"only inside this reference"},
+		"depth":{"type":"integer","minimum":1},
+		"search":{"type":"string","description":"only lines with this text"},
+		"max_tokens":{"type":"integer","minimum":100},
+		"format":{"type":"string","enum":["compact","yaml"]},
+		"tab":{"type":"integer","description":"default the last used"}}`),
+	"browser_tabs": define("browser_tabs", "Tabs", reads,
+		"List the browser's tabs.", `{"action":{"type":"string","enum":["list"]}}`),
 }
 
 // paging are the arguments that every raw read takes.
@@ -80,7 +92,7 @@ func define(name, title string, what effect, description, properties string, req
 	annotations := &mcp.ToolAnnotations{Title: title, OpenWorldHint: &no, DestructiveHint: &no}
 	switch what {
 	case reads:
-		annotations.ReadOnlyHint, annotations.IdempotentHint = true, name != "get_changes_since"
+		annotations.ReadOnlyHint, annotations.IdempotentHint = true, name != "get_changes_since" && name != "browser_snapshot"
 	case creates:
 		annotations.DestructiveHint = &yes // one of the same name is replaced
 	case destroys:
@@ -90,10 +102,12 @@ func define(name, title string, what effect, description, properties string, req
 	if len(required) > 0 {
 		input["required"] = required
 	}
-	return &mcp.Tool{
-		Name: name, Description: description, Annotations: annotations,
-		InputSchema: compact(input), OutputSchema: outputSchema(reflect.TypeOf(engine.FindTool(name).Answer)),
+	t := &mcp.Tool{Name: name, Description: description, Annotations: annotations, InputSchema: compact(input)}
+	answer := engine.FindTool(name).Answer
+	if _, isText := answer.(texter); !isText {
+		t.OutputSchema = outputSchema(reflect.TypeOf(answer))
 	}
+	return t
 }
 
 // compact drops the white space of the table above.

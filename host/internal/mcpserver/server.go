@@ -1,6 +1,7 @@
 // Package mcpserver serves the engine's tools over the Model Context Protocol.
 //
-// It guarantees: every answer is structured content and one text that is the same JSON; every mistake
+// It guarantees: every answer is structured content and one text that is the same JSON (a snapshot is its
+// text alone); every mistake
 // of a caller is a result with isError, never a protocol error; each connection is a client of its
 // own with its own checkpoint.
 package mcpserver
@@ -74,9 +75,15 @@ func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, ver
 	return session.Wait()
 }
 
+// texter is an answer that agents get as text alone.
+type texter interface{ AgentText() string }
+
 func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		answer, err := t.Call(ctx, e, client, req.Params.Arguments)
+		if text, isText := answer.(texter); err == nil && isText {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.AgentText()}}}, nil
+		}
 		if err == nil {
 			var data []byte
 			if data, err = diff.Encode(answer); err == nil {

@@ -1,0 +1,97 @@
+/** Reads a tab's accessibility tree: from each of its frames, without the debugger. */
+import { MASK, redactText } from '../capture/redact';
+import {
+  type AriaFrame,
+  type AriaKnown,
+  type AriaParams,
+  type AriaResult,
+  CodeInvalid,
+  CodeUnavailable,
+} from '../protocol';
+import { CodedError } from './port';
+
+const SCRIPT = 'aria.js';
+/** What a frame may take longer than it was told to, in ms: it is only the way there and back. */
+const GRACE_MS = 1000;
+
+type Look = Omit<AriaFrame, 'frame' | 'parent'>;
+
+/** Checks what the host sent. */
+export function readAriaParams(params: unknown): AriaParams {
+  const { tab, known, timeout_ms } = (params ?? {}) as Partial<Record<keyof AriaParams, unknown>>;
+  if (typeof tab !== 'number' || typeof timeout_ms !== 'number' || !(timeout_ms > 0)) {
+    throw new CodedError(CodeInvalid, 'aria: tab and timeout_ms must be numbers.');
+  }
+  return { tab, known: Array.isArray(known) ? (known as AriaKnown[]) : [], timeout_ms };
+}
+
+/** Answers with all frames of the tab that can be read. */
+export async function aria({ tab, known = [], timeout_ms }: AriaParams): Promise<AriaResult> {
+  const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
+  if (all === null || all === undefined) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
+  const shown = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
+  const looks = await Promise.all(
+    shown.map(async ({ frameId, parentFrameId }): Promise<AriaFrame | undefined> => {
+      const look = await lookAt(tab, frameId, known, timeout_ms);
+      return look && { frame: frameId, parent: parentFrameId, ...masked(look) };
+    }),
+  );
+  const frames = looks.filter((look) => look !== undefined).sort((a, b) => a.frame - b.frame);
+  if (frames[0]?.frame !== 0) {
+    throw new CodedError(
+      CodeUnavailable,
+      'The page cannot be read: it is still loading, busy, or not open to extensions.',
+    );
+  }
+  const unread = shown.length - frames.length;
+  return { frames, ...(unread > 0 && { unread }) };
+}
+
+async function lookAt(
+  tab: number,
+  frame: number,
+  known: AriaKnown[],
+  timeoutMs: number,
+): Promise<Look | undefined> {
+  const target = { tabId: tab, frameIds: [frame] };
+  const ask = async (): Promise<Look | null | undefined> => {
+    const [answer] = await chrome.scripting.executeScript({
+      target,
+      injectImmediately: true,
+      func: (...args: [AriaKnown[], string, number]) =>
+        (globalThis as { tidemarkAria?: (...args: unknown[]) => Promise<unknown> }).tidemarkAria?.(...args),
+      args: [known, MASK, timeoutMs],
+    });
+    return answer?.result as Look | null | undefined;
+  };
+  const whole = async (): Promise<Look | undefined> => {
+    const first = await ask();
+    if (first !== null && first !== undefined) return first;
+    await chrome.scripting.executeScript({ target, injectImmediately: true, files: [SCRIPT] });
+    return (await ask()) ?? undefined;
+  };
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs + GRACE_MS, undefined);
+  });
+  // A frame of an origin without permission, or one that has just gone, is not read.
+  const look = await Promise.race([whole().catch(() => undefined), late]);
+  clearTimeout(timer);
+  return look;
+}
+
+/** Looks for secrets once more: in names that the page wrote, and in values that no rule for fields knew. */
+function masked(look: Look): Look {
+  let count = 0;
+  const clean = (text: string): string => {
+    const { text: out, masked: found } = redactText(text);
+    count += found;
+    return out;
+  };
+  for (const node of look.nodes) {
+    if (node.n !== undefined) node.n = clean(node.n);
+    if (node.d !== undefined) node.d = clean(node.d);
+    if (node.v !== undefined && node.v !== MASK && node.v !== '') node.v = clean(node.v);
+  }
+  return count > 0 ? { ...look, masked: count } : look;
+}

@@ -1,0 +1,300 @@
+/** What one element says of itself in the accessibility tree. */
+import {
+  getAriaChecked,
+  getAriaDisabled,
+  getAriaExpanded,
+  getAriaInvalid,
+  getAriaLevel,
+  getAriaPressed,
+  getAriaRole,
+  getAriaSelected,
+  getElementAccessibleDescription,
+  getElementAccessibleName,
+} from 'ivya/utils';
+import { accessibleName, roleOf } from '../accessible-name';
+import { attribute, closest, has, tagOf } from '../dom';
+import type { SensitiveFields } from '../sensitive';
+import { isEditingHost } from '../text';
+
+/** The most of a name, a text or a value that is told, in UTF-16 units; beyond it, its length. */
+export const MAX_TEXT = 1000;
+
+/** Where a name or value was cut: its full length, and a number that changes with what was cut off. */
+export type Cut = [length: number, hash: number];
+
+/** An element's line in the tree. A role of "" means that it is transparent: only what it contains counts. */
+export interface Facts {
+  role: string;
+  name: string;
+  description: string;
+  value: string | undefined;
+  states: string[];
+  keys: string;
+  cut: number[] | undefined;
+}
+
+/**
+ * Roles that say how words look, or repeat what the tree's shape says already. Their text is kept, as
+ * part of what they stand in.
+ */
+const TRANSPARENT = new Set(
+  (
+    'none presentation generic paragraph strong emphasis code mark subscript superscript insertion deletion time ' +
+    'rowgroup suggestion'
+  ).split(' '),
+);
+
+/** Roles whose name is what they contain, unless an author says otherwise. */
+const NAMED_BY_CONTENT = new Set(
+  (
+    'button checkbox columnheader heading link menuitem menuitemcheckbox menuitemradio option radio rowheader ' +
+    'switch tab tooltip treeitem'
+  ).split(' '),
+);
+
+/** Tags that give other roles a name by themselves, such as a table by its caption. */
+const NAMED_BY_TAG = new Set(
+  'area details fieldset figure iframe img input meter optgroup output progress select svg table textarea'.split(
+    ' ',
+  ),
+);
+
+/** Roles that a person operates. */
+export const INTERACTIVE = new Set(
+  (
+    'button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar searchbox ' +
+    'slider spinbutton switch tab textbox treeitem'
+  ).split(' '),
+);
+
+/** Roles without parts of their own: what is inside them is their name. */
+export const LEAVES = new Set('checkbox img meter progressbar radio scrollbar slider switch math'.split(' '));
+
+const CHECKABLE = new Set('checkbox menuitemcheckbox menuitemradio option radio switch treeitem'.split(' '));
+const SELECTABLE = new Set('gridcell option row tab columnheader rowheader treeitem'.split(' '));
+const EXPANDABLE = new Set(
+  (
+    'application button checkbox combobox gridcell link listbox menuitem row rowheader tab treeitem columnheader ' +
+    'menuitemcheckbox menuitemradio switch group'
+  ).split(' '),
+);
+const FIELDS = new Set(
+  'combobox listbox searchbox slider spinbutton textbox scrollbar meter progressbar'.split(' '),
+);
+
+export function isNamedByContent(role: string): boolean {
+  return NAMED_BY_CONTENT.has(role);
+}
+
+/** True for a control whose state can change without a trace in the tree of nodes. */
+export function isControl(element: Element): boolean {
+  const tag = tagOf(element);
+  return tag === 'input' || tag === 'textarea' || tag === 'select' || tag === 'option' || tag === 'progress';
+}
+
+/**
+ * True for a form of which a field has taken over a name that the library reads (`<input
+ * name="parentElement">`): below it only reads that such a form cannot disturb are safe.
+ */
+export function isDisturbed(form: Element): boolean {
+  const own = form as unknown as Record<string, unknown>;
+  return DISTURBING.some((name) => {
+    const value = own[name];
+    return (
+      value !== null &&
+      typeof value === 'object' &&
+      (value as Element).nodeType === 1 &&
+      isPartOf(form, value)
+    );
+  });
+}
+
+const DISTURBING =
+  'parentElement parentNode nodeName tagName getAttribute hasAttribute shadowRoot ownerDocument'.split(' ');
+
+function isPartOf(form: Element, value: object): boolean {
+  const tag = tagOf(value as Element);
+  return (
+    Node.prototype.contains.call(form, value as Node) &&
+    /^(?:input|button|select|textarea|img|output|object|fieldset)$/.test(tag)
+  );
+}
+
+/** Reads an element's line. `disturbed` says that the library cannot be trusted with it. */
+export function read(element: Element, disturbed: boolean, sensitive: SensitiveFields, mask: string): Facts {
+  const tag = tagOf(element);
+  const role = plainRole(element, tag, disturbed);
+  if (role === '')
+    return { role, name: '', description: '', value: undefined, states: [], keys: '', cut: undefined };
+  const cut: number[] = [];
+  const name = shorten(nameOf(element, tag, role, disturbed), cut, 0);
+  const value = fieldText(element, tag, role, sensitive, mask);
+  return {
+    role,
+    name,
+    description: descriptionOf(element, name, disturbed),
+    value: value === undefined ? undefined : shorten(value, cut, 2),
+    states: statesOf(element, tag, role, disturbed),
+    keys: keysOf(element, tag),
+    cut: cut.length > 0 ? Array.from({ length: 4 }, (_, i) => cut[i] ?? 0) : undefined,
+  };
+}
+
+function plainRole(element: Element, tag: string, disturbed: boolean): string {
+  if (tag === 'iframe' || tag === 'frame') return 'iframe';
+  if (tag === 'html') return 'document';
+  if (tag === 'label' || tag === 'legend') return '';
+  const role = disturbed ? roleOf(element) : (getAriaRole(element) ?? '');
+  if (role === 'label' || role === 'date' || role === 'color') return role === 'label' ? '' : 'textbox';
+  if (role === '' || TRANSPARENT.has(role)) {
+    if (isEditingHost(element)) return 'textbox';
+    // Native controls without a role in ARIA: dates, colours, files, passwords.
+    if (tag === 'input') {
+      const { type } = element as HTMLInputElement;
+      return type === 'hidden' ? '' : type === 'file' || type === 'color' ? 'button' : 'textbox';
+    }
+    if (tag === 'summary') return 'button';
+    return '';
+  }
+  return role;
+}
+
+function nameOf(element: Element, tag: string, role: string, disturbed: boolean): string {
+  if (role === 'document') return '';
+  const labelled =
+    has(element, 'aria-label') ||
+    has(element, 'aria-labelledby') ||
+    (has(element, 'title') && role !== 'cell');
+  if (!labelled && !NAMED_BY_CONTENT.has(role) && !NAMED_BY_TAG.has(tag)) return '';
+  if (disturbed) return fold(accessibleName(element, role));
+  return fold(getElementAccessibleName(element, false));
+}
+
+function descriptionOf(element: Element, name: string, disturbed: boolean): string {
+  const described =
+    has(element, 'aria-describedby') || has(element, 'aria-description') || has(element, 'title');
+  const failed = has(element, 'aria-errormessage') && getAriaInvalid(element) !== 'false';
+  if (disturbed || (!described && !failed)) return '';
+  const text = fold(getElementAccessibleDescription(element, false));
+  return text === name ? '' : text.slice(0, MAX_TEXT);
+}
+
+function fieldText(
+  element: Element,
+  tag: string,
+  role: string,
+  sensitive: SensitiveFields,
+  mask: string,
+): string | undefined {
+  if (!FIELDS.has(role)) {
+    if (tag !== 'input' || (element as HTMLInputElement).type !== 'file') return undefined;
+    return Array.from((element as HTMLInputElement).files ?? [], (file) => file.name).join(', ');
+  }
+  const text = rawValue(element, tag);
+  if (text === undefined || text === '') return text;
+  return sensitive.has(element as HTMLElement) ? mask : text;
+}
+
+function rawValue(element: Element, tag: string): string | undefined {
+  switch (tag) {
+    case 'input':
+    case 'textarea':
+      return String((element as HTMLInputElement).value);
+    case 'select':
+      return Array.from((element as HTMLSelectElement).selectedOptions, (o) => fold(o.label || o.text)).join(
+        ', ',
+      );
+    case 'progress':
+    case 'meter':
+      return has(element, 'value') ? String((element as HTMLMeterElement).value) : undefined;
+    default: {
+      if (isEditingHost(element)) return (element.textContent ?? '').trim();
+      const text = attribute(element, 'aria-valuetext') || attribute(element, 'aria-valuenow');
+      return text === '' ? undefined : text;
+    }
+  }
+}
+
+function statesOf(element: Element, tag: string, role: string, disturbed: boolean): string[] {
+  const states: string[] = [];
+  const add = (name: string, value: boolean | string | number | undefined): void => {
+    if (value === true) states.push(name);
+    else if (value !== false && value !== undefined && value !== '') states.push(`${name}=${String(value)}`);
+  };
+  if (CHECKABLE.has(role))
+    add('checked', disturbed ? (element as HTMLInputElement).checked : getAriaChecked(element));
+  if (SELECTABLE.has(role) && !disturbed && !isInClosedList(element, tag))
+    add('selected', getAriaSelected(element));
+  if (role === 'button' && !disturbed && has(element, 'aria-pressed'))
+    add('pressed', getAriaPressed(element));
+  if (!disturbed && (EXPANDABLE.has(role) || tag === 'details') && tag !== 'select') {
+    const expanded = tag === 'summary' ? isOpen(element) : getAriaExpanded(element);
+    if (expanded !== 'none' && expanded !== undefined) states.push(expanded ? 'expanded' : 'collapsed');
+  }
+  if (!disturbed && (INTERACTIVE.has(role) || role === 'group' || role === 'generic')) {
+    add('disabled', getAriaDisabled(element));
+  }
+  if (FIELDS.has(role) || CHECKABLE.has(role)) {
+    const invalid = getAriaInvalid(element);
+    add(
+      'invalid',
+      has(element, 'aria-invalid') && invalid !== 'false' ? invalid === 'true' || invalid : false,
+    );
+    add('required', has(element, 'required') || attribute(element, 'aria-required') === 'true');
+    add('readonly', has(element, 'readonly') || attribute(element, 'aria-readonly') === 'true');
+  }
+  if (role === 'heading' && !disturbed) add('level', getAriaLevel(element));
+  const current = attribute(element, 'aria-current');
+  add('current', current !== 'false' && (current === 'true' || current));
+  const sort = attribute(element, 'aria-sort');
+  if (sort !== '' && sort !== 'none') add('sort', sort);
+  if (attribute(element, 'aria-busy') === 'true') states.push('busy');
+  if (role === 'dialog' && attribute(element, 'aria-modal') === 'true') states.push('modal');
+  if (isFocused(element, role)) states.push('focused');
+  return states;
+}
+
+/** Which option of a closed list is chosen is the list's value already. */
+function isInClosedList(element: Element, tag: string): boolean {
+  if (tag !== 'option') return false;
+  const select = closest(element, 'select') as HTMLSelectElement | null;
+  return select !== null && !select.multiple && select.size <= 1;
+}
+
+function isOpen(summary: Element): boolean {
+  const details = closest(summary, 'details');
+  return details !== null && has(details, 'open');
+}
+
+function isFocused(element: Element, role: string): boolean {
+  if (role === 'document') return false;
+  const root = element.getRootNode() as Document | ShadowRoot;
+  return root.activeElement === element && element !== document.body;
+}
+
+/** The attributes by which a page knows its elements, for finding them again after a re-render. */
+function keysOf(element: Element, tag: string): string {
+  const keys: string[] = [];
+  for (const name of ['id', 'name', 'data-testid', 'data-test', 'data-cy', 'data-key', 'data-id', 'href']) {
+    const value = attribute(element, name);
+    if (value !== '') keys.push(`${name}=${value.slice(0, 200)}`);
+  }
+  if (tag === 'input') keys.push(`type=${(element as HTMLInputElement).type}`);
+  return keys.join(' ');
+}
+
+/** White space folded as it is shown. */
+export function fold(text: string): string {
+  return text.replace(/[\s\u200b]+/g, ' ').trim();
+}
+
+/** Cuts what is too long, and notes at `at` how long it was and a number that changes with the rest. */
+export function shorten(text: string, cut: number[], at: number): string {
+  if (text.length <= MAX_TEXT) return text;
+  let hash = 7;
+  for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
+  cut[at] = text.length;
+  cut[at + 1] = hash >>> 0;
+  const end = /[\uD800-\uDBFF]/.test(text.charAt(MAX_TEXT - 1)) ? MAX_TEXT - 1 : MAX_TEXT;
+  return text.slice(0, end);
+}

@@ -1,0 +1,51 @@
+/**
+ * Run in a frame when somebody looks at its tab for the first time. It leaves one function in the
+ * extension's own world, which the page cannot see.
+ */
+import type { AriaFrame, AriaKnown } from '../../protocol';
+import { SensitiveFields } from '../sensitive';
+import { AriaTree } from './tree';
+
+/** What a frame says of itself; which frame it is, the worker knows. */
+export type FrameLook = Omit<AriaFrame, 'frame' | 'parent'>;
+
+interface World {
+  tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number) => Promise<FrameLook>;
+  /** The recorder's, which has known the fields for longer. */
+  tidemarkSensitive?: SensitiveFields;
+}
+
+function main(world: World): void {
+  const name = documentName();
+  const sensitive = world.tidemarkSensitive ?? new SensitiveFields(new AbortController().signal);
+  if (world.tidemarkSensitive === undefined) sensitive.observe(document);
+  const tree = new AriaTree(document, sensitive);
+  let before: Promise<unknown> = Promise.resolve();
+  world.tidemarkAria = (known, mask, timeoutMs) => {
+    const since = known.find((one) => one.document === name)?.version ?? 0;
+    const look = before.then(async () => ({
+      index: indexInParent(),
+      document: name,
+      url: location.href,
+      title: document.title,
+      ...(await tree.look(since, mask, timeoutMs)),
+    }));
+    before = look.catch(() => undefined); // one look at a time: each tells what changed since another
+    return look;
+  };
+}
+
+/** The place of this window among the frames of its parent; readable whatever the parent's origin. */
+function indexInParent(): number {
+  if (parent === window) return -1;
+  for (let i = 0; i < parent.length; i++) if (parent[i] === window) return i;
+  return -1;
+}
+
+function documentName(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(8));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+const world = globalThis as World;
+if (world.tidemarkAria === undefined) main(world);

@@ -1,0 +1,700 @@
+/**
+ * One document's accessibility tree, kept between looks: what a mutation, an input or a moved focus made
+ * stale is computed anew, everything else is not.
+ *
+ * Style sheets can show and hide anything without a mutation, so whether an element is shown is asked of
+ * the browser at every look (it knows); so are the values of fields, which scripts set without a trace.
+ */
+import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
+import type { AriaNode } from '../../protocol';
+import {
+  all,
+  attribute,
+  firstChildOf,
+  has,
+  isConnected,
+  nextSiblingOf,
+  nodeTypeOf,
+  rootOf,
+  tagOf,
+} from '../dom';
+import type { SensitiveFields } from '../sensitive';
+import { isEditingHost } from '../text';
+import {
+  type Facts,
+  fold,
+  INTERACTIVE,
+  isControl,
+  isDisturbed,
+  isNamedByContent,
+  LEAVES,
+  read,
+  shorten,
+} from './element';
+
+/** The most elements that are read; beyond it they are counted. */
+const MAX_ELEMENTS = 100_000;
+
+/** How long the page is kept from its own work at a time, in ms; half of what a person would notice. */
+const SLICE_MS = 25;
+
+/** Never shown, whatever style sheets say, and never read. */
+const UNREAD = new Set('head script style template noscript link meta base title datalist'.split(' '));
+/** What they contain is shown only where they cannot work, or is their value. */
+const CLOSED = new Set(
+  'textarea input video audio canvas object embed iframe frame meter progress'.split(' '),
+);
+
+/** How an element is shown: with what it contains, not itself, or not with anything that it contains. */
+type Shown = 'shown' | 'itself hidden' | 'hidden';
+
+/** An element. */
+class Part {
+  readonly element: Element;
+  readonly id: number;
+  readonly tag: string;
+  parent: Part | undefined;
+  kids: (Part | Text)[] = [];
+  facts: Facts;
+  shown: Shown = 'shown';
+  block = false;
+  pointer = false;
+  /** Inside a form whose names are taken over. */
+  disturbed = false;
+  shadow: ShadowRoot | null = null;
+  /** Its children in the accessibility tree. */
+  flat: (Part | Segment)[] = [];
+  /** The version of the tree in which it changed last. */
+  version = 0;
+  /** The last look that found it in the tree. */
+  look = 0;
+  live = true;
+  staleSelf = true;
+  staleKids = true;
+
+  constructor(element: Element, id: number) {
+    this.element = element;
+    this.id = id;
+    this.tag = tagOf(element);
+    this.facts = TRANSPARENT;
+  }
+}
+
+const TRANSPARENT: Facts = {
+  role: '',
+  name: '',
+  description: '',
+  value: undefined,
+  states: [],
+  keys: '',
+  cut: undefined,
+};
+
+/** A run of text that stands by itself. */
+interface Segment {
+  readonly id: number;
+  readonly text: string;
+  readonly cut: number[] | undefined;
+  version: number;
+  look: number;
+}
+
+function isPart(item: Part | Text | Segment): item is Part {
+  return item instanceof Part;
+}
+
+/** What a look answers with. */
+export interface Look {
+  since: number;
+  version: number;
+  root: number;
+  nodes: AriaNode[];
+  left: number;
+}
+
+export class AriaTree {
+  readonly #document: Document;
+  readonly #sensitive: SensitiveFields;
+  readonly #parts = new WeakMap<Element, Part>();
+  readonly #ids = new WeakMap<Node, number>();
+  readonly #segments = new Map<number, Segment>();
+  readonly #live = new Set<Part>();
+  readonly #controls = new Set<Part>();
+  readonly #stale = new Set<Part>();
+  readonly #flat = new Set<Part>();
+  /** Elements that name or describe others, and those others. */
+  readonly #named = new Map<Element, Set<Part>>();
+  /** Elements that are named by others, with or without those being there. */
+  readonly #referring = new Map<Part, Element[]>();
+  readonly #observer = new MutationObserver((records) => this.#mutated(records));
+  readonly #roots = new WeakSet<Node>();
+  #lastId = 0;
+  #version = 0;
+  #look = 0;
+  #left = 0;
+  #mask = '';
+  #focused: Element | null = null;
+
+  constructor(document: Document, sensitive: SensitiveFields) {
+    this.#document = document;
+    this.#sensitive = sensitive;
+    this.#observe(document);
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  /** The element of an id, for acting on it. */
+  find(id: number): Element | undefined {
+    for (const part of this.#live) if (part.id === id) return part.element;
+    return undefined;
+  }
+
+  /**
+   * Brings the tree up to date and answers with what changed since a version. Works in slices, so that
+   * the page goes on; what it changes meanwhile is taken in until the time is over.
+   */
+  async look(since: number, mask: string, timeoutMs: number): Promise<Look> {
+    this.#mask = mask;
+    const deadline = performance.now() + timeoutMs;
+    this.#mutated(this.#observer.takeRecords());
+    this.#focus();
+    const top = this.#document.documentElement;
+    if (top === null) return { since: 0, version: ++this.#version, root: 0, nodes: [], left: 0 };
+    const root = this.#part(top, undefined);
+    const work = this.#work();
+    let done = false;
+    while (!done) {
+      const end = Math.min(performance.now() + SLICE_MS, deadline);
+      beginAriaCaches();
+      try {
+        do done = work.next().done === true;
+        while (!done && performance.now() < end);
+      } finally {
+        endAriaCaches();
+      }
+      if (performance.now() >= deadline) break;
+      if (!done) {
+        await pause();
+        this.#mutated(this.#observer.takeRecords());
+      }
+    }
+    const unread = done ? this.#left : this.#left + this.#stale.size;
+    return this.#answer(root, since, unread);
+  }
+
+  *#work(): Generator<void> {
+    let steps = 0;
+    for (const part of this.#live) {
+      this.#check(part);
+      if (++steps % 64 === 0) yield;
+    }
+    for (const part of this.#controls) part.staleSelf = this.#stale.add(part) !== undefined;
+    for (;;) {
+      for (const part of this.#stale) {
+        this.#stale.delete(part);
+        if (part.live) this.#renew(part);
+        if (++steps % 8 === 0) yield;
+      }
+      this.#mutated(this.#observer.takeRecords());
+      if (this.#stale.size === 0) break;
+    }
+    for (const part of this.#flat) {
+      this.#flat.delete(part);
+      if (part.live && part.facts.role !== '') this.#flatten(part);
+      if (++steps % 32 === 0) yield;
+    }
+  }
+
+  /** Has the browser say whether an element is still shown as it was, and open to what is inside it. */
+  #check(part: Part): void {
+    if (shownAs(part) !== part.shown) {
+      part.staleSelf = part.staleKids = true;
+      this.#stale.add(part);
+      this.#namesAbove(part.parent);
+    } else if (part.shadow === null && part.tag.includes('-') && shadowOf(part.element) !== null) {
+      part.staleKids = true;
+      this.#stale.add(part);
+    }
+  }
+
+  #focus(): void {
+    let focused = this.#document.activeElement;
+    for (let root = shadowIf(focused); root?.activeElement; root = shadowIf(focused))
+      focused = root.activeElement;
+    if (focused === this.#focused) return;
+    for (const element of [this.#focused, focused]) {
+      for (let at = element; at !== null && at !== undefined; at = hostOf(at)) this.#touch(at);
+    }
+    this.#focused = focused;
+  }
+
+  #touch(element: Element): void {
+    const part = this.#parts.get(element);
+    if (part?.live !== true) return;
+    part.staleSelf = true;
+    this.#stale.add(part);
+  }
+
+  #observe(root: Document | ShadowRoot): void {
+    if (this.#roots.has(root)) return;
+    this.#roots.add(root);
+    this.#observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
+    if (nodeTypeOf(root) === Node.DOCUMENT_FRAGMENT_NODE) {
+      root.addEventListener('slotchange', (event) => {
+        const part = this.#parts.get(event.target as Element);
+        if (part?.live !== true) return;
+        part.staleKids = true;
+        this.#stale.add(part);
+      });
+    }
+  }
+
+  #mutated(records: readonly MutationRecord[]): void {
+    for (const { target, type, attributeName, removedNodes } of records) {
+      const element = type === 'characterData' ? target.parentElement : target;
+      if (element === null) continue;
+      const part = this.#partOf(element);
+      if (part?.live !== true) continue;
+      if (type === 'attributes') {
+        part.staleSelf = true;
+        if (attributeName === 'slot' || attributeName === 'aria-owns') part.staleKids = true;
+        if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role')
+          this.#referringAll();
+        if (attributeName === 'disabled' || attributeName === 'role' || attributeName === 'open')
+          this.#below(part);
+      } else if (type === 'childList') {
+        part.staleKids = true;
+        if (this.#referring.size > 0) this.#referencesOf(removedNodes);
+        if (part.tag === 'select' || part.tag === 'optgroup') part.staleSelf = true;
+        if (part.shadow !== null) {
+          for (const slot of all(part.shadow, 'slot')) {
+            const slotted = this.#parts.get(slot);
+            if (slotted !== undefined) slotted.staleKids = this.#stale.add(slotted) !== undefined;
+          }
+        }
+      } else {
+        this.#refresh(part);
+      }
+      this.#stale.add(part);
+      this.#namesAbove(part);
+    }
+  }
+
+  /** The part of an element, or of the host of a shadow root. */
+  #partOf(node: Node): Part | undefined {
+    if (nodeTypeOf(node) === Node.DOCUMENT_FRAGMENT_NODE && 'host' in node) {
+      return this.#parts.get((node as ShadowRoot).host);
+    }
+    return this.#parts.get(node as Element);
+  }
+
+  /** What an attribute decides for all that it surrounds: a fieldset's `disabled`, a table's role. */
+  #below(part: Part): void {
+    for (const kid of part.kids) {
+      if (!isPart(kid)) continue;
+      kid.staleSelf = true;
+      this.#stale.add(kid);
+      this.#below(kid);
+    }
+  }
+
+  /** Whoever is named by what surrounds this part must be named anew. */
+  #namesAbove(from: Part | undefined): void {
+    for (let part = from; part !== undefined; part = part.parent) {
+      if (
+        isNamedByContent(part.facts.role) ||
+        part.tag === 'fieldset' ||
+        part.tag === 'table' ||
+        part.tag === 'svg' ||
+        part.facts.value !== undefined
+      ) {
+        part.staleSelf = true;
+        this.#stale.add(part);
+      }
+      const named = this.#named.get(part.element);
+      if (named !== undefined) for (const other of named) this.#again(other);
+    }
+  }
+
+  #again(part: Part): void {
+    if (!part.live) return;
+    part.staleSelf = true;
+    this.#stale.add(part);
+  }
+
+  #referringAll(): void {
+    for (const part of this.#referring.keys()) this.#again(part);
+  }
+
+  /** Removed nodes may have named others; new ones may be what an id was waiting for. */
+  #referencesOf(removed: NodeList): void {
+    for (const [part, by] of this.#referring) {
+      if (by.length === 0 || by.some((element) => !isConnected(element))) this.#again(part);
+    }
+    void removed;
+  }
+
+  #part(element: Element, parent: Part | undefined): Part {
+    let part = this.#parts.get(element);
+    if (part === undefined) {
+      part = new Part(element, this.#id(element));
+      this.#parts.set(element, part);
+      this.#attach(part);
+    } else if (!part.live) {
+      part.live = true;
+      part.staleSelf = part.staleKids = true;
+      part.facts = TRANSPARENT;
+      part.kids = [];
+      this.#attach(part);
+    }
+    part.parent = parent;
+    return part;
+  }
+
+  #attach(part: Part): void {
+    this.#live.add(part);
+    this.#stale.add(part);
+    if (isControl(part.element)) this.#controls.add(part);
+  }
+
+  #detach(part: Part): void {
+    const leaving = [part];
+    for (let next = leaving.pop(); next !== undefined; next = leaving.pop()) {
+      next.live = false;
+      this.#live.delete(next);
+      this.#controls.delete(next);
+      this.#forgetReferences(next);
+      for (const kid of next.kids) if (isPart(kid) && kid.parent === next) leaving.push(kid);
+    }
+  }
+
+  #id(node: Node): number {
+    const known = this.#ids.get(node);
+    if (known !== undefined) return known;
+    this.#ids.set(node, ++this.#lastId);
+    return this.#lastId;
+  }
+
+  #renew(part: Part): void {
+    if (part.staleSelf) this.#renewSelf(part);
+    if (part.staleKids) this.#renewKids(part);
+  }
+
+  #renewSelf(part: Part): void {
+    part.staleSelf = false;
+    const before = part.facts;
+    const wasShown = part.shown;
+    part.shown = shownAs(part);
+    part.disturbed = part.parent?.disturbed === true || (part.tag === 'form' && isDisturbed(part.element));
+    if (part.shown === 'hidden') {
+      part.facts = TRANSPARENT;
+    } else {
+      const style = getComputedStyle(part.element);
+      part.block = !/^(?:inline|contents)/.test(style.display) || part.tag === 'br';
+      part.pointer = style.cursor === 'pointer';
+      part.facts = read(part.element, part.disturbed, this.#sensitive, this.#mask);
+      if (part.facts.role === '' && isClickable(part)) part.facts = { ...TRANSPARENT, role: 'generic' };
+      if (part.facts.role === 'img' && part.facts.name === '' && !isClickable(part)) part.facts = TRANSPARENT;
+      if (part.shown === 'itself hidden') part.facts = TRANSPARENT;
+      this.#noteReferences(part);
+    }
+    if (part.shown !== wasShown) part.staleKids = true;
+    if (before.role !== part.facts.role) {
+      // The rule for what stands inside depends on the role, and so does whose children they are.
+      part.staleKids = true;
+      if (before.role === '' && part.facts.role !== '') this.#flat.add(part);
+    }
+    if (sameFacts(before, part.facts)) return;
+    part.version = 0;
+    if (part.facts.role !== '') this.#flat.add(part);
+    this.#refresh(part.parent);
+  }
+
+  /** The nearest part around that has a line of its own must list its children anew. */
+  #refresh(from: Part | undefined): void {
+    for (let part = from; part !== undefined; part = part.parent) {
+      if (part.facts.role === '') continue;
+      this.#flat.add(part);
+      return;
+    }
+  }
+
+  /** Notes which elements name or describe this one. */
+  #noteReferences(part: Part): void {
+    this.#forgetReferences(part);
+    const { element } = part;
+    let by: Element[] | undefined;
+    for (const name of ['aria-labelledby', 'aria-describedby', 'aria-errormessage']) {
+      if (!has(element, name)) continue;
+      by ??= [];
+      const root = rootOf(element) as Document | ShadowRoot;
+      for (const id of attribute(element, name).split(/\s+/)) {
+        const found = id === '' ? null : root.getElementById(id);
+        if (found !== null) by.push(found);
+      }
+    }
+    const labels = isControl(element) ? (element as HTMLInputElement).labels : null;
+    if (labels !== null && labels !== undefined && labels.length > 0) by = [...(by ?? []), ...labels];
+    if (by === undefined) return;
+    this.#referring.set(part, by);
+    for (const element of by) {
+      const named = this.#named.get(element) ?? new Set();
+      this.#named.set(element, named.add(part));
+    }
+  }
+
+  #forgetReferences(part: Part): void {
+    for (const element of this.#referring.get(part) ?? []) {
+      const named = this.#named.get(element);
+      named?.delete(part);
+      if (named?.size === 0) this.#named.delete(element);
+    }
+    this.#referring.delete(part);
+  }
+
+  #renewKids(part: Part): void {
+    part.staleKids = false;
+    const before = part.kids;
+    const kids: (Part | Text)[] = [];
+    if (part.shown !== 'hidden' && !this.#isClosed(part)) {
+      part.shadow = shadowOf(part.element);
+      if (part.shadow !== null) {
+        this.#observe(part.shadow);
+        this.#sensitive.observe(part.shadow);
+      }
+      for (const node of childrenOf(part)) {
+        const type = nodeTypeOf(node);
+        if (type === Node.TEXT_NODE) kids.push(node as Text);
+        else if (type === Node.ELEMENT_NODE && !UNREAD.has(tagOf(node as Element))) {
+          const known = this.#parts.get(node as Element);
+          if (known?.live !== true && this.#live.size >= MAX_ELEMENTS) {
+            this.#left += 1 + (node as Element).getElementsByTagName('*').length;
+            continue;
+          }
+          const kid = this.#part(node as Element, part);
+          kids.push(kid);
+        }
+      }
+    }
+    part.kids = kids;
+    const now = new Set(kids);
+    for (const kid of before) {
+      if (isPart(kid) && kid.parent === part && !now.has(kid)) this.#detach(kid);
+    }
+    if (part.facts.role !== '') this.#flat.add(part);
+    else this.#refresh(part.parent);
+  }
+
+  #isClosed(part: Part): boolean {
+    return CLOSED.has(part.tag) || LEAVES.has(part.facts.role) || isEditingHost(part.element);
+  }
+
+  /** Lists the children that a part has in the accessibility tree: through what has no line of its own. */
+  #flatten(part: Part): void {
+    const items: (Part | { text: string; node: Text })[] = [];
+    let text = '';
+    let first: Text | undefined;
+    const end = (): void => {
+      const folded = fold(text);
+      if (folded !== '' && first !== undefined && !this.#isLabel(first, folded))
+        items.push({ text: folded, node: first });
+      text = '';
+      first = undefined;
+    };
+    const hiddenAbove = part.shown !== 'shown';
+    // Of each transparent part inside one another: it, and the place in its list.
+    const stack: { part: Part; at: number }[] = [{ part, at: 0 }];
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const kid = top.part.kids[top.at++];
+      if (kid === undefined) {
+        stack.pop();
+        if (top.part.block) end();
+      } else if (!isPart(kid)) {
+        if (top.part.shown !== 'shown' || (hiddenAbove && top.part === part)) continue;
+        if (first === undefined && kid.data.trim() !== '') first = kid;
+        text += kid.data;
+      } else if (kid.shown === 'hidden') {
+        // nothing of it
+      } else if (kid.facts.role !== '') {
+        end();
+        items.push(kid);
+      } else {
+        if (kid.block) end();
+        stack.push({ part: kid, at: 0 });
+      }
+    }
+    end();
+    const flat = this.#tidy(part, items).map((item) => (item instanceof Part ? item : this.#segment(item)));
+    if (flat.length === part.flat.length && flat.every((item, i) => item === part.flat[i])) return;
+    part.flat = flat;
+    part.version = 0;
+  }
+
+  /** True for the text of a label that its field is named by already. */
+  #isLabel(node: Text, text: string): boolean {
+    const parent = parentOf(node as unknown as Element);
+    const label = parent === null ? null : (closest(parent, 'label') as HTMLLabelElement | null);
+    if (label === null || label.control === null) return false;
+    return this.#parts.get(label.control)?.facts.name.includes(text) === true;
+  }
+
+  /** Leaves out what the part's own line says already. */
+  #tidy(part: Part, items: (Part | { text: string; node: Text })[]): typeof items {
+    const { role, name, value } = part.facts;
+    if (role === 'generic' && items.length === 0) return items;
+    if (value !== undefined && role !== 'listbox' && role !== 'combobox') return [];
+    if (!isNamedByContent(role) || name === '') return items;
+    return items.filter((item) => {
+      if (item instanceof Part) return !(item.facts.role === 'img' && name.includes(item.facts.name));
+      return !name.includes(item.text);
+    });
+  }
+
+  #segment({ text, node }: { text: string; node: Text }): Segment {
+    const id = this.#id(node);
+    const known = this.#segments.get(id);
+    const cut: number[] = [];
+    const short = shorten(text, cut, 0);
+    if (known?.text === short && known.cut?.[1] === cut[1]) return known;
+    const segment: Segment = { id, text: short, cut: cut.length > 0 ? cut : undefined, version: 0, look: 0 };
+    this.#segments.set(id, segment);
+    return segment;
+  }
+
+  /** Numbers what changed, and lists what is newer than a version. */
+  #answer(root: Part, since: number, left: number): Look {
+    const version = ++this.#version;
+    const look = ++this.#look;
+    const from = since <= 0 || since >= version ? 0 : since;
+    const nodes: AriaNode[] = [];
+    let changed = false;
+    const open: (Part | Segment)[] = [root];
+    for (let item = open.pop(); item !== undefined; item = open.pop()) {
+      if (item.look === look) continue; // an element stands in one place only
+      const isNew = item.look !== look - 1;
+      item.look = look;
+      if (item.version === 0 || isNew) {
+        item.version = version;
+        changed = true;
+      }
+      if (item.version > from) nodes.push(isPart(item) ? this.#node(item) : textNode(item));
+      if (isPart(item))
+        for (let i = item.flat.length - 1; i >= 0; i--) open.push(item.flat[i] as Part | Segment);
+    }
+    if (this.#segments.size > 2 * this.#live.size + 1000) {
+      for (const [id, segment] of this.#segments) if (segment.look !== look) this.#segments.delete(id);
+    }
+    void changed;
+    return { since: from, version, root: root.id, nodes, left };
+  }
+
+  #node(part: Part): AriaNode {
+    const { role, name, description, value, states, keys, cut } = part.facts;
+    return {
+      i: part.id,
+      r: role,
+      ...(name !== '' && { n: name }),
+      ...(description !== '' && { d: description }),
+      ...(value !== undefined && { v: value }),
+      ...(states.length > 0 && { s: states }),
+      ...(keys !== '' && { k: keys }),
+      ...(cut !== undefined && { x: cut }),
+      ...(part.flat.length > 0 && { c: part.flat.map(({ id }) => id) }),
+      ...(role === 'iframe' && frameOf(part.element as HTMLIFrameElement)),
+    };
+  }
+}
+
+function textNode({ id, text, cut }: Segment): AriaNode {
+  return { i: id, r: 'text', n: text, ...(cut !== undefined && { x: cut }) };
+}
+
+function sameFacts(a: Facts, b: Facts): boolean {
+  return (
+    a.role === b.role &&
+    a.name === b.name &&
+    a.description === b.description &&
+    a.value === b.value &&
+    a.keys === b.keys &&
+    a.states.join() === b.states.join() &&
+    a.cut?.join() === b.cut?.join()
+  );
+}
+
+/** Which of the window's frames an iframe is. Those in shadow roots are not among them: then its address. */
+function frameOf(element: HTMLIFrameElement): { f: number; u?: string } {
+  const inside = element.contentWindow;
+  for (let i = 0; i < window.length; i++) if (window[i] === inside) return { f: i };
+  return { f: -1, u: element.src };
+}
+
+function shownAs({ element, tag, parent }: Part): Shown {
+  if (attribute(element, 'aria-hidden') === 'true') return 'hidden';
+  if (element.checkVisibility({ visibilityProperty: true })) return 'shown';
+  if (tag === 'option' || tag === 'optgroup') return has(element, 'hidden') ? 'hidden' : 'shown';
+  if (tag === 'slot') return 'shown';
+  if (parent === undefined) return 'shown';
+  const { display, visibility } = getComputedStyle(element);
+  if (display === 'contents') return visibility === 'visible' ? 'shown' : 'itself hidden';
+  return element.checkVisibility() ? 'itself hidden' : 'hidden';
+}
+
+/** True for what looks operable and says so by nothing else: it takes focus, or the pointer's shape changes on it. */
+function isClickable(part: Part): boolean {
+  const { element, tag, parent } = part;
+  if (tag === 'html' || tag === 'body' || tag === 'label' || tag === 'option') return false;
+  if (has(element, 'onclick')) return true;
+  if (has(element, 'tabindex') && Number(attribute(element, 'tabindex')) >= 0) return true;
+  if (!part.pointer || parent === undefined || parent.pointer) return false;
+  for (let at: Part | undefined = parent; at !== undefined; at = at.parent) {
+    if (INTERACTIVE.has(at.facts.role) || at.tag === 'label') return false;
+  }
+  return true;
+}
+
+function shadowOf(element: Element): ShadowRoot | null {
+  const dom = (
+    globalThis as { chrome?: { dom?: { openOrClosedShadowRoot?(of: Element): ShadowRoot | null } } }
+  ).chrome?.dom;
+  // Asked of elements that can have none, it would throw.
+  if (dom?.openOrClosedShadowRoot === undefined || !(element instanceof HTMLElement))
+    return element.shadowRoot;
+  return dom.openOrClosedShadowRoot(element);
+}
+
+function shadowIf(element: Element | null): ShadowRoot | null {
+  return element === null ? null : shadowOf(element);
+}
+
+function hostOf(element: Element): Element | null {
+  const root = rootOf(element);
+  return nodeTypeOf(root) === Node.DOCUMENT_FRAGMENT_NODE && 'host' in root
+    ? (root as ShadowRoot).host
+    : null;
+}
+
+/** The nodes that are shown inside an element. */
+function* childrenOf({ element, tag, shadow }: Part): Iterable<Node> {
+  if (shadow === null && tag === 'slot') {
+    const assigned = (element as HTMLSlotElement).assignedNodes();
+    if (assigned.length > 0) {
+      yield* assigned;
+      return;
+    }
+  }
+  for (let node = firstChildOf(shadow ?? element); node !== null; node = nextSiblingOf(node)) yield node;
+}
+
+/** Lets the page do its own work; unlike a timer this is not slowed in tabs in the background. */
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}

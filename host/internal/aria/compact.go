@@ -1,0 +1,385 @@
+package aria
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Limits on what one line shows, in characters.
+const (
+	maxName   = 100
+	maxValue  = 200
+	maxHeader = 60
+	maxListed = 30 // the options of a closed list
+)
+
+// quote writes text as JSON, cut at so many characters.
+func quote(s string, limit int) string {
+	s, _ = shorten(s, limit)
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return `""` // a string can always be encoded
+	}
+	// JSON leaves three characters as they are that would end a line of YAML.
+	return strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`).Replace(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// shorten cuts text at so many characters; the last one is an ellipsis then.
+func shorten(s string, limit int) (string, bool) {
+	if len(s) <= limit {
+		return s, false
+	}
+	n := 0
+	for i := range s {
+		if n++; n > limit {
+			cut := s[:i]
+			for j := i - 1; j >= 0; j-- { // room for the ellipsis
+				if cut[j]&0xC0 != 0x80 {
+					cut = cut[:j]
+					break
+				}
+			}
+			return cut + "…", true
+		}
+	}
+	return s, false
+}
+
+// length is how many characters a text has, when what is shown is cut.
+func length(s string, whole, limit int) string {
+	if whole == 0 {
+		if _, cut := shorten(s, limit); !cut {
+			return ""
+		}
+		whole = len([]rune(s))
+	}
+	return fmt.Sprintf(" (%d characters)", whole)
+}
+
+// label is a node's line without value and children: `textbox "Card Number" [e32] [required]`.
+func label(n *Node) string {
+	var b strings.Builder
+	b.WriteString(n.Role)
+	if n.Name != "" {
+		b.WriteByte(' ')
+		b.WriteString(quote(n.Name, maxName))
+		b.WriteString(length(n.Name, n.Cut.Name, maxName))
+	}
+	if n.Ref > 0 {
+		b.WriteString(" [" + Reference(n.Ref) + "]")
+	}
+	for _, s := range n.States {
+		b.WriteString(" [" + s + "]")
+	}
+	if n.Description != "" {
+		b.WriteString(" (" + quote(n.Description, maxName) + ")")
+	}
+	return b.String()
+}
+
+// key makes a label a YAML key: what YAML would read otherwise is put in quotes.
+func key(label string) string {
+	if strings.Contains(label, ": ") || strings.Contains(label, " #") || strings.HasSuffix(label, ":") {
+		return "'" + strings.ReplaceAll(label, "'", "''") + "'"
+	}
+	return label
+}
+
+// compact writes trees one line a node.
+type compact struct {
+	b strings.Builder
+	// only, when set, are the nodes to write; the others are left out.
+	only map[*Node]bool
+	// depth, when above 0, is how many levels are written.
+	depth int
+}
+
+// list writes nodes with all that they hold.
+func (w *compact) list(nodes []*Node, indent, level int) {
+	for _, n := range nodes {
+		if w.only == nil || w.only[n] {
+			w.node(n, indent, level)
+		}
+	}
+}
+
+func (w *compact) node(n *Node, indent, level int) {
+	w.indent(indent)
+	if n.IsText() {
+		w.b.WriteString("- text: " + quote(n.Name, maxValue) + length2(n) + "\n")
+		return
+	}
+	text, value := content(n)
+	children := n.Children
+	if text != nil {
+		children = nil
+	}
+	if w.only != nil {
+		var shown []*Node
+		for _, c := range children {
+			if w.only[c] {
+				shown = append(shown, c)
+			}
+		}
+		children = shown
+	}
+	options := isOptions(children)
+	deeper := len(children) > 0 && (w.depth == 0 || level < w.depth)
+	l := label(n)
+	if value != "" && deeper {
+		l += " [value=" + value + "]"
+		value = ""
+	}
+	w.b.WriteString("- " + key(l))
+	switch {
+	case value != "":
+		w.b.WriteString(": " + value + "\n")
+	case deeper && n.Role == "combobox" && options:
+		w.b.WriteString(":\n")
+		w.indent(indent + 1)
+		w.b.WriteString("- options: " + optionNames(children) + "\n")
+	case deeper:
+		w.b.WriteString(":\n")
+		w.list(children, indent+1, level+1)
+	case len(children) > 0:
+		w.b.WriteString(fmt.Sprintf("  # %d inside", n.Count()) + "\n")
+	default:
+		w.b.WriteString("\n")
+	}
+}
+
+// content is what a node's line ends with: what it holds, or the only text in it (which text is returned).
+func content(n *Node) (text *Node, value string) {
+	if n.HasValue {
+		return nil, quote(n.Value, maxValue) + cutNote(n.Value, n.Cut.Value)
+	}
+	if len(n.Children) == 1 && n.Children[0].IsText() {
+		return n.Children[0], quote(n.Children[0].Name, maxValue) + length2(n.Children[0])
+	}
+	return nil, ""
+}
+
+// cutNote says, behind a value, how long it is.
+func cutNote(s string, whole int) string {
+	if l := length(s, whole, maxValue); l != "" {
+		return "  #" + l
+	}
+	return ""
+}
+
+func length2(n *Node) string { return cutNote(n.Name, n.Cut.Name) }
+
+func isOptions(list []*Node) bool {
+	for _, c := range list {
+		if c.Role != "option" && !(c.Role == "group" && isOptions(c.Children)) {
+			return false
+		}
+	}
+	return len(list) > 0
+}
+
+func optionNames(list []*Node) string {
+	var names []string
+	for _, n := range list {
+		n.Walk(func(o *Node) {
+			if o.Role == "option" {
+				names = append(names, quote(o.Name, maxName))
+			}
+		})
+	}
+	more := ""
+	if len(names) > maxListed {
+		more = fmt.Sprintf("  # %d more", len(names)-maxListed)
+		names = names[:maxListed]
+	}
+	return "[" + strings.Join(names, ", ") + "]" + more
+}
+
+func (w *compact) indent(n int) {
+	for range n {
+		w.b.WriteString("  ")
+	}
+}
+
+// compactDiff writes a difference.
+func compactDiff(d *Diff) string {
+	w := &compact{}
+	if len(d.Changed) > 0 {
+		w.b.WriteString("Changed:\n")
+		for _, c := range d.Changed {
+			w.change(c)
+		}
+	}
+	if len(d.Added) > 0 {
+		w.b.WriteString("Added:\n")
+		for i := 0; i < len(d.Added); {
+			first := d.Added[i]
+			w.b.WriteString("- " + key(where(first.In, first.After, first.Last)) + ":\n")
+			for ; i < len(d.Added); i++ {
+				a := d.Added[i]
+				if a.In != first.In || i > 0 && a != first && a.After != d.Added[i-1].Node {
+					break
+				}
+				w.node(a.Node, 1, 1)
+			}
+		}
+	}
+	if len(d.Moved) > 0 {
+		w.b.WriteString("Moved:\n")
+		for _, m := range d.Moved {
+			l := label(m.Node)
+			if m.Node.IsText() {
+				l = "text " + quote(m.Node.Name, maxName)
+			}
+			w.b.WriteString("- " + key(l) + ": " + where(m.In, m.After, false) + "\n")
+		}
+	}
+	if len(d.Removed) > 0 {
+		w.removed(d)
+	}
+	return w.b.String()
+}
+
+// where names a place: under what, and after what.
+func where(in, after *Node, last bool) string {
+	s := "in the page"
+	if in != nil && in.Ref > 0 && in.Role != roleDocument {
+		l := in.Role
+		if in.Name != "" {
+			l += " " + quote(in.Name, 40)
+		}
+		s = "in " + l + " [" + Reference(in.Ref) + "]"
+	}
+	switch {
+	case last:
+	case after == nil:
+		s += " first"
+	case after.Ref > 0:
+		s += " after [" + Reference(after.Ref) + "]"
+	default:
+		s += " after " + quote(after.Name, 40)
+	}
+	return s
+}
+
+func (w *compact) change(c Change) {
+	var was []string
+	if c.New.IsText() {
+		l := "text"
+		if c.In != nil && c.In.Ref > 0 && c.In.Role != roleDocument {
+			l = label(c.In) // the only text in it stands on its line
+			if len(c.In.Children) > 1 {
+				l = "text in " + l
+			}
+		}
+		w.b.WriteString("- " + key(l) + ": " + quote(c.New.Name, maxValue) + "  # was " + quote(c.Old.Name, maxValue) + strings.TrimPrefix(length2(c.New), "  #") + "\n")
+		return
+	}
+	if c.Old.Role != c.New.Role {
+		was = append(was, c.Old.Role)
+	}
+	if c.Old.Name != c.New.Name || c.Old.Cut.NameSum != c.New.Cut.NameSum {
+		was = append(was, quote(c.Old.Name, maxName))
+	}
+	if c.Old.Description != c.New.Description {
+		was = append(was, "("+quote(c.Old.Description, maxName)+")")
+	}
+	gone, came := stateChanges(c.Old, c.New)
+	for _, s := range gone {
+		was = append(was, "["+s+"]")
+	}
+	for _, s := range came {
+		was = append(was, "not ["+s+"]")
+	}
+	l := key(label(c.New))
+	if c.Old.HasValue != c.New.HasValue || c.Old.Value != c.New.Value || c.Old.Cut.ValueSum != c.New.Cut.ValueSum {
+		if c.New.HasValue {
+			l += ": " + quote(c.New.Value, maxValue)
+		}
+		if c.Old.HasValue {
+			was = append(was, quote(c.Old.Value, maxValue)+length(c.New.Value, c.New.Cut.Value, maxValue))
+		} else {
+			was = append(was, "without a value")
+		}
+	}
+	w.b.WriteString("- " + l)
+	if len(was) > 0 {
+		w.b.WriteString("  # was " + strings.Join(was, ", "))
+	}
+	w.b.WriteString("\n")
+}
+
+// stateChanges lists the states that only one of two nodes has; of a state whose value changed the old one
+// only, the new one being on the line.
+func stateChanges(old, now *Node) (gone, came []string) {
+	names := map[string]bool{}
+	for _, s := range old.States {
+		if !contains(now.States, s) {
+			gone = append(gone, s)
+			name, _, _ := strings.Cut(s, "=")
+			names[name] = true
+		}
+	}
+	for _, s := range now.States {
+		name, _, _ := strings.Cut(s, "=")
+		opposite := s == "expanded" && names["collapsed"] || s == "collapsed" && names["expanded"]
+		if !contains(old.States, s) && !names[name] && !opposite {
+			came = append(came, s)
+		}
+	}
+	return gone, came
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *compact) removed(d *Diff) {
+	list := d.Removed
+	if len(d.Gone) > 0 {
+		w.b.WriteString("Removed: [" + spans(rangesOf(d.Gone)) + "]\n")
+	}
+	lines := 0
+	for _, r := range list {
+		if r.Node.Ref < 0 {
+			if lines++; lines == 1 {
+				w.b.WriteString("Removed text:\n")
+			}
+			w.b.WriteString("- " + key(where(r.In, nil, true)) + ": " + quote(r.Node.Name, maxName) + "\n")
+		}
+	}
+}
+
+func spans(list []Range) string {
+	parts := make([]string, 0, len(list))
+	for _, r := range list {
+		if r.From == r.To {
+			parts = append(parts, Reference(r.From))
+		} else {
+			parts = append(parts, Reference(r.From)+"-"+Reference(r.To))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rangesOf joins references that follow each other.
+func rangesOf(list []int) []Range {
+	sorted := sortedCopy(list)
+	var out []Range
+	for _, ref := range sorted {
+		if n := len(out); n > 0 && out[n-1].To == ref-1 {
+			out[n-1].To = ref
+			continue
+		}
+		out = append(out, Range{ref, ref})
+	}
+	return out
+}

@@ -1,0 +1,365 @@
+package aria
+
+import "slices"
+
+// Diff is what has to be done to a tree to get another one. References are those of nodes; text has some
+// too, below 0.
+type Diff struct {
+	Changed []Change
+	// Added are nodes that are new, with all that they hold: what was elsewhere before has moved there.
+	// After is the node before them under the same parent, 0 for the first.
+	Added []Addition
+	// Moved are nodes that stand elsewhere now, in the order of the new tree.
+	Moved []Move
+	// Removed are the topmost of those that are gone.
+	Removed []Removal
+	// Gone are the references of all elements that are gone.
+	Gone []int
+	// Touched counts the elements that were changed, added, moved or removed, whatever else they hold;
+	// Total those of the larger of the two trees.
+	Touched, Total int
+	// Unchanged are the references of all others, in ranges.
+	Unchanged []Range
+	// Exact says that Unchanged leaves nothing out and takes nothing in; otherwise it is everything but
+	// what is listed.
+	Exact bool
+}
+
+// Change is a node whose own properties differ. In is the node that it stands in.
+type Change struct{ Old, New, In *Node }
+
+// Addition is a new node with all that it holds.
+type Addition struct {
+	In    *Node
+	After *Node // nil for the first
+	Last  bool  // nothing old follows it
+	Node  *Node
+}
+
+// Move is a node that stands elsewhere now.
+type Move struct {
+	In    *Node
+	After *Node
+	Node  *Node
+}
+
+// Removal is a node that is gone, and what it stood in.
+type Removal struct{ Node, In *Node }
+
+// Range is a run of references, both ends among them.
+type Range struct{ From, To int }
+
+// maxRanges is how many ranges of unchanged references are listed.
+const maxRanges = 5
+
+// Empty says that the trees are the same.
+func (d *Diff) Empty() bool {
+	return len(d.Changed)+len(d.Added)+len(d.Moved)+len(d.Removed) == 0
+}
+
+// Share is which part of the elements was touched.
+func (d *Diff) Share() float64 {
+	if d.Total == 0 {
+		return 0
+	}
+	return float64(d.Touched) / float64(d.Total)
+}
+
+// place is where a node stands in a tree.
+type place struct{ node, in *Node }
+
+// differ compares two trees.
+type differ struct {
+	old, now refs[place]
+	d        Diff
+	touched  refs[bool]
+}
+
+// refs maps references, of elements and of text, to values; references are dense, so that it is two lists.
+type refs[T any] struct{ elements, texts []T }
+
+func (r *refs[T]) at(ref int) *T {
+	list, i := &r.elements, ref
+	if ref < 0 {
+		list, i = &r.texts, -ref
+	}
+	if i >= len(*list) {
+		*list = slices.Grow(*list, i+1-len(*list))[:i+1]
+	}
+	return &(*list)[i]
+}
+
+// Compare says what has to be done to old to get now. It takes time in proportion to the size of both.
+func Compare(old, now *Node) *Diff {
+	df := &differ{}
+	if old == now {
+		return df.finish(old, now)
+	}
+	index(&df.old, old, nil)
+	index(&df.now, now, nil)
+	if !sameProperties(old, now) {
+		df.d.Changed = append(df.d.Changed, Change{Old: old, New: now})
+	}
+	df.children(old, now)
+	df.removed(old, false)
+	return df.finish(old, now)
+}
+
+func index(to *refs[place], n, in *Node) {
+	*to.at(n.Ref) = place{n, in}
+	for _, c := range n.Children {
+		index(to, c, n)
+	}
+}
+
+// children compares what two nodes of the same reference hold.
+func (df *differ) children(old, now *Node) {
+	if old == now {
+		return
+	}
+	stay := df.staying(old, now)
+	var after *Node
+	last := 0 // how many of the last ones are new
+	for i := len(now.Children) - 1; i >= 0 && df.old.at(now.Children[i].Ref).node == nil; i-- {
+		last++
+	}
+	for i, c := range now.Children {
+		was := *df.old.at(c.Ref)
+		switch was.node {
+		case nil:
+			df.d.Added = append(df.d.Added, Addition{In: now, After: after, Last: i >= len(now.Children)-last, Node: c})
+			df.touchAll(c)
+			df.touchText(c, now)
+		default:
+			if !stay[i] {
+				df.d.Moved = append(df.d.Moved, Move{In: now, After: after, Node: c})
+				df.touch(c.Ref)
+				df.touchText(c, now)
+			}
+			if !sameProperties(was.node, c) {
+				df.d.Changed = append(df.d.Changed, Change{Old: was.node, New: c, In: now})
+				df.touch(c.Ref)
+				df.touchText(c, now)
+			}
+			df.children(was.node, c)
+		}
+		after = c
+	}
+}
+
+// staying says which children of now are where they were among those of old: the longest run of them whose
+// order is unchanged.
+func (df *differ) staying(old, now *Node) []bool {
+	stay := make([]bool, len(now.Children))
+	if len(old.Children) == len(now.Children) {
+		same := true
+		for i, c := range now.Children {
+			if old.Children[i].Ref != c.Ref {
+				same = false
+				break
+			}
+		}
+		if same {
+			for i := range stay {
+				stay[i] = true
+			}
+			return stay
+		}
+	}
+	at := make(map[int]int, len(old.Children))
+	for i, c := range old.Children {
+		at[c.Ref] = i
+	}
+	// The longest increasing subsequence of old places.
+	var tails, from []int // ends of runs by their length, as indices of now; the one before each
+	from = make([]int, len(now.Children))
+	place := make([]int, len(now.Children))
+	for i, c := range now.Children {
+		was, there := at[c.Ref]
+		if !there {
+			continue
+		}
+		place[i] = was
+		n, _ := slices.BinarySearchFunc(tails, was, func(j, want int) int { return place[j] - want })
+		from[i] = -1
+		if n > 0 {
+			from[i] = tails[n-1]
+		}
+		if n == len(tails) {
+			tails = append(tails, i)
+		} else {
+			tails[n] = i
+		}
+	}
+	if len(tails) > 0 {
+		for i := tails[len(tails)-1]; i >= 0; i = from[i] {
+			stay[i] = true
+		}
+	}
+	return stay
+}
+
+// removed lists the topmost nodes that are not in the new tree, also inside what is gone: a part of it may
+// have moved away.
+func (df *differ) removed(n *Node, inside bool) {
+	now := *df.now.at(n.Ref)
+	if now.node == n {
+		return
+	}
+	isGone := now.node == nil
+	if isGone {
+		if n.Ref > 0 {
+			df.d.Gone = append(df.d.Gone, n.Ref)
+		}
+		if !inside {
+			df.d.Removed = append(df.d.Removed, Removal{Node: n, In: df.old.at(n.Ref).in})
+		}
+		df.touch(n.Ref)
+		df.touchText(n, df.old.at(n.Ref).in)
+	}
+	for _, c := range n.Children {
+		df.removed(c, isGone)
+	}
+}
+
+func (df *differ) touch(ref int) {
+	if t := df.touched.at(ref); !*t {
+		*t = true
+		if ref > 0 {
+			df.d.Touched++
+		}
+	}
+}
+
+// touchText has an element count as changed when text that stands on its line did.
+func (df *differ) touchText(c, in *Node) {
+	if c.IsText() && in != nil && in.Role != roleDocument {
+		df.touch(in.Ref)
+	}
+}
+
+func (df *differ) touchAll(n *Node) {
+	df.touch(n.Ref)
+	for _, c := range n.Children {
+		df.touchAll(c)
+	}
+}
+
+func (df *differ) finish(old, now *Node) *Diff {
+	d := &df.d
+	d.Total = max(old.Count(), now.Count())
+	// The ranges go over what the new tree shows: a number between that names nothing shown ends none.
+	var shown []int
+	top := 0
+	here := &df.now.elements
+	if old == now {
+		now.Walk(func(n *Node) {
+			if n.Ref > 0 {
+				shown = append(shown, n.Ref)
+			}
+		})
+		slices.Sort(shown)
+	} else {
+		for ref := range *here {
+			if (*here)[ref].node != nil {
+				shown = append(shown, ref)
+			}
+		}
+	}
+	for _, ref := range shown {
+		if ref == now.Ref {
+			continue // the root has no line
+		}
+		if ref < len(df.touched.elements) && df.touched.elements[ref] {
+			top = 0
+			continue
+		}
+		if top == 0 {
+			d.Unchanged = append(d.Unchanged, Range{ref, ref})
+			top = len(d.Unchanged)
+		}
+		d.Unchanged[top-1].To = ref
+	}
+	d.Exact = len(d.Unchanged) <= maxRanges
+	if !d.Exact {
+		d.Unchanged = []Range{{d.Unchanged[0].From, d.Unchanged[len(d.Unchanged)-1].To}}
+	}
+	return d
+}
+
+// Apply does to a tree what a difference says.
+func (d *Diff) Apply(old *Node) *Node {
+	nodes := map[int]*Node{}
+	in := map[int]*Node{}
+	var copyAll func(n, parent *Node) *Node
+	copyAll = func(n, parent *Node) *Node {
+		c := *n
+		nodes[n.Ref], in[n.Ref] = &c, parent
+		c.Children = make([]*Node, 0, len(n.Children))
+		for _, k := range n.Children {
+			c.Children = append(c.Children, copyAll(k, &c))
+		}
+		return &c
+	}
+	root := copyAll(old, nil)
+	take := func(ref int) *Node {
+		n := nodes[ref]
+		if p := in[ref]; p != nil {
+			p.Children = slices.DeleteFunc(p.Children, func(c *Node) bool { return c == n })
+		}
+		in[ref] = nil
+		return n
+	}
+	put := func(n *Node, parent, after *Node) {
+		p := nodes[parent.Ref]
+		at := 0
+		if after != nil {
+			at = slices.IndexFunc(p.Children, func(c *Node) bool { return c.Ref == after.Ref }) + 1
+		}
+		p.Children = slices.Insert(p.Children, at, n)
+		in[n.Ref] = p
+	}
+	for _, m := range d.Moved {
+		take(m.Node.Ref)
+	}
+	for _, a := range d.Added {
+		a.Node.Walk(func(n *Node) {
+			if nodes[n.Ref] != nil {
+				take(n.Ref)
+			}
+		})
+	}
+	for _, r := range d.Removed {
+		take(r.Node.Ref)
+	}
+	for _, c := range d.Changed {
+		n := nodes[c.Old.Ref]
+		children := n.Children
+		*n = *c.New
+		n.Children = children
+	}
+	// Both lists are in the order of the new tree; what stands before each is there when it comes.
+	order := d.Added
+	moved := d.Moved
+	for len(order)+len(moved) > 0 {
+		placed := false
+		for len(order) > 0 && ready(order[0].In, order[0].After, nodes, in, root) {
+			put(copyAll(order[0].Node, nil), order[0].In, order[0].After)
+			order, placed = order[1:], true
+		}
+		for len(moved) > 0 && ready(moved[0].In, moved[0].After, nodes, in, root) {
+			put(nodes[moved[0].Node.Ref], moved[0].In, moved[0].After)
+			moved, placed = moved[1:], true
+		}
+		if !placed {
+			break
+		}
+	}
+	return root
+}
+
+// ready says whether a place is there already.
+func ready(parent, after *Node, nodes, in map[int]*Node, root *Node) bool {
+	p := nodes[parent.Ref]
+	return p != nil && (p == root || in[p.Ref] != nil) && (after == nil || in[after.Ref] == p)
+}

@@ -1,0 +1,416 @@
+package aria
+
+import (
+	"hash/maphash"
+	"strings"
+	"unicode"
+)
+
+// matcher finds, for elements that are gone, those that have plainly taken their place: a framework that
+// renders anew replaces nodes by others that are the same thing to whoever looks at them.
+//
+// It errs on the side of a new reference: what could be either of two is neither.
+type matcher struct {
+	// gone are the nodes that left the tree; those that were matched are taken out.
+	gone   map[*Node]bool
+	lists  []*places
+	of     map[*entry]*places
+	unsure []int
+	sums   map[*Node]uint64
+}
+
+// places are the gone children of a parent that is still there.
+type places struct {
+	parent *entry
+	old    []*Node
+}
+
+var seed = maphash.MakeSeed()
+
+func (m *matcher) under(parent *entry, old *Node) {
+	if m.of == nil {
+		m.of = map[*entry]*places{}
+	}
+	p := m.of[parent]
+	if p == nil {
+		p = &places{parent: parent}
+		m.of[parent] = p
+		m.lists = append(m.lists, p)
+	}
+	p.old = append(p.old, old)
+}
+
+// run matches, after the new tree was built and before its new nodes get references.
+func (m *matcher) run() {
+	if len(m.gone) == 0 {
+		return
+	}
+	m.sums = map[*Node]uint64{}
+	for _, p := range m.lists {
+		e := p.parent
+		if e.node == nil || e.doc.entries[e.ID] != e {
+			continue
+		}
+		old := p.old
+		if was := e.was; was != nil { // in the order in which they stood
+			old = old[:0:0]
+			for _, c := range was.Children {
+				if m.gone[c] {
+					old = append(old, c)
+				}
+			}
+		}
+		m.children(old, fresh(e.node.Children))
+	}
+	m.elsewhere()
+}
+
+func fresh(list []*Node) []*Node {
+	var out []*Node
+	for _, n := range list {
+		if n.Ref == 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+func (m *matcher) goneOf(list []*Node) []*Node {
+	var out []*Node
+	for _, n := range list {
+		if m.gone[n] {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// pair gives an old node's reference to a new one, and goes on with what is inside.
+func (m *matcher) pair(old, now *Node, sure bool) {
+	now.Ref = old.Ref
+	delete(m.gone, old)
+	if !sure && old.Ref > 0 {
+		m.unsure = append(m.unsure, old.Ref)
+	}
+	m.children(m.goneOf(old.Children), fresh(now.Children))
+}
+
+// children matches two lists that stood at the same place.
+func (m *matcher) children(old, now []*Node) {
+	steps := []struct {
+		sign   func(*Node) string
+		inTurn bool // several that are alike are matched in turn when there are as many of them
+		sure   bool
+	}{
+		{m.byKeys, false, true},
+		{m.byContent, true, true},
+		{byName, true, true},
+		{byFoldedName, false, false},
+		{byPlace, false, false},
+	}
+	for _, s := range steps {
+		if len(old) == 0 || len(now) == 0 {
+			return
+		}
+		a, b := group(old, s.sign), group(now, s.sign)
+		for _, n := range now {
+			sign := s.sign(n)
+			if sign == "" || n.Ref != 0 {
+				continue
+			}
+			olds, news := a[sign], b[sign]
+			if len(olds) == 0 || len(olds) != len(news) || len(olds) > 1 && !s.inTurn {
+				continue
+			}
+			for i := range news {
+				if news[i].Ref == 0 && m.gone[olds[i]] && (s.sure || !conflict(olds[i], news[i])) {
+					m.pair(olds[i], news[i], s.sure)
+				}
+			}
+		}
+		old, now = m.goneOf(old), fresh(now)
+	}
+	m.byLikeness(old, now)
+}
+
+func group(list []*Node, sign func(*Node) string) map[string][]*Node {
+	groups := map[string][]*Node{}
+	for _, n := range list {
+		if s := sign(n); s != "" {
+			groups[s] = append(groups[s], n)
+		}
+	}
+	return groups
+}
+
+// byKeys knows an element by what the page itself knows it by.
+func (m *matcher) byKeys(n *Node) string {
+	if k := identity(n.Keys); k != "" {
+		return n.Role + "\x00" + k
+	}
+	return ""
+}
+
+// identity are the keys that name one element, without those that a framework counts up by itself.
+func identity(keys string) string {
+	var own []string
+	for _, k := range strings.Fields(keys) {
+		name, value, _ := strings.Cut(k, "=")
+		switch name {
+		case "id", "data-testid", "data-test", "data-cy", "data-key", "data-id":
+			if name != "id" || !isCounted(value) {
+				own = append(own, k)
+			}
+		}
+	}
+	return strings.Join(own, " ")
+}
+
+// isCounted says whether an id looks made by a program for one rendering: ":r1:", "mui-42", "radix-:R1:".
+func isCounted(id string) bool {
+	if strings.ContainsAny(id, ":«»") {
+		return true
+	}
+	digits := 0
+	for _, r := range id {
+		if unicode.IsDigit(r) {
+			digits++
+		}
+	}
+	return digits >= 4
+}
+
+// conflict says whether the page itself says that two are not the same.
+func conflict(a, b *Node) bool {
+	theirs := map[string]string{}
+	for _, k := range strings.Fields(a.Keys) {
+		name, value, _ := strings.Cut(k, "=")
+		theirs[name] = value
+	}
+	for _, k := range strings.Fields(b.Keys) {
+		name, value, _ := strings.Cut(k, "=")
+		other, both := theirs[name]
+		if both && other != value && !(name == "id" && isCounted(value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// byContent is all that a node and what is in it say.
+func (m *matcher) byContent(n *Node) string {
+	sum := m.sum(n)
+	var b [8]byte
+	for i := range b {
+		b[i] = byte(sum >> (8 * i))
+	}
+	return string(b[:])
+}
+
+// sum is a hash of a subtree, without values and states: those change while the element stays.
+func (m *matcher) sum(n *Node) uint64 {
+	if s, known := m.sums[n]; known {
+		return s
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	writeString(&h, n.Role)
+	writeString(&h, n.Name)
+	writeString(&h, identity(n.Keys))
+	for _, c := range n.Children {
+		s := m.sum(c)
+		for i := range 8 {
+			_ = h.WriteByte(byte(s >> (8 * i)))
+		}
+	}
+	s := h.Sum64()
+	m.sums[n] = s
+	return s
+}
+
+func writeString(h *maphash.Hash, s string) {
+	_, _ = h.WriteString(s)
+	_ = h.WriteByte(0)
+}
+
+func byName(n *Node) string {
+	if n.Name == "" {
+		return ""
+	}
+	return n.Role + "\x00" + n.Name
+}
+
+// byFoldedName knows "Save (1)" in "Save (2)".
+func byFoldedName(n *Node) string {
+	folded := foldDigits(n.Name)
+	if strings.Trim(folded, "# ") == "" {
+		return ""
+	}
+	return n.Role + "\x00" + folded
+}
+
+// byPlace is for what has no name: the only one of its role there.
+func byPlace(n *Node) string {
+	if n.Name != "" && !n.IsText() {
+		return ""
+	}
+	return n.Role
+}
+
+// foldDigits writes every run of digits as one #.
+func foldDigits(s string) string {
+	var b strings.Builder
+	in := false
+	for _, r := range s {
+		digit := unicode.IsDigit(r)
+		if digit && !in {
+			b.WriteByte('#')
+		} else if !digit {
+			b.WriteRune(r)
+		}
+		in = digit
+	}
+	return b.String()
+}
+
+// byLikeness matches containers without a name, such as rows, by what they contain: each with the one that
+// has the most in common with it, when that is half of it at least and no other has as much.
+func (m *matcher) byLikeness(old, now []*Node) {
+	old, now = m.goneOf(old), fresh(now)
+	if len(old) == 0 || len(now) == 0 {
+		return
+	}
+	where := map[string][]int{} // what is said → which of now say it
+	size := make([]int, len(now))
+	for i, n := range now {
+		if n.Name == "" && len(n.Children) > 0 {
+			for s := range sayings(n) {
+				where[s] = append(where[s], i)
+				size[i]++
+			}
+		}
+	}
+	const tooCommon = 32 // what so many say tells none of them
+	for _, o := range old {
+		if o.Name != "" || len(o.Children) == 0 || !m.gone[o] {
+			continue
+		}
+		said := sayings(o)
+		score := map[int]int{}
+		for s := range said {
+			if list := where[s]; len(list) <= tooCommon {
+				for _, i := range list {
+					score[i]++
+				}
+			}
+		}
+		best, most, second := -1, 0, 0
+		for i, n := range score {
+			if now[i].Role != o.Role || now[i].Ref != 0 {
+				continue
+			}
+			switch {
+			case n > most:
+				best, most, second = i, n, most
+			case n > second:
+				second = n
+			}
+		}
+		if best >= 0 && most > second && 2*most >= max(len(said), size[best]) && !conflict(o, now[best]) {
+			m.pair(o, now[best], false)
+		}
+	}
+}
+
+// sayings are the names and texts inside a node.
+func sayings(n *Node) map[string]bool {
+	out := map[string]bool{}
+	n.Walk(func(c *Node) {
+		if c.Name != "" && len(out) < 200 {
+			out[c.Role+"\x00"+c.Name] = true
+		}
+	})
+	return out
+}
+
+// elsewhere matches what moved to another place while it was made anew: only what is alone in what it is
+// and in what surrounds it.
+func (m *matcher) elsewhere() {
+	if len(m.gone) == 0 {
+		return
+	}
+	sign := func(n, parent *Node) string {
+		if k := m.byKeys(n); k != "" {
+			return k
+		}
+		if n.Name == "" || n.IsText() || parent == nil || len(parent.Children) < 2 {
+			return ""
+		}
+		return byName(n) + m.byContent(parent)
+	}
+	olds, news := map[string][]*Node{}, map[string][]*Node{}
+	for o := range m.gone {
+		var parent *Node
+		if o.home != nil && o.home.parent != nil {
+			if parent = o.home.parent.was; parent == nil {
+				parent = o.home.parent.node
+			}
+		}
+		if s := sign(o, parent); s != "" {
+			olds[s] = append(olds[s], o)
+		}
+	}
+	for _, p := range m.lists {
+		top := p.parent
+		for top.parent != nil {
+			top = top.parent
+		}
+		if top.node == nil {
+			continue
+		}
+		var visit func(n, parent *Node)
+		visit = func(n, parent *Node) {
+			if n.Ref == 0 {
+				if s := sign(n, parent); s != "" {
+					news[s] = append(news[s], n)
+				}
+			}
+			for _, c := range n.Children {
+				visit(c, n)
+			}
+		}
+		visit(top.node, nil)
+		break // one document has one top; other documents' lists are rare enough to do without
+	}
+	for s, o := range olds {
+		if n := news[s]; len(o) == 1 && len(n) == 1 && m.gone[o[0]] && n[0].Ref == 0 {
+			m.pair(o[0], n[0], false)
+		}
+	}
+}
+
+// likeliest is the element most like one that is gone: of its role, with its name or nearly so.
+func likeliest(was, root *Node) *Node {
+	var best *Node
+	most := 0
+	root.Walk(func(n *Node) {
+		if n.Ref <= 0 || n.Role != was.Role {
+			return
+		}
+		score := 0
+		switch {
+		case was.Keys != "" && n.Keys == was.Keys:
+			score = 4
+		case n.Name == was.Name:
+			score = 3
+		case foldDigits(n.Name) == foldDigits(was.Name):
+			score = 2
+		case was.Name != "" && n.Name != "" && (strings.Contains(n.Name, was.Name) || strings.Contains(was.Name, n.Name)):
+			score = 1
+		}
+		if score > most {
+			best, most = n, score
+		}
+	})
+	return best
+}

@@ -1,0 +1,169 @@
+package aria
+
+import (
+	"fmt"
+	"strings"
+)
+
+// narrowed answers a request for a part of the page. What the agent was shown before stays as it is: its
+// next difference is still against that.
+func narrowed(p *Page, t *Tree, root *Node, r Request) (*Answer, error) {
+	kept := func() {}
+	var nodes []*Node
+	head := fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title), oneLine(t.URL))
+	if r.Root > 0 {
+		if _, err := p.Find(r.Root); err != nil {
+			return nil, err
+		}
+		path := find(t.Root, r.Root)
+		if path == nil {
+			return nil, &GoneError{Ref: r.Root}
+		}
+		within := path[len(path)-1]
+		if r.Interactive {
+			nodes = reduce(within, false)
+		} else {
+			nodes = []*Node{within}
+		}
+		head += fmt.Sprintf("[Part: %s]\n", Reference(r.Root))
+	} else {
+		nodes = root.Children
+	}
+	if r.Search != "" {
+		found, n := search(nodes, r.Search)
+		if n == 0 {
+			hint := ""
+			if r.Interactive {
+				hint = "; interactive_only: false searches all text"
+			}
+			return &Answer{Kind: KindPart, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint), advance: kept}, nil
+		}
+		head += fmt.Sprintf("[%d match %s]\n", n, quote(r.Search, 60))
+		nodes = found
+	}
+	if len(nodes) == 0 {
+		return &Answer{Kind: KindPart, Text: head + "[Nothing interactive here; interactive_only: false shows all]\n", advance: kept}, nil
+	}
+	body := listing(nodes, r)
+	if r.MaxTokens > 0 && len(head)+len(body) > 4*r.MaxTokens {
+		body = fitted(&Node{Role: roleDocument, Children: nodes}, r, 4*r.MaxTokens-len(head))
+	}
+	return &Answer{Kind: KindPart, Text: head + body, advance: kept}, nil
+}
+
+// search keeps the nodes whose line contains a text, in any case, and those around them.
+func search(nodes []*Node, text string) (kept []*Node, matches int) {
+	text = strings.ToLower(text)
+	for _, n := range nodes {
+		inside, m := search(n.Children, text)
+		own := strings.Contains(strings.ToLower(n.Role+" "+n.Name+" "+n.Value+" "+n.Description), text)
+		switch {
+		case own && m == 0 && len(n.Children) == 1 && n.Children[0].IsText():
+			kept = append(kept, n)
+		case own || m > 0:
+			kept = append(kept, copyOf(n, inside))
+		}
+		matches += m
+		if own {
+			matches++
+		}
+	}
+	return kept, matches
+}
+
+// fitted lists the most useful part of a tree within so many bytes: first what is operable and what says
+// where one is, in the order of the page; then the rest. What is left out is said under what it stands in.
+func fitted(root *Node, r Request, budget int) string {
+	const note = 120 // bytes for saying what is left out
+	budget -= note
+	only := map[*Node]bool{}
+	left := 0
+	cost := func(n *Node) int { return len(label(n)) + 14 + min(len(n.Value), maxValue) }
+	var around []*Node
+	var pass func(n *Node, wanted func(*Node) bool)
+	pass = func(n *Node, wanted func(*Node) bool) {
+		for _, c := range n.Children {
+			if wanted(c) && !only[c] {
+				need := cost(c)
+				for _, a := range around {
+					if !only[a] {
+						need += cost(a)
+					}
+				}
+				if need <= budget {
+					budget -= need
+					only[c] = true
+					for _, a := range around {
+						only[a] = true
+					}
+				}
+			}
+			around = append(around, c)
+			pass(c, wanted)
+			around = around[:len(around)-1]
+		}
+	}
+	pass(root, func(n *Node) bool { return spoken[n.Role] || n.Role == "heading" })
+	pass(root, func(n *Node) bool { return operable[n.Role] && n.Role != "option" || landmarks[n.Role] })
+	pass(root, func(*Node) bool { return true })
+	var widest *Node
+	most := 0
+	var count func(n *Node) int
+	count = func(n *Node) (missing int) {
+		for _, c := range n.Children {
+			if !only[c] && !c.IsText() {
+				missing++
+			}
+			missing += count(c)
+		}
+		if n.Ref > 0 && n != root && missing > most {
+			widest, most = n, missing
+		}
+		return missing
+	}
+	left = count(root)
+	var body string
+	if r.Format == FormatYAML {
+		w := &blocks{only: only}
+		w.list(root.Children, 0)
+		body = w.b.String()
+	} else {
+		w := &compact{only: only, depth: r.Depth}
+		w.list(root.Children, 0, 1)
+		body = w.b.String()
+	}
+	for widest != nil { // the innermost that most is missing from
+		deeper := false
+		for _, c := range widest.Children {
+			if c.Ref > 0 && count(c) > most/2 {
+				widest, deeper = c, true
+				break
+			}
+		}
+		if !deeper {
+			break
+		}
+	}
+	hint := "ask for more max_tokens, or search"
+	if widest != nil {
+		hint = fmt.Sprintf("root: %s shows where most of them are", Reference(widest.Ref))
+	}
+	return body + fmt.Sprintf("# %d elements left out to fit max_tokens; %s\n", left, hint)
+}
+
+// cutDiff is as much of a difference as fits. What was shown does not advance: nothing of it gets lost.
+func cutDiff(text string, r Request) *Answer {
+	const note = 140
+	lines := strings.SplitAfter(text, "\n")
+	var b strings.Builder
+	shown := 0
+	for _, l := range lines {
+		if b.Len()+len(l) > 4*r.MaxTokens-note && shown > 3 {
+			break
+		}
+		b.WriteString(l)
+		shown++
+	}
+	fmt.Fprintf(&b, "# %d more line(s) of changes did not fit max_tokens; they come again with the next snapshot\n", len(lines)-shown)
+	return &Answer{Kind: KindDiff, Text: b.String(), advance: func() {}}
+}

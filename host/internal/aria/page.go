@@ -1,0 +1,457 @@
+package aria
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Page is what the host knows of one tab: the tree of each frame's document, kept from look to look, and
+// the reference of each element that there ever was. It is not safe for concurrent use.
+type Page struct {
+	docs    map[string]*document
+	top     string // the name of the top document
+	tree    *Tree
+	numbers int
+	texts   int
+	homes   map[int]*entry
+	gone    map[int]*Node // the newest of those that are no longer there
+	fading  []int         // the keys of gone, oldest first
+	unsure  map[int]int   // references that were matched without certainty: the number of the tree that it happened in
+}
+
+// maxGone is how many elements that are gone are remembered, for saying what they were.
+const maxGone = 2000
+
+// document is one frame's document.
+type document struct {
+	name    string
+	frame   protocol.AriaFrame // without its nodes
+	entries map[int]*entry
+	frames  []*entry // its iframes
+	// retired are the references of elements that left the tree and may come back.
+	retired map[int]int
+	node    *Node // its root, when it is not stale
+}
+
+// entry is one node of a document.
+type entry struct {
+	protocol.AriaNode
+	doc    *document
+	parent *entry
+	kids   []*entry
+	ref    int
+	node   *Node // nil when it is stale
+	was    *Node // the last one that was
+	inner  *document
+}
+
+// ErrOutOfStep says that the browser sent changes against a tree that is not held: ask for everything.
+var ErrOutOfStep = errors.New("the page's changes do not follow on what is known of it")
+
+// NewPage makes a page of which nothing is known.
+func NewPage() *Page {
+	return &Page{docs: map[string]*document{}, homes: map[int]*entry{}, gone: map[int]*Node{}, unsure: map[int]int{}}
+}
+
+// Known is what to ask the browser for changes against.
+func (p *Page) Known() []protocol.AriaKnown {
+	known := []protocol.AriaKnown{}
+	for _, d := range p.docs {
+		known = append(known, protocol.AriaKnown{Document: d.name, Version: d.frame.Version})
+	}
+	return known
+}
+
+// Forget drops what is known of the documents. References stay taken.
+func (p *Page) Forget() {
+	for _, d := range p.docs {
+		p.leave(d)
+	}
+	p.docs, p.top = map[string]*document{}, ""
+}
+
+// Tree is the newest tree, nil when there is none.
+func (p *Page) Tree() *Tree { return p.tree }
+
+// Apply takes what the browser sent and returns the page's tree.
+func (p *Page) Apply(r *protocol.AriaResult) (*Tree, error) {
+	if len(r.Frames) == 0 {
+		return nil, errors.New("the browser sent no frame")
+	}
+	for _, f := range r.Frames {
+		if d := p.docs[f.Document]; f.Since != 0 && (d == nil || d.frame.Version != f.Since) {
+			return nil, ErrOutOfStep
+		}
+	}
+	here := map[string]bool{}
+	left := 0
+	m := &matcher{gone: map[*Node]bool{}}
+	for _, f := range r.Frames {
+		here[f.Document] = true
+		left += f.Left
+		d := p.docs[f.Document]
+		if d == nil || f.Since == 0 && len(d.entries) > 0 {
+			if d != nil {
+				p.leave(d)
+			}
+			d = &document{name: f.Document, entries: map[int]*entry{}, retired: map[int]int{}}
+			p.docs[f.Document] = d
+		}
+		if err := p.patch(d, f, m); err != nil {
+			p.Forget()
+			return nil, err
+		}
+	}
+	for name, d := range p.docs {
+		if !here[name] {
+			p.leave(d)
+			delete(p.docs, name)
+		}
+	}
+	top := p.docs[r.Frames[0].Document]
+	p.top = top.name
+	t := &Tree{URL: top.frame.URL, Title: top.frame.Title, Document: top.name, Left: left, Unread: r.Unread, Number: 1}
+	if p.tree != nil {
+		t.Number = p.tree.Number + 1
+	}
+	t.Root = p.build(top, nil)
+	m.run()
+	for _, u := range m.unsure {
+		p.unsure[u] = t.Number
+	}
+	p.number(t.Root)
+	p.settle(m)
+	p.tree = t
+	return t, nil
+}
+
+// patch takes the changes of one document.
+func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
+	nodes := f.Nodes
+	f.Nodes = nil
+	sameRoot := d.frame.Root == f.Root
+	d.frame = f
+	if len(nodes) == 0 && sameRoot {
+		return nil
+	}
+	for _, n := range nodes {
+		e := d.entries[n.ID]
+		if e == nil {
+			e = &entry{doc: d, ref: d.retired[n.ID]}
+			delete(d.retired, n.ID)
+			d.entries[n.ID] = e
+		}
+		e.AriaNode = n
+		e.stale()
+	}
+	var loose []*entry
+	for _, n := range nodes {
+		e := d.entries[n.ID]
+		before := e.kids
+		e.kids = make([]*entry, 0, len(n.Children))
+		for _, id := range n.Children {
+			kid := d.entries[id]
+			if kid == nil {
+				return fmt.Errorf("the browser sent a node %d without its child %d", n.ID, id)
+			}
+			e.kids = append(e.kids, kid)
+		}
+		loose = append(loose, before...)
+	}
+	for _, n := range nodes {
+		e := d.entries[n.ID]
+		for _, kid := range e.kids {
+			kid.parent = e
+		}
+	}
+	for _, kid := range loose {
+		if d.entries[kid.ID] == kid && !kid.isIn(kid.parent) {
+			p.drop(kid, m, true)
+		}
+	}
+	root := d.entries[f.Root]
+	if root == nil {
+		return fmt.Errorf("the browser sent a tree without its root %d", f.Root)
+	}
+	root.parent = nil
+	root.stale()
+	d.frames = d.frames[:0]
+	for _, e := range d.entries {
+		if e.Index != nil {
+			d.frames = append(d.frames, e)
+		}
+	}
+	return nil
+}
+
+func (e *entry) isIn(parent *entry) bool {
+	if parent == nil || parent.doc.entries[parent.ID] != parent {
+		return false
+	}
+	for _, k := range parent.kids {
+		if k == e {
+			return true
+		}
+	}
+	return false
+}
+
+// stale has the entry's node and those around it made anew.
+func (e *entry) stale() {
+	for at := e; at != nil; at = at.parent {
+		if at.node != nil {
+			at.was, at.node = at.node, nil
+		} else if at != e {
+			return
+		}
+	}
+	e.doc.node = nil
+}
+
+// drop takes an entry and what is below it out of its document. Those that stand elsewhere now stay.
+func (p *Page) drop(e *entry, m *matcher, top bool) {
+	d := e.doc
+	delete(d.entries, e.ID)
+	if e.ref != 0 {
+		d.retired[e.ID] = e.ref
+	}
+	old := e.node
+	if old == nil {
+		old = e.was
+	}
+	if old != nil {
+		m.gone[old] = true
+		if top && e.parent != nil {
+			m.under(e.parent, old)
+		}
+	}
+	for _, kid := range e.kids {
+		if kid.parent == e && d.entries[kid.ID] == kid {
+			p.drop(kid, m, false)
+		}
+	}
+	if e.inner != nil {
+		e.inner = nil
+	}
+}
+
+// leave notes that a document's elements are gone.
+func (p *Page) leave(d *document) {
+	for _, e := range d.entries {
+		n := e.node
+		if n == nil {
+			n = e.was
+		}
+		if n != nil && p.homes[e.ref] == e {
+			p.bury(n)
+		}
+	}
+}
+
+func (p *Page) bury(n *Node) {
+	delete(p.homes, n.Ref)
+	if n.Ref <= 0 {
+		return
+	}
+	if _, known := p.gone[n.Ref]; !known {
+		p.fading = append(p.fading, n.Ref)
+		if len(p.fading) > maxGone {
+			delete(p.gone, p.fading[0])
+			p.fading = p.fading[1:]
+		}
+	}
+	p.gone[n.Ref] = n
+}
+
+// build returns the root of a document, made anew where it is stale.
+func (p *Page) build(d *document, within []*document) *Node {
+	for _, w := range within {
+		if w == d {
+			return nil // frames that claim to stand in one another
+		}
+	}
+	within = append(within, d)
+	for _, e := range d.frames {
+		inner := p.inner(e)
+		var before, now *Node
+		if e.inner != nil {
+			before = e.inner.node
+		}
+		changed := inner != e.inner
+		if inner != nil {
+			now = p.build(inner, within)
+		}
+		if changed || before != now || e.node == nil {
+			e.inner = inner
+			e.stale()
+		}
+	}
+	if d.node == nil {
+		d.node = d.entries[d.frame.Root].build()
+	}
+	return d.node
+}
+
+// inner is the document that an iframe shows, nil when it is not known.
+func (p *Page) inner(e *entry) *document {
+	var alone *document
+	count := 0
+	for _, d := range p.docs {
+		f := d.frame
+		if f.Parent != e.doc.frame.Frame || f.Frame == 0 {
+			continue
+		}
+		if *e.Index >= 0 {
+			if f.Index == *e.Index {
+				return d
+			}
+			continue
+		}
+		// Frames in shadow roots have no place among the window's frames: their address has to do.
+		if f.Index < 0 && (e.Source == "" || f.URL == e.Source || strings.TrimSuffix(f.URL, "/") == strings.TrimSuffix(e.Source, "/")) {
+			alone = d
+			count++
+		}
+	}
+	if count == 1 {
+		return alone
+	}
+	return nil
+}
+
+func (e *entry) build() *Node {
+	if e.node != nil {
+		return e.node
+	}
+	n := &Node{
+		Ref: e.ref, Role: e.Role, Name: e.Name, Description: e.Description, States: e.States, Keys: e.Keys, home: e,
+	}
+	if e.Value != nil {
+		n.Value, n.HasValue = *e.Value, true
+	}
+	if c := e.Cut; len(c) == 4 {
+		n.Cut = Cut{c[0], c[1], c[2], c[3]}
+	}
+	n.Children = make([]*Node, 0, len(e.kids))
+	for _, kid := range e.kids {
+		n.Children = append(n.Children, kid.build())
+	}
+	if e.inner != nil && e.inner.node != nil {
+		n.Children = append(n.Children, e.inner.node.Children...)
+	}
+	e.node = n
+	return n
+}
+
+// number gives references to the nodes that have none, in the order of the page.
+func (p *Page) number(n *Node) {
+	if n.numbered {
+		return // and so is all that it holds
+	}
+	if n.Ref == 0 {
+		if n.IsText() {
+			p.texts++
+			n.Ref = -p.texts
+		} else {
+			p.numbers++
+			n.Ref = p.numbers
+		}
+	}
+	if e := n.home; e.ref != n.Ref || p.homes[n.Ref] != e {
+		e.ref = n.Ref
+		p.homes[n.Ref] = e
+	}
+	n.numbered = true
+	for _, c := range n.Children {
+		p.number(c)
+	}
+}
+
+// settle buries what found no successor.
+func (p *Page) settle(m *matcher) {
+	for n := range m.gone {
+		if n.Ref == 0 {
+			continue
+		}
+		e := p.homes[n.Ref]
+		if e == n.home && e.doc.entries[e.ID] != e {
+			p.bury(n)
+		} else if e != nil && e != n.home {
+			// A successor has the reference now; should the old element come back, it is another one.
+			delete(n.home.doc.retired, n.home.ID)
+		}
+	}
+}
+
+// Element is where an element is in the browser.
+type Element struct {
+	// Frame is the browser's id of the frame, Document the name of its document, ID the element's in it.
+	Frame    int
+	Document string
+	ID       int
+	Node     *Node
+}
+
+// Find returns the element of a reference. What is gone is an error that names the likeliest successor.
+func (p *Page) Find(ref int) (*Element, error) {
+	if e := p.homes[ref]; e != nil && e.doc.entries[e.ID] == e {
+		n := e.node
+		if n == nil {
+			n = e.was
+		}
+		return &Element{e.doc.frame.Frame, e.doc.name, e.ID, n}, nil
+	}
+	was := p.gone[ref]
+	if was == nil && (ref > p.numbers || ref < 1) {
+		return nil, &GoneError{Ref: ref, Unknown: true}
+	}
+	gone := &GoneError{Ref: ref, Was: was}
+	if was != nil && p.tree != nil {
+		gone.Successor = likeliest(was, p.tree.Root)
+	}
+	return nil, gone
+}
+
+// GoneError says that a reference names nothing on the page.
+type GoneError struct {
+	Ref int
+	// Unknown is set when there never was such a reference.
+	Unknown bool
+	// Was and Successor are what the element was and what is most like it now, nil when there is nothing to say.
+	Was, Successor *Node
+}
+
+func (e *GoneError) Error() string {
+	if e.Unknown {
+		return fmt.Sprintf("there is no element %s on this tab; call browser_snapshot for the references there are", Reference(e.Ref))
+	}
+	if e.Was == nil {
+		return fmt.Sprintf("the element %s is gone; call browser_snapshot for the references there are", Reference(e.Ref))
+	}
+	said := fmt.Sprintf("the element %s (%s) is gone", Reference(e.Ref), brief(e.Was))
+	if e.Successor == nil {
+		return said + "; nothing on the page is like it; call browser_snapshot to see what there is"
+	}
+	return fmt.Sprintf("%s; most like it is %s [%s]", said, brief(e.Successor), Reference(e.Successor.Ref))
+}
+
+func brief(n *Node) string {
+	if n.Name == "" {
+		return n.Role
+	}
+	return n.Role + " " + quote(n.Name, 60)
+}
+
+// Unsure are the references that were given to other elements since a tree without certainty.
+func (p *Page) Unsure(since int) []int {
+	var refs []int
+	for ref, number := range p.unsure {
+		if number > since && p.homes[ref] != nil {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}

@@ -1,0 +1,230 @@
+package aria
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+func sortedCopy(list []int) []int { return slices.Sorted(slices.Values(list)) }
+
+// Seen is what one agent was shown of one tab. The zero value has been shown nothing. It is not safe for
+// concurrent use.
+type Seen struct {
+	full, reduced view
+}
+
+// view is what was shown of one of the two trees: the whole or the interactive part.
+type view struct {
+	tree   *Tree
+	shown  *Node
+	at     time.Time
+	unsure int // up to which tree uncertain references were told
+}
+
+// Reset forgets what was shown: the next snapshot is a full one.
+func (s *Seen) Reset() { *s = Seen{} }
+
+// Request is how a snapshot is asked for.
+type Request struct {
+	Interactive bool
+	// Full asks for everything, whatever was shown before.
+	Full bool
+	// Format is FormatCompact or FormatYAML.
+	Format string
+	// Root, when above 0, is the element of which to show what it holds; Depth, when above 0, how many
+	// levels; Search, when not "", what must be in a line.
+	Root, Depth int
+	Search      string
+	// MaxTokens, when above 0, bounds the answer, at four bytes a token.
+	MaxTokens int
+	// Diff asks for a difference however much changed, and however long ago the last look was.
+	Diff bool
+	// FullAfter is how long a difference is worth more than a full snapshot.
+	FullAfter time.Duration
+	Now       time.Time
+}
+
+// The formats.
+const (
+	FormatCompact = "compact"
+	FormatYAML    = "yaml"
+)
+
+// What an answer is.
+const (
+	KindFull      = "full"
+	KindDiff      = "diff"
+	KindUnchanged = "unchanged"
+	KindPart      = "part" // of a narrowed request; what was shown before stays
+)
+
+// Answer is a snapshot as an agent gets it.
+type Answer struct {
+	Kind, Text string
+	// Why says why a snapshot is a full one.
+	Why string
+	// advance puts down what was shown.
+	advance func()
+}
+
+// MaxChanged is the share of elements past which a difference is no longer worth having.
+const MaxChanged = .7
+
+// Show answers a request from the newest tree, and notes what was shown.
+func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
+	root := t.Root
+	if r.Interactive {
+		root = Interactive(root)
+	}
+	if r.Root > 0 || r.Depth > 0 || r.Search != "" {
+		return narrowed(p, t, root, r)
+	}
+	v := &s.full
+	if r.Interactive {
+		v = &s.reduced
+	}
+	a := s.decide(p, v, t, root, r)
+	if a.advance == nil {
+		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number}
+	}
+	return a, nil
+}
+
+func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) *Answer {
+	if r.Full || v.shown == nil {
+		return full(t, root, r, "")
+	}
+	if !samePage(v.tree, t) {
+		return full(t, root, r, "another page")
+	}
+	d := Compare(v.shown, root)
+	unsure := newlyUnsure(p, v, root)
+	switch {
+	case d.Empty() && len(unsure) == 0:
+		return &Answer{Kind: KindUnchanged, Text: header(t, d, nil, r)}
+	case r.Diff:
+	case r.Now.Sub(v.at) > r.FullAfter:
+		return full(t, root, r, fmt.Sprintf("the last look was more than %s ago", r.FullAfter))
+	case d.Share() > MaxChanged:
+		return full(t, root, r, fmt.Sprintf("%.0f %% of the elements changed", 100*d.Share()))
+	}
+	text := header(t, d, unsure, r)
+	if r.Format == FormatYAML {
+		text += yamlDiff(d)
+	} else {
+		text += compactDiff(d)
+	}
+	whole := full(t, root, r, "shorter than the changes")
+	if len(whole.Text) <= len(text) && !r.Diff {
+		return whole
+	}
+	if r.MaxTokens > 0 && len(text) > 4*r.MaxTokens {
+		return cutDiff(text, r)
+	}
+	return &Answer{Kind: KindDiff, Text: text}
+}
+
+// newlyUnsure are the references shown that went to another element without certainty since the last look.
+func newlyUnsure(p *Page, v *view, root *Node) []int {
+	unsure := p.Unsure(v.unsure)
+	if len(unsure) == 0 {
+		return nil
+	}
+	var out []int
+	root.Walk(func(n *Node) {
+		if n.Ref > 0 && slices.Contains(unsure, n.Ref) {
+			out = append(out, n.Ref)
+		}
+	})
+	return out
+}
+
+// samePage says whether two trees are of one page: the same document and address, whatever its fragment,
+// and the same title, numbers in it aside. A new fragment alone makes another page only when most of it
+// changed, which the rule for the share of changes sees to.
+func samePage(a, b *Tree) bool {
+	return a.Document == b.Document && withoutFragment(a.URL) == withoutFragment(b.URL) && foldDigits(a.Title) == foldDigits(b.Title)
+}
+
+func withoutFragment(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	return url
+}
+
+// header is what stands above a difference.
+func header(t *Tree, d *Diff, unsure []int, r Request) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "[Same page: %s]\n[URL: %s]\n", oneLine(t.Title), oneLine(t.URL))
+	if d.Empty() && len(unsure) == 0 {
+		fmt.Fprintf(&b, "[Unchanged: %s]\n", spans(d.Unchanged))
+		return b.String()
+	}
+	switch {
+	case len(d.Unchanged) == 0:
+		b.WriteString("[Unchanged: none]\n")
+	case d.Exact:
+		fmt.Fprintf(&b, "[Unchanged: %s]\n", spans(d.Unchanged))
+	default:
+		fmt.Fprintf(&b, "[Unchanged: %s but those below]\n", spans(d.Unchanged))
+	}
+	if len(unsure) > 0 {
+		fmt.Fprintf(&b, "[Rendered anew, probably the same: %s]\n", spans(rangesOf(unsure)))
+	}
+	b.WriteString("[Only changes; full_snapshot: true gives everything]\n")
+	b.WriteString(incomplete(t))
+	_ = r
+	return b.String()
+}
+
+func oneLine(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	s, _ = shorten(s, maxHeader)
+	return s
+}
+
+// incomplete says what of the page is not in the tree.
+func incomplete(t *Tree) string {
+	var b strings.Builder
+	if t.Left > 0 {
+		fmt.Fprintf(&b, "[Not read: %d elements; the page is too large or never rests]\n", t.Left)
+	}
+	if t.Unread > 0 {
+		fmt.Fprintf(&b, "[Not read: %d frame(s)]\n", t.Unread)
+	}
+	return b.String()
+}
+
+// full is the whole of what was asked for.
+func full(t *Tree, root *Node, r Request, why string) *Answer {
+	var head string
+	if r.Format == FormatYAML {
+		head = fmt.Sprintf("- Page URL: %s\n- Page Title: %s\n", plain(t.URL), plain(t.Title))
+		if n := incomplete(t); n != "" {
+			head += "# " + strings.ReplaceAll(strings.TrimSpace(n), "\n", "\n# ") + "\n"
+		}
+		head += "\n"
+	} else {
+		head = fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title), strings.Join(strings.Fields(t.URL), " ")) + incomplete(t)
+	}
+	body := listing(root.Children, r)
+	if body == "" {
+		body = "# the page is empty\n"
+	}
+	if r.MaxTokens > 0 && len(head)+len(body) > 4*r.MaxTokens {
+		body = fitted(root, r, 4*r.MaxTokens-len(head))
+	}
+	return &Answer{Kind: KindFull, Text: head + body, Why: why}
+}
+
+func listing(nodes []*Node, r Request) string {
+	if r.Format == FormatYAML {
+		w := &blocks{}
+		w.list(nodes, 0)
+		return w.b.String()
+	}
+	w := &compact{depth: r.Depth}
+	w.list(nodes, 0, 1)
+	return w.b.String()
+}

@@ -1,0 +1,363 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/aria"
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Pages reads the pages of browsers. Package link implements it.
+type Pages interface {
+	// Aria asks a browser for the accessibility tree of a tab, by the browser's own id of it.
+	Aria(ctx context.Context, instance string, params protocol.AriaParams) (*protocol.AriaResult, error)
+}
+
+// Limits of reading a page.
+const (
+	// DefaultFullAfter is how long after a look the next one answers with everything, if anything changed.
+	DefaultFullAfter = 30 * time.Second
+	pageTimeout      = 8 * time.Second
+	// tabPatience is how long a tab that is not watched yet is waited for.
+	tabPatience = time.Second
+	// A page that is just being loaded is waited for so long, and asked again so often.
+	loadPatience = 3 * time.Second
+	loadAgain    = 100 * time.Millisecond
+)
+
+// snapshots is what is known of pages, and what each client was shown of them.
+type snapshots struct {
+	mu   sync.Mutex
+	tabs map[int]*snapshotTab
+	// last is the tab that each client used last.
+	last map[*checkpoint.Client]int
+}
+
+// snapshotTab is one tab. Its lock is held while the browser is asked, so that changes are taken in order;
+// who has seen something is guarded by the lock of all, what was seen by the tab's.
+type snapshotTab struct {
+	mu   sync.Mutex
+	page *aria.Page
+	seen map[*checkpoint.Client]*aria.Seen
+}
+
+// SnapshotParams are the arguments of browser_snapshot.
+type SnapshotParams struct {
+	Tab             int    `json:"tab,omitempty"`
+	InteractiveOnly *bool  `json:"interactive_only,omitempty"`
+	FullSnapshot    bool   `json:"full_snapshot,omitempty"`
+	Format          string `json:"format,omitempty"`
+	Root            string `json:"root,omitempty"`
+	Depth           *int   `json:"depth,omitempty"`
+	Search          string `json:"search,omitempty"`
+	MaxTokens       *int   `json:"max_tokens,omitempty"`
+	// Diff asks for the difference wherever there is something to compare with.
+	Diff bool `json:"diff,omitempty"`
+}
+
+// Snapshot is the answer of browser_snapshot.
+type Snapshot struct {
+	Tab int `json:"tab"`
+	// Kind is full, diff, unchanged or part.
+	Kind string `json:"kind"`
+	// Why says why a snapshot that could have been a difference is a full one.
+	Why string `json:"why,omitempty"`
+	// Snapshot is the text that an agent gets.
+	Snapshot string `json:"snapshot"`
+}
+
+// AgentText is what an agent gets: the snapshot alone. The same as structured content would be paid for
+// twice, or hide the snapshot from an agent that is shown only one of the two.
+func (s Snapshot) AgentText() string { return s.Snapshot }
+
+// minMaxTokens is the least that an answer can be cut to.
+const minMaxTokens = 100
+
+func (p *SnapshotParams) request(now time.Time, fullAfter time.Duration) (aria.Request, error) {
+	r := aria.Request{Interactive: p.InteractiveOnly == nil || *p.InteractiveOnly, Full: p.FullSnapshot, Diff: p.Diff, Search: p.Search, Now: now, FullAfter: fullAfter}
+	switch p.Format {
+	case "", aria.FormatCompact:
+		r.Format = aria.FormatCompact
+	case aria.FormatYAML:
+		r.Format = aria.FormatYAML
+	default:
+		return r, invalid("format is %q; it must be compact or yaml", p.Format)
+	}
+	if p.Root != "" {
+		ref, ok := aria.ParseReference(p.Root)
+		if !ok {
+			return r, invalid("root is %q; it must be a reference of a snapshot, such as e12", p.Root)
+		}
+		r.Root = ref
+	}
+	if p.Depth != nil {
+		if *p.Depth < 1 {
+			return r, invalid("depth is %d; it must be 1 or more", *p.Depth)
+		}
+		r.Depth = *p.Depth
+	}
+	if p.MaxTokens != nil {
+		if *p.MaxTokens < minMaxTokens {
+			return r, invalid("max_tokens is %d; it must be %d or more", *p.MaxTokens, minMaxTokens)
+		}
+		r.MaxTokens = *p.MaxTokens
+	}
+	if p.Diff && p.FullSnapshot {
+		return r, invalid("diff and full_snapshot exclude each other; pass one of them")
+	}
+	return r, nil
+}
+
+// Snapshot answers browser_snapshot.
+func (e *Engine) Snapshot(ctx context.Context, client *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
+	r, err := p.request(e.clock(), e.fullAfter)
+	if err != nil {
+		return nil, err
+	}
+	id, err := e.waitForTab(ctx, client, p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	t := e.snapshots.of(id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	tree, err := e.look(ctx, id, t)
+	if err != nil {
+		return nil, err
+	}
+	e.snapshots.used(client, id)
+	seen := e.snapshots.seen(t, client)
+	r.Now = e.clock()
+	a, err := seen.Show(t.page, tree, r)
+	var gone *aria.GoneError
+	if errors.As(err, &gone) {
+		return nil, &Error{gone.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text}, nil
+}
+
+// look brings what is known of a tab's page up to date. The tab is locked.
+func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, error) {
+	if e.pages == nil {
+		return nil, invalid("no browser is connected; open one with `tidemark browser`")
+	}
+	instance, theirs, ok := e.store.BrowserTab(id)
+	if !ok {
+		return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+	}
+	until := e.clock().Add(loadPatience)
+	for {
+		result, err := e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: t.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds())})
+		if err == nil {
+			var tree *aria.Tree
+			if tree, err = t.page.Apply(result); err == nil {
+				return tree, nil
+			}
+			if errors.Is(err, aria.ErrOutOfStep) {
+				t.page.Forget()
+				err = &protocol.Error{Code: protocol.CodeUnavailable, Message: err.Error()}
+			}
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var coded *protocol.Error
+		switch {
+		case !errors.As(err, &coded):
+			return nil, fmt.Errorf("the page of tab %d cannot be read: %w", id, err)
+		case coded.Code == protocol.CodeUnknown:
+			return nil, invalid("the extension in this browser is too old for snapshots; run `tidemark install` and reload it")
+		case coded.Code != protocol.CodeUnavailable || !e.clock().Before(until):
+			return nil, invalid("tab %d: %s", id, coded.Message)
+		}
+		if _, _, ok := e.store.BrowserTab(id); !ok {
+			return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+		}
+		timer := time.NewTimer(loadAgain)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		case <-timer.C:
+		}
+	}
+}
+
+// waitForTab is [Engine.tabFor], given the moment that a tab needs that was just opened.
+func (e *Engine) waitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, tabPatience)
+	defer cancel()
+	for {
+		changed := e.store.Changed()
+		found, err := e.tabFor(client, id)
+		if err == nil || id != 0 {
+			return found, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, err
+		case <-changed:
+		}
+	}
+}
+
+// tabFor is the tab that a call speaks of: the one named, else the one that the client used last, else the
+// active watched one.
+func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
+	v := e.store.View(e.clock())
+	e.snapshots.forgetClosed(v)
+	if err := checkTab(v, client.Scope, id); err != nil {
+		return 0, err
+	}
+	if id == 0 {
+		id = e.defaultTab(v, client)
+	}
+	for _, t := range v.Tabs {
+		if t.ID != id {
+			continue
+		}
+		if !t.Watched {
+			return 0, invalid("tab %d (%s) is not watched; a person can switch it on in Tidemark's popup", id, t.URL)
+		}
+		return id, nil
+	}
+	return 0, invalid("no tab is watched; open the page with `tidemark browser URL`, or switch it on in Tidemark's popup")
+}
+
+// defaultTab is 0 when there is none.
+func (e *Engine) defaultTab(v *capture.View, client *checkpoint.Client) int {
+	last := e.snapshots.lastOf(client)
+	first, active := 0, 0
+	for _, t := range v.Tabs {
+		if !t.Watched || !client.Scope.Covers(t.Origin) {
+			continue
+		}
+		if t.ID == last {
+			return last
+		}
+		if first == 0 {
+			first = t.ID
+		}
+		if t.Active {
+			active = t.ID
+		}
+	}
+	if active != 0 {
+		return active
+	}
+	return first
+}
+
+func (s *snapshots) of(id int) *snapshotTab {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tabs[id]
+	if t == nil {
+		if s.tabs == nil {
+			s.tabs = map[int]*snapshotTab{}
+		}
+		t = &snapshotTab{page: aria.NewPage(), seen: map[*checkpoint.Client]*aria.Seen{}}
+		s.tabs[id] = t
+	}
+	return t
+}
+
+func (s *snapshots) used(client *checkpoint.Client, id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == nil {
+		s.last = map[*checkpoint.Client]int{}
+	}
+	s.last[client] = id
+}
+
+func (s *snapshots) lastOf(client *checkpoint.Client) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last[client]
+}
+
+// forgetClosed drops what is known of tabs that are no longer there.
+func (s *snapshots) forgetClosed(v *capture.View) {
+	open := map[int]bool{}
+	for _, t := range v.Tabs {
+		open[t.ID] = true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id := range s.tabs {
+		if !open[id] {
+			delete(s.tabs, id)
+		}
+	}
+}
+
+// forget drops what a client that has left was shown.
+func (s *snapshots) forget(client *checkpoint.Client) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.last, client)
+	for _, t := range s.tabs {
+		delete(t.seen, client)
+	}
+}
+
+// seen is what a client was shown of a tab.
+func (s *snapshots) seen(t *snapshotTab, client *checkpoint.Client) *aria.Seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen := t.seen[client]
+	if seen == nil {
+		seen = &aria.Seen{}
+		t.seen[client] = seen
+	}
+	return seen
+}
+
+// TabsParams are the arguments of browser_tabs.
+type TabsParams struct {
+	Action string `json:"action,omitempty"`
+}
+
+// TabList is the answer of browser_tabs.
+type TabList struct {
+	Tabs []TabLine `json:"tabs"`
+}
+
+// TabLine is one tab.
+type TabLine struct {
+	ID    int    `json:"id"`
+	URL   string `json:"url"`
+	Title string `json:"title"`
+	// Watched tabs can be looked at.
+	Watched bool `json:"watched,omitempty"`
+	// Active is the tab in front of its browser.
+	Active bool `json:"active,omitempty"`
+	// Current is the tab that a call without one speaks of.
+	Current bool `json:"current,omitempty"`
+}
+
+// BrowserTabs answers browser_tabs.
+func (e *Engine) BrowserTabs(client *checkpoint.Client, p TabsParams) (*TabList, error) {
+	if p.Action != "" && p.Action != "list" {
+		return nil, invalid("action is %q; it must be list", p.Action)
+	}
+	v := e.store.View(e.clock())
+	current := e.defaultTab(v, client)
+	list := &TabList{Tabs: []TabLine{}}
+	for _, t := range v.Tabs {
+		if client.Scope.Covers(t.Origin) {
+			list.Tabs = append(list.Tabs, TabLine{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Current: t.ID == current})
+		}
+	}
+	return list, nil
+}
