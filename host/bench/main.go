@@ -77,6 +77,7 @@ var parts = []part{
 	{"capture", (*run).capture},
 	{"noise", (*run).noise},
 	{"sourcemap", (*run).sourcemap},
+	{"aria", (*run).aria},
 }
 
 func main() {

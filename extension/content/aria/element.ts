@@ -15,6 +15,7 @@ import { accessibleName, roleOf } from '../accessible-name';
 import { attribute, closest, has, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
+import type { Labels } from './labels';
 
 /** The most of a name, a text or a value that is told, in UTF-16 units; beyond it, its length. */
 export const MAX_TEXT = 1000;
@@ -87,9 +88,26 @@ export function isNamedByContent(role: string): boolean {
 }
 
 /** True for a control whose state can change without a trace in the tree of nodes. */
-export function isControl(element: Element): boolean {
-  const tag = tagOf(element);
+export function isControl(tag: string): boolean {
   return tag === 'input' || tag === 'textarea' || tag === 'select' || tag === 'option' || tag === 'progress';
+}
+
+/** All that can change in a control without a trace, in one string: to see whether it has to be read again. */
+export function traceless(element: Element, tag: string): string {
+  switch (tag) {
+    case 'input': {
+      const { value, checked, indeterminate, type } = element as HTMLInputElement;
+      return `${type} ${String(checked)} ${String(indeterminate)} ${value}`;
+    }
+    case 'select': {
+      const { selectedIndex, length, selectedOptions } = element as HTMLSelectElement;
+      return `${selectedIndex} ${length} ${selectedOptions.length}`;
+    }
+    case 'option':
+      return String((element as HTMLOptionElement).selected);
+    default:
+      return String((element as HTMLTextAreaElement).value);
+  }
 }
 
 /**
@@ -120,14 +138,24 @@ function isPartOf(form: Element, value: object): boolean {
   );
 }
 
-/** Reads an element's line. `disturbed` says that the library cannot be trusted with it. */
-export function read(element: Element, disturbed: boolean, sensitive: SensitiveFields, mask: string): Facts {
+/** What reading an element needs to know of its surroundings. */
+export interface Surroundings {
+  /** The library cannot be trusted with it: see {@link isDisturbed}. */
+  disturbed: boolean;
+  /** The labels of a field. */
+  labels: Labels;
+  sensitive: SensitiveFields;
+  mask: string;
+}
+
+/** Reads an element's line. */
+export function read(element: Element, { disturbed, labels, sensitive, mask }: Surroundings): Facts {
   const tag = tagOf(element);
   const role = plainRole(element, tag, disturbed);
   if (role === '')
     return { role, name: '', description: '', value: undefined, states: [], keys: '', cut: undefined };
   const cut: number[] = [];
-  const name = shorten(nameOf(element, tag, role, disturbed), cut, 0);
+  const name = shorten(nameOf(element, tag, role, disturbed, labels), cut, 0);
   const value = fieldText(element, tag, role, sensitive, mask);
   return {
     role,
@@ -159,7 +187,7 @@ function plainRole(element: Element, tag: string, disturbed: boolean): string {
   return role;
 }
 
-function nameOf(element: Element, tag: string, role: string, disturbed: boolean): string {
+function nameOf(element: Element, tag: string, role: string, disturbed: boolean, labels: Labels): string {
   if (role === 'document') return '';
   const labelled =
     has(element, 'aria-label') ||
@@ -167,7 +195,7 @@ function nameOf(element: Element, tag: string, role: string, disturbed: boolean)
     (has(element, 'title') && role !== 'cell');
   if (!labelled && !NAMED_BY_CONTENT.has(role) && !NAMED_BY_TAG.has(tag)) return '';
   if (disturbed) return fold(accessibleName(element, role));
-  return fold(getElementAccessibleName(element, false));
+  return fold(labels.during(element, () => getElementAccessibleName(element, false)));
 }
 
 function descriptionOf(element: Element, name: string, disturbed: boolean): string {

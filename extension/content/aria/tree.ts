@@ -10,11 +10,13 @@ import type { AriaNode } from '../../protocol';
 import {
   all,
   attribute,
+  closest,
   firstChildOf,
   has,
   isConnected,
   nextSiblingOf,
   nodeTypeOf,
+  parentOf,
   rootOf,
   tagOf,
 } from '../dom';
@@ -30,7 +32,9 @@ import {
   LEAVES,
   read,
   shorten,
+  traceless,
 } from './element';
+import { Labels } from './labels';
 
 /** The most elements that are read; beyond it they are counted. */
 const MAX_ELEMENTS = 100_000;
@@ -59,9 +63,14 @@ class Part {
   shown: Shown = 'shown';
   block = false;
   pointer = false;
+  /** What of a control was read that changes without a trace. */
+  traceless = '';
   /** Inside a form whose names are taken over. */
   disturbed = false;
   shadow: ShadowRoot | null = null;
+  /** An element of the page's own make that may get a shadow root yet. */
+  mayGrow = false;
+  hasText = false;
   /** Its children in the accessibility tree. */
   flat: (Part | Segment)[] = [];
   /** The version of the tree in which it changed last. */
@@ -128,6 +137,7 @@ export class AriaTree {
   readonly #referring = new Map<Part, Element[]>();
   readonly #observer = new MutationObserver((records) => this.#mutated(records));
   readonly #roots = new WeakSet<Node>();
+  readonly #labels = new Labels();
   #lastId = 0;
   #version = 0;
   #look = 0;
@@ -167,6 +177,7 @@ export class AriaTree {
     let done = false;
     while (!done) {
       const end = Math.min(performance.now() + SLICE_MS, deadline);
+      this.#labels.forget();
       beginAriaCaches();
       try {
         do done = work.next().done === true;
@@ -187,10 +198,21 @@ export class AriaTree {
   *#work(): Generator<void> {
     let steps = 0;
     for (const part of this.#live) {
-      this.#check(part);
+      if (part.facts.role !== '' || part.hasText || part.shown !== 'shown') this.#check(part);
+      if (part.mayGrow && shadowOf(part.element) !== null) {
+        part.staleKids = true;
+        this.#stale.add(part);
+      }
       if (++steps % 64 === 0) yield;
     }
-    for (const part of this.#controls) part.staleSelf = this.#stale.add(part) !== undefined;
+    for (const part of this.#controls) {
+      if (!part.staleSelf && traceless(part.element, part.tag) !== part.traceless) {
+        part.staleSelf = true;
+        this.#stale.add(part);
+        this.#namesAbove(part.parent);
+      }
+      if (++steps % 64 === 0) yield;
+    }
     for (;;) {
       for (const part of this.#stale) {
         this.#stale.delete(part);
@@ -209,13 +231,12 @@ export class AriaTree {
 
   /** Has the browser say whether an element is still shown as it was, and open to what is inside it. */
   #check(part: Part): void {
+    // Whether it is hidden from those who hear the page is an attribute; a change of that is not missed.
+    if (part.shown === 'shown' && checkVisibility.call(part.element, VISIBLE)) return;
     if (shownAs(part) !== part.shown) {
       part.staleSelf = part.staleKids = true;
       this.#stale.add(part);
       this.#namesAbove(part.parent);
-    } else if (part.shadow === null && part.tag.includes('-') && shadowOf(part.element) !== null) {
-      part.staleKids = true;
-      this.#stale.add(part);
     }
   }
 
@@ -356,7 +377,7 @@ export class AriaTree {
   #attach(part: Part): void {
     this.#live.add(part);
     this.#stale.add(part);
-    if (isControl(part.element)) this.#controls.add(part);
+    if (isControl(part.tag)) this.#controls.add(part);
   }
 
   #detach(part: Part): void {
@@ -394,7 +415,13 @@ export class AriaTree {
       const style = getComputedStyle(part.element);
       part.block = !/^(?:inline|contents)/.test(style.display) || part.tag === 'br';
       part.pointer = style.cursor === 'pointer';
-      part.facts = read(part.element, part.disturbed, this.#sensitive, this.#mask);
+      part.facts = read(part.element, {
+        disturbed: part.disturbed,
+        labels: this.#labels,
+        sensitive: this.#sensitive,
+        mask: this.#mask,
+      });
+      if (isControl(part.tag)) part.traceless = traceless(part.element, part.tag);
       if (part.facts.role === '' && isClickable(part)) part.facts = { ...TRANSPARENT, role: 'generic' };
       if (part.facts.role === 'img' && part.facts.name === '' && !isClickable(part)) part.facts = TRANSPARENT;
       if (part.shown === 'itself hidden') part.facts = TRANSPARENT;
@@ -408,6 +435,7 @@ export class AriaTree {
     }
     if (sameFacts(before, part.facts)) return;
     part.version = 0;
+    for (const label of this.#referring.get(part) ?? []) this.#refresh(this.#parts.get(label));
     if (part.facts.role !== '') this.#flat.add(part);
     this.#refresh(part.parent);
   }
@@ -435,8 +463,8 @@ export class AriaTree {
         if (found !== null) by.push(found);
       }
     }
-    const labels = isControl(element) ? (element as HTMLInputElement).labels : null;
-    if (labels !== null && labels !== undefined && labels.length > 0) by = [...(by ?? []), ...labels];
+    const labels = this.#labels.of(element);
+    if (labels.length > 0) by = [...(by ?? []), ...labels];
     if (by === undefined) return;
     this.#referring.set(part, by);
     for (const element of by) {
@@ -479,6 +507,8 @@ export class AriaTree {
       }
     }
     part.kids = kids;
+    part.hasText = kids.some((kid) => !isPart(kid));
+    part.mayGrow = part.shadow === null && part.tag.includes('-');
     const now = new Set(kids);
     for (const kid of before) {
       if (isPart(kid) && kid.parent === part && !now.has(kid)) this.#detach(kid);
@@ -630,15 +660,18 @@ function frameOf(element: HTMLIFrameElement): { f: number; u?: string } {
   return { f: -1, u: element.src };
 }
 
+const { checkVisibility } = Element.prototype;
+const VISIBLE = { visibilityProperty: true };
+
 function shownAs({ element, tag, parent }: Part): Shown {
   if (attribute(element, 'aria-hidden') === 'true') return 'hidden';
-  if (element.checkVisibility({ visibilityProperty: true })) return 'shown';
+  if (checkVisibility.call(element, VISIBLE)) return 'shown';
   if (tag === 'option' || tag === 'optgroup') return has(element, 'hidden') ? 'hidden' : 'shown';
   if (tag === 'slot') return 'shown';
   if (parent === undefined) return 'shown';
   const { display, visibility } = getComputedStyle(element);
   if (display === 'contents') return visibility === 'visible' ? 'shown' : 'itself hidden';
-  return element.checkVisibility() ? 'itself hidden' : 'hidden';
+  return checkVisibility.call(element) ? 'itself hidden' : 'hidden';
 }
 
 /** True for what looks operable and says so by nothing else: it takes focus, or the pointer's shape changes on it. */

@@ -299,3 +299,12 @@ func (t *Tab) JS(script string) error {
 		return err
 	})
 }
+
+// Number evaluates an expression in the page.
+func (t *Tab) Number(expression string) (n float64, err error) {
+	err = t.within(func(ctx context.Context) error {
+		n, err = chromedp.Run(ctx, chromedp.Evaluate[float64](expression))
+		return err
+	})
+	return n, err
+}
