@@ -30,12 +30,20 @@ export async function aria({ tab, known = [], timeout_ms }: AriaParams): Promise
   const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
   if (all === null || all === undefined) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
   const shown = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
+  // A document that is left while it is read never answers.
+  const left = new Map<number, () => void>();
+  const committed = ({ tabId, frameId }: { tabId: number; frameId: number }): void => {
+    if (tabId === tab) left.get(frameId)?.();
+  };
+  chrome.webNavigation.onCommitted.addListener(committed);
   const looks = await Promise.all(
     shown.map(async ({ frameId, parentFrameId }): Promise<AriaFrame | undefined> => {
-      const look = await lookAt(tab, frameId, known, timeout_ms);
+      const leaving = new Promise<undefined>((resolve) => left.set(frameId, () => resolve(undefined)));
+      const look = await Promise.race([lookAt(tab, frameId, known, timeout_ms), leaving]);
       return look && { frame: frameId, parent: parentFrameId, ...masked(look) };
     }),
   );
+  chrome.webNavigation.onCommitted.removeListener(committed);
   const frames = looks.filter((look) => look !== undefined).sort((a, b) => a.frame - b.frame);
   if (frames[0]?.frame !== 0) {
     throw new CodedError(

@@ -42,9 +42,10 @@ func (r *run) aria() (err error) {
 	}
 	defer stub.stop()
 	b := &ariaBench{run: r, world: w, site: site.URL, stub: stub, count: newCounter(), sheet: r.sheet("Snapshots of pages")}
-	for _, part := range []func() error{b.unchanged, b.changedRow, b.large, b.steps} {
+	for i, part := range []func() error{b.unchanged, b.changedRow, b.large, b.steps} {
+		progress("aria: part %d …", i)
 		if err := part(); err != nil {
-			return err
+			return fmt.Errorf("part %d: %w", i, err)
 		}
 	}
 	b.differ()
@@ -100,7 +101,7 @@ func (b *ariaBench) unchanged() error {
 			if text, took, err = look(a, nil); err != nil {
 				return err
 			}
-			if err := b.stub.set(text); err != nil {
+			if err := b.stub.set(fmt.Sprintf(`{"snapshot":%q}`, text)); err != nil {
 				return err
 			}
 			tookStub, err := timed(func() error {
@@ -130,7 +131,7 @@ func (b *ariaBench) large() error {
 		}
 		text, took, err := look(a, everything)
 		if err != nil {
-			return err
+			return fmt.Errorf("first look: %w", err)
 		}
 		b.sheet.row("20,000 elements, first look", fmt.Sprintf("%s (%d tokens)", ms(took), b.count.tokens(text)), "at most "+ms(budgetLarge), took <= budgetLarge)
 		longest, err := tab.Number("window.longest")
@@ -145,7 +146,7 @@ func (b *ariaBench) large() error {
 			}
 			text, took, err = look(a, everything)
 			if err != nil {
-				return err
+				return fmt.Errorf("look %d: %w", i, err)
 			}
 			if n := strings.Count(text, "# was"); n != 10 {
 				return fmt.Errorf("%d of 10 changes were told: %.2000s", n, text)

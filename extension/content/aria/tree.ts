@@ -71,6 +71,7 @@ class Part {
   /** An element of the page's own make that may get a shadow root yet. */
   mayGrow = false;
   hasText = false;
+  textId: number | undefined;
   /** Its children in the accessibility tree. */
   flat: (Part | Segment)[] = [];
   /** The version of the tree in which it changed last. */
@@ -582,8 +583,22 @@ export class AriaTree {
     });
   }
 
+  /**
+   * The id of a run of text. Where it is the only one in its element the element decides, because
+   * scripts set an element's text by replacing the node.
+   */
+  #textId(node: Text): number {
+    const parent = parentOf(node as unknown as Element);
+    const part = parent === null ? undefined : this.#parts.get(parent);
+    if (part === undefined) return this.#id(node);
+    const texts = part.kids.filter((kid) => !isPart(kid) && kid.data.trim() !== '');
+    if (texts.length !== 1) return this.#id(node);
+    part.textId ??= this.#id(node);
+    return part.textId;
+  }
+
   #segment({ text, node }: { text: string; node: Text }): Segment {
-    const id = this.#id(node);
+    const id = this.#textId(node);
     const known = this.#segments.get(id);
     const cut: number[] = [];
     const short = shorten(text, cut, 0);

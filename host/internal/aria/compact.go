@@ -11,7 +11,10 @@ const (
 	maxName   = 100
 	maxValue  = 200
 	maxHeader = 60
-	maxListed = 30 // the options of a closed list
+	// Of an answer that says only that nothing changed, so that it stays under 40 tokens.
+	briefTitle = 30
+	briefURL   = 40
+	maxListed  = 30 // the options of a closed list
 )
 
 // quote writes text as JSON, cut at so many characters.

@@ -65,12 +65,9 @@ func (d *Diff) Share() float64 {
 	return float64(d.Touched) / float64(d.Total)
 }
 
-// place is where a node stands in a tree.
-type place struct{ node, in *Node }
-
 // differ compares two trees.
 type differ struct {
-	old, now refs[place]
+	old, now refs[*Node]
 	d        Diff
 	touched  refs[bool]
 }
@@ -83,8 +80,8 @@ func (r *refs[T]) at(ref int) *T {
 	if ref < 0 {
 		list, i = &r.texts, -ref
 	}
-	if i >= len(*list) {
-		*list = slices.Grow(*list, i+1-len(*list))[:i+1]
+	if n := i + 1 - len(*list); n > 0 {
+		*list = append(*list, make([]T, n)...)
 	}
 	return &(*list)[i]
 }
@@ -95,20 +92,69 @@ func Compare(old, now *Node) *Diff {
 	if old == now {
 		return df.finish(old, now)
 	}
-	index(&df.old, old, nil)
-	index(&df.now, now, nil)
+	*df.old.at(old.Ref), *df.now.at(now.Ref) = old, now
+	df.index(old, now)
 	if !sameProperties(old, now) {
 		df.d.Changed = append(df.d.Changed, Change{Old: old, New: now})
 	}
 	df.children(old, now)
-	df.removed(old, false)
+	df.removed(old, nil, false)
 	return df.finish(old, now)
 }
 
-func index(to *refs[place], n, in *Node) {
-	*to.at(n.Ref) = place{n, in}
+// index notes where the nodes are in both trees. Of a subtree that both trees share, under the same node,
+// only the top is noted: nothing can have happened in it.
+func (df *differ) index(old, now *Node) {
+	var byRef func(i, ref int) *Node
+	if aligned(old.Children, now.Children) {
+		byRef = func(i, _ int) *Node { return now.Children[i] }
+	} else {
+		here := make(map[int]*Node, len(now.Children))
+		for _, c := range now.Children {
+			here[c.Ref] = c
+		}
+		byRef = func(_, ref int) *Node { return here[ref] }
+		there := make(map[int]bool, len(old.Children))
+		for _, c := range old.Children {
+			there[c.Ref] = true
+		}
+		for _, c := range now.Children {
+			if !there[c.Ref] {
+				note(&df.now, c)
+			}
+		}
+	}
+	for i, c := range old.Children {
+		n := byRef(i, c.Ref)
+		if n == nil {
+			note(&df.old, c)
+			continue
+		}
+		*df.old.at(c.Ref), *df.now.at(n.Ref) = c, n
+		if c != n {
+			df.index(c, n)
+		}
+	}
+}
+
+// aligned says whether two lists are of the same references.
+func aligned(a, b []*Node) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].Ref != b[i].Ref {
+			return false
+		}
+	}
+	return true
+}
+
+// note notes where a node is, and all that it holds.
+func note(to *refs[*Node], n *Node) {
+	*to.at(n.Ref) = n
 	for _, c := range n.Children {
-		index(to, c, n)
+		note(to, c)
 	}
 }
 
@@ -120,12 +166,12 @@ func (df *differ) children(old, now *Node) {
 	stay := df.staying(old, now)
 	var after *Node
 	last := 0 // how many of the last ones are new
-	for i := len(now.Children) - 1; i >= 0 && df.old.at(now.Children[i].Ref).node == nil; i-- {
+	for i := len(now.Children) - 1; i >= 0 && *df.old.at(now.Children[i].Ref) == nil; i-- {
 		last++
 	}
 	for i, c := range now.Children {
 		was := *df.old.at(c.Ref)
-		switch was.node {
+		switch was {
 		case nil:
 			df.d.Added = append(df.d.Added, Addition{In: now, After: after, Last: i >= len(now.Children)-last, Node: c})
 			df.touchAll(c)
@@ -136,12 +182,12 @@ func (df *differ) children(old, now *Node) {
 				df.touch(c.Ref)
 				df.touchText(c, now)
 			}
-			if !sameProperties(was.node, c) {
-				df.d.Changed = append(df.d.Changed, Change{Old: was.node, New: c, In: now})
+			if !sameProperties(was, c) {
+				df.d.Changed = append(df.d.Changed, Change{Old: was, New: c, In: now})
 				df.touch(c.Ref)
 				df.touchText(c, now)
 			}
-			df.children(was.node, c)
+			df.children(was, c)
 		}
 		after = c
 	}
@@ -151,20 +197,11 @@ func (df *differ) children(old, now *Node) {
 // order is unchanged.
 func (df *differ) staying(old, now *Node) []bool {
 	stay := make([]bool, len(now.Children))
-	if len(old.Children) == len(now.Children) {
-		same := true
-		for i, c := range now.Children {
-			if old.Children[i].Ref != c.Ref {
-				same = false
-				break
-			}
+	if aligned(old.Children, now.Children) {
+		for i := range stay {
+			stay[i] = true
 		}
-		if same {
-			for i := range stay {
-				stay[i] = true
-			}
-			return stay
-		}
+		return stay
 	}
 	at := make(map[int]int, len(old.Children))
 	for i, c := range old.Children {
@@ -201,24 +238,24 @@ func (df *differ) staying(old, now *Node) []bool {
 
 // removed lists the topmost nodes that are not in the new tree, also inside what is gone: a part of it may
 // have moved away.
-func (df *differ) removed(n *Node, inside bool) {
+func (df *differ) removed(n, in *Node, inside bool) {
 	now := *df.now.at(n.Ref)
-	if now.node == n {
+	if now == n {
 		return
 	}
-	isGone := now.node == nil
+	isGone := now == nil
 	if isGone {
 		if n.Ref > 0 {
 			df.d.Gone = append(df.d.Gone, n.Ref)
 		}
 		if !inside {
-			df.d.Removed = append(df.d.Removed, Removal{Node: n, In: df.old.at(n.Ref).in})
+			df.d.Removed = append(df.d.Removed, Removal{Node: n, In: in})
 		}
 		df.touch(n.Ref)
-		df.touchText(n, df.old.at(n.Ref).in)
+		df.touchText(n, in)
 	}
 	for _, c := range n.Children {
-		df.removed(c, isGone)
+		df.removed(c, n, isGone)
 	}
 }
 
@@ -249,36 +286,24 @@ func (df *differ) finish(old, now *Node) *Diff {
 	d := &df.d
 	d.Total = max(old.Count(), now.Count())
 	// The ranges go over what the new tree shows: a number between that names nothing shown ends none.
-	var shown []int
-	top := 0
-	here := &df.now.elements
-	if old == now {
-		now.Walk(func(n *Node) {
-			if n.Ref > 0 {
-				shown = append(shown, n.Ref)
-			}
-		})
-		slices.Sort(shown)
-	} else {
-		for ref := range *here {
-			if (*here)[ref].node != nil {
-				shown = append(shown, ref)
-			}
+	var shown refs[bool]
+	now.Walk(func(n *Node) {
+		if n.Ref > 0 && n != now { // the root has no line
+			*shown.at(n.Ref) = true
 		}
-	}
-	for _, ref := range shown {
-		if ref == now.Ref {
-			continue // the root has no line
-		}
-		if ref < len(df.touched.elements) && df.touched.elements[ref] {
-			top = 0
-			continue
-		}
-		if top == 0 {
+	})
+	open := false
+	for ref, is := range shown.elements {
+		switch {
+		case !is:
+		case ref < len(df.touched.elements) && df.touched.elements[ref]:
+			open = false
+		case open:
+			d.Unchanged[len(d.Unchanged)-1].To = ref
+		default:
 			d.Unchanged = append(d.Unchanged, Range{ref, ref})
-			top = len(d.Unchanged)
+			open = true
 		}
-		d.Unchanged[top-1].To = ref
 	}
 	d.Exact = len(d.Unchanged) <= maxRanges
 	if !d.Exact {

@@ -33,7 +33,7 @@ func Interactive(root *Node) *Node {
 	}
 	n := *root
 	n.Children = reduceAll(root.Children, false)
-	n.kept, n.reduced = nil, false
+	n.kept, n.reduced, n.count = nil, false, 0
 	root.kept, root.reduced = []*Node{&n}, true
 	return &n
 }
@@ -113,7 +113,7 @@ func reduceNode(n *Node, speech bool) []*Node {
 
 func copyOf(n *Node, children []*Node) *Node {
 	c := *n
-	c.Children, c.kept, c.reduced = children, nil, false
+	c.Children, c.kept, c.reduced, c.count = children, nil, false, 0
 	return &c
 }
 

@@ -10,7 +10,7 @@ import (
 func narrowed(p *Page, t *Tree, root *Node, r Request) (*Answer, error) {
 	kept := func() {}
 	var nodes []*Node
-	head := fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title), oneLine(t.URL))
+	head := fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title, maxHeader), oneLine(t.URL, maxHeader))
 	if r.Root > 0 {
 		if _, err := p.Find(r.Root); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package aria
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -103,28 +104,34 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) *Answer 
 	unsure := newlyUnsure(p, v, root)
 	switch {
 	case d.Empty() && len(unsure) == 0:
-		return &Answer{Kind: KindUnchanged, Text: header(t, d, nil, r)}
+		return &Answer{Kind: KindUnchanged, Text: header(t, d, nil)}
 	case r.Diff:
 	case r.Now.Sub(v.at) > r.FullAfter:
 		return full(t, root, r, fmt.Sprintf("the last look was more than %s ago", r.FullAfter))
 	case d.Share() > MaxChanged:
 		return full(t, root, r, fmt.Sprintf("%.0f %% of the elements changed", 100*d.Share()))
 	}
-	text := header(t, d, unsure, r)
+	text := header(t, d, unsure)
 	if r.Format == FormatYAML {
 		text += yamlDiff(d)
 	} else {
 		text += compactDiff(d)
 	}
-	whole := full(t, root, r, "shorter than the changes")
-	if len(whole.Text) <= len(text) && !r.Diff {
-		return whole
+	if !r.Diff && atLeast(root) <= len(text) {
+		uncut := r
+		uncut.MaxTokens = 0
+		if len(full(t, root, uncut, "").Text) <= len(text) {
+			return full(t, root, r, "shorter than the changes")
+		}
 	}
 	if r.MaxTokens > 0 && len(text) > 4*r.MaxTokens {
 		return cutDiff(text, r)
 	}
 	return &Answer{Kind: KindDiff, Text: text}
 }
+
+// atLeast is how many bytes a listing takes at the very least, so that it is not written only to be measured.
+func atLeast(root *Node) int { return 8 * root.Count() }
 
 // newlyUnsure are the references shown that went to another element without certainty since the last look.
 func newlyUnsure(p *Page, v *view, root *Node) []int {
@@ -145,8 +152,13 @@ func newlyUnsure(p *Page, v *view, root *Node) []int {
 // and the same title, numbers in it aside. A new fragment alone makes another page only when most of it
 // changed, which the rule for the share of changes sees to.
 func samePage(a, b *Tree) bool {
-	return a.Document == b.Document && withoutFragment(a.URL) == withoutFragment(b.URL) && foldDigits(a.Title) == foldDigits(b.Title)
+	return a.Document == b.Document && withoutFragment(a.URL) == withoutFragment(b.URL) && titleWithoutCounts(a.Title) == titleWithoutCounts(b.Title)
 }
+
+// counts are what applications put beside a title: "Inbox (3)", "[12] Inbox".
+var counts = regexp.MustCompile(`\s*[(\[]\d+\+?[)\]]\s*`)
+
+func titleWithoutCounts(title string) string { return foldDigits(counts.ReplaceAllString(title, "")) }
 
 func withoutFragment(url string) string {
 	url, _, _ = strings.Cut(url, "#")
@@ -154,13 +166,12 @@ func withoutFragment(url string) string {
 }
 
 // header is what stands above a difference.
-func header(t *Tree, d *Diff, unsure []int, r Request) string {
+func header(t *Tree, d *Diff, unsure []int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[Same page: %s]\n[URL: %s]\n", oneLine(t.Title), oneLine(t.URL))
 	if d.Empty() && len(unsure) == 0 {
-		fmt.Fprintf(&b, "[Unchanged: %s]\n", spans(d.Unchanged))
-		return b.String()
+		return fmt.Sprintf("[Same page: %s]\n[URL: %s]\n[Unchanged: %s]\n", oneLine(t.Title, briefTitle), oneLine(t.URL, briefURL), spans(d.Unchanged))
 	}
+	fmt.Fprintf(&b, "[Same page: %s]\n[URL: %s]\n", oneLine(t.Title, maxHeader), oneLine(t.URL, maxHeader))
 	switch {
 	case len(d.Unchanged) == 0:
 		b.WriteString("[Unchanged: none]\n")
@@ -174,13 +185,12 @@ func header(t *Tree, d *Diff, unsure []int, r Request) string {
 	}
 	b.WriteString("[Only changes; full_snapshot: true gives everything]\n")
 	b.WriteString(incomplete(t))
-	_ = r
 	return b.String()
 }
 
-func oneLine(s string) string {
+func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(s), " ")
-	s, _ = shorten(s, maxHeader)
+	s, _ = shorten(s, limit)
 	return s
 }
 
@@ -206,7 +216,7 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 		}
 		head += "\n"
 	} else {
-		head = fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title), strings.Join(strings.Fields(t.URL), " ")) + incomplete(t)
+		head = fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title, maxHeader), strings.Join(strings.Fields(t.URL), " ")) + incomplete(t)
 	}
 	body := listing(root.Children, r)
 	if body == "" {

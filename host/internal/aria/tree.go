@@ -37,6 +37,7 @@ type Node struct {
 
 	home     *entry // where the element is; nil in trees that were not made by a [Page]
 	numbered bool   // it and all below it have references
+	count    int    // of what it holds, and one; 0 when it is not known yet
 	kept     []*Node
 	reduced  bool // kept is filled in
 }
@@ -74,16 +75,19 @@ func (n *Node) Walk(each func(*Node)) {
 	}
 }
 
-// Count is how many elements there are in a tree, its root and text not counted.
+// Count is how many elements a node holds, text not counted.
 func (n *Node) Count() int {
-	count := 0
-	for _, c := range n.Children {
-		if !c.IsText() {
-			count++
+	if n.count == 0 {
+		count := 0
+		for _, c := range n.Children {
+			if !c.IsText() {
+				count++
+			}
+			count += c.Count()
 		}
-		count += c.Count()
+		n.count = count + 1 // kept, because a node does not change
 	}
-	return count
+	return n.count - 1
 }
 
 // sameProperties says whether two nodes say the same of themselves, whatever their children are.

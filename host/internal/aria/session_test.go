@@ -1,0 +1,270 @@
+package aria
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// site is a page whose tree a test makes.
+type site struct {
+	t     *testing.T
+	page  *Page
+	seen  Seen
+	frame protocol.AriaFrame
+	now   time.Time
+}
+
+// newSite has a form and so many links that a change in the form is a small one.
+func newSite(t *testing.T) *site {
+	s := &site{t: t, page: NewPage(), now: time.Unix(1_700_000_000, 0)}
+	s.frame = protocol.AriaFrame{Parent: -1, Index: -1, Document: "one", URL: "https://app.example.com/checkout", Title: "Checkout - Example Store", Root: 1}
+	s.set(1, roleDocument, "", 2, 50)
+	s.set(2, "form", "Payment", 3, 4)
+	s.set(3, "textbox", "Card Number")
+	s.set(4, "button", "Pay Now")
+	var kids []int
+	for i := range 30 {
+		s.set(100+i, "link", fmt.Sprintf("Section %c", 'A'+i))
+		kids = append(kids, 100+i)
+	}
+	s.set(50, "navigation", "", kids...)
+	return s
+}
+
+func (s *site) set(id int, role, name string, children ...int) *protocol.AriaNode {
+	n := protocol.AriaNode{ID: id, Role: role, Name: name, Children: children}
+	for i := range s.frame.Nodes {
+		if s.frame.Nodes[i].ID == id {
+			s.frame.Nodes[i] = n
+			return &s.frame.Nodes[i]
+		}
+	}
+	s.frame.Nodes = append(s.frame.Nodes, n)
+	return &s.frame.Nodes[len(s.frame.Nodes)-1]
+}
+
+// show sends what was set since the last time, and asks.
+func (s *site) show(r Request) *Answer {
+	s.t.Helper()
+	s.frame.Version++
+	tree, err := s.page.Apply(&protocol.AriaResult{Frames: []protocol.AriaFrame{s.frame}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.frame.Since, s.frame.Nodes = s.frame.Version, nil
+	r.Now, r.Format = s.now, or(r.Format, FormatCompact)
+	if r.FullAfter == 0 {
+		r.FullAfter = 30 * time.Second
+	}
+	a, err := s.seen.Show(s.page, tree, r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return a
+}
+
+// is fails unless an answer is of a kind.
+func (s *site) is(a *Answer, kind string) *Answer {
+	s.t.Helper()
+	if a.Kind != kind {
+		s.t.Fatalf("%s (%s), want %s:\n%s", a.Kind, a.Why, kind, a.Text)
+	}
+	return a
+}
+
+func TestTheSamePageIsToldByItsChanges(t *testing.T) {
+	s := newSite(t)
+	s.is(s.show(Request{}), KindFull)
+	s.is(s.show(Request{}), KindUnchanged)
+	value := "4242"
+	s.set(3, "textbox", "Card Number").Value = &value
+	a := s.is(s.show(Request{}), KindDiff)
+	for _, part := range []string{"[Same page: Checkout - Example Store]\n", "[URL: https://app.example.com/checkout]\n", "[Unchanged: e2, e4-e35]\n", "full_snapshot: true", `- textbox "Card Number" [e3]: "4242"`} {
+		if !strings.Contains(a.Text, part) {
+			t.Errorf("%q is missing in\n%s", part, a.Text)
+		}
+	}
+	s.is(s.show(Request{}), KindUnchanged)
+}
+
+func TestAnotherPageIsToldInFull(t *testing.T) {
+	for what, change := range map[string]func(*site){
+		"path":  func(s *site) { s.frame.URL = "https://app.example.com/done" },
+		"query": func(s *site) { s.frame.URL += "?step=2" },
+		"host":  func(s *site) { s.frame.URL = "https://example.org/checkout" },
+		"title": func(s *site) { s.frame.Title = "Thank you" },
+		"reload": func(s *site) {
+			all := newSite(s.t).frame
+			s.frame.Document, s.frame.Since, s.frame.Nodes = "two", 0, all.Nodes
+		},
+	} {
+		s := newSite(t)
+		s.show(Request{})
+		change(s)
+		if a := s.show(Request{}); a.Kind != KindFull {
+			t.Errorf("%s: %s", what, a.Kind)
+		}
+	}
+}
+
+func TestAFragmentOrACountInTheTitleIsTheSamePage(t *testing.T) {
+	for _, change := range []func(*site){
+		func(s *site) { s.frame.URL += "#step-2" },
+		func(s *site) { s.frame.Title = "Checkout - Example Store (2)" },
+	} {
+		s := newSite(t)
+		s.show(Request{})
+		change(s)
+		s.is(s.show(Request{}), KindUnchanged)
+	}
+}
+
+func TestEverythingIsToldWhenItIsAskedFor(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{})
+	s.is(s.show(Request{Full: true}), KindFull)
+	s.is(s.show(Request{}), KindUnchanged) // what was shown in full is what the next one is compared with
+}
+
+func TestALongPauseIsFollowedByEverythingUnlessNothingChanged(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{})
+	s.now = s.now.Add(31 * time.Second)
+	s.is(s.show(Request{}), KindUnchanged)
+	s.set(4, "button", "Pay")
+	s.now = s.now.Add(29 * time.Second)
+	s.is(s.show(Request{}), KindDiff)
+	s.set(4, "button", "Pay Now")
+	s.now = s.now.Add(31 * time.Second)
+	s.is(s.show(Request{}), KindFull)
+	s.set(4, "button", "Pay")
+	s.now = s.now.Add(31 * time.Second)
+	s.is(s.show(Request{FullAfter: time.Hour}), KindDiff)
+}
+
+func TestMoreThanSeventyPercentChangedIsToldInFull(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{})
+	for i := range 20 { // of 33
+		s.set(100+i, "link", fmt.Sprintf("Other %c", 'A'+i))
+	}
+	s.is(s.show(Request{Diff: true}), KindDiff)
+	for i := range 25 {
+		s.set(100+i, "link", fmt.Sprintf("Another %c", 'A'+i))
+	}
+	a := s.show(Request{})
+	if a.Kind != KindFull || !strings.Contains(a.Why, "%") {
+		t.Errorf("%s: %s", a.Kind, a.Why)
+	}
+}
+
+func TestTheShorterOfTheTwoIsGiven(t *testing.T) {
+	s := newSite(t)
+	s.set(1, roleDocument, "", 2)
+	s.set(2, "form", "", 3, 4)
+	s.show(Request{})
+	s.set(3, "textbox", "A")
+	s.set(4, "button", "B")
+	s.frame.URL += "#"
+	if a := s.show(Request{}); a.Kind != KindFull {
+		t.Errorf("%s:\n%s", a.Kind, a.Text)
+	}
+}
+
+func TestTheInteractivePartAndTheWholeAreComparedEachWithItself(t *testing.T) {
+	s := newSite(t)
+	s.set(2, "form", "Payment", 3, 4, 5)
+	s.set(5, RoleText, "Total 12")
+	s.is(s.show(Request{Interactive: true}), KindFull)
+	s.is(s.show(Request{}), KindFull)
+	s.set(5, RoleText, "Total 13")
+	s.is(s.show(Request{Interactive: true}), KindUnchanged)
+	a := s.is(s.show(Request{}), KindDiff)
+	if !strings.Contains(a.Text, `"Total 13"  # was "Total 12"`) {
+		t.Error(a.Text)
+	}
+}
+
+func TestADifferenceThatDoesNotFitComesAgain(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{})
+	for i := range 15 {
+		s.set(100+i, "link", fmt.Sprintf("Renamed to something longer %c", 'A'+i))
+	}
+	a := s.is(s.show(Request{MaxTokens: 150}), KindDiff)
+	if len(a.Text) > 600 || !strings.Contains(a.Text, "did not fit max_tokens") {
+		t.Errorf("%d bytes\n%s", len(a.Text), a.Text)
+	}
+	a = s.is(s.show(Request{}), KindDiff)
+	if n := strings.Count(a.Text, "# was"); n != 15 {
+		t.Errorf("%d of 15:\n%s", n, a.Text)
+	}
+}
+
+func TestLongNamesAndValuesAreCutWithTheirLength(t *testing.T) {
+	s := newSite(t)
+	long, value := strings.Repeat("ä", 1000), strings.Repeat("v", 300)
+	n := s.set(3, "textbox", long)
+	n.Cut, n.Value = []int{5000, 7, 0, 0}, &value
+	a := s.show(Request{})
+	if !strings.Contains(a.Text, `ä…" (5000 characters) [e3]: "`) || !strings.Contains(a.Text, `v…"  # (300 characters)`) {
+		t.Error(a.Text)
+	}
+	n = s.set(3, "textbox", long) // the same but for what is cut off
+	n.Cut, n.Value = []int{5000, 8, 0, 0}, &value
+	if a := s.show(Request{}); !strings.Contains(a.Text, "[e3]") || a.Kind != KindDiff {
+		t.Errorf("a change behind the cut: %s\n%s", a.Kind, a.Text)
+	}
+}
+
+func TestTheBlockLayoutIsTheSpecifications(t *testing.T) {
+	s := newSite(t)
+	n := s.set(4, "button", "Pay Now")
+	n.States = []string{"disabled"}
+	empty := ""
+	s.set(3, "textbox", "Card Number").Value = &empty
+	a := s.show(Request{Format: FormatYAML})
+	want := `- Page URL: https://app.example.com/checkout
+- Page Title: Checkout - Example Store
+
+- ref: e2
+  role: form
+  name: "Payment"
+  children:
+    - ref: e3
+      role: textbox
+      name: "Card Number"
+      value: ""
+    - ref: e4
+      role: button
+      name: "Pay Now"
+      disabled: true
+- ref: e5
+  role: navigation
+`
+	if !strings.HasPrefix(a.Text, want) {
+		t.Errorf("%s\nwant\n%s", a.Text, want)
+	}
+	full := "4242424242424242"
+	s.set(3, "textbox", "Card Number").Value = &full
+	s.set(4, "button", "Pay Now")
+	a = s.show(Request{Format: FormatYAML})
+	want = `Changed:
+- ref: e3
+  role: textbox
+  name: "Card Number"
+  value: "4242424242424242"  # previously: ""
+
+- ref: e4
+  role: button
+  name: "Pay Now"
+  disabled: false  # previously: true
+`
+	if !strings.HasSuffix(a.Text, want) {
+		t.Errorf("%s\nwant\n%s", a.Text, want)
+	}
+}
