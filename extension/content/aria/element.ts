@@ -311,9 +311,9 @@ function keysOf(element: Element, tag: string): string {
   return keys.join(' ');
 }
 
-/** White space folded as it is shown. */
+/** White space folded as it is shown, without the letters that are pictures in an icon font only. */
 export function fold(text: string): string {
-  return text.replace(/[\s\u200b]+/g, ' ').trim();
+  return text.replace(/[\s\u200b\ue000-\uf8ff]+/g, ' ').trim();
 }
 
 /** Cuts what is too long, and notes at `at` how long it was and a number that changes with the rest. */

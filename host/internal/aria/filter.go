@@ -69,8 +69,8 @@ func reduceNode(n *Node, speech bool) []*Node {
 	speech = speech || spoken[n.Role]
 	children := reduceAll(n.Children, speech)
 	switch {
-	case operable[n.Role] && n.Role != "generic", n.Role == "generic", n.Role == "heading", n.Role == "progressbar", spoken[n.Role]:
-		if operable[n.Role] && n.Name == "" && !n.HasValue && len(children) == 0 {
+	case operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", spoken[n.Role]:
+		if (operable[n.Role] || n.Has("clickable")) && n.Name == "" && !n.HasValue && len(children) == 0 {
 			children = texts(n) // its text is all that it is known by
 		}
 	case landmarks[n.Role], n.Role == "iframe":

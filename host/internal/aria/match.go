@@ -61,6 +61,9 @@ func (m *matcher) run() {
 			}
 		}
 		m.children(old, fresh(e.node.Children))
+		if e.was != nil {
+			m.between(e.was, e.node)
+		}
 	}
 	m.elsewhere()
 }
@@ -93,6 +96,7 @@ func (m *matcher) pair(old, now *Node, sure bool) {
 		m.unsure = append(m.unsure, old.Ref)
 	}
 	m.children(m.goneOf(old.Children), fresh(now.Children))
+	m.between(old, now)
 }
 
 // children matches two lists that stood at the same place.
@@ -131,6 +135,53 @@ func (m *matcher) children(old, now []*Node) {
 		old, now = m.goneOf(old), fresh(now)
 	}
 	m.byLikeness(old, now)
+}
+
+// between matches what stands alone between two neighbours that were matched: a row of which most cells were
+// rewritten is still that row, as long as something in it is the same.
+func (m *matcher) between(old, now *Node) {
+	where := map[int]int{}
+	for i, c := range now.Children {
+		where[c.Ref] = i
+	}
+	ref := func(list []*Node, i int) int {
+		if i < 0 || i >= len(list) {
+			return 0
+		}
+		return list[i].Ref
+	}
+	for i, o := range old.Children {
+		if !m.gone[o] || o.Name != "" || len(o.Children) == 0 {
+			continue
+		}
+		before, after := ref(old.Children, i-1), ref(old.Children, i+1)
+		at := 0
+		if before != 0 {
+			place, there := where[before]
+			if !there {
+				continue
+			}
+			at = place + 1
+		}
+		if at >= len(now.Children) || ref(now.Children, at+1) != after {
+			continue
+		}
+		n := now.Children[at]
+		if n.Ref != 0 || n.Role != o.Role || n.Name != "" || conflict(o, n) || !shareASaying(o, n) {
+			continue
+		}
+		m.pair(o, n, false)
+	}
+}
+
+func shareASaying(a, b *Node) bool {
+	said := sayings(a)
+	for s := range sayings(b) {
+		if said[s] {
+			return true
+		}
+	}
+	return false
 }
 
 func group(list []*Node, sign func(*Node) string) map[string][]*Node {

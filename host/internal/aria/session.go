@@ -183,7 +183,7 @@ func header(t *Tree, d *Diff, unsure []int) string {
 	if len(unsure) > 0 {
 		fmt.Fprintf(&b, "[Rendered anew, probably the same: %s]\n", spans(rangesOf(unsure)))
 	}
-	b.WriteString("[Only changes; full_snapshot: true gives everything]\n")
+	b.WriteString("[Changes only; full_snapshot: true for all]\n")
 	b.WriteString(incomplete(t))
 	return b.String()
 }

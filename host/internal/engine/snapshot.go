@@ -31,6 +31,9 @@ const (
 	loadAgain    = 100 * time.Millisecond
 )
 
+// errClosed marks that a tab has been closed.
+var errClosed = errors.New("")
+
 // snapshots is what is known of pages, and what each client was shown of them.
 type snapshots struct {
 	mu   sync.Mutex
@@ -120,10 +123,21 @@ func (e *Engine) Snapshot(ctx context.Context, client *checkpoint.Client, p Snap
 	if err != nil {
 		return nil, err
 	}
-	id, err := e.waitForTab(ctx, client, p.Tab)
-	if err != nil {
-		return nil, err
+	for {
+		id, err := e.waitForTab(ctx, client, p.Tab)
+		if err != nil {
+			return nil, err
+		}
+		s, err := e.snapshotOf(ctx, client, id, r)
+		if errors.Is(err, errClosed) && p.Tab == 0 && e.defaultTab(e.store.View(e.clock()), client) != id {
+			continue // nobody asked for that tab in particular
+		}
+		return s, err
 	}
+}
+
+// snapshotOf is the snapshot of one tab.
+func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id int, r aria.Request) (*Snapshot, error) {
 	t := e.snapshots.of(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +166,7 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, 
 	}
 	instance, theirs, ok := e.store.BrowserTab(id)
 	if !ok {
-		return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+		return nil, fmt.Errorf("%w%w", invalid("the tab %d has been closed; browser_tabs lists those that are open", id), errClosed)
 	}
 	until := e.clock().Add(loadPatience)
 	for {
@@ -180,7 +194,7 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, 
 			return nil, invalid("tab %d: %s", id, coded.Message)
 		}
 		if _, _, ok := e.store.BrowserTab(id); !ok {
-			return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+			return nil, fmt.Errorf("%w%w", invalid("the tab %d has been closed; browser_tabs lists those that are open", id), errClosed)
 		}
 		timer := time.NewTimer(loadAgain)
 		select {
