@@ -151,6 +151,16 @@ func (p *tab) js(script string) {
 	}
 }
 
+// text evaluates an expression in the page.
+func (p *tab) text(expression string) string {
+	p.t.Helper()
+	text, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return text
+}
+
 // agent is an MCP client over `tidemark mcp`.
 type agent struct {
 	t *testing.T

@@ -52,18 +52,10 @@ func (m *matcher) run() {
 			continue
 		}
 		old := p.old
-		if was := e.was; was != nil { // in the order in which they stood
-			old = old[:0:0]
-			for _, c := range was.Children {
-				if m.gone[c] {
-					old = append(old, c)
-				}
-			}
-		}
-		m.children(old, fresh(e.node.Children))
 		if e.was != nil {
-			m.between(e.was, e.node)
+			old = e.was.Children // with those that are still there, in the order in which they stood
 		}
+		m.children(old, e.node.Children)
 	}
 	m.elsewhere()
 }
@@ -95,15 +87,16 @@ func (m *matcher) pair(old, now *Node, sure bool) {
 	if !sure && old.Ref > 0 {
 		m.unsure = append(m.unsure, old.Ref)
 	}
-	m.children(m.goneOf(old.Children), fresh(now.Children))
-	m.between(old, now)
+	m.children(old.Children, now.Children)
 }
 
-// children matches two lists that stood at the same place.
-func (m *matcher) children(old, now []*Node) {
+// children matches two lists that stood at the same place. Whether something is one of several that are
+// alike is a question to the whole lists, with what is still there.
+func (m *matcher) children(allOld, allNow []*Node) {
+	old, now := m.goneOf(allOld), fresh(allNow)
 	steps := []struct {
 		sign   func(*Node) string
-		inTurn bool // several that are alike are matched in turn when there are as many of them
+		inTurn bool // several that are alike are matched in turn when they have the same neighbours
 		sure   bool
 	}{
 		{m.byKeys, false, true},
@@ -112,21 +105,30 @@ func (m *matcher) children(old, now []*Node) {
 		{byFoldedName, false, false},
 		{byPlace, false, false},
 	}
+	var besideOld, besideNow map[*Node][2]string
 	for _, s := range steps {
 		if len(old) == 0 || len(now) == 0 {
 			return
 		}
 		a, b := group(old, s.sign), group(now, s.sign)
+		manyOld, manyNow := group(allOld, s.sign), group(allNow, s.sign)
 		for _, n := range now {
 			sign := s.sign(n)
 			if sign == "" || n.Ref != 0 {
 				continue
 			}
 			olds, news := a[sign], b[sign]
-			if len(olds) == 0 || len(olds) != len(news) || len(olds) > 1 && !s.inTurn {
+			alike := len(manyOld[sign]) > 1 || len(manyNow[sign]) > 1
+			if len(olds) != len(news) || alike && (!s.inTurn || len(manyOld[sign]) != len(manyNow[sign])) {
 				continue
 			}
+			if alike && besideOld == nil {
+				besideOld, besideNow = m.neighbours(allOld), m.neighbours(allNow)
+			}
 			for i := range news {
+				if alike && besideOld[olds[i]] != besideNow[news[i]] {
+					continue // something was moved, and it may have been one of these
+				}
 				if news[i].Ref == 0 && m.gone[olds[i]] && (s.sure || !conflict(olds[i], news[i])) {
 					m.pair(olds[i], news[i], s.sure)
 				}
@@ -134,54 +136,22 @@ func (m *matcher) children(old, now []*Node) {
 		}
 		old, now = m.goneOf(old), fresh(now)
 	}
-	m.byLikeness(old, now)
+	m.byLikeness(allOld, allNow)
 }
 
-// between matches what stands alone between two neighbours that were matched: a row of which most cells were
-// rewritten is still that row, as long as something in it is the same.
-func (m *matcher) between(old, now *Node) {
-	where := map[int]int{}
-	for i, c := range now.Children {
-		where[c.Ref] = i
+// neighbours is what stands before and after each.
+func (m *matcher) neighbours(list []*Node) map[*Node][2]string {
+	beside := make(map[*Node][2]string, len(list))
+	before := ""
+	for i, n := range list {
+		after := ""
+		if i+1 < len(list) {
+			after = m.byContent(list[i+1])
+		}
+		beside[n] = [2]string{before, after}
+		before = m.byContent(n)
 	}
-	ref := func(list []*Node, i int) int {
-		if i < 0 || i >= len(list) {
-			return 0
-		}
-		return list[i].Ref
-	}
-	for i, o := range old.Children {
-		if !m.gone[o] || o.Name != "" || len(o.Children) == 0 {
-			continue
-		}
-		before, after := ref(old.Children, i-1), ref(old.Children, i+1)
-		at := 0
-		if before != 0 {
-			place, there := where[before]
-			if !there {
-				continue
-			}
-			at = place + 1
-		}
-		if at >= len(now.Children) || ref(now.Children, at+1) != after {
-			continue
-		}
-		n := now.Children[at]
-		if n.Ref != 0 || n.Role != o.Role || n.Name != "" || conflict(o, n) || !shareASaying(o, n) {
-			continue
-		}
-		m.pair(o, n, false)
-	}
-}
-
-func shareASaying(a, b *Node) bool {
-	said := sayings(a)
-	for s := range sayings(b) {
-		if said[s] {
-			return true
-		}
-	}
-	return false
+	return beside
 }
 
 func group(list []*Node, sign func(*Node) string) map[string][]*Node {
@@ -324,53 +294,63 @@ func foldDigits(s string) string {
 	return b.String()
 }
 
-// byLikeness matches containers without a name, such as rows, by what they contain: each with the one that
-// has the most in common with it, when that is half of it at least and no other has as much.
-func (m *matcher) byLikeness(old, now []*Node) {
-	old, now = m.goneOf(old), fresh(now)
-	if len(old) == 0 || len(now) == 0 {
+// byLikeness matches containers without a name, such as rows, by what only they say among those beside them:
+// at least half of it must be in one of the others, and none of it in a third.
+func (m *matcher) byLikeness(allOld, allNow []*Node) {
+	if len(m.goneOf(allOld)) == 0 || len(fresh(allNow)) == 0 {
 		return
 	}
-	where := map[string][]int{} // what is said → which of now say it
-	size := make([]int, len(now))
-	for i, n := range now {
-		if n.Name == "" && len(n.Children) > 0 {
-			for s := range sayings(n) {
-				where[s] = append(where[s], i)
-				size[i]++
-			}
-		}
-	}
-	const tooCommon = 32 // what so many say tells none of them
-	for _, o := range old {
-		if o.Name != "" || len(o.Children) == 0 || !m.gone[o] {
+	olds, news := owners(allOld), owners(allNow)
+	shared := map[*Node]map[*Node]int{} // old → new → how much that only they say
+	rivals := map[*Node]map[*Node]bool{}
+	own := map[*Node]int{}
+	for said, o := range olds {
+		if o == nil {
 			continue
 		}
-		said := sayings(o)
-		score := map[int]int{}
-		for s := range said {
-			if list := where[s]; len(list) <= tooCommon {
-				for _, i := range list {
-					score[i]++
-				}
-			}
+		own[o]++
+		n := news[said]
+		if n == nil {
+			continue
 		}
-		best, most, second := -1, 0, 0
-		for i, n := range score {
-			if now[i].Role != o.Role || now[i].Ref != 0 {
-				continue
-			}
-			switch {
-			case n > most:
-				best, most, second = i, n, most
-			case n > second:
-				second = n
-			}
+		if shared[o] == nil {
+			shared[o] = map[*Node]int{}
 		}
-		if best >= 0 && most > second && 2*most >= max(len(said), size[best]) && !conflict(o, now[best]) {
-			m.pair(o, now[best], false)
+		shared[o][n]++
+		if rivals[n] == nil {
+			rivals[n] = map[*Node]bool{}
+		}
+		rivals[n][o] = true
+	}
+	for _, o := range m.goneOf(allOld) {
+		if o.Name != "" || len(shared[o]) != 1 {
+			continue
+		}
+		for n, count := range shared[o] {
+			if n.Ref == 0 && n.Name == "" && n.Role == o.Role && len(rivals[n]) == 1 && 2*count >= own[o] && !conflict(o, n) {
+				m.pair(o, n, false)
+			}
 		}
 	}
+}
+
+// owners are, for everything that is said in one of several nodes, the one that says it; nil where more than
+// one does.
+func owners(list []*Node) map[string]*Node {
+	by := map[string]*Node{}
+	for _, n := range list {
+		if len(n.Children) == 0 {
+			continue
+		}
+		for s := range sayings(n) {
+			if _, another := by[s]; another {
+				by[s] = nil
+			} else {
+				by[s] = n
+			}
+		}
+	}
+	return by
 }
 
 // sayings are the names and texts inside a node.
