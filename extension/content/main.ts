@@ -1,6 +1,7 @@
 import { Link } from './link';
 import { PageHooks } from './page-hooks';
 import { Recorder } from './recorder';
+import type { SensitiveFields } from './sensitive';
 
 /**
  * The content script of every frame. It runs in a world of its own: the page sees no global, no
@@ -9,6 +10,7 @@ import { Recorder } from './recorder';
 function main(): void {
   const ending = new AbortController();
   const recorder = new Recorder(window, (message) => link.post(message), ending.signal);
+  world.tidemarkSensitive = recorder.sensitive;
   const hooks = new PageHooks(
     document,
     (lists, dropped) => link.post({ t: 'page', lists, ...(dropped > 0 && { dropped }) }),
@@ -47,7 +49,7 @@ function main(): void {
 
 // Chromium may run the script twice in a frame that was open when its site was switched on. The
 // flag stands in the extension's own world, which the page cannot see and which ends with it.
-const world = globalThis as { tidemarkRuns?: boolean };
+const world = globalThis as { tidemarkRuns?: boolean; tidemarkSensitive?: SensitiveFields };
 if (world.tidemarkRuns !== true) {
   world.tidemarkRuns = true;
   main();

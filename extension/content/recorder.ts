@@ -45,6 +45,11 @@ export class Recorder {
     });
   }
 
+  /** What is known of the page's fields; snapshots mask by it too. */
+  get sensitive(): SensitiveFields {
+    return this.#sensitive;
+  }
+
   /** Takes a message of the worker. */
   take(message: ToContent): void {
     if (message.t === 'watch') {

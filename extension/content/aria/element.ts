@@ -173,6 +173,8 @@ function plainRole(element: Element, tag: string, disturbed: boolean): string {
   if (tag === 'html') return 'document';
   if (tag === 'label' || tag === 'legend') return '';
   const role = disturbed ? roleOf(element) : (getAriaRole(element) ?? '');
+  if (tag === 'th' && (role === 'cell' || role === 'gridcell') && !has(element, 'role'))
+    return headerRole(element);
   if (role === 'label' || role === 'date' || role === 'color') return role === 'label' ? '' : 'textbox';
   if (role === '' || TRANSPARENT.has(role)) {
     if (isEditingHost(element)) return 'textbox';
@@ -185,6 +187,16 @@ function plainRole(element: Element, tag: string, disturbed: boolean): string {
     return '';
   }
   return role;
+}
+
+/** A header cell without a scope heads its row where data stands beside it, else its column. */
+function headerRole(cell: Element): string {
+  const beside = [cell.previousElementSibling, cell.nextElementSibling];
+  const isData = (other: Element | null): boolean =>
+    other !== null &&
+    tagOf(other) === 'td' &&
+    (other.children.length > 0 || fold(other.textContent ?? '') !== '');
+  return beside.some(isData) ? 'rowheader' : 'columnheader';
 }
 
 function nameOf(element: Element, tag: string, role: string, disturbed: boolean, labels: Labels): string {

@@ -40,8 +40,9 @@ func (m *matcher) under(parent *entry, old *Node) {
 	p.old = append(p.old, old)
 }
 
-// run matches, after the new tree was built and before its new nodes get references.
-func (m *matcher) run() {
+// run matches, after the new tree was built and before its new nodes get references. before is the root of the
+// old tree, nil when there is none.
+func (m *matcher) run(before, after *Node) {
 	if len(m.gone) == 0 {
 		return
 	}
@@ -57,7 +58,7 @@ func (m *matcher) run() {
 		}
 		m.children(old, e.node.Children)
 	}
-	m.elsewhere()
+	m.elsewhere(before, after)
 }
 
 func fresh(list []*Node) []*Node {
@@ -364,61 +365,69 @@ func sayings(n *Node) map[string]bool {
 	return out
 }
 
-// elsewhere matches what moved to another place while it was made anew: only what is alone in what it is
-// and in what surrounds it.
-func (m *matcher) elsewhere() {
-	if len(m.gone) == 0 {
+// elsewhere matches what moved to another place while it was made anew: only what is alone on the whole page,
+// before and after, in what it is and in what surrounds it.
+func (m *matcher) elsewhere(before, after *Node) {
+	left := map[string]bool{} // what those say that have found nothing
+	for o := range m.gone {
+		if !o.IsText() && (o.Name != "" || identity(o.Keys) != "") {
+			left[o.Role] = true
+		}
+	}
+	if len(left) == 0 || before == nil {
 		return
 	}
-	sign := func(n, parent *Node) string {
-		if k := m.byKeys(n); k != "" {
-			return k
-		}
-		if n.Name == "" || n.IsText() || parent == nil || len(parent.Children) < 2 {
-			return ""
-		}
-		return byName(n) + m.byContent(parent)
-	}
-	olds, news := map[string][]*Node{}, map[string][]*Node{}
-	for o := range m.gone {
-		var parent *Node
-		if o.home != nil && o.home.parent != nil {
-			if parent = o.home.parent.was; parent == nil {
-				parent = o.home.parent.node
-			}
-		}
-		if s := sign(o, parent); s != "" {
-			olds[s] = append(olds[s], o)
-		}
-	}
-	for _, p := range m.lists {
-		top := p.parent
-		for top.parent != nil {
-			top = top.parent
-		}
-		if top.node == nil {
-			continue
-		}
+	signs := func(root *Node, wanted func(*Node) bool) map[string][]*Node {
+		found := map[string][]*Node{}
 		var visit func(n, parent *Node)
 		visit = func(n, parent *Node) {
-			if n.Ref == 0 {
-				if s := sign(n, parent); s != "" {
-					news[s] = append(news[s], n)
+			if wanted(n) {
+				if s := m.anywhere(n, parent); s != "" {
+					found[s] = append(found[s], n)
 				}
 			}
 			for _, c := range n.Children {
 				visit(c, n)
 			}
 		}
-		visit(top.node, nil)
-		break // one document has one top; other documents' lists are rare enough to do without
+		visit(root, nil)
+		return found
 	}
+	lone := map[string]bool{} // the names of those that might do
+	olds := signs(before, func(n *Node) bool { return m.gone[n] && left[n.Role] })
+	news := signs(after, func(n *Node) bool { return n.Ref == 0 && left[n.Role] })
 	for s, o := range olds {
-		if n := news[s]; len(o) == 1 && len(n) == 1 && m.gone[o[0]] && n[0].Ref == 0 {
+		if len(o) == 1 && len(news[s]) == 1 {
+			lone[byRoleAndName(o[0])] = true
+			lone[byRoleAndName(news[s][0])] = true
+		}
+	}
+	if len(lone) == 0 {
+		return
+	}
+	alike := func(n *Node) bool { return lone[byRoleAndName(n)] }
+	allOld, allNew := signs(before, alike), signs(after, alike)
+	for s, o := range olds {
+		n := news[s]
+		if len(o) == 1 && len(n) == 1 && len(allOld[s]) == 1 && len(allNew[s]) == 1 && m.gone[o[0]] && n[0].Ref == 0 {
 			m.pair(o[0], n[0], false)
 		}
 	}
 }
+
+// anywhere is by what an element is known wherever it stands: the page's own name for it, or its name and all
+// that surrounds it.
+func (m *matcher) anywhere(n, parent *Node) string {
+	if k := m.byKeys(n); k != "" {
+		return k
+	}
+	if n.Name == "" || n.IsText() || parent == nil || len(parent.Children) < 2 {
+		return ""
+	}
+	return byName(n) + m.byContent(parent)
+}
+
+func byRoleAndName(n *Node) string { return n.Role + "\x00" + n.Name }
 
 // likeliest is the element most like one that is gone: of its role, with its name or nearly so.
 func likeliest(was, root *Node) *Node {

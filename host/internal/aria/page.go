@@ -113,12 +113,16 @@ func (p *Page) Apply(r *protocol.AriaResult) (*Tree, error) {
 	}
 	top := p.docs[r.Frames[0].Document]
 	p.top = top.name
+	var before *Node
+	if p.tree != nil {
+		before = p.tree.Root
+	}
 	t := &Tree{URL: top.frame.URL, Title: top.frame.Title, Document: top.name, Left: left, Unread: r.Unread, Number: 1}
 	if p.tree != nil {
 		t.Number = p.tree.Number + 1
 	}
 	t.Root = p.build(top, nil)
-	m.run()
+	m.run(before, t.Root)
 	for _, u := range m.unsure {
 		p.unsure[u] = t.Number
 	}

@@ -37,6 +37,11 @@ type Config struct {
 		MiB  float64 `toml:"mib"`
 		Days float64 `toml:"days"`
 	} `toml:"journal"`
+	// Snapshot is after how many seconds a changed page is shown to an agent as a whole again: 30 when it
+	// is 0.
+	Snapshot struct {
+		FullAfterSeconds float64 `toml:"full_after_seconds"`
+	} `toml:"snapshot"`
 	// Redact is what a person adds to the rules of what is secret.
 	Redact redact.User `toml:"redact"`
 }
@@ -81,6 +86,9 @@ func (c *Config) Limits() (capture.Limits, error) {
 	}
 	if m := c.Daemon.IdleMinutes; m < 0 || m > 1<<20 {
 		return l, errors.New("daemon: idle_minutes must be more than 0")
+	}
+	if s := c.Snapshot.FullAfterSeconds; s < 0 || s > 1<<20 {
+		return l, errors.New("snapshot: full_after_seconds must be more than 0")
 	}
 	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
 		return l, errors.New("http: port must be from 1 to 65535")
@@ -131,6 +139,11 @@ func (c *Config) JournalLimits() store.Limits {
 }
 
 const defaultIdle = 10 * time.Minute
+
+// fullAfter is after how long a changed page is shown as a whole again, 0 for the engine's own.
+func (c *Config) fullAfter() time.Duration {
+	return time.Duration(c.Snapshot.FullAfterSeconds * float64(time.Second))
+}
 
 func (c *Config) idle() time.Duration {
 	if c.Daemon.IdleMinutes > 0 {

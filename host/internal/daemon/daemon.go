@@ -82,7 +82,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		}
 		listeners = append(listeners, counted{ours{l, log}, present})
 	}
-	d := &daemon{home: home, version: home.Version, log: log, stop: stop}
+	d := &daemon{home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter()}
 	d.compose(limits, config.JournalLimits(), redactor)
 	if err := home.writeInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
@@ -171,6 +171,8 @@ type daemon struct {
 	hub     *link.Hub
 	api     http.Handler
 	http    atomic.Pointer[engine.HTTPStatus]
+	// fullAfter is the snapshots' setting.
+	fullAfter time.Duration
 }
 
 func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
@@ -196,7 +198,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Failed: func(s sourcemap.Script, err error) { d.log.Debug("no source map", "script", s.URL, "error", err) },
 	})
 	d.engine = engine.New(engine.Options{
-		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, FullAfter: d.fullAfter, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
 		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
 	})

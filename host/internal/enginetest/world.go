@@ -40,6 +40,16 @@ type World struct {
 	stream  string
 	next    int64
 	tabs    []protocol.Tab
+	// Look answers when a tab's page is asked for; without it no page can be read.
+	Look func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error)
+}
+
+// Aria implements engine.Pages.
+func (w *World) Aria(ctx context.Context, _ string, params protocol.AriaParams) (*protocol.AriaResult, error) {
+	if w.Look == nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "this page cannot be read"}
+	}
+	return w.Look(ctx, params)
 }
 
 // New makes a world. Limits of zero mean the defaults.
@@ -78,7 +88,7 @@ func (w *World) begin(limits capture.Limits, browsers engine.Browsers, maps *sou
 	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
 	w.Restart("s")
 	w.Open(7, Page+"/")
 }
