@@ -213,6 +213,8 @@ func everythingTold(t *testing.T, w *world, a *agent) string {
 		"get_enhanced_actions": {"limit": 1000},
 		"checkpoint_list":      {},
 		"configure_noise":      {"action": "explain", "text": "e"},
+		"browser_snapshot":     {"interactive_only": false, "full_snapshot": true},
+		"browser_tabs":         {},
 		"checkpoint_create":    nil, "checkpoint_delete": nil, // they read nothing
 	}
 	for _, tool := range tools.Tools {
