@@ -45,7 +45,16 @@ func startPeers() (list []*peer, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	bin := func(name string) string { return filepath.Join(peersDir, "node_modules", ".bin", name) }
+	dir, err := filepath.Abs(peersDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Peers write what they saw into their working directory.
+	work, err := os.MkdirTemp("", "tmp")
+	if err != nil {
+		return nil, nil, err
+	}
+	bin := func(name string) string { return filepath.Join(dir, "node_modules", ".bin", name) }
 	list = []*peer{
 		{name: "@playwright/mcp", navigate: "browser_navigate", look: "browser_snapshot", command: []string{
 			bin("playwright-mcp"), "--headless", "--isolated", "--no-sandbox", "--executable-path", chromium.Path,
@@ -60,11 +69,14 @@ func startPeers() (list []*peer, stop func(), err error) {
 				_ = p.session.Close()
 			}
 		}
+		_ = os.RemoveAll(work)
 	}
 	for _, p := range list {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		cmd := exec.Command(p.command[0], p.command[1:]...)
+		cmd.Dir = work
 		p.session, err = mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil).
-			Connect(ctx, &mcp.CommandTransport{Command: exec.Command(p.command[0], p.command[1:]...)}, nil)
+			Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)
 		cancel()
 		if err != nil {
 			stop()
@@ -102,7 +114,7 @@ func (p *peer) call(tool string, args map[string]any) (string, error) {
 }
 
 // operated finds what is operable in a listing: role and name.
-var operated = regexp.MustCompile(`(?m)^\s*- '?(button|checkbox|combobox|link|menuitem|radio|searchbox|slider|spinbutton|switch|tab|textbox) "((?:[^"\\]|\\.)*)"`)
+var operated = regexp.MustCompile(`(?m)^\s*- '?(button|checkbox|combobox|link|menuitem|radio|searchbox|slider|spinbutton|switch|tab|textbox)\b(?: "((?:[^"\\]|\\.)*)")?`)
 
 // missing are the operable elements of a Playwright listing that another one lacks.
 func missing(theirs, ours string) []string {

@@ -10,13 +10,11 @@ import type { AriaNode } from '../../protocol';
 import {
   all,
   attribute,
-  closest,
   firstChildOf,
   has,
   isConnected,
   nextSiblingOf,
   nodeTypeOf,
-  parentOf,
   rootOf,
   tagOf,
 } from '../dom';
@@ -41,6 +39,9 @@ const MAX_ELEMENTS = 100_000;
 
 /** How long the page is kept from its own work at a time, in ms; well under what a person would notice. */
 const SLICE_MS = 15;
+
+/** How many blocks without a line are gathered one inside the other; deeper ones are gone through in turn. */
+const MAX_DEPTH = 500;
 
 /** Never shown, whatever style sheets say, and never read. */
 const UNREAD = new Set('head script style template noscript link meta base title datalist'.split(' '));
@@ -72,6 +73,8 @@ class Part {
   mayGrow = false;
   hasText = false;
   textId: number | undefined;
+  /** What stands in it while it has no line of its own; undefined when that is not known. */
+  gathered: (Part | Segment)[] | undefined;
   /** Its children in the accessibility tree. */
   flat: (Part | Segment)[] = [];
   /** The version of the tree in which it changed last. */
@@ -414,7 +417,9 @@ export class AriaTree {
       part.facts = TRANSPARENT;
     } else {
       const style = getComputedStyle(part.element);
+      const wasBlock = part.block;
       part.block = !/^(?:inline|contents)/.test(style.display) || part.tag === 'br';
+      if (part.block !== wasBlock) this.#refresh(part);
       part.pointer = style.cursor === 'pointer';
       part.facts = read(part.element, {
         disturbed: part.disturbed,
@@ -447,6 +452,7 @@ export class AriaTree {
   /** The nearest part around that has a line of its own must list its children anew. */
   #refresh(from: Part | undefined): void {
     for (let part = from; part !== undefined; part = part.parent) {
+      part.gathered = undefined;
       if (part.facts.role === '') continue;
       this.#flat.add(part);
       return;
@@ -518,7 +524,7 @@ export class AriaTree {
       if (isPart(kid) && kid.parent === part && !now.has(kid)) this.#detach(kid);
     }
     if (part.facts.role !== '') this.#flat.add(part);
-    else this.#refresh(part.parent);
+    else this.#refresh(part);
   }
 
   #isClosed(part: Part): boolean {
@@ -527,81 +533,91 @@ export class AriaTree {
 
   /** Lists the children that a part has in the accessibility tree: through what has no line of its own. */
   #flatten(part: Part): void {
-    const items: (Part | { text: string; node: Text })[] = [];
+    const flat = this.#tidy(part, this.#gather(part, undefined, 0));
+    const same = flat.length === part.flat.length && flat.every(({ id }, i) => id === part.flat[i]?.id);
+    part.flat = flat;
+    if (!same) part.version = 0;
+  }
+
+  /**
+   * What stands in a part: those that have a line, and runs of text. What a block without a line holds is
+   * kept, because its text never runs together with what is around it.
+   */
+  #gather(part: Part, labelAbove: Part | undefined, depth: number): (Part | Segment)[] {
+    const items: (Part | Segment)[] = [];
     let text = '';
     let first: Text | undefined;
+    let from: { part: Part; label: Part | undefined } | undefined;
     const end = (): void => {
-      const folded = fold(text);
-      if (folded !== '' && first !== undefined && !this.#isLabel(first, folded))
-        items.push({ text: folded, node: first });
+      const folded = first === undefined ? '' : fold(text);
+      if (
+        first !== undefined &&
+        from !== undefined &&
+        folded !== '' &&
+        !this.#namesItsField(from.label, folded)
+      ) {
+        items.push(this.#segment(folded, first, from.part));
+      }
       text = '';
       first = undefined;
     };
-    const hiddenAbove = part.shown !== 'shown';
-    // Of each transparent part inside one another: it, and the place in its list.
-    const stack: { part: Part; at: number }[] = [{ part, at: 0 }];
+    // Of each part without a line inside one another: it, the place in its list, and the label that it is in.
+    const stack = [{ part, at: 0, label: part.tag === 'label' ? part : labelAbove }];
     for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
       const kid = top.part.kids[top.at++];
       if (kid === undefined) {
         stack.pop();
         if (top.part.block) end();
       } else if (!isPart(kid)) {
-        if (top.part.shown !== 'shown' || (hiddenAbove && top.part === part)) continue;
-        if (first === undefined && kid.data.trim() !== '') first = kid;
+        if (top.part.shown !== 'shown') continue;
+        if (first === undefined && kid.data.trim() !== '') {
+          first = kid;
+          from = top;
+        }
         text += kid.data;
       } else if (kid.shown === 'hidden') {
         // nothing of it
       } else if (kid.facts.role !== '') {
         end();
         items.push(kid);
+      } else if (kid.block && depth < MAX_DEPTH) {
+        end();
+        kid.gathered ??= this.#gather(kid, top.label, depth + 1);
+        for (const item of kid.gathered) items.push(item);
       } else {
         if (kid.block) end();
-        stack.push({ part: kid, at: 0 });
+        stack.push({ part: kid, at: 0, label: kid.tag === 'label' ? kid : top.label });
       }
     }
     end();
-    const flat = this.#tidy(part, items).map((item) => (item instanceof Part ? item : this.#segment(item)));
-    if (flat.length === part.flat.length && flat.every((item, i) => item === part.flat[i])) return;
-    part.flat = flat;
-    part.version = 0;
+    return items;
   }
 
   /** True for the text of a label that its field is named by already. */
-  #isLabel(node: Text, text: string): boolean {
-    const parent = parentOf(node as unknown as Element);
-    const label = parent === null ? null : (closest(parent, 'label') as HTMLLabelElement | null);
-    if (label === null || label.control === null) return false;
-    return this.#parts.get(label.control)?.facts.name.includes(text) === true;
+  #namesItsField(label: Part | undefined, text: string): boolean {
+    const control = (label?.element as HTMLLabelElement | undefined)?.control;
+    return control != null && this.#parts.get(control)?.facts.name.includes(text) === true;
   }
 
   /** Leaves out what the part's own line says already. */
-  #tidy(part: Part, items: (Part | { text: string; node: Text })[]): typeof items {
+  #tidy(part: Part, items: (Part | Segment)[]): (Part | Segment)[] {
     const { role, name, value } = part.facts;
-    if (role === 'generic' && items.length === 0) return items;
     if (value !== undefined && role !== 'listbox' && role !== 'combobox') return [];
     if (!isNamedByContent(role) || name === '') return items;
     return items.filter((item) => {
-      if (item instanceof Part) return !(item.facts.role === 'img' && name.includes(item.facts.name));
+      if (isPart(item)) return !(item.facts.role === 'img' && name.includes(item.facts.name));
       return !name.includes(item.text);
     });
   }
 
   /**
-   * The id of a run of text. Where it is the only one in its element the element decides, because
-   * scripts set an element's text by replacing the node.
+   * A run of text that begins with a node, in a part. Where it is the only one of that part the part
+   * decides which run it is, because scripts set an element's text by replacing the node.
    */
-  #textId(node: Text): number {
-    const parent = parentOf(node as unknown as Element);
-    const part = parent === null ? undefined : this.#parts.get(parent);
-    if (part === undefined) return this.#id(node);
-    const texts = part.kids.filter((kid) => !isPart(kid) && kid.data.trim() !== '');
-    if (texts.length !== 1) return this.#id(node);
-    part.textId ??= this.#id(node);
-    return part.textId;
-  }
-
-  #segment({ text, node }: { text: string; node: Text }): Segment {
-    const id = this.#textId(node);
+  #segment(text: string, node: Text, part: Part): Segment {
+    let id: number;
+    if (isOnlyText(part)) id = part.textId ??= this.#id(node);
+    else id = this.#id(node);
     const known = this.#segments.get(id);
     const cut: number[] = [];
     const short = shorten(text, cut, 0);
@@ -653,6 +669,13 @@ export class AriaTree {
       ...(role === 'iframe' && frameOf(part.element as HTMLIFrameElement)),
     };
   }
+}
+
+/** Whether a part has one run of text at most, as far as its own nodes say. */
+function isOnlyText({ kids }: Part): boolean {
+  let texts = 0;
+  for (const kid of kids) if (!isPart(kid) && kid.data.trim() !== '' && ++texts > 1) return false;
+  return true;
 }
 
 function textNode({ id, text, cut }: Segment): AriaNode {

@@ -212,8 +212,14 @@ func compactDiff(d *Diff) string {
 	w := &compact{}
 	if len(d.Changed) > 0 {
 		w.b.WriteString("Changed:\n")
-		for _, c := range d.Changed {
-			w.change(c)
+		for i := 0; i < len(d.Changed); {
+			n := cellsOfARow(d.Changed[i:])
+			if n > 1 {
+				w.row(d.Changed[i : i+n])
+			} else {
+				w.change(d.Changed[i])
+			}
+			i += max(n, 1)
 		}
 	}
 	if len(d.Added) > 0 {
@@ -266,6 +272,28 @@ func where(in, after *Node, last bool) string {
 		s += " after " + quote(after.Name, 40)
 	}
 	return s
+}
+
+// cellsOfARow is how many of the first changes are texts of cells of one row: they share a line.
+func cellsOfARow(list []Change) int {
+	n := 0
+	for _, c := range list {
+		if !c.New.IsText() || c.In == nil || c.In.Role != "cell" && c.In.Role != "gridcell" || len(c.In.Children) != 1 ||
+			c.Around == nil || c.Around.Role != "row" || c.Around != list[0].Around {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func (w *compact) row(list []Change) {
+	var now, was []string
+	for _, c := range list {
+		now = append(now, Reference(c.In.Ref)+": "+quote(c.New.Name, maxValue))
+		was = append(was, quote(c.Old.Name, maxName))
+	}
+	w.b.WriteString("- " + key(label(list[0].Around)) + ": {" + strings.Join(now, ", ") + "}  # was " + strings.Join(was, ", ") + "\n")
 }
 
 func (w *compact) change(c Change) {

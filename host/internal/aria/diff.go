@@ -25,8 +25,9 @@ type Diff struct {
 	Exact bool
 }
 
-// Change is a node whose own properties differ. In is the node that it stands in.
-type Change struct{ Old, New, In *Node }
+// Change is a node whose own properties differ. In is the node that it stands in, and Around the one around
+// that.
+type Change struct{ Old, New, In, Around *Node }
 
 // Addition is a new node with all that it holds.
 type Addition struct {
@@ -97,7 +98,7 @@ func Compare(old, now *Node) *Diff {
 	if !sameProperties(old, now) {
 		df.d.Changed = append(df.d.Changed, Change{Old: old, New: now})
 	}
-	df.children(old, now)
+	df.children(old, now, nil)
 	df.removed(old, nil, false)
 	return df.finish(old, now)
 }
@@ -159,7 +160,7 @@ func note(to *refs[*Node], n *Node) {
 }
 
 // children compares what two nodes of the same reference hold.
-func (df *differ) children(old, now *Node) {
+func (df *differ) children(old, now, around *Node) {
 	if old == now {
 		return
 	}
@@ -183,11 +184,11 @@ func (df *differ) children(old, now *Node) {
 				df.touchText(c, now)
 			}
 			if !sameProperties(was, c) {
-				df.d.Changed = append(df.d.Changed, Change{Old: was, New: c, In: now})
+				df.d.Changed = append(df.d.Changed, Change{Old: was, New: c, In: now, Around: around})
 				df.touch(c.Ref)
 				df.touchText(c, now)
 			}
-			df.children(was, c)
+			df.children(was, c, now)
 		}
 		after = c
 	}

@@ -296,3 +296,17 @@ func wide(n int, changed map[int]bool) *Node {
 	}
 	return root
 }
+
+func TestChangedCellsOfARowShareALine(t *testing.T) {
+	row := func(price, left string) *Node {
+		return el(1, roleDocument, "", el(2, "table", "", el(3, "row", "", el(4, "cell", "", said(1, "Mug")), el(5, "cell", "", said(2, price)), el(6, "cell", "", said(3, left)))))
+	}
+	text := compactDiff(Compare(row("12 €", "3"), row("13 €", "2")))
+	if text != "Changed:\n- row [e3]: {e5: \"13 €\", e6: \"2\"}  # was \"12 €\", \"3\"\n" {
+		t.Error(text)
+	}
+	text = compactDiff(Compare(row("12 €", "3"), row("12 €", "2")))
+	if text != "Changed:\n- cell [e6]: \"2\"  # was \"3\"\n" {
+		t.Error(text)
+	}
+}

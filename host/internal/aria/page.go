@@ -46,6 +46,8 @@ type entry struct {
 	node   *Node // nil when it is stale
 	was    *Node // the last one that was
 	inner  *document
+	// listed is the version of the document in which a changed parent listed it last.
+	listed int
 }
 
 // ErrOutOfStep says that the browser sent changes against a tree that is not held: ask for everything.
@@ -162,6 +164,7 @@ func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 				return fmt.Errorf("the browser sent a node %d without its child %d", n.ID, id)
 			}
 			e.kids = append(e.kids, kid)
+			kid.listed = f.Version
 		}
 		loose = append(loose, before...)
 	}
@@ -172,7 +175,7 @@ func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 		}
 	}
 	for _, kid := range loose {
-		if d.entries[kid.ID] == kid && !kid.isIn(kid.parent) {
+		if d.entries[kid.ID] == kid && kid.listed != f.Version {
 			p.drop(kid, m, true)
 		}
 	}
@@ -189,18 +192,6 @@ func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 		}
 	}
 	return nil
-}
-
-func (e *entry) isIn(parent *entry) bool {
-	if parent == nil || parent.doc.entries[parent.ID] != parent {
-		return false
-	}
-	for _, k := range parent.kids {
-		if k == e {
-			return true
-		}
-	}
-	return false
 }
 
 // stale has the entry's node and those around it made anew.
