@@ -62,7 +62,7 @@ async function lookAt(
   timeoutMs: number,
 ): Promise<Look | undefined> {
   const target = { tabId: tab, frameIds: [frame] };
-  const ask = async (): Promise<Look | null | undefined> => {
+  const ask = async (): Promise<Look | undefined> => {
     const [answer] = await chrome.scripting.executeScript({
       target,
       injectImmediately: true,
@@ -70,13 +70,14 @@ async function lookAt(
         (globalThis as { tidemarkAria?: (...args: unknown[]) => Promise<unknown> }).tidemarkAria?.(...args),
       args: [known, MASK, timeoutMs],
     });
-    return answer?.result as Look | null | undefined;
+    const said: unknown = answer?.result;
+    return typeof said === 'string' ? (JSON.parse(said) as Look) : undefined;
   };
   const whole = async (): Promise<Look | undefined> => {
     const first = await ask();
-    if (first !== null && first !== undefined) return first;
+    if (first !== undefined) return first;
     await chrome.scripting.executeScript({ target, injectImmediately: true, files: [SCRIPT] });
-    return (await ask()) ?? undefined;
+    return await ask();
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {

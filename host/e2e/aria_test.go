@@ -402,3 +402,42 @@ func TestAHugePageIsCutWithItsSize(t *testing.T) {
 	text := a.snapshot(map[string]any{"max_tokens": 500})
 	holds(t, text, "[Not read: ", " elements; the page is too large", `button "First"`, "left out to fit max_tokens")
 }
+
+func TestNamesThatComeFromElsewhereFollow(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<input id="a"><input id="b" aria-labelledby="first second"><span id="first">First</span><button id="c" aria-describedby="why">Go</button><p id="why">Because</p><label id="l">Held <input id="d"></label>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	holds(t, first, `textbox "First" [e`, `button "Go" [e`, `("Because")`, `textbox "Held" [e`)
+	p.js(`document.getElementById('first').textContent = 'Changed'; document.getElementById('why').textContent = 'Why not'; document.getElementById('l').firstChild.data = 'Kept '`)
+	d := a.look()
+	holds(t, d, `textbox "Changed" [`+refOf(t, first, `textbox "First"`), `("Why not")  # was ("Because")`, `textbox "Kept"`, `# was "Held"`)
+	p.js(`document.body.insertAdjacentHTML('beforeend', '<label for="a">Late label</label><i id="second">and second</i>')`)
+	holds(t, a.look(), `textbox "Late label" [e`, `textbox "Changed and second" [e`)
+	p.js(`document.getElementById('first').remove(); document.querySelector('[for=a]').remove()`)
+	holds(t, a.look(), `textbox "and second" [e`, `# was "Late label"`)
+}
+
+func TestAFieldsetAndATableDecideWhatIsInThem(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<fieldset id="f"><legend>Way</legend><input aria-label="Street"><button>Send</button></fieldset><details id="d"><summary>More</summary><button>Inner</button></details>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	lacks(t, a.look(), "disabled", `"Inner"`)
+	p.js(`document.getElementById('f').disabled = true; document.getElementById('d').open = true`)
+	d := a.look()
+	holds(t, d, `textbox "Street" [e`, `button "Send" [e`, `# was not [disabled]`, `button "More"`, `# was [collapsed]`, `button "Inner"`)
+}
+
+func TestFocusIsAState(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<input aria-label="One" id="a"><input aria-label="Two" id="b">`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.look()
+	p.js(`document.getElementById('a').focus()`)
+	holds(t, a.look(), `textbox "One"`, "# was not [focused]")
+	p.js(`document.getElementById('b').focus()`)
+	holds(t, a.look(), "# was [focused]", "# was not [focused]")
+}

@@ -10,7 +10,7 @@ import { AriaTree } from './tree';
 export type FrameLook = Omit<AriaFrame, 'frame' | 'parent'>;
 
 interface World {
-  tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number) => Promise<FrameLook>;
+  tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number) => Promise<string>;
   /** The recorder's, which has known the fields for longer. */
   tidemarkSensitive?: SensitiveFields;
 }
@@ -23,13 +23,17 @@ function main(world: World): void {
   let before: Promise<unknown> = Promise.resolve();
   world.tidemarkAria = (known, mask, timeoutMs) => {
     const since = known.find((one) => one.document === name)?.version ?? 0;
-    const look = before.then(async () => ({
-      index: indexInParent(),
-      document: name,
-      url: location.href,
-      title: document.title,
-      ...(await tree.look(since, mask, timeoutMs)),
-    }));
+    const look = before.then(async () => {
+      const seen: FrameLook = {
+        index: indexInParent(),
+        document: name,
+        url: location.href,
+        title: document.title,
+        ...(await tree.look(since, mask, timeoutMs)),
+      };
+      // One string passes from process to process much faster than thousands of objects.
+      return JSON.stringify(seen);
+    });
     before = look.catch(() => undefined); // one look at a time: each tells what changed since another
     return look;
   };

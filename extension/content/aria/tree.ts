@@ -72,6 +72,8 @@ class Part {
   /** An element of the page's own make that may get a shadow root yet. */
   mayGrow = false;
   hasText = false;
+  /** An id that is to name it is not there yet. */
+  waits = false;
   textId: number | undefined;
   /** What stands in it while it has no line of its own; undefined when that is not known. */
   gathered: (Part | Segment)[] | undefined;
@@ -135,6 +137,8 @@ export class AriaTree {
   readonly #controls = new Set<Part>();
   readonly #stale = new Set<Part>();
   readonly #flat = new Set<Part>();
+  /** What came since the last look. */
+  readonly #fresh: Part[] = [];
   /** Elements that name or describe others, and those others. */
   readonly #named = new Map<Element, Set<Part>>();
   /** Elements that are named by others, with or without those being there. */
@@ -177,10 +181,18 @@ export class AriaTree {
     const top = this.#document.documentElement;
     if (top === null) return { since: 0, version: ++this.#version, root: 0, nodes: [], left: 0 };
     const root = this.#part(top, undefined);
-    const work = this.#work();
-    let done = false;
-    while (!done) {
+    const done = await this.#slices(this.#work(), deadline);
+    const answer: Look = { since: 0, version: 0, root: root.id, nodes: [], left: this.#left };
+    if (!done) answer.left += this.#stale.size;
+    await this.#slices(this.#answer(root, since, answer), Number.POSITIVE_INFINITY);
+    return answer;
+  }
+
+  /** Does work in slices until it is done, or the time is over: false then. */
+  async #slices(work: Generator<void>, deadline: number): Promise<boolean> {
+    for (;;) {
       const end = Math.min(performance.now() + SLICE_MS, deadline);
+      let done = false;
       this.#labels.forget();
       beginAriaCaches();
       try {
@@ -189,14 +201,10 @@ export class AriaTree {
       } finally {
         endAriaCaches();
       }
-      if (performance.now() >= deadline) break;
-      if (!done) {
-        await pause();
-        this.#mutated(this.#observer.takeRecords());
-      }
+      if (done) return true;
+      if (performance.now() >= deadline) return false;
+      await pause();
     }
-    const unread = done ? this.#left : this.#left + this.#stale.size;
-    return this.#answer(root, since, unread);
   }
 
   *#work(): Generator<void> {
@@ -225,6 +233,14 @@ export class AriaTree {
       }
       this.#mutated(this.#observer.takeRecords());
       if (this.#stale.size === 0) break;
+    }
+    // What is new from the inside out, so that none of it is much at once.
+    const fresh = this.#fresh.splice(0);
+    for (let part = fresh.pop(); part !== undefined; part = fresh.pop()) {
+      if (part.live && part.block && part.facts.role === '' && part.shown !== 'hidden') {
+        part.gathered ??= this.#gather(part, labelAround(part), 0);
+      }
+      if (++steps % 32 === 0) yield;
     }
     for (const part of this.#flat) {
       this.#flat.delete(part);
@@ -277,7 +293,8 @@ export class AriaTree {
   }
 
   #mutated(records: readonly MutationRecord[]): void {
-    for (const { target, type, attributeName, removedNodes } of records) {
+    let moved = false;
+    for (const { target, type, attributeName, addedNodes } of records) {
       const element = type === 'characterData' ? target.parentElement : target;
       if (element === null) continue;
       const part = this.#partOf(element);
@@ -285,13 +302,16 @@ export class AriaTree {
       if (type === 'attributes') {
         part.staleSelf = true;
         if (attributeName === 'slot' || attributeName === 'aria-owns') part.staleKids = true;
-        if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role')
+        if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role') {
           this.#referringAll();
+          if (part.tag === 'label') this.#field(part.element);
+        }
         if (attributeName === 'disabled' || attributeName === 'role' || attributeName === 'open')
           this.#below(part);
       } else if (type === 'childList') {
         part.staleKids = true;
-        if (this.#referring.size > 0) this.#referencesOf(removedNodes);
+        moved = true;
+        this.#newLabels(addedNodes);
         if (part.tag === 'select' || part.tag === 'optgroup') part.staleSelf = true;
         if (part.shadow !== null) {
           for (const slot of all(part.shadow, 'slot')) {
@@ -305,6 +325,7 @@ export class AriaTree {
       this.#stale.add(part);
       this.#namesAbove(part);
     }
+    if (moved) this.#referencesMoved();
   }
 
   /** The part of an element, or of the host of a shadow root. */
@@ -353,12 +374,27 @@ export class AriaTree {
     for (const part of this.#referring.keys()) this.#again(part);
   }
 
-  /** Removed nodes may have named others; new ones may be what an id was waiting for. */
-  #referencesOf(removed: NodeList): void {
-    for (const [part, by] of this.#referring) {
-      if (by.length === 0 || by.some((element) => !isConnected(element))) this.#again(part);
+  /** Fields whose labels have just come. */
+  #newLabels(added: NodeList): void {
+    for (const node of added) {
+      if (nodeTypeOf(node) !== Node.ELEMENT_NODE) continue;
+      const labels = tagOf(node as Element) === 'label' ? [node as Element] : all(node, 'label');
+      for (const label of labels) this.#field(label);
     }
-    void removed;
+  }
+
+  /** Has a label's field named anew. */
+  #field(label: Element): void {
+    const { control } = label as HTMLLabelElement;
+    const part = control == null ? undefined : this.#parts.get(control);
+    if (part !== undefined) this.#again(part);
+  }
+
+  /** Removed nodes may have named others; new ones may be what an id was waiting for. */
+  #referencesMoved(): void {
+    for (const [part, by] of this.#referring) {
+      if (part.waits || by.some((element) => !isConnected(element))) this.#again(part);
+    }
   }
 
   #part(element: Element, parent: Part | undefined): Part {
@@ -380,6 +416,8 @@ export class AriaTree {
 
   #attach(part: Part): void {
     this.#live.add(part);
+    this.#fresh.push(part);
+    part.gathered = undefined;
     this.#stale.add(part);
     if (isControl(part.tag)) this.#controls.add(part);
   }
@@ -462,6 +500,7 @@ export class AriaTree {
   /** Notes which elements name or describe this one. */
   #noteReferences(part: Part): void {
     this.#forgetReferences(part);
+    part.waits = false;
     const { element } = part;
     let by: Element[] | undefined;
     for (const name of ['aria-labelledby', 'aria-describedby', 'aria-errormessage']) {
@@ -471,6 +510,7 @@ export class AriaTree {
       for (const id of attribute(element, name).split(/\s+/)) {
         const found = id === '' ? null : root.getElementById(id);
         if (found !== null) by.push(found);
+        else if (id !== '') part.waits = true;
       }
     }
     const labels = this.#labels.of(element);
@@ -628,30 +668,29 @@ export class AriaTree {
   }
 
   /** Numbers what changed, and lists what is newer than a version. */
-  #answer(root: Part, since: number, left: number): Look {
+  *#answer(root: Part, since: number, answer: Look): Generator<void> {
     const version = ++this.#version;
     const look = ++this.#look;
     const from = since <= 0 || since >= version ? 0 : since;
-    const nodes: AriaNode[] = [];
-    let changed = false;
+    answer.since = from;
+    answer.version = version;
+    let steps = 0;
     const open: (Part | Segment)[] = [root];
     for (let item = open.pop(); item !== undefined; item = open.pop()) {
       if (item.look === look) continue; // an element stands in one place only
       const isNew = item.look !== look - 1;
       item.look = look;
-      if (item.version === 0 || isNew) {
-        item.version = version;
-        changed = true;
+      if (item.version === 0 || isNew) item.version = version;
+      if (item.version > from) {
+        answer.nodes.push(isPart(item) ? this.#node(item) : textNode(item));
+        if (++steps % 64 === 0) yield;
       }
-      if (item.version > from) nodes.push(isPart(item) ? this.#node(item) : textNode(item));
       if (isPart(item))
         for (let i = item.flat.length - 1; i >= 0; i--) open.push(item.flat[i] as Part | Segment);
     }
     if (this.#segments.size > 2 * this.#live.size + 1000) {
       for (const [id, segment] of this.#segments) if (segment.look !== look) this.#segments.delete(id);
     }
-    void changed;
-    return { since: from, version, root: root.id, nodes, left };
   }
 
   #node(part: Part): AriaNode {
@@ -669,6 +708,14 @@ export class AriaTree {
       ...(role === 'iframe' && frameOf(part.element as HTMLIFrameElement)),
     };
   }
+}
+
+/** The label that a part stands in, without anything in between that has a line. */
+function labelAround(part: Part): Part | undefined {
+  for (let at = part.parent; at !== undefined && at.facts.role === ''; at = at.parent) {
+    if (at.tag === 'label') return at;
+  }
+  return undefined;
 }
 
 /** Whether a part has one run of text at most, as far as its own nodes say. */
