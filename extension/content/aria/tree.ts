@@ -43,6 +43,9 @@ const SLICE_MS = 15;
 /** How many blocks without a line are gathered one inside the other; deeper ones are gone through in turn. */
 const MAX_DEPTH = 500;
 
+/** How deep an element may stand for the library to read it: it goes up by recursion. */
+const MAX_LIBRARY_DEPTH = 1000;
+
 /** Never shown, whatever style sheets say, and never read. */
 const UNREAD = new Set('head script style template noscript link meta base title datalist'.split(' '));
 /** What they contain is shown only where they cannot work, or is their value. */
@@ -59,6 +62,8 @@ class Part {
   readonly id: number;
   readonly tag: string;
   parent: Part | undefined;
+  /** How many elements it stands in. */
+  depth = 0;
   kids: (Part | Text)[] = [];
   facts: Facts;
   shown: Shown = 'shown';
@@ -66,7 +71,7 @@ class Part {
   pointer = false;
   /** What of a control was read that changes without a trace. */
   traceless = '';
-  /** Inside a form whose names are taken over. */
+  /** Inside a form whose names are taken over, or very deep: the library cannot read it. */
   disturbed = false;
   shadow: ShadowRoot | null = null;
   /** An element of the page's own make that may get a shadow root yet. */
@@ -157,16 +162,6 @@ export class AriaTree {
     this.#document = document;
     this.#sensitive = sensitive;
     this.#observe(document);
-  }
-
-  get version(): number {
-    return this.#version;
-  }
-
-  /** The element of an id, for acting on it. */
-  find(id: number): Element | undefined {
-    for (const part of this.#live) if (part.id === id) return part.element;
-    return undefined;
   }
 
   /**
@@ -411,6 +406,7 @@ export class AriaTree {
       this.#attach(part);
     }
     part.parent = parent;
+    part.depth = parent === undefined ? 0 : parent.depth + 1;
     return part;
   }
 
@@ -450,7 +446,10 @@ export class AriaTree {
     const before = part.facts;
     const wasShown = part.shown;
     part.shown = shownAs(part);
-    part.disturbed = part.parent?.disturbed === true || (part.tag === 'form' && isDisturbed(part.element));
+    part.disturbed =
+      part.parent?.disturbed === true ||
+      part.depth > MAX_LIBRARY_DEPTH ||
+      (part.tag === 'form' && isDisturbed(part.element));
     if (part.shown === 'hidden') {
       part.facts = TRANSPARENT;
     } else {
