@@ -11,8 +11,8 @@ import {
 import { CodedError } from './port';
 
 const SCRIPT = 'aria.js';
-/** What a frame may take longer than it was told to, in ms: it is only the way there and back. */
-const GRACE_MS = 1000;
+/** What a frame may take longer than it was told to, in ms: for putting in order what it has read, and the way. */
+const GRACE_MS = 4000;
 
 type Look = Omit<AriaFrame, 'frame' | 'parent'>;
 

@@ -77,6 +77,8 @@ class Part {
   /** An element of the page's own make that may get a shadow root yet. */
   mayGrow = false;
   hasText = false;
+  /** How many elements in it were not read because there are too many. */
+  left = 0;
   /** An id that is to name it is not there yet. */
   waits = false;
   textId: number | undefined;
@@ -170,24 +172,22 @@ export class AriaTree {
    */
   async look(since: number, mask: string, timeoutMs: number): Promise<Look> {
     this.#mask = mask;
-    const deadline = performance.now() + timeoutMs;
     this.#mutated(this.#observer.takeRecords());
     this.#focus();
     const top = this.#document.documentElement;
     if (top === null) return { since: 0, version: ++this.#version, root: 0, nodes: [], left: 0 };
     const root = this.#part(top, undefined);
-    const done = await this.#slices(this.#work(), deadline);
-    const answer: Look = { since: 0, version: 0, root: root.id, nodes: [], left: this.#left };
-    if (!done) answer.left += this.#stale.size;
-    await this.#slices(this.#answer(root, since, answer), Number.POSITIVE_INFINITY);
+    await this.#slices(this.#work(performance.now() + timeoutMs));
+    const left = this.#left + this.#stale.size;
+    const answer: Look = { since: 0, version: 0, root: root.id, nodes: [], left };
+    await this.#slices(this.#answer(root, since, answer));
     return answer;
   }
 
-  /** Does work in slices until it is done, or the time is over: false then. */
-  async #slices(work: Generator<void>, deadline: number): Promise<boolean> {
-    for (;;) {
-      const end = Math.min(performance.now() + SLICE_MS, deadline);
-      let done = false;
+  /** Does work in slices. */
+  async #slices(work: Generator<void>): Promise<void> {
+    for (let done = false; ; await pause()) {
+      const end = performance.now() + SLICE_MS;
       this.#labels.forget();
       beginAriaCaches();
       try {
@@ -196,13 +196,12 @@ export class AriaTree {
       } finally {
         endAriaCaches();
       }
-      if (done) return true;
-      if (performance.now() >= deadline) return false;
-      await pause();
+      if (done) return;
     }
   }
 
-  *#work(): Generator<void> {
+  /** Reads until the time is over; what was read is put in order in any case. */
+  *#work(deadline: number): Generator<void> {
     let steps = 0;
     for (const part of this.#live) {
       if (part.facts.role !== '' || part.hasText || part.shown !== 'shown') this.#check(part);
@@ -220,14 +219,15 @@ export class AriaTree {
       }
       if (++steps % 64 === 0) yield;
     }
-    for (;;) {
+    for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {
       for (const part of this.#stale) {
         this.#stale.delete(part);
         if (part.live) this.#renew(part);
-        if (++steps % 8 === 0) yield;
+        if (++steps % 8 !== 0) continue;
+        yield;
+        late = performance.now() >= deadline;
+        if (late) break;
       }
-      this.#mutated(this.#observer.takeRecords());
-      if (this.#stale.size === 0) break;
     }
     // What is new from the inside out, so that none of it is much at once.
     const fresh = this.#fresh.splice(0);
@@ -422,6 +422,8 @@ export class AriaTree {
     const leaving = [part];
     for (let next = leaving.pop(); next !== undefined; next = leaving.pop()) {
       next.live = false;
+      this.#left -= next.left;
+      next.left = 0;
       this.#live.delete(next);
       this.#controls.delete(next);
       this.#forgetReferences(next);
@@ -533,6 +535,8 @@ export class AriaTree {
 
   #renewKids(part: Part): void {
     part.staleKids = false;
+    this.#left -= part.left;
+    part.left = 0;
     const before = part.kids;
     const kids: (Part | Text)[] = [];
     if (part.shown !== 'hidden' && !this.#isClosed(part)) {
@@ -547,7 +551,7 @@ export class AriaTree {
         else if (type === Node.ELEMENT_NODE && !UNREAD.has(tagOf(node as Element))) {
           const known = this.#parts.get(node as Element);
           if (known?.live !== true && this.#live.size >= MAX_ELEMENTS) {
-            this.#left += 1 + (node as Element).getElementsByTagName('*').length;
+            part.left += 1 + (node as Element).getElementsByTagName('*').length;
             continue;
           }
           const kid = this.#part(node as Element, part);
@@ -555,6 +559,7 @@ export class AriaTree {
         }
       }
     }
+    this.#left += part.left;
     part.kids = kids;
     part.hasText = kids.some((kid) => !isPart(kid));
     part.mayGrow = part.shadow === null && part.tag.includes('-');

@@ -23,7 +23,7 @@ type Pages interface {
 const (
 	// DefaultFullAfter is how long after a look the next one answers with everything, if anything changed.
 	DefaultFullAfter = 30 * time.Second
-	pageTimeout      = 8 * time.Second
+	pageTimeout      = 6 * time.Second
 	// tabPatience is how long a tab that is not watched yet is waited for.
 	tabPatience = time.Second
 	// A page that is just being loaded is waited for so long, and asked again so often.

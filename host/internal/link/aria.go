@@ -23,7 +23,7 @@ func (h *Hub) Aria(ctx context.Context, instance string, params protocol.AriaPar
 		return nil, errEnded
 	}
 	// The extension answers by itself when its time is over; a little more is for the way.
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(params.TimeoutMs)*time.Millisecond+3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(params.TimeoutMs)*time.Millisecond+6*time.Second)
 	defer cancel()
 	raw, err := c.ask(ctx, protocol.MethodAria, params)
 	if errors.Is(err, context.DeadlineExceeded) {
