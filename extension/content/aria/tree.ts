@@ -7,21 +7,10 @@
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
-import {
-  all,
-  attribute,
-  firstChildOf,
-  has,
-  isConnected,
-  nextSiblingOf,
-  nodeTypeOf,
-  rootOf,
-  tagOf,
-} from '../dom';
+import { all, attribute, has, isConnected, nodeTypeOf, rootOf, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import {
-  type Facts,
   fold,
   INTERACTIVE,
   isControl,
@@ -33,6 +22,24 @@ import {
   traceless,
 } from './element';
 import { Labels } from './labels';
+import {
+  childrenOf,
+  frameOf,
+  hostOf,
+  isClickable,
+  isOnlyText,
+  isPart,
+  isPlainlyShown,
+  labelAround,
+  Part,
+  type Segment,
+  sameFacts,
+  shadowIf,
+  shadowOf,
+  shownAs,
+  TRANSPARENT,
+  textNode,
+} from './part';
 
 /** The most elements that are read; beyond it they are counted. */
 const MAX_ELEMENTS = 100_000;
@@ -52,78 +59,6 @@ const UNREAD = new Set('head script style template noscript link meta base title
 const CLOSED = new Set(
   'textarea input video audio canvas object embed iframe frame meter progress'.split(' '),
 );
-
-/** How an element is shown: with what it contains, not itself, or not with anything that it contains. */
-type Shown = 'shown' | 'itself hidden' | 'hidden';
-
-/** An element. */
-class Part {
-  readonly element: Element;
-  readonly id: number;
-  readonly tag: string;
-  parent: Part | undefined;
-  /** How many elements it stands in. */
-  depth = 0;
-  kids: (Part | Text)[] = [];
-  facts: Facts;
-  shown: Shown = 'shown';
-  block = false;
-  pointer = false;
-  /** What of a control was read that changes without a trace. */
-  traceless = '';
-  /** Inside a form whose names are taken over, or very deep: the library cannot read it. */
-  disturbed = false;
-  shadow: ShadowRoot | null = null;
-  /** An element of the page's own make that may get a shadow root yet. */
-  mayGrow = false;
-  hasText = false;
-  /** How many elements in it were not read because there are too many. */
-  left = 0;
-  /** An id that is to name it is not there yet. */
-  waits = false;
-  textId: number | undefined;
-  /** What stands in it while it has no line of its own; undefined when that is not known. */
-  gathered: (Part | Segment)[] | undefined;
-  /** Its children in the accessibility tree. */
-  flat: (Part | Segment)[] = [];
-  /** The version of the tree in which it changed last. */
-  version = 0;
-  /** The last look that found it in the tree. */
-  look = 0;
-  live = true;
-  staleSelf = true;
-  staleKids = true;
-
-  constructor(element: Element, id: number) {
-    this.element = element;
-    this.id = id;
-    this.tag = tagOf(element);
-    this.facts = TRANSPARENT;
-  }
-}
-
-const TRANSPARENT: Facts = {
-  role: '',
-  name: '',
-  description: '',
-  value: undefined,
-  states: [],
-  keys: '',
-  cut: undefined,
-};
-
-/** A run of text that stands by itself. */
-interface Segment {
-  readonly id: number;
-  readonly text: string;
-  readonly cut: number[] | undefined;
-  version: number;
-  look: number;
-}
-
-function isPart(item: Part | Text | Segment): item is Part {
-  return item instanceof Part;
-}
 
 /** What a look answers with. */
 export interface Look {
@@ -247,7 +182,7 @@ export class AriaTree {
   /** Has the browser say whether an element is still shown as it was, and open to what is inside it. */
   #check(part: Part): void {
     // Whether it is hidden from those who hear the page is an attribute; a change of that is not missed.
-    if (part.shown === 'shown' && checkVisibility.call(part.element, VISIBLE)) return;
+    if (part.shown === 'shown' && isPlainlyShown(part.element)) return;
     if (shownAs(part) !== part.shown) {
       part.staleSelf = part.staleKids = true;
       this.#stale.add(part);
@@ -712,104 +647,6 @@ export class AriaTree {
       ...(role === 'iframe' && frameOf(part.element as HTMLIFrameElement)),
     };
   }
-}
-
-/** The label that a part stands in, without anything in between that has a line. */
-function labelAround(part: Part): Part | undefined {
-  for (let at = part.parent; at !== undefined && at.facts.role === ''; at = at.parent) {
-    if (at.tag === 'label') return at;
-  }
-  return undefined;
-}
-
-/** Whether a part has one run of text at most, as far as its own nodes say. */
-function isOnlyText({ kids }: Part): boolean {
-  let texts = 0;
-  for (const kid of kids) if (!isPart(kid) && kid.data.trim() !== '' && ++texts > 1) return false;
-  return true;
-}
-
-function textNode({ id, text, cut }: Segment): AriaNode {
-  return { i: id, r: 'text', n: text, ...(cut !== undefined && { x: cut }) };
-}
-
-function sameFacts(a: Facts, b: Facts): boolean {
-  return (
-    a.role === b.role &&
-    a.name === b.name &&
-    a.description === b.description &&
-    a.value === b.value &&
-    a.keys === b.keys &&
-    a.states.join() === b.states.join() &&
-    a.cut?.join() === b.cut?.join()
-  );
-}
-
-/** Which of the window's frames an iframe is. Those in shadow roots are not among them: then its address. */
-function frameOf(element: HTMLIFrameElement): { f: number; u?: string } {
-  const inside = element.contentWindow;
-  for (let i = 0; i < window.length; i++) if (window[i] === inside) return { f: i };
-  return { f: -1, u: element.src };
-}
-
-const { checkVisibility } = Element.prototype;
-const VISIBLE = { visibilityProperty: true };
-
-function shownAs({ element, tag, parent }: Part): Shown {
-  if (attribute(element, 'aria-hidden') === 'true') return 'hidden';
-  if (checkVisibility.call(element, VISIBLE)) return 'shown';
-  if (tag === 'option' || tag === 'optgroup') return has(element, 'hidden') ? 'hidden' : 'shown';
-  if (tag === 'slot') return 'shown';
-  if (parent === undefined) return 'shown';
-  const { display, visibility } = getComputedStyle(element);
-  if (display === 'contents') return visibility === 'visible' ? 'shown' : 'itself hidden';
-  return checkVisibility.call(element) ? 'itself hidden' : 'hidden';
-}
-
-/** True for what looks operable and says so by nothing else: it takes focus, or the pointer's shape changes on it. */
-function isClickable(part: Part): boolean {
-  const { element, tag, parent } = part;
-  if (tag === 'html' || tag === 'body' || tag === 'label' || tag === 'option') return false;
-  if (has(element, 'onclick')) return true;
-  if (has(element, 'tabindex') && Number(attribute(element, 'tabindex')) >= 0) return true;
-  if (!part.pointer || parent === undefined || parent.pointer) return false;
-  for (let at: Part | undefined = parent; at !== undefined; at = at.parent) {
-    if (INTERACTIVE.has(at.facts.role) || at.tag === 'label') return false;
-  }
-  return true;
-}
-
-function shadowOf(element: Element): ShadowRoot | null {
-  const dom = (
-    globalThis as { chrome?: { dom?: { openOrClosedShadowRoot?(of: Element): ShadowRoot | null } } }
-  ).chrome?.dom;
-  // Asked of elements that can have none, it would throw.
-  if (dom?.openOrClosedShadowRoot === undefined || !(element instanceof HTMLElement))
-    return element.shadowRoot;
-  return dom.openOrClosedShadowRoot(element);
-}
-
-function shadowIf(element: Element | null): ShadowRoot | null {
-  return element === null ? null : shadowOf(element);
-}
-
-function hostOf(element: Element): Element | null {
-  const root = rootOf(element);
-  return nodeTypeOf(root) === Node.DOCUMENT_FRAGMENT_NODE && 'host' in root
-    ? (root as ShadowRoot).host
-    : null;
-}
-
-/** The nodes that are shown inside an element. */
-function* childrenOf({ element, tag, shadow }: Part): Iterable<Node> {
-  if (shadow === null && tag === 'slot') {
-    const assigned = (element as HTMLSlotElement).assignedNodes();
-    if (assigned.length > 0) {
-      yield* assigned;
-      return;
-    }
-  }
-  for (let node = firstChildOf(shadow ?? element); node !== null; node = nextSiblingOf(node)) yield node;
 }
 
 /** Lets the page do its own work; unlike a timer this is not slowed in tabs in the background. */
