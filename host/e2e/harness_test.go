@@ -104,7 +104,7 @@ func newSite(t *testing.T, pages map[string]string) *site {
 			_, _ = io.WriteString(w, body)
 		})
 	}
-	s := &site{httptest.NewServer(mux), mux}
+	s := &site{testbed.Serve(mux), mux}
 	t.Cleanup(s.Close)
 	return s
 }

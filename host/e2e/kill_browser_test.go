@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,7 +88,7 @@ func TestAKilledBrowserOrWorkerLeavesOnlyReportedGaps(t *testing.T) {
 	needBrowser(t)
 	w := noBrowser(t)
 	var life atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+	server := testbed.Serve(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
 			rw.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(rw, strings.ReplaceAll(numberedPage, "LIFE", fmt.Sprint(life.Add(1))))

@@ -45,7 +45,7 @@ const bundlePage = `<!doctype html><meta charset="utf-8"><title>shop</title><lin
 func serveBundle(t *testing.T, dir string, handle func(w http.ResponseWriter, r *http.Request) bool) *httptest.Server {
 	t.Helper()
 	files := http.FileServer(http.Dir(filepath.Join(dir, "dist")))
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := testbed.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case handle != nil && handle(w, r):
 		case r.URL.Path == "/":

@@ -146,7 +146,7 @@ func (c *Case) Run(w *testbed.World) (o *Outcome, err error) {
 	if c.Serve != nil {
 		c.Serve(mux)
 	}
-	site := httptest.NewServer(mux)
+	site := testbed.Serve(mux)
 	defer site.Close()
 	second := other()
 	defer second.Close()
@@ -208,7 +208,7 @@ func other() *httptest.Server {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, `<script>fetch('/inner'); setTimeout(() => { throw new Error('inside the frame') })</script>`)
 	})
-	return httptest.NewServer(mux)
+	return testbed.Serve(mux)
 }
 
 // refusedPort is a port at which nobody listens.
