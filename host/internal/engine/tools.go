@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/diff"
 )
 
 // Tool is a use case as agents and the command line call it.
@@ -28,41 +28,7 @@ func (t *Tool) Call(ctx context.Context, e *Engine, client *checkpoint.Client, a
 }
 
 // Tools are all of them, in the order in which they are listed.
-var Tools = []*Tool{
-	tool("get_changes_since", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
-		return e.Changes(ctx, c, p)
-	}),
-	tool("checkpoint_create", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
-		return e.CheckpointCreate(ctx, c, p)
-	}),
-	tool("checkpoint_list", func(_ context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*CheckpointList, error) {
-		return e.CheckpointList(c), nil
-	}),
-	tool("checkpoint_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
-		return e.CheckpointDelete(ctx, c, p)
-	}),
-	tool("configure_noise", func(ctx context.Context, e *Engine, c *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
-		return e.ConfigureNoise(ctx, c, p)
-	}),
-	tool("get_browser_logs", func(_ context.Context, e *Engine, c *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
-		return e.Logs(c, p)
-	}),
-	tool("get_network_bodies", func(_ context.Context, e *Engine, c *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
-		return e.Network(c, p)
-	}),
-	tool("get_websocket_events", func(_ context.Context, e *Engine, c *checkpoint.Client, p SocketParams) (*Page[SocketEntry], error) {
-		return e.Sockets(c, p)
-	}),
-	tool("get_enhanced_actions", func(_ context.Context, e *Engine, c *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
-		return e.Actions(c, p)
-	}),
-	tool("browser_snapshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
-		return e.Snapshot(ctx, c, p)
-	}),
-	tool("browser_tabs", func(_ context.Context, e *Engine, c *checkpoint.Client, p TabsParams) (*TabList, error) {
-		return e.BrowserTabs(c, p)
-	}),
-}
+var Tools = slices.Concat(observing)
 
 // FindTool returns the tool of that name, or nil.
 func FindTool(name string) *Tool {

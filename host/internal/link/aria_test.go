@@ -16,7 +16,7 @@ func TestAPageIsAskedOfTheBrowserThatShowsIt(t *testing.T) {
 	p.send(hello)
 	p.expect("welcome", nil)
 	params := protocol.AriaParams{Tab: 70, TimeoutMs: 1000}
-	if _, err := hub.Aria(context.Background(), "another", params); err == nil || !strings.Contains(err.Error(), "connection ended") {
+	if _, err := hub.Aria(context.Background(), "another", params); err == nil || !strings.Contains(err.Error(), "not connected") {
 		t.Errorf("of a browser that is not there: %v", err)
 	}
 	for _, c := range []struct{ answer, code string }{

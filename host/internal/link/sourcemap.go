@@ -26,14 +26,8 @@ func (h *Hub) SourceMap(ctx context.Context, s sourcemap.Script) (string, []byte
 	if !ok {
 		return "", nil, errors.New("its tab is closed")
 	}
-	c := h.connection(instance)
-	if c == nil {
-		return "", nil, errors.New("its browser is not connected")
-	}
 	// The extension gives up by itself when its time is over; a little more is for the way.
-	ctx, cancel := context.WithTimeout(ctx, mapTimeout+mapTimeout/4)
-	defer cancel()
-	raw, err := c.ask(ctx, protocol.MethodSourceMap, protocol.SourceMapParams{Tab: tab, URL: s.URL, TimeoutMs: int(mapTimeout.Milliseconds()), MaxBytes: mapBytes})
+	raw, err := h.Ask(ctx, instance, protocol.MethodSourceMap, protocol.SourceMapParams{Tab: tab, URL: s.URL, TimeoutMs: int(mapTimeout.Milliseconds()), MaxBytes: mapBytes}, mapTimeout+mapTimeout/4)
 	if err != nil {
 		return "", nil, err
 	}
@@ -65,16 +59,4 @@ func unpack(packed []byte) ([]byte, error) {
 		return nil, fmt.Errorf("it is larger than %d bytes", mapBytes)
 	}
 	return out.Bytes(), nil
-}
-
-// connection is a connection of a browser's, nil when there is none.
-func (h *Hub) connection(instance string) *conn {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for c := range h.conns {
-		if c.instance == instance {
-			return c
-		}
-	}
-	return nil
 }

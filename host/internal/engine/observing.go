@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"context"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+// observing are the tools that look.
+var observing = []*Tool{
+	tool("get_changes_since", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+		return e.Changes(ctx, c, p)
+	}),
+	tool("checkpoint_create", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
+		return e.CheckpointCreate(ctx, c, p)
+	}),
+	tool("checkpoint_list", func(_ context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*CheckpointList, error) {
+		return e.CheckpointList(c), nil
+	}),
+	tool("checkpoint_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
+		return e.CheckpointDelete(ctx, c, p)
+	}),
+	tool("configure_noise", func(ctx context.Context, e *Engine, c *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+		return e.ConfigureNoise(ctx, c, p)
+	}),
+	tool("get_browser_logs", func(_ context.Context, e *Engine, c *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
+		return e.Logs(c, p)
+	}),
+	tool("get_network_bodies", func(_ context.Context, e *Engine, c *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
+		return e.Network(c, p)
+	}),
+	tool("get_websocket_events", func(_ context.Context, e *Engine, c *checkpoint.Client, p SocketParams) (*Page[SocketEntry], error) {
+		return e.Sockets(c, p)
+	}),
+	tool("get_enhanced_actions", func(_ context.Context, e *Engine, c *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
+		return e.Actions(c, p)
+	}),
+	tool("browser_snapshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
+		return e.Snapshot(ctx, c, p)
+	}),
+	tool("browser_tabs", func(_ context.Context, e *Engine, c *checkpoint.Client, p TabsParams) (*TabList, error) {
+		return e.BrowserTabs(c, p)
+	}),
+}
