@@ -194,6 +194,9 @@ func (b *bridge) again(ctx context.Context) error {
 		}
 		if b.ready != nil {
 			err = errors.Join(err, b.send(b.ready))
+			// The next daemon may be of another version, or of settings that turn on other tools.
+			_, told := io.WriteString(b.out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n")
+			err = errors.Join(err, told)
 		}
 	}
 	for _, r := range b.pending {

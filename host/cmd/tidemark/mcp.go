@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/engine"
 )
 
 func newMCP() *cobra.Command {
-	var origins []string
+	var origins, sets []string
+	var workspace string
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve an agent over MCP on standard input and output",
@@ -23,7 +27,10 @@ func newMCP() *cobra.Command {
 By default the agent hears of every watched tab. --origin, or origins in the project's .tidemark.toml,
 narrows it to its own project:
 
-  claude mcp add tidemark -- tidemark mcp --origin http://localhost:5173`,
+  claude mcp add tidemark -- tidemark mcp --origin http://localhost:5173
+
+Its tools come in sets (observe, act, debug), so that the agent pays only for what it uses; --tools says which
+it gets. Files that it uploads to a page come from the workspace alone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			home, err := daemon.FindHome(version)
@@ -37,8 +44,16 @@ narrows it to its own project:
 				}
 				scope.known = true
 			}
-			_, _ = scope.look() // a mistake is told with every answer: without its tools an agent would never know
 			var p daemon.Preamble
+			if cmd.Flags().Changed("tools") {
+				if p.Tidemark.Tools, err = engine.CheckSets(sets); err != nil {
+					return usageError{fmt.Errorf("--tools: %w", err)}
+				}
+			}
+			if p.Tidemark.Workspace, err = findWorkspace(workspace); err != nil {
+				return usageError{err}
+			}
+			_, _ = scope.look() // a mistake is told with every answer: without its tools an agent would never know
 			p.Tidemark.Client, p.Tidemark.Session, p.Tidemark.Project = "mcp", rand.Text(), scope.file
 			b := &bridge{in: os.Stdin, out: os.Stdout, look: scope.look, dial: func(ctx context.Context) (net.Conn, error) {
 				p.Tidemark.Origins = scope.origins
@@ -60,5 +75,27 @@ narrows it to its own project:
 		},
 	}
 	cmd.Flags().StringArrayVar(&origins, "origin", nil, "hear only of pages of this origin (repeatable)")
+	cmd.Flags().StringSliceVar(&sets, "tools", nil, "sets of tools, separated by commas: "+strings.Join(engine.Sets, ", ")+" (default: [tools] sets in config.toml, else "+strings.Join(engine.DefaultSets, ",")+")")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that files may be uploaded from (default: the working directory)")
 	return cmd
+}
+
+// findWorkspace is the directory that an agent works in, absolute: the one that it names, else the working
+// directory, unless that is the root: then nobody chose it, and there is none.
+func findWorkspace(named string) (string, error) {
+	if named == "" {
+		dir, err := os.Getwd()
+		if err != nil || filepath.Dir(dir) == dir {
+			return "", nil
+		}
+		return dir, nil
+	}
+	dir, err := filepath.Abs(named)
+	if err != nil {
+		return "", fmt.Errorf("--workspace: %w", err)
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("--workspace: %s is no directory", dir)
+	}
+	return dir, nil
 }

@@ -9,14 +9,18 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 )
 
-// Client is one reader and its own checkpoint, which follows it from call to call. The first two
-// fields never change; Lock serialises the client's calls, so that no event is told twice or missed
+// Client is one reader and its own checkpoint, which follows it from call to call. The named
+// fields never change while it is connected; Lock serialises the client's calls, so that no event is told twice or missed
 // between two of them.
 type Client struct {
 	// Name is what the client calls itself.
 	Name string
 	// Scope is what it hears of.
 	Scope Scope
+	// Workspace is the directory that it works in, absolute: only files in it are uploaded. "" for none.
+	Workspace string
+	// Sets are the tool sets that it asked for; nil: those of the settings.
+	Sets []string
 
 	sync.Mutex
 	auto  capture.Moment

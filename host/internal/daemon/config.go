@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
 )
@@ -42,6 +43,10 @@ type Config struct {
 	Snapshot struct {
 		FullAfterSeconds float64 `toml:"full_after_seconds"`
 	} `toml:"snapshot"`
+	// Tools are the sets of tools that an agent gets that asks for none: observe and act when it is not said.
+	Tools struct {
+		Sets []string `toml:"sets"`
+	} `toml:"tools"`
 	// Redact is what a person adds to the rules of what is secret.
 	Redact redact.User `toml:"redact"`
 }
@@ -92,6 +97,12 @@ func (c *Config) Limits() (capture.Limits, error) {
 	}
 	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
 		return l, errors.New("http: port must be from 1 to 65535")
+	}
+	if c.Tools.Sets != nil {
+		var err error
+		if c.Tools.Sets, err = engine.CheckSets(c.Tools.Sets); err != nil {
+			return l, fmt.Errorf("tools: %w", err)
+		}
 	}
 	for _, b := range []struct {
 		name  string

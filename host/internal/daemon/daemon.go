@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -82,7 +83,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		}
 		listeners = append(listeners, counted{ours{l, log}, present})
 	}
-	d := &daemon{home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter()}
+	d := &daemon{home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets}
 	d.compose(limits, config.JournalLimits(), redactor)
 	if err := home.writeInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
@@ -173,6 +174,8 @@ type daemon struct {
 	http    atomic.Pointer[engine.HTTPStatus]
 	// fullAfter is the snapshots' setting.
 	fullAfter time.Duration
+	// sets are the tool sets that the settings turn on, nil when they say nothing.
+	sets []string
 }
 
 func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
@@ -198,7 +201,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Failed: func(s sourcemap.Script, err error) { d.log.Debug("no source map", "script", s.URL, "error", err) },
 	})
 	d.engine = engine.New(engine.Options{
-		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, FullAfter: d.fullAfter, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, FullAfter: d.fullAfter, Sets: d.sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
 		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
 	})
@@ -248,6 +251,10 @@ type Preamble struct {
 		Session string `json:"session,omitempty"`
 		// Project is the path of the settings file of the project that the client works in.
 		Project string `json:"project,omitempty"`
+		// Workspace is the directory that the client works in, absolute.
+		Workspace string `json:"workspace,omitempty"`
+		// Tools are the sets that it asks for; null: those of the settings.
+		Tools []string `json:"tools"`
 	} `json:"tidemark"`
 }
 
@@ -258,7 +265,7 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	r := bufio.NewReader(conn)
-	id, name, project, scope := "", "agent", "", checkpoint.Scope{}
+	id, project, as := "", "", &checkpoint.Client{Name: "agent"}
 	if head, _ := r.Peek(len(preambleMark)); bytes.Equal(head, []byte(preambleMark)) {
 		line, err := r.ReadSlice('\n')
 		if err != nil {
@@ -268,18 +275,26 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 		if err := json.Unmarshal(line, &p); err != nil {
 			return fmt.Errorf("an agent's first line: %w", err)
 		}
-		if scope, err = checkpoint.NewScope(p.Tidemark.Origins); err != nil {
+		if as.Scope, err = checkpoint.NewScope(p.Tidemark.Origins); err != nil {
 			return err
 		}
+		if p.Tidemark.Tools != nil {
+			if as.Sets, err = engine.CheckSets(p.Tidemark.Tools); err != nil {
+				return err
+			}
+		}
+		if filepath.IsAbs(p.Tidemark.Workspace) { // nobody's working directory is the daemon's
+			as.Workspace = p.Tidemark.Workspace
+		}
 		if p.Tidemark.Client != "" {
-			name = p.Tidemark.Client
+			as.Name = p.Tidemark.Client
 		}
 		project = p.Tidemark.Project
 		if p.Tidemark.Session != "" {
 			id = "session " + p.Tidemark.Session
 		}
 	}
-	client, leave := d.engine.Join(id, name, scope)
+	client, leave := d.engine.JoinAs(id, as)
 	defer leave()
 	d.engine.InProject(client, project)
 	return mcpserver.Serve(ctx, d.engine, client, d.version, struct {

@@ -134,6 +134,38 @@ func TestAnAgentIsServedOverHTTP(t *testing.T) {
 	}
 }
 
+func TestTheAddressSaysWhichToolsAnAgentGets(t *testing.T) {
+	_, port, token := withHTTP(t)
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	for query, want := range map[string]string{
+		"":                             "No significant changes",
+		"?tools=observe,act":           "No significant changes",
+		"?tools=act&workspace=/srv/me": "a tool of the set observe, which is off",
+		"?tools=":                      "a tool of the set observe, which is off",
+		"?tools=smell":                 "no session",
+		"?workspace=here":              "no session",
+	} {
+		session, err := mcp.NewClient(&mcp.Implementation{Name: "http agent", Version: "1"}, nil).Connect(t.Context(), &mcp.StreamableClientTransport{
+			Endpoint: fmt.Sprintf("http://127.0.0.1:%d/mcp%s", port, query), HTTPClient: &http.Client{Transport: bearer(token)},
+			DisableStandaloneSSE: true,
+		}, nil)
+		got := "no session"
+		if err == nil {
+			result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "get_changes_since"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = result.Content[0].(*mcp.TextContent).Text
+			if err := session.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%q: %s", query, got)
+		}
+	}
+}
+
 func TestWhoeverIsNotTheUsersAgentIsRefused(t *testing.T) {
 	_, port, token := withHTTP(t)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -35,18 +35,24 @@ const (
 // Join takes in a client with a checkpoint of its own. One that gives an id goes on where it was when it
 // left, or when an earlier daemon ended. Leave says that it has gone.
 func (e *Engine) Join(id, name string, scope checkpoint.Scope) (client *checkpoint.Client, leave func()) {
+	return e.JoinAs(id, &checkpoint.Client{Name: name, Scope: scope})
+}
+
+// JoinAs is [Engine.Join] for a client with a workspace or tool sets of its own. The one that it is from now on is
+// returned: that of the id, when it was here before.
+func (e *Engine) JoinAs(id string, as *checkpoint.Client) (client *checkpoint.Client, leave func()) {
 	v := e.store.View(e.clock())
 	e.clients.mu.Lock()
 	defer e.clients.mu.Unlock()
-	c := e.clients.findLocked(id, scope)
+	c := e.clients.findLocked(id, as.Scope)
 	if c == nil {
-		c = e.clients.addLocked(id, &checkpoint.Client{Name: name, Scope: scope})
+		c = e.clients.addLocked(id, as)
 		c.Lock()
 		c.LookedLocked(v) // an update before it came is nothing that it waits for
 		c.Unlock()
 	}
 	if c.here++; c.here == 1 {
-		c.since = v.At
+		c.since, c.Workspace, c.Sets = v.At, as.Workspace, as.Sets
 	}
 	return c.Client, func() { e.leave(c) }
 }

@@ -38,6 +38,7 @@ type Engine struct {
 	pages     Pages
 	fullAfter time.Duration
 	snapshots snapshots
+	sets      []string
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.
@@ -75,6 +76,8 @@ type Options struct {
 	// Disk may be nil: then nothing is kept but in memory.
 	Disk  Disk
 	Clock func() time.Time
+	// Sets are the tool sets of clients that ask for none; nil: [DefaultSets].
+	Sets []string
 	// Originals may have no maps: then places are told as the browser has them.
 	Originals Originals
 	// Location is the zone of times that are given without one.
@@ -86,9 +89,12 @@ func New(o Options) *Engine {
 	if o.FullAfter == 0 {
 		o.FullAfter = DefaultFullAfter
 	}
+	if o.Sets == nil {
+		o.Sets = DefaultSets
+	}
 	return &Engine{
 		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
-		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, clock: o.Clock, location: o.Location, originals: o.Originals,
+		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, clock: o.Clock, location: o.Location, originals: o.Originals,
 	}
 }
 

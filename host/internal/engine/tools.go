@@ -17,6 +17,8 @@ import (
 // Tool is a use case as agents and the command line call it.
 type Tool struct {
 	Name string
+	// Set is the group that it is switched with.
+	Set  string
 	call func(context.Context, *Engine, *checkpoint.Client, []byte) (any, error)
 	// Answer is a zero value of the answer's type, for its schema.
 	Answer any
@@ -28,7 +30,7 @@ func (t *Tool) Call(ctx context.Context, e *Engine, client *checkpoint.Client, a
 }
 
 // Tools are all of them, in the order in which they are listed.
-var Tools = slices.Concat(observing)
+var Tools = slices.Concat(inSet(Observe, observing))
 
 // FindTool returns the tool of that name, or nil.
 func FindTool(name string) *Tool {

@@ -2,8 +2,12 @@ package mcpserver
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,16 +24,16 @@ const (
 )
 
 // HTTP serves agents over streamable HTTP: each session is a client of its own, of the scope that the
-// query's origin (repeatable) names. Whoever reaches it is served: put the check of the token before it.
+// query's origin (repeatable) names, with the tool sets of its tools (separated by commas) and the workspace of
+// its workspace (an absolute path). Whoever reaches it is served: put the check of the token before it.
 // Each server that it makes is given to extend, where a test adds what it needs.
 func HTTP(ctx context.Context, e *engine.Engine, version string, extend ...func(*mcp.Server)) http.Handler {
 	return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
-		scope, err := checkpoint.NewScope(r.URL.Query()["origin"])
+		// (Called for questions outside of any session too: those are nobody's.)
+		client, err := clientOf(r.URL.Query())
 		if err != nil {
 			return nil
 		}
-		// (Called for questions outside of any session too: those are nobody's.)
-		client := &checkpoint.Client{Name: "http", Scope: scope}
 		server := newServer(e, client, version, func(session *mcp.ServerSession) {
 			if name := nameOf(session); name != "" {
 				client.Name = name
@@ -49,4 +53,22 @@ func HTTP(ctx context.Context, e *engine.Engine, version string, extend ...func(
 	}, &mcp.StreamableHTTPOptions{
 		Logger: slog.New(slog.DiscardHandler), SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxBody, JSONResponse: true,
 	})
+}
+
+// clientOf is the client that a query describes.
+func clientOf(query url.Values) (*checkpoint.Client, error) {
+	scope, err := checkpoint.NewScope(query["origin"])
+	if err != nil {
+		return nil, err
+	}
+	client := &checkpoint.Client{Name: "http", Scope: scope, Workspace: query.Get("workspace")}
+	if client.Workspace != "" && !filepath.IsAbs(client.Workspace) {
+		return nil, fmt.Errorf("workspace is %q; it must be an absolute path", client.Workspace)
+	}
+	if query.Has("tools") {
+		if client.Sets, err = engine.CheckSets(strings.FieldsFunc(query.Get("tools"), func(c rune) bool { return c == ',' })); err != nil {
+			return nil, err
+		}
+	}
+	return client, nil
 }

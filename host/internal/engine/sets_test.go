@@ -1,0 +1,59 @@
+package engine_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+)
+
+func TestEveryToolBelongsToASet(t *testing.T) {
+	for _, tool := range engine.Tools {
+		if !slices.Contains(engine.Sets, tool.Set) {
+			t.Errorf("%s is of the set %q", tool.Name, tool.Set)
+		}
+	}
+}
+
+func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for _, c := range []struct {
+		asked, want []string
+		off         string
+	}{
+		{nil, []string{"observe", "act"}, ""},
+		{[]string{"act"}, []string{"act"}, "browser_snapshot is a tool of the set observe"},
+		{[]string{}, []string{}, "browser_snapshot is a tool of the set observe"},
+	} {
+		client, leave := w.Engine.JoinAs("", &checkpoint.Client{Name: "agent", Sets: c.asked})
+		if got := w.Engine.SetsOf(client); !slices.Equal(got, c.want) {
+			t.Errorf("asked for %q: %q", c.asked, got)
+		}
+		err := w.Engine.SwitchedOff(client, "browser_snapshot")
+		if (err == nil) != (c.off == "") || err != nil && !strings.Contains(err.Error(), c.off) {
+			t.Errorf("asked for %q: %v", c.asked, err)
+		}
+		if err := w.Engine.SwitchedOff(client, "no_such_tool"); err != nil {
+			t.Error(err)
+		}
+		leave()
+	}
+	if got, err := engine.CheckSets([]string{"debug", "observe", "debug"}); err != nil || !slices.Equal(got, []string{"observe", "debug"}) {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// TestASessionThatComesBackBringsItsWorkspace: what was kept of it does not say.
+func TestASessionThatComesBackBringsItsWorkspace(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Engine.Restore(nil, []checkpoint.ClientState{{ID: "session x", Name: "agent", Calls: 3}})
+	client, leave := w.Engine.JoinAs("session x", &checkpoint.Client{Name: "agent", Workspace: "/srv/me", Sets: []string{"act"}})
+	defer leave()
+	if client.AutoName() != "auto_3" || client.Workspace != "/srv/me" || !slices.Equal(w.Engine.SetsOf(client), []string{"act"}) {
+		t.Errorf("%s in %q with %q", client.AutoName(), client.Workspace, client.Sets)
+	}
+}
