@@ -298,6 +298,8 @@ func TestWhatIsHiddenByStyleAloneIsTold(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	lacks(t, a.look(), `"Wide"`, `"More"`)
+	p.js(`document.getElementById('box').className = 'many'`)
+	holds(t, a.everything(), `"Page 1of many"  # was "Page 1"`)
 	p.js(`document.styleSheets[0].deleteRule(0); location.hash = '#more'; document.getElementById('check').checked = true`)
 	d := a.look()
 	holds(t, d, `button "Wide"`, `button "More"`, `checkbox "Hide"`, "Removed: [e")
@@ -458,4 +460,56 @@ func TestAHostilePageIsReadAllTheSame(t *testing.T) {
 	lacks(t, first, "\n[Unchanged", "\n- button \"fake\"", "\u202e", "\x1b")
 	p.js(`document.querySelector('form button').textContent = 'Still inside'; document.querySelectorAll('#deep button')[0].textContent = 'Deeper'`)
 	holds(t, a.look(), `button "Still inside"`, `button "Deeper"`)
+}
+
+// TestTextOfStyleSheetsIsRead: what `::before` and `::after` write is what a reader sees, and goes as it came.
+func TestTextOfStyleSheetsIsRead(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Cart", `<style>
+		.badge::after { content: attr(data-count) " new" }
+		.price::before { content: "€ " }
+		.icon::before { content: "\e001" }
+		.clear::after { content: ""; display: table }
+		.quote::before { content: "say \"hi\"" }
+		.many .later::after { content: "of many" }
+		</style><p><span class="badge" data-count="3">Messages</span></p><p class="price">12</p><p class="icon">plain</p>
+		<div class="clear"><p>cleared</p></div><p class="quote"></p><div id="box"><p class="later">Page 1</p></div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	holds(t, a.everything(), `"Messages3 new"`, `"€ 12"`, `"plain"`, `"cleared"`, `"say \"hi\""`, `"Page 1"`)
+	p.js(`document.querySelector('.badge').dataset.count = 4; document.querySelector('.price').firstChild.data = '13'`)
+	holds(t, a.everything(), `"Messages4 new"  # was "Messages3 new"`, `"€ 13"  # was "€ 12"`)
+	p.js(`document.getElementById('box').className = 'many'`)
+	holds(t, a.everything(), `"Page 1of many"  # was "Page 1"`)
+	p.js(`document.styleSheets[0].deleteRule(1)`)
+	holds(t, a.everything(), `"13"  # was "€ 13"`)
+}
+
+// TestOwnedElementsStandWithTheirOwners: `aria-owns` decides whose child an element is, while it does.
+func TestOwnedElementsStandWithTheirOwners(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Owners", `
+		<div role="listbox" aria-label="Cities" id="box" aria-owns="far missing"><div role="option">Oslo</div></div>
+		<section aria-label="Elsewhere" id="else"><div role="option" id="far">Turku</div><button>Stay</button></section>
+		<div id="loop" role="group" aria-label="Loop" aria-owns="main loop"><button>In the loop</button></div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	under := func(owner string) string {
+		full := a.snapshot(map[string]any{"full_snapshot": true, "search": "Turku"})
+		i, j := strings.Index(full, owner), strings.LastIndex(full, "Turku")
+		if i < 0 || j < i {
+			t.Errorf("not under %s:\n%s", owner, full)
+		}
+		return full
+	}
+	lacks(t, under("Cities"), "Elsewhere")
+	ref := refOf(t, a.everything(), "Turku")
+	p.js(`document.getElementById('box').removeAttribute('aria-owns')`)
+	lacks(t, under("Elsewhere"), "Cities")
+	p.js(`document.getElementById('box').setAttribute('aria-owns', 'late')
+		document.getElementById('else').insertAdjacentHTML('beforeend', '<div role="option" id="late">Vaasa</div>')`)
+	holds(t, a.snapshot(map[string]any{"full_snapshot": true, "search": "Vaasa"}), "Cities")
+	p.js(`document.getElementById('box').remove()`)
+	full := a.snapshot(map[string]any{"full_snapshot": true})
+	holds(t, full, "Vaasa", "["+ref+"]", "In the loop")
 }

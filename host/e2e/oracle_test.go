@@ -34,7 +34,7 @@ const naming = `<!doctype html><title>Naming</title><h1>Names <small>of things</
 <div role="presentation"><button>In presentation</button></div><ul role="none"><li>No item</li></ul><div aria-hidden="true"><button>Unheard</button></div><button style="visibility:hidden">Unseen</button>
 <button>  White
 space </button><a href="/d" aria-label="Overridden">shown</a><button aria-description="more">Described</button><div style="display:contents"><button>In contents</button></div>
-<style>.icon::before { content: "Pre " }</style><button class="icon">fixed</button><div role="grid"><div role="row"><div role="gridcell">Cell</div></div></div><hr>`
+<style>.icon::before { content: "Pre " }</style><button class="icon">fixed</button><div role="listbox" aria-label="Owner" aria-owns="owned"><div role="option">Own</div></div><section aria-label="Apart"><div role="option" id="owned">Claimed</div></section><div role="grid"><div role="row"><div role="gridcell">Cell</div></div></div><hr>`
 
 // explained are the roles that the two show in different ways, on purpose:
 //   - words that only look different, and paragraphs, are text of what is around them;

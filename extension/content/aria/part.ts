@@ -27,6 +27,8 @@ export class Part {
   /** An element of the page's own make that may get a shadow root yet. */
   mayGrow = false;
   hasText = false;
+  /** What style sheets write before and after what it contains, as nodes that stand in no document. */
+  readonly generated: [before: Text | undefined, after: Text | undefined] = [undefined, undefined];
   /** How many elements in it were not read because there are too many. */
   left = 0;
   /** An id that is to name it is not there yet. */
@@ -86,8 +88,36 @@ export function labelAround(part: Part): Part | undefined {
 /** Whether a part has one run of text at most, as far as its own nodes say. */
 export function isOnlyText({ kids }: Part): boolean {
   let texts = 0;
-  for (const kid of kids) if (!isPart(kid) && kid.data.trim() !== '' && ++texts > 1) return false;
+  let parts = 0;
+  for (const kid of kids) {
+    if (isPart(kid)) parts++;
+    else if (kid.data.trim() !== '') texts++;
+    if (texts > 1 && parts > 0) return false;
+  }
   return true;
+}
+
+/**
+ * The text that style sheets write into an element's `::before` or `::after`: strings and attributes;
+ * what only counts or draws is no text. An alternative text (after a slash) wins, as it does for those
+ * who hear the page.
+ */
+export function generatedText(element: Element, pseudo: '::before' | '::after'): string {
+  const style = getComputedStyle(element, pseudo);
+  const { content } = style;
+  if (content === 'none' || content === 'normal' || content === '') return '';
+  if (style.display === 'none' || style.visibility !== 'visible') return '';
+  let text = '';
+  for (const [token, attr] of content.matchAll(/"(?:[^"\\]|\\.)*"|attr\(\s*([\w-]+)[^)]*\)|\//gs)) {
+    if (token === '/') text = '';
+    else text += attr === undefined ? unquoted(token) : attribute(element, attr);
+  }
+  return text;
+}
+
+/** A CSS string's text: only quotes and backslashes are escaped in computed values. */
+function unquoted(token: string): string {
+  return token.slice(1, -1).replace(/\\(["\\])/g, '$1');
 }
 
 export function textNode({ id, text, cut }: Segment): AriaNode {

@@ -7,7 +7,7 @@
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
-import { all, attribute, has, isConnected, nodeTypeOf, rootOf, tagOf } from '../dom';
+import { all, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import {
@@ -18,19 +18,18 @@ import {
   isNamedByContent,
   LEAVES,
   read,
-  shorten,
   traceless,
 } from './element';
 import { Labels } from './labels';
+import { Lines } from './lines';
 import {
   childrenOf,
   frameOf,
+  generatedText,
   hostOf,
   isClickable,
-  isOnlyText,
   isPart,
   isPlainlyShown,
-  labelAround,
   Part,
   type Segment,
   sameFacts,
@@ -40,15 +39,13 @@ import {
   TRANSPARENT,
   textNode,
 } from './part';
+import { References } from './references';
 
 /** The most elements that are read; beyond it they are counted. */
 const MAX_ELEMENTS = 100_000;
 
 /** How long the page is kept from its own work at a time, in ms; well under what a person would notice. */
 const SLICE_MS = 15;
-
-/** How many blocks without a line are gathered one inside the other; deeper ones are gone through in turn. */
-const MAX_DEPTH = 500;
 
 /** How deep an element may stand for the library to read it: it goes up by recursion. */
 const MAX_LIBRARY_DEPTH = 1000;
@@ -59,6 +56,11 @@ const UNREAD = new Set('head script style template noscript link meta base title
 const CLOSED = new Set(
   'textarea input video audio canvas object embed iframe frame meter progress'.split(' '),
 );
+
+const PSEUDOS = [
+  [0, '::before'],
+  [1, '::after'],
+] as const;
 
 /** What a look answers with. */
 export interface Look {
@@ -74,20 +76,24 @@ export class AriaTree {
   readonly #sensitive: SensitiveFields;
   readonly #parts = new WeakMap<Element, Part>();
   readonly #ids = new WeakMap<Node, number>();
-  readonly #segments = new Map<number, Segment>();
   readonly #live = new Set<Part>();
   readonly #controls = new Set<Part>();
+  /** Those into which style sheets write text, which they can take back without a trace. */
+  readonly #generating = new Set<Part>();
+  /** Those that changed in a way that style sheets may mind, for all that is inside them. */
+  readonly #restyled = new Set<Part>();
   readonly #stale = new Set<Part>();
   readonly #flat = new Set<Part>();
   /** What came since the last look. */
   readonly #fresh: Part[] = [];
-  /** Elements that name or describe others, and those others. */
-  readonly #named = new Map<Element, Set<Part>>();
-  /** Elements that are named by others, with or without those being there. */
-  readonly #referring = new Map<Part, Element[]>();
   readonly #observer = new MutationObserver((records) => this.#mutated(records));
   readonly #roots = new WeakSet<Node>();
+  readonly #lines = new Lines(
+    (element) => this.#parts.get(element),
+    (node) => this.#id(node),
+  );
   readonly #labels = new Labels();
+  readonly #references = new References(this.#labels);
   #lastId = 0;
   #version = 0;
   #look = 0;
@@ -154,6 +160,19 @@ export class AriaTree {
       }
       if (++steps % 64 === 0) yield;
     }
+    for (const part of this.#generating) {
+      this.#checkGenerated(part);
+      if (++steps % 64 === 0) yield;
+    }
+    for (const restyled of this.#restyled) {
+      this.#restyled.delete(restyled);
+      const open = [restyled];
+      for (let part = open.pop(); part !== undefined; part = open.pop()) {
+        this.#checkGenerated(part);
+        for (const kid of part.kids) if (isPart(kid)) open.push(kid);
+        if (++steps % 64 === 0) yield;
+      }
+    }
     for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {
       for (const part of this.#stale) {
         this.#stale.delete(part);
@@ -168,13 +187,13 @@ export class AriaTree {
     const fresh = this.#fresh.splice(0);
     for (let part = fresh.pop(); part !== undefined; part = fresh.pop()) {
       if (part.live && part.block && part.facts.role === '' && part.shown !== 'hidden') {
-        part.gathered ??= this.#gather(part, labelAround(part), 0);
+        this.#lines.gather(part);
       }
       if (++steps % 32 === 0) yield;
     }
     for (const part of this.#flat) {
       this.#flat.delete(part);
-      if (part.live && part.facts.role !== '') this.#flatten(part);
+      if (part.live && part.facts.role !== '' && this.#lines.list(part)) part.version = 0;
       if (++steps % 32 === 0) yield;
     }
   }
@@ -187,6 +206,18 @@ export class AriaTree {
       part.staleSelf = part.staleKids = true;
       this.#stale.add(part);
       this.#namesAbove(part.parent);
+    }
+  }
+
+  /** Sees whether style sheets still write the same text around what an element contains. */
+  #checkGenerated(part: Part): void {
+    if (part.shown !== 'shown') return;
+    for (const [at, pseudo] of PSEUDOS) {
+      if (generatedText(part.element, pseudo) === (part.generated[at]?.data ?? '')) continue;
+      part.staleSelf = true;
+      this.#stale.add(part);
+      this.#namesAbove(part.parent);
+      return;
     }
   }
 
@@ -231,6 +262,8 @@ export class AriaTree {
       if (part?.live !== true) continue;
       if (type === 'attributes') {
         part.staleSelf = true;
+        if (attributeName === 'class' || attributeName?.startsWith('data-') === true)
+          this.#restyled.add(part);
         if (attributeName === 'slot' || attributeName === 'aria-owns') part.staleKids = true;
         if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role') {
           this.#referringAll();
@@ -289,8 +322,7 @@ export class AriaTree {
         part.staleSelf = true;
         this.#stale.add(part);
       }
-      const named = this.#named.get(part.element);
-      if (named !== undefined) for (const other of named) this.#again(other);
+      for (const other of this.#references.namedBy(part.element)) this.#again(other);
     }
   }
 
@@ -300,8 +332,23 @@ export class AriaTree {
     this.#stale.add(part);
   }
 
+  #newKids(part: Part | undefined): void {
+    if (part?.live !== true) return;
+    part.staleKids = true;
+    this.#stale.add(part);
+  }
+
+  /** Has those in whom elements stand list them, or list them no more, since somebody claims them or did. */
+  #giveBack(elements: readonly Element[]): void {
+    for (const element of elements) {
+      const parent = parentAcrossRoots(element);
+      if (parent !== null) this.#newKids(this.#parts.get(parent));
+    }
+  }
+
   #referringAll(): void {
-    for (const part of this.#referring.keys()) this.#again(part);
+    for (const part of this.#references.all()) this.#again(part);
+    for (const part of this.#references.owners()) this.#newKids(part);
   }
 
   /** Fields whose labels have just come. */
@@ -322,9 +369,8 @@ export class AriaTree {
 
   /** Removed nodes may have named others; new ones may be what an id was waiting for. */
   #referencesMoved(): void {
-    for (const [part, by] of this.#referring) {
-      if (part.waits || by.some((element) => !isConnected(element))) this.#again(part);
-    }
+    for (const part of this.#references.unsettled()) this.#again(part);
+    for (const part of this.#references.owners()) this.#newKids(part);
   }
 
   #part(element: Element, parent: Part | undefined): Part {
@@ -361,7 +407,8 @@ export class AriaTree {
       next.left = 0;
       this.#live.delete(next);
       this.#controls.delete(next);
-      this.#forgetReferences(next);
+      this.#generating.delete(next);
+      this.#giveBack(this.#references.forget(next));
       for (const kid of next.kids) if (isPart(kid) && kid.parent === next) leaving.push(kid);
     }
   }
@@ -394,6 +441,7 @@ export class AriaTree {
       const wasBlock = part.block;
       part.block = !/^(?:inline|contents)/.test(style.display) || part.tag === 'br';
       if (part.block !== wasBlock) this.#refresh(part);
+      this.#renewGenerated(part);
       part.pointer = style.cursor === 'pointer';
       part.facts = read(part.element, {
         disturbed: part.disturbed,
@@ -408,7 +456,7 @@ export class AriaTree {
       }
       if (part.facts.role === 'img' && part.facts.name === '' && !isClickable(part)) part.facts = TRANSPARENT;
       if (part.shown === 'itself hidden') part.facts = TRANSPARENT;
-      this.#noteReferences(part);
+      this.#references.note(part);
     }
     if (part.shown !== wasShown) part.staleKids = true;
     if (before.role !== part.facts.role) {
@@ -418,9 +466,28 @@ export class AriaTree {
     }
     if (sameFacts(before, part.facts)) return;
     part.version = 0;
-    for (const label of this.#referring.get(part) ?? []) this.#refresh(this.#parts.get(label));
+    for (const label of this.#references.naming(part)) this.#refresh(this.#parts.get(label));
     if (part.facts.role !== '') this.#flat.add(part);
     this.#refresh(part.parent);
+  }
+
+  /** Takes in what style sheets write around what a part contains. */
+  #renewGenerated(part: Part): void {
+    for (const [at, pseudo] of PSEUDOS) {
+      const text = generatedText(part.element, pseudo);
+      const known = part.generated[at];
+      if (text === (known?.data ?? '')) continue;
+      part.generated[at] = text === '' ? undefined : (known ?? new Text(text));
+      if (known !== undefined && text !== '') {
+        known.data = text;
+        this.#refresh(part);
+      } else {
+        part.staleKids = true;
+      }
+    }
+    if (part.generated.some((node) => node !== undefined && fold(node.data) !== ''))
+      this.#generating.add(part);
+    else this.#generating.delete(part);
   }
 
   /** The nearest part around that has a line of its own must list its children anew. */
@@ -431,41 +498,6 @@ export class AriaTree {
       this.#flat.add(part);
       return;
     }
-  }
-
-  /** Notes which elements name or describe this one. */
-  #noteReferences(part: Part): void {
-    this.#forgetReferences(part);
-    part.waits = false;
-    const { element } = part;
-    let by: Element[] | undefined;
-    for (const name of ['aria-labelledby', 'aria-describedby', 'aria-errormessage']) {
-      if (!has(element, name)) continue;
-      by ??= [];
-      const root = rootOf(element) as Document | ShadowRoot;
-      for (const id of attribute(element, name).split(/\s+/)) {
-        const found = id === '' ? null : root.getElementById(id);
-        if (found !== null) by.push(found);
-        else if (id !== '') part.waits = true;
-      }
-    }
-    const labels = this.#labels.of(element);
-    if (labels.length > 0) by = [...(by ?? []), ...labels];
-    if (by === undefined) return;
-    this.#referring.set(part, by);
-    for (const element of by) {
-      const named = this.#named.get(element) ?? new Set();
-      this.#named.set(element, named.add(part));
-    }
-  }
-
-  #forgetReferences(part: Part): void {
-    for (const element of this.#referring.get(part) ?? []) {
-      const named = this.#named.get(element);
-      named?.delete(part);
-      if (named?.size === 0) this.#named.delete(element);
-    }
-    this.#referring.delete(part);
   }
 
   #renewKids(part: Part): void {
@@ -480,8 +512,13 @@ export class AriaTree {
         this.#observe(part.shadow);
         this.#sensitive.observe(part.shadow);
       }
-      for (const node of childrenOf(part)) {
+      const [generatedBefore, generatedAfter] = part.generated;
+      if (generatedBefore !== undefined) kids.push(generatedBefore);
+      const { owned, moved } = this.#references.claim(part);
+      this.#giveBack(moved);
+      for (const node of [...childrenOf(part), ...owned]) {
         const type = nodeTypeOf(node);
+        if (this.#references.isClaimed(node) && !owned.includes(node as Element)) continue;
         if (type === Node.TEXT_NODE) kids.push(node as Text);
         else if (type === Node.ELEMENT_NODE && !UNREAD.has(tagOf(node as Element))) {
           const known = this.#parts.get(node as Element);
@@ -493,6 +530,7 @@ export class AriaTree {
           kids.push(kid);
         }
       }
+      if (generatedAfter !== undefined) kids.push(generatedAfter);
     }
     this.#left += part.left;
     part.kids = kids;
@@ -508,102 +546,6 @@ export class AriaTree {
 
   #isClosed(part: Part): boolean {
     return CLOSED.has(part.tag) || LEAVES.has(part.facts.role) || isEditingHost(part.element);
-  }
-
-  /** Lists the children that a part has in the accessibility tree: through what has no line of its own. */
-  #flatten(part: Part): void {
-    const flat = this.#tidy(part, this.#gather(part, undefined, 0));
-    const same = flat.length === part.flat.length && flat.every(({ id }, i) => id === part.flat[i]?.id);
-    part.flat = flat;
-    if (!same) part.version = 0;
-  }
-
-  /**
-   * What stands in a part: those that have a line, and runs of text. What a block without a line holds is
-   * kept, because its text never runs together with what is around it.
-   */
-  #gather(part: Part, labelAbove: Part | undefined, depth: number): (Part | Segment)[] {
-    const items: (Part | Segment)[] = [];
-    let text = '';
-    let first: Text | undefined;
-    let from: { part: Part; label: Part | undefined } | undefined;
-    const end = (): void => {
-      const folded = first === undefined ? '' : fold(text);
-      if (
-        first !== undefined &&
-        from !== undefined &&
-        folded !== '' &&
-        !this.#namesItsField(from.label, folded)
-      ) {
-        items.push(this.#segment(folded, first, from.part));
-      }
-      text = '';
-      first = undefined;
-    };
-    // Of each part without a line inside one another: it, the place in its list, and the label that it is in.
-    const stack = [{ part, at: 0, label: part.tag === 'label' ? part : labelAbove }];
-    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
-      const kid = top.part.kids[top.at++];
-      if (kid === undefined) {
-        stack.pop();
-        if (top.part.block) end();
-      } else if (!isPart(kid)) {
-        if (top.part.shown !== 'shown') continue;
-        if (first === undefined && kid.data.trim() !== '') {
-          first = kid;
-          from = top;
-        }
-        text += kid.data;
-      } else if (kid.shown === 'hidden') {
-        // nothing of it
-      } else if (kid.facts.role !== '') {
-        end();
-        items.push(kid);
-      } else if (kid.block && depth < MAX_DEPTH) {
-        end();
-        kid.gathered ??= this.#gather(kid, top.label, depth + 1);
-        for (const item of kid.gathered) items.push(item);
-      } else {
-        if (kid.block) end();
-        stack.push({ part: kid, at: 0, label: kid.tag === 'label' ? kid : top.label });
-      }
-    }
-    end();
-    return items;
-  }
-
-  /** True for the text of a label that its field is named by already. */
-  #namesItsField(label: Part | undefined, text: string): boolean {
-    const control = (label?.element as HTMLLabelElement | undefined)?.control;
-    return control != null && this.#parts.get(control)?.facts.name.includes(text) === true;
-  }
-
-  /** Leaves out what the part's own line says already. */
-  #tidy(part: Part, items: (Part | Segment)[]): (Part | Segment)[] {
-    const { role, name, value } = part.facts;
-    if (value !== undefined && role !== 'listbox' && role !== 'combobox') return [];
-    if (!isNamedByContent(role) || name === '') return items;
-    return items.filter((item) => {
-      if (isPart(item)) return !(item.facts.role === 'img' && name.includes(item.facts.name));
-      return !name.includes(item.text);
-    });
-  }
-
-  /**
-   * A run of text that begins with a node, in a part. Where it is the only one of that part the part
-   * decides which run it is, because scripts set an element's text by replacing the node.
-   */
-  #segment(text: string, node: Text, part: Part): Segment {
-    let id: number;
-    if (isOnlyText(part)) id = part.textId ??= this.#id(node);
-    else id = this.#id(node);
-    const known = this.#segments.get(id);
-    const cut: number[] = [];
-    const short = shorten(text, cut, 0);
-    if (known?.text === short && known.cut?.[1] === cut[1]) return known;
-    const segment: Segment = { id, text: short, cut: cut.length > 0 ? cut : undefined, version: 0, look: 0 };
-    this.#segments.set(id, segment);
-    return segment;
   }
 
   /** Numbers what changed, and lists what is newer than a version. */
@@ -627,9 +569,7 @@ export class AriaTree {
       if (isPart(item))
         for (let i = item.flat.length - 1; i >= 0; i--) open.push(item.flat[i] as Part | Segment);
     }
-    if (this.#segments.size > 2 * this.#live.size + 1000) {
-      for (const [id, segment] of this.#segments) if (segment.look !== look) this.#segments.delete(id);
-    }
+    this.#lines.forget(look, 2 * this.#live.size + 1000);
   }
 
   #node(part: Part): AriaNode {

@@ -1,0 +1,128 @@
+/** What has a line in the tree, and the runs of text in between: which of them stand in an element. */
+import { fold, isNamedByContent, shorten } from './element';
+import { isOnlyText, isPart, labelAround, type Part, type Segment } from './part';
+
+/** How many blocks without a line are gathered one inside the other; deeper ones are gone through in turn. */
+const MAX_DEPTH = 500;
+
+/** Lists the children that elements have in the accessibility tree. */
+export class Lines {
+  readonly #partOf: (element: Element) => Part | undefined;
+  readonly #idOf: (node: Node) => number;
+  readonly #segments = new Map<number, Segment>();
+
+  constructor(partOf: (element: Element) => Part | undefined, idOf: (node: Node) => number) {
+    this.#partOf = partOf;
+    this.#idOf = idOf;
+  }
+
+  /**
+   * Lists the children that a part has in the accessibility tree: through what has no line of its own.
+   * Returns whether they are others than before.
+   */
+  list(part: Part): boolean {
+    const flat = tidy(part, this.#gather(part, undefined, 0));
+    const same = flat.length === part.flat.length && flat.every(({ id }, i) => id === part.flat[i]?.id);
+    part.flat = flat;
+    return !same;
+  }
+
+  /** Has what stands in a block without a line known before its surroundings are listed. */
+  gather(part: Part): void {
+    part.gathered ??= this.#gather(part, labelAround(part), 0);
+  }
+
+  /** Drops runs of text that a look did not find, when there are more than a number. */
+  forget(look: number, most: number): void {
+    if (this.#segments.size <= most) return;
+    for (const [id, segment] of this.#segments) if (segment.look !== look) this.#segments.delete(id);
+  }
+
+  /**
+   * What stands in a part: those that have a line, and runs of text. What a block without a line holds is
+   * kept, because its text never runs together with what is around it.
+   */
+  #gather(part: Part, labelAbove: Part | undefined, depth: number): (Part | Segment)[] {
+    const items: (Part | Segment)[] = [];
+    let text = '';
+    let first: Text | undefined;
+    let from: { part: Part; label: Part | undefined } | undefined;
+    const end = (): void => {
+      const folded = first === undefined ? '' : fold(text);
+      if (
+        first !== undefined &&
+        from !== undefined &&
+        folded !== '' &&
+        !this.#namesItsField(from.label, folded)
+      ) {
+        items.push(this.#segment(folded, first, from.part));
+      }
+      text = '';
+      first = undefined;
+    };
+    // Of each part without a line inside one another: it, the place in its list, and the label that it is in.
+    const stack = [{ part, at: 0, label: part.tag === 'label' ? part : labelAbove }];
+    for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+      const kid = top.part.kids[top.at++];
+      if (kid === undefined) {
+        stack.pop();
+        if (top.part.block) end();
+      } else if (!isPart(kid)) {
+        if (top.part.shown !== 'shown') continue;
+        if (first === undefined && kid.data.trim() !== '') {
+          first = kid;
+          from = top;
+        }
+        text += kid.data;
+      } else if (kid.shown === 'hidden') {
+        // nothing of it
+      } else if (kid.facts.role !== '') {
+        end();
+        items.push(kid);
+      } else if (kid.block && depth < MAX_DEPTH) {
+        end();
+        kid.gathered ??= this.#gather(kid, top.label, depth + 1);
+        for (const item of kid.gathered) items.push(item);
+      } else {
+        if (kid.block) end();
+        stack.push({ part: kid, at: 0, label: kid.tag === 'label' ? kid : top.label });
+      }
+    }
+    end();
+    return items;
+  }
+
+  /** True for the text of a label that its field is named by already. */
+  #namesItsField(label: Part | undefined, text: string): boolean {
+    const control = (label?.element as HTMLLabelElement | undefined)?.control;
+    return control != null && this.#partOf(control)?.facts.name.includes(text) === true;
+  }
+
+  /**
+   * A run of text that begins with a node, in a part. Where it is the only one of that part the part
+   * decides which run it is, because scripts set an element's text by replacing the node.
+   */
+  #segment(text: string, node: Text, part: Part): Segment {
+    let id: number;
+    if (isOnlyText(part)) id = part.textId ??= this.#idOf(node);
+    else id = this.#idOf(node);
+    const known = this.#segments.get(id);
+    const cut: number[] = [];
+    const short = shorten(text, cut, 0);
+    if (known?.text === short && known.cut?.[1] === cut[1]) return known;
+    const segment: Segment = { id, text: short, cut: cut.length > 0 ? cut : undefined, version: 0, look: 0 };
+    this.#segments.set(id, segment);
+    return segment;
+  }
+}
+
+/** Leaves out what the part's own line says already. */
+function tidy(part: Part, items: (Part | Segment)[]): (Part | Segment)[] {
+  const { role, name, value } = part.facts;
+  if (value !== undefined && role !== 'listbox' && role !== 'combobox') return [];
+  if (!isNamedByContent(role) || name === '') return items;
+  return items.filter((item) => {
+    if (isPart(item)) return !(item.facts.role === 'img' && name.includes(item.facts.name));
+    return !name.includes(item.text);
+  });
+}
