@@ -45,7 +45,7 @@ import { References } from './references';
 const MAX_ELEMENTS = 100_000;
 
 /** How long the page is kept from its own work at a time, in ms; well under what a person would notice. */
-const SLICE_MS = 15;
+const SLICE_MS = 25;
 
 /** How deep an element may stand for the library to read it: it goes up by recursion. */
 const MAX_LIBRARY_DEPTH = 1000;
