@@ -37,8 +37,8 @@ Only asking without --since moves your own place; --watch never does.`,
 			if cmd.Flags().Changed("timeout") {
 				p.TimeoutMs = &timeout
 			}
-			if failOn != "" && failOn != "error" && failOn != "warning" {
-				return usageError{fmt.Errorf("--fail-on is %q; it must be error or warning", failOn)}
+			if err := checkFailOn(failOn); err != nil {
+				return err
 			}
 			c, err := newClient()
 			if err != nil {
@@ -96,6 +96,18 @@ func showAndJudge(cmd *cobra.Command, raw json.RawMessage, asJSON bool, failOn s
 	if err := show(cmd.OutOrStdout(), raw, asJSON, &report); err != nil {
 		return err
 	}
+	return judge(&report, failOn)
+}
+
+func checkFailOn(failOn string) error {
+	if failOn != "" && failOn != "error" && failOn != "warning" {
+		return usageError{fmt.Errorf("--fail-on is %q; it must be error or warning", failOn)}
+	}
+	return nil
+}
+
+// judge fails when a report is as bad as --fail-on says.
+func judge(report *diff.Report, failOn string) error {
 	if report.Severity == diff.Error && failOn != "" || report.Severity == diff.Warning && failOn == "warning" {
 		return errConditionHeld
 	}

@@ -82,7 +82,7 @@ func newRoot() *cobra.Command {
 		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
-		newBrowser(), newChanges(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(), newSnapshot(),
+		newBrowser(), newChanges(), newDiff(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(), newSnapshot(),
 		newStatus(), newNoise(), newRedact(), newServe(), newStop(), newMCP(), newHook(), newInstall(), newUninstall(), newDoctor(), newDemo(),
 	)
 	return root

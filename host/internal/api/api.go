@@ -45,6 +45,7 @@ type Problem struct {
 //	POST /v1/export        {name} → checkpoint.File
 //	POST /v1/import        {file, as?} → engine.CheckpointCreated
 //	POST /v1/compare       {file, engine.ChangesParams …} → a report
+//	POST /v1/diff          DiffRequest → a report
 //	POST /v1/rounds        a message to every browser and back → link.Round, a list
 //	POST /v1/hook          engine.HookParams → engine.HookAnswer
 //	POST /v1/stop          ends the daemon
@@ -67,6 +68,7 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /v1/compare", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
 		return s.Engine.Compare(ctx, c, r.ChangesParams, r.parsed)
 	}))
+	mux.HandleFunc("POST /v1/diff", s.diff)
 	mux.HandleFunc("POST /v1/rounds", func(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusOK, s.Rounds(r.Context()))
 	})
@@ -271,4 +273,36 @@ func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest)
 		}
 		write(w, http.StatusOK, answer)
 	}
+}
+
+// DiffRequest is what is asked about two moments; File is an exported state in place of From.
+type DiffRequest struct {
+	engine.BetweenParams
+	File json.RawMessage `json:"file,omitempty"`
+}
+
+func (s *server) diff(w http.ResponseWriter, r *http.Request) {
+	client, err := s.client(r)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	var p DiffRequest
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, checkpoint.MaxFile+maxArguments)).Decode(&p); err != nil {
+		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		return
+	}
+	var file *checkpoint.File
+	if p.File != nil {
+		if file, err = checkpoint.ParseFile(p.File); err != nil {
+			problem(w, &engine.Error{Message: err.Error()})
+			return
+		}
+	}
+	report, err := s.Engine.Between(client, p.BetweenParams, file)
+	if err != nil {
+		problem(w, err)
+		return
+	}
+	write(w, http.StatusOK, report)
 }

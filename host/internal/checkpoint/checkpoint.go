@@ -24,6 +24,9 @@ const (
 	MaxName  = 50
 )
 
+// Now names the present moment wherever a checkpoint can be named; no checkpoint is called so.
+const Now = "now"
+
 // Checkpoint is a named moment.
 type Checkpoint struct {
 	Name string
@@ -112,6 +115,8 @@ func CheckName(name string) error {
 		rule = "it is empty"
 	case utf8.RuneCountInString(name) > MaxName:
 		rule = fmt.Sprintf("it has %d characters", utf8.RuneCountInString(name))
+	case name == Now:
+		rule = "it stands for the present moment"
 	case strings.HasPrefix(name, "auto_") || name == "auto":
 		rule = "auto_… is reserved for the checkpoints that Tidemark sets by itself"
 	case !nameForm.MatchString(name):

@@ -23,6 +23,8 @@ type Options struct {
 	Noise *noise.Rules
 	// Beginning says that it is compared with no checkpoint: a user's noise rules hide what is new, too.
 	Beginning bool
+	// Ended says that the window ended before now: which tabs are watched at this moment says nothing of it.
+	Ended bool
 	// NoiseProblems are the noise rules that are not used, and why.
 	NoiseProblems []string
 	// Original tells the original place of an entry, where one is known; nil where none ever is. It is called

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -49,7 +51,7 @@ func (c *computation) coverage() *Coverage {
 		say(words)
 	}
 	for _, b := range c.v.Browsers {
-		if !b.Connected && c.o.Tab == 0 {
+		if !b.Connected && c.o.Tab == 0 && !c.o.Ended {
 			say("a browser is not connected at the moment")
 		}
 	}
@@ -86,6 +88,9 @@ func (c *computation) gaps() []capture.Gap {
 // covers says whether a gap lies in the window and the scope: it was heard of in the window, or it
 // had not ended before. A gap of a whole browser, or of a page that is not known, is everyone's.
 func (c *computation) covers(g capture.Gap) bool {
+	if c.o.Ended && (c.over(g) || g.From.After(c.v.At)) {
+		return false
+	}
 	if g.Pos < c.from.Pos.Gaps && c.over(g) {
 		return false
 	}
@@ -113,8 +118,14 @@ func (c *computation) span(g capture.Gap) GapSpan {
 	return s
 }
 
-// unwatched says why nothing is observed at this moment, "" when something is.
+// unwatched says why nothing is observed at the window's end, "" when something is.
 func (c *computation) unwatched() string {
+	if c.o.Ended {
+		if c.wasWatched() {
+			return ""
+		}
+		return "no tab is known to have been watched then"
+	}
 	if len(c.v.Browsers) == 0 {
 		return "no browser is connected"
 	}
@@ -130,6 +141,40 @@ func (c *computation) unwatched() string {
 		return "no watched tab shows " + strings.Join(c.o.Origins, " or ")
 	}
 	return "no tab is watched"
+}
+
+// wasWatched says whether anything in scope was watched in a window that has ended: a page is known at either
+// end, something was heard, or a tab that is watched now had been heard of by then. A tab that ceases to be
+// watched leaves a gap.
+func (c *computation) wasWatched() bool {
+	for _, p := range []*capture.Page{c.v.Page, c.from.Page} {
+		for id, url := range p.URLs() {
+			if c.o.InScope(capture.OriginOf(url), id) {
+				return true
+			}
+		}
+	}
+	return heard(c, c.v.Network, c.from.Pos.Network) || heard(c, c.v.Console, c.from.Pos.Console) || heard(c, c.v.DOM, c.from.Pos.DOM) ||
+		heard(c, c.v.Actions, c.from.Pos.Actions) || heard(c, c.v.WebSocket, c.from.Pos.WebSocket)
+}
+
+// heard says whether a buffer tells of a watched tab.
+func heard[T any, P interface {
+	*T
+	event.Event
+}](c *computation, v ring.View[T], from uint64) bool {
+	for _, e := range v.From(from) {
+		if h := P(e).Header(); c.o.InScope(h.Origin, h.Tab) {
+			return true
+		}
+	}
+	for _, e := range v.InRing().From(0) {
+		h := P(e).Header()
+		if slices.ContainsFunc(c.v.Tabs, func(t capture.Tab) bool { return t.ID == h.Tab && t.Watched && c.o.InScope(t.Origin, t.ID) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Unobserved adds why something was not observed.

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/render"
+)
+
+func newDiff() *cobra.Command {
+	var p engine.BetweenParams
+	var asJSON, markdown bool
+	var failOn string
+	cmd := &cobra.Command{
+		Use:   "diff FROM [TO]",
+		Short: "Say what happened between two moments",
+		Long: `Says what happened between two moments, each a checkpoint's name, an ISO 8601 time or "now"; FROM can be the
+file of an exported checkpoint too. Without TO it is what happened until now.
+At a terminal the report is coloured text, anywhere else Markdown. It moves nobody's place.`,
+		Example: `  tidemark diff before_refactor after_refactor
+  tidemark diff session_start now --markdown > review.md
+  tidemark diff 2026-01-23T10:25:00Z 2026-01-23T10:40:00Z --include console,network
+  tidemark diff known_good.json now --fail-on error`,
+		Args: someArgs(1, 2, "one moment or two"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkFailOn(failOn); err != nil {
+				return err
+			}
+			if asJSON && markdown {
+				return usageError{errors.New("--json and --markdown are two forms of one report; take one")}
+			}
+			p.From, p.To = args[0], engine.Now
+			if len(args) > 1 {
+				p.To = args[1]
+			}
+			request := api.DiffRequest{BetweenParams: p}
+			if isCheckpointFile(p.From) {
+				file, err := readCheckpoint(p.From)
+				if err != nil {
+					return err
+				}
+				request.From, request.File = "", file
+			}
+			if isCheckpointFile(p.To) {
+				return usageError{fmt.Errorf("%s is a file, which only FROM can be; `tidemark import` makes it a checkpoint", p.To)}
+			}
+			c, err := newClient()
+			if err != nil {
+				return err
+			}
+			var raw json.RawMessage
+			if err := c.call(cmd.Context(), http.MethodPost, "/v1/diff", request, &raw); err != nil {
+				return err
+			}
+			if markdown || !asJSON && !isTerminal(cmd.OutOrStdout()) {
+				return showMarkdown(cmd, raw, failOn)
+			}
+			return showAndJudge(cmd, raw, asJSON, failOn)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
+	f.StringVar(&p.Severity, "severity", "", "all, warnings or errors_only")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab (see `tidemark status`)")
+	f.BoolVar(&asJSON, "json", false, "print the report as an agent gets it")
+	f.BoolVar(&markdown, "markdown", false, "print Markdown at a terminal, too")
+	f.StringVar(&failOn, "fail-on", "", "exit with code 4 when the severity is this or worse: error or warning")
+	return cmd
+}
+
+func showMarkdown(cmd *cobra.Command, raw json.RawMessage, failOn string) error {
+	var report diff.Report
+	if err := json.Unmarshal(raw, &report); err != nil {
+		return err
+	}
+	if err := render.Markdown(cmd.OutOrStdout(), &report); err != nil {
+		return err
+	}
+	return judge(&report, failOn)
+}
+
+// isTerminal says whether a person reads along.
+func isTerminal(out any) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

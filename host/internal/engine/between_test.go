@@ -1,0 +1,161 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+)
+
+// named makes a checkpoint of this moment.
+func named(t *testing.T, w *enginetest.World, c *checkpoint.Client, name string) {
+	t.Helper()
+	if _, err := w.Engine.CheckpointCreate(context.Background(), c, engine.CheckpointParams{Name: name}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func between(t *testing.T, w *enginetest.World, c *checkpoint.Client, from, to string) *diff.Report {
+	t.Helper()
+	r, err := w.Engine.Between(c, engine.BetweenParams{From: from, To: to}, nil)
+	if err != nil {
+		t.Fatalf("%s to %s: %v", from, to, err)
+	}
+	return r
+}
+
+func words(list []diff.Message) string {
+	var words []string
+	for _, m := range list {
+		words = append(words, m.Message)
+	}
+	return strings.Join(words, " ")
+}
+
+// story is a session with three checkpoints a second apart: something happens before, between and after them.
+func story(t *testing.T, w *enginetest.World, c *checkpoint.Client) (times []string) {
+	t.Helper()
+	for i, name := range []string{"first", "second", "third"} {
+		w.Pass(time.Second)
+		w.Log("error", fmt.Sprint("before_", name))
+		w.Request("GET", "/api/cart", []int{200, 500, 200}[i], 10)
+		w.Pass(time.Second)
+		named(t, w, c, name)
+		times = append(times, w.Now.UTC().Format("2006-01-02T15:04:05.000Z"))
+	}
+	w.Pass(time.Second)
+	w.Log("warning", "after_all")
+	return times
+}
+
+func TestBetweenTwoMomentsIsWhatHappenedThereAndNothingElse(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	at := story(t, w, c)
+	for _, s := range []struct{ from, to, errors, warnings, network string }{
+		{"first", "second", "before_second", "", `{"failures":[{"method":"GET","url":"/api/cart","status":500,"previous_status":200}],"total_new_requests":1}`},
+		{at[0], at[1], "before_second", "", `{"failures":[{"method":"GET","url":"/api/cart","status":500,"previous_status":200}],"total_new_requests":1}`},
+		{"second", at[2], "before_third", "", `{"recovered":[{"method":"GET","url":"/api/cart","status":200,"previous_status":500}],"total_new_requests":1}`},
+		{"third", "now", "", "after_all", `{}`},
+		{"third", "", "", "after_all", `{}`},
+		{"second", "second", "", "", `{}`},
+		{"", "first", "before_first", "", `{"new_endpoints":[{"method":"GET","url":"/api/cart","status":200}],"total_new_requests":1}`},
+	} {
+		r := between(t, w, c, s.from, s.to)
+		if words(r.Console.NewErrors) != s.errors || words(r.Console.NewWarnings) != s.warnings || r.Coverage != nil {
+			t.Errorf("%s to %s: %s", s.from, s.to, show(r))
+		}
+		is(t, r.Network, s.network)
+	}
+}
+
+func TestBetweenMovesNothingAndSaysTheSameAgain(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	story(t, w, c)
+	before := show(between(t, w, c, "first", "second"))
+	w.Pass(time.Minute)
+	w.Log("error", "later")
+	w.CloseTab(7) // what is watched now says nothing of then
+	if again := show(between(t, w, c, "first", "second")); again != before {
+		t.Errorf("%s\nand then\n%s", before, again)
+	}
+	r := w.Changes(c, params{})
+	if !strings.Contains(words(r.Console.NewErrors), "before_first") || r.Checkpoint != "auto_1" {
+		t.Errorf("the client's own place has moved: %s", show(r))
+	}
+}
+
+func TestAWindowThatEndedKnowsItsGapsAndNotThoseOfLater(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.Pass(time.Second)
+	named(t, w, c, "first")
+	w.Pass(time.Second)
+	w.Log("log", "something")
+	w.Pass(time.Second)
+	named(t, w, c, "second")
+	w.Pass(time.Second)
+	gap(w, "dropped", -1800, -1200) // it lay in the window, and was heard of afterwards
+	w.Pass(time.Second)
+	gap(w, "worker_restart", -100, -50)
+	for _, to := range []string{"second", w.Now.Add(-2 * time.Second).UTC().Format(time.RFC3339)} {
+		is(t, between(t, w, c, "first", to).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:02.200Z","to":"2026-01-23T10:30:02.800Z","reason":"dropped"}],"note":"events were dropped"}`)
+	}
+}
+
+func TestNobodyWatchedIsNotClean(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Scoped("http://elsewhere:1")
+	w.Pass(time.Second)
+	named(t, w, c, "first")
+	w.Pass(time.Second)
+	named(t, w, c, "second")
+	w.Pass(time.Second)
+	w.Log("log", "on another page")
+	if r := between(t, w, c, "first", "second"); note(r) != "no tab is known to have been watched then" {
+		t.Error(show(r))
+	}
+}
+
+func TestAQuietSpanOfAWatchedTabIsClean(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.Log("log", "one")
+	w.Pass(10 * time.Second)
+	from := w.Now.Add(-5 * time.Second).UTC().Format(time.RFC3339)
+	to := w.Now.Add(-3 * time.Second).UTC().Format(time.RFC3339)
+	if r := between(t, w, c, from, to); r.Coverage != nil || r.Summary != "No significant changes" {
+		t.Error(show(r))
+	}
+}
+
+func TestMistakesAboutTwoMoments(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	at := story(t, w, c)
+	for _, s := range []struct{ from, to, want string }{
+		{"second", "first", "ask for them the other way round"},
+		{at[1], at[0], "ask for them the other way round"},
+		{"now", "", "nothing has happened since"},
+		{"frist", "", `there is no checkpoint "frist"; there are first`},
+		{"first", "secnod", `there is no checkpoint "secnod"; there are second`},
+		{"first", "2999-01-01", "is in the future"},
+		{"first", "2026-99-01", "no ISO 8601 time"},
+		{"auto_1", "", "there is no checkpoint"},
+	} {
+		if _, err := w.Engine.Between(c, engine.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), s.want) {
+			t.Errorf("%s to %s: %v, want %s", s.from, s.to, err, s.want)
+		}
+	}
+	if _, err := w.Engine.CheckpointCreate(context.Background(), c, engine.CheckpointParams{Name: "now"}); err == nil || !strings.Contains(err.Error(), "present moment") {
+		t.Error(err)
+	}
+}

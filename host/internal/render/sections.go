@@ -1,0 +1,265 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+// A report is said in the same words everywhere: [sections] and [remarks] find them, terminal and Markdown
+// show them.
+
+// tone is how a word is meant.
+type tone int
+
+const (
+	plain tone = iota
+	muted
+	bad
+	doubtful
+	well
+)
+
+// word is one thing that is said. A quoted one is of the page's making.
+type word struct {
+	text   string
+	tone   tone
+	quoted bool
+}
+
+func said(text string) word    { return word{text: text} }
+func quote(text string) word   { return word{text: text, quoted: true} }
+func (w word) as(t tone) word  { w.tone = t; return w }
+func saidTimes(n int) word     { return said(times(n)) }
+func saidTab(id int) word      { return said(tab(id)) }
+func mutedQuote(s string) word { return quote(s).as(muted) }
+
+// sign says at a glance what a row is.
+type sign string
+
+const (
+	failed sign = "✖"
+	warned sign = "▲"
+	mended sign = "✔"
+	added  sign = "+"
+	done   sign = "·"
+)
+
+// row is one entry: what it is about, and what is said of it at the end.
+type row struct {
+	sign sign
+	head []word
+	tail []word
+}
+
+// text is what the row is about, in one string.
+func (r row) text() string {
+	var b strings.Builder
+	for _, w := range r.head {
+		b.WriteString(w.text)
+	}
+	return b.String()
+}
+
+// section is a heading and its rows; there is always something in it.
+type section struct {
+	title, count string
+	rows         []row
+	omitted      int
+}
+
+// remark qualifies a report; a grave one means that something may be missing.
+type remark struct {
+	grave bool
+	words []word
+	below [][]word
+}
+
+// sections are those in which there is something to say. Clock is how a time is said.
+func sections(r *diff.Report, clock func(diff.Time) string) []section {
+	var out []section
+	add := func(s section) {
+		if len(s.rows) > 0 || s.omitted > 0 {
+			out = append(out, s)
+		}
+	}
+	if r.Console != nil {
+		add(console(r.Console))
+	}
+	if r.Network != nil {
+		add(network(r.Network))
+	}
+	if r.WebSocket != nil {
+		add(websocket(r.WebSocket))
+	}
+	if r.DOM != nil {
+		add(dom(r.DOM, clock))
+	}
+	if r.Actions != nil {
+		add(actions(r.Actions, clock))
+	}
+	return out
+}
+
+// counted is a number with its noun: "1 frame", "2 frames".
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func times(n int) string {
+	if n > 1 {
+		return fmt.Sprintf("×%d", n)
+	}
+	return ""
+}
+
+func tab(id int) string {
+	if id == 0 {
+		return ""
+	}
+	return fmt.Sprintf("tab %d", id)
+}
+
+func console(d *diff.ConsoleDiff) section {
+	var rows []row
+	add := func(s sign, list []diff.Message) {
+		for _, m := range list {
+			rows = append(rows, row{s, []word{quote(m.Message)}, []word{mutedQuote(m.Source), saidTimes(m.Count), saidTab(m.Tab)}})
+		}
+	}
+	add(failed, d.NewErrors)
+	add(warned, d.NewWarnings)
+	return section{"Console", counted(d.TotalNewEntries, "new entry", "new entries"), rows, d.Omitted}
+}
+
+// status is how a request failed: an answer that broke off had a status that says nothing of it.
+func status(n int, reason string) string {
+	if n < 400 && reason != "" {
+		return reason
+	}
+	return fmt.Sprint(n)
+}
+
+func network(d *diff.NetworkDiff) section {
+	var rows []row
+	add := func(s sign, method, url string, tail ...word) {
+		rows = append(rows, row{s, []word{quote(method + " " + url)}, tail})
+	}
+	for _, f := range d.Failures {
+		var was, now word
+		if f.PreviousStatus > 0 {
+			was = said(fmt.Sprintf("was %d", f.PreviousStatus)).as(muted)
+		}
+		if f.NowStatus > 0 {
+			now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
+		}
+		add(failed, f.Method, f.URL, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), saidTab(f.Tab))
+	}
+	for _, e := range d.Degraded {
+		add(warned, e.Method, e.URL, said(fmt.Sprintf("%d ms", e.AvgMs)).as(doubtful), said(fmt.Sprintf("was %d ms", e.PreviousAvgMs)).as(muted), saidTab(e.Tab))
+	}
+	for _, e := range d.Recovered {
+		was := "no answer"
+		if e.PreviousStatus > 0 {
+			was = fmt.Sprint(e.PreviousStatus)
+		}
+		add(mended, e.Method, e.URL, said(fmt.Sprintf("%d again", e.Status)).as(well), said("was "+was).as(muted), saidTab(e.Tab))
+	}
+	for _, e := range d.NewEndpoints {
+		add(added, e.Method, e.URL, said(fmt.Sprint(e.Status)), saidTab(e.Tab))
+	}
+	count := counted(d.TotalNewRequests, "request", "requests")
+	if d.StillFailing > 0 {
+		count += ", " + counted(d.StillFailing, "endpoint fails", "endpoints fail") + " as before"
+	}
+	return section{"Network", count, rows, d.Omitted}
+}
+
+func websocket(d *diff.WebSocketDiff) section {
+	var rows []row
+	for _, e := range d.Disconnections {
+		var code word
+		if e.Code > 0 {
+			code = said(fmt.Sprint(e.Code))
+		}
+		rows = append(rows, row{warned, []word{quote(e.URL)}, []word{said("closed"), code, quote(e.Reason), saidTimes(e.Count), saidTab(e.Tab)}})
+	}
+	for _, e := range d.ErrorMessages {
+		rows = append(rows, row{warned, []word{quote(e.URL), said(" "), quote(e.Message)}, []word{saidTimes(e.Count), saidTab(e.Tab)}})
+	}
+	for _, e := range d.NewConnections {
+		rows = append(rows, row{added, []word{quote(e.URL)}, []word{said("opened"), saidTimes(e.Count), saidTab(e.Tab)}})
+	}
+	return section{"WebSocket", counted(d.TotalNewMessages, "frame", "frames"), rows, d.Omitted}
+}
+
+func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
+	var rows []row
+	for _, e := range d.Crashed {
+		rows = append(rows, row{failed, []word{said("the page crashed: "), quote(e.URL)}, []word{said(clock(e.At)), saidTab(e.Tab)}})
+	}
+	for _, e := range d.NewErrorElements {
+		var gone word
+		if e.GoneAt != nil {
+			gone = said("gone after " + Duration(e.GoneAt.Sub(e.AppearedAt.Time).Milliseconds()))
+		}
+		rows = append(rows, row{warned, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), gone, saidTab(e.Tab)}})
+	}
+	for _, e := range d.DisappearedElements {
+		rows = append(rows, row{mended, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), said("gone"), saidTab(e.Tab)}})
+	}
+	if c := d.URLChanged; c != nil {
+		rows = append(rows, row{added, []word{quote(c.From), said(" → "), quote(c.To)}, []word{said("address"), saidTab(c.Tab)}})
+	}
+	return section{"Page", "", rows, d.Omitted}
+}
+
+func actions(d *diff.ActionsDiff, clock func(diff.Time) string) section {
+	var rows []row
+	for _, a := range d.NewActions {
+		head := []word{said(a.Type + " "), quote(a.Target)}
+		if a.Value != "" {
+			head = append(head, said(" = "), quote(fmt.Sprintf("%q", a.Value)))
+		}
+		rows = append(rows, row{done, head, []word{said(clock(a.At)).as(muted), saidTab(a.Tab)}})
+	}
+	return section{"Actions", fmt.Sprint(d.TotalNewActions), rows, d.Omitted}
+}
+
+// remarks are what qualifies the report.
+func remarks(r *diff.Report, clock func(diff.Time) string) []remark {
+	var out []remark
+	grave := func(words ...word) { out = append(out, remark{grave: true, words: words}) }
+	light := func(text string) { out = append(out, remark{words: []word{said(text)}}) }
+	if r.Settled != nil && !*r.Settled {
+		grave(said("not settled: "), said(r.UnsettledBecause))
+	}
+	if c := r.Coverage; c != nil {
+		grave(said("not fully observed: " + c.Note))
+		last := &out[len(out)-1]
+		for _, g := range c.Gaps {
+			to := "now"
+			if g.To != nil {
+				to = clock(*g.To)
+			}
+			last.below = append(last.below, []word{said(clock(g.From) + " to " + to), said(strings.ReplaceAll(g.Reason, "_", " ")), saidTab(g.Tab)})
+		}
+	}
+	if r.DOMUnavailable {
+		grave(said("error elements could not be read"))
+	}
+	if r.NoiseHidden > 0 {
+		light(counted(r.NoiseHidden, "entry", "entries") + " hidden as noise")
+	}
+	for _, problem := range r.NoiseProblems {
+		grave(said(problem))
+	}
+	if r.SeverityHidden > 0 {
+		light(counted(r.SeverityHidden, "entry", "entries") + " hidden by the severity filter")
+	}
+	return out
+}
