@@ -21,7 +21,7 @@ func markdown(t *testing.T, r *diff.Report) string {
 
 func TestMarkdownReports(t *testing.T) {
 	for name, r := range map[string]*diff.Report{
-		"full": full(),
+		"full":  full(),
 		"clean": {From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}},
 	} {
 		path := filepath.Join("testdata", name+".md.golden")
@@ -56,8 +56,10 @@ func TestPageTextStaysInsideItsCodeSpan(t *testing.T) {
 		r.DOM.NewErrorElements[0].Text, r.DOM.NewErrorElements[0].Selector, r.DOM.URLChanged.To = text, text, text
 		r.Actions.NewActions[0].Target, r.Actions.NewActions[0].Value = text, text
 		plain := full()
-		for _, into := range []*string{&plain.Console.NewErrors[0].Message, &plain.Console.NewErrors[0].Source, &plain.Network.Failures[0].URL, &plain.WebSocket.ErrorMessages[0].Message,
-			&plain.DOM.NewErrorElements[0].Text, &plain.DOM.NewErrorElements[0].Selector, &plain.DOM.URLChanged.To, &plain.Actions.NewActions[0].Target, &plain.Actions.NewActions[0].Value} {
+		for _, into := range []*string{
+			&plain.Console.NewErrors[0].Message, &plain.Console.NewErrors[0].Source, &plain.Network.Failures[0].URL, &plain.WebSocket.ErrorMessages[0].Message,
+			&plain.DOM.NewErrorElements[0].Text, &plain.DOM.NewErrorElements[0].Selector, &plain.DOM.URLChanged.To, &plain.Actions.NewActions[0].Target, &plain.Actions.NewActions[0].Value,
+		} {
 			*into = "x"
 		}
 		if got, want := outsideCode(t, markdown(t, r)), outsideCode(t, markdown(t, plain)); got != want {
