@@ -16,6 +16,7 @@ import type {
   KindAction,
   KindElement,
   Overview,
+  TabPaused,
 } from './protocol';
 
 export type { Way };
@@ -111,6 +112,8 @@ export interface PopupTab {
   way?: Way;
   /** What went wrong or what ended capture, in words; absent when there is nothing to say. */
   note?: string;
+  /** Set while the debugger holds the page. */
+  paused?: TabPaused;
   /** True for the tab in front of the window that was focused last: the popup's own tab. */
   active: boolean;
 }
@@ -135,6 +138,7 @@ export interface PopupState {
  * - `checkpoint`: makes a named checkpoint in the scope of `tab`.
  * - `ignore`: what is said of a finding is noise from now on; `unignore` takes that back, by the name
  *   of the rule that `ignore` answered with.
+ * - `resume`: whatever an agent has paused in the tab goes on.
  * - `refresh`: asks the host for its overview again and, when disconnected, connects at once.
  *   Connecting the port does the same.
  */
@@ -144,6 +148,7 @@ export type FromPopup =
   | { t: 'checkpoint'; id: number; name: string; note?: string; tab?: number }
   | { t: 'ignore'; id: number; finding: Finding; tab?: number }
   | { t: 'unignore'; id: number; rule: string }
+  | { t: 'resume'; id: number; tab: number }
   | { t: 'refresh'; id: number };
 
 /** What the worker tells the popup. */

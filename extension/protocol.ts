@@ -150,6 +150,412 @@ export interface AriaNode {
 }
 
 //////////
+// source: debug.go
+
+/**
+ * DebugPrefix begins every method that the extension gives to its debugger.
+ */
+export const DebugPrefix = "debug_";
+/**
+ * MethodDebugState takes [DebugStateParams] and answers with [DebugState]: which threads a tab has, and which
+ * of them are paused where. It does not begin debugging.
+ */
+export const MethodDebugState = "debug_state";
+/**
+ * MethodDebugScripts takes [DebugCaller] and answers with [DebugScripts]: the code that the tab has loaded.
+ * It begins debugging.
+ */
+export const MethodDebugScripts = "debug_scripts";
+/**
+ * MethodDebugBreakpoint takes [DebugBreakpointParams] and answers with [DebugPlaced]: a breakpoint is set, or
+ * moved if one of its id is set already. It begins debugging.
+ */
+export const MethodDebugBreakpoint = "debug_breakpoint";
+/**
+ * MethodDebugRemove takes [DebugRemoveParams] and answers with {}.
+ */
+export const MethodDebugRemove = "debug_remove";
+/**
+ * MethodDebugRun takes [DebugRunParams] and answers with [DebugState].
+ */
+export const MethodDebugRun = "debug_run";
+/**
+ * MethodDebugEvaluate takes [DebugEvaluateParams] and answers with [DebugValue].
+ */
+export const MethodDebugEvaluate = "debug_evaluate";
+/**
+ * MethodDebugEnd takes [DebugCaller] and answers with {}: whatever is paused runs on, no breakpoint is left.
+ */
+export const MethodDebugEnd = "debug_end";
+/**
+ * MethodDebugScript is asked of the host while a script with a source map waits to be run for the first time.
+ * It takes [DebugScriptParams] and answers with [DebugScriptResult].
+ */
+export const MethodDebugScript = "debug_script";
+/**
+ * DebugCaller says which tab is meant, and who asks.
+ */
+export interface DebugCaller {
+  tab: number /* int */;
+  /**
+   * By names the agent, for the person whose page it pauses.
+   */
+  by: string;
+  /**
+   * ReleaseMs is after how long a pause that nobody ends is ended, in milliseconds.
+   */
+  release_ms: number /* int */;
+  /**
+   * Evaluate allows expressions to change the page.
+   */
+  evaluate?: boolean;
+}
+/**
+ * DebugStateParams ask for a tab's state.
+ */
+export interface DebugStateParams extends DebugCaller {
+  /**
+   * Thread is waited for; 0 for any.
+   */
+  thread?: number /* int */;
+  /**
+   * WaitMs is how long a pause is waited for, in milliseconds.
+   */
+  wait_ms?: number /* int */;
+}
+/**
+ * DebugState is a tab under the debugger.
+ */
+export interface DebugState {
+  /**
+   * Active says whether the tab is being debugged.
+   */
+  active?: boolean;
+  threads: DebugThread[];
+  /**
+   * Ended says why debugging ended without being asked to, and EndedAt when, in milliseconds since the epoch.
+   */
+  ended?: string;
+  ended_at?: number /* int64 */;
+  /**
+   * Failed are the conditions of breakpoints that threw since the breakpoint was set.
+   */
+  failed?: DebugFailed[];
+}
+/**
+ * DebugFailed is a breakpoint whose condition threw.
+ */
+export interface DebugFailed {
+  id: string;
+  error: string;
+  count: number /* int */;
+}
+/**
+ * Kinds of threads.
+ */
+export const ThreadPage = "page";
+/**
+ * Kinds of threads.
+ */
+export const ThreadIframe = "iframe";
+/**
+ * Kinds of threads.
+ */
+export const ThreadWorker = "worker";
+/**
+ * Kinds of threads.
+ */
+export const ThreadSharedWorker = "shared_worker";
+/**
+ * Kinds of threads.
+ */
+export const ThreadServiceWorker = "service_worker";
+/**
+ * DebugThread is one thread: the page with its frames of the same process, a frame of another one, a worker.
+ */
+export interface DebugThread {
+  /**
+   * ID is 1 for the page; others count on, and are not given again while the tab is debugged.
+   */
+  id: number /* int */;
+  kind: string;
+  url: string;
+  paused?: DebugPause;
+  /**
+   * Resumed says how its last pause ended.
+   */
+  resumed?: DebugResumed;
+}
+/**
+ * DebugPause is where a thread stands.
+ */
+export interface DebugPause {
+  /**
+   * At is when it was paused, in milliseconds since the epoch.
+   */
+  at: number /* int64 */;
+  /**
+   * Reason is one of the Pause constants.
+   */
+  reason: string;
+  /**
+   * By is the agent whose doing it is; "" for the page itself or another debugger.
+   */
+  by?: string;
+  /**
+   * Hit are the ids of the breakpoints that it stands at.
+   */
+  hit?: string[];
+  /**
+   * Text is the exception, or what else the browser says.
+   */
+  text?: string;
+  frames: DebugFrame[];
+  /**
+   * More counts the frames below those.
+   */
+  more?: number /* int */;
+}
+/**
+ * Reasons of pauses.
+ */
+export const PauseBreakpoint = "breakpoint";
+/**
+ * Reasons of pauses.
+ */
+export const PauseStep = "step";
+/**
+ * Reasons of pauses.
+ */
+export const PauseAsked = "pause";
+/**
+ * Reasons of pauses.
+ */
+export const PauseException = "exception";
+/**
+ * Reasons of pauses.
+ */
+export const PauseRejection = "promise_rejection";
+/**
+ * Reasons of pauses.
+ */
+export const PauseOther = "other"; // a debugger statement, or another debugger's doing
+/**
+ * DebugFrame is one frame of a stack. Line and Column count from 1.
+ */
+export interface DebugFrame {
+  function?: string;
+  url: string;
+  line: number /* int */;
+  column: number /* int */;
+  /**
+   * NameLine and NameColumn are where the function begins; 0 when that is not known.
+   */
+  name_line?: number /* int */;
+  name_column?: number /* int */;
+  /**
+   * Async says what the frames from here on wait for: they are no longer on the stack.
+   */
+  async?: string;
+}
+/**
+ * DebugResumed is how a pause ended.
+ */
+export interface DebugResumed {
+  at: number /* int64 */;
+  /**
+   * How is one of the Resumed constants.
+   */
+  how: string;
+}
+/**
+ * Ways in which a pause ends.
+ */
+export const ResumedAgent = "agent";
+/**
+ * Ways in which a pause ends.
+ */
+export const ResumedPerson = "person";
+/**
+ * Ways in which a pause ends.
+ */
+export const ResumedTime = "time";
+/**
+ * Ways in which a pause ends.
+ */
+export const ResumedDebugger = "another_debugger";
+/**
+ * Ways in which a pause ends.
+ */
+export const ResumedGone = "navigation";
+/**
+ * Ways in which a pause ends.
+ */
+export const ResumedHost = "host_gone";
+/**
+ * Ways in which a pause ends.
+ */
+export const ResumedWorker = "extension_restarted";
+/**
+ * DebugScripts is the code that a tab has loaded.
+ */
+export interface DebugScripts {
+  scripts: DebugScriptLine[];
+}
+/**
+ * DebugScriptLine is one script.
+ */
+export interface DebugScriptLine {
+  url: string;
+  /**
+   * Map is the reference to its source map; "" for none. One that is inline is told as "data:" alone.
+   */
+  map?: string;
+}
+/**
+ * DebugBreakpointParams set a breakpoint.
+ */
+export interface DebugBreakpointParams extends DebugCaller {
+  breakpoint: DebugBreakpoint;
+}
+/**
+ * DebugBreakpoint is a breakpoint as the browser is told of it.
+ */
+export interface DebugBreakpoint {
+  id: string;
+  /**
+   * Places are where it is set; one without any waits for its original source.
+   */
+  places: DebugPlace[];
+  condition?: string;
+  /**
+   * HitCount is the first hit that pauses.
+   */
+  hit_count?: number /* int */;
+  /**
+   * Original is true when a script's source map may name its place: every script that has one waits, before it
+   * runs for the first time, until the host was asked.
+   */
+  original?: boolean;
+}
+/**
+ * DebugPlace is a range of generated code. Lines and columns count from 1; the first place in it where
+ * the browser can pause is taken.
+ */
+export interface DebugPlace {
+  /**
+   * URL is the script's; Pattern is a regular expression for it, when URL is "".
+   */
+  url?: string;
+  pattern?: string;
+  line: number /* int */;
+  column?: number /* int */;
+  end_line?: number /* int */;
+  end_column?: number /* int */;
+}
+/**
+ * DebugPlaced says where a breakpoint stands.
+ */
+export interface DebugPlaced {
+  locations: DebugLocation[];
+  /**
+   * Hits is how often it was hit so far.
+   */
+  hits?: number /* int */;
+}
+/**
+ * DebugLocation is a place in a thread's code.
+ */
+export interface DebugLocation {
+  thread: number /* int */;
+  url: string;
+  line: number /* int */;
+  column: number /* int */;
+}
+/**
+ * DebugRemoveParams remove a breakpoint.
+ */
+export interface DebugRemoveParams extends DebugCaller {
+  id: string;
+}
+/**
+ * DebugRunParams pause a thread or let it go on.
+ */
+export interface DebugRunParams extends DebugCaller {
+  /**
+   * Thread is 0 for the only paused one, or for the page when it is to be paused.
+   */
+  thread?: number /* int */;
+  /**
+   * Kind is pause, resume, over, into or out; or exceptions, which moves no thread.
+   */
+  kind: string;
+  /**
+   * Exceptions are which exceptions pause from now on: none, uncaught, all.
+   */
+  exceptions?: string;
+  /**
+   * WaitMs is how long the next pause is waited for, in milliseconds.
+   */
+  wait_ms?: number /* int */;
+}
+/**
+ * DebugEvaluateParams evaluate an expression in a frame of a paused thread.
+ */
+export interface DebugEvaluateParams extends DebugCaller {
+  thread?: number /* int */;
+  frame?: number /* int */;
+  expression: string;
+}
+/**
+ * DebugValue is what an expression evaluates to.
+ */
+export interface DebugValue {
+  type: string;
+  value: string;
+  /**
+   * Threw is true when the value was thrown.
+   */
+  threw?: boolean;
+  masked?: number /* int */;
+}
+/**
+ * DebugScriptParams tell of a script that waits.
+ */
+export interface DebugScriptParams {
+  tab: number /* int */;
+  url: string;
+  /**
+   * Map is the reference to its source map, all of it for one that is inline.
+   */
+  map: string;
+}
+/**
+ * DebugScriptResult are the breakpoints that lie in the script, with their places in it.
+ */
+export interface DebugScriptResult {
+  breakpoints: DebugBreakpoint[];
+}
+/**
+ * TabPaused says that a tab stands still.
+ */
+export interface TabPaused {
+  /**
+   * By is the agent whose doing it is, "" when it is nobody's that is known.
+   */
+  by?: string;
+  reason: string;
+  /**
+   * At is since when, in milliseconds since the epoch.
+   */
+  at: number /* int64 */;
+  /**
+   * Place is the function and the line, as in "total (app.js:13)".
+   */
+  place?: string;
+}
+
+//////////
 // source: events.go
 
 /**
@@ -566,6 +972,10 @@ export interface Welcome {
    * acknowledged. 1 for a stream that is new to the host.
    */
   next: number /* int64 */;
+  /**
+   * Run names one life of the host; what an earlier one debugged, this one knows nothing of.
+   */
+  run?: string;
 }
 /**
  * Events carries consecutive events of one stream. The host ignores those it has had already.
@@ -628,6 +1038,10 @@ export interface Tab {
    * Note says in words why a tab that one would expect to be watched is not.
    */
   note?: string;
+  /**
+   * Paused is set while the debugger holds the tab's page.
+   */
+  paused?: TabPaused;
 }
 /**
  * Request asks the other side for something. Both sides may ask; ids are the asker's own.
@@ -878,3 +1292,7 @@ export const CodeInvalid = "invalid"; // arguments of a request break a rule; th
  * Error codes; append-only.
  */
 export const CodeUnavailable = "unavailable"; // what was asked for cannot be had now
+/**
+ * Error codes; append-only.
+ */
+export const CodePaused = "paused"; // the debugger holds the page; it cannot answer

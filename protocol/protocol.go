@@ -68,6 +68,8 @@ type Welcome struct {
 	// Next is the number of the event of this stream that the host expects next: all below it are
 	// acknowledged. 1 for a stream that is new to the host.
 	Next int64 `json:"next"`
+	// Run names one life of the host; what an earlier one debugged, this one knows nothing of.
+	Run string `json:"run,omitempty"`
 }
 
 // Events carries consecutive events of one stream. The host ignores those it has had already.
@@ -111,6 +113,8 @@ type Tab struct {
 	Active bool `json:"active,omitempty"`
 	// Note says in words why a tab that one would expect to be watched is not.
 	Note string `json:"note,omitempty"`
+	// Paused is set while the debugger holds the tab's page.
+	Paused *TabPaused `json:"paused,omitempty"`
 }
 
 // Request asks the other side for something. Both sides may ask; ids are the asker's own.
@@ -291,4 +295,5 @@ const (
 	CodeOutOfOrder  = "out_of_order" // events arrived before hello, or of another stream than hello named
 	CodeInvalid     = "invalid"      // arguments of a request break a rule; the message names it
 	CodeUnavailable = "unavailable"  // what was asked for cannot be had now
+	CodePaused      = "paused"       // the debugger holds the page; it cannot answer
 )

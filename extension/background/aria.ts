@@ -1,5 +1,7 @@
 /** Reads a tab's accessibility tree: from each of its frames, without the debugger. */
+
 import { MASK, redactText } from '../capture/redact';
+import { CodedError } from '../coded-error';
 import {
   type AriaFrame,
   type AriaKnown,
@@ -8,7 +10,6 @@ import {
   CodeInvalid,
   CodeUnavailable,
 } from '../protocol';
-import { CodedError } from './port';
 
 const SCRIPT = 'aria.js';
 /** What a frame may take longer than it was told to, in ms: for putting in order what it has read, and the way. */

@@ -1,8 +1,14 @@
 /** Answers what the host asks of the extension. */
+
 import type { CaptureSource } from '../capture/source';
+import { CodedError } from '../coded-error';
+import type { Debugging } from '../debugging/debugging';
 import {
+  type AriaParams,
   CodeInvalid,
+  CodePaused,
   CodeUnknown,
+  DebugPrefix,
   MethodAria,
   MethodSourceMap,
   MethodSync,
@@ -11,7 +17,7 @@ import {
 } from '../protocol';
 import { aria, readAriaParams } from './aria';
 import type { ContentFrames } from './frames';
-import { CodedError, type HostPort } from './port';
+import type { HostPort } from './port';
 import { type SourceMapParties, sourceMap } from './source-maps';
 import type { WatchedTabs } from './tabs';
 
@@ -22,13 +28,15 @@ export interface CommandParties {
   readonly source: Pick<CaptureSource, 'barrier'>;
   readonly port: Pick<HostPort, 'drained'>;
   readonly maps: SourceMapParties;
+  readonly debugging: Pick<Debugging, 'answer' | 'paused'>;
 }
 
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
 export async function answer(parties: CommandParties, method: string, params: unknown): Promise<unknown> {
+  if (method.startsWith(DebugPrefix)) return await parties.debugging.answer(method, params);
   switch (method) {
     case MethodAria:
-      return await aria(readAriaParams(params));
+      return await readPage(parties, readAriaParams(params));
     case MethodSync:
       return await sync(parties, readSyncParams(params));
     case MethodSourceMap:
@@ -36,6 +44,13 @@ export async function answer(parties: CommandParties, method: string, params: un
     default:
       throw new CodedError(CodeUnknown, `The extension does not know the method "${method}".`);
   }
+}
+
+/** A page that stands still answers nobody. */
+async function readPage({ debugging }: CommandParties, params: AriaParams): Promise<unknown> {
+  if (debugging.paused(params.tab) !== undefined)
+    throw new CodedError(CodePaused, 'The page is paused in the debugger.');
+  return await aria(params);
 }
 
 function readSyncParams(params: unknown): SyncParams {
@@ -53,19 +68,24 @@ function readSyncParams(params: unknown): SyncParams {
  * Has every tab deliver what the browser has reported so far, and posts it, before it answers. A tab
  * that does not answer in time is named; what it did report is delivered all the same.
  */
-async function sync({ tabs, frames, source, port }: CommandParties, params: SyncParams): Promise<SyncResult> {
+async function sync(parties: CommandParties, params: SyncParams): Promise<SyncResult> {
+  const { tabs, frames, source, port, debugging } = parties;
   const asked = params.tabs?.length ? params.tabs : tabs.all();
   const noDOM: number[] = [];
   const noCapture: number[] = [];
   await Promise.all(
-    asked.flatMap((tab) => [
-      frames.flush(tab, params.timeout_ms).then((answered) => {
-        if (!answered) noDOM.push(tab);
-      }),
-      inTime(source.barrier(tab), params.timeout_ms).then((answered) => {
-        if (!answered) noCapture.push(tab);
-      }),
-    ]),
+    asked.flatMap((tab) => {
+      // What a page that stands still has reported is here already, and nothing more comes of it.
+      if (debugging.paused(tab) !== undefined) return [];
+      return [
+        frames.flush(tab, params.timeout_ms).then((answered) => {
+          if (!answered) noDOM.push(tab);
+        }),
+        inTime(source.barrier(tab), params.timeout_ms).then((answered) => {
+          if (!answered) noCapture.push(tab);
+        }),
+      ];
+    }),
   );
   await port.drained();
   return {

@@ -147,6 +147,7 @@ test('a frame that hangs does not make the tab fail, the top one does', async ()
   vi.useRealTimers();
 });
 
+const debugging = { answer: async () => undefined, paused: () => undefined };
 const maps = { page: async () => undefined, fetch: () => Promise.reject(new Error('nothing is fetched')) };
 
 test('sync names who did not answer, and posts everything before it answers', async () => {
@@ -159,6 +160,7 @@ test('sync names who did not answer, and posts everything before it answers', as
     },
     port: { drained: async () => void order.push('drained') },
     maps,
+    debugging,
   };
   await expect(answer(parties, 'sync', { timeout_ms: 10 })).resolves.toEqual({
     no_dom: [8],
@@ -175,6 +177,7 @@ test('what the host may not ask is refused with a code', async () => {
     source: { barrier: async () => undefined },
     port: { drained: async () => undefined },
     maps,
+    debugging,
   };
   await expect(answer(parties, 'dance', {})).rejects.toMatchObject({ code: 'unknown_type' });
   await expect(answer(parties, 'sync', {})).rejects.toMatchObject({ code: 'invalid' });

@@ -3,7 +3,7 @@
 import type { Way } from '../capture/chosen';
 import { redactURL } from '../capture/redact';
 import type { PopupTab } from '../messages';
-import type { Tab } from '../protocol';
+import type { Tab, TabPaused } from '../protocol';
 import { type Choices, isWatched, permissionFor, watchableOrigin, why } from './rules';
 
 /** The part of `chrome.tabs.Tab` that is used. */
@@ -22,6 +22,8 @@ export interface TabFacts {
   capturing(tab: number): boolean;
   dom(tab: number): boolean;
   note(tab: number): string | undefined;
+  /** Whether the debugger holds a tab's page. */
+  paused(tab: number): TabPaused | undefined;
   /** How a tab is captured. */
   way(tab: number): Way | undefined;
   /** How a tab is to be captured. */
@@ -39,6 +41,7 @@ export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
     const capturing = facts.capturing(id);
     const watched = capturing && isWatched(id, url, facts.choices);
     const note = facts.note(id);
+    const paused = facts.paused(id);
     list.push({
       id,
       url: watched ? redactURL(url).text : `${origin}/`,
@@ -48,6 +51,7 @@ export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
       ...(watched && facts.dom(id) && { dom: true }),
       ...(active && windowId === facts.window && { active }),
       ...(note !== undefined && { note }),
+      ...(watched && paused !== undefined && { paused }),
     });
   }
   return list;
@@ -66,6 +70,7 @@ export function popupTabs(
     const permission = permissionFor(origin);
     const note = facts.note(id);
     const watched = isWatched(id, url, facts.choices);
+    const paused = facts.paused(id);
     list.push({
       id,
       title: title ?? '',
@@ -78,6 +83,7 @@ export function popupTabs(
       why: why(id, origin, facts.choices),
       ...(missing.has(permission) && { permission }),
       ...(note !== undefined && { note }),
+      ...(paused !== undefined && { paused }),
       active: active && windowId === facts.window,
     });
   }

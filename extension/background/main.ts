@@ -6,6 +6,8 @@ import { ChosenSource, type Way } from '../capture/chosen';
 import { DebuggerSource } from '../capture/debugger';
 import { QuietSource } from '../capture/quiet';
 import { WebRequestWitness } from '../capture/webrequest';
+import { SharedDebugger } from '../debugging/attachment';
+import { Debugging } from '../debugging/debugging';
 import { CONTENT_PORT, POPUP_PORT } from '../messages';
 import { type AnyEvent, HostName, type Tab } from '../protocol';
 import { answer } from './commands';
@@ -38,7 +40,8 @@ const way = (tab: number, url: string | undefined): Way => wayFor(tab, url, sett
 const witness = new WebRequestWitness(
   (tab, url) => isWatched(tab, url, settings) && way(tab, url) === 'debugger',
 );
-const debuggers = new DebuggerSource(chrome.debugger, emit, witness);
+const attachments = new SharedDebugger(chrome.debugger);
+const debuggers = new DebuggerSource(attachments, emit, witness);
 const quiet = new QuietSource({
   emit,
   wanted: (tab, url) => isWatched(tab, url, settings) && way(tab, url) === 'quiet',
@@ -57,10 +60,16 @@ const frames = new ContentFrames({
   changed,
 });
 const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChanged });
-const maps: SourceMapParties = {
-  page: async (tab) => (tabs.watched(tab) ? await address(tab) : undefined),
-  fetch: (input, init) => fetch(input, init),
-};
+const watchedPage = async (tab: number): Promise<string | undefined> =>
+  tabs.watched(tab) ? await address(tab) : undefined;
+const maps: SourceMapParties = { page: watchedPage, fetch: (input, init) => fetch(input, init) };
+const debugging = new Debugging({
+  api: attachments,
+  page: watchedPage,
+  request: (method, params) => port.request(method, params),
+  changed: pausesChanged,
+  remember: (memory) => void settings.rememberDebugging(memory),
+});
 const port = new HostPort({
   connect: () => chrome.runtime.connectNative(HostName),
   lastError: () => chrome.runtime.lastError?.message,
@@ -70,8 +79,11 @@ const port = new HostPort({
     instance: settings.instance,
     session: settings.session,
   }),
-  answer: (method, params) => answer({ tabs, frames, source, port, maps }, method, params),
-  changed: () => popup.changed(),
+  answer: (method, params) => answer({ tabs, frames, source, port, maps, debugging }, method, params),
+  changed: () => {
+    debugging.host(port.run);
+    popup.changed();
+  },
 });
 const popup = new PopupServer({
   connection: () => port.state,
@@ -84,6 +96,7 @@ const popup = new PopupServer({
   request: (method, params) => port.request(method, params),
   setWatched,
   setWay: setWayOf,
+  resume: (tab) => debugging.resumeByPerson(tab),
 });
 
 function emit(event: AnyEvent): void {
@@ -118,6 +131,12 @@ function changed(): void {
   }, TABS_MS);
 }
 
+/** A page was paused, or goes on: who looks at it shall not wait in vain. */
+function pausesChanged(): void {
+  popup.changed();
+  void sendTabs();
+}
+
 let told = '';
 
 async function sendTabs(): Promise<void> {
@@ -138,6 +157,7 @@ async function listed(): Promise<[chrome.tabs.Tab[], TabFacts]> {
     capturing: (tab) => tabs.capturing(tab),
     dom: (tab) => frames.has(tab),
     note: (tab) => tabs.note(tab),
+    paused: (tab) => debugging.paused(tab),
     way: (tab) => source.way(tab),
     wanted: way,
     window: window?.id,
@@ -244,8 +264,15 @@ chrome.runtime.onConnect.addListener((connected) => {
   if (connected.name === POPUP_PORT) popup.connect(connected);
 });
 
-chrome.debugger.onEvent.addListener((from, method, params) => debuggers.event(from, method, params));
-chrome.debugger.onDetach.addListener(({ tabId }, reason) => debuggers.detached(tabId, reason));
+chrome.debugger.onEvent.addListener((from, method, params) => {
+  debugging.event(from, method, params); // first: its breakpoints are to be set before a target runs
+  debuggers.event(from, method, params);
+});
+chrome.debugger.onDetach.addListener(({ tabId }, reason) => {
+  if (tabId !== undefined) attachments.detached(tabId);
+  debugging.detached(tabId, reason);
+  debuggers.detached(tabId, reason);
+});
 debuggers.onEnd = (tab, reason) => void tabs.ended(tab, reason);
 
 chrome.tabs.onCreated.addListener(changed);
@@ -264,6 +291,9 @@ chrome.tabs.onUpdated.addListener((tab, { url }) => {
 chrome.tabs.onActivated.addListener(changed);
 chrome.windows.onFocusChanged.addListener(changed);
 
+chrome.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId }) => {
+  if (frameId === 0) debugging.leaving(tabId);
+});
 chrome.webNavigation.onCommitted.addListener((details) => {
   const { frameId, tabId, url, documentLifecycle } = details;
   if (frameId !== 0 || documentLifecycle !== 'active') return;
@@ -326,6 +356,7 @@ async function begin(): Promise<void> {
   const all = await chrome.tabs.query({});
   await Promise.all(all.map(({ id, url }) => (id === undefined || !url ? undefined : tabs.shows(id, url))));
   await revive(all);
+  await debugging.restore(settings.debuggedBefore);
   changed();
   setInterval(remember, HEARTBEAT_MS);
   await chrome.alarms.create(WAKE, { periodInMinutes: WAKE_MINUTES });

@@ -56,6 +56,7 @@ beforeEach(() => {
     },
     setWatched: vi.fn(async () => undefined),
     setWay: vi.fn(async () => undefined),
+    resume: vi.fn(async () => undefined),
   };
 });
 afterEach(() => {

@@ -22,6 +22,8 @@ export interface PopupOptions {
   request(method: string, params: unknown): Promise<unknown>;
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
   setWay(tab: number, way: Way): Promise<void>;
+  /** Lets whatever an agent has paused in a tab go on. */
+  resume(tab: number): Promise<void>;
 }
 
 /** How long changes are gathered before they are pushed, and how often the host is asked, in ms. */
@@ -134,6 +136,10 @@ export class PopupServer {
         await this.#askHost();
         return {};
       }
+      case 'resume':
+        await this.#options.resume(message.tab);
+        this.changed();
+        return {};
       case 'refresh':
         this.#options.connect();
         await this.#askHost();

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { CodedError } from '../coded-error';
 import type { AnyEvent, Events, Hello, Request, Response, Tabs } from '../protocol';
 import { checkMessage } from '../protocol-check';
-import { CodedError, HostPort, type NativePort, type PortOptions } from './port';
+import { HostPort, type NativePort, type PortOptions } from './port';
 
 type Message = { type: string };
 

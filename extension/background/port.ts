@@ -1,5 +1,6 @@
 /** The connection to the native host: handshake, batches, acknowledgements, and coming back. */
 
+import { CodedError } from '../coded-error';
 import type { ConnectionState } from '../messages';
 import {
   type Ack,
@@ -78,6 +79,7 @@ export class HostPort {
   #state: ConnectionState['state'] = 'connecting';
   #why = '';
   #host = '';
+  #run: string | undefined;
   #retries = 0;
   #retryAt = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -99,6 +101,11 @@ export class HostPort {
     const host = this.#state === 'connected' ? { host: this.#host } : {};
     const retry = this.#retryTimer === undefined ? {} : { retry_at: this.#retryAt };
     return { state: this.#state, text: this.#text(), ...host, ...retry, ...counts };
+  }
+
+  /** Names the life of the host that the port is connected to; undefined while it is not. */
+  get run(): string | undefined {
+    return this.#state === 'connected' ? (this.#run ?? '') : undefined;
   }
 
   #text(): string {
@@ -203,7 +210,7 @@ export class HostPort {
     }
   }
 
-  #welcome({ protocol, host, next }: Welcome): void {
+  #welcome({ protocol, host, next, run }: Welcome): void {
     clearTimeout(this.#welcomeTimer);
     if (protocol !== Version) {
       this.#refuse(
@@ -214,6 +221,7 @@ export class HostPort {
     }
     this.#retries = 0;
     this.#host = host;
+    this.#run = run;
     this.queue.rewind(next);
     this.#state = 'connected';
     if (this.#tabs !== undefined) this.#port?.postMessage({ type: TypeTabs, tabs: this.#tabs });
@@ -298,16 +306,6 @@ export class HostPort {
       (result) => respond({ result }),
       (error: unknown) => respond({ error: asError(error) }),
     );
-  }
-}
-
-/** An error with a code of the protocol's. */
-export class CodedError extends Error {
-  readonly code: string;
-
-  constructor(code: string, message: string) {
-    super(message);
-    this.code = code;
   }
 }
 

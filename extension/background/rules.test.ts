@@ -60,6 +60,7 @@ const facts: TabFacts = {
   capturing: (tab) => tab !== 3,
   dom: () => true,
   note: (tab) => (tab === 3 ? 'Switched off.' : undefined),
+  paused: () => undefined,
   way: (tab) => (tab === 4 ? undefined : 'debugger'),
   wanted: () => 'quiet',
   window: 1,

@@ -1,5 +1,6 @@
 /** What is kept: persons' choices, the profile's name, and what a new life of the worker must know. */
 import type { Way } from '../capture/chosen';
+import type { DebugMemory } from '../debugging/debugging';
 import type { GapReason } from '../protocol';
 import type { Choices } from './rules';
 
@@ -46,6 +47,8 @@ export class Settings implements Choices {
   session = '';
   /** What the life before this one left; undefined in the first one since the browser started. */
   before: Memory | undefined;
+  /** What the life before this one debugged. */
+  debuggedBefore: DebugMemory | undefined;
   readonly #local: StorageArea;
   readonly #session: StorageArea;
 
@@ -57,7 +60,7 @@ export class Settings implements Choices {
   async load(): Promise<void> {
     const [local, session] = await Promise.all([
       this.#local.get(['origins', 'ways', 'way', 'instance']),
-      this.#session.get(['tabsOff', 'tabsQuiet', 'memory', 'session']),
+      this.#session.get(['tabsOff', 'tabsQuiet', 'memory', 'session', 'debugging']),
     ]);
     Object.assign(this.origins, local.origins);
     for (const tab of (session.tabsOff as number[] | undefined) ?? []) this.tabsOff.add(tab);
@@ -65,6 +68,7 @@ export class Settings implements Choices {
     Object.assign(this.ways, local.ways);
     this.way = local.way as Way | undefined;
     this.before = session.memory as Memory | undefined;
+    this.debuggedBefore = session.debugging as DebugMemory | undefined;
     this.session = (session.session as string | undefined) ?? '';
     if (this.session === '') {
       this.session = crypto.randomUUID();
@@ -108,5 +112,9 @@ export class Settings implements Choices {
 
   async remember(memory: Memory): Promise<void> {
     await this.#session.set({ memory });
+  }
+
+  async rememberDebugging(debugging: DebugMemory): Promise<void> {
+    await this.#session.set({ debugging });
   }
 }

@@ -3,6 +3,7 @@
  * cookies go to its own origin only, and a page of the wide web reaches nothing on this machine or its
  * network. The requests are the worker's own, so that neither the page nor its developer sees any of them.
  */
+import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
   CodeTooLarge,
@@ -10,7 +11,6 @@ import {
   type SourceMapParams,
   type SourceMapResult,
 } from '../protocol';
-import { CodedError } from './port';
 import { isDevelopment, watchableOrigin } from './rules';
 
 /** What is needed of the worker. */

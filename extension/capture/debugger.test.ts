@@ -181,14 +181,6 @@ test('what an earlier life of the worker has reported is not told again', async 
   expect(events[1]).toMatchObject({ url: `${PAGE}new` });
 });
 
-test('a session that was left behind is taken over', async () => {
-  page.refuse = ['Another debugger is already attached to the tab with id: 7.'];
-  page.attached = 1;
-  await start();
-  expect(page.attached).toBe(1);
-  expect(source.runs(7)).toBe(true);
-});
-
 test('a refusal is passed on', async () => {
   page.refuse = ['Cannot access a chrome:// URL'];
   await expect(start()).rejects.toThrow('chrome://');

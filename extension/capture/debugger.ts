@@ -83,7 +83,7 @@ export class DebuggerSource implements CaptureSource {
 
   async #start(tabId: number, options: StartOptions): Promise<Started> {
     const began = this.#clock.now();
-    await this.#attach(tabId);
+    await this.#api.attach({ tabId }, '1.3');
     const send: Send = (session, command, params) =>
       this.#api.sendCommand(
         session.id === undefined ? { tabId } : { tabId, sessionId: session.id },
@@ -110,17 +110,6 @@ export class DebuggerSource implements CaptureSource {
     setTimeout(() => ledger.close(), LEDGER_MS);
     this.#settleSoon(tabId);
     return result;
-  }
-
-  async #attach(tabId: number): Promise<void> {
-    try {
-      await this.#api.attach({ tabId }, '1.3');
-    } catch (error) {
-      // An earlier life of this worker may have left its own session behind.
-      if (!/already attached/.test(String(error))) throw error;
-      await this.#api.detach({ tabId });
-      await this.#api.attach({ tabId }, '1.3');
-    }
   }
 
   /** Turns on what is needed and asks the page what it is, right after its requests are watched. */

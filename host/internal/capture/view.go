@@ -8,6 +8,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // Positions are where a reader stands in each buffer: the position that it reads next.
@@ -29,6 +30,8 @@ type Tab struct {
 	URL, Origin, Title   string
 	Watched, DOM, Active bool
 	Capture, Note        string
+	// Paused is set while the debugger holds the page.
+	Paused *protocol.TabPaused
 	// LastEvent is when anything but a socket frame or polling came from it last, by the host's clock.
 	LastEvent time.Time
 }

@@ -47,6 +47,12 @@ type Config struct {
 	Tools struct {
 		Sets []string `toml:"sets"`
 	} `toml:"tools"`
+	// Debugger is after how many seconds a pause of a page that nobody ends is ended (300 when it is 0), and
+	// whether agents may run code of theirs in pages.
+	Debugger struct {
+		ReleaseSeconds float64 `toml:"release_seconds"`
+		Evaluate       bool    `toml:"evaluate"`
+	} `toml:"debugger"`
 	// Redact is what a person adds to the rules of what is secret.
 	Redact redact.User `toml:"redact"`
 }
@@ -94,6 +100,9 @@ func (c *Config) Limits() (capture.Limits, error) {
 	}
 	if s := c.Snapshot.FullAfterSeconds; s < 0 || s > 1<<20 {
 		return l, errors.New("snapshot: full_after_seconds must be more than 0")
+	}
+	if s := c.Debugger.ReleaseSeconds; s < 0 || s > 1<<20 {
+		return l, errors.New("debugger: release_seconds must be more than 0")
 	}
 	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
 		return l, errors.New("http: port must be from 1 to 65535")
@@ -154,6 +163,11 @@ const defaultIdle = 10 * time.Minute
 // fullAfter is after how long a changed page is shown as a whole again, 0 for the engine's own.
 func (c *Config) fullAfter() time.Duration {
 	return time.Duration(c.Snapshot.FullAfterSeconds * float64(time.Second))
+}
+
+// debugging is what the settings say of it.
+func (c *Config) debugging() engine.DebuggerSettings {
+	return engine.DebuggerSettings{Release: time.Duration(c.Debugger.ReleaseSeconds * float64(time.Second)), Evaluate: c.Debugger.Evaluate}
 }
 
 func (c *Config) idle() time.Duration {

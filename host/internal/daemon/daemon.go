@@ -83,7 +83,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		}
 		listeners = append(listeners, counted{ours{l, log}, present})
 	}
-	d := &daemon{home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets}
+	d := &daemon{home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging()}
 	d.compose(limits, config.JournalLimits(), redactor)
 	if err := home.writeInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
@@ -176,6 +176,7 @@ type daemon struct {
 	fullAfter time.Duration
 	// sets are the tool sets that the settings turn on, nil when they say nothing.
 	sets []string
+	debugging engine.DebuggerSettings
 }
 
 func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
@@ -202,6 +203,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	})
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, FullAfter: d.fullAfter, Sets: d.sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		Debugger: d.hub, Debugging: d.debugging,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
 		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
 	})

@@ -87,6 +87,13 @@ func (c *clients) addLocked(id string, client *checkpoint.Client) *connected {
 
 func (e *Engine) leave(c *connected) {
 	now := e.clock()
+	if e.left(c, now) {
+		e.forgetDebugger(c.Client)
+	}
+}
+
+// left counts a client out, and says whether it is gone.
+func (e *Engine) left(c *connected, now time.Time) bool {
 	e.clients.mu.Lock()
 	defer e.clients.mu.Unlock()
 	if c.here--; c.here == 0 {
@@ -95,6 +102,7 @@ func (e *Engine) leave(c *connected) {
 		c.seen = now
 		e.clients.trimLocked(now)
 	}
+	return c.here == 0
 }
 
 // trimLocked forgets those who will not come back, and those who have not for long.

@@ -39,6 +39,10 @@ type Engine struct {
 	fullAfter time.Duration
 	snapshots snapshots
 	sets      []string
+	debugger  Debugger
+	debugged  debugTabs
+
+	debugSettings DebuggerSettings
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.
@@ -71,6 +75,10 @@ type Options struct {
 	Browsers Browsers
 	// Pages may be nil: then there are no snapshots.
 	Pages Pages
+	// Debugger may be nil: then nothing can be debugged.
+	Debugger Debugger
+	// Debugging is what a person decides of it.
+	Debugging DebuggerSettings
 	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
 	FullAfter time.Duration
 	// Disk may be nil: then nothing is kept but in memory.
@@ -92,7 +100,11 @@ func New(o Options) *Engine {
 	if o.Sets == nil {
 		o.Sets = DefaultSets
 	}
+	if o.Debugging.Release == 0 {
+		o.Debugging.Release = DefaultRelease
+	}
 	return &Engine{
+		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
 		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, clock: o.Clock, location: o.Location, originals: o.Originals,
 	}

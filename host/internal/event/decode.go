@@ -183,6 +183,10 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 		url, _ := d.redact.URL(cut(OneLine(t.URL), 2*MaxURL))
 		title, _ := d.redact.Text(cut(Clean(t.Title), 2*MaxShort))
 		t.URL, t.Title, t.Note = cut(url, MaxURL), cut(title, MaxShort), cut(Clean(t.Note), MaxShort)
+		if p := t.Paused; p != nil {
+			place, _ := d.redact.Text(cut(OneLine(p.Place), MaxShort))
+			p.Place, p.By, p.Reason = place, cut(OneLine(p.By), MaxShort), cut(OneLine(p.Reason), MaxShort)
+		}
 	}
 }
 

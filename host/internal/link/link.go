@@ -17,6 +17,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ type Hub struct {
 	handle  RequestHandler
 	disk    func(context.Context) error
 	version string
+	run     string // names this life of the host
 	clock   func() time.Time
 	log     *slog.Logger
 
@@ -66,7 +68,7 @@ type Options struct {
 
 // NewHub makes a hub without connections.
 func NewHub(o Options) *Hub {
-	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, disk: o.Disk, version: o.Version, clock: o.Clock, log: o.Log, conns: map[*conn]bool{}}
+	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, disk: o.Disk, version: o.Version, run: strconv.FormatInt(o.Clock().UnixNano(), 36), clock: o.Clock, log: o.Log, conns: map[*conn]bool{}}
 }
 
 // conn is one connection. The first group never changes after hello; mu guards the second.
@@ -229,7 +231,7 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 		h.conns[c] = true
 		h.mu.Unlock()
 		h.log.Info("a browser connected", "browser", m.Browser, "extension", m.Extension)
-		c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next})
+		c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next, Run: h.run})
 	case *event.Batch:
 		return c.events(ctx, m, now, ack)
 	case *protocol.Tabs:

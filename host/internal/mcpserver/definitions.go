@@ -19,6 +19,7 @@ type effect int
 const (
 	reads    effect = iota // changes nothing but the reader's own place
 	creates                // adds, and replaces what has the same name
+	adds                   // adds, or moves something on; destroys nothing
 	destroys               // removes
 )
 
@@ -26,7 +27,7 @@ const (
 // counts them.
 var definitions = func() map[string]*mcp.Tool {
 	all := map[string]*mcp.Tool{}
-	for _, set := range []map[string]*mcp.Tool{observing} {
+	for _, set := range []map[string]*mcp.Tool{observing, debugging} {
 		maps.Copy(all, set)
 	}
 	return all

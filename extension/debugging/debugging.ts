@@ -1,0 +1,511 @@
+/**
+ * Answers what the host asks of the debugger. The browser's debugger is on in a tab only while an agent uses it there;
+ * a pause always ends: by the agent, by the person, or when its time is over.
+ */
+import type { Protocol } from 'devtools-protocol';
+import { redactText } from '../capture/redact';
+import { CodedError } from '../coded-error';
+import {
+  CodeInvalid,
+  CodeUnavailable,
+  CodeUnknown,
+  type DebugBreakpoint,
+  type DebugBreakpointParams,
+  type DebugCaller,
+  type DebugEvaluateParams,
+  type DebugPlaced,
+  type DebugRemoveParams,
+  type DebugRunParams,
+  type DebugScriptLine,
+  type DebugScriptResult,
+  type DebugScripts,
+  type DebugState,
+  type DebugStateParams,
+  type DebugValue,
+  MethodDebugBreakpoint,
+  MethodDebugEnd,
+  MethodDebugEvaluate,
+  MethodDebugRemove,
+  MethodDebugRun,
+  MethodDebugScript,
+  MethodDebugScripts,
+  MethodDebugState,
+  ResumedAgent,
+  ResumedGone,
+  ResumedHost,
+  ResumedPerson,
+  ResumedWorker,
+  type TabPaused,
+} from '../protocol';
+import type { SharedDebugger } from './attachment';
+import { DebugSession, type Exceptions, type Target } from './session';
+import { idleState, sessionState, shorten } from './state';
+
+/** What debugging needs of the worker. */
+export interface DebuggingOptions {
+  readonly api: SharedDebugger;
+  /** The address of a watched tab's page; undefined for any other tab. */
+  page(tab: number): Promise<string | undefined>;
+  /** Asks the host. */
+  request(method: string, params: unknown): Promise<unknown>;
+  /** What is paused has changed. */
+  changed(tab: number): void;
+  /** Where what a new life of the worker must know is written down. */
+  remember(memory: DebugMemory): void;
+}
+
+/** What a new life of the worker must know of debugged tabs. */
+export type DebugMemory = Record<
+  string,
+  {
+    caller: DebugCaller;
+    breakpoints: DebugBreakpoint[];
+    exceptions: Exceptions;
+    paused: boolean;
+  }
+>;
+
+/** One more thing that the debugger can do, for the table of methods. */
+export type DebugMethod = (session: DebugSession, params: Record<string, unknown>) => Promise<unknown>;
+
+interface Targets {
+  /** Known targets by their session; the page's is ''. */
+  readonly list: Map<string, Target>;
+  last: number;
+}
+
+/** How long the host may be gone before what it debugs runs on, in ms. */
+const HOST_GONE_MS = 5000;
+
+const kinds: Readonly<Record<string, string>> = {
+  iframe: 'iframe',
+  worker: 'worker',
+  shared_worker: 'shared_worker',
+  service_worker: 'service_worker',
+};
+
+/** Debugs tabs. */
+export class Debugging {
+  readonly #options: DebuggingOptions;
+  readonly #targets = new Map<number, Targets>();
+  readonly #sessions = new Map<number, DebugSession>();
+  readonly #starting = new Map<number, Promise<DebugSession>>();
+  readonly #ended = new Map<number, { why: string; at: number }>();
+  readonly #methods: Readonly<Record<string, DebugMethod>>;
+  #gone: ReturnType<typeof setTimeout> | undefined;
+  #hostRun: string | undefined;
+
+  /** `methods` answer more of the host's methods, for a tab that is being debugged. */
+  constructor(options: DebuggingOptions, methods: Readonly<Record<string, DebugMethod>> = {}) {
+    this.#options = options;
+    this.#methods = methods;
+  }
+
+  /** Answers a request of the host's. */
+  async answer(method: string, params: unknown): Promise<unknown> {
+    const caller = readCaller(method, params);
+    const given = params as Record<string, unknown>;
+    switch (method) {
+      case MethodDebugState:
+        return await this.#state(given as unknown as DebugStateParams);
+      case MethodDebugScripts:
+        return scripts(await this.#begin(caller));
+      case MethodDebugBreakpoint:
+        return await this.#setBreakpoint(given as unknown as DebugBreakpointParams);
+      case MethodDebugRemove:
+        await this.#sessions.get(caller.tab)?.removeBreakpoint((given as unknown as DebugRemoveParams).id);
+        this.#remember();
+        return {};
+      case MethodDebugRun:
+        return await this.#run(given as unknown as DebugRunParams);
+      case MethodDebugEvaluate:
+        return await this.#evaluate(given as unknown as DebugEvaluateParams);
+      case MethodDebugEnd:
+        await this.#end(caller.tab, ResumedAgent);
+        return {};
+    }
+    const more = this.#methods[method];
+    if (more === undefined)
+      throw new CodedError(CodeUnknown, `The extension does not know the method "${method}".`);
+    return await more(await this.#begin(caller), given);
+  }
+
+  /** The session of a tab that is debugged. */
+  session(tab: number): DebugSession | undefined {
+    return this.#sessions.get(tab);
+  }
+
+  /** Whether and why the page of a tab, or a worker of it, stands still. */
+  paused(tab: number): TabPaused | undefined {
+    const session = this.#sessions.get(tab);
+    const threads = [...(session?.threads.values() ?? [])];
+    const paused = threads.find(({ kind, paused }) => kind === 'page' && paused !== undefined)?.paused;
+    if (paused === undefined) return undefined;
+    const frame = paused.callFrames[0];
+    const file = frame?.url.replace(/[?#].*$/s, '').replace(/^.*\//s, '');
+    const place =
+      frame && `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})`;
+    const { at, by, reason } = paused;
+    return {
+      at,
+      reason,
+      ...(by !== '' && { by }),
+      ...(place !== undefined && { place: shorten(place) }),
+    };
+  }
+
+  /** Who debugs a tab; undefined when nobody does. */
+  by(tab: number): string | undefined {
+    return this.#sessions.get(tab)?.caller.by;
+  }
+
+  /** A person lets everything in a tab go on. */
+  async resumeByPerson(tab: number): Promise<void> {
+    const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
+    await Promise.all(
+      threads.map((thread) =>
+        this.#sessions
+          .get(tab)
+          ?.resume(thread, ResumedPerson)
+          .catch(() => undefined),
+      ),
+    );
+  }
+
+  /** Takes an event of `chrome.debugger.onEvent`, before anybody lets a new target run. */
+  event(
+    { tabId, sessionId }: { tabId?: number | undefined; sessionId?: string | undefined },
+    method: string,
+    params: unknown,
+  ): void {
+    if (tabId === undefined) return;
+    switch (method) {
+      case 'Target.attachedToTarget':
+        this.#attached(tabId, params as Protocol.Target.AttachedToTargetEvent);
+        return;
+      case 'Target.detachedFromTarget': {
+        const { sessionId: gone } = params as Protocol.Target.DetachedFromTargetEvent;
+        const targets = this.#targets.get(tabId);
+        const target = targets?.list.get(gone);
+        if (target === undefined) return;
+        targets?.list.delete(gone);
+        this.#sessions.get(tabId)?.gone(target.id);
+        return;
+      }
+    }
+    this.#sessions.get(tabId)?.event(sessionId, method, params);
+  }
+
+  #attached(tab: number, { sessionId, targetInfo }: Protocol.Target.AttachedToTargetEvent): void {
+    const kind = kinds[targetInfo.type];
+    if (kind === undefined) return;
+    const targets = this.#of(tab);
+    const target: Target = { id: ++targets.last, session: sessionId, kind, url: targetInfo.url };
+    targets.list.set(sessionId, target);
+    const session = this.#sessions.get(tab);
+    if (session === undefined) return;
+    void session.begin(target).catch(() => undefined);
+    if (session.own) letRun(session, target);
+  }
+
+  #of(tab: number): Targets {
+    let targets = this.#targets.get(tab);
+    if (targets === undefined) {
+      targets = { list: new Map([['', { id: 1, session: undefined, kind: 'page', url: '' }]]), last: 1 };
+      this.#targets.set(tab, targets);
+    }
+    return targets;
+  }
+
+  /** The browser has detached from a tab, or the tab is gone. */
+  detached(tab: number | undefined, reason: string): void {
+    if (tab === undefined) return;
+    this.#targets.delete(tab);
+    const why = reason === 'canceled_by_user' ? 'a person closed the debugging bar' : 'the tab was closed';
+    void this.#end(tab, reason === 'canceled_by_user' ? ResumedPerson : ResumedGone, why);
+  }
+
+  /** A tab is about to show another document: a page that is paused could not leave. */
+  leaving(tab: number): void {
+    const session = this.#sessions.get(tab);
+    for (const thread of session?.threads.values() ?? []) {
+      if (thread.kind === 'page') void session?.resume(thread, ResumedGone).catch(() => undefined);
+    }
+  }
+
+  /** The host is there, or not; `run` names its life. */
+  host(run: string | undefined): void {
+    clearTimeout(this.#gone);
+    if (run === undefined) {
+      this.#gone = setTimeout(() => void this.#endAll(ResumedHost), HOST_GONE_MS);
+    } else {
+      if (this.#hostRun !== undefined && this.#hostRun !== run) void this.#endAll(ResumedHost);
+      this.#hostRun = run;
+    }
+  }
+
+  async #endAll(how: string): Promise<void> {
+    await Promise.all([...this.#sessions.keys()].map((tab) => this.#end(tab, how, 'Tidemark was restarted')));
+  }
+
+  /** Takes over what an earlier life of the worker debugged: breakpoints stand again, pauses have ended. */
+  async restore(memory: DebugMemory | undefined): Promise<void> {
+    await Promise.all(
+      Object.entries(memory ?? {}).map(async ([id, { caller, breakpoints, exceptions, paused }]) => {
+        const tab = Number(id);
+        try {
+          const session = await this.#begin(caller);
+          if (exceptions !== 'none') await session.pauseOnExceptions(exceptions);
+          await Promise.all(breakpoints.map((breakpoint) => session.setBreakpoint(breakpoint)));
+          const page = session.threads.get(1);
+          if (paused && page !== undefined && page.paused === undefined)
+            page.resumed = { at: Date.now(), how: ResumedWorker };
+        } catch {
+          this.#ended.set(tab, { why: 'the extension was restarted', at: Date.now() });
+        }
+      }),
+    );
+  }
+
+  #remember(): void {
+    const memory: DebugMemory = {};
+    for (const [tab, { caller, breakpoints, exceptions, threads }] of this.#sessions) {
+      memory[tab] = {
+        caller,
+        exceptions,
+        breakpoints: [...breakpoints.values()].map(
+          ({ id, places, condition, hit_count, original }): DebugBreakpoint => ({
+            id,
+            places,
+            ...(condition !== undefined && { condition }),
+            ...(hit_count !== undefined && { hit_count }),
+            ...(original !== undefined && { original }),
+          }),
+        ),
+        paused: threads.get(1)?.paused !== undefined,
+      };
+    }
+    this.#options.remember(memory);
+  }
+
+  /** The session of a tab, begun if need be. */
+  async #begin(caller: DebugCaller): Promise<DebugSession> {
+    const { tab } = caller;
+    const running = this.#sessions.get(tab);
+    if (running !== undefined) {
+      running.caller = caller;
+      return running;
+    }
+    let starting = this.#starting.get(tab);
+    if (starting === undefined) {
+      starting = this.#start(caller).finally(() => this.#starting.delete(tab));
+      this.#starting.set(tab, starting);
+    }
+    return await starting;
+  }
+
+  async #start(caller: DebugCaller): Promise<DebugSession> {
+    const { tab } = caller;
+    const url = await this.#options.page(tab);
+    if (url === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
+    const { api } = this.#options;
+    const shared = api.attached(tab);
+    await api.attach({ tabId: tab }, '1.3');
+    const targets = this.#of(tab);
+    const session = new DebugSession(caller, {
+      tab,
+      own: !shared,
+      send: (sessionId, method, params) =>
+        api.sendCommand(sessionId === undefined ? { tabId: tab } : { tabId: tab, sessionId }, method, params),
+      resolve: async (script, map) => {
+        const answer = await this.#options.request(MethodDebugScript, { tab, url: script, map });
+        return (answer as DebugScriptResult).breakpoints;
+      },
+    });
+    this.#sessions.set(tab, session);
+    this.#ended.delete(tab);
+    session.on((event) => {
+      if (event.type === 'paused' || event.type === 'resumed') {
+        this.#options.changed(tab);
+        this.#remember();
+      }
+    });
+    await Promise.all(
+      [...targets.list.values()].map((target) =>
+        session.begin(target).catch((error: unknown) => {
+          if (target.id === 1) throw error;
+        }),
+      ),
+    );
+    if (session.own) {
+      const page = targets.list.get('');
+      if (page !== undefined) follow(session, page);
+    }
+    this.#remember();
+    return session;
+  }
+
+  async #end(tab: number, how: string, why?: string): Promise<void> {
+    const session = this.#sessions.get(tab);
+    if (session === undefined) return;
+    this.#sessions.delete(tab);
+    if (why !== undefined) this.#ended.set(tab, { why, at: Date.now() });
+    await session.end(how);
+    await this.#options.api.detach({ tabId: tab }).catch(() => undefined);
+    this.#remember();
+    this.#options.changed(tab);
+  }
+
+  async #state(params: DebugStateParams): Promise<DebugState> {
+    const { tab, thread = 0, wait_ms = 0 } = params;
+    const session = this.#sessions.get(tab);
+    const url = await this.#options.page(tab);
+    const page = this.#of(tab).list.get('');
+    if (page !== undefined) page.url = url ?? '';
+    if (session === undefined) {
+      const ended = this.#ended.get(tab);
+      return {
+        ...idleState(this.#of(tab).list.values()),
+        ...(ended !== undefined && { ended: ended.why, ended_at: ended.at }),
+      };
+    }
+    if (thread !== 0) session.thread(thread);
+    await session.waitForPause(thread, wait_ms);
+    const first = session.threads.get(1);
+    if (first !== undefined) first.url = url ?? '';
+    return sessionState(session);
+  }
+
+  async #setBreakpoint(params: DebugBreakpointParams): Promise<DebugPlaced> {
+    const session = await this.#begin(params);
+    const { breakpoint } = params;
+    if (breakpoint.condition) await checkCondition(session, breakpoint.condition);
+    await session.setBreakpoint(breakpoint);
+    this.#remember();
+    return {
+      locations: session.locations(breakpoint.id),
+      hits: session.breakpoints.get(breakpoint.id)?.hits ?? 0,
+    };
+  }
+
+  async #run(params: DebugRunParams): Promise<DebugState> {
+    const { tab, kind, exceptions, wait_ms = 0 } = params;
+    if (kind === 'pause' || kind === 'exceptions') {
+      const session = await this.#begin(params);
+      if (exceptions) await session.pauseOnExceptions(exceptions as Exceptions);
+      if (kind === 'pause') await session.pause(session.thread(params.thread || 1));
+      this.#remember();
+      return await this.#state({ ...params, wait_ms });
+    }
+    const session = this.#sessions.get(tab);
+    if (session === undefined)
+      throw new CodedError(CodeInvalid, 'Nothing is paused: the tab is not being debugged.');
+    session.caller = params;
+    const thread = session.pausedThread(params.thread ?? 0);
+    if (kind === 'resume') await session.resume(thread, ResumedAgent);
+    else await session.step(thread, kind as 'over' | 'into' | 'out');
+    // A resume waits for whichever thread is paused next, a step for its own.
+    return await this.#state({ ...params, thread: kind === 'resume' ? 0 : thread.id, wait_ms });
+  }
+
+  async #evaluate(params: DebugEvaluateParams): Promise<DebugValue> {
+    const session = this.#sessions.get(params.tab);
+    if (session === undefined)
+      throw new CodedError(CodeInvalid, 'Nothing is paused: the tab is not being debugged.');
+    const thread = session.pausedThread(params.thread ?? 0);
+    const { callFrameId } = session.frame(thread, params.frame ?? 0);
+    const { result, exceptionDetails } = await session.send(thread, 'Debugger.evaluateOnCallFrame', {
+      callFrameId,
+      expression: params.expression,
+      silent: true,
+      generatePreview: true,
+      timeout: EVALUATE_MS,
+      throwOnSideEffect: params.evaluate !== true,
+    });
+    const thrown = exceptionDetails?.exception ?? result;
+    const { text, masked } = redactText(describe(thrown));
+    return {
+      type: thrown.subtype ?? thrown.type,
+      value: text,
+      ...(exceptionDetails !== undefined && { threw: true }),
+      ...(masked > 0 && { masked }),
+    };
+  }
+}
+
+const EVALUATE_MS = 5000;
+const MAX_VALUE = 8000;
+
+/** A value as a person reads it. */
+function describe(value: Protocol.Runtime.RemoteObject): string {
+  const { type, description, unserializableValue, preview } = value;
+  let text: string;
+  if (type === 'string') text = JSON.stringify(value.value);
+  else if (unserializableValue !== undefined) text = unserializableValue;
+  else if (type === 'undefined') text = 'undefined';
+  else if (preview !== undefined && value.subtype !== 'error') text = previewText(preview);
+  else text = description ?? JSON.stringify(value.value) ?? type;
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)` : text;
+}
+
+function previewText(preview: Protocol.Runtime.ObjectPreview): string {
+  const array = preview.subtype === 'array';
+  const parts = preview.properties.map(({ name, type, value = '' }) => {
+    const shown = type === 'string' ? JSON.stringify(value) : value || type;
+    return array ? shown : `${name}: ${shown}`;
+  });
+  const entries = (preview.entries ?? []).map(({ key, value }) =>
+    key === undefined ? value.description : `${key.description} => ${value.description}`,
+  );
+  const all = [...parts, ...entries, ...(preview.overflow ? ['…'] : [])].join(', ');
+  const name =
+    preview.description && !/^Object$|^Array\(/.test(preview.description) ? preview.description : '';
+  if (array) return `[${all}]`;
+  return all === '' && name !== '' ? name : `${name === '' ? '' : `${name} `}{${all}}`;
+}
+
+function scripts(session: DebugSession): DebugScripts {
+  const found = new Map<string, DebugScriptLine>();
+  for (const { scripts } of session.threads.values()) {
+    for (const { url, map } of scripts.values()) {
+      if (!/^https?:/.test(url)) continue;
+      found.set(url, { url, ...(map !== '' && { map: map.startsWith('data:') ? 'data:' : map }) });
+    }
+  }
+  return { scripts: [...found.values()] };
+}
+
+/** Makes sure that a condition is one expression. It is not run. */
+async function checkCondition(session: DebugSession, condition: string): Promise<void> {
+  const page = session.threads.get(1) ?? [...session.threads.values()][0];
+  if (page === undefined) return;
+  const { exceptionDetails } = await session.send(page, 'Runtime.evaluate', {
+    expression: `(() => { return (${condition}\n) })`,
+    silent: true,
+    throwOnSideEffect: true,
+  });
+  if (exceptionDetails === undefined) return;
+  const { exception, text } = exceptionDetails;
+  const why = (exception?.description ?? text).split('\n', 1)[0] ?? '';
+  throw new CodedError(CodeInvalid, `The condition cannot be read: ${shorten(why)}.`);
+}
+
+/** Has the targets below one be attached, and wait for it. */
+function follow(session: DebugSession, target: Target): void {
+  void session
+    .send(target, 'Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true })
+    .catch(() => undefined);
+}
+
+function letRun(session: DebugSession, target: Target): void {
+  follow(session, target);
+  void session.send(target, 'Runtime.runIfWaitingForDebugger').catch(() => undefined);
+}
+
+function readCaller(method: string, params: unknown): DebugCaller {
+  const { tab, by, release_ms, evaluate } = (params ?? {}) as Partial<Record<keyof DebugCaller, unknown>>;
+  if (typeof tab !== 'number' || typeof by !== 'string' || typeof release_ms !== 'number') {
+    throw new CodedError(CodeInvalid, `${method}: tab, by and release_ms are needed.`);
+  }
+  return { tab, by, release_ms, ...(evaluate === true && { evaluate }) };
+}

@@ -1,0 +1,491 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Debugger speaks with the debuggers of browsers. Package link implements it.
+type Debugger interface {
+	// Debug puts a method of debugging to a browser and reads its answer, within a time.
+	Debug(ctx context.Context, instance, method string, params, answer any, within time.Duration) error
+}
+
+// DebuggerSettings are what a person decides of debugging.
+type DebuggerSettings struct {
+	// Release is after how long a pause that nobody ends is ended; 0 is [DefaultRelease].
+	Release time.Duration
+	// Evaluate allows agents to run code of theirs in the page.
+	Evaluate bool
+}
+
+// Limits of debugging.
+const (
+	// DefaultRelease is after how long a pause that nobody ends is ended.
+	DefaultRelease = 5 * time.Minute
+	debugTimeout   = 10 * time.Second
+	// stepWait is how long a step or a pause may take to come about before the answer says that it runs.
+	stepWait = 3 * time.Second
+	maxWait  = 60 * time.Second
+)
+
+// debugTabs is what is known of debugged tabs.
+type debugTabs struct {
+	mu   sync.Mutex
+	tabs map[int]*debugTab
+	last int // number of the newest breakpoint
+}
+
+// debugTab is the debug session of a tab, from the first call until its last agent has left or the tab is closed.
+type debugTab struct {
+	breakpoints []*breakpoint
+	// told is up to when (by the browser's clock, in milliseconds) each agent knows how pauses ended.
+	told map[*checkpoint.Client]int64
+}
+
+// withTab is a debugged tab, for a function that holds the lock.
+func (d *debugTabs) with(id int, do func(*debugTab)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.tabs[id]
+	if t == nil {
+		if d.tabs == nil {
+			d.tabs = map[int]*debugTab{}
+		}
+		t = &debugTab{told: map[*checkpoint.Client]int64{}}
+		d.tabs[id] = t
+	}
+	do(t)
+}
+
+// join notes that a client debugs a tab.
+func (d *debugTabs) join(id int, client *checkpoint.Client) {
+	d.with(id, func(t *debugTab) {
+		if _, known := t.told[client]; !known {
+			t.told[client] = 0
+		}
+	})
+}
+
+// debugCall is one call of a tool that debugs: by a client, in a tab.
+type debugCall struct {
+	e        *Engine
+	client   *checkpoint.Client
+	tab      int
+	instance string
+	caller   protocol.DebugCaller
+}
+
+// debug begins a call. An unknown tab is an error; 0 is the client's own.
+func (e *Engine) debug(ctx context.Context, client *checkpoint.Client, tab int) (*debugCall, error) {
+	if e.debugger == nil {
+		return nil, errors.New("there is no browser to debug")
+	}
+	id, err := e.waitForTab(ctx, client, tab)
+	if err != nil {
+		return nil, err
+	}
+	instance, browserID, ok := e.store.BrowserTab(id)
+	if !ok {
+		return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+	}
+	e.snapshots.used(client, id)
+	return &debugCall{e, client, id, instance, protocol.DebugCaller{
+		Tab: browserID, By: e.clientName(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds()), Evaluate: e.debugSettings.Evaluate,
+	}}, nil
+}
+
+// ask puts a method to the tab's browser. What the extension calls a mistake is one of the agent's.
+func (c *debugCall) ask(ctx context.Context, method string, params, answer any, extra time.Duration) error {
+	err := c.e.debugger.Debug(ctx, c.instance, method, params, answer, debugTimeout+extra)
+	var coded *protocol.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &coded):
+		return fmt.Errorf("tab %d cannot be debugged: %w", c.tab, err)
+	case coded.Code == protocol.CodeUnknown:
+		return invalid("the extension in this browser is too old for debugging; run `tidemark install` and reload it")
+	}
+	return invalid("tab %d: %s", c.tab, coded.Message)
+}
+
+// clientName is what a client calls itself.
+func (e *Engine) clientName(client *checkpoint.Client) string {
+	e.clients.mu.Lock()
+	defer e.clients.mu.Unlock()
+	for _, c := range e.clients.list {
+		if c.Client == client && c.name != "" {
+			return c.name
+		}
+	}
+	if client.Name != "" {
+		return client.Name
+	}
+	return "an agent"
+}
+
+// DebuggerState is the answer of debugger_state and of the tools that move a thread.
+type DebuggerState struct {
+	Tab int `json:"tab"`
+	// State is running or paused.
+	State   string        `json:"state"`
+	Threads []ThreadState `json:"threads"`
+	// Notes are what the agent ought to know: who else debugs the tab, how a pause ended.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// ThreadState is one thread.
+type ThreadState struct {
+	Thread int    `json:"thread"`
+	Kind   string `json:"kind"`
+	URL    string `json:"url"`
+	State  string `json:"state"`
+	// Reason is why it is paused, By whose doing that is when it is another agent's or nobody's.
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
+	// Breakpoints are those that were hit.
+	Breakpoints []string     `json:"breakpoints,omitempty"`
+	Exception   string       `json:"exception,omitempty"`
+	Since       *diff.Time   `json:"since,omitempty"`
+	Stack       []StackFrame `json:"stack,omitempty"`
+	MoreFrames  int          `json:"more_frames,omitempty"`
+}
+
+// StackFrame is one frame of a stack, the newest first.
+type StackFrame struct {
+	// Frame is its number, for tools that take one; absent for what the stack only waits for.
+	Frame    *int   `json:"frame,omitempty"`
+	Function string `json:"function,omitempty"`
+	// Source is file:line:column in the project's file where a source map tells it, else in the script.
+	Source string `json:"source"`
+	// Generated is the place in the script, when Source is another.
+	Generated string `json:"generated,omitempty"`
+	Async     string `json:"async,omitempty"`
+}
+
+// StateParams are the arguments of debugger_state.
+type StateParams struct {
+	Thread int `json:"thread,omitempty"`
+	WaitMs int `json:"wait_ms,omitempty"`
+	Tab    int `json:"tab,omitempty"`
+}
+
+// PauseParams are the arguments of debugger_pause.
+type PauseParams struct {
+	Thread     int    `json:"thread,omitempty"`
+	Exceptions string `json:"exceptions,omitempty"`
+	Tab        int    `json:"tab,omitempty"`
+}
+
+// ResumeParams are the arguments of debugger_resume.
+type ResumeParams struct {
+	Thread int `json:"thread,omitempty"`
+	WaitMs int `json:"wait_ms,omitempty"`
+	Tab    int `json:"tab,omitempty"`
+}
+
+// StepParams are the arguments of debugger_step.
+type StepParams struct {
+	Kind   string `json:"kind"`
+	Thread int    `json:"thread,omitempty"`
+	Tab    int    `json:"tab,omitempty"`
+}
+
+// EvaluateParams are the arguments of debugger_evaluate.
+type EvaluateParams struct {
+	Expression string `json:"expression"`
+	Frame      int    `json:"frame,omitempty"`
+	Thread     int    `json:"thread,omitempty"`
+	Tab        int    `json:"tab,omitempty"`
+}
+
+// DebuggerValue is the answer of debugger_evaluate.
+type DebuggerValue struct {
+	Type  string `json:"type"`
+	Value string `json:"value"`
+	// Threw is true when the expression threw the value.
+	Threw  bool `json:"threw,omitempty"`
+	Masked int  `json:"masked,omitempty"`
+}
+
+func checkWait(ms int) error {
+	if ms < 0 || time.Duration(ms)*time.Millisecond > maxWait {
+		return invalid("wait_ms is %d; it must be from 0 to %d", ms, maxWait.Milliseconds())
+	}
+	return nil
+}
+
+// checkThread refuses what is no number of a thread or a frame.
+func checkNumbers(thread, frame int) error {
+	if thread < 0 || frame < 0 {
+		return invalid("threads count from 1, frames from 0")
+	}
+	return nil
+}
+
+// DebuggerState answers debugger_state.
+func (e *Engine) DebuggerState(ctx context.Context, client *checkpoint.Client, p StateParams) (*DebuggerState, error) {
+	if err := errors.Join(checkWait(p.WaitMs), checkNumbers(p.Thread, 0)); err != nil {
+		return nil, err
+	}
+	c, err := e.debug(ctx, client, p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	var s protocol.DebugState
+	if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller, Thread: p.Thread, WaitMs: p.WaitMs}, &s, ms(p.WaitMs)); err != nil {
+		return nil, err
+	}
+	return c.state(ctx, &s, p.Thread), nil
+}
+
+func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+// DebuggerPause answers debugger_pause.
+func (e *Engine) DebuggerPause(ctx context.Context, client *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
+	params := protocol.DebugRunParams{Thread: p.Thread, Kind: "pause", WaitMs: int(stepWait.Milliseconds())}
+	switch p.Exceptions {
+	case "":
+	case "none", "uncaught", "all":
+		params.Kind, params.Exceptions, params.WaitMs = "exceptions", p.Exceptions, 0
+	default:
+		return nil, invalid("exceptions is %q; it must be none, uncaught or all", p.Exceptions)
+	}
+	return e.run(ctx, client, p.Tab, params)
+}
+
+// DebuggerResume answers debugger_resume.
+func (e *Engine) DebuggerResume(ctx context.Context, client *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
+	if err := checkWait(p.WaitMs); err != nil {
+		return nil, err
+	}
+	return e.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: "resume", WaitMs: p.WaitMs})
+}
+
+// DebuggerStep answers debugger_step.
+func (e *Engine) DebuggerStep(ctx context.Context, client *checkpoint.Client, p StepParams) (*DebuggerState, error) {
+	if !slices.Contains([]string{"over", "into", "out"}, p.Kind) {
+		return nil, invalid("kind is %q; it must be over, into or out", p.Kind)
+	}
+	return e.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: p.Kind, WaitMs: int(stepWait.Milliseconds())})
+}
+
+// run moves a thread and tells where it stands then.
+func (e *Engine) run(ctx context.Context, client *checkpoint.Client, tab int, p protocol.DebugRunParams) (*DebuggerState, error) {
+	if err := checkNumbers(p.Thread, 0); err != nil {
+		return nil, err
+	}
+	c, err := e.debug(ctx, client, tab)
+	if err != nil {
+		return nil, err
+	}
+	e.debugged.join(c.tab, client)
+	p.DebugCaller = c.caller
+	var s protocol.DebugState
+	if err := c.ask(ctx, protocol.MethodDebugRun, p, &s, ms(p.WaitMs)); err != nil {
+		return nil, c.explain(ctx, err)
+	}
+	return c.state(ctx, &s, 0), nil
+}
+
+// explain adds to a refusal how the last pause ended, when the agent does not know it yet.
+func (c *debugCall) explain(ctx context.Context, refusal error) error {
+	var s protocol.DebugState
+	if !IsMistake(refusal) || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
+		return refusal
+	}
+	if notes := c.endings(&s); len(notes) > 0 {
+		return invalid("%s %s", refusal.Error(), strings.Join(notes, " "))
+	}
+	return refusal
+}
+
+// DebuggerEvaluate answers debugger_evaluate.
+func (e *Engine) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
+	if !e.debugSettings.Evaluate {
+		return nil, invalid("evaluating is off: a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml; variables_get reads variables without it")
+	}
+	if err := checkNumbers(p.Thread, p.Frame); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(p.Expression) == "" {
+		return nil, invalid("expression is empty")
+	}
+	c, err := e.debug(ctx, client, p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	var v protocol.DebugValue
+	if err := c.ask(ctx, protocol.MethodDebugEvaluate, protocol.DebugEvaluateParams{DebugCaller: c.caller, Thread: p.Thread, Frame: p.Frame, Expression: p.Expression}, &v, 0); err != nil {
+		return nil, c.explain(ctx, err)
+	}
+	return &DebuggerValue{Type: v.Type, Value: v.Value, Threw: v.Threw, Masked: v.Masked}, nil
+}
+
+// state is what an agent is told of a tab's state; of all threads, or of one.
+func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int) *DebuggerState {
+	out := &DebuggerState{Tab: c.tab, State: "running", Threads: []ThreadState{}}
+	for _, t := range s.Threads {
+		if only != 0 && t.ID != only {
+			continue
+		}
+		line := ThreadState{Thread: t.ID, Kind: t.Kind, URL: t.URL, State: "running"}
+		if p := t.Paused; p != nil {
+			out.State, line.State = "paused", "paused"
+			line.Reason, line.Breakpoints, line.Exception = p.Reason, p.Hit, p.Text
+			if p.By != c.caller.By {
+				line.By = p.By
+			}
+			since := diff.Time{Time: time.UnixMilli(p.At)}
+			line.Since = &since
+			line.Stack, line.MoreFrames = c.stack(ctx, p.Frames), p.More
+		}
+		out.Threads = append(out.Threads, line)
+	}
+	out.Notes = append(c.endings(s), c.others()...)
+	for _, f := range s.Failed {
+		out.Notes = append(out.Notes, fmt.Sprintf("The condition of %s threw at %d hit(s), which did not pause: %s.", f.ID, f.Count, strings.TrimSuffix(f.Error, ".")))
+	}
+	return out
+}
+
+// endings are how pauses ended that the agent did not end itself, and has not been told of.
+func (c *debugCall) endings(s *protocol.DebugState) []string {
+	var told int64
+	c.e.debugged.with(c.tab, func(t *debugTab) { told = t.told[c.client] })
+	newest := told
+	var notes []string
+	for _, t := range s.Threads {
+		r := t.Resumed
+		if r == nil || r.At <= told {
+			continue
+		}
+		newest = max(newest, r.At)
+		if why := endedBy(r.How, c.e.debugSettings.Release); why != "" {
+			notes = append(notes, fmt.Sprintf("The pause of thread %d ended at %s: %s.", t.ID, diff.Time{Time: time.UnixMilli(r.At)}, why))
+		}
+	}
+	if s.Ended != "" && s.EndedAt > told {
+		newest = max(newest, s.EndedAt)
+		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s; its breakpoints are gone.", diff.Time{Time: time.UnixMilli(s.EndedAt)}, s.Ended))
+	}
+	c.e.debugged.with(c.tab, func(t *debugTab) { t.told[c.client] = newest })
+	return notes
+}
+
+// endedBy says in words how a pause ended, "" when an agent ended it.
+func endedBy(how string, release time.Duration) string {
+	switch how {
+	case protocol.ResumedPerson:
+		return "the person at the browser resumed it"
+	case protocol.ResumedTime:
+		return fmt.Sprintf("nobody resumed it for %s, and a page must not hang", release)
+	case protocol.ResumedDebugger:
+		return "another debugger, such as DevTools, resumed it"
+	case protocol.ResumedGone:
+		return "the tab went to another page or was closed"
+	case protocol.ResumedHost:
+		return "Tidemark was restarted"
+	case protocol.ResumedWorker:
+		return "the browser restarted the extension; breakpoints are set again"
+	}
+	return ""
+}
+
+// others says who else debugs the tab.
+func (c *debugCall) others() []string {
+	var clients []*checkpoint.Client
+	c.e.debugged.with(c.tab, func(t *debugTab) {
+		for other := range t.told {
+			if other != c.client {
+				clients = append(clients, other)
+			}
+		}
+	})
+	var names []string
+	for _, other := range clients {
+		names = append(names, c.e.clientName(other))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return []string{fmt.Sprintf("Also debugged by %s: what one of you pauses or resumes, the other sees.", strings.Join(names, ", "))}
+}
+
+// stack is a stack with original places.
+func (c *debugCall) stack(_ context.Context, frames []protocol.DebugFrame) []StackFrame {
+	var out []StackFrame
+	n := 0
+	for _, f := range frames {
+		line := StackFrame{Function: f.Function, Source: fmt.Sprintf("%s:%d:%d", f.URL, f.Line, f.Column), Async: f.Async}
+		if f.Async != "" || n < 0 {
+			n = -1 // from here on they are no longer on the stack
+		} else {
+			at := n
+			line.Frame = &at
+			n++
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// forgetDebugger ends what a client that has left debugged, unless another agent still does.
+func (e *Engine) forgetDebugger(client *checkpoint.Client) {
+	if e.debugger == nil {
+		return
+	}
+	type gone struct {
+		tab int
+		ids []string
+		all bool
+	}
+	var left []gone
+	e.debugged.mu.Lock()
+	for id, t := range e.debugged.tabs {
+		if _, known := t.told[client]; !known {
+			continue
+		}
+		delete(t.told, client)
+		g := gone{tab: id, all: len(t.told) == 0}
+		t.breakpoints = slices.DeleteFunc(t.breakpoints, func(b *breakpoint) bool {
+			if b.client == client {
+				g.ids = append(g.ids, b.ID)
+			}
+			return b.client == client
+		})
+		if g.all {
+			delete(e.debugged.tabs, id)
+		}
+		left = append(left, g)
+	}
+	e.debugged.mu.Unlock()
+	for _, g := range left {
+		instance, tab, ok := e.store.BrowserTab(g.tab)
+		if !ok {
+			continue
+		}
+		caller := protocol.DebugCaller{Tab: tab, By: client.Name, ReleaseMs: int(e.debugSettings.Release.Milliseconds())}
+		ctx, cancel := context.WithTimeout(context.Background(), debugTimeout)
+		var answer struct{}
+		if g.all {
+			_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout) // a browser that is gone has nothing to end
+		} else {
+			for _, id := range g.ids {
+				_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
+			}
+		}
+		cancel()
+	}
+}

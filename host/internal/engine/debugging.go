@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"context"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+)
+
+// debugging are the tools that hold a page and look into its running code.
+var debugging = []*Tool{
+	tool("breakpoint_set", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
+		return e.BreakpointSet(ctx, c, p)
+	}),
+	tool("breakpoint_list", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
+		return e.BreakpointList(ctx, c, p)
+	}),
+	tool("breakpoint_remove", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
+		return e.BreakpointRemove(ctx, c, p)
+	}),
+	tool("debugger_pause", func(ctx context.Context, e *Engine, c *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
+		return e.DebuggerPause(ctx, c, p)
+	}),
+	tool("debugger_resume", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
+		return e.DebuggerResume(ctx, c, p)
+	}),
+	tool("debugger_step", func(ctx context.Context, e *Engine, c *checkpoint.Client, p StepParams) (*DebuggerState, error) {
+		return e.DebuggerStep(ctx, c, p)
+	}),
+	tool("debugger_state", func(ctx context.Context, e *Engine, c *checkpoint.Client, p StateParams) (*DebuggerState, error) {
+		return e.DebuggerState(ctx, c, p)
+	}),
+	tool("debugger_evaluate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
+		return e.DebuggerEvaluate(ctx, c, p)
+	}),
+}

@@ -1,0 +1,47 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Debug reads an extension's answer to a method of debugging into a struct of package protocol. Every text in
+// it is cleaned, masked and cut as it is done with events.
+func (d *Decoder) Debug(raw []byte, into any) *protocol.Error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	err := dec.Decode(&v)
+	if err == nil {
+		var clean []byte
+		if clean, err = json.Marshal(d.cleanTexts(v)); err == nil {
+			err = json.Unmarshal(clean, into)
+		}
+	}
+	if err != nil {
+		return Errorf(protocol.CodeMalformed, "the debugger's answer cannot be read: %v", err)
+	}
+	return nil
+}
+
+func (d *Decoder) cleanTexts(v any) any {
+	switch v := v.(type) {
+	case string:
+		s, _ := d.redact.Text(cut(Clean(v), MaxDebugText))
+		return s
+	case []any:
+		for i := range v {
+			v[i] = d.cleanTexts(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = d.cleanTexts(v[k])
+		}
+	}
+	return v
+}
+
+// MaxDebugText bounds each text of an answer of the debugger, in bytes.
+const MaxDebugText = 32 << 10

@@ -1,0 +1,39 @@
+package mcpserver
+
+import "github.com/modelcontextprotocol/go-sdk/mcp"
+
+// debugging are the definitions of the tools that hold a page and look into its running code.
+var debugging = map[string]*mcp.Tool{
+	"breakpoint_set": define("breakpoint_set", "Set breakpoint", adds,
+		"Pause the page's JavaScript at a line. Survives reloads; waits for code that is not loaded yet.", `{
+		"url":{"type":"string","description":"source file (src/App.tsx), script address, or its end"},
+		"line":{"type":"integer","minimum":1},
+		"column":{"type":"integer","minimum":1},
+		"condition":{"type":"string","description":"expression without side effects"},
+		"hit_count":{"type":"integer","minimum":1,"description":"first hit that pauses"},`+oneTab, "url", "line"),
+	"breakpoint_list": define("breakpoint_list", "List breakpoints", reads,
+		"Breakpoints, and where they stand.", `{`+oneTab),
+	"breakpoint_remove": define("breakpoint_remove", "Remove breakpoint", destroys,
+		"Remove a breakpoint.", `{"id":{"type":"string"},`+oneTab, "id"),
+	"debugger_pause": define("debugger_pause", "Pause", adds,
+		"Pause a thread now, or with exceptions: at exceptions from now on.", `{
+		"exceptions":{"type":"string","enum":["none","uncaught","all"]},`+oneThread),
+	"debugger_resume": define("debugger_resume", "Resume", adds,
+		"Let a paused thread go on.", `{`+waiting+oneThread),
+	"debugger_step": define("debugger_step", "Step", adds,
+		"Step a paused thread; answers where it stands then.", `{
+		"kind":{"type":"string","enum":["over","into","out"]},`+oneThread, "kind"),
+	"debugger_state": define("debugger_state", "Debugger state", reads,
+		"Threads (page, iframes, workers), running or paused, why, with the stack.", `{`+waiting+oneThread),
+	"debugger_evaluate": define("debugger_evaluate", "Evaluate", adds,
+		"Evaluate an expression in a paused frame. Off unless a person turned it on.", `{
+		"expression":{"type":"string"},
+		"frame":{"type":"integer","minimum":0,"description":"default 0, the top"},`+oneThread, "expression"),
+}
+
+// What several of them take.
+const (
+	oneTab    = `"tab":{"type":"integer"}}`
+	oneThread = `"thread":{"type":"integer"},` + oneTab
+	waiting   = `"wait_ms":{"type":"integer","description":"wait for the next pause"},`
+)
