@@ -32,6 +32,12 @@ document.getElementById('go').onclick = () => {
 };
 `
 
+// debugs is an agent that may debug, and hears of a site only.
+func (w *world) debugs(t *testing.T, s *site) *agent {
+	t.Helper()
+	return w.agent(t, "--origin", s.URL, "--tools", "observe,act,debug")
+}
+
 // breakpoint sets a breakpoint.
 func (a *agent) breakpoint(args map[string]any) engine.BreakpointLine {
 	a.t.Helper()
@@ -88,7 +94,7 @@ func (p *tab) title(want string) {
 func TestABreakpointPausesThePageAndStepsGoThroughIt(t *testing.T) {
 	w := shared.get(t)
 	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
-	a := w.of(t, s)
+	a := w.debugs(t, s)
 	p := w.open(t, s.URL)
 	b := a.breakpoint(map[string]any{"url": "app.js", "line": 4})
 	if b.State != "set" || len(b.Places) != 1 || !strings.Contains(b.Places[0], "/app.js:4:") {
@@ -117,4 +123,33 @@ func TestABreakpointPausesThePageAndStepsGoThroughIt(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	p.title("6")
+}
+
+func TestTheDebuggerRefusesWhatIsNotThere(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	w.open(t, s.URL)
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		says string
+	}{
+		{"debugger_resume", nil, "not being debugged"},
+		{"breakpoint_set", map[string]any{"url": "", "line": 1}, "url is empty"},
+		{"breakpoint_set", map[string]any{"url": "app.js", "line": 0}, "lines count from 1"},
+		{"breakpoint_set", map[string]any{"url": "app.js", "line": 4, "condition": "sum ==="}, "condition cannot be read"},
+		{"breakpoint_remove", map[string]any{"id": "bp-99"}, `no breakpoint "bp-99"`},
+		{"debugger_step", map[string]any{"kind": "sideways"}, "must be over, into or out"},
+		{"debugger_step", map[string]any{"kind": "over"}, "Nothing is paused"},
+		{"debugger_resume", map[string]any{"thread": 9}, "no thread 9"},
+		{"debugger_state", map[string]any{"thread": 9}, "no thread 9"},
+		{"debugger_state", map[string]any{"tab": 9999}, "no tab 9999"},
+		{"debugger_pause", map[string]any{"exceptions": "some"}, "none, uncaught or all"},
+		{"debugger_evaluate", map[string]any{"expression": "1"}, "config.toml"},
+	} {
+		if text := a.refused(c.tool, c.args); !strings.Contains(text, c.says) {
+			t.Errorf("%s %v: %q does not say %q", c.tool, c.args, text, c.says)
+		}
+	}
 }

@@ -175,7 +175,7 @@ type daemon struct {
 	// fullAfter is the snapshots' setting.
 	fullAfter time.Duration
 	// sets are the tool sets that the settings turn on, nil when they say nothing.
-	sets []string
+	sets      []string
 	debugging engine.DebuggerSettings
 }
 
