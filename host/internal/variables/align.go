@@ -1,0 +1,361 @@
+package variables
+
+import (
+	"hash/maphash"
+	"slices"
+	"strconv"
+)
+
+// keyFields are the fields by which elements of an array are known, the surest first.
+var keyFields = []string{"id", "_id", "key", "uuid", "guid", "sku", "code", "name"}
+
+// exact bounds what is aligned by the longest common subsequence, in elements times elements. Beyond it
+// the elements that are unlike all others are what the rest is aligned by.
+const exact = 1 << 16
+
+// align finds for each of the new elements the old one that it is, or -1. Elements are known by their
+// identity, by a field that is their key, by what they hold, and at last by their place between those.
+// Where the elements that stayed have another order, order says for each of those that stayed, in the new
+// order, which of them it was.
+func (c *comparison) align(olds, news []Value) (of, order []int) {
+	a, b := c.digests(olds), c.digests(news)
+	of = make([]int, len(news))
+	for i := range of {
+		of[i] = -1
+	}
+	head := 0
+	same := func(i, j int) bool {
+		x, y := olds[i].Identity, news[j].Identity
+		return a[i] == b[j] && (x == y || x == 0 || y == 0)
+	}
+	for head < len(a) && head < len(b) && same(head, head) {
+		of[head] = head
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && same(len(a)-1-tail, len(b)-1-tail) {
+		tail++
+		of[len(b)-tail] = len(a) - tail
+	}
+	c.known(olds[head:len(olds)-tail], news[head:len(news)-tail], of[head:len(of)-tail], head)
+	kept := increasing(of)
+	// What is left is aligned between those that have kept their order.
+	i, j := 0, 0
+	used := make([]bool, len(olds))
+	for _, o := range of {
+		if o >= 0 {
+			used[o] = true
+		}
+	}
+	fill := func(endOld, endNew int) {
+		c.fill(olds, news, a, b, of, used, i, endOld, j, endNew)
+	}
+	for _, n := range kept {
+		fill(of[n], n)
+		i, j = of[n]+1, n+1
+	}
+	fill(len(olds), len(news))
+	return of, rearranged(of)
+}
+
+// known pairs elements that have an identity or a key. from is where the lists begin.
+func (c *comparison) known(olds, news []Value, of []int, from int) {
+	if len(olds) == 0 || len(news) == 0 {
+		return
+	}
+	taken := make([]bool, len(olds))
+	pair := func(name func(*Value) string) {
+		const several = -1
+		index := map[string]int{}
+		for i := range olds {
+			if n := name(&olds[i]); n != "" {
+				if _, twice := index[n]; twice {
+					i = several
+				}
+				index[n] = i
+			}
+		}
+		twice := map[string]int{}
+		for i := range news {
+			if n := name(&news[i]); n != "" {
+				twice[n]++
+			}
+		}
+		for i := range news {
+			if of[i] >= 0 {
+				continue
+			}
+			n := name(&news[i])
+			o, found := index[n]
+			if n == "" || !found || o == several || twice[n] > 1 || taken[o] || olds[o].Type != news[i].Type {
+				continue
+			}
+			of[i], taken[o] = from+o, true
+		}
+	}
+	pair(func(v *Value) string {
+		if v.Identity == 0 || v.Type == "symbol" || !v.Object {
+			return ""
+		}
+		return strconv.FormatInt(v.Identity, 36)
+	})
+	for _, field := range keyFields {
+		pair(func(v *Value) string { return v.keyed(field) })
+	}
+}
+
+// keyed is what a field of an object holds, if that can be a key.
+func (v *Value) keyed(field string) string {
+	for i := range v.Children {
+		f := &v.Children[i]
+		if f.Key.Kind == KeyField && f.Key.Name == field && !f.Object && !f.Masked && f.Hash == "" && (f.Type == "string" || f.Type == "number" || f.Type == "bigint") {
+			return f.Type + ":" + f.Text
+		}
+	}
+	return ""
+}
+
+// key is the first of the fields by which the element may be known.
+func (v *Value) key() string {
+	for _, field := range keyFields {
+		if k := v.keyed(field); k != "" {
+			return k
+		}
+	}
+	return ""
+}
+
+// fill pairs what is left in a part of both lists.
+func (c *comparison) fill(olds, news []Value, a, b []uint64, of []int, used []bool, fromOld, toOld, fromNew, toNew int) {
+	var restOld, restNew []int
+	for i := fromOld; i < toOld; i++ {
+		if !used[i] {
+			restOld = append(restOld, i)
+		}
+	}
+	for i := fromNew; i < toNew; i++ {
+		if of[i] < 0 {
+			restNew = append(restNew, i)
+		}
+	}
+	if len(restOld) == 0 || len(restNew) == 0 {
+		return
+	}
+	pairs := common(pick(a, restOld), pick(b, restNew))
+	// Between equal elements each is what its place says, unless its type or its key says otherwise.
+	place := func(endOld, endNew int, i, j int) {
+		for ; i < endOld && j < endNew; i, j = i+1, j+1 {
+			o, n := restOld[i], restNew[j]
+			if olds[o].Type == news[n].Type && olds[o].key() == news[n].key() {
+				of[n], used[o] = o, true
+			}
+		}
+	}
+	i, j := 0, 0
+	for _, p := range pairs {
+		place(p[0], p[1], i, j)
+		of[restNew[p[1]]], used[restOld[p[0]]] = restOld[p[0]], true
+		i, j = p[0]+1, p[1]+1
+	}
+	place(len(restOld), len(restNew), i, j)
+}
+
+func pick(all []uint64, at []int) []uint64 {
+	out := make([]uint64, len(at))
+	for i, k := range at {
+		out[i] = all[k]
+	}
+	return out
+}
+
+// common is the longest common subsequence of two lists, exact where that is cheap, as pairs of places.
+func common(a, b []uint64) (pairs [][2]int) {
+	var walk func(fromA, toA, fromB, toB, level int)
+	walk = func(fromA, toA, fromB, toB, level int) {
+		for fromA < toA && fromB < toB && a[fromA] == b[fromB] {
+			pairs = append(pairs, [2]int{fromA, fromB})
+			fromA, fromB = fromA+1, fromB+1
+		}
+		tail := 0
+		for fromA < toA-tail && fromB < toB-tail && a[toA-1-tail] == b[toB-1-tail] {
+			tail++
+		}
+		toA, toB = toA-tail, toB-tail
+		switch n, m := toA-fromA, toB-fromB; {
+		case n == 0 || m == 0:
+		case n*m <= exact:
+			pairs = longest(a[fromA:toA], b[fromB:toB], fromA, fromB, pairs)
+		case level > 0:
+			i, j := fromA, fromB
+			for _, p := range anchors(a[fromA:toA], b[fromB:toB]) {
+				x, y := fromA+p[0], fromB+p[1]
+				walk(i, x, j, y, level-1)
+				pairs = append(pairs, [2]int{x, y})
+				i, j = x+1, y+1
+			}
+			if i > fromA {
+				walk(i, toA, j, toB, level-1)
+			}
+		}
+		for k := range tail {
+			pairs = append(pairs, [2]int{toA + k, toB + k})
+		}
+	}
+	walk(0, len(a), 0, len(b), 8)
+	return pairs
+}
+
+// longest adds the longest common subsequence by the table of all lengths.
+func longest(a, b []uint64, baseA, baseB int, pairs [][2]int) [][2]int {
+	w := len(b) + 1
+	table := make([]int32, (len(a)+1)*w)
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				table[i*w+j] = table[(i+1)*w+j+1] + 1
+			} else {
+				table[i*w+j] = max(table[(i+1)*w+j], table[i*w+j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			pairs = append(pairs, [2]int{baseA + i, baseB + j})
+			i, j = i+1, j+1
+		case table[(i+1)*w+j] >= table[i*w+j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return pairs
+}
+
+// anchors are the elements that each list has once, as far as they have the same order.
+func anchors(a, b []uint64) (pairs [][2]int) {
+	type places struct{ inA, inB, at int }
+	count := make(map[uint64]places, len(a))
+	for i, d := range a {
+		p := count[d]
+		count[d] = places{p.inA + 1, p.inB, i}
+	}
+	for _, d := range b {
+		if p, ok := count[d]; ok {
+			p.inB++
+			count[d] = p
+		}
+	}
+	of := make([]int, len(b))
+	for j, d := range b {
+		of[j] = -1
+		if p := count[d]; p.inA == 1 && p.inB == 1 {
+			of[j] = p.at
+		}
+	}
+	for _, j := range increasing(of) {
+		pairs = append(pairs, [2]int{of[j], j})
+	}
+	return pairs
+}
+
+// increasing is the longest part of the list in which the numbers that are not negative grow, as places.
+func increasing(of []int) []int {
+	var ends []int // the place of the smallest number with which a part of that length ends
+	before := make([]int, len(of))
+	for i, o := range of {
+		if o < 0 {
+			continue
+		}
+		n, _ := slices.BinarySearchFunc(ends, o, func(at, o int) int { return of[at] - o })
+		before[i] = -1
+		if n > 0 {
+			before[i] = ends[n-1]
+		}
+		if n == len(ends) {
+			ends = append(ends, i)
+		} else {
+			ends[n] = i
+		}
+	}
+	if len(ends) == 0 {
+		return nil
+	}
+	out := make([]int, len(ends))
+	for i, at := len(ends)-1, ends[len(ends)-1]; i >= 0; i, at = i-1, before[at] {
+		out[i] = at
+	}
+	return out
+}
+
+// rearranged is the order of those that stayed, as places among the old ones that stayed; nil when it is
+// the same.
+func rearranged(of []int) []int {
+	var stayed []int
+	for _, o := range of {
+		if o >= 0 {
+			stayed = append(stayed, o)
+		}
+	}
+	if slices.IsSorted(stayed) {
+		return nil
+	}
+	sorted := slices.Clone(stayed)
+	slices.Sort(sorted)
+	order := make([]int, len(stayed))
+	for i, o := range stayed {
+		order[i], _ = slices.BinarySearch(sorted, o)
+	}
+	return order
+}
+
+// digests stand for what each value is and holds.
+func (c *comparison) digests(all []Value) []uint64 {
+	var h maphash.Hash
+	h.SetSeed(c.seed)
+	out := make([]uint64, len(all))
+	for i := range all {
+		h.Reset()
+		all[i].write(&h, true)
+		out[i] = h.Sum64()
+	}
+	return out
+}
+
+// write puts all into the hash that makes two values equal.
+func (v *Value) write(h *maphash.Hash, top bool) {
+	var number [4]byte
+	n := func(i int) {
+		number = [4]byte{byte(i), byte(i >> 8), byte(i >> 16), byte(i >> 24)}
+		_, _ = h.Write(number[:])
+	}
+	text := func(s string) {
+		n(len(s))
+		_, _ = h.WriteString(s)
+	}
+	if !top {
+		n(int(v.Key.Kind)<<24 + v.Key.Index)
+		text(v.Key.Name)
+	}
+	text(v.Type)
+	switch {
+	case v.Reference != "" && v.Identity != 0, v.Type == "symbol":
+		n(int(v.Identity))
+	case v.Reference != "":
+		text(v.Reference)
+	}
+	text(v.Text)
+	text(v.Hash)
+	n(v.Length)
+	n(v.Size)
+	flags := 0
+	for i, f := range []bool{v.Open, v.Object, v.Masked, v.Reference != ""} {
+		if f {
+			flags |= 1 << i
+		}
+	}
+	n(flags)
+	for i := range v.Children {
+		v.Children[i].write(h, false)
+	}
+}

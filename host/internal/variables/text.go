@@ -1,0 +1,193 @@
+package variables
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// How much of a value is shown, in bytes.
+const (
+	// MaxText bounds a value that is shown whole.
+	MaxText = 120
+	// around is what is shown on either side of the differing part of two texts.
+	around = 16
+)
+
+// MaskedText stands for a secret.
+const MaskedText = "[masked]"
+
+// Literal is a value as it reads in code, on one line: `3`, `"a"`, `10n`, `Order {…3}`, `Array(2)`. It is cut to
+// most bytes; 0 is [MaxText].
+func (v *Value) Literal(most int) string {
+	if most == 0 {
+		most = MaxText
+	}
+	switch {
+	case v.Masked:
+		return MaskedText
+	case v.Reference != "":
+		return "→ " + v.Reference
+	case v.Open:
+		return v.summary()
+	case v.Type == "string":
+		return v.quoted(most)
+	}
+	return v.sized(shorten(v.Text, most))
+}
+
+// summary is an object without what it holds.
+func (v *Value) summary() string {
+	if len(v.Children) > 0 && v.Children[0].Key.Kind != KeyField || strings.HasSuffix(v.Type, "Array") {
+		return v.Type + "(" + strconv.Itoa(max(v.Size, len(v.Children))) + ")"
+	}
+	if n := max(v.Size, len(v.Children)); n > 0 {
+		return v.Type + " {…" + strconv.Itoa(n) + "}"
+	}
+	return v.Type + " {}"
+}
+
+// quoted is a string in quotes, with its length where it was cut.
+func (v *Value) quoted(most int) string {
+	if v.Hash == "" && len(v.Text) <= most {
+		return Quote(v.Text)
+	}
+	n := v.Length
+	if n == 0 {
+		n = utf16Length(v.Text)
+	}
+	return Quote(shorten(v.Text, most)) + " (" + strconv.Itoa(n) + " characters)"
+}
+
+func (v *Value) sized(text string) string {
+	if v.Hash == "" {
+		return text
+	}
+	return text + " (" + strconv.Itoa(v.Length) + " characters)"
+}
+
+// Change is what a modified entry was and is: whole where that is short, else only the part in which the
+// two differ.
+func (e *Entry) Change() (before, after string) {
+	a, b := e.Old, e.New
+	if e.Order != nil {
+		return e.order()
+	}
+	plain := !a.Masked && !b.Masked && !a.Open && !b.Open && a.Reference == "" && b.Reference == ""
+	switch {
+	case !plain || len(a.Text) <= MaxText && len(b.Text) <= MaxText && a.Text != b.Text:
+		return a.Literal(0), b.Literal(0)
+	case a.Text != b.Text:
+		head, tail := shared(a.Text, b.Text)
+		return part(a, head, tail), part(b, head, tail)
+	case a.Type == "symbol":
+		return a.Literal(0), b.Literal(0) + " (another symbol)"
+	case a.Length != b.Length || a.Size != b.Size:
+		return a.count(), b.count()
+	}
+	return a.Literal(40), b.Literal(40) + " (differs in its middle, which was not kept)"
+}
+
+// count is a value with its length or its size.
+func (v *Value) count() string {
+	if v.Size > 0 || v.Length == 0 {
+		return shorten(v.Text, 40) + " (size " + strconv.Itoa(v.Size) + ")"
+	}
+	return v.Literal(40)
+}
+
+// order shows which elements stand elsewhere, by their places before; those at both ends that do not are
+// left out.
+func (e *Entry) order() (before, after string) {
+	from, to := 0, len(e.Order)
+	for e.Order[from] == from {
+		from++
+	}
+	for e.Order[to-1] == to-1 {
+		to--
+	}
+	const most = 12
+	var x, y strings.Builder
+	for i := from; i < min(to, from+most); i++ {
+		fmt.Fprintf(&x, " %d", i)
+		fmt.Fprintf(&y, " %d", e.Order[i])
+	}
+	if to-from > most {
+		x.WriteString(" …")
+		y.WriteString(" …")
+	}
+	return "order" + x.String(), "order" + y.String()
+}
+
+// shared is how many bytes two texts have in common at their begin and their end, whole characters only.
+func shared(a, b string) (head, tail int) {
+	n := min(len(a), len(b))
+	for head < n && a[head] == b[head] {
+		head++
+	}
+	for head > 0 && (head < len(a) && !utf8.RuneStart(a[head]) || head < len(b) && !utf8.RuneStart(b[head])) {
+		head--
+	}
+	for tail < n-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	for tail > 0 && !utf8.RuneStart(a[len(a)-tail]) {
+		tail--
+	}
+	return head, tail
+}
+
+// part is the differing part of a text with a little around it.
+func part(v *Value, head, tail int) string {
+	text := v.Text
+	from, to := max(0, head-around), min(len(text), len(text)-tail+around)
+	for from > 0 && !utf8.RuneStart(text[from]) {
+		from--
+	}
+	for to < len(text) && !utf8.RuneStart(text[to]) {
+		to++
+	}
+	out := shorten(text[from:to], MaxText)
+	if v.Type == "string" {
+		out = Quote(out)
+	}
+	if from > 0 {
+		out = "…" + out
+	}
+	if to < len(text) {
+		out += "…"
+	}
+	n := v.Length
+	if n == 0 {
+		n = utf16Length(text)
+	}
+	return fmt.Sprintf("%s (at %d of %d characters)", out, utf16Length(text[:from]), n)
+}
+
+// shorten cuts the middle out of a text that is longer than most bytes.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	head, tail := most*2/3, most/3
+	for head > 0 && !utf8.RuneStart(s[head]) {
+		head--
+	}
+	from := len(s) - tail
+	for from < len(s) && !utf8.RuneStart(s[from]) {
+		from++
+	}
+	return s[:head] + "…" + s[from:]
+}
+
+func utf16Length(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if r > 0xffff {
+			n++
+		}
+	}
+	return n
+}
