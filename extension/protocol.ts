@@ -231,6 +231,10 @@ export interface DebugState {
    * Active says whether the tab is being debugged.
    */
   active?: boolean;
+  /**
+   * Session is when debugging began, in milliseconds since the epoch: what is kept of a session ends with it.
+   */
+  session?: number /* int64 */;
   threads: DebugThread[];
   /**
    * Ended says why debugging ended without being asked to, and EndedAt when, in milliseconds since the epoch.
@@ -1296,3 +1300,245 @@ export const CodeUnavailable = "unavailable"; // what was asked for cannot be ha
  * Error codes; append-only.
  */
 export const CodePaused = "paused"; // the debugger holds the page; it cannot answer
+
+//////////
+// source: variables.go
+
+/**
+ * MethodDebugVariables takes [DebugVariablesParams] and answers with [DebugVariables]: what the variables of a
+ * frame of a paused thread are. No code of the page is run for it.
+ */
+export const MethodDebugVariables = "debug_variables";
+/**
+ * MethodDebugTrace takes [DebugTraceParams] and answers with [DebugTraced], when it has enough hits or when its
+ * time is over: what expressions were each time the page came to a place. The page runs on.
+ */
+export const MethodDebugTrace = "debug_trace";
+/**
+ * Scopes of variables.
+ */
+export const ScopeLocal = "local";
+/**
+ * Scopes of variables.
+ */
+export const ScopeArgument = "argument";
+/**
+ * Scopes of variables.
+ */
+export const ScopeThis = "this";
+/**
+ * Scopes of variables.
+ */
+export const ScopeBlock = "block";
+/**
+ * Scopes of variables.
+ */
+export const ScopeClosure = "closure";
+/**
+ * Scopes of variables.
+ */
+export const ScopeModule = "module";
+/**
+ * Scopes of variables.
+ */
+export const ScopeExpression = "expression";
+/**
+ * DebugVariablesParams ask for the variables of a frame.
+ */
+export interface DebugVariablesParams extends DebugCaller {
+  /**
+   * Thread is 0 for the only paused one. Frame is its place in the stack, 0 for the top.
+   */
+  thread?: number /* int */;
+  frame?: number /* int */;
+  /**
+   * Scopes are those wanted; empty for those of the frame's own function.
+   */
+  scopes?: string[];
+  /**
+   * Depth is how many levels of fields are wanted, 0 for none.
+   */
+  depth?: number /* int */;
+  /**
+   * Expressions are read too, as far as that changes nothing in the page.
+   */
+  expressions?: string[];
+  /**
+   * Path is the way to the one value that is wanted, the variable first; empty for all.
+   */
+  path?: DebugKey[];
+}
+/**
+ * DebugVariables is what the variables of a frame are.
+ */
+export interface DebugVariables {
+  /**
+   * Session is that of [DebugState].
+   */
+  session: number /* int64 */;
+  thread: number /* int */;
+  frame: number /* int */;
+  function?: string;
+  /**
+   * URL, Line and Column are where the frame stands; Line and Column count from 1.
+   */
+  url: string;
+  line: number /* int */;
+  column: number /* int */;
+  variables: DebugVariable[];
+  /**
+   * Gaps say in words what could not be read.
+   */
+  gaps?: string[];
+}
+/**
+ * DebugVariable is a variable of a scope.
+ */
+export interface DebugVariable {
+  scope: string;
+  /**
+   * Value is the variable's, by whose name it goes.
+   */
+  value: DebugField;
+}
+/**
+ * KeyField is a property or a variable.
+ */
+export const KeyField = "";
+/**
+ * KeyIndex is an element of an array.
+ */
+export const KeyIndex = "i";
+/**
+ * KeyEntry is an entry of a Map, by its key as it reads in code.
+ */
+export const KeyEntry = "e";
+/**
+ * KeyMember is a value of a Set, as it reads in code.
+ */
+export const KeyMember = "m";
+/**
+ * KeyPosition is an object in a Set, or the entry of a Map whose key is one, by its place.
+ */
+export const KeyPosition = "p";
+/**
+ * KeySymbol is a property whose name is a symbol.
+ */
+export const KeySymbol = "s";
+/**
+ * KeyPrivate is a private field.
+ */
+export const KeyPrivate = "#";
+/**
+ * DebugKey is one step to a value.
+ */
+export interface DebugKey {
+  k?: string;
+  /**
+   * Name is the key's, but for elements and positions, which have an Index.
+   */
+  n?: string;
+  i?: number /* int */;
+}
+/**
+ * DebugField is a value and what it holds. The names are short: there may be thousands.
+ */
+export interface DebugField extends DebugKey {
+  /**
+   * Type is what typeof says of a primitive, the class of an object, "null", "accessor" or "unread".
+   */
+  t: string;
+  /**
+   * Text is the value as it reads in code; of a string, its characters.
+   */
+  v?: string;
+  /**
+   * ID is the same for the same object or symbol of a thread; 0 when it is not known.
+   */
+  id?: number /* int64 */;
+  /**
+   * Reference says that the object is told in another place, by its ID.
+   */
+  r?: boolean;
+  /**
+   * Object says that there is more to the value than Text.
+   */
+  o?: boolean;
+  /**
+   * Open says that Fields are what the object holds, but for those that are more than Size.
+   */
+  x?: boolean;
+  z?: number /* int */;
+  f?: DebugField[];
+  /**
+   * Length and Hash are those of a whole text of which Text has only begin and end. Length is in UTF-16 units.
+   */
+  l?: number /* int */;
+  h?: string;
+  /**
+   * Masked says that the value is a secret; Text is empty.
+   */
+  m?: boolean;
+}
+/**
+ * DebugTraceParams set a place and what to read there.
+ */
+export interface DebugTraceParams extends DebugCaller {
+  /**
+   * Places are where; in the first code that is loaded there.
+   */
+  places: DebugPlace[];
+  /**
+   * Expressions are read at each hit; empty reads all variables of the frame, for which the page stands still
+   * for a moment.
+   */
+  expressions?: string[];
+  /**
+   * Condition says which hits count. Every is 2 for every second of those, and so on.
+   */
+  condition?: string;
+  every?: number /* int */;
+  /**
+   * Limit is how many hits are waited for; WaitMs for how long, in milliseconds.
+   */
+  limit: number /* int */;
+  wait_ms: number /* int */;
+}
+/**
+ * DebugTraced is what was read.
+ */
+export interface DebugTraced {
+  /**
+   * Session is that of [DebugState].
+   */
+  session: number /* int64 */;
+  /**
+   * Locations are where it stood; none when no code is loaded there.
+   */
+  locations: DebugLocation[];
+  hits: DebugHit[];
+  /**
+   * Passed counts the hits that were not recorded: beyond the limit, or not each Every-th.
+   */
+  passed?: number /* int */;
+  /**
+   * Error is what reading failed with, if it never succeeded.
+   */
+  error?: string;
+}
+/**
+ * DebugHit is one time that the page came to the place.
+ */
+export interface DebugHit {
+  /**
+   * At is when, in milliseconds since the epoch.
+   */
+  at: number /* int64 */;
+  thread: number /* int */;
+  /**
+   * Values are those of the expressions, in their order, or the variables.
+   */
+  values?: DebugField[];
+  variables?: DebugVariable[];
+  function?: string;
+}

@@ -51,7 +51,9 @@ type DebugStateParams struct {
 // DebugState is a tab under the debugger.
 type DebugState struct {
 	// Active says whether the tab is being debugged.
-	Active  bool          `json:"active,omitempty"`
+	Active bool `json:"active,omitempty"`
+	// Session is when debugging began, in milliseconds since the epoch: what is kept of a session ends with it.
+	Session int64         `json:"session,omitempty"`
 	Threads []DebugThread `json:"threads"`
 	// Ended says why debugging ended without being asked to, and EndedAt when, in milliseconds since the epoch.
 	Ended   string `json:"ended,omitempty"`

@@ -8,6 +8,7 @@ import { QuietSource } from '../capture/quiet';
 import { WebRequestWitness } from '../capture/webrequest';
 import { SharedDebugger } from '../debugging/attachment';
 import { Debugging } from '../debugging/debugging';
+import { variableMethods } from '../debugging/variables';
 import { CONTENT_PORT, POPUP_PORT } from '../messages';
 import { type AnyEvent, HostName, type Tab } from '../protocol';
 import { answer } from './commands';
@@ -63,13 +64,16 @@ const tabs = new WatchedTabs({ settings, source, emit, address, changed: tabChan
 const watchedPage = async (tab: number): Promise<string | undefined> =>
   tabs.watched(tab) ? await address(tab) : undefined;
 const maps: SourceMapParties = { page: watchedPage, fetch: (input, init) => fetch(input, init) };
-const debugging = new Debugging({
-  api: attachments,
-  page: watchedPage,
-  request: (method, params) => port.request(method, params),
-  changed: pausesChanged,
-  remember: (memory) => void settings.rememberDebugging(memory),
-});
+const debugging = new Debugging(
+  {
+    api: attachments,
+    page: watchedPage,
+    request: (method, params) => port.request(method, params),
+    changed: pausesChanged,
+    remember: (memory) => void settings.rememberDebugging(memory),
+  },
+  variableMethods,
+);
 const port = new HostPort({
   connect: () => chrome.runtime.connectNative(HostName),
   lastError: () => chrome.runtime.lastError?.message,

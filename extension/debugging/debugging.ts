@@ -59,6 +59,7 @@ export type DebugMemory = Record<
   string,
   {
     caller: DebugCaller;
+    began: number;
     breakpoints: DebugBreakpoint[];
     exceptions: Exceptions;
     paused: boolean;
@@ -251,10 +252,10 @@ export class Debugging {
   /** Takes over what an earlier life of the worker debugged: breakpoints stand again, pauses have ended. */
   async restore(memory: DebugMemory | undefined): Promise<void> {
     await Promise.all(
-      Object.entries(memory ?? {}).map(async ([id, { caller, breakpoints, exceptions, paused }]) => {
+      Object.entries(memory ?? {}).map(async ([id, { caller, began, breakpoints, exceptions, paused }]) => {
         const tab = Number(id);
         try {
-          const session = await this.#begin(caller);
+          const session = await this.#begin(caller, began);
           if (exceptions !== 'none') await session.pauseOnExceptions(exceptions);
           await Promise.all(breakpoints.map((breakpoint) => session.setBreakpoint(breakpoint)));
           const page = session.threads.get(1);
@@ -269,9 +270,10 @@ export class Debugging {
 
   #remember(): void {
     const memory: DebugMemory = {};
-    for (const [tab, { caller, breakpoints, exceptions, threads }] of this.#sessions) {
+    for (const [tab, { caller, began, breakpoints, exceptions, threads }] of this.#sessions) {
       memory[tab] = {
         caller,
+        began,
         exceptions,
         breakpoints: [...breakpoints.values()].map(
           ({ id, places, condition, hit_count, original }): DebugBreakpoint => ({
@@ -289,7 +291,7 @@ export class Debugging {
   }
 
   /** The session of a tab, begun if need be. */
-  async #begin(caller: DebugCaller): Promise<DebugSession> {
+  async #begin(caller: DebugCaller, began?: number): Promise<DebugSession> {
     const { tab } = caller;
     const running = this.#sessions.get(tab);
     if (running !== undefined) {
@@ -298,13 +300,13 @@ export class Debugging {
     }
     let starting = this.#starting.get(tab);
     if (starting === undefined) {
-      starting = this.#start(caller).finally(() => this.#starting.delete(tab));
+      starting = this.#start(caller, began).finally(() => this.#starting.delete(tab));
       this.#starting.set(tab, starting);
     }
     return await starting;
   }
 
-  async #start(caller: DebugCaller): Promise<DebugSession> {
+  async #start(caller: DebugCaller, began?: number): Promise<DebugSession> {
     const { tab } = caller;
     const url = await this.#options.page(tab);
     if (url === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
@@ -315,6 +317,7 @@ export class Debugging {
     const session = new DebugSession(caller, {
       tab,
       own: !shared,
+      began,
       send: (sessionId, method, params) =>
         api.sendCommand(sessionId === undefined ? { tabId: tab } : { tabId: tab, sessionId }, method, params),
       resolve: async (script, map) => {

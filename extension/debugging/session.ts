@@ -97,6 +97,8 @@ export interface SessionOptions {
   readonly tab: number;
   /** Whether the attachment was made for this session, so that nobody else lets new targets run. */
   readonly own: boolean;
+  /** When it began, if that was in an earlier life of the worker. */
+  readonly began?: number | undefined;
   send: SendTo;
   /** Asks the host for the breakpoints that lie in a script that waits to run. */
   resolve(url: string, map: string): Promise<DebugBreakpoint[]>;
@@ -114,6 +116,8 @@ export type Exceptions = 'none' | 'uncaught' | 'all';
 export class DebugSession {
   readonly tab: number;
   readonly own: boolean;
+  /** When it began, in milliseconds since the epoch: what the host knows it by. */
+  readonly began: number;
   readonly threads = new Map<number, Thread>();
   readonly breakpoints = new Map<string, Breakpoint>();
   exceptions: Exceptions = 'none';
@@ -126,6 +130,7 @@ export class DebugSession {
   constructor(caller: DebugCaller, options: SessionOptions) {
     this.tab = options.tab;
     this.own = options.own;
+    this.began = options.began ?? Date.now();
     this.caller = caller;
     this.#options = options;
   }

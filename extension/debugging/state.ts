@@ -26,7 +26,7 @@ export function sessionState(session: DebugSession): DebugState {
   const failed = [...session.breakpoints.values()].flatMap(({ id, failed }) =>
     failed === undefined ? [] : [{ id, error: shorten(failed.error), count: failed.count }],
   );
-  return { active: true, threads, ...(failed.length > 0 && { failed }) };
+  return { active: true, session: session.began, threads, ...(failed.length > 0 && { failed }) };
 }
 
 function pauseState({ at, reason, by, hit, data, callFrames, asyncStackTrace }: Paused): DebugPause {

@@ -11,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -50,6 +51,9 @@ type debugTab struct {
 	breakpoints []*breakpoint
 	// told is up to when (by the browser's clock, in milliseconds) each agent knows how pauses ended.
 	told map[*checkpoint.Client]int64
+	// snapshots are those of the variables, of one session of the browser's debugger; nil when there are none.
+	snapshots *variables.Book
+	session   int64
 }
 
 // withTab is a debugged tab, for a function that holds the lock.

@@ -32,4 +32,22 @@ var debugging = []*Tool{
 	tool("debugger_evaluate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
 		return e.DebuggerEvaluate(ctx, c, p)
 	}),
+	tool("variables_get", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariablesParams) (*Variables, error) {
+		return e.VariablesGet(ctx, c, p)
+	}),
+	tool("snapshot_create", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
+		return e.SnapshotCreate(ctx, c, p)
+	}),
+	tool("snapshot_diff", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
+		return e.SnapshotDiff(ctx, c, p)
+	}),
+	tool("snapshot_list", func(ctx context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*VariableSnapshotList, error) {
+		return e.SnapshotList(ctx, c), nil
+	}),
+	tool("snapshot_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsGone, error) {
+		return e.SnapshotDelete(ctx, c, p)
+	}),
+	tool("snapshot_clear", func(ctx context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*VariableSnapshotsGone, error) {
+		return e.SnapshotClear(ctx, c), nil
+	}),
 }

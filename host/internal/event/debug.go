@@ -10,6 +10,10 @@ import (
 // Debug reads an extension's answer to a method of debugging into a struct of package protocol. Every text in
 // it is cleaned, masked and cut as it is done with events.
 func (d *Decoder) Debug(raw []byte, into any) *protocol.Error {
+	switch into.(type) {
+	case *protocol.DebugVariables, *protocol.DebugTraced:
+		return d.Variables(raw, into)
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any

@@ -29,11 +29,31 @@ var debugging = map[string]*mcp.Tool{
 		"Evaluate an expression in a paused frame. Off unless a person turned it on.", `{
 		"expression":{"type":"string"},
 		"frame":{"type":"integer","minimum":0,"description":"default 0, the top"},`+oneThread, "expression"),
+	"variables_get": define("variables_get", "Variables", reads,
+		"Variables of a paused frame, or one value. Runs no code: getters are not called.", `{
+		"path":{"type":"string","description":"order.customer, items[3], cache.get(\"k\")"},`+capturing+oneThread),
+	"snapshot_create": define("snapshot_create", "Snapshot variables", adds,
+		"Keep a paused frame's variables, to compare later. Answers the values; next time in the same function, what changed.", `{
+		"label":{"type":"string"},
+		"expressions":{"type":"array","items":{"type":"string"},"description":"without side effects"},`+capturing+oneThread),
+	"snapshot_diff": define("snapshot_diff", "Compare snapshots", reads,
+		"What changed between two variable snapshots.", `{
+		"from":{"type":"string","description":"id or label"},
+		"to":{"type":"string"}}`, "from", "to"),
+	"snapshot_list": define("snapshot_list", "List snapshots", reads,
+		"Variable snapshots of this debug session.", `{}`),
+	"snapshot_delete": define("snapshot_delete", "Delete snapshot", destroys,
+		"Delete a variable snapshot.", `{"id":{"type":"string"}}`, "id"),
+	"snapshot_clear": define("snapshot_clear", "Clear snapshots", destroys,
+		"Delete all variable snapshots.", `{}`),
 }
 
 // What several of them take.
 const (
 	oneTab    = `"tab":{"type":"integer"}}`
 	oneThread = `"thread":{"type":"integer"},` + oneTab
-	waiting   = `"wait_ms":{"type":"integer","description":"wait for the next pause"},`
+	capturing = `"depth":{"type":"integer","minimum":0,"description":"levels of fields, default 0"},
+		"frame":{"type":"integer","minimum":0},
+		"scopes":{"type":"array","items":{"type":"string","enum":["local","argument","this","block","closure","module"]},"description":"default the first four"},`
+	waiting = `"wait_ms":{"type":"integer","description":"wait for the next pause"},`
 )

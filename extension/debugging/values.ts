@@ -1,0 +1,197 @@
+/** What the debugger says of a value, as the host is told of it. Nothing is asked of the page for it. */
+import type { Protocol } from 'devtools-protocol';
+import { isSecretKey, redactText } from '../capture/redact';
+import { type DebugField, type DebugKey, KeyPrivate, KeySymbol } from '../protocol';
+
+type Remote = Protocol.Runtime.RemoteObject;
+type Property = Protocol.Runtime.PropertyDescriptor;
+
+/** How much of a text is kept: its begin and its end, in UTF-16 units. */
+const MAX_STRING = 4000;
+const MAX_FUNCTION = 200;
+/** How much of a preview is told. */
+const MAX_PREVIEW = 400;
+const MAX_KEY = 100;
+
+/** A value that is being read: what is told of it, and by what the debugger knows it. */
+export interface Read {
+  readonly field: DebugField;
+  /** The debugger's id of an object. */
+  readonly object?: string | undefined;
+  readonly subtype?: string | undefined;
+  /** Whether the object may have more properties than its preview tells. */
+  readonly overflow?: boolean | undefined;
+}
+
+/** The key of a property. */
+export function keyOf({ name, symbol }: Pick<Property, 'name' | 'symbol'>, indexed: boolean): DebugKey {
+  if (symbol !== undefined) return { k: KeySymbol, n: short(name, MAX_KEY) };
+  if (indexed && /^(?:0|[1-9]\d{0,9})$/.test(name)) return { k: 'i', i: Number(name) };
+  return { n: short(name, MAX_KEY) };
+}
+
+/** The key of a private field. */
+export function privateKey(name: string): DebugKey {
+  return { k: KeyPrivate, n: short(name, MAX_KEY) };
+}
+
+/** What is told of a value under its key. The value of a key that names a secret is not. */
+export function read(key: DebugKey, value: Remote): Read {
+  const secret = key.n !== undefined && isSecretKey(key.n);
+  const { type, subtype, objectId, description = '' } = value;
+  if (type === 'object' && subtype !== 'null') {
+    return {
+      field: objectField(key, value, secret),
+      object: secret ? undefined : objectId,
+      subtype,
+      overflow: value.preview?.overflow ?? true,
+    };
+  }
+  if (secret && type !== 'undefined' && subtype !== 'null' && type !== 'function' && type !== 'boolean') {
+    return { field: { ...key, t: type, m: true } };
+  }
+  switch (type) {
+    case 'string':
+      return { field: text(key, 'string', String(value.value), MAX_STRING) };
+    case 'function':
+      return { field: text(key, 'function', description, MAX_FUNCTION), object: objectId, subtype };
+    case 'symbol':
+      return { field: text(key, 'symbol', description, MAX_FUNCTION), object: objectId, subtype };
+    case 'undefined':
+      return { field: { ...key, t: 'undefined', v: 'undefined' } };
+    case 'object':
+      return { field: { ...key, t: 'null', v: 'null' } };
+    default:
+      return { field: { ...key, t: type, v: value.unserializableValue ?? String(value.value) } };
+  }
+}
+
+/** What is told of a property: of an accessor, that it is one. */
+export function readProperty(key: DebugKey, property: Property): Read {
+  if (property.value !== undefined) return read(key, property.value);
+  const { get, set } = property;
+  const has = (f: Remote | undefined): boolean => f !== undefined && f.type === 'function';
+  if (has(get) || has(set)) {
+    return {
+      field: { ...key, t: 'accessor', v: [has(get) && 'get', has(set) && 'set'].filter(Boolean).join('/') },
+    };
+  }
+  return { field: { ...key, t: 'unread', v: 'not initialized yet, or not kept by the browser' } };
+}
+
+/** An object as it is told when its fields are not. */
+function objectField(key: DebugKey, value: Remote, secret: boolean): DebugField {
+  const t = typeOf(value);
+  if (secret) return { ...key, t, m: true };
+  const z = sizeOf(value);
+  return { ...text(key, t, objectText(value), MAX_PREVIEW), o: true, ...(z !== undefined && { z }) };
+}
+
+/** The class of an object; a proxy's is not its target's. */
+function typeOf({ subtype, className, description = '' }: Remote): string {
+  if (subtype === 'proxy') return 'Proxy';
+  return short(className || description || 'Object', MAX_KEY);
+}
+
+/** How many elements or entries a collection has. */
+export function sizeOf({ subtype, description = '' }: Remote): number | undefined {
+  if (
+    !['array', 'typedarray', 'map', 'set'].includes(subtype ?? '') &&
+    !/^(?:NodeList|HTMLCollection)/.test(description)
+  ) {
+    return undefined;
+  }
+  const size = /\((\d+)\)$/.exec(description)?.[1];
+  return size === undefined ? undefined : Number(size);
+}
+
+/** An object on one line. */
+function objectText(value: Remote): string {
+  const { subtype, description = '', preview, className = '' } = value;
+  switch (subtype) {
+    case 'error':
+      return description.replace(/\n +at [\s\S]*$/, '');
+    case 'date':
+    case 'regexp':
+    case 'proxy':
+    case 'node':
+      return description;
+  }
+  if (preview === undefined) return description;
+  const inside = previewText(preview);
+  if (subtype === 'array' || subtype === 'typedarray') return inside;
+  const name = className === 'Object' ? '' : `${description || className} `;
+  return `${name}${inside}`;
+}
+
+function previewText(preview: Protocol.Runtime.ObjectPreview): string {
+  const array = preview.subtype === 'array' || preview.subtype === 'typedarray';
+  const collection = preview.subtype === 'map' || preview.subtype === 'set';
+  const parts: string[] = [];
+  for (const { name, type, subtype, value = '' } of preview.properties) {
+    if (collection && name === 'size') continue;
+    const secret = type !== 'accessor' && type !== 'boolean' && isSecretKey(name);
+    const shown = secret
+      ? '[masked]'
+      : type === 'string'
+        ? quote(value)
+        : type === 'function'
+          ? 'ƒ'
+          : value || subtype || type;
+    parts.push(array && /^\d+$/.test(name) ? shown : `${name}: ${shown}`);
+  }
+  for (const { key, value } of preview.entries ?? []) {
+    parts.push(key === undefined ? entryText(value) : `${entryText(key)} => ${entryText(value)}`);
+  }
+  if (preview.overflow) parts.push('…');
+  const all = parts.join(', ');
+  return array ? `[${all}]` : `{${all}}`;
+}
+
+function entryText(entry: Protocol.Runtime.ObjectPreview): string {
+  return entry.type === 'string' ? quote(entry.description ?? '') : (entry.description ?? entry.type);
+}
+
+/** A primitive as it reads in code, for the key of an entry; undefined for an object. */
+export function literal({
+  type,
+  subtype,
+  value,
+  unserializableValue,
+  description,
+}: Remote): string | undefined {
+  if (type === 'string') return quote(short(redactText(String(value)).text, MAX_KEY));
+  if (type === 'symbol') return description ?? 'Symbol()';
+  if (type === 'undefined') return 'undefined';
+  if (subtype === 'null') return 'null';
+  if (type === 'object' || type === 'function') return undefined;
+  return unserializableValue ?? String(value);
+}
+
+function quote(s: string): string {
+  return JSON.stringify(s);
+}
+
+/** A text without secrets; of a long one begin and end, its length, and what stands for all of it. */
+function text(key: DebugKey, t: string, whole: string, most: number): DebugField {
+  if (whole.length <= most) return { ...key, t, v: redactText(whole).text };
+  const half = most / 2;
+  const v = `${redactText(whole.slice(0, half)).text}…${redactText(whole.slice(-half)).text}`;
+  return { ...key, t, v, l: whole.length, h: hash(whole) };
+}
+
+function short(s: string, most: number): string {
+  return s.length > most ? `${s.slice(0, most - 1)}…` : s;
+}
+
+/** FNV-1a over two halves: enough to tell that a text is another one. */
+function hash(s: string): string {
+  let a = 0x811c9dc5;
+  let b = 0x1b873593;
+  for (let i = 0; i < s.length; i++) {
+    const c = s.charCodeAt(i);
+    a = Math.imul(a ^ c, 0x01000193);
+    b = Math.imul(b ^ (c + i), 0x85ebca6b);
+  }
+  return (a >>> 0).toString(36) + (b >>> 0).toString(36);
+}

@@ -1,0 +1,556 @@
+package engine
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/variables"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Limits of what is told of variables.
+const (
+	maxDepth = 50
+	// maxVariableLines bounds the values of one answer, maxDiffLines the entries of each list of a difference.
+	maxVariableLines = 80
+	maxDiffLines     = 100
+	// captureTime is what reading a large graph of objects may take beyond an ordinary answer.
+	captureTime = 10 * time.Second
+)
+
+var scopes = []string{
+	variables.ScopeLocal, variables.ScopeArgument, variables.ScopeThis, variables.ScopeBlock, variables.ScopeClosure, variables.ScopeModule,
+}
+
+// VariableSnapshotParams are the arguments of snapshot_create.
+type VariableSnapshotParams struct {
+	Label       string   `json:"label,omitempty"`
+	Thread      int      `json:"thread,omitempty"`
+	Frame       int      `json:"frame,omitempty"`
+	Depth       int      `json:"depth,omitempty"`
+	Scopes      []string `json:"scopes,omitempty"`
+	Expressions []string `json:"expressions,omitempty"`
+	Tab         int      `json:"tab,omitempty"`
+}
+
+// VariablesParams are the arguments of variables_get.
+type VariablesParams struct {
+	Path   string   `json:"path,omitempty"`
+	Depth  int      `json:"depth,omitempty"`
+	Frame  int      `json:"frame,omitempty"`
+	Scopes []string `json:"scopes,omitempty"`
+	Thread int      `json:"thread,omitempty"`
+	Tab    int      `json:"tab,omitempty"`
+}
+
+// VariableSnapshotLine says what a snapshot is.
+type VariableSnapshotLine struct {
+	ID       string    `json:"id"`
+	Label    string    `json:"label"`
+	At       diff.Time `json:"at"`
+	Thread   int       `json:"thread"`
+	Frame    int       `json:"frame"`
+	Function string    `json:"function,omitempty"`
+	// Place is file:line:column.
+	Place string `json:"place,omitempty"`
+	// Count is the number of variables, fields not counted.
+	Count int `json:"count"`
+	Tab   int `json:"tab,omitempty"`
+}
+
+// VariableSnapshot is the answer of snapshot_create.
+type VariableSnapshot struct {
+	VariableSnapshotLine
+	// Variables are the values by scope and name, as they read in code, of the first snapshot of a function.
+	Variables map[string]map[string]string `json:"variables,omitempty"`
+	// Since is the snapshot of the same function before, and Changed what is different now.
+	Since   string   `json:"since,omitempty"`
+	Changed []string `json:"changed,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
+}
+
+// Variables is the answer of variables_get.
+type Variables struct {
+	Thread   int    `json:"thread"`
+	Frame    int    `json:"frame"`
+	Function string `json:"function,omitempty"`
+	Place    string `json:"place,omitempty"`
+	// Variables are the values by scope and path, as they read in code.
+	Variables map[string]map[string]string `json:"variables"`
+	Notes     []string                     `json:"notes,omitempty"`
+}
+
+// VariableSnapshotList is the answer of snapshot_list.
+type VariableSnapshotList struct {
+	Snapshots []VariableSnapshotLine `json:"snapshots"`
+	Notes     []string               `json:"notes,omitempty"`
+}
+
+// VariableDiffParams are the arguments of snapshot_diff: ids or labels.
+type VariableDiffParams struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// VariableDiff is the answer of snapshot_diff.
+type VariableDiff struct {
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Summary string `json:"summary"`
+	// A value whose type has changed is in Removed and in Added.
+	Added    []VariableEntry  `json:"added"`
+	Removed  []VariableEntry  `json:"removed"`
+	Modified []VariableChange `json:"modified"`
+	// ElapsedMs is the time from the first to the second, in milliseconds.
+	ElapsedMs int64 `json:"elapsed_ms"`
+	// ThreadMismatch warns that the snapshots are of different threads.
+	ThreadMismatch bool     `json:"thread_mismatch,omitempty"`
+	Notes          []string `json:"notes,omitempty"`
+}
+
+// VariableEntry is a value that only one snapshot has.
+type VariableEntry struct {
+	Name  string `json:"name"`
+	Scope string `json:"scope"`
+	Type  string `json:"type"`
+	Value string `json:"value"`
+}
+
+// VariableChange is a value that is another one.
+type VariableChange struct {
+	Name  string `json:"name"`
+	Scope string `json:"scope"`
+	Type  string `json:"type"`
+	Old   string `json:"old"`
+	New   string `json:"new"`
+}
+
+// VariableSnapshotParam names a snapshot.
+type VariableSnapshotParam struct {
+	ID string `json:"id"`
+}
+
+// VariableSnapshotsGone is the answer of snapshot_delete and snapshot_clear.
+type VariableSnapshotsGone struct {
+	// Removed counts the snapshots that were removed, Left those that are held still.
+	Removed int `json:"removed"`
+	Left    int `json:"left"`
+}
+
+func checkCapture(depth int, wanted []string) error {
+	if depth < 0 || depth > maxDepth {
+		return invalid("depth is %d; it must be from 0 (no fields) to %d", depth, maxDepth)
+	}
+	for _, s := range wanted {
+		if !slices.Contains(scopes, s) {
+			return invalid("scopes has %q; they are %s", s, strings.Join(scopes, ", "))
+		}
+	}
+	return nil
+}
+
+// SnapshotCreate answers snapshot_create.
+func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
+	if err := errors.Join(checkCapture(p.Depth, p.Scopes), checkNumbers(p.Thread, p.Frame)); err != nil {
+		return nil, err
+	}
+	if len(p.Label) > 100 {
+		return nil, invalid("label is %d bytes long; it must have 100 at most", len(p.Label))
+	}
+	c, err := e.debug(ctx, client, p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	read, err := c.variables(ctx, protocol.DebugVariablesParams{
+		Thread: p.Thread, Frame: p.Frame, Scopes: p.Scopes, Depth: p.Depth, Expressions: p.Expressions,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := c.snapshot(read, p.Depth)
+	s.Label = p.Label
+	out := &VariableSnapshot{}
+	var before *variables.Snapshot
+	e.debugged.with(c.tab, func(t *debugTab) {
+		book := t.book(read.Session)
+		book.Add(s)
+		before = book.Before(s)
+		if w := book.Warning(); w != "" {
+			out.Notes = append(out.Notes, w)
+		}
+	})
+	out.VariableSnapshotLine = snapshotLine(s, 0)
+	if before == nil {
+		out.Variables, out.Notes = values(s, out.Notes)
+	} else {
+		d := variables.Compare(before, s)
+		out.Since, out.Changed = before.Label, changes(d)
+		if d.Empty() {
+			out.Changed = []string{"no changes"}
+		}
+	}
+	out.Notes = append(append(out.Notes, gaps(s)...), c.others()...)
+	return out, nil
+}
+
+// VariablesGet answers variables_get.
+func (e *Engine) VariablesGet(ctx context.Context, client *checkpoint.Client, p VariablesParams) (*Variables, error) {
+	if err := errors.Join(checkCapture(p.Depth, p.Scopes), checkNumbers(p.Thread, p.Frame)); err != nil {
+		return nil, err
+	}
+	params := protocol.DebugVariablesParams{Thread: p.Thread, Frame: p.Frame, Scopes: p.Scopes, Depth: p.Depth}
+	if p.Path != "" {
+		path, ok := variables.ParsePath(p.Path)
+		if !ok {
+			return nil, invalid("path is %q; it must read as code does: order.customer.name, items[3], cache.get(\"k\")", p.Path)
+		}
+		for _, k := range path {
+			params.Path = append(params.Path, protocol.DebugKey{Kind: wireKinds[k.Kind], Name: k.Name, Index: k.Index})
+		}
+	}
+	c, err := e.debug(ctx, client, p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	read, err := c.variables(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	s := c.snapshot(read, p.Depth)
+	if p.Path != "" {
+		for i := range s.Variables {
+			s.Variables[i].Key = variables.Key{Name: p.Path}
+		}
+	}
+	out := &Variables{Thread: s.Thread, Frame: s.Frame, Function: s.Function, Place: s.Place}
+	out.Variables, out.Notes = values(s, nil)
+	out.Notes = append(out.Notes, gaps(s)...)
+	return out, nil
+}
+
+// variables has the extension read the variables of a paused frame.
+func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesParams) (*protocol.DebugVariables, error) {
+	p.DebugCaller = c.caller
+	joined := false
+	c.e.debugged.mu.Lock()
+	if t := c.e.debugged.tabs[c.tab]; t != nil {
+		_, joined = t.told[c.client]
+	}
+	c.e.debugged.mu.Unlock()
+	if !joined {
+		// Reading would begin to debug a tab that nobody debugs.
+		var s protocol.DebugState
+		if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(s.Threads, func(t protocol.DebugThread) bool { return t.Paused != nil }) {
+			return nil, invalid("tab %d is running; it must be paused for this: set a breakpoint with breakpoint_set and have the page come to it, or call debugger_pause", c.tab)
+		}
+	}
+	c.e.debugged.join(c.tab, c.client)
+	var read protocol.DebugVariables
+	if err := c.ask(ctx, protocol.MethodDebugVariables, p, &read, captureTime); err != nil {
+		return nil, c.explain(ctx, err)
+	}
+	return &read, nil
+}
+
+// SnapshotDiff answers snapshot_diff.
+func (e *Engine) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
+	if p.From == "" || p.To == "" {
+		return nil, invalid("from and to must be ids or labels of snapshots; snapshot_list lists them")
+	}
+	books := e.books(ctx, client)
+	from, err := books.find(p.From)
+	to, err2 := books.find(p.To)
+	if err := errors.Join(err, err2); err != nil {
+		return nil, invalid("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	d := variables.Compare(from, to)
+	out := &VariableDiff{
+		From: from.ID, To: to.ID, Summary: summary(d), ElapsedMs: d.Elapsed.Milliseconds(), ThreadMismatch: d.ThreadMismatch,
+		Added: entries(d.Added), Removed: entries(d.Removed), Modified: []VariableChange{},
+	}
+	for i := range d.Modified[:min(len(d.Modified), maxDiffLines)] {
+		m := &d.Modified[i]
+		before, after := m.Change()
+		out.Modified = append(out.Modified, VariableChange{Name: m.Path.String(), Scope: m.Scope, Type: m.New.Type, Old: before, New: after})
+	}
+	if n := omitted(d.Added) + omitted(d.Removed) + omitted(d.Modified); n > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d more changes are not shown", n))
+	}
+	if d.ThreadMismatch {
+		out.Notes = append(out.Notes, fmt.Sprintf("the snapshots are of different threads, %d and %d", from.Thread, to.Thread))
+	}
+	if d.FunctionMismatch {
+		out.Notes = append(out.Notes, fmt.Sprintf("the snapshots are of different functions, %s and %s", functionName(from), functionName(to)))
+	}
+	out.Notes = append(out.Notes, unknowns(d)...)
+	return out, nil
+}
+
+// unknowns say where changes may be that a comparison cannot see.
+func unknowns(d *variables.Diff) []string {
+	var notes []string
+	if d.Closed > 0 {
+		notes = append(notes, fmt.Sprintf("%d objects were compared by their preview alone; take snapshots with a greater depth to compare their fields", d.Closed))
+	}
+	if d.Unlike > 0 {
+		notes = append(notes, fmt.Sprintf("%d objects were not compared, because only one snapshot has their fields: take both with the same depth", d.Unlike))
+	}
+	if d.Cut > 0 {
+		notes = append(notes, fmt.Sprintf("%d fields were too many to be captured, and were not compared", d.Cut))
+	}
+	if d.Masked > 0 {
+		notes = append(notes, fmt.Sprintf("%d secret values are masked, and were not compared", d.Masked))
+	}
+	return notes
+}
+
+func functionName(s *variables.Snapshot) string {
+	if s.Function == "" {
+		return "(anonymous)"
+	}
+	return s.Function
+}
+
+// summary says in a line how much has changed.
+func summary(d *variables.Diff) string {
+	if d.Empty() {
+		return "no changes"
+	}
+	var parts []string
+	for _, of := range []struct {
+		n    int
+		what string
+	}{{len(d.Modified), "modified"}, {len(d.Added), "added"}, {len(d.Removed), "removed"}} {
+		if of.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", of.n, of.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func entries(all []variables.Entry) []VariableEntry {
+	out := []VariableEntry{}
+	for i := range all[:min(len(all), maxDiffLines)] {
+		e := &all[i]
+		v := e.New
+		if v == nil {
+			v = e.Old
+		}
+		out = append(out, VariableEntry{Name: e.Path.String(), Scope: e.Scope, Type: v.Type, Value: v.Literal(0)})
+	}
+	return out
+}
+
+func omitted(all []variables.Entry) int { return max(0, len(all)-maxDiffLines) }
+
+// changes are a difference in lines.
+func changes(d *variables.Diff) []string {
+	var lines []string
+	for i := range d.Modified {
+		before, after := d.Modified[i].Change()
+		lines = append(lines, fmt.Sprintf("%s: %s → %s", d.Modified[i].Path, before, after))
+	}
+	for i := range d.Added {
+		lines = append(lines, fmt.Sprintf("+ %s = %s", d.Added[i].Path, d.Added[i].New.Literal(0)))
+	}
+	for i := range d.Removed {
+		lines = append(lines, fmt.Sprintf("- %s (was %s)", d.Removed[i].Path, d.Removed[i].Old.Literal(0)))
+	}
+	if n := len(lines) - maxVariableLines; n > 0 {
+		lines = append(lines[:maxVariableLines], fmt.Sprintf("… %d more; snapshot_diff shows them", n))
+	}
+	return lines
+}
+
+// SnapshotList answers snapshot_list.
+func (e *Engine) SnapshotList(ctx context.Context, client *checkpoint.Client) *VariableSnapshotList {
+	out := &VariableSnapshotList{Snapshots: []VariableSnapshotLine{}}
+	books := e.books(ctx, client)
+	for _, b := range books {
+		tab := 0
+		if len(books) > 1 {
+			tab = b.tab
+		}
+		for _, s := range b.snapshots {
+			out.Snapshots = append(out.Snapshots, snapshotLine(s, tab))
+		}
+		if b.warning != "" {
+			out.Notes = append(out.Notes, b.warning)
+		}
+	}
+	return out
+}
+
+// SnapshotDelete answers snapshot_delete.
+func (e *Engine) SnapshotDelete(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsGone, error) {
+	books := e.books(ctx, client)
+	s, err := books.find(p.ID)
+	if err != nil {
+		return nil, invalid("%s", err.Error())
+	}
+	return e.removeSnapshots(books, func(b *variables.Book) int {
+		if _, err := b.Delete(s.ID); err != nil {
+			return 0
+		}
+		return 1
+	}), nil
+}
+
+// SnapshotClear answers snapshot_clear.
+func (e *Engine) SnapshotClear(ctx context.Context, client *checkpoint.Client) *VariableSnapshotsGone {
+	return e.removeSnapshots(e.books(ctx, client), (*variables.Book).Clear)
+}
+
+func (e *Engine) removeSnapshots(books books, remove func(*variables.Book) int) *VariableSnapshotsGone {
+	out := &VariableSnapshotsGone{}
+	for _, b := range books {
+		e.debugged.with(b.tab, func(t *debugTab) {
+			if t.snapshots != nil && t.session == b.session {
+				out.Removed += remove(t.snapshots)
+				out.Left += len(t.snapshots.All())
+			}
+		})
+	}
+	return out
+}
+
+// books are the snapshots of each tab that a client debugs.
+type books []tabBook
+
+type tabBook struct {
+	tab       int
+	session   int64
+	snapshots []*variables.Snapshot
+	warning   string
+}
+
+// book is the book of a session of the tab's debugger; that of another one is gone.
+func (t *debugTab) book(session int64) *variables.Book {
+	if t.snapshots == nil || t.session != session {
+		t.snapshots, t.session = &variables.Book{}, session
+	}
+	return t.snapshots
+}
+
+// books are what is held for a client. Snapshots of sessions that have ended meanwhile are forgotten.
+func (e *Engine) books(ctx context.Context, client *checkpoint.Client) books {
+	var all books
+	e.debugged.mu.Lock()
+	for id, t := range e.debugged.tabs {
+		if _, joined := t.told[client]; joined && t.snapshots != nil && len(t.snapshots.All()) > 0 {
+			all = append(all, tabBook{tab: id, session: t.session})
+		}
+	}
+	e.debugged.mu.Unlock()
+	slices.SortFunc(all, func(a, b tabBook) int { return a.tab - b.tab })
+	var open books
+	for _, b := range all {
+		if e.openBook(ctx, client, &b) {
+			open = append(open, b)
+		}
+	}
+	return open
+}
+
+// openBook says whether the session of a book goes on, and reads the book.
+func (e *Engine) openBook(ctx context.Context, client *checkpoint.Client, b *tabBook) bool {
+	instance, theirs, there := e.store.BrowserTab(b.tab)
+	if there {
+		caller := protocol.DebugCaller{Tab: theirs, By: e.clientName(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds())}
+		var s protocol.DebugState
+		err := e.debugger.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
+		there = err == nil && s.Active && s.Session == b.session
+	}
+	e.debugged.with(b.tab, func(t *debugTab) {
+		switch {
+		case t.snapshots == nil || t.session != b.session:
+			there = false
+		case !there:
+			t.snapshots = nil
+		default:
+			b.snapshots, b.warning = slices.Clone(t.snapshots.All()), t.snapshots.Warning()
+		}
+	})
+	return there
+}
+
+// find is the snapshot of an id or a label.
+func (all books) find(id string) (*variables.Snapshot, error) {
+	var book variables.Book
+	for _, b := range all {
+		for _, s := range b.snapshots {
+			book.Add(s)
+		}
+	}
+	return book.Find(id)
+}
+
+func snapshotLine(s *variables.Snapshot, tab int) VariableSnapshotLine {
+	return VariableSnapshotLine{
+		ID: s.ID, Label: s.Label, At: diff.Time{Time: s.At}, Thread: s.Thread, Frame: s.Frame, Function: s.Function, Place: s.Place, Count: s.Count(), Tab: tab,
+	}
+}
+
+// values are what a snapshot holds, by scope and path, as far as that fits an answer.
+func values(s *variables.Snapshot, notes []string) (map[string]map[string]string, []string) {
+	out := map[string]map[string]string{}
+	n, more := 0, 0
+	var add func(scope string, at variables.Path, v *variables.Value)
+	add = func(scope string, at variables.Path, v *variables.Value) {
+		at = append(at, v.Key)
+		if n >= maxVariableLines {
+			more++
+		} else {
+			if out[scope] == nil {
+				out[scope] = map[string]string{}
+			}
+			name := at.String()
+			for i := 2; out[scope][name] != ""; i++ {
+				name = fmt.Sprintf("%s (%d)", at, i) // one shadows the other
+			}
+			out[scope][name] = v.Literal(0)
+			n++
+		}
+		for i := range v.Children {
+			add(scope, at, &v.Children[i])
+		}
+	}
+	for i := range s.Variables {
+		add(s.Variables[i].Scope, nil, &s.Variables[i].Value)
+	}
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more values are not shown; variables_get with a path shows a part", more))
+	}
+	return out, notes
+}
+
+// gaps say what a snapshot does not hold.
+func gaps(s *variables.Snapshot) []string {
+	notes := slices.Clone(s.Gaps)
+	t := s.Totals()
+	if t.Cut > 0 {
+		notes = append(notes, fmt.Sprintf("%d fields were too many to be captured; sizes are those of the whole", t.Cut))
+	}
+	if t.Masked > 0 {
+		notes = append(notes, fmt.Sprintf("%d secret values are masked", t.Masked))
+	}
+	return notes
+}
+
+// newSnapshotID is "snap-" and a random guid.
+func newSnapshotID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("snap-%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"fmt"
+
+	"tidemark.dev/tidemark/host/internal/variables"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// wireKinds are the kinds of keys as extensions call them.
+var wireKinds = map[variables.KeyKind]string{
+	variables.KeyField: protocol.KeyField, variables.KeyIndex: protocol.KeyIndex, variables.KeyEntry: protocol.KeyEntry,
+	variables.KeyMember: protocol.KeyMember, variables.KeyPosition: protocol.KeyPosition, variables.KeySymbol: protocol.KeySymbol,
+	variables.KeyPrivate: protocol.KeyPrivate,
+}
+
+var keyKinds = func() map[string]variables.KeyKind {
+	kinds := map[string]variables.KeyKind{}
+	for k, wire := range wireKinds {
+		kinds[wire] = k
+	}
+	return kinds
+}()
+
+// snapshot makes a snapshot of what the extension read.
+func (c *debugCall) snapshot(read *protocol.DebugVariables, depth int) *variables.Snapshot {
+	s := &variables.Snapshot{
+		ID: newSnapshotID(), At: c.e.clock(), Thread: read.Thread, Frame: read.Frame, Function: read.Function,
+		Place: fmt.Sprintf("%s:%d:%d", read.URL, read.Line, read.Column), Depth: depth, Gaps: read.Gaps,
+	}
+	s.Variables = scoped(read.Variables)
+	return s
+}
+
+// scoped are variables as the extension told them.
+func scoped(read []protocol.DebugVariable) []variables.Variable {
+	places := map[int64]string{}
+	for i := range read {
+		remember(places, nil, &read[i].Value)
+	}
+	out := make([]variables.Variable, len(read))
+	for i := range read {
+		out[i] = variables.Variable{Scope: read[i].Scope, Value: value(&read[i].Value, places)}
+	}
+	return out
+}
+
+func key(k protocol.DebugKey) variables.Key {
+	return variables.Key{Kind: keyKinds[k.Kind], Name: k.Name, Index: k.Index}
+}
+
+// remember notes where each object is told that is told in other places by its number alone.
+func remember(places map[int64]string, at variables.Path, f *protocol.DebugField) {
+	at = append(at, key(f.DebugKey))
+	if f.ID != 0 && f.Object && !f.Reference {
+		places[f.ID] = at.String()
+	}
+	for i := range f.Fields {
+		remember(places, at, &f.Fields[i])
+	}
+}
+
+func value(f *protocol.DebugField, places map[int64]string) variables.Value {
+	v := variables.Value{
+		Key: key(f.DebugKey), Type: f.Type, Text: f.Text, Identity: f.ID, Size: f.Size, Open: f.Open, Object: f.Object,
+		Length: f.Length, Hash: f.Hash, Masked: f.Masked,
+	}
+	if f.Reference {
+		v.Reference = places[f.ID]
+	}
+	if len(f.Fields) > 0 {
+		v.Children = make([]variables.Value, len(f.Fields))
+		for i := range f.Fields {
+			v.Children[i] = value(&f.Fields[i], places)
+		}
+	}
+	return v
+}
