@@ -25,6 +25,9 @@ import { WatchedTabs } from './tabs';
 /** How often it is written down that the worker lives, and how often the browser wakes it, in ms. */
 const HEARTBEAT_MS = 2000;
 const TABS_MS = 100;
+/** How often tabs are looked at for a navigation that was dropped, and how often in all. */
+const REVIVE_MS = 700;
+const REVIVE_LOOKS = 8;
 /** How long a page may take to tell what its hooks hold, in ms. */
 const FLUSH_MS = 1000;
 /** How long a document's hooks may take to be heard of, in ms. */
@@ -359,8 +362,8 @@ async function begin(): Promise<void> {
   tabs.resume(settings.before);
   const all = await chrome.tabs.query({});
   await Promise.all(all.map(({ id, url }) => (id === undefined || !url ? undefined : tabs.shows(id, url))));
-  await revive(all);
   await debugging.restore(settings.debuggedBefore);
+  void revive();
   changed();
   setInterval(remember, HEARTBEAT_MS);
   await chrome.alarms.create(WAKE, { periodInMinutes: WAKE_MINUTES });
@@ -369,14 +372,18 @@ async function begin(): Promise<void> {
 /**
  * Chromium 156 may drop the first navigation of a tab when an extension that may use webRequest is
  * loaded at that moment, as `--load-extension` does: the tab stays blank, with an address to go to,
- * and does not load. Because it is this extension's doing, it is mended here.
+ * and does not load. Because it is this extension's doing, it is mended here. Nothing tells when it
+ * happens, so the tabs are looked at a few times.
  */
-async function revive(all: chrome.tabs.Tab[]): Promise<void> {
-  const dropped = all.filter(({ url, pendingUrl, status }) => !url && pendingUrl && status === 'complete');
-  for (const { id, pendingUrl } of dropped) {
-    if (id !== undefined && pendingUrl !== undefined && watchableOrigin(pendingUrl) !== undefined) {
-      await chrome.tabs.update(id, { url: pendingUrl }).catch(() => undefined);
+async function revive(): Promise<void> {
+  for (let look = 0; look < REVIVE_LOOKS; look++) {
+    for (const { id, url, pendingUrl, status } of await chrome.tabs.query({})) {
+      const isDropped = !url && pendingUrl !== undefined && status === 'complete';
+      if (isDropped && id !== undefined && watchableOrigin(pendingUrl) !== undefined) {
+        await chrome.tabs.update(id, { url: pendingUrl }).catch(() => undefined);
+      }
     }
+    await new Promise((resolve) => setTimeout(resolve, REVIVE_MS));
   }
 }
 
