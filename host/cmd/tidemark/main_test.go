@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the command line as a person would, without a browser; package e2e has those with
-// one. Each script has a home of its own and ends the daemon that it started.
+// one. Each script has a home of its own, and the daemon that it started ends with it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
@@ -31,7 +31,14 @@ func TestScripts(t *testing.T) {
 			env.Setenv("NO_COLOR", "1")
 			bin, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
 			env.Setenv("BIN", bin) // where testscript has put the program
-			env.Defer(func() { _ = os.RemoveAll(home) })
+			env.Defer(func() {
+				stop := exec.Command(filepath.Join(bin, "tidemark"), "stop")
+				stop.Env = env.Vars
+				if out, err := stop.CombinedOutput(); err != nil {
+					t.Errorf("the daemon of a script does not end: %v\n%s", err, out)
+				}
+				_ = os.RemoveAll(home)
+			})
 			return nil
 		},
 	})
