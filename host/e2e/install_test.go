@@ -159,7 +159,7 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 	b, err := browser.Launch(t.Context(), browser.Options{
 		Path: found.Path, Headless: true, UserDataDir: filepath.Join(p.home, ".config/chromium"), ExtensionDir: dir,
 		Env: []string{"HOME=" + p.home, "TIDEMARK_HOME=", "XDG_RUNTIME_DIR=", "XDG_STATE_HOME=", "XDG_CONFIG_HOME=", "XDG_CACHE_HOME=" + filepath.Join(p.home, ".config/chromium/cache")}, Notes: io.Discard,
-		Ready: func(ctx context.Context) error {
+		Ready: func(ctx context.Context, _ string) error {
 			return testbed.Eventually(ctx, func() (bool, error) {
 				out, _ := p.run("status", "--json")
 				return strings.Contains(out, `"connected":true`), nil

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -65,56 +63,20 @@ func completeURL(s string) string {
 	return "http://" + s
 }
 
-// connectTimeout is how long an extension may take to reach the daemon after its worker is up.
-const connectTimeout = 15 * time.Second
-
 // launch opens a browser with the embedded extension and waits until the daemon knows it, so that
 // the first page is captured from its first request.
 func launch(ctx context.Context, home daemon.Home, o browser.Options) (*browser.Browser, error) {
 	if err := home.Create(); err != nil {
 		return nil, err
 	}
-	var err error
-	if o.Binary, err = os.Executable(); err != nil {
-		return nil, err
-	}
-	if o.ExtensionDir, err = installer.UnpackExtension(home.Extensions()); err != nil {
-		return nil, err
-	}
 	c := &client{home: home}
-	before, err := connectedBrowsers(ctx, c)
-	if err != nil {
+	var s engine.Status
+	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil { // which starts the daemon
 		return nil, err
 	}
-	o.Ready = func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
-		defer cancel()
-		look := time.NewTicker(20 * time.Millisecond)
-		defer look.Stop()
-		for {
-			if now, err := connectedBrowsers(ctx, c); err == nil && now > before {
-				return nil
-			}
-			select {
-			case <-ctx.Done():
-				return errors.New("the extension did not reach the daemon; see " + home.Log())
-			case <-look.C:
-			}
-		}
-	}
-	return browser.Launch(ctx, o)
-}
-
-func connectedBrowsers(ctx context.Context, c *client) (int, error) {
-	var s engine.Status
-	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, b := range s.Browsers {
-		if b.Connected {
-			n++
-		}
-	}
-	return n, nil
+	return home.Launch(ctx, o, func(ctx context.Context, instance string) bool {
+		var s engine.Status
+		err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
+		return err == nil && slices.ContainsFunc(s.Browsers, func(b engine.BrowserStatus) bool { return b.Instance == instance && b.Connected })
+	})
 }

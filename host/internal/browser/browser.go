@@ -63,10 +63,10 @@ type Options struct {
 	// ExtraArgs are further switches of the browser, as --name or --name=value. Lists of features
 	// are joined with Tidemark's own; any other switch replaces Tidemark's.
 	ExtraArgs []string
-	// Ready is called when the extension's service worker is up and before URL is opened; it returns
-	// when the first page may load, for example when the daemon lists the browser as connected. An
-	// error ends the launch.
-	Ready func(context.Context) error
+	// Ready is called when the extension's service worker is up and before URL is opened, with the name that
+	// the extension gives this profile; it returns when the first page may load, for example when the daemon
+	// lists the browser of that name as connected. An error ends the launch.
+	Ready func(ctx context.Context, instance string) error
 }
 
 const (
@@ -89,9 +89,10 @@ type Browser struct {
 	dir       string
 	headless  bool
 	extension string
+	instance  string
 	cmd       *exec.Cmd
 	pid       int
-	tab       context.Context
+	root, tab context.Context
 	output    *output
 
 	closing   chan struct{}
@@ -218,6 +219,7 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 	if err != nil {
 		return err
 	}
+	b.root = root
 	b.tab, _ = chromedp.NewContext(root, chromedp.WithTargetID(first)) // ends with root
 	if opts.ExtensionDir != "" {
 		if opts.UserDataDir != "" {
@@ -225,12 +227,12 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 				return err
 			}
 		}
-		if b.extension, err = loadExtension(call, opts.ExtensionDir, opts.Binary != "", cmp.Or(opts.Way, "debugger")); err != nil {
+		if b.extension, b.instance, err = loadExtension(call, opts.ExtensionDir, opts.Binary != "", cmp.Or(opts.Way, "debugger")); err != nil {
 			return err
 		}
 	}
 	if opts.Ready != nil {
-		if err := opts.Ready(call); err != nil {
+		if err := opts.Ready(call, b.instance); err != nil {
 			return err
 		}
 	}
@@ -337,6 +339,21 @@ func (b *Browser) Context() context.Context { return b.tab }
 
 // ExtensionID is the id of the loaded extension, or "".
 func (b *Browser) ExtensionID() string { return b.extension }
+
+// Instance is the name that the extension gives this profile, by which the daemon knows the browser; "" without
+// one.
+func (b *Browser) Instance() string { return b.instance }
+
+// Open opens a page in a tab of its own and returns when the tab is there; the page may still be loading.
+func (b *Browser) Open(ctx context.Context, url string) error {
+	call, cancel := context.WithCancel(b.root)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	if _, err := chromedp.CallBrowser(call, target.CreateTarget, target.CreateTargetParams{URL: url}); err != nil {
+		return fmt.Errorf("cannot open %s: %w", url, err)
+	}
+	return nil
+}
 
 // UserDataDir is the profile's directory, absolute.
 func (b *Browser) UserDataDir() string { return b.dir }

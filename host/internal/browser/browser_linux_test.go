@@ -139,7 +139,7 @@ func TestFirstPageLoadsOnlyWhenTheExtensionIsReady(t *testing.T) {
 		Height:       700,
 		Env:          []string{hostEnv + "=" + listener.Addr().String()},
 		Notes:        &notes,
-		Ready: func(ctx context.Context) error {
+		Ready: func(ctx context.Context, _ string) error {
 			defer context.AfterFunc(ctx, func() { _ = listener.Close() })()
 			conn, err := listener.Accept()
 			if err != nil {
@@ -232,7 +232,7 @@ func TestEndOfTheContextClosesTheBrowser(t *testing.T) {
 func TestFailedReadyEndsTheBrowser(t *testing.T) {
 	needBrowser(t)
 	boom := errors.New("the daemon does not answer")
-	_, err := Launch(t.Context(), Options{Headless: true, Notes: io.Discard, Ready: func(context.Context) error { return boom }})
+	_, err := Launch(t.Context(), Options{Headless: true, Notes: io.Discard, Ready: func(context.Context, string) error { return boom }})
 	if !errors.Is(err, boom) {
 		t.Errorf("err = %v", err)
 	}

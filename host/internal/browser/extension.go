@@ -47,18 +47,18 @@ func forgetWorker(ctx context.Context, tab target.ID) error {
 	return nil
 }
 
-// loadExtension loads the extension and returns its id when its service worker is there and knows how to
-// capture.
+// loadExtension loads the extension and returns its id, and the name that it gives the profile, when its service
+// worker is there and knows how to capture.
 //
 // The command goes through the debugging pipe because branded Chrome ignores --load-extension from
 // version 137 on; it works in Chromium, headless too, so that there is one way for all.
-func loadExtension(ctx context.Context, dir string, needsHost bool, way string) (string, error) {
+func loadExtension(ctx context.Context, dir string, needsHost bool, way string) (id, instance string, err error) {
 	res, err := chromedp.CallBrowser(ctx, extensions.LoadUnpacked, extensions.LoadUnpackedParams{Path: dir})
 	if err != nil {
-		return "", fmt.Errorf("the browser did not take the extension in %s: %w", dir, err)
+		return "", "", fmt.Errorf("the browser did not take the extension in %s: %w", dir, err)
 	}
 	if needsHost && res.ID != protocol.ExtensionID {
-		return "", fmt.Errorf("the extension in %s has the id %s, but the native host admits only %s; keep the key in its manifest",
+		return "", "", fmt.Errorf("the extension in %s has the id %s, but the native host admits only %s; keep the key in its manifest",
 			dir, res.ID, protocol.ExtensionID)
 	}
 	origin := "chrome-extension://" + res.ID + "/"
@@ -68,33 +68,44 @@ func loadExtension(ctx context.Context, dir string, needsHost bool, way string) 
 		return info.Type == "service_worker" && strings.HasPrefix(info.URL, origin)
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "", fmt.Errorf("the service worker of the extension in %s did not start within %s; look for its error in chrome://extensions",
+		return "", "", fmt.Errorf("the service worker of the extension in %s did not start within %s; look for its error in chrome://extensions",
 			dir, workerTimeout)
 	}
 	if err != nil {
-		return "", fmt.Errorf("waiting for the extension in %s: %w", dir, err)
+		return "", "", fmt.Errorf("waiting for the extension in %s: %w", dir, err)
 	}
-	if err := setWay(limited, worker.TargetID, way); err != nil {
-		return "", fmt.Errorf("the extension in %s cannot be told how to capture: %w", dir, err)
+	instance, err = setWay(limited, worker.TargetID, way)
+	if err != nil {
+		return "", "", fmt.Errorf("the extension in %s cannot be told how to capture: %w", dir, err)
 	}
-	return res.ID, nil
+	return res.ID, instance, nil
 }
 
-// setWay tells the extension's worker how to capture; it has prepared for that when this returns.
-func setWay(ctx context.Context, worker target.ID, way string) error {
+// setWay tells the extension's worker how to capture, and returns the name that it gives the profile; it has
+// prepared for both when this returns.
+func setWay(ctx context.Context, worker target.ID, way string) (instance string, err error) {
 	ctx, detach := chromedp.NewContext(ctx, chromedp.WithTargetID(worker), chromedp.WithDetachOnCancel())
 	defer detach()
-	script := fmt.Sprintf("globalThis.setWay?.(%q).then(() => true)", way)
+	script := fmt.Sprintf(`(async () => {
+		if (!globalThis.setWay) return { heard: false };
+		await globalThis.setWay(%q);
+		const kept = await globalThis.chrome?.storage?.local.get('instance');
+		return { heard: true, instance: kept?.instance ?? '' };
+	})()`, way)
+	type answer struct {
+		Heard    bool   `json:"heard"`
+		Instance string `json:"instance"`
+	}
 	look := time.NewTicker(20 * time.Millisecond) // its script may not have run yet
 	defer look.Stop()
 	for {
-		done, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise))
-		if err == nil && done {
-			return nil
+		done, err := chromedp.Run(ctx, chromedp.Evaluate[answer](script, chromedp.EvalAwaitPromise))
+		if err == nil && done.Heard {
+			return done.Instance, nil
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
+			return "", errors.Join(err, ctx.Err())
 		case <-look.C:
 		}
 	}

@@ -98,6 +98,9 @@ func removeProfile(dir string) error {
 	}
 }
 
+// Sweep removes the temporary profiles that processes left behind which are gone, as [Launch] does.
+func Sweep() { sweep(os.TempDir()) }
+
 // sweep removes the temporary profiles whose owner is gone: the lock beside them can be taken. What
 // cannot be removed now is left for the next time.
 func sweep(tmp string) {

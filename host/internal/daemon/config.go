@@ -53,6 +53,11 @@ type Config struct {
 		ReleaseSeconds float64 `toml:"release_seconds"`
 		Evaluate       bool    `toml:"evaluate"`
 	} `toml:"debugger"`
+	// Browser is for how many minutes a browser without a window stays when the agent that opened it has gone: 1
+	// when it is 0.
+	Browser struct {
+		KeepMinutes float64 `toml:"keep_minutes"`
+	} `toml:"browser"`
 	// Redact is what a person adds to the rules of what is secret.
 	Redact redact.User `toml:"redact"`
 }
@@ -103,6 +108,9 @@ func (c *Config) Limits() (capture.Limits, error) {
 	}
 	if s := c.Debugger.ReleaseSeconds; s < 0 || s > 1<<20 {
 		return l, errors.New("debugger: release_seconds must be more than 0")
+	}
+	if m := c.Browser.KeepMinutes; m < 0 || m > 1<<20 {
+		return l, errors.New("browser: keep_minutes must be more than 0")
 	}
 	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
 		return l, errors.New("http: port must be from 1 to 65535")
@@ -168,6 +176,11 @@ func (c *Config) fullAfter() time.Duration {
 // debugging is what the settings say of it.
 func (c *Config) debugging() engine.DebuggerSettings {
 	return engine.DebuggerSettings{Release: time.Duration(c.Debugger.ReleaseSeconds * float64(time.Second)), Evaluate: c.Debugger.Evaluate}
+}
+
+// keepOpen is how long an agent's browser stays without it, 0 for the engine's own.
+func (c *Config) keepOpen() time.Duration {
+	return time.Duration(c.Browser.KeepMinutes * float64(time.Minute))
 }
 
 func (c *Config) idle() time.Duration {

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
@@ -83,7 +84,10 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		}
 		listeners = append(listeners, counted{ours{l, log}, present})
 	}
-	d := &daemon{home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging()}
+	d := &daemon{
+		home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
+		keepOpen: config.keepOpen(), life: ctx,
+	}
 	d.compose(limits, config.JournalLimits(), redactor)
 	if err := home.writeInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
@@ -96,6 +100,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
+	running.Go(browser.Sweep) // profiles of a daemon that was killed
 	running.Go(func() { d.engine.AskForMaps(ctx) })
 	running.Go(func() { d.serveHTTP(ctx, config.HTTP.Port, present) })
 	if present.waitUntilAlone(ctx, config.idle()) {
@@ -106,6 +111,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		_ = l.Close()
 	}
 	running.Wait()
+	d.waitForBrowsers()
 	d.maps.Close()
 	endJournal() // after the last that it is to keep
 	keeping.Wait()
@@ -177,6 +183,15 @@ type daemon struct {
 	// sets are the tool sets that the settings turn on, nil when they say nothing.
 	sets      []string
 	debugging engine.DebuggerSettings
+	// keepOpen is how long a browser without a window stays when the agent that opened it has gone, 0 for the
+	// engine's own.
+	keepOpen time.Duration
+
+	// life ends with the daemon; own are the browsers that agents opened, which end then too. The lock is held
+	// while one is launched.
+	life  context.Context
+	lives sync.Mutex
+	own   sync.WaitGroup
 }
 
 func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
@@ -203,7 +218,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	})
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, FullAfter: d.fullAfter, Sets: d.sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
-		Debugger: d.hub, Debugging: d.debugging,
+		Debugger: d.hub, Debugging: d.debugging, Launcher: launcher{d}, KeepOpen: d.keepOpen,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
 		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
 	})

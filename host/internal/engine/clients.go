@@ -53,6 +53,7 @@ func (e *Engine) JoinAs(id string, as *checkpoint.Client) (client *checkpoint.Cl
 	}
 	if c.here++; c.here == 1 {
 		c.since, c.Workspace, c.Sets = v.At, as.Workspace, as.Sets
+		e.own.back(c.Client)
 	}
 	return c.Client, func() { e.leave(c) }
 }
@@ -89,6 +90,7 @@ func (e *Engine) leave(c *connected) {
 	now := e.clock()
 	if e.left(c, now) {
 		e.forgetDebugger(c.Client)
+		e.own.left(c.Client, e.heirOf)
 	}
 }
 

@@ -6,6 +6,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,6 +44,7 @@ type Engine struct {
 	debugged  debugTabs
 
 	debugSettings DebuggerSettings
+	own           ownBrowsers
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.
@@ -84,6 +86,10 @@ type Options struct {
 	// Disk may be nil: then nothing is kept but in memory.
 	Disk  Disk
 	Clock func() time.Time
+	// Launcher may be nil: then agents cannot open browsers. KeepOpen is how long one without a window stays when
+	// the agent has gone; 0 is [DefaultKeepOpen].
+	Launcher Launcher
+	KeepOpen time.Duration
 	// Sets are the tool sets of clients that ask for none; nil: [DefaultSets].
 	Sets []string
 	// Originals may have no maps: then places are told as the browser has them.
@@ -106,7 +112,7 @@ func New(o Options) *Engine {
 	return &Engine{
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
-		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, clock: o.Clock, location: o.Location, originals: o.Originals,
+		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
 	}
 }
 

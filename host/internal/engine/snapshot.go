@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -162,7 +163,7 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 // look brings what is known of a tab's page up to date. The tab is locked.
 func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, error) {
 	if e.pages == nil {
-		return nil, invalid("no browser is connected; open one with `tidemark browser`")
+		return nil, invalid("no browser is connected; open one with browser_open or `tidemark browser`")
 	}
 	instance, theirs, ok := e.store.BrowserTab(id)
 	if !ok {
@@ -234,6 +235,9 @@ func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
 	}
 	if id == 0 {
 		id = e.defaultTab(v, client)
+		if err := ambiguous(v, client.Scope); err != nil && id != e.snapshots.lastOf(client) {
+			return 0, err
+		}
 	}
 	for _, t := range v.Tabs {
 		if t.ID != id {
@@ -244,7 +248,44 @@ func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
 		}
 		return id, nil
 	}
-	return 0, invalid("no tab is watched; open the page with `tidemark browser URL`, or switch it on in Tidemark's popup")
+	return 0, invalid("no tab is watched; open the page with browser_open or `tidemark browser URL`, or switch it on in Tidemark's popup")
+}
+
+// ambiguous is an error that lists the watched tabs by browser when more than one browser has any.
+func ambiguous(v *capture.View, scope checkpoint.Scope) error {
+	var list []string
+	names := browserNames(v, scope)
+	for _, b := range v.Browsers {
+		var tabs []string
+		for _, t := range v.Tabs {
+			if t.Instance == b.Instance && t.Watched && scope.Covers(t.Origin) {
+				tabs = append(tabs, fmt.Sprintf("%d (%s)", t.ID, t.URL))
+			}
+		}
+		if len(tabs) > 0 {
+			list = append(list, names[b.Instance]+" with tab "+strings.Join(tabs, ", "))
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return invalid("several browsers show watched pages: %s; pass the tab that you mean, once", strings.Join(list, "; "))
+}
+
+// browserNames are the names of the browsers that have tabs in a scope, by instance: those of the same name are
+// numbered.
+func browserNames(v *capture.View, scope checkpoint.Scope) map[string]string {
+	names, count := map[string]string{}, map[string]int{}
+	for _, t := range v.Tabs {
+		if names[t.Instance] != "" || !scope.Covers(t.Origin) {
+			continue
+		}
+		names[t.Instance] = t.Browser
+		if count[t.Browser]++; count[t.Browser] > 1 {
+			names[t.Instance] = fmt.Sprintf("%s #%d", t.Browser, count[t.Browser])
+		}
+	}
+	return names
 }
 
 // defaultTab is 0 when there is none.
@@ -356,6 +397,8 @@ type TabLine struct {
 	Watched bool `json:"watched,omitempty"`
 	// Active is the tab in front of its browser.
 	Active bool `json:"active,omitempty"`
+	// Browser is the one that it is in, told where there are several.
+	Browser string `json:"browser,omitempty"`
 	// Current is the tab that a call without one speaks of.
 	Current bool `json:"current,omitempty"`
 }
@@ -368,9 +411,14 @@ func (e *Engine) BrowserTabs(client *checkpoint.Client, p TabsParams) (*TabList,
 	v := e.store.View(e.clock())
 	current := e.defaultTab(v, client)
 	list := &TabList{Tabs: []TabLine{}}
+	names := browserNames(v, client.Scope)
 	for _, t := range v.Tabs {
 		if client.Scope.Covers(t.Origin) {
-			list.Tabs = append(list.Tabs, TabLine{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Current: t.ID == current})
+			line := TabLine{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Current: t.ID == current}
+			if len(names) > 1 {
+				line.Browser = names[t.Instance]
+			}
+			list.Tabs = append(list.Tabs, line)
 		}
 	}
 	return list, nil

@@ -29,7 +29,9 @@ type Status struct {
 
 // BrowserStatus is a browser and its tabs.
 type BrowserStatus struct {
-	Name      string      `json:"name"`
+	Name string `json:"name"`
+	// Instance names the profile.
+	Instance  string      `json:"instance"`
 	Extension string      `json:"extension"`
 	Connected bool        `json:"connected"`
 	Tabs      []TabStatus `json:"tabs"`
@@ -79,7 +81,7 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 	v := e.store.View(e.clock())
 	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: v.Masked}
 	for _, b := range v.Browsers {
-		shown := BrowserStatus{Name: b.Name, Extension: b.Extension, Connected: b.Connected, Tabs: []TabStatus{}}
+		shown := BrowserStatus{Name: b.Name, Instance: b.Instance, Extension: b.Extension, Connected: b.Connected, Tabs: []TabStatus{}}
 		for _, t := range v.Tabs {
 			if t.Instance == b.Instance && scope.Covers(t.Origin) {
 				shown.Tabs = append(shown.Tabs, TabStatus{t.ID, t.URL, t.Title, t.Watched, t.Capture, t.Note})

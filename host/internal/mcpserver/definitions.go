@@ -27,7 +27,7 @@ const (
 // counts them.
 var definitions = func() map[string]*mcp.Tool {
 	all := map[string]*mcp.Tool{}
-	for _, set := range []map[string]*mcp.Tool{observing, debugging} {
+	for _, set := range []map[string]*mcp.Tool{observing, opening, debugging} {
 		maps.Copy(all, set)
 	}
 	return all

@@ -102,13 +102,14 @@ func TestACleanAnswerStaysUnderAHundredTokens(t *testing.T) {
 }
 
 func TestEveryToolSaysWhatItDoes(t *testing.T) {
-	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true}
+	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true, "browser_open": true}
 	for _, tool := range listed(t, connect(t, enginetest.New(t, capture.Limits{}))) {
 		a := tool.Annotations
 		if a == nil || a.Title == "" || a.OpenWorldHint == nil || *a.OpenWorldHint || a.DestructiveHint == nil || a.ReadOnlyHint == changes[tool.Name] || *a.DestructiveHint != changes[tool.Name] {
 			t.Errorf("%s: %+v", tool.Name, a)
 		}
-		if tool.OutputSchema == nil && tool.Name != "browser_snapshot" || tool.Description == "" {
+		_, isText := engine.FindTool(tool.Name).Answer.(interface{ AgentText() string })
+		if (tool.OutputSchema == nil) != isText || tool.Description == "" {
 			t.Errorf("%s has no schema or description", tool.Name)
 		}
 	}

@@ -102,7 +102,7 @@ func (w *World) launch() error {
 	w.Browser, err = browser.Launch(context.Background(), browser.Options{
 		Headless: true, ExtensionDir: extension, Binary: w.Binary, Way: w.Way,
 		Env: []string{"TIDEMARK_HOME=" + w.Home}, Notes: io.Discard,
-		Ready: func(ctx context.Context) error {
+		Ready: func(ctx context.Context, _ string) error {
 			return Eventually(ctx, func() (bool, error) {
 				n, err := w.connected()
 				return n == before+1, err

@@ -1,0 +1,156 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/browser"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/installer"
+)
+
+// connectTimeout is how long an extension may take to reach the daemon after its worker is up.
+const connectTimeout = 15 * time.Second
+
+// Launch opens a browser with the embedded extension; its first page begins to load when connected says that
+// the daemon hears the browser of that name. The home has been created.
+func (h Home) Launch(ctx context.Context, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
+	var err error
+	if o.Binary, err = os.Executable(); err != nil {
+		return nil, err
+	}
+	if o.ExtensionDir, err = installer.UnpackExtension(h.Extensions()); err != nil {
+		return nil, err
+	}
+	o.Ready = func(ctx context.Context, instance string) error {
+		ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+		defer cancel()
+		look := time.NewTicker(20 * time.Millisecond)
+		defer look.Stop()
+		for !connected(ctx, instance) {
+			select {
+			case <-ctx.Done():
+				return errors.New("the extension did not reach the daemon; see " + h.Log())
+			case <-look.C:
+			}
+		}
+		return nil
+	}
+	return browser.Launch(ctx, o)
+}
+
+// launcher starts browsers for agents. They are the daemon's: they end with it.
+type launcher struct{ *daemon }
+
+// Launch implements engine.Launcher.
+func (l launcher) Launch(ctx context.Context, r engine.LaunchRequest) (engine.OwnBrowser, error) {
+	var notes strings.Builder
+	o := browser.Options{Headless: r.Headless, URL: r.URL, Notes: &notes}
+	if r.Kept {
+		o.UserDataDir = l.home.Profile()
+		if inUse(ctx, o.UserDataDir) {
+			return nil, &engine.Error{Message: "the kept profile is in use by another browser (`tidemark browser`?); use its tabs (browser_tabs), or profile fresh"}
+		}
+	}
+	if r.Browser != "" {
+		path, err := findKind(r.Browser)
+		if err != nil {
+			return nil, err
+		}
+		o.Path = path
+	}
+	l.lives.Lock()
+	defer l.lives.Unlock() // one after the other: launching is heavy
+	if err := l.life.Err(); err != nil {
+		return nil, err
+	}
+	ended, end := context.WithCancel(l.life)
+	stop := context.AfterFunc(ctx, end)
+	b, err := l.home.Launch(ended, o, func(_ context.Context, instance string) bool {
+		for _, known := range l.engine.Store().View(time.Now()).Browsers {
+			if known.Instance == instance {
+				return known.Connected
+			}
+		}
+		return false
+	})
+	if !stop() && err == nil { // whoever asked has gone meanwhile
+		err = errors.Join(ctx.Err(), b.Close())
+	}
+	if err != nil {
+		end()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, &engine.Error{Message: "no browser could be opened: " + strings.ReplaceAll(err.Error(), "\n", " ")}
+	}
+	l.own.Go(func() {
+		defer end()
+		if err := b.Wait(); err != nil {
+			l.log.Warn("a browser that an agent opened has ended", "error", err)
+		}
+	})
+	return &ownBrowser{b, ownNotes(notes.String())}, nil
+}
+
+// waitForBrowsers returns when all browsers of agents have ended. The daemon's life is over, so that whatever is
+// being launched is given up.
+func (d *daemon) waitForBrowsers() {
+	d.lives.Lock()
+	defer d.lives.Unlock()
+	d.own.Wait()
+}
+
+// ownNotes is what the launch had to say, a sentence each.
+func ownNotes(text string) []string {
+	var list []string
+	for line := range strings.Lines(text) {
+		list = append(list, strings.TrimSpace(strings.TrimPrefix(line, "tidemark: ")))
+	}
+	return list
+}
+
+type ownBrowser struct {
+	*browser.Browser
+	notes []string
+}
+
+// Notes implements engine.OwnBrowser.
+func (b *ownBrowser) Notes() []string { return b.notes }
+
+// findKind is the program of a family of browsers, such as chromium. An agent names no paths: it would start
+// any program.
+func findKind(kind string) (string, error) {
+	var names []string
+	for _, b := range installer.FindBrowsers() {
+		if strings.EqualFold(string(b.Kind), kind) {
+			return b.Path, nil
+		}
+		names = append(names, strings.ToLower(string(b.Kind)))
+	}
+	if len(names) == 0 {
+		return "", &engine.Error{Message: installer.ErrNoBrowser.Error()}
+	}
+	return "", &engine.Error{Message: fmt.Sprintf("there is no browser %q here; there are %s", kind, strings.Join(names, ", "))}
+}
+
+// inUse says whether a browser that runs uses the profile: it listens on a socket that the profile names. (On
+// Windows nothing says so beforehand, and the launch fails.)
+func inUse(ctx context.Context, dir string) bool {
+	target, err := os.Readlink(filepath.Join(dir, "SingletonSocket"))
+	if err != nil {
+		return false
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", target)
+	if err == nil {
+		_ = conn.Close()
+	}
+	return err == nil
+}

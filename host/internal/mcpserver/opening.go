@@ -1,0 +1,13 @@
+package mcpserver
+
+import "github.com/modelcontextprotocol/go-sdk/mcp"
+
+// opening are the definitions of the tools that bring a browser.
+var opening = map[string]*mcp.Tool{
+	"browser_open": define("browser_open", "Open a browser", creates,
+		"Open a browser of Tidemark's own, when none shows your page.", `{
+		"url":{"type":"string"},
+		"headless":{"type":"boolean","description":"without a window"},
+		"profile":{"type":"string","enum":["fresh","kept"],"description":"default fresh"},
+		"browser":{"type":"string","description":"chrome, chromium, edge or brave"}}`),
+}
