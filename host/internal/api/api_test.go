@@ -162,7 +162,7 @@ func TestStatusNamesBrowsersTabsAndClients(t *testing.T) {
 	s.Log("error", "e")
 	_ = s.Scoped("localhost:3000")
 	status, body := s.do("GET", "/v1/status", ``)
-	if want := `{"version":"1.2.3","pid":42,"socket":"/run/mcp.sock","browsers":[{"name":"Chromium 156","extension":"1","connected":true,"tabs":[` +
+	if want := `{"version":"1.2.3","pid":42,"socket":"/run/mcp.sock","browsers":[{"name":"Chromium 156","instance":"i","extension":"1","connected":true,"tabs":[` +
 		`{"id":1,"url":"http://localhost:5173/","title":"page","watched":true,"capture":"debugger"},{"id":2,"url":"http://localhost:3000/admin","title":"page","watched":true,"capture":"debugger"}]}],` +
 		`"clients":[{"name":"agent","scope":"http://localhost:3000","since":"2026-01-23T10:30:00.000Z"}],"severity":"error","summary":"1 new console error(s)","masked":0}`; status != http.StatusOK || body != want {
 		t.Errorf("%d\n got %s\nwant %s", status, body, want)
