@@ -59,7 +59,7 @@ lint: $(LINT) node_modules/.ready extension/dist/manifest.json ## Format, linter
 	@$(LINT) fmt --diff ./... | { ! grep . ; } || { echo "not formatted; make fmt" >&2; exit 1; }
 	@$(NPM) run check >.cache/check.log 2>&1 || { cat .cache/check.log; exit 1; }
 	@go tool tygo generate --config protocol/tygo.yaml >/dev/null
-	@git diff --exit-code --stat -- extension/protocol.ts || { echo "extension/protocol.ts was not current; it is now: commit it" >&2; exit 1; }
+	@git diff --exit-code --stat -- extension/protocol.ts extension/report.ts || { echo "generated files were not current; they are now: commit them" >&2; exit 1; }
 
 .PHONY: dist
 dist: node_modules/.ready ## dist/: what a release consists of, for REPOSITORY (https://github.com/OWNER/NAME)

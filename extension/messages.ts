@@ -27,6 +27,9 @@ export const CONTENT_PORT = 'content';
 /** Name of the port that the popup (or another page of the extension) opens while it is shown. */
 export const POPUP_PORT = 'popup';
 
+/** Name of the port that the panel and the side panel open while they are shown. */
+export const VIEWER_PORT = 'viewer';
+
 /**
  * One event as a content script reports it: the worker fills in the tab and the frame from the
  * port's sender. Secrets must be masked already, and counted in `masked`.
@@ -164,3 +167,21 @@ export type ToPopup =
       /** Answer to `ignore`. */
       ignored?: IgnoreResult;
     };
+
+/**
+ * What the panel asks of the worker; each is answered with one `done` of the same id.
+ *
+ * - `ask`: one of the host's view_… methods, passed on as it is.
+ * - `reveal`: brings the first element that a selector finds in a tab (the browser's own id) into view and
+ *   marks it for a moment.
+ * - `connect`: connects to the host at once when there is no connection.
+ */
+export type FromViewer =
+  | { t: 'ask'; id: number; method: string; params: unknown }
+  | { t: 'reveal'; id: number; tab: number; selector: string }
+  | { t: 'connect'; id: number };
+
+/** What the worker tells the panel: how it stands with the host, after every change, and answers. */
+export type ToViewer =
+  | { t: 'connection'; connection: ConnectionState }
+  | { t: 'done'; id: number; result?: unknown; error?: string };

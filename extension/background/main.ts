@@ -9,7 +9,7 @@ import { WebRequestWitness } from '../capture/webrequest';
 import { SharedDebugger } from '../debugging/attachment';
 import { Debugging } from '../debugging/debugging';
 import { variableMethods } from '../debugging/variables';
-import { CONTENT_PORT, POPUP_PORT } from '../messages';
+import { CONTENT_PORT, POPUP_PORT, VIEWER_PORT } from '../messages';
 import { type AnyEvent, HostName, type Tab } from '../protocol';
 import { answer } from './commands';
 import { ContentFrames } from './frames';
@@ -17,10 +17,13 @@ import { injectHooks, injectWhereMissing, registerHooks, registerOrigin } from '
 import { hostTabs, popupTabs, type TabFacts } from './listing';
 import { PopupServer } from './popup';
 import { HostPort } from './port';
+import { reveal } from './reveal';
 import { isDevelopment, isWatched, permissionFor, watchableOrigin, wayFor } from './rules';
+import { isOwnPage } from './senders';
 import { Settings } from './settings';
 import type { SourceMapParties } from './source-maps';
 import { WatchedTabs } from './tabs';
+import { ViewerServer } from './viewer';
 
 /** How often it is written down that the worker lives, and how often the browser wakes it, in ms. */
 const HEARTBEAT_MS = 2000;
@@ -90,6 +93,7 @@ const port = new HostPort({
   changed: () => {
     debugging.host(port.run);
     popup.changed();
+    viewer.changed();
   },
 });
 const popup = new PopupServer({
@@ -104,6 +108,12 @@ const popup = new PopupServer({
   setWatched,
   setWay: setWayOf,
   resume: (tab) => debugging.resumeByPerson(tab),
+});
+const viewer = new ViewerServer({
+  connection: () => port.state,
+  connect: () => void ready.then(() => port.connect()),
+  request: (method, params) => port.request(method, params),
+  reveal,
 });
 
 function emit(event: AnyEvent): void {
@@ -268,7 +278,9 @@ Object.assign(globalThis, { setWay });
 
 chrome.runtime.onConnect.addListener((connected) => {
   if (connected.name === CONTENT_PORT) void ready.then(() => frames.connect(connected));
+  if (!isOwnPage(connected.sender, chrome.runtime)) return;
   if (connected.name === POPUP_PORT) popup.connect(connected);
+  if (connected.name === VIEWER_PORT) viewer.connect(connected);
 });
 
 chrome.debugger.onEvent.addListener((from, method, params) => {

@@ -193,6 +193,34 @@ func (r *Registry) findLocked(scope, name string) (int, error) {
 	return 0, &UnknownError{name, r.nearestLocked(scope, name)}
 }
 
+// Rename gives a checkpoint, found as by [Registry.Get], another name. Errors: *[NameError], *[UnknownError],
+// *[AmbiguousError], *[TakenError].
+func (r *Registry) Rename(scope, name, to string) error {
+	if err := CheckName(to); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i, err := r.findLocked(scope, name)
+	if err != nil {
+		return err
+	}
+	if other := r.indexLocked(r.named[i].Scope, to); other >= 0 && other != i {
+		return &TakenError{to}
+	}
+	r.named = slices.Clone(r.named) // what was handed out stays as it was
+	r.named[i].Name = to
+	r.version++
+	return nil
+}
+
+// TakenError says that another checkpoint has the name already.
+type TakenError struct{ Name string }
+
+func (e *TakenError) Error() string {
+	return fmt.Sprintf("there is a checkpoint %q already; delete it first, or take another name", e.Name)
+}
+
 // Delete removes a checkpoint, found as by [Registry.Get].
 func (r *Registry) Delete(scope, name string) (Checkpoint, error) {
 	r.mu.Lock()

@@ -393,6 +393,14 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 		}
 		return struct{}{}, d.engine.Unignore(&checkpoint.Client{Name: "popup"}, p)
 	}
+	if w := engine.FindViewer(method); w != nil {
+		answer, err := w.Call(ctx, d.engine, params)
+		if o, ok := answer.(*protocol.ViewOverview); ok {
+			o.Host = d.version
+			d.engine.OwnTabs(instance, o)
+		}
+		return answer, err
+	}
 	return nil, event.Errorf(protocol.CodeUnknown, "the method %q is not known", method)
 }
 

@@ -30,6 +30,8 @@ type Options struct {
 	// Original tells the original place of an entry, where one is known; nil where none ever is. It is called
 	// for entries that are shown, and decides nothing but how their source reads.
 	Original func(*event.Console) (Place, bool)
+	// Refs has everything in the report say which entries it was made of.
+	Refs bool
 }
 
 // Place is a place in an original file.
@@ -72,7 +74,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 			r.Actions = c.actions()
 		}
 	}
-	r.Severity = c.severity
+	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings
 	r.BufferOverflow = c.overflow
 	r.NoiseHidden, r.NoiseProblems = c.noiseHidden, o.NoiseProblems
 	r.Coverage = c.coverage()
@@ -95,6 +97,8 @@ type computation struct {
 	o        Options
 	severity Severity
 	parts    []string // of the summary, worst first
+	errors   int
+	warnings int
 
 	overflow    bool
 	noiseHidden int
@@ -111,6 +115,11 @@ func (c *computation) count(n int, what string, s Severity) {
 		return
 	}
 	c.parts = append(c.parts, fmt.Sprintf("%d %s(s)", n, what))
+	if s == Error {
+		c.errors += n
+	} else {
+		c.warnings += n
+	}
 	c.raise(s)
 }
 
@@ -154,17 +163,17 @@ func (c *computation) summary(coverage *Coverage) string {
 func (c *computation) actions() *ActionsDiff {
 	d := &ActionsDiff{}
 	c.checkOverflow(capture.ActionsSection, c.from.Pos.Actions)
-	var shown []*event.Action
-	for _, a := range c.v.Actions.From(c.from.Pos.Actions) {
+	var shown []Action
+	for pos, a := range c.v.Actions.From(c.from.Pos.Actions) {
 		if c.o.InScope(a.Origin, a.Tab) {
 			d.TotalNewActions++
-			shown = append(shown, a)
+			shown = append(shown, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab), Ref: c.ref(pos, a)})
 		}
 	}
 	// The newest are kept: what led to the present state.
 	d.Omitted = max(0, len(shown)-MaxEntries)
-	for _, a := range shown[d.Omitted:] {
-		d.NewActions = append(d.NewActions, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab)})
+	if len(shown) > 0 {
+		d.NewActions = shown[d.Omitted:]
 	}
 	return d
 }
@@ -252,6 +261,7 @@ type tally[T any] struct {
 	entry T
 	count int
 	last  uint64
+	ref   *Ref
 }
 
 func byFrequency[T any](list []*tally[T]) []*tally[T] {

@@ -32,13 +32,15 @@ func (c *computation) console() *ConsoleDiff {
 		k := messageKey{e.Level, Fingerprint(e.Text), c.tab(e.Tab)}
 		t := found[k]
 		if t == nil {
-			t = &tally[*event.Console]{entry: e}
+			t = &tally[*event.Console]{entry: e, ref: c.ref(pos, e)}
 			found[k] = t
 			if e.Level == event.Error {
 				errors = append(errors, t)
 			} else {
 				warnings = append(warnings, t)
 			}
+		} else {
+			t.ref.add(pos)
 		}
 		t.count++
 		t.last = pos
@@ -63,7 +65,7 @@ func (c *computation) console() *ConsoleDiff {
 	messages := func(list []*tally[*event.Console]) (out []Message) {
 		for _, t := range list {
 			out = append(out, Message{
-				Message: Shorten(t.entry.Text), Source: names.source(places[t.entry]), Count: t.count, Tab: c.tab(t.entry.Tab),
+				Message: Shorten(t.entry.Text), Source: names.source(places[t.entry]), Count: t.count, Tab: c.tab(t.entry.Tab), Ref: t.ref,
 			})
 		}
 		return out

@@ -14,6 +14,7 @@ type elementWindow struct {
 	gone        *Time
 	last        uint64
 	isNew       bool
+	ref         *Ref
 }
 
 func (c *computation) dom() *DOMDiff {
@@ -53,16 +54,18 @@ func (c *computation) dom() *DOMDiff {
 				w.isNew, w.appeared = true, Time{e.Time()}
 			}
 			w.gone, w.last = nil, pos
+			w.refer(c, pos, e)
 		case "gone":
 			w := at(e.Element)
 			if w.now = max(0, w.now-1); w.now == 0 {
 				w.gone = &Time{e.Time()}
 			}
 			w.last = pos
+			w.refer(c, pos, e)
 		case "navigated":
 			moved[e.Tab] = pos
 		case "crashed":
-			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab)})
+			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab), Ref: c.ref(pos, e)})
 		}
 	}
 	if c.v.Evicted(capture.DOMSection, c.from.Pos.DOM, c.o.InScope) {
@@ -81,9 +84,9 @@ func (c *computation) dom() *DOMDiff {
 		w := found[k]
 		switch {
 		case w.isNew:
-			fresh = append(fresh, &tally[NewElement]{NewElement{k.Selector, Shorten(k.Text), w.appeared, w.gone, c.tab(k.Tab)}, 1, w.last})
+			fresh = append(fresh, &tally[NewElement]{entry: NewElement{k.Selector, Shorten(k.Text), w.appeared, w.gone, c.tab(k.Tab), w.ref}, count: 1, last: w.last})
 		case w.before > 0 && w.now == 0:
-			gone = append(gone, &tally[GoneElement]{GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab)}, 1, w.last})
+			gone = append(gone, &tally[GoneElement]{entry: GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab), w.ref}, count: 1, last: w.last})
 		}
 	}
 	d.URLChanged = c.urlChange(moved)
@@ -96,6 +99,15 @@ func (c *computation) dom() *DOMDiff {
 	d.DisappearedElements = entries(take(r, byFrequency(gone)))
 	d.Omitted = r.omitted
 	return d
+}
+
+// refer has a change belong to what is told of the element.
+func (w *elementWindow) refer(c *computation, pos uint64, e *capture.Change) {
+	if w.ref != nil {
+		w.ref.add(pos)
+	} else if w.ref = c.ref(pos, e); w.ref != nil {
+		w.ref.Element = e.Element
+	}
 }
 
 // changedUnseen are the elements in scope that are visible now and were not, or the other way round, in
@@ -129,7 +141,11 @@ func (c *computation) urlChange(moved map[int]uint64) *URLChange {
 	for _, tab := range tabs {
 		from, to := c.from.Page.URL(tab), c.v.Page.URL(tab)
 		if from != "" && to != "" && from != to {
-			return &URLChange{From: from, To: to, Tab: c.tab(tab)}
+			change := &URLChange{From: from, To: to, Tab: c.tab(tab)}
+			if c.o.Refs {
+				change.Ref = &Ref{Positions: []uint64{moved[tab]}, Tab: tab}
+			}
+			return change
 		}
 	}
 	return nil

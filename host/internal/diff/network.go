@@ -32,6 +32,8 @@ type endpointWindow struct {
 	last      uint64
 	firstPath string
 	manyPaths bool
+	ref       *Ref // to all its requests of the window
+	failed    *Ref // to those that failed
 }
 
 func (c *computation) network() *NetworkDiff {
@@ -60,6 +62,7 @@ func (c *computation) network() *NetworkDiff {
 			order = append(order, w)
 		}
 		w.take(pos, e)
+		w.refer(c, pos, e)
 	}
 	c.networkLists(d, order)
 	return d
@@ -89,6 +92,26 @@ func (w *endpointWindow) take(pos uint64, e *event.Network) {
 	w.now = w.now.After(e)
 }
 
+// refer has a request belong to what is told of the endpoint.
+func (w *endpointWindow) refer(c *computation, pos uint64, e *event.Network) {
+	point := func(r **Ref) {
+		if *r == nil {
+			if *r = c.ref(pos, e); *r != nil {
+				(*r).Endpoint = w.key
+			}
+			return
+		}
+		(*r).add(pos)
+	}
+	point(&w.ref)
+	if e.Failed() {
+		point(&w.failed)
+		if w.failed != nil {
+			w.failed.Event = e
+		}
+	}
+}
+
 func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 	var failures []*tally[Failure]
 	var degraded []*tally[Degraded]
@@ -99,7 +122,7 @@ func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 		if w.failures > 0 {
 			f := Failure{
 				Method: w.key.Method, URL: url, Status: w.failure.Status, PreviousStatus: w.before,
-				Error: Shorten(w.failure.Error), Count: several(w.failures), Tab: tab,
+				Error: Shorten(w.failure.Error), Count: several(w.failures), Tab: tab, Ref: w.failed,
 			}
 			if f.Status >= 400 {
 				f.Error = "" // the status says it
@@ -107,19 +130,19 @@ func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 			if !w.now.Failing {
 				f.NowStatus = w.now.Status
 			}
-			failures = append(failures, &tally[Failure]{f, w.failures, w.last})
+			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last})
 		}
 		if w.stillBad > 0 && w.now.Failing && w.failures == 0 {
 			d.StillFailing++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
-			recovered = append(recovered, &tally[Changed]{Changed{w.key.Method, url, w.now.Status, w.base.Status, tab}, 1, w.last})
+			recovered = append(recovered, &tally[Changed]{entry: Changed{w.key.Method, url, w.now.Status, w.base.Status, tab, w.ref}, count: 1, last: w.last})
 		}
 		if !w.known && w.failures == 0 {
-			fresh = append(fresh, &tally[Endpoint]{Endpoint{w.key.Method, url, w.now.Status, tab}, 1, w.last})
+			fresh = append(fresh, &tally[Endpoint]{entry: Endpoint{w.key.Method, url, w.now.Status, tab, w.ref}, count: 1, last: w.last})
 		}
 		if mean, before := w.meanMs(), w.base.MeanMs(); w.known && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*before {
-			degraded = append(degraded, &tally[Degraded]{Degraded{w.key.Method, url, int(mean + 0.5), int(before + 0.5), tab}, w.answered, w.last})
+			degraded = append(degraded, &tally[Degraded]{entry: Degraded{w.key.Method, url, int(mean + 0.5), int(before + 0.5), tab, w.ref}, count: w.answered, last: w.last})
 		}
 	}
 	c.count(len(failures), "network failure", Error)

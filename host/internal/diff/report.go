@@ -11,7 +11,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 )
@@ -53,14 +52,6 @@ const (
 	ErrorsOnly Filter = "errors_only"
 )
 
-// Time is a time as it is shown: RFC 3339 in UTC with milliseconds.
-type Time struct{ time.Time }
-
-// MarshalJSON writes the time.
-func (t Time) MarshalJSON() ([]byte, error) { return json.Marshal(t.String()) }
-
-func (t Time) String() string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
-
 // Report is what is new between two moments. Sections that were not asked for are nil; in those that
 // were, what is empty is left out.
 type Report struct {
@@ -97,6 +88,12 @@ type Report struct {
 	Coverage       *Coverage `json:"coverage,omitempty"`
 	// Note says what was cut, and how to see it.
 	Note string `json:"note,omitempty"`
+
+	// Errors and Warnings count what Severity is made of, over all sections.
+	Errors   int `json:"-"`
+	Warnings int `json:"-"`
+	// RawTokens is about what reading everything in the window raw would have taken; 0 where nobody counted.
+	RawTokens int `json:"-"`
 }
 
 // Untrusted marks answers that quote pages.
@@ -126,6 +123,7 @@ type Message struct {
 	Source string `json:"source,omitempty"`
 	Count  int    `json:"count"`
 	Tab    int    `json:"tab,omitempty"`
+	Ref    *Ref   `json:"-"`
 }
 
 // NetworkDiff lists endpoints whose state changed.
@@ -148,8 +146,9 @@ type Failure struct {
 	Error          string `json:"error,omitempty"`
 	Count          int    `json:"count,omitempty"`
 	// NowStatus is the status of a later request that did not fail any more.
-	NowStatus int `json:"now_status,omitempty"`
-	Tab       int `json:"tab,omitempty"`
+	NowStatus int  `json:"now_status,omitempty"`
+	Tab       int  `json:"tab,omitempty"`
+	Ref       *Ref `json:"-"`
 }
 
 // Degraded is an endpoint that has become slow.
@@ -159,6 +158,7 @@ type Degraded struct {
 	AvgMs         int    `json:"avg_ms"`
 	PreviousAvgMs int    `json:"previous_avg_ms"`
 	Tab           int    `json:"tab,omitempty"`
+	Ref           *Ref   `json:"-"`
 }
 
 // Changed is an endpoint that fails no more.
@@ -168,6 +168,7 @@ type Changed struct {
 	Status         int    `json:"status"`
 	PreviousStatus int    `json:"previous_status"`
 	Tab            int    `json:"tab,omitempty"`
+	Ref            *Ref   `json:"-"`
 }
 
 // Endpoint is an endpoint that was never seen before.
@@ -176,6 +177,7 @@ type Endpoint struct {
 	URL    string `json:"url"`
 	Status int    `json:"status"`
 	Tab    int    `json:"tab,omitempty"`
+	Ref    *Ref   `json:"-"`
 }
 
 // WebSocketDiff lists what happened to connections.
@@ -195,6 +197,7 @@ type Disconnection struct {
 	Reason string `json:"reason,omitempty"`
 	Count  int    `json:"count,omitempty"`
 	Tab    int    `json:"tab,omitempty"`
+	Ref    *Ref   `json:"-"`
 }
 
 // SocketError is a frame or a connection that said that something failed.
@@ -203,6 +206,7 @@ type SocketError struct {
 	Message string `json:"message"`
 	Count   int    `json:"count,omitempty"`
 	Tab     int    `json:"tab,omitempty"`
+	Ref     *Ref   `json:"-"`
 }
 
 // Connection is a connection that was opened.
@@ -210,6 +214,7 @@ type Connection struct {
 	URL   string `json:"url"`
 	Count int    `json:"count,omitempty"`
 	Tab   int    `json:"tab,omitempty"`
+	Ref   *Ref   `json:"-"`
 }
 
 // DOMDiff lists error elements that came or went.
@@ -230,6 +235,7 @@ type NewElement struct {
 	// GoneAt is set when it vanished again.
 	GoneAt *Time `json:"gone_at,omitempty"`
 	Tab    int   `json:"tab,omitempty"`
+	Ref    *Ref  `json:"-"`
 }
 
 // GoneElement is an error element that was visible and is no more.
@@ -237,6 +243,7 @@ type GoneElement struct {
 	Selector string `json:"selector"`
 	Text     string `json:"text"`
 	Tab      int    `json:"tab,omitempty"`
+	Ref      *Ref   `json:"-"`
 }
 
 // URLChange is the address of the tab that changed it last.
@@ -244,6 +251,7 @@ type URLChange struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 	Tab  int    `json:"tab,omitempty"`
+	Ref  *Ref   `json:"-"`
 }
 
 // Crash is a tab whose page crashed.
@@ -251,6 +259,7 @@ type Crash struct {
 	URL string `json:"url"`
 	At  Time   `json:"at"`
 	Tab int    `json:"tab,omitempty"`
+	Ref *Ref   `json:"-"`
 }
 
 // ActionsDiff lists what a person did.
@@ -267,6 +276,7 @@ type Action struct {
 	Value  string `json:"value,omitempty"`
 	At     Time   `json:"at"`
 	Tab    int    `json:"tab,omitempty"`
+	Ref    *Ref   `json:"-"`
 }
 
 // Coverage says what was not observed. A report of a window that was fully observed has none.
@@ -323,9 +333,6 @@ func (r *Report) Empty() bool {
 		(r.DOM == nil || len(r.DOM.NewErrorElements)+len(r.DOM.DisappearedElements)+len(r.DOM.Crashed) == 0 && r.DOM.URLChanged == nil) &&
 		(r.Actions == nil || r.Actions.TotalNewActions == 0)
 }
-
-// UnmarshalJSON reads a time that [Time.MarshalJSON] wrote.
-func (t *Time) UnmarshalJSON(data []byte) error { return t.Time.UnmarshalJSON(data) }
 
 // Encode is an answer's JSON as every surface writes it: without insignificant white space, and
 // without the escapes that only HTML needs, which an agent would pay for.

@@ -1,6 +1,9 @@
 package diff
 
-import "tidemark.dev/tidemark/host/internal/capture"
+import (
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+)
 
 func (c *computation) websocket() *WebSocketDiff {
 	d := &WebSocketDiff{}
@@ -27,13 +30,13 @@ func (c *computation) websocket() *WebSocketDiff {
 				message = "the connection failed" // Chromium does not tell a page why
 			}
 			k := SocketError{URL: url, Message: Fingerprint(message), Tab: tab}
-			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Tab: tab})
+			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Tab: tab}, c, e)
 		case e.Op == "close":
 			k := Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}
-			closed.add(k, pos, k)
+			closed.add(k, pos, k, c, e)
 		case e.Op == "open":
 			k := Connection{URL: url, Tab: tab}
-			opened.add(k, pos, k)
+			opened.add(k, pos, k, c, e)
 		}
 	}
 	c.count(len(closed.list), "disconnection", Warning)
@@ -41,15 +44,15 @@ func (c *computation) websocket() *WebSocketDiff {
 
 	r := newRoom()
 	for _, t := range take(r, byFrequency(closed.list)) {
-		t.entry.Count = several(t.count)
+		t.entry.Count, t.entry.Ref = several(t.count), t.ref
 		d.Disconnections = append(d.Disconnections, t.entry)
 	}
 	for _, t := range take(r, byFrequency(failed.list)) {
-		t.entry.Count = several(t.count)
+		t.entry.Count, t.entry.Ref = several(t.count), t.ref
 		d.ErrorMessages = append(d.ErrorMessages, t.entry)
 	}
 	for _, t := range take(r, byFrequency(opened.list)) {
-		t.entry.Count = several(t.count)
+		t.entry.Count, t.entry.Ref = several(t.count), t.ref
 		d.NewConnections = append(d.NewConnections, t.entry)
 	}
 	d.Omitted = r.omitted
@@ -62,15 +65,17 @@ type tallies[T comparable] struct {
 	list  []*tally[T]
 }
 
-func (t *tallies[T]) add(key T, pos uint64, entry T) {
+func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Event) {
 	if t.found == nil {
 		t.found = map[T]*tally[T]{}
 	}
 	e := t.found[key]
 	if e == nil {
-		e = &tally[T]{entry: entry}
+		e = &tally[T]{entry: entry, ref: c.ref(pos, ev)}
 		t.found[key] = e
 		t.list = append(t.list, e)
+	} else {
+		e.ref.add(pos)
 	}
 	e.count++
 	e.last = pos

@@ -134,6 +134,7 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	defer past.close()
 	report := diff.Compute(from, v, r.options)
 	past.tell(report)
+	report.RawTokens = rawTokens(from, v, &r.options)
 	client.LookedLocked(v)
 	if advance {
 		client.AdvanceLocked(v, r.options.Include)

@@ -48,10 +48,12 @@ func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client
 		created.Replaced = &diff.Time{Time: old.At}
 	}
 	created.Unsaved = e.save(ctx)
+	e.tellViewers()
 	list := e.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
-			created.Severity, created.Summary = e.since(client.Scope, e.noiseOf(client), list, i, v)
+			since := e.since(client.Scope, 0, e.noiseOf(client), list, i, v)
+			created.Severity, created.Summary = since.severity, since.summary
 		}
 	}
 	return created, nil
@@ -104,7 +106,8 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 				line.Scope = "all"
 			}
 		}
-		line.Severity, line.Summary = e.since(client.Scope, rules, list, i, v)
+		since := e.since(client.Scope, 0, rules, list, i, v)
+		line.Severity, line.Summary = since.severity, since.summary
 		if line.Severity == diff.Clean {
 			line.Summary = ""
 		}
@@ -113,33 +116,40 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	return out
 }
 
-// since is severity and summary of the time from the checkpoint before list[i] to list[i].
-func (e *Engine) since(scope checkpoint.Scope, u *noiseInUse, list []checkpoint.Checkpoint, i int, v *capture.View) (diff.Severity, string) {
+// since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0).
+func (e *Engine) since(scope checkpoint.Scope, tab int, u *noiseInUse, list []checkpoint.Checkpoint, i int, v *capture.View) span {
 	from := v.Start()
 	o := u.options(scope)
+	o.Tab = tab
 	if o.Beginning = i == 0; i > 0 {
 		from = list[i-1].Moment
 	}
-	k := spanKey{scope.Key(), from.At, list[i].At}
+	k := spanKey{scope.Key(), tab, from.At, list[i].At}
 	if known, ok := u.spans.Load(k); ok && i > 0 {
-		s := known.(span)
-		return s.severity, s.summary
+		return known.(span)
 	}
-	r := e.compute(from, v, &list[i].Moment, o)
+	s := spanOf(e.compute(from, v, &list[i].Moment, o))
 	if i > 0 { // (what Tidemark began with is evicted some time)
-		u.spans.Store(k, span{r.Severity, r.Summary})
+		u.spans.Store(k, s)
 	}
-	return r.Severity, r.Summary
+	return s
 }
 
 // span is what happened between two checkpoints: it does not change any more.
 type span struct {
-	severity diff.Severity
-	summary  string
+	severity         diff.Severity
+	summary          string
+	errors, warnings int
+	notObserved      bool
+}
+
+func spanOf(r *diff.Report) span {
+	return span{r.Severity, r.Summary, r.Errors, r.Warnings, r.Coverage != nil}
 }
 
 type spanKey struct {
 	scope    string
+	tab      int
 	from, to time.Time
 }
 
@@ -181,6 +191,7 @@ func (e *Engine) CheckpointDelete(ctx context.Context, client *checkpoint.Client
 	if err != nil {
 		return nil, err
 	}
+	e.tellViewers()
 	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: e.save(ctx)}, nil
 }
 

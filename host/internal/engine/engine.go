@@ -30,6 +30,8 @@ type Engine struct {
 	store     *capture.Store
 	named     *checkpoint.Registry
 	noise     *noises
+	viewing   *viewing
+	began     time.Time // when it was made
 	browsers  Browsers
 	disk      Disk
 	clock     func() time.Time
@@ -110,6 +112,7 @@ func New(o Options) *Engine {
 		o.Debugging.Release = DefaultRelease
 	}
 	return &Engine{
+		viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
 		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
@@ -136,7 +139,8 @@ func IsMistake(err error) bool {
 	var full *checkpoint.FullError
 	var unknown *checkpoint.UnknownError
 	var ambiguous *checkpoint.AmbiguousError
-	return errors.As(err, &mine) || errors.As(err, &name) || errors.As(err, &full) || errors.As(err, &unknown) || errors.As(err, &ambiguous)
+	var taken *checkpoint.TakenError
+	return errors.As(err, &mine) || errors.As(err, &name) || errors.As(err, &full) || errors.As(err, &unknown) || errors.As(err, &ambiguous) || errors.As(err, &taken)
 }
 
 // checkTab makes sure that a tab is there.

@@ -33,6 +33,8 @@ type noises struct {
 	projects map[string]*project
 	// compiled is what holds for a project ("" for none), until something changes or a rule ends.
 	compiled map[string]*noiseInUse
+	// changes counts what was changed.
+	changes int
 }
 
 // sessionRule is a rule that ends with whoever made it: with the daemon when owner is nil.
@@ -148,7 +150,17 @@ func (n *noises) in(path string, now time.Time) *noiseInUse {
 }
 
 // changedLocked has everything be compiled anew.
-func (n *noises) changedLocked() { clear(n.compiled) }
+func (n *noises) changedLocked() {
+	clear(n.compiled)
+	n.changes++
+}
+
+// version grows with every change of the rules of the user and of sessions.
+func (n *noises) version() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.changes
+}
 
 // leave ends the rules of a session.
 func (n *noises) leave(client *checkpoint.Client) {

@@ -35,6 +35,9 @@ const (
 	maxUnread    = 256
 )
 
+// maxEnvelope is what a response has beside its result, in bytes.
+const maxEnvelope = 1 << 10
+
 // RequestHandler answers requests of the extension's own pages. Tab is the browser's id; instance
 // names the browser. An error is shown to the person as it is.
 type RequestHandler func(ctx context.Context, instance, method string, params []byte) (any, error)
@@ -337,7 +340,15 @@ func (c *conn) answer(ctx context.Context, m *protocol.Request) {
 			out.Error = event.Errorf(protocol.CodeInvalid, "%v", err)
 		}
 	} else {
-		out.Result = result
+		data, err := json.Marshal(result)
+		switch {
+		case err != nil:
+			out.Error = event.Errorf(protocol.CodeInvalid, "the answer cannot be written: %v", err)
+		case len(data) > protocol.MaxToExtension-maxEnvelope:
+			out.Error = event.Errorf(protocol.CodeTooLarge, "the answer has %d bytes, more than the browser takes; ask for less at once", len(data))
+		default:
+			out.Result = json.RawMessage(data)
+		}
 	}
 	c.post(out)
 }

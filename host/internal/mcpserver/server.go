@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -108,27 +109,51 @@ func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, ver
 // texter is an answer that agents get as text alone.
 type texter interface{ AgentText() string }
 
+// handler answers calls of a tool, and has the engine record them as they were answered.
 func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		answer, err := t.Call(ctx, e, client, req.Params.Arguments)
-		if text, isText := answer.(texter); err == nil && isText {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.AgentText()}}}, nil
-		}
-		if err == nil {
-			var data []byte
-			if data, err = diff.Encode(answer); err == nil {
-				return &mcp.CallToolResult{
-					Content:           []mcp.Content{&mcp.TextContent{Text: string(data)}},
-					StructuredContent: json.RawMessage(data),
-				}, nil
+		began := time.Now()
+		result, answer, err := call(ctx, e, t, client, req.Params.Arguments)
+		if result != nil {
+			text := ""
+			for _, c := range result.Content {
+				if part, ok := c.(*mcp.TextContent); ok {
+					text += part.Text
+				}
 			}
+			e.Called(client, engine.Call{
+				At: began, Took: time.Since(began), Tool: t.Name, Arguments: engine.CanonicalArguments(req.Params.Arguments),
+				Answer: text, Failed: result.IsError, RawRead: engine.RawReadOf(answer), Gist: engine.GistOf(answer, err),
+			})
+			return result, nil
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if !engine.IsMistake(err) {
-			err = fmt.Errorf("%s failed: %w; `tidemark status` shows whether the host is well", t.Name, err)
-		}
-		return failure(err), nil
+		return nil, err
 	}
+}
+
+// call is the result of one call, and the answer or the mistake that it tells.
+func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpoint.Client, arguments []byte) (*mcp.CallToolResult, any, error) {
+	if e.Held(client) {
+		return failure(engine.ErrHeld), nil, engine.ErrHeld
+	}
+	answer, err := t.Call(ctx, e, client, arguments)
+	if text, isText := answer.(texter); err == nil && isText {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.AgentText()}}}, answer, nil
+	}
+	if err == nil {
+		var data []byte
+		if data, err = diff.Encode(answer); err == nil {
+			return &mcp.CallToolResult{
+				Content:           []mcp.Content{&mcp.TextContent{Text: string(data)}},
+				StructuredContent: json.RawMessage(data),
+			}, answer, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
+	if !engine.IsMistake(err) {
+		err = fmt.Errorf("%s failed: %w; `tidemark status` shows whether the host is well", t.Name, err)
+	}
+	return failure(err), nil, err
 }

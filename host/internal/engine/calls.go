@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// What is kept of agents' calls: so many, so many bytes, and so much of one answer or its arguments.
+const (
+	maxCalls      = 5000
+	maxCallBytes  = 6 << 20
+	maxCallAnswer = 64 << 10
+)
+
+// Call is one call of a tool by an agent.
+type Call struct {
+	At        time.Time
+	Took      time.Duration
+	Tool      string
+	Arguments string
+	// Answer is as it was sent. It is kept up to a limit; Bytes is its whole length.
+	Answer string
+	Bytes  int
+	Failed bool
+	// RawRead is the tokens that reading everything which the answer speaks of would have taken.
+	RawRead int
+	Gist    string
+
+	agent int
+	head  event.Head
+}
+
+func callHead(c *Call) *event.Head { return &c.head }
+
+func markOfCall(c *Call) byte {
+	if c.Failed {
+		return protocol.MarkWarning
+	}
+	return protocol.MarkClean
+}
+
+// agentCalls is a reader and what it has called.
+type agentCalls struct {
+	id                     int
+	client                 *checkpoint.Client
+	name                   string
+	calls, tokens, rawRead int
+	held                   bool
+}
+
+// maxAgents bounds of how many agents the calls are counted.
+const maxAgents = 200
+
+// agentLocked is what is counted of a client.
+func (v *viewing) agentLocked(client *checkpoint.Client) *agentCalls {
+	for _, a := range v.agents {
+		if a.client == client {
+			return a
+		}
+	}
+	id := 1
+	if n := len(v.agents); n > 0 {
+		id = v.agents[n-1].id + 1
+	}
+	if len(v.agents) >= maxAgents {
+		v.agents = slices.Delete(v.agents, 0, 1)
+	}
+	a := &agentCalls{id: id, client: client, name: client.Name}
+	v.agents = append(v.agents, a)
+	return a
+}
+
+// Called records a call of an agent's, with the answer as it was sent.
+func (e *Engine) Called(client *checkpoint.Client, c Call) {
+	name := e.nameOf(client)
+	c.Bytes = len(c.Answer)
+	c.Arguments, c.Answer = cutTo(c.Arguments, maxCallAnswer), cutTo(c.Answer, maxCallAnswer)
+	c.head = event.Head{At: c.At.UnixMilli()}
+	v := e.viewing
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	a := v.agentLocked(client)
+	a.name, c.agent = name, a.id
+	a.calls++
+	a.tokens += tokensOf(c.Bytes)
+	a.rawRead += c.RawRead
+	v.calls.Append(c)
+	v.tellLocked()
+}
+
+// tokensOf is the specification's estimate.
+func tokensOf(bytes int) int { return bytes / 4 }
+
+// Held says whether a person holds an agent's access.
+func (e *Engine) Held(client *checkpoint.Client) bool {
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	for _, a := range e.viewing.agents {
+		if a.client == client {
+			return a.held
+		}
+	}
+	return false
+}
+
+// ErrHeld is what an agent is told whose access is held.
+var ErrHeld = invalid("a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
+
+// ViewHold holds an agent's access, or allows it again.
+func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing, error) {
+	e.viewAgents() // numbers those who have not called yet
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	for _, a := range e.viewing.agents {
+		if a.id == p.Agent {
+			a.held = p.Held
+			e.viewing.tellLocked()
+			return Nothing{}, nil
+		}
+	}
+	return Nothing{}, invalid("there is no agent %d; it has left", p.Agent)
+}
+
+// viewAgents lists the agents that are connected or have called.
+func (e *Engine) viewAgents() []protocol.ViewAgent {
+	type here struct {
+		name  string
+		since time.Time
+		here  bool
+	}
+	known := map[*checkpoint.Client]here{}
+	e.clients.mu.Lock()
+	var order []*checkpoint.Client
+	for _, c := range e.clients.list {
+		if c.here > 0 {
+			order = append(order, c.Client)
+		}
+		known[c.Client] = here{c.name, c.since, c.here > 0}
+	}
+	e.clients.mu.Unlock()
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	for _, c := range order {
+		e.viewing.agentLocked(c)
+	}
+	list := []protocol.ViewAgent{}
+	for _, a := range e.viewing.agents {
+		k := known[a.client]
+		if !k.here && a.calls == 0 {
+			continue
+		}
+		shown := protocol.ViewAgent{
+			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: a.held, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead,
+		}
+		if !k.since.IsZero() {
+			shown.Since = diff.Time{Time: k.since}.String()
+		}
+		list = append(list, shown)
+	}
+	return list
+}
+
+func (e *Engine) callsView() ring.View[Call] {
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	return e.viewing.calls.View()
+}
+
+// ViewCalls reads agents' calls.
+func (e *Engine) ViewCalls(_ context.Context, p protocol.ViewCallsParams) (*protocol.ViewCalls, error) {
+	if p.Limit == 0 {
+		p.Limit = defaultEntries
+	}
+	if p.Limit < 1 || p.Limit > maxEntries {
+		return nil, invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
+	}
+	from, to := int64(0), e.clock().UnixMilli()
+	if p.From != "" || p.To != "" {
+		if p.From == "" {
+			p.From = startMoment
+		}
+		w, err := e.window(0, p.From, p.To)
+		if err != nil {
+			return nil, err
+		}
+		from, to = w.from.At.UnixMilli(), w.to.At.UnixMilli()
+		if p.From == startMoment {
+			from = 0
+		}
+	}
+	names := map[int]string{}
+	for _, a := range e.viewAgents() {
+		names[a.ID] = a.Name
+	}
+	view := e.callsView()
+	out := &protocol.ViewCalls{Calls: []protocol.ViewCall{}, Forgotten: view.Evicted()}
+	bytes := 0
+	for pos, c := range view.From(0) {
+		if p.Agent != 0 && c.agent != p.Agent || c.head.At < from || c.head.At > to || len(p.Positions) > 0 && !slices.Contains(p.Positions, pos) {
+			continue
+		}
+		out.Total++
+		call := protocol.ViewCall{
+			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: c.agent, AgentName: names[c.agent], Tool: c.Tool,
+			Tokens: tokensOf(c.Bytes), RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
+		}
+		if len(p.Positions) > 0 {
+			if bytes += len(c.Answer) + len(c.Arguments); bytes > maxEntryBytes/2 && len(out.Calls) > 0 {
+				break
+			}
+			call.Arguments, call.Answer, call.Cut = c.Arguments, c.Answer, len(c.Answer) < c.Bytes
+		}
+		out.Calls = append(out.Calls, call)
+	}
+	if n := len(out.Calls) - p.Limit; n > 0 {
+		out.Calls = out.Calls[n:]
+	}
+	return out, nil
+}
+
+// rawTokens is about what reading everything of a report's window raw would take, in tokens: what the tools for
+// logs, bodies, sockets and actions would answer with.
+func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
+	bytes := 0
+	for _, c := range v.Console.From(from.Pos.Console) {
+		if o.InScope(c.Origin, c.Tab) {
+			bytes += rawEntry + len(c.Text) + len(c.URL)
+			for _, line := range c.Stack {
+				bytes += len(line) + 3
+			}
+		}
+	}
+	for _, n := range v.Network.From(from.Pos.Network) {
+		if !o.InScope(n.Origin, n.Tab) {
+			continue
+		}
+		bytes += rawEntry + len(n.URL) + len(n.RequestBody) + len(n.ResponseBody)
+		for _, headers := range []map[string]string{n.RequestHeaders, n.ResponseHeaders} {
+			for name, value := range headers {
+				bytes += len(name) + len(value) + 6
+			}
+		}
+	}
+	for _, w := range v.WebSocket.From(from.Pos.WebSocket) {
+		if o.InScope(w.Origin, w.Tab) {
+			bytes += rawEntry + len(w.URL) + len(w.Text)
+		}
+	}
+	for _, a := range v.Actions.From(from.Pos.Actions) {
+		if o.InScope(a.Origin, a.Tab) {
+			bytes += rawEntry + len(a.Target) + len(a.Selector) + len(a.Value)
+		}
+	}
+	return tokensOf(bytes)
+}
+
+// rawEntry is about what the names of fields, position and time of an entry take, in bytes.
+const rawEntry = 110
+
+// GistOf is an answer in a line, for whoever looks through an agent's calls.
+func GistOf(answer any, err error) string {
+	if err != nil {
+		return diff.Shorten(err.Error())
+	}
+	switch a := answer.(type) {
+	case *diff.Report:
+		return a.Summary
+	case *CheckpointCreated:
+		return a.Name + ": " + a.Summary
+	case *Snapshot:
+		return a.Kind
+	}
+	return ""
+}
+
+// RawReadOf is the tokens that a raw read would have taken, for an answer that stands in for one; 0 for others.
+func RawReadOf(answer any) int {
+	if r, ok := answer.(*diff.Report); ok {
+		return r.RawTokens
+	}
+	return 0
+}
+
+// CanonicalArguments are arguments as they were sent, without insignificant white space.
+func CanonicalArguments(raw []byte) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	data, err := diff.Encode(v)
+	if err != nil {
+		return string(raw)
+	}
+	return string(data)
+}

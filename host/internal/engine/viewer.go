@@ -1,0 +1,479 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// viewing is what the engine keeps for the viewer alone.
+type viewing struct {
+	mu sync.Mutex
+	// changed is closed when something is new that the capture store does not know of.
+	changed chan struct{}
+	calls   *ring.Ring[Call]
+	// agents are the readers that have called, here or gone, by number.
+	agents []*agentCalls
+	pages  map[int]pageSeen
+}
+
+func newViewing() *viewing {
+	return &viewing{
+		changed: make(chan struct{}), pages: map[int]pageSeen{},
+		calls: ring.New(ring.Options[Call]{MaxCount: maxCalls, MaxBytes: maxCallBytes, Size: func(c *Call) int { return 200 + len(c.Arguments) + len(c.Answer) }}),
+	}
+}
+
+// Changed is closed when a call, a checkpoint, a noise rule or an agent's access is new. Together with the
+// capture store's it tells whoever follows along when to look again.
+func (e *Engine) Changed() <-chan struct{} {
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	return e.viewing.changed
+}
+
+// tellViewers wakes those who follow along.
+func (e *Engine) tellViewers() {
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	e.viewing.tellLocked()
+}
+
+func (v *viewing) tellLocked() {
+	close(v.changed)
+	v.changed = make(chan struct{})
+}
+
+// Viewer is one of the viewer's use cases, as every surface offers it.
+type Viewer struct {
+	Method string
+	call   func(context.Context, *Engine, []byte) (any, error)
+}
+
+// Call runs it with JSON parameters.
+func (w *Viewer) Call(ctx context.Context, e *Engine, params []byte) (any, error) {
+	return w.call(ctx, e, params)
+}
+
+func viewer[P, A any](method string, call func(*Engine, context.Context, P) (A, error)) *Viewer {
+	return &Viewer{Method: method, call: func(ctx context.Context, e *Engine, raw []byte) (any, error) {
+		var p P
+		if len(raw) > 0 {
+			if err := json.Unmarshal(raw, &p); err != nil {
+				return nil, invalid("the parameters of %s cannot be read: %v", method, err)
+			}
+		}
+		a, err := call(e, ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		return a, nil
+	}}
+}
+
+// Viewers are the viewer's use cases.
+var Viewers = []*Viewer{
+	viewer(protocol.MethodViewOverview, (*Engine).ViewOverview),
+	viewer(protocol.MethodViewTimeline, (*Engine).ViewTimeline),
+	viewer(protocol.MethodViewCheckpoints, (*Engine).ViewCheckpoints),
+	viewer(protocol.MethodViewReport, (*Engine).ViewReport),
+	viewer(protocol.MethodViewEntries, (*Engine).ViewEntries),
+	viewer(protocol.MethodViewHidden, (*Engine).ViewHidden),
+	viewer(protocol.MethodViewCalls, (*Engine).ViewCalls),
+	viewer(protocol.MethodViewHold, (*Engine).ViewHold),
+	viewer(protocol.MethodViewCheckpointCreate, (*Engine).ViewCheckpointCreate),
+	viewer(protocol.MethodViewCheckpointRename, (*Engine).ViewCheckpointRename),
+	viewer(protocol.MethodViewCheckpointDelete, (*Engine).ViewCheckpointDelete),
+	viewer(protocol.MethodViewIgnore, (*Engine).ViewIgnore),
+	viewer(protocol.MethodViewUnignore, (*Engine).ViewUnignore),
+	viewer(protocol.MethodViewPage, (*Engine).ViewPage),
+}
+
+// FindViewer returns the use case of a method, nil when there is none.
+func FindViewer(method string) *Viewer {
+	for _, w := range Viewers {
+		if w.Method == method {
+			return w
+		}
+	}
+	return nil
+}
+
+// viewScope is the scope that the viewer speaks for: that of a tab, everything without one.
+func (e *Engine) viewScope(tab int) (checkpoint.Scope, error) {
+	if tab == 0 {
+		return checkpoint.Scope{}, nil
+	}
+	if err := checkTab(e.store.View(e.clock()), checkpoint.Scope{}, tab); err != nil {
+		return checkpoint.Scope{}, err
+	}
+	return e.ScopeOfTab(tab), nil
+}
+
+// viewOptions are those of the viewer's reports.
+func (e *Engine) viewOptions(scope checkpoint.Scope, tab int) diff.Options {
+	o := e.noiseOf(&checkpoint.Client{Scope: scope}).options(scope)
+	o.Tab = tab
+	return o
+}
+
+// ViewOverview says what is connected and watched, and how it stands.
+func (e *Engine) ViewOverview(_ context.Context, p protocol.ViewParams) (*protocol.ViewOverview, error) {
+	scope, err := e.viewScope(p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	v := e.store.View(e.clock())
+	out := &protocol.ViewOverview{
+		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Agents: e.viewAgents(), Masked: v.Masked,
+		Notices: e.noiseOf(&checkpoint.Client{Scope: scope}).problems,
+	}
+	for _, b := range v.Browsers {
+		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected})
+	}
+	for _, t := range v.Tabs {
+		line := protocol.ViewTab{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Capture: t.Capture, Note: t.Note}
+		_, line.BrowserID, _ = e.store.BrowserTab(t.ID)
+		out.Tabs = append(out.Tabs, line)
+	}
+	from, o := v.Start(), e.viewOptions(scope, p.Tab)
+	o.Beginning = true
+	if list := e.named.List(scope.Key()); len(list) > 0 {
+		newest := list[len(list)-1]
+		from, out.Since, o.Beginning = newest.Moment, newest.Name, false
+	}
+	r := e.compute(from, v, nil, o)
+	out.Severity, out.Summary, out.Errors, out.Warnings = string(r.Severity), r.Summary, r.Errors, r.Warnings
+	return out, nil
+}
+
+// OwnTabs marks the tabs of a browser as the asker's own.
+func (e *Engine) OwnTabs(instance string, o *protocol.ViewOverview) {
+	for i := range o.Tabs {
+		of, _, ok := e.store.BrowserTab(o.Tabs[i].ID)
+		o.Tabs[i].Own = ok && of == instance
+	}
+}
+
+// ViewCheckpoints lists the checkpoints of a scope, each with the time since the one before.
+func (e *Engine) ViewCheckpoints(_ context.Context, p protocol.ViewParams) (*protocol.ViewCheckpoints, error) {
+	scope, err := e.viewScope(p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	v := e.store.View(e.clock())
+	list, rules := e.named.List(scope.Key()), e.noiseOf(&checkpoint.Client{Scope: scope})
+	out := &protocol.ViewCheckpoints{Checkpoints: []protocol.ViewCheckpoint{}, Most: checkpoint.MaxNamed}
+	for i, c := range list {
+		line := protocol.ViewCheckpoint{Name: c.Name, At: c.At.UnixMilli(), Note: c.Note, Since: e.since(scope, p.Tab, rules, list, i, v).view()}
+		if c.Scope != scope.Key() {
+			if line.Scope = c.Scope; c.Scope == "" {
+				line.Scope = "all"
+			}
+		}
+		out.Checkpoints = append(out.Checkpoints, line)
+	}
+	from, o := v.Start(), e.viewOptions(scope, p.Tab)
+	o.Beginning = len(list) == 0
+	if len(list) > 0 {
+		from = list[len(list)-1].Moment
+	}
+	out.Now = spanOf(e.compute(from, v, nil, o)).view()
+	return out, nil
+}
+
+func (s span) view() protocol.ViewSpan {
+	return protocol.ViewSpan{Severity: string(s.severity), Summary: s.summary, Errors: s.errors, Warnings: s.warnings, NotObserved: s.notObserved}
+}
+
+// The names of the two moments that are always there.
+const (
+	startMoment = "start"
+	nowMoment   = "now"
+)
+
+// moment finds a moment by its name as the viewer gives it, and says how it was understood.
+func (e *Engine) moment(scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
+	switch name = strings.TrimSpace(name); {
+	case name == nowMoment:
+		return v.Now(), nil
+	case name == startMoment:
+		return v.Start(), nil
+	case checkpoint.LooksLikeTime(name):
+		t, err := checkpoint.ParseTime(name, e.location)
+		if err != nil {
+			return capture.Moment{}, &Error{err.Error()}
+		}
+		if t.After(v.At) {
+			return capture.Moment{}, invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: v.At})
+		}
+		if v.HoldsTime(t.UnixMilli()) {
+			return v.MomentAt(t), nil
+		}
+		deep, past := e.behind(v)
+		defer past.close()
+		return deep.MomentAt(t), nil
+	}
+	c, err := e.named.Get(scope.Key(), name)
+	if err != nil {
+		return capture.Moment{}, err
+	}
+	return c.Moment, nil
+}
+
+// window is two moments as the viewer names them.
+type window struct {
+	scope    checkpoint.Scope
+	tab      int
+	from, to capture.Moment
+	// fromName and toName are the moments as they were understood.
+	fromName, toName string
+	v                *capture.View
+}
+
+// window finds two moments. Without to it is now; without from the newest checkpoint before, else the start.
+func (e *Engine) window(tab int, from, to string) (*window, error) {
+	scope, err := e.viewScope(tab)
+	if err != nil {
+		return nil, err
+	}
+	w := &window{scope: scope, tab: tab, v: e.store.View(e.clock()), toName: strings.TrimSpace(to), fromName: strings.TrimSpace(from)}
+	if w.toName == "" {
+		w.toName = nowMoment
+	}
+	if w.to, err = e.moment(scope, w.toName, w.v); err != nil {
+		return nil, err
+	}
+	if w.fromName == "" {
+		w.fromName = startMoment
+		for _, c := range e.named.List(scope.Key()) {
+			if c.Name != w.toName && !c.At.After(w.to.At) {
+				w.fromName = c.Name
+			}
+		}
+	}
+	if w.from, err = e.moment(scope, w.fromName, w.v); err != nil {
+		return nil, err
+	}
+	if w.from.At.After(w.to.At) {
+		return nil, invalid("%s (%s) is later than %s (%s); exchange the two", w.fromName, diff.Time{Time: w.from.At}, w.toName, diff.Time{Time: w.to.At})
+	}
+	return w, nil
+}
+
+// until is the end of the window for [Engine.compute]: nil for now.
+func (w *window) until() *capture.Moment {
+	if w.toName == nowMoment {
+		return nil
+	}
+	return &w.to
+}
+
+// ViewReport compares two moments.
+func (e *Engine) ViewReport(_ context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, error) {
+	w, err := e.window(p.Tab, p.From, p.To)
+	if err != nil {
+		return nil, err
+	}
+	o := e.viewOptions(w.scope, p.Tab)
+	switch o.Filter = diff.Filter(p.Severity); o.Filter {
+	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
+	default:
+		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
+	}
+	o.Refs, o.Beginning = true, w.fromName == startMoment
+	places := e.originalsIn(w.v)
+	o.Original = places.place
+	r := e.compute(w.from, w.v, w.until(), o)
+	r.Checkpoint = w.fromName
+	r.CountTokens()
+	return &protocol.ViewReport{
+		Report: r, From: w.fromName, To: w.toName, Errors: r.Errors, Warnings: r.Warnings,
+		Refs: (&referring{w: w, o: o, places: places}).all(r),
+	}, nil
+}
+
+// ViewCheckpointCreate makes a named checkpoint in the scope of a tab, by the host's number of it.
+func (e *Engine) ViewCheckpointCreate(ctx context.Context, p protocol.CheckpointParams) (*protocol.CheckpointResult, error) {
+	scope, err := e.viewScope(p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	made, err := e.CheckpointCreate(ctx, &checkpoint.Client{Scope: scope}, CheckpointParams{Name: p.Name, Note: p.Note})
+	if err != nil {
+		return nil, err
+	}
+	out := &protocol.CheckpointResult{Name: made.Name, At: made.At.String()}
+	if made.Replaced != nil {
+		out.Replaced = made.Replaced.String()
+	}
+	return out, nil
+}
+
+// Nothing is the answer of what has none.
+type Nothing struct{}
+
+// ViewCheckpointRename gives a checkpoint another name.
+func (e *Engine) ViewCheckpointRename(ctx context.Context, p protocol.ViewRenameParams) (Nothing, error) {
+	scope, err := e.viewScope(p.Tab)
+	if err != nil {
+		return Nothing{}, err
+	}
+	if err := e.named.Rename(scope.Key(), p.Name, p.To); err != nil {
+		return Nothing{}, err
+	}
+	e.tellViewers()
+	return Nothing{}, e.saved(ctx, "the checkpoint has its new name")
+}
+
+// ViewCheckpointDelete deletes a checkpoint.
+func (e *Engine) ViewCheckpointDelete(ctx context.Context, p protocol.ViewDeleteParams) (Nothing, error) {
+	scope, err := e.viewScope(p.Tab)
+	if err != nil {
+		return Nothing{}, err
+	}
+	gone, err := e.CheckpointDelete(ctx, &checkpoint.Client{Scope: scope}, CheckpointDeleteParams{Name: p.Name})
+	if err == nil && gone.Unsaved != "" {
+		err = invalid("the checkpoint is gone until Tidemark is started again: %s", gone.Unsaved)
+	}
+	return Nothing{}, err
+}
+
+// saved has a change of the checkpoints be on disk.
+func (e *Engine) saved(ctx context.Context, what string) error {
+	if why := e.save(ctx); why != "" {
+		return invalid("%s, but %s", what, why)
+	}
+	return nil
+}
+
+// viewerClient is who makes rules in the viewer.
+func viewerClient(scope checkpoint.Scope) *checkpoint.Client {
+	return &checkpoint.Client{Name: "viewer", Scope: scope}
+}
+
+// ViewIgnore makes a rule for good of a finding.
+func (e *Engine) ViewIgnore(_ context.Context, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
+	scope, err := e.viewScope(p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	made, err := e.Ignore(viewerClient(scope), p)
+	e.tellViewers()
+	return made, err
+}
+
+// ViewUnignore takes a rule back.
+func (e *Engine) ViewUnignore(_ context.Context, p protocol.UnignoreParams) (Nothing, error) {
+	err := e.Unignore(viewerClient(checkpoint.Scope{}), p)
+	e.tellViewers()
+	return Nothing{}, err
+}
+
+// maxHidden bounds what is listed of what is hidden.
+const maxHidden = 100
+
+// ViewHidden lists what noise rules keep out of a report, and why.
+func (e *Engine) ViewHidden(_ context.Context, p protocol.ViewReportParams) (*protocol.ViewHidden, error) {
+	w, err := e.window(p.Tab, p.From, p.To)
+	if err != nil {
+		return nil, err
+	}
+	o := e.viewOptions(w.scope, p.Tab)
+	o.Beginning = w.fromName == startMoment
+	rules := e.noiseOf(&checkpoint.Client{Scope: w.scope})
+	found := map[entryKey]*protocol.HiddenEntry{}
+	var list []*protocol.HiddenEntry
+	diff.Entries(w.from, w.v.Until(w.to), o, func(n diff.Entry) {
+		if !n.Hidden() {
+			return
+		}
+		k := entryKeyOf(n.Event)
+		h := found[k]
+		if h == nil {
+			h = &protocol.HiddenEntry{Finding: *finding(k, n.Event), Because: rules.because(n)}
+			if n.User != nil && slices.Contains(rules.user, n.User) {
+				h.Rule = n.User.ID
+			}
+			found[k] = h
+			list = append(list, h)
+		}
+		h.Count++
+	})
+	slices.SortStableFunc(list, func(a, b *protocol.HiddenEntry) int { return b.Count - a.Count })
+	out := &protocol.ViewHidden{Entries: []protocol.HiddenEntry{}, Omitted: max(0, len(list)-maxHidden)}
+	for _, h := range list[:len(list)-out.Omitted] {
+		out.Entries = append(out.Entries, *h)
+	}
+	return out, nil
+}
+
+// finding is what a noise rule knows an event by.
+func finding(k entryKey, ev event.Event) *protocol.Finding {
+	return &protocol.Finding{Kind: k.kind, Level: k.level.String(), Origin: k.origin, Fingerprint: k.fold, Text: readable(ev)}
+}
+
+// pageSeen is a page's tree as the viewer saw it last.
+type pageSeen struct {
+	at  time.Time
+	now string
+}
+
+// ViewPage reads a tab's accessibility tree, and gives that of the look before with it.
+func (e *Engine) ViewPage(ctx context.Context, p protocol.ViewPageParams) (*protocol.ViewPage, error) {
+	if p.Tab == 0 {
+		return nil, invalid("tab is missing: whose page shall be read?")
+	}
+	all := false
+	client := viewerClient(checkpoint.Scope{})
+	defer e.snapshots.forget(client)
+	s, err := e.Snapshot(ctx, client, SnapshotParams{Tab: p.Tab, FullSnapshot: true, InteractiveOnly: &all})
+	if err != nil {
+		return nil, err
+	}
+	_, body, _ := strings.Cut(s.Snapshot, "\n")
+	if body == "" {
+		body = s.Snapshot
+	}
+	now := e.clock()
+	out := &protocol.ViewPage{At: now.UnixMilli(), Now: cutTo(body, maxPageText)}
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	if before, known := e.viewing.pages[p.Tab]; known && !p.Anew {
+		out.Before, out.BeforeAt = before.now, before.at.UnixMilli()
+	}
+	if len(e.viewing.pages) >= maxPages {
+		clear(e.viewing.pages)
+	}
+	e.viewing.pages[p.Tab] = pageSeen{at: now, now: out.Now}
+	return out, nil
+}
+
+// maxPageText bounds a tree that is shown, in bytes; maxPages how many are kept to compare with.
+const (
+	maxPageText = 256 << 10
+	maxPages    = 32
+)
+
+// cutTo cuts a text to so many bytes, and says how many were cut.
+func cutTo(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	cut := most
+	for cut > 0 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", s[:cut], len(s)-cut)
+}

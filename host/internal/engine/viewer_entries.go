@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Limits of a reading of entries: of their number, and of their JSON in bytes (an answer has to fit into one
+// message to the extension).
+const (
+	defaultEntries = 500
+	maxEntries     = 5000
+	maxEntryBytes  = 640 << 10
+	maxBodyShown   = 128 << 10
+)
+
+// bufferLanes are the lanes of the capture store's buffers.
+var bufferLanes = []string{protocol.LaneConsole, protocol.LaneNetwork, protocol.LaneWebSocket, protocol.LaneDOM, protocol.LaneActions}
+
+// ViewEntries reads entries: those at positions of a lane, or the newest that match.
+func (e *Engine) ViewEntries(_ context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
+	if p.Limit == 0 {
+		p.Limit = defaultEntries
+	}
+	if p.Limit < 1 || p.Limit > maxEntries {
+		return nil, invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
+	}
+	for _, name := range slices.Concat(p.Lanes, []string{cmp.Or(p.Lane, protocol.LaneConsole)}) {
+		if !slices.Contains(bufferLanes, name) {
+			return nil, invalid("there is no lane %q; lanes are %s", name, strings.Join(bufferLanes, ", "))
+		}
+	}
+	switch p.Severity {
+	case "", string(diff.All), string(diff.Warnings), string(diff.ErrorsOnly):
+	default:
+		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
+	}
+	if p.Lane != "" {
+		return e.entriesAt(p), nil
+	}
+	from, to := p.From, p.To
+	if from == "" {
+		from = startMoment
+	}
+	w, err := e.window(p.Tab, from, to)
+	if err != nil {
+		return nil, err
+	}
+	s := &entrySearch{p: p, rules: e.noise.in("", e.clock()).rules, places: e.originalsIn(w.v), text: strings.ToLower(p.Text)}
+	s.level = map[string]byte{string(diff.Warnings): protocol.MarkWarning, string(diff.ErrorsOnly): protocol.MarkError}[p.Severity]
+	wants := func(lane string) bool { return len(p.Lanes) == 0 || slices.Contains(p.Lanes, lane) }
+	v := w.v.Until(w.to)
+	if wants(protocol.LaneConsole) {
+		search(s, v.Console, w.from.Pos.Console, (*entrySearch).console)
+	}
+	if wants(protocol.LaneNetwork) {
+		search(s, v.Network, w.from.Pos.Network, (*entrySearch).network)
+	}
+	if wants(protocol.LaneWebSocket) {
+		search(s, v.WebSocket, w.from.Pos.WebSocket, (*entrySearch).socket)
+	}
+	if wants(protocol.LaneDOM) {
+		search(s, v.DOM, w.from.Pos.DOM, (*entrySearch).change)
+	}
+	if wants(protocol.LaneActions) {
+		search(s, v.Actions, w.from.Pos.Actions, (*entrySearch).action)
+	}
+	slices.SortStableFunc(s.found, func(a, b hit) int { return cmp.Compare(b.at, a.at) }) // the newest first
+	out := &protocol.ViewEntries{Entries: []protocol.ViewEntry{}, Total: len(s.found)}
+	bytes := 0
+	for _, h := range s.found[:min(len(s.found), p.Limit)] {
+		entry := h.show()
+		if bytes += sizeOf(&entry); bytes > maxEntryBytes && len(out.Entries) > 0 {
+			break
+		}
+		out.Entries = append(out.Entries, entry)
+	}
+	slices.Reverse(out.Entries)
+	return out, nil
+}
+
+// entriesAt are the entries at positions, as many as fit into one answer.
+func (e *Engine) entriesAt(p protocol.ViewEntriesParams) *protocol.ViewEntries {
+	v := e.store.View(e.clock())
+	s := &entrySearch{p: p, rules: e.noise.in("", e.clock()).rules, places: e.originalsIn(v)}
+	deep := v
+	for _, pos := range p.Positions {
+		if pos < firstOf(v, p.Lane) {
+			behind, past := e.behind(v)
+			defer past.close()
+			deep = behind
+			break
+		}
+	}
+	out := &protocol.ViewEntries{Entries: []protocol.ViewEntry{}, Total: len(p.Positions)}
+	bytes := 0
+	for _, pos := range p.Positions {
+		var entry protocol.ViewEntry
+		switch p.Lane {
+		case protocol.LaneConsole:
+			entry = at(s, deep.Console, pos, (*entrySearch).console)
+		case protocol.LaneNetwork:
+			entry = at(s, deep.Network, pos, (*entrySearch).network)
+		case protocol.LaneWebSocket:
+			entry = at(s, deep.WebSocket, pos, (*entrySearch).socket)
+		case protocol.LaneDOM:
+			entry = at(s, deep.DOM, pos, (*entrySearch).change)
+		case protocol.LaneActions:
+			entry = at(s, deep.Actions, pos, (*entrySearch).action)
+		}
+		if entry.Lane == "" {
+			out.Missing++
+			continue
+		}
+		if bytes += sizeOf(&entry); bytes > maxEntryBytes && len(out.Entries) > 0 {
+			break
+		}
+		out.Entries = append(out.Entries, entry)
+	}
+	return out
+}
+
+func firstOf(v *capture.View, lane string) uint64 {
+	switch lane {
+	case protocol.LaneConsole:
+		return v.Console.First()
+	case protocol.LaneNetwork:
+		return v.Network.First()
+	case protocol.LaneWebSocket:
+		return v.WebSocket.First()
+	case protocol.LaneDOM:
+		return v.DOM.First()
+	}
+	return v.Actions.First()
+}
+
+func sizeOf(entry *protocol.ViewEntry) int {
+	data, err := json.Marshal(entry)
+	if err != nil {
+		return 0 // plain values always marshal
+	}
+	return len(data)
+}
+
+// entrySearch looks for entries.
+type entrySearch struct {
+	p      protocol.ViewEntriesParams
+	rules  *noise.Rules
+	places *originals
+	text   string
+	level  byte // the least mark, 0 for any
+	found  []hit
+}
+
+// hit is an entry that was found, shown only when it is wanted.
+type hit struct {
+	at   int64
+	show func() protocol.ViewEntry
+}
+
+func search[T any, P interface {
+	*T
+	event.Event
+}](s *entrySearch, view ring.View[T], from uint64, show func(*entrySearch, *T) protocol.ViewEntry) {
+	for pos, entry := range view.From(from) {
+		h := P(entry).Header()
+		if s.p.Tab != 0 && h.Tab != s.p.Tab {
+			continue
+		}
+		if s.text != "" || s.level != 0 {
+			brief := show(s, entry)
+			if s.level != 0 && (brief.Mark[0] < s.level || brief.Mark[0] == protocol.MarkHidden) || s.text != "" && !contains(&brief, s.text) {
+				continue
+			}
+		}
+		s.found = append(s.found, hit{h.At, func() protocol.ViewEntry { return withHead(pos, h, show(s, entry)) }})
+	}
+}
+
+func at[T any, P interface {
+	*T
+	event.Event
+}](s *entrySearch, view ring.View[T], pos uint64, show func(*entrySearch, *T) protocol.ViewEntry) protocol.ViewEntry {
+	if entry := view.At(pos); entry != nil {
+		return withHead(pos, P(entry).Header(), show(s, entry))
+	}
+	for found, entry := range view.From(pos) {
+		if found == pos {
+			return withHead(pos, P(entry).Header(), show(s, entry))
+		}
+		break
+	}
+	return protocol.ViewEntry{}
+}
+
+func withHead(pos uint64, h *event.Head, e protocol.ViewEntry) protocol.ViewEntry {
+	e.Position, e.At, e.Tab, e.Masked = pos, h.At, h.Tab, h.Masked
+	return e
+}
+
+func contains(e *protocol.ViewEntry, text string) bool {
+	for _, s := range []string{e.Text, e.URL, e.Error, e.Selector, e.Value, e.Method, e.Reason} {
+		if strings.Contains(strings.ToLower(s), text) {
+			return true
+		}
+	}
+	return false
+}
+
+// maxBrief bounds a text of a brief entry, in bytes.
+const maxBrief = 500
+
+func (s *entrySearch) textOf(text string) string {
+	if s.p.Brief {
+		return cutTo(text, maxBrief)
+	}
+	return cutTo(text, maxBodyShown)
+}
+
+func (s *entrySearch) console(c *event.Console) protocol.ViewEntry {
+	out := protocol.ViewEntry{
+		Lane: protocol.LaneConsole, Mark: string(markOfConsole(c, s.rules)), Text: s.textOf(c.Text), Kind: c.Level.String(), Via: c.Via, Length: c.Length, Source: placeOf(s.places, c),
+	}
+	if !s.p.Brief {
+		out.Stack = s.places.stack(c)
+	}
+	return out
+}
+
+func (s *entrySearch) network(n *event.Network) protocol.ViewEntry {
+	out := protocol.ViewEntry{
+		Lane: protocol.LaneNetwork, Mark: string(markOfNetwork(n, s.rules)), Kind: n.Resource, Method: n.Method, URL: n.URL, Status: n.Status, Error: n.Error,
+		Started: n.Started, DurationMs: n.Duration, Mime: n.Mime, Size: n.Size, Cached: n.Cached, BodyNote: n.BodyNote,
+	}
+	if !s.p.Brief {
+		out.RequestHeaders, out.ResponseHeaders = n.RequestHeaders, n.ResponseHeaders
+		out.RequestBody, out.ResponseBody = s.textOf(n.RequestBody), s.textOf(n.ResponseBody)
+	}
+	return out
+}
+
+func (s *entrySearch) socket(w *event.WebSocket) protocol.ViewEntry {
+	return protocol.ViewEntry{
+		Lane: protocol.LaneWebSocket, Mark: string(markOfSocket(w, s.rules)), Kind: w.Op, URL: w.URL, Text: s.textOf(w.Text), Size: int64(w.Size), Code: w.Code, Reason: w.Reason,
+	}
+}
+
+func (s *entrySearch) change(c *capture.Change) protocol.ViewEntry {
+	return protocol.ViewEntry{
+		Lane: protocol.LaneDOM, Mark: string(markOfChange(c)), Kind: c.Op, Text: s.textOf(c.Element.Text), Selector: c.Element.Selector, From: c.From, URL: c.URL, Via: c.How,
+	}
+}
+
+func (s *entrySearch) action(a *event.Action) protocol.ViewEntry {
+	return protocol.ViewEntry{Lane: protocol.LaneActions, Mark: string(byte(protocol.MarkClean)), Kind: a.Type, Text: a.Target, Selector: a.Selector, Value: a.Value}
+}

@@ -1,0 +1,269 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// view asks for what the viewer shows, over JSON as every surface does.
+func view[A any](t *testing.T, w *enginetest.World, method string, params any) A {
+	t.Helper()
+	a, err := tryView[A](t, w, method, params)
+	if err != nil {
+		t.Fatalf("%s: %v", method, err)
+	}
+	return a
+}
+
+func tryView[A any](t *testing.T, w *enginetest.World, method string, params any) (a A, _ error) {
+	t.Helper()
+	raw, err := json.Marshal(params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := engine.FindViewer(method).Call(t.Context(), w.Engine, raw)
+	if err != nil {
+		return a, err
+	}
+	data, err := diff.Encode(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, &a); err != nil {
+		t.Fatalf("%s: %v in %s", method, err, data)
+	}
+	return a, nil
+}
+
+func TestTheCheckpointsOfTheViewerReadAsTheSpecificationsTimeline(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	set := func(name, note string) {
+		w.Pass(time.Second)
+		view[protocol.CheckpointResult](t, w, protocol.MethodViewCheckpointCreate, protocol.CheckpointParams{Name: name, Note: note})
+	}
+	set("session_start", "")
+	set("before_auth_refactor", "")
+	w.Pass(time.Second)
+	w.Log("warning", "auth.login() is deprecated")
+	set("after_auth_refactor", "new deprecation notice, acceptable")
+	set("before_commit", "")
+	list := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
+	var got strings.Builder
+	for _, c := range list.Checkpoints {
+		fmt.Fprintf(&got, "%s %s %d %d %s\n", c.Name, c.Since.Severity, c.Since.Errors, c.Since.Warnings, c.Note)
+	}
+	want := "session_start clean 0 0 \nbefore_auth_refactor clean 0 0 \nafter_auth_refactor warning 0 1 new deprecation notice, acceptable\nbefore_commit clean 0 0 \n"
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", got.String(), want)
+	}
+}
+
+func TestTheViewersReportIsTheAgentsWithWhatItWasMadeOf(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for range 4 {
+		w.Request("GET", "/api/slow", 200, 20)
+		w.Request("GET", "/api/cart", 200, 20)
+	}
+	w.Pass(time.Second)
+	if _, err := w.Call(w.Agent(), "checkpoint_create", `{"name":"session_start"}`); err != nil {
+		t.Fatal(err)
+	}
+	w.Pass(time.Second)
+	for range 3 {
+		w.Log("error", "boom in the basket")
+	}
+	w.Request("GET", "/api/cart", 500, 20)
+	w.Request("GET", "/api/slow", 200, 900)
+	w.Element("appeared", 1, "#toast", "Something went wrong")
+	w.Pass(time.Second)
+	r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: "session_start"})
+	agents, err := w.Call(w.Agent(), "get_changes_since", `{"checkpoint":"session_start"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := diff.Encode(r.Report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b any
+	if json.Unmarshal([]byte(agents), &a) != nil || json.Unmarshal(shown, &b) != nil || fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("the person sees\n%s\nthe agent\n%s", shown, agents)
+	}
+	errors := r.Refs["console.new_errors"]
+	if len(errors) != 1 || len(errors[0].Positions) != 3 || errors[0].Source == nil || errors[0].Source.Line != 42 || errors[0].Finding == nil {
+		t.Errorf("new_errors refer to %+v", errors)
+	}
+	if slow := r.Refs["network.degraded"]; len(slow) != 1 || len(slow[0].Latency) != 5 || slow[0].Latency[4].Ms != 900 || !slow[0].Latency[3].Before {
+		t.Errorf("degraded refers to %+v", slow)
+	}
+	if e := r.Refs["dom.new_error_elements"]; len(e) != 1 || e[0].Selector != "#toast" || e[0].Tab != 1 {
+		t.Errorf("new_error_elements refer to %+v", e)
+	}
+	entries := view[protocol.ViewEntries](t, w, protocol.MethodViewEntries, protocol.ViewEntriesParams{Lane: "network", Positions: r.Refs["network.failures"][0].Positions})
+	if len(entries.Entries) != 1 || entries.Entries[0].Status != 500 {
+		t.Errorf("the failure opens into %+v", entries)
+	}
+}
+
+func TestARangeOfTimeIsComparedAsWell(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Log("error", "before")
+	w.Pass(10 * time.Second)
+	from := w.Now
+	w.Pass(time.Second)
+	w.Log("error", "inside")
+	w.Pass(time.Second)
+	to := w.Now
+	w.Pass(time.Second)
+	w.Log("error", "after")
+	r := view[struct {
+		Report diff.Report
+	}](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: diff.Time{Time: from}.String(), To: diff.Time{Time: to}.String()}).Report
+	if r.Console == nil || len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Message != "inside" {
+		t.Errorf("the range has %+v", r.Console)
+	}
+	if _, err := tryView[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: "now", To: "start"}); err == nil || !strings.Contains(err.Error(), "later") {
+		t.Errorf("a range that ends before it begins: %v", err)
+	}
+}
+
+func TestTheTimelineIsReadOnFromWhereItWasLeft(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(8, enginetest.Page+"/other")
+	w.Log("log", "one")
+	w.Pass(5 * time.Millisecond)
+	w.Log("error", "two")
+	w.Send("console", `"tab":8,"level":"warning","via":"console","text":"of another tab"`)
+	w.Pass(7 * time.Millisecond)
+	w.Log("warning", "three")
+	w.Request("GET", "/api/x", 500, 5)
+	w.Socket("open", "")
+	all := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{})
+	if got := fmt.Sprint(laneOf(all, "console"), laneOf(all, "network").Marks, laneOf(all, "websocket").Marks); got != fmt.Sprint(protocol.ViewLane{Lane: "console", Position: 1, Time: w.Now.UnixMilli() - 12, Times: []int64{0, 5, 0, 7}, Marks: "0211"}, "2", "0") {
+		t.Errorf("the timeline is %s", got)
+	}
+	mine := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{Tab: 1})
+	if l := laneOf(mine, "console"); l.Marks != "021" || fmt.Sprint(l.Positions) != "[0 1 2]" {
+		t.Errorf("the tab's lane is %+v", l)
+	}
+	none := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{After: all.Next, Marks: all.Marks})
+	if len(none.Lanes) != 0 || none.Marks != all.Marks {
+		t.Errorf("nothing is new, but %+v", none)
+	}
+	w.Log("log", "four")
+	more := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{After: all.Next, Marks: all.Marks})
+	if len(more.Lanes) != 1 || more.Lanes[0].Position != 5 {
+		t.Errorf("the fifth is new, but %+v", more.Lanes)
+	}
+	part := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{Limit: 2})
+	seen := 0
+	for rounds := 0; ; rounds++ {
+		for _, l := range part.Lanes {
+			seen += len(l.Times)
+		}
+		if !part.More || rounds > 9 {
+			break
+		}
+		part = view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{Limit: 2, After: part.Next})
+	}
+	if seen != 7 {
+		t.Errorf("in parts of two, %d of 7 entries are read", seen)
+	}
+}
+
+func laneOf(t protocol.ViewTimeline, name string) protocol.ViewLane {
+	for _, l := range t.Lanes {
+		if l.Lane == name {
+			return l
+		}
+	}
+	return protocol.ViewLane{}
+}
+
+func TestWhatIsHiddenIsListedWithItsRuleAndCanBeShownAgain(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Log("error", "the clock is slow")
+	r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{})
+	f := r.Refs["console.new_errors"][0].Finding
+	made := view[protocol.IgnoreResult](t, w, protocol.MethodViewIgnore, protocol.IgnoreParams{Kind: f.Kind, Level: f.Level, Origin: f.Origin, Fingerprint: f.Fingerprint})
+	hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{})
+	if len(hidden.Entries) != 1 || hidden.Entries[0].Rule != made.ID || hidden.Entries[0].Because == "" || hidden.Entries[0].Text != "the clock is slow" {
+		t.Fatalf("hidden is %+v", hidden)
+	}
+	if marks := laneOf(view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{}), "console").Marks; marks != "3" {
+		t.Errorf("its mark is %q", marks)
+	}
+	view[engine.Nothing](t, w, protocol.MethodViewUnignore, protocol.UnignoreParams{ID: made.ID})
+	if hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{}); len(hidden.Entries) != 0 {
+		t.Errorf("still hidden: %+v", hidden)
+	}
+}
+
+func TestACheckpointIsRenamed(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for _, name := range []string{"before_x", "taken"} {
+		view[protocol.CheckpointResult](t, w, protocol.MethodViewCheckpointCreate, protocol.CheckpointParams{Name: name})
+	}
+	for _, bad := range []string{"taken", "Bad Name", "auto_1"} {
+		if _, err := tryView[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: bad}); err == nil || !engine.IsMistake(err) {
+			t.Errorf("renaming to %q: %v", bad, err)
+		}
+	}
+	view[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: "before_refactor"})
+	list := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
+	if len(list.Checkpoints) != 2 || list.Checkpoints[0].Name != "before_refactor" {
+		t.Errorf("there are %+v", list.Checkpoints)
+	}
+}
+
+func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	for i := range 3 {
+		w.Engine.Called(a, engine.Call{At: w.Now, Took: time.Millisecond, Tool: "get_changes_since", Arguments: "{}", Answer: strings.Repeat("x", 100_000), RawRead: 1000 * i})
+	}
+	overview := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{})
+	if len(overview.Agents) != 1 || overview.Agents[0].Calls != 3 || overview.Agents[0].Tokens != 75_000 || overview.Agents[0].RawRead != 3000 {
+		t.Errorf("agents are %+v", overview.Agents)
+	}
+	calls := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{})
+	if len(calls.Calls) != 3 || calls.Calls[0].Answer != "" || calls.Calls[0].Tokens != 25_000 {
+		t.Errorf("calls are %+v", calls)
+	}
+	one := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{Positions: []uint64{2}}).Calls
+	if len(one) != 1 || !one[0].Cut || len(one[0].Answer) < 60_000 || len(one[0].Answer) > 70_000 {
+		t.Errorf("one call is %d bytes long, cut: %v", len(one[0].Answer), one[0].Cut)
+	}
+	for range 6000 {
+		w.Engine.Called(a, engine.Call{At: w.Now, Tool: "get_changes_since", Answer: strings.Repeat("y", 2000)})
+	}
+	if calls := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{}); calls.Forgotten < 2000 || calls.Total > 4000 {
+		t.Errorf("%d are held, %d forgotten", calls.Total, calls.Forgotten)
+	}
+}
+
+func TestAnAgentsAccessIsHeld(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a, other := w.Agent(), w.Agent()
+	agents := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
+	if len(agents) != 2 || w.Engine.Held(a) {
+		t.Fatalf("agents are %+v", agents)
+	}
+	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
+	if !w.Engine.Held(a) || w.Engine.Held(other) {
+		t.Error("the first agent alone is to be held")
+	}
+	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID})
+	if w.Engine.Held(a) {
+		t.Error("it is to be allowed again")
+	}
+}
