@@ -141,6 +141,16 @@ export interface AriaNode {
   x?: number /* int */[];
   c?: number /* int */[];
   /**
+   * Shape says how elements without a line divide Children: each "(…)" is one of them, and numbers count
+   * the children in between, as in "1(2)(2)". "" where nothing is divided.
+   */
+  g?: string;
+  /**
+   * ShapeKeys are the attributes by which the page knows the elements of Shape, in the order in which
+   * they begin; absent where it knows none by any.
+   */
+  gk?: string[];
+  /**
    * Index is set on the node of an iframe: which of the document's frames it shows; -1 when that is not
    * known.
    */

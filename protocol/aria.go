@@ -71,6 +71,12 @@ type AriaNode struct {
 	// what was cut off.
 	Cut      []int `json:"x,omitempty"`
 	Children []int `json:"c,omitempty"`
+	// Shape says how elements without a line divide Children: each "(…)" is one of them, and numbers count
+	// the children in between, as in "1(2)(2)". "" where nothing is divided.
+	Shape string `json:"g,omitempty"`
+	// ShapeKeys are the attributes by which the page knows the elements of Shape, in the order in which
+	// they begin; absent where it knows none by any.
+	ShapeKeys []string `json:"gk,omitempty"`
 	// Index is set on the node of an iframe: which of the document's frames it shows; -1 when that is not
 	// known.
 	Index *int `json:"f,omitempty"`

@@ -313,7 +313,7 @@ function isFocused(element: Element, role: string): boolean {
 }
 
 /** The attributes by which a page knows its elements, for finding them again after a re-render. */
-function keysOf(element: Element, tag: string): string {
+export function keysOf(element: Element, tag: string): string {
   const keys: string[] = [];
   for (const name of ['id', 'name', 'data-testid', 'data-test', 'data-cy', 'data-key', 'data-id', 'href']) {
     const value = attribute(element, name);

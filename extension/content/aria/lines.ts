@@ -1,6 +1,6 @@
 /** What has a line in the tree, and the runs of text in between: which of them stand in an element. */
-import { fold, isNamedByContent, shorten } from './element';
-import { isOnlyText, isPart, labelAround, type Part, type Segment } from './part';
+import { fold, isNamedByContent, keysOf, shorten } from './element';
+import { type Edge, type Gathered, isOnlyText, isPart, labelAround, type Part, type Segment } from './part';
 
 /** How many blocks without a line are gathered one inside the other; deeper ones are gone through in turn. */
 const MAX_DEPTH = 500;
@@ -21,9 +21,15 @@ export class Lines {
    * Returns whether they are others than before.
    */
   list(part: Part): boolean {
-    const flat = tidy(part, this.#gather(part, undefined, 0));
-    const same = flat.length === part.flat.length && flat.every(({ id }, i) => id === part.flat[i]?.id);
+    const { flat, shape, keys } = divided(tidy(part, this.#gather(part, undefined, 0)));
+    const same =
+      flat.length === part.flat.length &&
+      flat.every(({ id }, i) => id === part.flat[i]?.id) &&
+      shape === part.shape &&
+      keys.join('\n') === part.shapeKeys.join('\n');
     part.flat = flat;
+    part.shape = shape;
+    part.shapeKeys = keys;
     return !same;
   }
 
@@ -42,8 +48,8 @@ export class Lines {
    * What stands in a part: those that have a line, and runs of text. What a block without a line holds is
    * kept, because its text never runs together with what is around it.
    */
-  #gather(part: Part, labelAbove: Part | undefined, depth: number): (Part | Segment)[] {
-    const items: (Part | Segment)[] = [];
+  #gather(part: Part, labelAbove: Part | undefined, depth: number): Gathered[] {
+    const items: Gathered[] = [];
     let text = '';
     let first: Text | undefined;
     let from: { part: Part; label: Part | undefined } | undefined;
@@ -82,7 +88,10 @@ export class Lines {
       } else if (kid.block && depth < MAX_DEPTH) {
         end();
         kid.gathered ??= this.#gather(kid, top.label, depth + 1);
+        if (kid.gathered.length === 0) continue;
+        items.push({ opens: kid });
         for (const item of kid.gathered) items.push(item);
+        items.push('closes');
       } else {
         if (kid.block) end();
         stack.push({ part: kid, at: 0, label: kid.tag === 'label' ? kid : top.label });
@@ -110,19 +119,63 @@ export class Lines {
     const cut: number[] = [];
     const short = shorten(text, cut, 0);
     if (known?.text === short && known.cut?.[1] === cut[1]) return known;
-    const segment: Segment = { id, text: short, cut: cut.length > 0 ? cut : undefined, version: 0, look: 0 };
+    const [length = 0, hash = 0] = cut;
+    const segment: Segment = {
+      id,
+      text: short,
+      cut: length > 0 ? [length, hash, 0, 0] : undefined,
+      version: 0,
+      look: 0,
+    };
     this.#segments.set(id, segment);
     return segment;
   }
 }
 
 /** Leaves out what the part's own line says already. */
-function tidy(part: Part, items: (Part | Segment)[]): (Part | Segment)[] {
+function tidy(part: Part, items: Gathered[]): Gathered[] {
   const { role, name, value } = part.facts;
   if (value !== undefined && role !== 'listbox' && role !== 'combobox') return [];
   if (!isNamedByContent(role) || name === '') return items;
   return items.filter((item) => {
+    if (isEdge(item)) return true;
     if (isPart(item)) return !(item.facts.role === 'img' && name.includes(item.facts.name));
     return !name.includes(item.text);
   });
+}
+
+function isEdge(item: Gathered): item is Edge {
+  return item === 'closes' || 'opens' in item;
+}
+
+/**
+ * Tells what stands in a list from the blocks that divide it. A block is told when it holds more than one
+ * thing, or the page has a name for it: the host finds rows again by them that were made anew.
+ */
+function divided(items: readonly Gathered[]): { flat: (Part | Segment)[]; shape: string; keys: string[] } {
+  const flat: (Part | Segment)[] = [];
+  const signs: string[] = [];
+  const keys: string[] = [];
+  const open: { sign: number; key: number; first: number }[] = [];
+  for (const item of items) {
+    if (!isEdge(item)) {
+      flat.push(item);
+      signs.push('.');
+    } else if (item !== 'closes') {
+      open.push({ sign: signs.length, key: keys.length, first: flat.length });
+      signs.push('(');
+      keys.push(keysOf(item.opens.element, item.opens.tag));
+    } else {
+      const { sign, key, first } = open.pop() as (typeof open)[number];
+      const holds = flat.length - first;
+      if (holds > 1 || (holds === 1 && keys[key] !== '')) {
+        signs.push(')');
+      } else {
+        signs.splice(sign, 1);
+        keys.splice(key, 1);
+      }
+    }
+  }
+  const shape = keys.length === 0 ? '' : signs.join('').replace(/\.+/g, ({ length }) => String(length));
+  return { flat, shape, keys: keys.some((key) => key !== '') ? keys : [] };
 }

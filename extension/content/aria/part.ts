@@ -35,9 +35,12 @@ export class Part {
   waits = false;
   textId: number | undefined;
   /** What stands in it while it has no line of its own; undefined when that is not known. */
-  gathered: (Part | Segment)[] | undefined;
+  gathered: Gathered[] | undefined;
   /** Its children in the accessibility tree. */
   flat: (Part | Segment)[] = [];
+  /** How blocks without a line divide `flat`, and what the page calls them: see {@link AriaNode.g}. */
+  shape = '';
+  shapeKeys: readonly string[] = [];
   /** The version of the tree in which it changed last. */
   version = 0;
   /** The last look that found it in the tree. */
@@ -73,7 +76,13 @@ export interface Segment {
   look: number;
 }
 
-export function isPart(item: Part | Text | Segment): item is Part {
+/** Where a block without a line begins, with the attributes by which the page knows it, and where it ends. */
+export type Edge = { readonly opens: Part } | 'closes';
+
+/** What is gathered of a block: what stands in it, and the edges of blocks inside it. */
+export type Gathered = Part | Segment | Edge;
+
+export function isPart(item: Part | Text | Gathered): item is Part {
   return item instanceof Part;
 }
 

@@ -262,8 +262,9 @@ export class AriaTree {
       if (part?.live !== true) continue;
       if (type === 'attributes') {
         part.staleSelf = true;
-        if (attributeName === 'class' || attributeName?.startsWith('data-') === true)
-          this.#restyled.add(part);
+        const isData = attributeName?.startsWith('data-') === true;
+        if ((isData || attributeName === 'id') && part.facts.role === '') this.#refresh(part.parent);
+        if (isData || attributeName === 'class') this.#restyled.add(part);
         if (attributeName === 'slot' || attributeName === 'aria-owns') part.staleKids = true;
         if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role') {
           this.#referringAll();
@@ -584,6 +585,8 @@ export class AriaTree {
       ...(keys !== '' && { k: keys }),
       ...(cut !== undefined && { x: cut }),
       ...(part.flat.length > 0 && { c: part.flat.map(({ id }) => id) }),
+      ...(part.shape !== '' && { g: part.shape }),
+      ...(part.shapeKeys.length > 0 && { gk: [...part.shapeKeys] }),
       ...(role === 'iframe' && frameOf(part.element as HTMLIFrameElement)),
     };
   }

@@ -1,6 +1,7 @@
 package aria
 
 import (
+	"fmt"
 	"hash/maphash"
 	"strings"
 	"unicode"
@@ -17,6 +18,8 @@ type matcher struct {
 	of     map[*entry]*places
 	unsure []int
 	sums   map[*Node]uint64
+	// divided are the children of nodes, as blocks without a line divide them.
+	divided map[*Node][]*Node
 }
 
 // places are the gone children of a parent that is still there.
@@ -46,7 +49,7 @@ func (m *matcher) run(before, after *Node) {
 	if len(m.gone) == 0 {
 		return
 	}
-	m.sums = map[*Node]uint64{}
+	m.sums, m.divided = map[*Node]uint64{}, map[*Node][]*Node{}
 	for _, p := range m.lists {
 		e := p.parent
 		if e.node == nil || e.doc.entries[e.ID] != e {
@@ -54,11 +57,16 @@ func (m *matcher) run(before, after *Node) {
 		}
 		old := p.old
 		if e.was != nil {
-			old = e.was.Children // with those that are still there, in the order in which they stood
+			old = m.within(e.was) // with those that are still there, in the order in which they stood
 		}
-		m.children(old, e.node.Children)
+		m.children(old, m.within(e.node))
 	}
 	m.elsewhere(before, after)
+	for n := range m.gone {
+		if n.home == nil {
+			delete(m.gone, n) // a block
+		}
+	}
 }
 
 func fresh(list []*Node) []*Node {
@@ -88,7 +96,7 @@ func (m *matcher) pair(old, now *Node, sure bool) {
 	if !sure && old.Ref > 0 {
 		m.unsure = append(m.unsure, old.Ref)
 	}
-	m.children(old.Children, now.Children)
+	m.children(m.within(old), m.within(now))
 }
 
 // children matches two lists that stood at the same place. Whether something is one of several that are
@@ -96,9 +104,9 @@ func (m *matcher) pair(old, now *Node, sure bool) {
 func (m *matcher) children(allOld, allNow []*Node) {
 	old, now := m.goneOf(allOld), fresh(allNow)
 	steps := []struct {
-		sign   func(*Node) string
-		inTurn bool // several that are alike are matched in turn when they have the same neighbours
-		sure   bool
+		sign    func(*Node) string
+		byPlace bool // several that are alike are matched where all that is around them is alike too
+		sure    bool
 	}{
 		{m.byKeys, false, true},
 		{m.byContent, true, true},
@@ -106,33 +114,34 @@ func (m *matcher) children(allOld, allNow []*Node) {
 		{byFoldedName, false, false},
 		{byPlace, false, false},
 	}
-	var besideOld, besideNow map[*Node][2]string
 	for _, s := range steps {
 		if len(old) == 0 || len(now) == 0 {
 			return
 		}
-		a, b := group(old, s.sign), group(now, s.sign)
 		manyOld, manyNow := group(allOld, s.sign), group(allNow, s.sign)
+		var places map[string]*Node // of the old list
+		var placeOf map[*Node]string
 		for _, n := range now {
 			sign := s.sign(n)
-			if sign == "" || n.Ref != 0 {
+			if sign == "" || n.Ref != 0 || len(manyOld[sign]) == 0 {
 				continue
 			}
-			olds, news := a[sign], b[sign]
-			alike := len(manyOld[sign]) > 1 || len(manyNow[sign]) > 1
-			if len(olds) != len(news) || alike && (!s.inTurn || len(manyOld[sign]) != len(manyNow[sign])) {
-				continue
-			}
-			if alike && besideOld == nil {
-				besideOld, besideNow = m.neighbours(allOld), m.neighbours(allNow)
-			}
-			for i := range news {
-				if alike && besideOld[olds[i]] != besideNow[news[i]] {
-					continue // something was moved, and it may have been one of these
+			o := manyOld[sign][0]
+			if len(manyOld[sign]) > 1 || len(manyNow[sign]) > 1 {
+				if !s.byPlace {
+					continue
 				}
-				if news[i].Ref == 0 && m.gone[olds[i]] && (s.sure || !conflict(olds[i], news[i])) {
-					m.pair(olds[i], news[i], s.sure)
+				if places == nil {
+					places, placeOf = map[string]*Node{}, map[*Node]string{}
+					m.places(allOld, allNow, s.sign, func(place string, o *Node) { places[place] = o })
+					m.places(allNow, allOld, s.sign, func(place string, n *Node) { placeOf[n] = place })
 				}
+				if o = places[placeOf[n]]; o == nil {
+					continue
+				}
+			}
+			if m.gone[o] && (s.sure || !conflict(o, n)) {
+				m.pair(o, n, s.sure)
 			}
 		}
 		old, now = m.goneOf(old), fresh(now)
@@ -140,20 +149,103 @@ func (m *matcher) children(allOld, allNow []*Node) {
 	m.byLikeness(allOld, allNow)
 }
 
-// neighbours is what stands before and after each.
-func (m *matcher) neighbours(list []*Node) map[*Node][2]string {
-	beside := make(map[*Node][2]string, len(list))
-	before := ""
-	for i, n := range list {
-		after := ""
-		if i+1 < len(list) {
-			after = m.byContent(list[i+1])
+// places tells the place of each node of a list, such that nodes of both lists that are at the same place are
+// the same: between what stands in both lists once, how manieth of what, with all that is beside it. Where
+// something was moved, added or taken away beside it, no node of the other list has its place.
+func (m *matcher) places(list, other []*Node, sign func(*Node) string, each func(place string, n *Node)) {
+	here, there := group(list, m.byContent), group(other, m.byContent)
+	var h maphash.Hash
+	between := func(begin string, run []*Node, end string) {
+		h.SetSeed(seed)
+		writeString(&h, begin)
+		writeString(&h, end)
+		for _, n := range run {
+			writeString(&h, n.Role)
+			writeString(&h, sign(n))
 		}
-		beside[n] = [2]string{before, after}
-		before = m.byContent(n)
+		around := h.Sum64()
+		for i, n := range run {
+			each(fmt.Sprint(around, " ", i), n)
+		}
 	}
-	return beside
+	begin, run := "", list[:0:0]
+	for _, n := range list {
+		content := m.byContent(n)
+		if len(here[content]) == 1 && len(there[content]) == 1 {
+			between(begin, run, content)
+			begin, run = content, run[:0]
+			continue
+		}
+		run = append(run, n)
+	}
+	between(begin, run, "")
 }
+
+// within are a node's children, with a node for each block that divides them: rows that have no line of their
+// own are found again as a whole, by all that they say or by what the page calls them.
+func (m *matcher) within(n *Node) []*Node {
+	if n.shape == "" {
+		return n.Children
+	}
+	if list, known := m.divided[n]; known {
+		return list
+	}
+	list := m.divide(n)
+	m.divided[n] = list
+	return list
+}
+
+func (m *matcher) divide(n *Node) []*Node {
+	top := &Node{}
+	open := []*Node{top}
+	at, block := 0, 0
+	for i := 0; i < len(n.shape); {
+		inner := open[len(open)-1]
+		switch c := n.shape[i]; {
+		case c == '(':
+			b := &Node{}
+			if block < len(n.blocks) {
+				b.Keys = n.blocks[block]
+			}
+			block++
+			inner.Children = append(inner.Children, b)
+			open = append(open, b)
+			i++
+		case c == ')' && len(open) > 1:
+			// A block is gone, or new, when something in it is.
+			inner.Ref = blockRef
+			for _, kid := range inner.Children {
+				if m.gone[kid] {
+					m.gone[inner] = true
+				}
+				if kid.Ref == 0 {
+					inner.Ref = 0
+				}
+			}
+			open = open[:len(open)-1]
+			i++
+		case c >= '0' && c <= '9':
+			count := 0
+			for ; i < len(n.shape) && n.shape[i] >= '0' && n.shape[i] <= '9' && count <= len(n.Children); i++ {
+				count = 10*count + int(n.shape[i]-'0')
+			}
+			if count > len(n.Children)-at {
+				return n.Children
+			}
+			inner.Children = append(inner.Children, n.Children[at:at+count]...)
+			at += count
+		default:
+			return n.Children
+		}
+	}
+	if len(open) != 1 || at != len(n.Children) {
+		return n.Children // what an iframe shows stands beside what the shape speaks of
+	}
+	return top.Children
+}
+
+// blockRef stands for the reference of a block in which nothing is new.
+const blockRef = -1 << 30
 
 func group(list []*Node, sign func(*Node) string) map[string][]*Node {
 	groups := map[string][]*Node{}

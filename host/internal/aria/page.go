@@ -322,7 +322,7 @@ func (e *entry) build() *Node {
 		return e.node
 	}
 	n := &Node{
-		Ref: e.ref, Role: e.Role, Name: e.Name, Description: e.Description, States: e.States, Keys: e.Keys, home: e,
+		Ref: e.ref, Role: e.Role, Name: e.Name, Description: e.Description, States: e.States, Keys: e.Keys, shape: e.Shape, blocks: e.ShapeKeys, home: e,
 	}
 	if e.Value != nil {
 		n.Value, n.HasValue = *e.Value, true

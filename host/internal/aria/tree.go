@@ -35,6 +35,8 @@ type Node struct {
 	Cut      Cut
 	Children []*Node
 
+	shape    string // how blocks without a line divide Children: see protocol.AriaNode
+	blocks   []string
 	home     *entry // where the element is; nil in trees that were not made by a [Page]
 	numbered bool   // it and all below it have references
 	count    int    // of what it holds, and one; 0 when it is not known yet

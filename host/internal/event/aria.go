@@ -42,6 +42,9 @@ func (d *Decoder) Aria(raw []byte) (*protocol.AriaResult, *protocol.Error) {
 				node.States[k] = cut(Clean(s), 60)
 			}
 			node.Keys = cut(Clean(node.Keys), MaxShort)
+			for k, s := range node.ShapeKeys {
+				node.ShapeKeys[k] = cut(Clean(s), MaxShort)
+			}
 		}
 	}
 	return &r, nil
