@@ -85,7 +85,9 @@ func TestRowsThatAreRenderedAnewKeepTheirOwnReferences(t *testing.T) {
 				}
 			}
 			t.Logf("%d of %d references were kept", kept, stayed)
-			if 10*kept < 9*stayed {
+			// Without a block around each row only what stands between the same neighbours is certain.
+			hasBlocks := name != "no block" && name != "custom element"
+			if hasBlocks && 10*kept < 9*stayed {
 				t.Errorf("only %d of %d references were kept", kept, stayed)
 			}
 		})

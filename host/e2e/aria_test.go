@@ -315,7 +315,7 @@ func TestASnapshotIsNarrowedAndCut(t *testing.T) {
 	holds(t, part, `form "Search"`, `button "Find"`)
 	lacks(t, part, "Section")
 	found := a.snapshot(map[string]any{"search": "section 17"})
-	holds(t, found, `[1 match "section 17"]`, "navigation", `link "Section 17 of the store"`)
+	holds(t, found, `[1 matches "section 17"]`, "navigation", `link "Section 17 of the store"`)
 	lacks(t, found, "Section 18", "Find")
 	holds(t, a.snapshot(map[string]any{"search": "long ago"}), `[Nothing matches "long ago"`, "interactive_only: false")
 	holds(t, a.snapshot(map[string]any{"search": "long ago", "interactive_only": false}), `"Long ago"`)
@@ -512,4 +512,38 @@ func TestOwnedElementsStandWithTheirOwners(t *testing.T) {
 	p.js(`document.getElementById('box').remove()`)
 	full := a.snapshot(map[string]any{"full_snapshot": true})
 	holds(t, full, "Vaasa", "["+ref+"]", "In the loop")
+}
+
+// TestLongTextIsToldByItsDifference: what is beyond the thousand characters that are read of a text too.
+func TestLongTextIsToldByItsDifference(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Long", `<p id="p"></p><script>document.getElementById('p').textContent = 'a'.repeat(5000)</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	holds(t, a.everything(), "aaa…\"  # (5000 characters)")
+	p.js(`const { firstChild } = document.getElementById('p'); firstChild.data += 'b'`)
+	holds(t, a.everything(), "(5001 characters), changed beyond the first 1000, was ", "(5000 characters)")
+	p.js(`document.getElementById('p').firstChild.data = 'a'.repeat(500) + 'here' + 'a'.repeat(4501)`)
+	holds(t, a.everything(), "…aaaaaaaaaaaaaaaaaaaahere", "(5005 characters)")
+}
+
+// TestALargePageIsCutAndSaysSo: an agent that did not ask for a size gets one that it can take.
+func TestALargePageIsCutAndSaysSo(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": `<!doctype html><title>Large</title><div role="alert">Careful</div><main></main><script>
+		document.querySelector('main').innerHTML = Array.from({ length: 5000 }, (_, i) => '<button>Button number ' + i + '</button>').join('')</script>`})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	text := a.look()
+	if len(text) > 3*20_000 || len(text) < 50_000 {
+		t.Errorf("%d bytes", len(text))
+	}
+	holds(t, text, `"Careful"`, "elements left out to fit max_tokens; root: e")
+	p.js(`document.querySelectorAll('button')[4999].disabled = true`)
+	holds(t, a.look(), `button "Button number 4999" [e`, "of them were left out to fit]")
+	short := a.snapshot(map[string]any{"full_snapshot": true, "max_tokens": 200, "format": "yaml"})
+	holds(t, short, "- text: \"Careful\"")
+	if len(short) > 600 {
+		t.Errorf("%d bytes:\n%s", len(short), short)
+	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -30,9 +31,7 @@ second time on only what changed is shown, as long as it is the same page.`,
 			if f.Changed("depth") {
 				p.Depth = &depth
 			}
-			if f.Changed("max-tokens") {
-				p.MaxTokens = &maxTokens
-			}
+			p.MaxTokens = &maxTokens
 			c, err := newClient()
 			if err != nil {
 				return err
@@ -57,12 +56,13 @@ second time on only what changed is shown, as long as it is the same page.`,
 	f.BoolVar(&p.FullSnapshot, "full", false, "everything, whatever was shown before")
 	f.BoolVar(&p.Diff, "diff", false, "only what changed, however much and however long ago")
 	f.BoolVar(&all, "all", false, "text too, not only what is interactive")
-	f.IntVar(&p.Tab, "tab", 0, "which tab (see `tidemark status`)")
+	f.IntVar(&p.Tab, "tab", 0, "which tab, by its number in tidemark status")
 	f.StringVar(&p.Format, "format", "", "compact (default) or yaml")
 	f.StringVar(&p.Root, "root", "", "only what this element holds, such as e12")
 	f.IntVar(&depth, "depth", 0, "only so many levels")
 	f.StringVar(&p.Search, "search", "", "only lines that contain this, and what they stand in")
-	f.IntVar(&maxTokens, "max-tokens", 0, "cut to the most useful part")
+	f.IntVar(&maxTokens, "max-tokens", math.MaxInt32, "cut to the most useful part (default: everything)")
+	f.Lookup("max-tokens").DefValue = "0" // which help does not show
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -173,6 +173,39 @@ func cutNote(s string, whole int) string {
 	return ""
 }
 
+// contrast writes a text and what it was so that the difference is seen: of long ones the part that differs,
+// and how long each is. The note on the new one belongs in front of "was".
+func contrast(old, now string, oldCut, nowCut, limit int) (is, note, was string) {
+	a, b := []rune(old), []rune(now)
+	if max(len(a), len(b)) <= limit && oldCut == 0 && nowCut == 0 {
+		return quote(now, limit), "", quote(old, limit)
+	}
+	begin, end := 0, 0
+	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
+		begin++
+	}
+	for oldCut == 0 && nowCut == 0 && end < min(len(a), len(b))-begin && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	const around = 20 // characters that are shown beside the difference
+	part := func(text []rune) string {
+		from, to := max(0, begin-around), min(len(text), len(text)-end+around)
+		s := string(text[from:to])
+		if from > 0 {
+			s = "…" + s
+		}
+		if to < len(text) {
+			s += "…"
+		}
+		return quote(s, limit)
+	}
+	note = fmt.Sprintf("(%d characters), ", max(len(b), nowCut))
+	if begin == len(a) && begin == len(b) {
+		note += fmt.Sprintf("changed beyond the first %d, ", begin)
+	}
+	return part(b), note, fmt.Sprintf("%s (%d characters)", part(a), max(len(a), oldCut))
+}
+
 func length2(n *Node) string { return cutNote(n.Name, n.Cut.Name) }
 
 func isOptions(list []*Node) bool {
@@ -306,7 +339,8 @@ func (w *compact) change(c Change) {
 				l = "text in " + l
 			}
 		}
-		w.b.WriteString("- " + key(l) + ": " + quote(c.New.Name, maxValue) + "  # was " + quote(c.Old.Name, maxValue) + strings.TrimPrefix(length2(c.New), "  #") + "\n")
+		is, note, was := contrast(c.Old.Name, c.New.Name, c.Old.Cut.Name, c.New.Cut.Name, maxValue)
+		w.b.WriteString("- " + key(l) + ": " + is + "  # " + note + "was " + was + "\n")
 		return
 	}
 	if c.Old.Role != c.New.Role {
@@ -325,20 +359,21 @@ func (w *compact) change(c Change) {
 	for _, s := range came {
 		was = append(was, "not ["+s+"]")
 	}
-	l := key(label(c.New))
+	l, note := key(label(c.New)), ""
 	if c.Old.HasValue != c.New.HasValue || c.Old.Value != c.New.Value || c.Old.Cut.ValueSum != c.New.Cut.ValueSum {
+		is, length, before := contrast(c.Old.Value, c.New.Value, c.Old.Cut.Value, c.New.Cut.Value, maxValue)
 		if c.New.HasValue {
-			l += ": " + quote(c.New.Value, maxValue)
+			l += ": " + is
+			note = length
 		}
-		if c.Old.HasValue {
-			was = append(was, quote(c.Old.Value, maxValue)+length(c.New.Value, c.New.Cut.Value, maxValue))
-		} else {
-			was = append(was, "without a value")
+		if !c.Old.HasValue {
+			before = "without a value"
 		}
+		was = append(was, before)
 	}
 	w.b.WriteString("- " + l)
 	if len(was) > 0 {
-		w.b.WriteString("  # was " + strings.Join(was, ", "))
+		w.b.WriteString("  # " + note + "was " + strings.Join(was, ", "))
 	}
 	w.b.WriteString("\n")
 }

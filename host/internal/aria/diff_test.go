@@ -310,3 +310,23 @@ func TestChangedCellsOfARowShareALine(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+func TestOfALongTextTheDifferenceIsShown(t *testing.T) {
+	long := strings.Repeat("a", 500) + "X" + strings.Repeat("b", 500)
+	for _, c := range []struct {
+		old, now       string
+		oldCut, nowCut int
+		want           string
+	}{
+		{"short", "shorter", 0, 0, `"shorter"  # was "short"`},
+		{long, strings.Replace(long, "X", "new", 1), 0, 0, `"…aaaaaaaaaaaaaaaaaaaanewbbbbbbbbbbbbbbbbbbbb…"  # (1003 characters), was "…aaaaaaaaaaaaaaaaaaaaXbbbbbbbbbbbbbbbbbbbb…" (1001 characters)`},
+		{long, long + "!", 0, 0, `"…bbbbbbbbbbbbbbbbbbbb!"  # (1002 characters), was "…bbbbbbbbbbbbbbbbbbbb" (1001 characters)`},
+		{long, long, 5000, 5001, `"…bbbbbbbbbbbbbbbbbbbb"  # (5001 characters), changed beyond the first 1001, was "…bbbbbbbbbbbbbbbbbbbb" (5000 characters)`},
+		{"aaa" + strings.Repeat("é", 300), "aa" + strings.Repeat("é", 300), 0, 0, `"aaéééééééééééééééééééé…"  # (302 characters), was "aaaéééééééééééééééééééé…" (303 characters)`},
+	} {
+		is, note, was := contrast(c.old, c.now, c.oldCut, c.nowCut, maxValue)
+		if got := is + "  # " + note + "was " + was; got != c.want {
+			t.Errorf("%.10s… %d → %.10s… %d:\n got %s\nwant %s", c.old, c.oldCut, c.now, c.nowCut, got, c.want)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 func narrowed(p *Page, t *Tree, root *Node, r Request) (*Answer, error) {
 	kept := func() {}
 	var nodes []*Node
-	head := fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title, maxHeader), oneLine(t.URL, maxHeader))
+	head := fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader)) + incomplete(t)
 	if r.Root > 0 {
 		if _, err := p.Find(r.Root); err != nil {
 			return nil, err
@@ -38,15 +38,19 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (*Answer, error) {
 			}
 			return &Answer{Kind: KindPart, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint), advance: kept}, nil
 		}
-		head += fmt.Sprintf("[%d match %s]\n", n, quote(r.Search, 60))
+		match := "match"
+		if n == 1 {
+			match = "matches"
+		}
+		head += fmt.Sprintf("[%d %s %s]\n", n, match, quote(r.Search, 60))
 		nodes = found
 	}
 	if len(nodes) == 0 {
 		return &Answer{Kind: KindPart, Text: head + "[Nothing interactive here; interactive_only: false shows all]\n", advance: kept}, nil
 	}
 	body := listing(nodes, r)
-	if r.MaxTokens > 0 && len(head)+len(body) > 4*r.MaxTokens {
-		body = fitted(&Node{Role: roleDocument, Children: nodes}, r, 4*r.MaxTokens-len(head))
+	if r.MaxTokens > 0 && len(head)+len(body) > r.bytes() {
+		body, _ = fitted(&Node{Role: roleDocument, Children: nodes}, r, r.bytes()-len(head))
 	}
 	return &Answer{Kind: KindPart, Text: head + body, advance: kept}, nil
 }
@@ -72,17 +76,29 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 }
 
 // fitted lists the most useful part of a tree within so many bytes: first what is operable and what says
-// where one is, in the order of the page; then the rest. What is left out is said under what it stands in.
-func fitted(root *Node, r Request, budget int) string {
-	const note = 120 // bytes for saying what is left out
+// where one is, in the order of the page; then the rest. It says, and returns, how many elements are left out.
+func fitted(root *Node, r Request, budget int) (text string, left int) {
+	const note = 120     // bytes for saying what is left out
+	const leastLine = 16 // of a node
 	budget -= note
 	only := map[*Node]bool{}
-	left := 0
-	cost := func(n *Node) int { return len(label(n)) + 14 + min(len(n.Value), maxValue) }
 	var around []*Node
+	cost := func(n *Node) int {
+		if r.Format == FormatYAML {
+			w := &blocks{}
+			w.node(alone(n), 2*len(around))
+			return w.b.Len() + 12 // and its line "children:"
+		}
+		w := &compact{}
+		w.node(alone(n), len(around), 1)
+		return w.b.Len() + 1
+	}
 	var pass func(n *Node, wanted func(*Node) bool)
 	pass = func(n *Node, wanted func(*Node) bool) {
 		for _, c := range n.Children {
+			if budget < leastLine {
+				return
+			}
 			if wanted(c) && !only[c] {
 				need := cost(c)
 				for _, a := range around {
@@ -93,6 +109,9 @@ func fitted(root *Node, r Request, budget int) string {
 				if need <= budget {
 					budget -= need
 					only[c] = true
+					if text, _ := content(c); text != nil {
+						only[text] = true // it stands on the same line
+					}
 					for _, a := range around {
 						only[a] = true
 					}
@@ -144,11 +163,21 @@ func fitted(root *Node, r Request, budget int) string {
 			break
 		}
 	}
-	hint := "ask for more max_tokens, or search"
-	if widest != nil {
+	hint := "search, root (a reference) or more max_tokens show them"
+	if widest != nil && 2*count(widest) > left {
 		hint = fmt.Sprintf("root: %s shows where most of them are", Reference(widest.Ref))
 	}
-	return body + fmt.Sprintf("# %d elements left out to fit max_tokens; %s\n", left, hint)
+	return body + fmt.Sprintf("# %s left out to fit max_tokens; %s\n", elements(left), hint), left
+}
+
+// alone is a node with no more inside than what its own line says.
+func alone(n *Node) *Node {
+	own := *n
+	own.Children = nil
+	if text, _ := content(n); text != nil {
+		own.Children = n.Children
+	}
+	return &own
 }
 
 // cutDiff is as much of a difference as fits. What was shown does not advance: nothing of it gets lost.
@@ -158,7 +187,7 @@ func cutDiff(text string, r Request) *Answer {
 	var b strings.Builder
 	shown := 0
 	for _, l := range lines {
-		if b.Len()+len(l) > 4*r.MaxTokens-note && shown > 3 {
+		if b.Len()+len(l) > r.bytes()-note && shown > 3 {
 			break
 		}
 		b.WriteString(l)

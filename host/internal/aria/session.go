@@ -22,6 +22,8 @@ type view struct {
 	shown  *Node
 	at     time.Time
 	unsure int // up to which tree uncertain references were told
+	// hidden counts the elements that were left out of the full snapshot, to fit.
+	hidden int
 }
 
 // Reset forgets what was shown: the next snapshot is a full one.
@@ -38,8 +40,10 @@ type Request struct {
 	// levels; Search, when not "", what must be in a line.
 	Root, Depth int
 	Search      string
-	// MaxTokens, when above 0, bounds the answer, at four bytes a token.
+	// MaxTokens, when above 0, bounds the answer, at [BytesPerToken].
 	MaxTokens int
+	// Tab, when above 0, is named: the agent sees several.
+	Tab int
 	// Diff asks for a difference however much changed, and however long ago the last look was.
 	Diff bool
 	// FullAfter is how long a difference is worth more than a full snapshot.
@@ -66,9 +70,18 @@ type Answer struct {
 	Kind, Text string
 	// Why says why a snapshot is a full one.
 	Why string
+	// hidden counts the elements that a full one leaves out, to fit.
+	hidden int
 	// advance puts down what was shown.
 	advance func()
 }
+
+// BytesPerToken is by how many bytes of a snapshot its tokens are estimated: short names, brackets and
+// references take more tokens than prose does.
+const BytesPerToken = 3
+
+// bytes is how long an answer may be, 0 for as long as it is.
+func (r Request) bytes() int { return BytesPerToken * r.MaxTokens }
 
 // MaxChanged is the share of elements past which a difference is no longer worth having.
 const MaxChanged = .7
@@ -88,7 +101,11 @@ func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 	}
 	a := s.decide(p, v, t, root, r)
 	if a.advance == nil {
-		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number}
+		hidden := v.hidden
+		if a.Kind == KindFull {
+			hidden = a.hidden
+		}
+		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number, hidden: hidden}
 	}
 	return a, nil
 }
@@ -104,14 +121,14 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) *Answer 
 	unsure := newlyUnsure(p, v, root)
 	switch {
 	case d.Empty() && len(unsure) == 0:
-		return &Answer{Kind: KindUnchanged, Text: header(t, d, nil)}
+		return &Answer{Kind: KindUnchanged, Text: header(v, t, d, nil, r)}
 	case r.Diff:
 	case r.Now.Sub(v.at) > r.FullAfter:
 		return full(t, root, r, fmt.Sprintf("the last look was more than %s ago", r.FullAfter))
 	case d.Share() > MaxChanged:
 		return full(t, root, r, fmt.Sprintf("%.0f %% of the elements changed", 100*d.Share()))
 	}
-	text := header(t, d, unsure)
+	text := header(v, t, d, unsure, r)
 	if r.Format == FormatYAML {
 		text += yamlDiff(d)
 	} else {
@@ -124,7 +141,7 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) *Answer 
 			return full(t, root, r, "shorter than the changes")
 		}
 	}
-	if r.MaxTokens > 0 && len(text) > 4*r.MaxTokens {
+	if r.MaxTokens > 0 && len(text) > r.bytes() {
 		return cutDiff(text, r)
 	}
 	return &Answer{Kind: KindDiff, Text: text}
@@ -166,19 +183,23 @@ func withoutFragment(url string) string {
 }
 
 // header is what stands above a difference.
-func header(t *Tree, d *Diff, unsure []int) string {
+func header(v *view, t *Tree, d *Diff, unsure []int, r Request) string {
 	var b strings.Builder
-	if d.Empty() && len(unsure) == 0 {
-		return fmt.Sprintf("[Same page: %s]\n[URL: %s]\n[Unchanged: %s]\n", oneLine(t.Title, briefTitle), oneLine(t.URL, briefURL), spans(d.Unchanged))
+	hidden := ""
+	if v.hidden > 0 {
+		hidden = fmt.Sprintf("; %d of them were left out to fit", v.hidden)
 	}
-	fmt.Fprintf(&b, "[Same page: %s]\n[URL: %s]\n", oneLine(t.Title, maxHeader), oneLine(t.URL, maxHeader))
+	if d.Empty() && len(unsure) == 0 {
+		return fmt.Sprintf("[Same page: %s]\n%s[URL: %s]\n[Unchanged: %s%s]\n", oneLine(t.Title, briefTitle), r.tabLine(), oneLine(t.URL, briefURL), spans(d.Unchanged), hidden)
+	}
+	fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader))
 	switch {
 	case len(d.Unchanged) == 0:
 		b.WriteString("[Unchanged: none]\n")
 	case d.Exact:
-		fmt.Fprintf(&b, "[Unchanged: %s]\n", spans(d.Unchanged))
+		fmt.Fprintf(&b, "[Unchanged: %s%s]\n", spans(d.Unchanged), hidden)
 	default:
-		fmt.Fprintf(&b, "[Unchanged: %s but those below]\n", spans(d.Unchanged))
+		fmt.Fprintf(&b, "[Unchanged: %s but those below%s]\n", spans(d.Unchanged), hidden)
 	}
 	if len(unsure) > 0 {
 		fmt.Fprintf(&b, "[Rendered anew, probably the same: %s]\n", spans(rangesOf(unsure)))
@@ -186,6 +207,13 @@ func header(t *Tree, d *Diff, unsure []int) string {
 	b.WriteString("[Changes only; full_snapshot: true for all]\n")
 	b.WriteString(incomplete(t))
 	return b.String()
+}
+
+func (r Request) tabLine() string {
+	if r.Tab == 0 {
+		return ""
+	}
+	return fmt.Sprintf("[Tab: %d]\n", r.Tab)
 }
 
 func oneLine(s string, limit int) string {
@@ -198,7 +226,7 @@ func oneLine(s string, limit int) string {
 func incomplete(t *Tree) string {
 	var b strings.Builder
 	if t.Left > 0 {
-		fmt.Fprintf(&b, "[Not read: %d elements; the page is too large or never rests]\n", t.Left)
+		fmt.Fprintf(&b, "[Not read: %s; the page is too large or never rests]\n", elements(t.Left))
 	}
 	if t.Unread > 0 {
 		fmt.Fprintf(&b, "[Not read: %d frame(s)]\n", t.Unread)
@@ -206,26 +234,34 @@ func incomplete(t *Tree) string {
 	return b.String()
 }
 
+func elements(n int) string {
+	if n == 1 {
+		return "1 element"
+	}
+	return fmt.Sprintf("%d elements", n)
+}
+
 // full is the whole of what was asked for.
 func full(t *Tree, root *Node, r Request, why string) *Answer {
 	var head string
 	if r.Format == FormatYAML {
 		head = fmt.Sprintf("- Page URL: %s\n- Page Title: %s\n", plain(t.URL), plain(t.Title))
-		if n := incomplete(t); n != "" {
+		if n := r.tabLine() + incomplete(t); n != "" {
 			head += "# " + strings.ReplaceAll(strings.TrimSpace(n), "\n", "\n# ") + "\n"
 		}
 		head += "\n"
 	} else {
-		head = fmt.Sprintf("[Page: %s]\n[URL: %s]\n", oneLine(t.Title, maxHeader), strings.Join(strings.Fields(t.URL), " ")) + incomplete(t)
+		head = fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " ")) + incomplete(t)
 	}
 	body := listing(root.Children, r)
 	if body == "" {
 		body = "# the page is empty\n"
 	}
-	if r.MaxTokens > 0 && len(head)+len(body) > 4*r.MaxTokens {
-		body = fitted(root, r, 4*r.MaxTokens-len(head))
+	hidden := 0
+	if r.MaxTokens > 0 && len(head)+len(body) > r.bytes() {
+		body, hidden = fitted(root, r, r.bytes()-len(head))
 	}
-	return &Answer{Kind: KindFull, Text: head + body, Why: why}
+	return &Answer{Kind: KindFull, Text: head + body, Why: why, hidden: hidden}
 }
 
 func listing(nodes []*Node, r Request) string {

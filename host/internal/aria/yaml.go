@@ -33,9 +33,15 @@ func (w *blocks) node(n *Node, indent int) {
 		return
 	}
 	w.properties(n, nil, indent)
-	if len(n.Children) > 0 {
+	var children []*Node
+	for _, c := range n.Children {
+		if w.only == nil || w.only[c] {
+			children = append(children, c)
+		}
+	}
+	if len(children) > 0 {
 		w.line(indent+1, "children:")
-		w.list(n.Children, indent+2)
+		w.list(children, indent+2)
 	}
 }
 
@@ -68,7 +74,8 @@ func (w *blocks) properties(n, was *Node, indent int) {
 	if was == nil && n.HasValue {
 		w.line(indent+1, "value: %s%s", quote(n.Value, maxValue), cutNote(n.Value, n.Cut.Value))
 	} else if was != nil && (was.HasValue != n.HasValue || was.Value != n.Value || was.Cut.ValueSum != n.Cut.ValueSum) {
-		w.line(indent+1, "value: %s%s", quote(n.Value, maxValue), before(quote(was.Value, maxValue)))
+		is, note, old := contrast(was.Value, n.Value, was.Cut.Value, n.Cut.Value, maxValue)
+		w.line(indent+1, "value: %s  # %spreviously: %s", is, note, old)
 	}
 	states := func(n *Node) map[string]string {
 		m := map[string]string{}
@@ -142,7 +149,8 @@ func yamlDiff(d *Diff) string {
 				} else {
 					w.line(0, "- role: text")
 				}
-				w.line(1, "text: %s  # previously: %s", quote(c.New.Name, maxValue), quote(c.Old.Name, maxValue))
+				is, note, old := contrast(c.Old.Name, c.New.Name, c.Old.Cut.Name, c.New.Cut.Name, maxValue)
+				w.line(1, "text: %s  # %spreviously: %s", is, note, old)
 				continue
 			}
 			w.properties(c.New, c.Old, 0)

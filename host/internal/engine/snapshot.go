@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -80,11 +81,15 @@ type Snapshot struct {
 // twice, or hide the snapshot from an agent that is shown only one of the two.
 func (s Snapshot) AgentText() string { return s.Snapshot }
 
-// minMaxTokens is the least that an answer can be cut to.
-const minMaxTokens = 100
+// Of max_tokens: the least that an answer can be cut to, and what holds when nothing is said. Agents refuse
+// answers that are longer than about 25,000 tokens, or pay for them without having meant to.
+const (
+	minMaxTokens     = 100
+	DefaultMaxTokens = 20_000
+)
 
 func (p *SnapshotParams) request(now time.Time, fullAfter time.Duration) (aria.Request, error) {
-	r := aria.Request{Interactive: p.InteractiveOnly == nil || *p.InteractiveOnly, Full: p.FullSnapshot, Diff: p.Diff, Search: p.Search, Now: now, FullAfter: fullAfter}
+	r := aria.Request{Interactive: p.InteractiveOnly == nil || *p.InteractiveOnly, Full: p.FullSnapshot, Diff: p.Diff, Search: event.Clean(p.Search), MaxTokens: DefaultMaxTokens, Now: now, FullAfter: fullAfter}
 	switch p.Format {
 	case "", aria.FormatCompact:
 		r.Format = aria.FormatCompact
@@ -149,6 +154,9 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 	e.snapshots.used(client, id)
 	seen := e.snapshots.seen(t, client)
 	r.Now = e.clock()
+	if e.seesSeveral(client) {
+		r.Tab = id
+	}
 	a, err := seen.Show(t.page, tree, r)
 	var gone *aria.GoneError
 	if errors.As(err, &gone) {
@@ -223,6 +231,17 @@ func (e *Engine) waitForTab(ctx context.Context, client *checkpoint.Client, id i
 		case <-changed:
 		}
 	}
+}
+
+// seesSeveral says whether more than one tab could be meant by a client: references belong to a tab.
+func (e *Engine) seesSeveral(client *checkpoint.Client) bool {
+	count := 0
+	for _, t := range e.store.View(e.clock()).Tabs {
+		if t.Watched && client.Scope.Covers(t.Origin) {
+			count++
+		}
+	}
+	return count > 1
 }
 
 // tabFor is the tab that a call speaks of: the one named, else the one that the client used last, else the
