@@ -28,7 +28,7 @@ export interface CommandParties {
   readonly source: Pick<CaptureSource, 'barrier'>;
   readonly port: Pick<HostPort, 'drained'>;
   readonly maps: SourceMapParties;
-  readonly debugging: Pick<Debugging, 'answer' | 'paused'>;
+  readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused'>;
 }
 
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
@@ -48,9 +48,14 @@ export async function answer(parties: CommandParties, method: string, params: un
 
 /** A page that stands still answers nobody. */
 async function readPage({ debugging }: CommandParties, params: AriaParams): Promise<unknown> {
-  if (debugging.paused(params.tab) !== undefined)
-    throw new CodedError(CodePaused, 'The page is paused in the debugger.');
-  return await aria(params);
+  const paused = debugging.whenPaused(params.tab);
+  try {
+    const answered = await Promise.race([aria(params), paused.promise]);
+    if (answered !== undefined) return answered;
+  } finally {
+    paused.forget();
+  }
+  throw new CodedError(CodePaused, 'The page is paused in the debugger.');
 }
 
 function readSyncParams(params: unknown): SyncParams {

@@ -147,7 +147,11 @@ test('a frame that hangs does not make the tab fail, the top one does', async ()
   vi.useRealTimers();
 });
 
-const debugging = { answer: async () => undefined, paused: () => undefined };
+const debugging = {
+  answer: async () => undefined,
+  paused: () => undefined,
+  whenPaused: () => ({ promise: new Promise<void>(() => undefined), forget: () => undefined }),
+};
 const maps = { page: async () => undefined, fetch: () => Promise.reject(new Error('nothing is fetched')) };
 
 test('sync names who did not answer, and posts everything before it answers', async () => {

@@ -94,6 +94,7 @@ export class Debugging {
   readonly #ended = new Map<number, { why: string; at: number }>();
   readonly #methods: Readonly<Record<string, DebugMethod>>;
   #gone: ReturnType<typeof setTimeout> | undefined;
+  readonly #waiters = new Set<() => void>();
   #hostRun: string | undefined;
 
   /** `methods` answer more of the host's methods, for a tab that is being debugged. */
@@ -153,6 +154,19 @@ export class Debugging {
       ...(by !== '' && { by }),
       ...(place !== undefined && { place: shorten(place) }),
     };
+  }
+
+  /** Resolves when the page of a tab stands still, at once if it does. Whoever asked says when to forget it. */
+  whenPaused(tab: number): { promise: Promise<void>; forget(): void } {
+    if (this.paused(tab) !== undefined) return { promise: Promise.resolve(), forget: () => undefined };
+    let waiter: () => void = () => undefined;
+    const promise = new Promise<void>((resolve) => {
+      waiter = () => {
+        if (this.paused(tab) !== undefined) resolve();
+      };
+      this.#waiters.add(waiter);
+    });
+    return { promise, forget: () => void this.#waiters.delete(waiter) };
   }
 
   /** Who debugs a tab; undefined when nobody does. */
@@ -329,6 +343,7 @@ export class Debugging {
     this.#ended.delete(tab);
     session.on((event) => {
       if (event.type === 'paused' || event.type === 'resumed') {
+        for (const waiter of this.#waiters) waiter();
         this.#options.changed(tab);
         this.#remember();
       }

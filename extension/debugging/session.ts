@@ -71,6 +71,8 @@ export interface Thread extends Target {
   timer: ReturnType<typeof setTimeout> | undefined;
   /** The browser's ids of breakpoints → ours. */
   readonly set: Map<string, string>;
+  /** What was asked for → our id: the browser refuses two breakpoints at one place. */
+  readonly asks: Map<string, string>;
   readonly locations: Map<string, DebugLocation[]>;
   instrumentation: string | undefined;
 }
@@ -222,6 +224,7 @@ export class DebugSession {
       resuming: undefined,
       timer: undefined,
       set: new Map(),
+      asks: new Map(),
       locations: new Map(),
       instrumentation: undefined,
     };
@@ -450,7 +453,12 @@ export class DebugSession {
     }
     this.breakpoints.set(wanted.id, breakpoint);
     await Promise.all(threads.map((thread) => this.#instrument(thread).catch(ignore)));
-    await Promise.all(threads.map((thread) => this.#place(thread, breakpoint)));
+    try {
+      await Promise.all(threads.map((thread) => this.#place(thread, breakpoint)));
+    } catch (error) {
+      if (before === undefined) await this.removeBreakpoint(wanted.id);
+      throw error;
+    }
   }
 
   /** Removes a breakpoint. */
@@ -466,6 +474,7 @@ export class DebugSession {
   }
 
   async #unset(thread: Thread, id: string): Promise<void> {
+    for (const [key, ours] of [...thread.asks]) if (ours === id) thread.asks.delete(key);
     for (const [theirs, ours] of [...thread.set]) {
       if (ours !== id) continue;
       thread.set.delete(theirs);
@@ -499,7 +508,13 @@ export class DebugSession {
   }
 
   async #place(thread: Thread, breakpoint: Breakpoint): Promise<void> {
-    await Promise.all(breakpoint.places.map((place) => this.#placeOne(thread, breakpoint.id, place)));
+    await Promise.all(
+      breakpoint.places.map((place) =>
+        this.#placeOne(thread, breakpoint.id, place).catch((error: unknown) => {
+          if (error instanceof CodedError) throw error; // else the thread is gone
+        }),
+      ),
+    );
   }
 
   async #placeOne(thread: Thread, id: string, place: DebugPlace): Promise<void> {
@@ -512,6 +527,11 @@ export class DebugSession {
       lineNumber: place.line - 1,
       columnNumber: place.column ? place.column - 1 : undefined,
     };
+    const key = `${place.url || place.pattern}:${lineNumber}:${columnNumber}`;
+    const there = thread.asks.get(key);
+    if (there === id) return; // two pieces of code begin at one place
+    if (there !== undefined) throw new CodedError(CodeInvalid, `The breakpoint ${there} is at that place.`);
+    thread.asks.set(key, id);
     const { breakpointId, locations } = await this.send(thread, 'Debugger.setBreakpointByUrl', {
       ...(pattern === undefined ? { url: place.url ?? '' } : { urlRegex: place.pattern ?? '' }),
       lineNumber,

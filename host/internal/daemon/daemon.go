@@ -376,6 +376,12 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 			out.Replaced = made.Replaced.String()
 		}
 		return out, nil
+	case protocol.MethodDebugScript:
+		var p protocol.DebugScriptParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		return d.engine.DebugScript(ctx, instance, p), nil
 	case protocol.MethodIgnore:
 		var p protocol.IgnoreParams
 		if err := decodeParams(params, &p); err != nil {

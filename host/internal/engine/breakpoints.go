@@ -1,13 +1,18 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -17,6 +22,8 @@ type breakpoint struct {
 	client       *checkpoint.Client
 	url          string
 	line, column int
+	// mapped is true once a source map has named its place.
+	mapped bool
 }
 
 // BreakpointParams are the arguments of breakpoint_set.
@@ -97,25 +104,152 @@ func (e *Engine) BreakpointSet(ctx context.Context, client *checkpoint.Client, p
 	if err := c.locate(ctx, b); err != nil {
 		return nil, err
 	}
+	// A script that waits to run from now on is looked for it.
+	e.debugged.with(c.tab, func(t *debugTab) { t.breakpoints = append(t.breakpoints, b) })
 	placed, err := c.place(ctx, b)
 	if err != nil {
+		e.debugged.with(c.tab, func(t *debugTab) {
+			t.breakpoints = slices.DeleteFunc(t.breakpoints, func(o *breakpoint) bool { return o == b })
+		})
 		return nil, err
 	}
-	e.debugged.with(c.tab, func(t *debugTab) { t.breakpoints = append(t.breakpoints, b) })
-	line := c.line(b, placed)
+	line := c.line(ctx, b, placed)
 	return &line, nil
 }
 
-// locate finds out where a breakpoint lies in generated code.
-func (c *debugCall) locate(_ context.Context, b *breakpoint) error {
-	place := protocol.DebugPlace{Line: b.line, Column: b.column}
-	if strings.Contains(b.url, "://") {
-		place.URL = b.url
-	} else {
-		place.Pattern = endsWith(b.url)
+// locate finds out where a breakpoint lies in generated code: in the script of that very address; in what scripts
+// were made of, by their source maps; or in any script whose address ends so.
+func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
+	var loaded protocol.DebugScripts
+	if err := c.ask(ctx, protocol.MethodDebugScripts, c.caller, &loaded, 0); err != nil {
+		return err
 	}
-	b.Places = []protocol.DebugPlace{place}
+	if strings.Contains(b.url, "://") {
+		b.Places = []protocol.DebugPlace{{URL: b.url, Line: b.line, Column: b.column}}
+		return nil
+	}
+	b.Original = true
+	maps := c.maps(ctx, mapsWait)
+	for _, s := range likeliest(loaded.Scripts, b.url) {
+		if places := b.in(s.URL, maps.of(s.URL)); len(places) > 0 {
+			b.Places = append(b.Places, places...)
+			if stem(s.URL) == stem(b.url) {
+				break // a server that gives every file an address of its own has hundreds of others
+			}
+		}
+	}
+	b.mapped = len(b.Places) > 0
+	if !b.mapped {
+		b.Places = []protocol.DebugPlace{{Pattern: endsWith(b.url), Line: b.line, Column: b.column}}
+	}
 	return nil
+}
+
+// in are the places of a breakpoint in a script, by its map.
+func (b *breakpoint) in(script string, m *sourcemap.Map) []protocol.DebugPlace {
+	if m == nil || !m.Holds(b.url) {
+		return nil
+	}
+	ranges, _ := m.Generated(b.url, b.line, max(b.column, 1))
+	var places []protocol.DebugPlace
+	for _, r := range ranges {
+		places = append(places, protocol.DebugPlace{URL: script, Line: r.Line, Column: r.Column, EndLine: r.EndLine, EndColumn: r.EndColumn})
+	}
+	return places
+}
+
+// likeliest are the scripts that have maps; those named like a path come first.
+func likeliest(scripts []protocol.DebugScriptLine, path string) []protocol.DebugScriptLine {
+	var mapped []protocol.DebugScriptLine
+	for _, s := range scripts {
+		if s.Map != "" {
+			mapped = append(mapped, s)
+		}
+	}
+	slices.SortStableFunc(mapped, func(a, b protocol.DebugScriptLine) int {
+		return cmp.Compare(boolInt(stem(a.URL) != stem(path)), boolInt(stem(b.URL) != stem(path)))
+	})
+	return mapped
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// stem is the name of a file without what follows its first dot.
+func stem(path string) string {
+	path, _, _ = strings.Cut(path, "?")
+	path, _, _ = strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
+	return path
+}
+
+// DebugScript says which breakpoints lie in a script that waits to run.
+func (e *Engine) DebugScript(ctx context.Context, instance string, p protocol.DebugScriptParams) *protocol.DebugScriptResult {
+	out := &protocol.DebugScriptResult{Breakpoints: []protocol.DebugBreakpoint{}}
+	tab := e.store.HostTab(instance, p.Tab)
+	var waiting []*breakpoint
+	e.debugged.with(tab, func(t *debugTab) {
+		for _, b := range t.breakpoints {
+			if b.Original {
+				waiting = append(waiting, b)
+			}
+		}
+	})
+	if len(waiting) == 0 {
+		return out
+	}
+	m := e.scriptMap(ctx, tab, p)
+	for _, b := range waiting {
+		places := b.in(p.URL, m)
+		e.debugged.with(tab, func(*debugTab) {
+			kept := slices.DeleteFunc(slices.Clone(b.Places), func(o protocol.DebugPlace) bool {
+				return o.URL == p.URL || o.Pattern != "" && len(places) > 0
+			})
+			if all := append(kept, places...); !slices.Equal(all, b.Places) {
+				b.Places, b.mapped = all, b.mapped || len(places) > 0
+				out.Breakpoints = append(out.Breakpoints, b.DebugBreakpoint)
+			}
+		})
+	}
+	return out
+}
+
+// scriptMap is the map of a script that was loaded just now.
+func (e *Engine) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptParams) *sourcemap.Map {
+	if inline, ok := strings.CutPrefix(p.Map, "data:"); ok {
+		data, err := dataURL(inline)
+		if err != nil {
+			return nil
+		}
+		m, err := sourcemap.Parse(p.URL, data)
+		if err != nil {
+			return nil
+		}
+		return m
+	}
+	if e.originals.Maps == nil {
+		return nil
+	}
+	began := e.clock().UnixMilli()
+	ctx, cancel := context.WithTimeout(ctx, mapsWait)
+	defer cancel()
+	return e.originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
+}
+
+// dataURL is what a data: address holds, without its scheme.
+func dataURL(rest string) ([]byte, error) {
+	kind, text, ok := strings.Cut(rest, ",")
+	if !ok {
+		return nil, errors.New("it has no data")
+	}
+	if strings.HasSuffix(kind, ";base64") {
+		return base64.StdEncoding.DecodeString(text)
+	}
+	plain, err := url.PathUnescape(text)
+	return []byte(plain), err
 }
 
 // endsWith is a regular expression for addresses whose path ends with a path.
@@ -127,14 +261,16 @@ func endsWith(path string) string {
 // place sets a breakpoint, or moves it.
 func (c *debugCall) place(ctx context.Context, b *breakpoint) (*protocol.DebugPlaced, error) {
 	var placed protocol.DebugPlaced
-	if err := c.ask(ctx, protocol.MethodDebugBreakpoint, protocol.DebugBreakpointParams{DebugCaller: c.caller, Breakpoint: b.DebugBreakpoint}, &placed, 0); err != nil {
+	var is protocol.DebugBreakpoint
+	c.e.debugged.with(c.tab, func(*debugTab) { is = b.DebugBreakpoint })
+	if err := c.ask(ctx, protocol.MethodDebugBreakpoint, protocol.DebugBreakpointParams{DebugCaller: c.caller, Breakpoint: is}, &placed, 0); err != nil {
 		return nil, err
 	}
 	return &placed, nil
 }
 
 // line is a breakpoint as an agent is told of it.
-func (c *debugCall) line(b *breakpoint, placed *protocol.DebugPlaced) BreakpointLine {
+func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.DebugPlaced) BreakpointLine {
 	l := BreakpointLine{
 		ID: b.ID, URL: b.url, Line: b.line, Column: b.column, Condition: b.Condition, HitCount: b.HitCount, State: "set",
 		Hits: placed.Hits,
@@ -142,8 +278,12 @@ func (c *debugCall) line(b *breakpoint, placed *protocol.DebugPlaced) Breakpoint
 	if b.client != c.client {
 		l.By = c.e.clientName(b.client)
 	}
+	maps := c.maps(ctx, mapsWait)
 	for _, at := range placed.Locations {
-		place := fmt.Sprintf("%s:%d:%d", at.URL, at.Line, at.Column)
+		place, generated := maps.place(at.URL, at.Line, at.Column)
+		if generated != "" {
+			place += " = " + generated
+		}
 		if at.Thread != 1 {
 			place += fmt.Sprintf(" (thread %d)", at.Thread)
 		}
@@ -153,7 +293,7 @@ func (c *debugCall) line(b *breakpoint, placed *protocol.DebugPlaced) Breakpoint
 	}
 	if len(l.Places) == 0 {
 		l.State = "waiting"
-		l.Note = fmt.Sprintf("No code of %s has been loaded that reaches line %d; it is set as soon as it is.", b.url, b.line)
+		l.Note = fmt.Sprintf("No code of %s with line %d is loaded; it is set as soon as it is.", b.url, b.line)
 	}
 	return l
 }
@@ -176,7 +316,7 @@ func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Breakpoints = append(out.Breakpoints, c.line(b, placed))
+		out.Breakpoints = append(out.Breakpoints, c.line(ctx, b, placed))
 	}
 	return out, nil
 }

@@ -135,6 +135,9 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	report := diff.Compute(from, v, r.options)
 	past.tell(report)
 	report.RawTokens = rawTokens(from, v, &r.options)
+	if paused := pausedIn(v, r.options.InScope); paused != "" {
+		report.Unobserved(paused)
+	}
 	client.LookedLocked(v)
 	if advance {
 		client.AdvanceLocked(v, r.options.Include)

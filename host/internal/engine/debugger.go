@@ -37,6 +37,8 @@ const (
 	// stepWait is how long a step or a pause may take to come about before the answer says that it runs.
 	stepWait = 3 * time.Second
 	maxWait  = 60 * time.Second
+	// mapsWait is how long source maps are waited for that are not there yet.
+	mapsWait = 4 * time.Second
 )
 
 // debugTabs is what is known of debugged tabs.
@@ -427,12 +429,14 @@ func (c *debugCall) others() []string {
 	return []string{fmt.Sprintf("Also debugged by %s: what one of you pauses or resumes, the other sees.", strings.Join(names, ", "))}
 }
 
-// stack is a stack with original places.
-func (c *debugCall) stack(_ context.Context, frames []protocol.DebugFrame) []StackFrame {
+// stack is a stack with original places and names.
+func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []StackFrame {
+	maps := c.maps(ctx, mapsWait)
 	var out []StackFrame
 	n := 0
 	for _, f := range frames {
-		line := StackFrame{Function: f.Function, Source: fmt.Sprintf("%s:%d:%d", f.URL, f.Line, f.Column), Async: f.Async}
+		line := StackFrame{Function: maps.function(f), Async: f.Async}
+		line.Source, line.Generated = maps.place(f.URL, f.Line, f.Column)
 		if f.Async != "" || n < 0 {
 			n = -1 // from here on they are no longer on the stack
 		} else {

@@ -37,6 +37,10 @@ func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) 
 	for {
 		changed := e.store.Changed()
 		v := e.store.View(e.clock())
+		if paused := pausedIn(v, r.options.InScope); paused != "" {
+			out.because = paused // nothing comes of a page that stands still
+			return out, nil
+		}
 		wait, because := e.unsettled(v, r, updates)
 		if because == "" {
 			e.sync(ctx, r, deadline, out)

@@ -177,6 +177,9 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, 
 	if !ok {
 		return nil, fmt.Errorf("%w%w", invalid("the tab %d has been closed; browser_tabs lists those that are open", id), errClosed)
 	}
+	if err := e.Paused(id); err != nil {
+		return nil, err
+	}
 	until := e.clock().Add(loadPatience)
 	for {
 		result, err := e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: t.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds())})
@@ -197,6 +200,8 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, 
 		switch {
 		case !errors.As(err, &coded):
 			return nil, fmt.Errorf("the page of tab %d cannot be read: %w", id, err)
+		case coded.Code == protocol.CodePaused:
+			return nil, e.pausedNow(ctx, id)
 		case coded.Code == protocol.CodeUnknown:
 			return nil, invalid("the extension in this browser is too old for snapshots; run `tidemark install` and reload it")
 		case coded.Code != protocol.CodeUnavailable || !e.clock().Before(until):

@@ -45,7 +45,7 @@ type CacheOptions struct {
 }
 
 // Cache holds the maps of scripts and fetches those that it is asked for in the background. It is safe for
-// concurrent use; nothing in it waits for a fetch but [Cache.Close].
+// concurrent use; nothing in it waits for a fetch but [Cache.Await] and [Cache.Close].
 type Cache struct {
 	o       CacheOptions
 	ctx     context.Context
@@ -59,6 +59,7 @@ type Cache struct {
 	order   list.List                  // the one used last is in front
 	waiting map[Script]bool
 	bytes   int
+	came    chan struct{} // closed when a fetch has ended; nil when nobody waits for that
 	idle    chan struct{} // closed when nothing is being fetched; nil when nobody waits for that
 }
 
@@ -120,6 +121,35 @@ func (c *Cache) Want(s Script, holds Holds) {
 	c.running.Go(func() { c.fetch(s) })
 }
 
+// Await is [Cache.Want] and [Cache.Get] for somebody who has the time to wait: nil when the map cannot be had, or
+// not until ctx ends.
+func (c *Cache) Await(ctx context.Context, s Script, holds Holds) *Map {
+	for {
+		c.Want(s, holds)
+		c.mu.Lock()
+		e := c.getLocked(s, holds)
+		if e != nil || !c.waiting[s] {
+			c.mu.Unlock()
+			if e == nil {
+				return nil
+			}
+			return e.m
+		}
+		if c.came == nil {
+			c.came = make(chan struct{})
+		}
+		came := c.came
+		c.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.ctx.Done():
+			return nil
+		case <-came:
+		}
+	}
+}
+
 func (c *Cache) fetch(s Script) {
 	select {
 	case c.room <- struct{}{}:
@@ -148,6 +178,10 @@ func (c *Cache) fetch(s Script) {
 	c.entries[s] = append(c.entries[s], c.order.PushFront(e))
 	for c.bytes += e.size; c.bytes > c.o.Bytes && c.order.Len() > 1; {
 		c.dropLocked(c.order.Back())
+	}
+	if c.came != nil {
+		close(c.came)
+		c.came = nil
 	}
 	if c.idle != nil && len(c.waiting) == 0 {
 		close(c.idle)

@@ -4,7 +4,7 @@
 // It guarantees: a map is read once, in time and memory that grow with its mappings alone, and is never
 // written out as a table: a look-up decodes the few dozen segments around the place; a damaged map is an error,
 // whatever its bytes are, never a panic or a place outside it; names are given as the map has them, resolved
-// but not cleaned, since only the caller knows what a page's text must not do; [Cache] never waits for anything.
+// but not cleaned, since only the caller knows what a page's text must not do; who asks [Cache] waits only where the name says so.
 // The package is pure: what is fetched, and the time, are passed in.
 package sourcemap
 
@@ -22,6 +22,7 @@ import (
 // Map is one source map. It never changes.
 type Map struct {
 	sources []source
+	names   []string
 	parts   []part // in the order of the generated places where they begin
 	size    int
 }
@@ -38,12 +39,14 @@ type part struct {
 	line, column int32 // where it begins, from 0
 	first        int32 // its first source among those of the map
 	count        int32
+	names        int32 // its first name among those of the map
+	nameCount    int32
 	mappings     string
 	marks        []mark
 	unordered    bool // columns of a line do not only grow, which is allowed
 }
 
-// every is how many segments lie between two marks: a look-up decodes about so many. A mark takes 28 bytes.
+// every is how many segments lie between two marks: a look-up decodes about so many. A mark takes 32 bytes.
 const every = 64
 
 // mark is what the decoder knows after the segment before offset: from here it can go on.
@@ -57,7 +60,8 @@ type mark struct {
 type segment struct {
 	line, column                     int32
 	source, sourceLine, sourceColumn int32
-	mapped                           bool
+	name                             int32
+	mapped, named                    bool
 }
 
 // Position is an original place.
@@ -70,11 +74,15 @@ type Position struct {
 	Ignored bool
 	// Shared is true when another file of the map has the same base name.
 	Shared bool
+	// Name is what the identifier that begins exactly at the generated place was called, "" when the map does not
+	// say.
+	Name string
 }
 
 // Limits on what a map may hold, so that a hostile one costs no more than its bytes.
 const (
 	maxSources  = 1 << 18
+	maxNames    = 1 << 20
 	maxSections = 1 << 14
 	// maxUnordered is how many segments a line may have whose columns do not only grow: all are looked at.
 	maxUnordered = 1 << 12
@@ -111,7 +119,7 @@ func Parse(address string, data []byte) (*Map, error) {
 
 // fields of a map that matter here.
 type fields struct {
-	version, mappings, root, sources, ignored, oldIgnored, sections gjson.Result
+	version, mappings, root, sources, names, ignored, oldIgnored, sections gjson.Result
 }
 
 func fieldsOf(obj gjson.Result) (f fields) {
@@ -125,6 +133,8 @@ func fieldsOf(obj gjson.Result) (f fields) {
 			f.root = v
 		case "sources":
 			f.sources = v
+		case "names":
+			f.names = v
 		case "ignoreList":
 			f.ignored = v
 		case "x_google_ignoreList":
@@ -184,7 +194,7 @@ func (m *Map) add(address string, f fields, line, column int32) error {
 	if !f.sources.IsArray() || f.mappings.Type != gjson.String {
 		return damaged("sources or mappings are missing")
 	}
-	p := part{line: line, column: column, first: int32(len(m.sources)), mappings: strings.Clone(f.mappings.Str)}
+	p := part{line: line, column: column, first: int32(len(m.sources)), names: int32(len(m.names)), mappings: strings.Clone(f.mappings.Str)}
 	root := f.root.String()
 	if root != "" && !strings.HasSuffix(root, "/") {
 		root += "/"
@@ -199,6 +209,15 @@ func (m *Map) add(address string, f fields, line, column int32) error {
 		}
 		m.sources = append(m.sources, source{name: name})
 		p.count++
+	}
+	if f.names.IsArray() {
+		for _, n := range f.names.Array() {
+			if len(m.names) == maxNames {
+				return damaged("it has more than %d names", maxNames)
+			}
+			m.names = append(m.names, strings.Clone(n.Str))
+			p.nameCount++
+		}
 	}
 	ignored := f.ignored
 	if !ignored.IsArray() {
@@ -246,16 +265,20 @@ func (m *Map) measure() int {
 	for _, s := range m.sources {
 		size += 24 + len(s.name)
 	}
+	for _, name := range m.names {
+		size += 16 + len(name)
+	}
 	for _, p := range m.parts {
-		size += 80 + len(p.mappings) + 28*len(p.marks)
+		size += 80 + len(p.mappings) + 32*len(p.marks)
 	}
 	return size
 }
 
 // Find tells where a place of the generated code comes from. Line and column count from 1; the column counts
-// UTF-16 units, as a browser's does. It is false where the map says nothing.
+// UTF-16 units, as a browser's does. It is false where the map says nothing; a nil map
+// says nothing at all.
 func (m *Map) Find(line, column int) (Position, bool) {
-	if line < 1 || column < 1 || line > 1<<30 || column > 1<<30 {
+	if m == nil || line < 1 || column < 1 || line > 1<<30 || column > 1<<30 {
 		return Position{}, false
 	}
 	l, c := int32(line-1), int32(column-1)
@@ -280,5 +303,9 @@ func (m *Map) Find(line, column int) (Position, bool) {
 	if src.name == "" {
 		return Position{}, false
 	}
-	return Position{src.name, int(s.sourceLine) + 1, int(s.sourceColumn) + 1, src.ignored, src.shared}, true
+	at := Position{Source: src.name, Line: int(s.sourceLine) + 1, Column: int(s.sourceColumn) + 1, Ignored: src.ignored, Shared: src.shared}
+	if s.named && s.name >= 0 && s.name < p.nameCount && s.line == l-p.line && s.column == c {
+		at.Name = m.names[p.names+s.name]
+	}
+	return at, true
 }

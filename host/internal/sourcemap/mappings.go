@@ -95,7 +95,7 @@ func (d *decoder) next() bool {
 		switch d.text[d.offset] {
 		case ';':
 			d.line++
-			d.column, d.mapped = 0, false
+			d.column, d.mapped, d.named = 0, false, false
 			d.offset++
 		case ',':
 			d.offset++
@@ -106,7 +106,7 @@ func (d *decoder) next() bool {
 	return false
 }
 
-// read reads the fields of one segment: a column, or with an original, and perhaps a name, which nobody asks for.
+// read reads the fields of one segment: a column, or with an original, and perhaps a name.
 func (d *decoder) read() bool {
 	var fields [5]int32
 	n := 0
@@ -132,6 +132,7 @@ func (d *decoder) read() bool {
 		return d.fail("a segment has two or three fields")
 	}
 	d.mapped = n >= 4
+	d.named = n == 5 && add(&d.name, fields[4]) // a wrong one costs nobody the place
 	if !add(&d.column, fields[0]) || !add(&d.source, fields[1]) || !add(&d.sourceLine, fields[2]) || !add(&d.sourceColumn, fields[3]) {
 		return d.fail("a place lies outside of every file")
 	}

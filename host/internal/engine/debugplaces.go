@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// pausedTab says that the debugger holds a tab's page, by whose doing, and what ends that; "" when it does not.
+func pausedTab(t *capture.Tab) string {
+	if t.Paused == nil {
+		return ""
+	}
+	by := "the page itself or DevTools"
+	if t.Paused.By != "" {
+		by = t.Paused.By
+	}
+	at := ""
+	if t.Paused.Place != "" {
+		at = " at " + t.Paused.Place
+	}
+	return fmt.Sprintf("tab %d is paused in the debugger%s (%s) by %s since %s; debugger_resume, or the person's Resume in Tidemark's popup, lets it go on",
+		t.ID, at, t.Paused.Reason, by, diff.Time{Time: time.UnixMilli(t.Paused.At)})
+}
+
+// pausedIn says the same of the first paused tab among those that a request speaks of.
+func pausedIn(v *capture.View, inScope func(origin string, tab int) bool) string {
+	for i := range v.Tabs {
+		if t := &v.Tabs[i]; t.Watched && t.Paused != nil && inScope(t.Origin, t.ID) {
+			return pausedTab(t)
+		}
+	}
+	return ""
+}
+
+// Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
+func (e *Engine) Paused(tab int) error {
+	if says := pausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
+		return invalid("%s", says)
+	}
+	return nil
+}
+
+// pausedNow is [Engine.Paused] for a tab of which its browser says that it is: who did it comes in a message of its
+// own, a moment later.
+func (e *Engine) pausedNow(ctx context.Context, tab int) error {
+	ctx, cancel := context.WithTimeout(ctx, tabPatience)
+	defer cancel()
+	for {
+		changed := e.store.Changed()
+		if err := e.Paused(tab); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return invalid("tab %d is paused in the debugger; debugger_resume lets it go on", tab)
+		case <-changed:
+		}
+	}
+}
+
+// debugMaps tells original places of the code that a debugged tab runs now. Unlike the places of what was logged,
+// they are waited for: an agent asks for them, and the page stands still.
+type debugMaps struct {
+	ctx    context.Context
+	until  time.Time
+	o      *originals
+	tab    int
+	origin string
+	now    int64
+}
+
+// maps tells original places, and waits for maps for a time in all.
+func (c *debugCall) maps(ctx context.Context, wait time.Duration) *debugMaps {
+	now := c.e.clock()
+	v := c.e.store.View(now)
+	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), o: c.e.originalsIn(v), tab: c.tab, now: now.UnixMilli()}
+	for _, t := range v.Tabs {
+		if t.ID == c.tab {
+			m.origin = t.Origin
+		}
+	}
+	return m
+}
+
+// of is the map of a script, nil when there is none.
+func (m *debugMaps) of(script string) *sourcemap.Map {
+	if m.o == nil || !strings.HasPrefix(script, "http://") && !strings.HasPrefix(script, "https://") {
+		return nil
+	}
+	ctx, cancel := context.WithDeadline(m.ctx, m.until)
+	defer cancel()
+	s := sourcemap.Script{Tab: m.tab, URL: script}
+	return m.o.Maps.Await(ctx, s, m.o.holds(s, m.now))
+}
+
+// place is where a place of generated code comes from, as file:line:column, and if that is another place, the
+// generated one.
+func (m *debugMaps) place(script string, line, column int) (source, generated string) {
+	at := fmt.Sprintf("%s:%d:%d", m.short(script), line, column)
+	p, ok := m.of(script).Find(line, column)
+	if !ok {
+		return at, ""
+	}
+	name := m.o.Clean(p.Source)
+	if name == "" {
+		return at, ""
+	}
+	return fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), at
+}
+
+// short is a script's address, without the origin when that is the page's.
+func (m *debugMaps) short(script string) string {
+	if script == "" {
+		return "(evaluated)"
+	}
+	if origin, path := capture.SplitURL(script); origin == m.origin && origin != "" {
+		return path
+	}
+	return script
+}
+
+// function is what a function was called before it was minified. The name stands before its parameters, with
+// what may stand between them.
+func (m *debugMaps) function(f protocol.DebugFrame) string {
+	if f.Function == "" || f.NameLine == 0 {
+		return f.Function
+	}
+	called := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
+	sm := m.of(f.URL)
+	for _, between := range []string{"", "=", ":", "=async ", ":async ", "=function", ":function", "=async function"} {
+		column := f.NameColumn - len(between) - len(called)
+		if p, ok := sm.Find(f.NameLine, column); ok && p.Name != "" {
+			return strings.TrimSuffix(f.Function, called) + m.o.Clean(p.Name)
+		}
+	}
+	return f.Function
+}
