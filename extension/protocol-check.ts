@@ -130,6 +130,12 @@ const tab = {
   dom: maybe(flag),
   active: maybe(flag),
   note: maybe(text),
+  paused: maybe(
+    (value) =>
+      object(value) &&
+      check(value as Fields, { by: maybe(text), reason: filled, at: whole(1), place: maybe(text) }) ===
+        undefined,
+  ),
 };
 
 const messages: Record<string, Record<string, Rule>> = {

@@ -1,8 +1,13 @@
 package e2e
 
 import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/testbed"
@@ -152,4 +157,270 @@ func TestTheDebuggerRefusesWhatIsNotThere(t *testing.T) {
 			t.Errorf("%s %v: %q does not say %q", c.tool, c.args, text, c.says)
 		}
 	}
+}
+
+func TestABreakpointInAFileOfTheProjectIsSetInItsBundle(t *testing.T) {
+	w := shared.get(t)
+	for _, tool := range []string{"vite", "webpack", "esbuild"} {
+		t.Run(tool, func(t *testing.T) {
+			dir := project(t)
+			bundle(t, tool, "url", dir)
+			s := serveBundle(t, dir, nil)
+			a := w.agent(t, "--origin", s.URL, "--tools", "observe,debug")
+			p := w.open(t, s.URL)
+			b := a.breakpoint(map[string]any{"url": "src/App.tsx", "line": 12})
+			if b.State != "set" || len(b.Places) != 1 || !strings.HasPrefix(b.Places[0], "src/App.tsx:12:") || !strings.Contains(b.Places[0], " = /assets/app.js:") {
+				t.Fatalf("%+v", b)
+			}
+			total := a.breakpoint(map[string]any{"url": "cart/index.tsx", "line": 8})
+			p.start(`document.getElementById('break').click()`)
+			at := a.paused()
+			if len(at.Breakpoints) != 1 || at.Breakpoints[0] != b.ID || !strings.HasPrefix(at.Stack[0].Source, "src/App.tsx:12:") {
+				t.Errorf("%+v", at)
+			}
+			a.debugger("debugger_resume", nil)
+			// It survives a reload, and so early that code which runs while the page loads is held too.
+			p.start(`location.reload()`)
+			at = a.paused()
+			if len(at.Breakpoints) != 1 || at.Breakpoints[0] != total.ID || !strings.HasPrefix(at.Stack[0].Source, "src/cart/index.tsx:8:") {
+				t.Errorf("%+v", at)
+			}
+			a.debugger("debugger_resume", nil)
+		})
+	}
+}
+
+func TestABreakpointWaitsForCodeThatIsNotLoaded(t *testing.T) {
+	w := shared.get(t)
+	dir := project(t)
+	bundle(t, "esbuild", "url", dir)
+	s := serveBundle(t, dir, func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/" || r.URL.RawQuery != "later" {
+			return false
+		}
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<!doctype html><title>later</title><link rel="icon" href="data:,">`)
+		return true
+	})
+	a := w.agent(t, "--origin", s.URL, "--tools", "observe,debug")
+	p := w.open(t, s.URL+"/?later")
+	b := a.breakpoint(map[string]any{"url": "src/cart/index.tsx", "line": 8})
+	if b.State != "waiting" || !strings.Contains(b.Note, "src/cart/index.tsx") || len(b.Places) != 0 {
+		t.Fatalf("%+v", b)
+	}
+	nowhere := a.breakpoint(map[string]any{"url": "src/nowhere.ts", "line": 3})
+	if nowhere.State != "waiting" {
+		t.Errorf("%+v", nowhere)
+	}
+	p.js(`const s = document.createElement('script'); s.type = 'module'; s.src = '/assets/app.js'; document.body.append(s)`)
+	at := a.paused()
+	if len(at.Breakpoints) != 1 || at.Breakpoints[0] != b.ID || !strings.HasPrefix(at.Stack[0].Source, "src/cart/index.tsx:8:") {
+		t.Errorf("%+v", at)
+	}
+	var list engine.BreakpointList
+	a.call("breakpoint_list", nil, &list)
+	if len(list.Breakpoints) != 2 || list.Breakpoints[0].State != "set" || list.Breakpoints[0].Hits != 1 || list.Breakpoints[1].State != "waiting" {
+		t.Errorf("%+v", list)
+	}
+	a.debugger("debugger_resume", nil)
+}
+
+func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	a.changes()
+	a.look()
+	a.breakpoint(map[string]any{"url": "app.js", "line": 4})
+	p.start(`console.error('before'); document.getElementById('go').click()`)
+	a.paused()
+	for _, args := range []map[string]any{{"wait": "settled"}, {"wait": "reload"}, {}} {
+		began := time.Now()
+		r := a.changesWith(args)
+		if r.Coverage == nil || !strings.Contains(r.Coverage.Note, "paused in the debugger at total (app.js:4) by testbed (breakpoint)") {
+			t.Errorf("%v: %s", args, show(r))
+		}
+		if args["wait"] == "settled" && (r.Settled == nil || *r.Settled || len(r.Console.NewErrors) != 1) {
+			t.Errorf("%v: %s", args, show(r))
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%v took %s", args, took)
+		}
+	}
+	if text := a.refused("browser_snapshot", nil); !strings.Contains(text, "paused in the debugger at total (app.js:4)") {
+		t.Error(text)
+	}
+	a.debugger("debugger_resume", nil) // of three hits
+	a.debugger("debugger_resume", map[string]any{"wait_ms": 5000})
+	a.debugger("debugger_resume", nil)
+	holds(t, a.look(), `button "Go"`)
+	if r := a.changes(); r.Coverage != nil && strings.Contains(r.Coverage.Note, "paused") {
+		t.Error(show(r))
+	}
+}
+
+func TestOutOfSightAPauseEndsByItself(t *testing.T) {
+	needBrowser(t)
+	w := startWith(t, "[debugger]\nrelease_seconds = 1\n")
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	b := a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	if at := a.paused(); at.Breakpoints[0] != b.ID {
+		t.Errorf("%+v", at)
+	}
+	p.title("6") // nobody resumed it
+	if text := a.refused("debugger_resume", nil); !strings.Contains(text, "Nothing is paused") || !strings.Contains(text, "nobody resumed it for 1s") {
+		t.Error(text)
+	}
+	if s := a.debugger("debugger_state", nil); s.State != "running" || len(s.Notes) > 0 {
+		t.Errorf("told twice, or not running: %+v", s)
+	}
+}
+
+// startWith is a world of its own with settings.
+func startWith(t *testing.T, config string) *world {
+	t.Helper()
+	tw, err := testbed.New(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tw.Home, "config.toml"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := tw.Launch(); err != nil {
+		t.Fatal(err)
+	}
+	return &world{tw}
+}
+
+func TestEvaluatingIsAPersonsChoice(t *testing.T) {
+	needBrowser(t)
+	w := startWith(t, "[debugger]\nevaluate = true\n")
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	a.breakpoint(map[string]any{"url": "app.js", "line": 11})
+	p.start(`document.getElementById('go').click()`)
+	a.paused()
+	for expression, want := range map[string]string{
+		"count + step":                        "2",
+		"[count, 'a', null]":                  `[0, "a", null]`,
+		"({a: 1, b: {c: 2}})":                 "{a: 1, b: Object}",
+		"password = 'password=hunter2hunter'": "",
+		"nothing.at.all":                      "ReferenceError: nothing is not defined",
+		"10n ** 20n":                          "100000000000000000000n",
+		"-0":                                  "-0",
+	} {
+		var v engine.DebuggerValue
+		a.call("debugger_evaluate", map[string]any{"expression": expression}, &v)
+		if want != "" && !strings.HasPrefix(v.Value, want) || strings.Contains(v.Value, "hunter2") {
+			t.Errorf("%s is %+v", expression, v)
+		}
+	}
+	if text := a.refused("debugger_evaluate", map[string]any{"expression": "1", "frame": 99}); !strings.Contains(text, "no frame 99") {
+		t.Error(text)
+	}
+	a.debugger("debugger_resume", nil)
+}
+
+func TestConditionsAndHitCounts(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	click := `document.getElementById('go').click()`
+	set := func(args map[string]any) string {
+		args["url"], args["line"] = "app.js", 4
+		return a.breakpoint(args).ID
+	}
+	drop := func(id string) {
+		a.debugger("debugger_resume", nil)
+		var list engine.BreakpointList
+		a.call("breakpoint_remove", map[string]any{"id": id}, &list)
+	}
+	id := set(map[string]any{"condition": "item.price === 2 && sum === 1"})
+	p.start(click)
+	a.paused()
+	drop(id)
+	p.title("6")
+	id = set(map[string]any{"hit_count": 3})
+	p.start("document.title = ''; " + click)
+	a.paused()
+	var list engine.BreakpointList
+	a.call("breakpoint_list", nil, &list)
+	if len(list.Breakpoints) != 1 || list.Breakpoints[0].Hits != 3 {
+		t.Errorf("%+v", list)
+	}
+	drop(id)
+	p.title("6")
+	// A condition that throws, or would change the page, does not pause, and is told of.
+	for condition, says := range map[string]string{"item.price.of.nothing > 1": "TypeError", "(document.title = 'changed')": "side-effect"} {
+		id = set(map[string]any{"condition": condition})
+		p.start("document.title = ''; " + click)
+		p.title("6")
+		s := a.debugger("debugger_state", nil)
+		if s.State != "running" || len(s.Notes) != 1 || !strings.Contains(s.Notes[0], says) || !strings.Contains(s.Notes[0], "3 hit(s)") {
+			t.Errorf("%s: %+v", condition, s)
+		}
+		a.call("breakpoint_remove", map[string]any{"id": id}, &list)
+	}
+}
+
+func TestExceptionsPause(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": `function fail(deep) { throw new RangeError('password=hunter2hunter ' + deep); }
+const caught = () => { try { fail(1); } catch { document.title = 'caught'; } };
+`})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	a.debugger("debugger_pause", map[string]any{"exceptions": "uncaught"})
+	p.start("caught()")
+	p.title("caught")
+	p.start("fail(2)")
+	at := a.paused()
+	if at.Reason != "exception" || !strings.HasPrefix(at.Exception, "RangeError: ") || strings.Contains(at.Exception, "hunter2") || at.Stack[0].Function != "fail" {
+		t.Errorf("%+v", at)
+	}
+	a.debugger("debugger_resume", nil)
+	a.debugger("debugger_pause", map[string]any{"exceptions": "all"})
+	p.start("caught()")
+	if at := a.paused(); at.Reason != "exception" {
+		t.Errorf("%+v", at)
+	}
+	a.debugger("debugger_pause", map[string]any{"exceptions": "none"})
+	a.debugger("debugger_resume", nil)
+	p.start("document.title = ''; caught()")
+	p.title("caught")
+}
+
+func TestTwoAgentsKnowOfEachOther(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a, b := w.debugs(t, s), w.debugs(t, s)
+	p := w.open(t, s.URL)
+	id := a.breakpoint(map[string]any{"url": "app.js", "line": 4}).ID
+	if text := b.refused("breakpoint_set", map[string]any{"url": "app.js", "line": 4}); !strings.Contains(text, id+" is at that place") {
+		t.Error(text)
+	}
+	b.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	b.paused()
+	if s := b.debugger("debugger_state", nil); len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "Also debugged by testbed") {
+		t.Errorf("%+v", s)
+	}
+	_ = a.Close() // and its breakpoint with it
+	at := b.debugger("debugger_resume", map[string]any{"wait_ms": 10000})
+	if at.State != "paused" || !strings.Contains(at.Threads[0].Stack[0].Source, "app.js:6:") && !strings.Contains(at.Threads[0].Stack[0].Source, "app.js:4:") {
+		t.Errorf("%+v", at)
+	}
+	_ = b.Close() // and with the last agent, everything goes on
+	p.title("6")
 }

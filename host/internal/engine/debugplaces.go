@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -25,8 +24,7 @@ func pausedTab(t *capture.Tab) string {
 	if t.Paused.Place != "" {
 		at = " at " + t.Paused.Place
 	}
-	return fmt.Sprintf("tab %d is paused in the debugger%s (%s) by %s since %s; debugger_resume, or the person's Resume in Tidemark's popup, lets it go on",
-		t.ID, at, t.Paused.Reason, by, diff.Time{Time: time.UnixMilli(t.Paused.At)})
+	return fmt.Sprintf("tab %d is paused in the debugger%s by %s (%s); debugger_resume or Resume in the popup lets it go on", t.ID, at, by, t.Paused.Reason)
 }
 
 // pausedIn says the same of the first paused tab among those that a request speaks of.

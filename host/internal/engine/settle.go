@@ -38,7 +38,7 @@ func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) 
 		changed := e.store.Changed()
 		v := e.store.View(e.clock())
 		if paused := pausedIn(v, r.options.InScope); paused != "" {
-			out.because = paused // nothing comes of a page that stands still
+			out.because = "the page is paused in the debugger" // nothing comes of a page that stands still
 			return out, nil
 		}
 		wait, because := e.unsettled(v, r, updates)

@@ -101,12 +101,31 @@ func (f *fields) tabs() (any, *protocol.Error) {
 		tabs.Tabs = append(tabs.Tabs, protocol.Tab{
 			ID: int(tf.integer("id", 0, true)), URL: tf.text("url", false), Title: tf.text("title", false), Watched: tf.flag("watched"),
 			Capture: tf.text("capture", false), DOM: tf.flag("dom"), Active: tf.flag("active"), Note: tf.text("note", false),
+			Paused: tf.paused(),
 		})
 		if tf.err != nil {
 			return nil, tf.err
 		}
 	}
 	return tabs, f.err
+}
+
+// paused reads what holds a tab, nil when nothing does.
+func (f *fields) paused() *protocol.TabPaused {
+	v := f.obj.Get("paused")
+	if !v.Exists() {
+		return nil
+	}
+	if !v.IsObject() {
+		f.fail("paused", "an object")
+		return nil
+	}
+	pf := fields{obj: v}
+	p := &protocol.TabPaused{By: pf.text("by", false), Reason: pf.text("reason", true), At: pf.integer("at", 1, true), Place: pf.text("place", false)}
+	if pf.err != nil {
+		f.err = pf.err
+	}
+	return p
 }
 
 // fields reads typed fields of an object and keeps the first error.

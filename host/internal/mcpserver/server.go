@@ -73,6 +73,9 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, begu
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if call, ok := req.(*mcp.CallToolRequest); ok {
+				if info := call.ClientInfo(); info != nil && info.Name != "" { // newer clients never initialize
+					e.Rename(client, event.Clean(info.Name))
+				}
 				if err := e.SwitchedOff(client, call.Params.Name); err != nil {
 					return failure(err), nil
 				}

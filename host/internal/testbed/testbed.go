@@ -74,7 +74,7 @@ func StartIn(binary, way string) (*World, error) {
 		return nil, err
 	}
 	w.Way = way
-	if err := w.launch(); err != nil {
+	if err := w.Launch(); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
@@ -84,13 +84,14 @@ func StartIn(binary, way string) (*World, error) {
 // the first.
 func (w *World) Another() (*World, error) {
 	other := &World{Binary: w.Binary, Home: w.Home, Way: w.Way, shared: true}
-	if err := other.launch(); err != nil {
+	if err := other.Launch(); err != nil {
 		return nil, errors.Join(err, other.Close())
 	}
 	return other, nil
 }
 
-func (w *World) launch() error {
+// Launch starts the browser of a world that was made without one.
+func (w *World) Launch() error {
 	extension, err := w.Extension()
 	if err != nil {
 		return err
