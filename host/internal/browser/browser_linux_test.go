@@ -280,6 +280,34 @@ func TestKeptProfileRunsTheRebuiltWorker(t *testing.T) {
 	}
 }
 
+// TestASecondBrowserWithTheSameProfileIsRefused: it would take the first one's place, and end it.
+func TestASecondBrowserWithTheSameProfileIsRefused(t *testing.T) {
+	needBrowser(t)
+	dir := t.TempDir()
+	first, err := Launch(t.Context(), Options{Headless: true, UserDataDir: dir, Notes: io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Launch(t.Context(), Options{Headless: true, UserDataDir: dir, Notes: io.Discard}); err == nil || !strings.Contains(err.Error(), "is using the profile") {
+		t.Errorf("a second one: %v", err)
+	}
+	select {
+	case <-first.Done():
+		t.Error("the first one has ended")
+	default:
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	again, err := Launch(t.Context(), Options{Headless: true, UserDataDir: dir, Notes: io.Discard})
+	if err != nil {
+		t.Fatal("when the first one has ended: ", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestPageThatDoesNotOpenIsANote(t *testing.T) {
 	needBrowser(t)
 	srv := httptest.NewServer(nil)

@@ -14,6 +14,8 @@ import (
 const (
 	// tempPrefix begins the name of every temporary profile.
 	tempPrefix = "tidemark-browser-"
+	// lockName is the lock in a profile that is kept.
+	lockName = "tidemark.lock"
 	// lockSuffix names the file beside a temporary profile that its owner keeps locked.
 	lockSuffix = ".lock"
 	// removeTimeout bounds how long files may be held by processes that are just ending.
@@ -23,8 +25,10 @@ const (
 // profile is a user data directory, and what must be undone about it.
 type profile struct {
 	dir string
-	// lock is held for as long as a temporary profile is in use; nil for a profile that is kept.
+	// lock is held for as long as the profile is in use.
 	lock *os.File
+	// temporary profiles are removed at the end.
+	temporary bool
 }
 
 // openProfile makes the profile's directory. An empty dir means a temporary one; those that dead
@@ -38,7 +42,15 @@ func openProfile(dir string) (*profile, error) {
 		if err := os.MkdirAll(abs, 0o700); err != nil {
 			return nil, fmt.Errorf("cannot make the user data directory: %w", err)
 		}
-		return &profile{dir: abs}, nil
+		lock, err := lockFile(filepath.Join(abs, lockName))
+		if errors.Is(err, errLockTaken) {
+			// Two browsers with one profile end each other.
+			return nil, fmt.Errorf("a browser that Tidemark opened is using the profile %s already: open the page in a tab of it, or end it; `tidemark browser --temporary` opens another with a profile of its own", abs)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot lock the user data directory: %w", err)
+		}
+		return &profile{dir: abs, lock: lock}, nil
 	}
 	sweep(os.TempDir())
 	tmp := os.TempDir()
@@ -59,7 +71,7 @@ func openProfile(dir string) (*profile, error) {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return nil, errors.Join(fmt.Errorf("cannot make a temporary profile: %w", err), lock.Close(), os.Remove(dir+lockSuffix))
 		}
-		return &profile{dir: dir, lock: lock}, nil
+		return &profile{dir: dir, lock: lock, temporary: true}, nil
 	}
 	return nil, fmt.Errorf("cannot make a temporary profile in %s: %w", tmp, errLockTaken)
 }
@@ -67,10 +79,10 @@ func openProfile(dir string) (*profile, error) {
 // errLockTaken says that another process holds the lock.
 var errLockTaken = errors.New("another process holds the lock of the profile")
 
-// close removes a temporary profile.
+// close gives the profile back, and removes a temporary one.
 func (p *profile) close() error {
-	if p.lock == nil {
-		return nil
+	if !p.temporary {
+		return p.lock.Close()
 	}
 	err := removeProfile(p.dir)
 	if err != nil {
