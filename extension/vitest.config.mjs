@@ -7,6 +7,7 @@ export default defineConfig({
   cacheDir: '../node_modules/.vite',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   test: {
+    testTimeout: 60_000, // a loaded machine is not a failure
     include: ['**/*.test.ts', '**/*.test.tsx'],
     exclude: ['dist/**'],
     passWithNoTests: true,
