@@ -26,8 +26,11 @@ export function readAriaParams(params: unknown): AriaParams {
   return { tab, known: Array.isArray(known) ? (known as AriaKnown[]) : [], timeout_ms };
 }
 
-/** Answers with all frames of the tab that can be read. */
-export async function aria({ tab, known = [], timeout_ms }: AriaParams): Promise<AriaResult> {
+/** Answers with all frames of the tab that can be read; `patience` is how long each is waited for, in ms. */
+export async function aria(
+  { tab, known = [], timeout_ms }: AriaParams,
+  patience = timeout_ms + GRACE_MS,
+): Promise<AriaResult> {
   const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
   if (all === null || all === undefined) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
   const shown = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
@@ -40,7 +43,7 @@ export async function aria({ tab, known = [], timeout_ms }: AriaParams): Promise
   const looks = await Promise.all(
     shown.map(async ({ frameId, parentFrameId }): Promise<AriaFrame | undefined> => {
       const leaving = new Promise<undefined>((resolve) => left.set(frameId, () => resolve(undefined)));
-      const look = await Promise.race([lookAt(tab, frameId, known, timeout_ms), leaving]);
+      const look = await Promise.race([lookAt(tab, frameId, known, timeout_ms, patience), leaving]);
       return look && { frame: frameId, parent: parentFrameId, ...masked(look) };
     }),
   );
@@ -61,6 +64,7 @@ async function lookAt(
   frame: number,
   known: AriaKnown[],
   timeoutMs: number,
+  patience: number,
 ): Promise<Look | undefined> {
   const target = { tabId: tab, frameIds: [frame] };
   const ask = async (): Promise<Look | undefined> => {
@@ -82,7 +86,7 @@ async function lookAt(
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs + GRACE_MS, undefined);
+    timer = setTimeout(resolve, patience, undefined);
   });
   // A frame of an origin without permission, or one that has just gone, is not read.
   const look = await Promise.race([whole().catch(() => undefined), late]);

@@ -28,7 +28,7 @@ export interface CommandParties {
   readonly source: Pick<CaptureSource, 'barrier'>;
   readonly port: Pick<HostPort, 'drained'>;
   readonly maps: SourceMapParties;
-  readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused'>;
+  readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused' | 'holdsFrame'>;
 }
 
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
@@ -46,11 +46,17 @@ export async function answer(parties: CommandParties, method: string, params: un
   }
 }
 
+/** How long frames are waited for when the debugger holds one of them, in ms. */
+const HELD_FRAME_MS = 1500;
+
 /** A page that stands still answers nobody. */
 async function readPage({ debugging }: CommandParties, params: AriaParams): Promise<unknown> {
   const paused = debugging.whenPaused(params.tab);
   try {
-    const answered = await Promise.race([aria(params), paused.promise]);
+    const answered = await Promise.race([
+      aria(params, debugging.holdsFrame(params.tab) ? HELD_FRAME_MS : undefined),
+      paused.promise,
+    ]);
     if (answered !== undefined) return answered;
   } finally {
     paused.forget();

@@ -150,6 +150,7 @@ test('a frame that hangs does not make the tab fail, the top one does', async ()
 const debugging = {
   answer: async () => undefined,
   paused: () => undefined,
+  holdsFrame: () => false,
   whenPaused: () => ({ promise: new Promise<void>(() => undefined), forget: () => undefined }),
 };
 const maps = { page: async () => undefined, fetch: () => Promise.reject(new Error('nothing is fetched')) };

@@ -316,6 +316,7 @@ chrome.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId }) => {
 chrome.webNavigation.onCommitted.addListener((details) => {
   const { frameId, tabId, url, documentLifecycle } = details;
   if (frameId !== 0 || documentLifecycle !== 'active') return;
+  debugging.left(tabId, details.timeStamp);
   void ready.then(() => {
     quiet.committed(details);
     return tabs.shows(tabId, url);

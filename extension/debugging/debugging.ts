@@ -243,9 +243,21 @@ export class Debugging {
   /** A tab is about to show another document: a page that is paused could not leave. */
   leaving(tab: number): void {
     const session = this.#sessions.get(tab);
-    for (const thread of session?.threads.values() ?? []) {
-      if (thread.kind === 'page') void session?.resume(thread, ResumedGone).catch(() => undefined);
-    }
+    const page = session?.threads.get(1);
+    if (page !== undefined) void session?.leave(page).catch(() => undefined);
+  }
+
+  /** A tab shows another document, since a time in milliseconds since the epoch. */
+  left(tab: number, at: number): void {
+    const session = this.#sessions.get(tab);
+    const page = session?.threads.get(1);
+    if (page !== undefined) session?.left(page, at);
+  }
+
+  /** Whether a frame of the tab stands still that is not of the page's own process. */
+  holdsFrame(tab: number): boolean {
+    const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
+    return threads.some(({ kind, paused }) => kind === 'iframe' && paused !== undefined);
   }
 
   /** The host is there, or not; `run` names its life. */

@@ -20,6 +20,7 @@ import {
   PauseStep,
   ResumedAgent,
   ResumedDebugger,
+  ResumedGone,
   ResumedTime,
 } from '../protocol';
 
@@ -75,6 +76,8 @@ export interface Thread extends Target {
   readonly asks: Map<string, string>;
   readonly locations: Map<string, DebugLocation[]>;
   instrumentation: string | undefined;
+  /** Until when its document is about to be left, and is not held any more; 0 when it is not. */
+  leaving: number;
 }
 
 /** A breakpoint whose condition threw. */
@@ -110,6 +113,8 @@ export interface SessionOptions {
 const ASYNC_DEPTH = 8;
 /** How long the host may take to say which breakpoints lie in a script that waits, in ms. */
 const RESOLVE_MS = 5000;
+/** How long a paused document that is about to be left is not held again, in ms: it may stay after all. */
+const LEAVING_MS = 10_000;
 
 /** Which exceptions pause. */
 export type Exceptions = 'none' | 'uncaught' | 'all';
@@ -227,6 +232,7 @@ export class DebugSession {
       asks: new Map(),
       locations: new Map(),
       instrumentation: undefined,
+      leaving: 0,
     };
     this.threads.set(thread.id, thread);
     const on = this.send(thread, 'Debugger.enable', { maxScriptsCacheSize: 16 << 20 });
@@ -281,6 +287,10 @@ export class DebugSession {
   }
 
   async #paused(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<void> {
+    if (this.#now() < thread.leaving) {
+      await this.send(thread, 'Debugger.resume').catch(ignore);
+      return;
+    }
     if (event.reason === 'instrumentation') return await this.#scriptWaits(thread, event);
     const ids = (event.hitBreakpoints ?? []).map((id) => thread.set.get(id)).filter((id) => id !== undefined);
     const hit: string[] = [];
@@ -395,6 +405,19 @@ export class DebugSession {
     thread.resuming = how;
     await this.send(thread, 'Debugger.resume');
     this.#resumed(thread, how);
+  }
+
+  /** A document that is paused is about to be left: it goes on until it is gone. */
+  async leave(thread: Thread): Promise<void> {
+    if (thread.paused === undefined) return;
+    thread.leaving = this.#now() + LEAVING_MS;
+    await this.resume(thread, ResumedGone);
+  }
+
+  /** Another document is there, since a time: what was paused before is gone. */
+  left(thread: Thread, at: number): void {
+    thread.leaving = 0;
+    if (thread.paused !== undefined && thread.paused.at < at) this.#resumed(thread, ResumedGone);
   }
 
   async step(thread: Thread, kind: 'over' | 'into' | 'out'): Promise<void> {

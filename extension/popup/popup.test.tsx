@@ -48,6 +48,7 @@ beforeEach(() => {
     state,
     setWatched: async (tab, on, scope) => void asked.push(`watch ${tab} ${on} ${scope}`),
     setWay: async (tab, way) => void asked.push(`capture ${tab} ${way}`),
+    resume: async (tab) => void asked.push(`resume ${tab}`),
     checkpoint: async (name, tab) => {
       asked.push(`checkpoint ${name} ${tab}`);
       return { name, at: '2026-01-23T14:30:00.000Z', replaced: new Date(2026, 0, 5, 14, 2).toISOString() };

@@ -3,6 +3,7 @@ import { Checkpoints } from './checkpoints';
 import { ConnectionBanner, ConnectionState } from './connection';
 import { Findings } from './findings';
 import { Now } from './now';
+import { Paused } from './paused';
 import { Tabs } from './tabs';
 import type { WorkerClient } from './worker-client';
 
@@ -28,6 +29,7 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
         <ConnectionState connection={connection} />
       </header>
       <ConnectionBanner connection={connection} client={client} />
+      <Paused tabs={tabs} client={client} />
       {connection.state === 'connected' && <Now overview={overview} tabs={tabs} />}
       <Findings connected={connection.state === 'connected'} overview={overview} tab={tab} client={client} />
       <Tabs tabs={tabs} client={client} />

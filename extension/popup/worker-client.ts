@@ -13,6 +13,8 @@ export interface WorkerClient {
   ignore(finding: Finding, tab: number | undefined): Promise<IgnoreResult>;
   /** Takes that back, by the name of the rule. */
   unignore(rule: string): Promise<void>;
+  /** Lets whatever an agent has paused in a tab go on. */
+  resume(tab: number): Promise<void>;
   /** Asks the host for its view again; connects to it at once when there is no connection. */
   refresh(): Promise<void>;
 }
@@ -82,6 +84,9 @@ export function connectToWorker(): WorkerClient {
     },
     unignore: async (rule) => {
       await ask({ t: 'unignore', rule });
+    },
+    resume: async (tab) => {
+      await ask({ t: 'resume', tab });
     },
     refresh: async () => {
       await ask({ t: 'refresh' });

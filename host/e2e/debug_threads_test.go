@@ -1,0 +1,303 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/serviceworker"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/installer"
+)
+
+// kindOf is the thread of a kind; it is waited for.
+func (a *agent) kindOf(kind string) engine.ThreadState {
+	a.t.Helper()
+	var found engine.ThreadState
+	if err := testbed.Eventually(a.t.Context(), func() (bool, error) {
+		for _, t := range a.debugger("debugger_state", nil).Threads {
+			if t.Kind == kind {
+				found = t
+				return true, nil
+			}
+		}
+		return false, nil
+	}); err != nil {
+		a.t.Fatalf("no thread is a %s: %+v", kind, a.debugger("debugger_state", nil))
+	}
+	return found
+}
+
+func TestWorkersAndFramesAreThreads(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{
+		"/worker.js": "function work(n) {\n  return n + 1; // line 2\n}\nonmessage = ({ data }) => postMessage(work(data));\n",
+		"/sw.js":     "addEventListener('install', () => skipWaiting());\naddEventListener('activate', (e) => e.waitUntil(clients.claim()));\naddEventListener('message', (e) => {\n  e.source.postMessage('served'); // line 4\n});\n",
+		"/frame":     `<!doctype html><title>frame</title><script src="/frame.js"></script>`,
+		"/frame.js":  "onmessage = ({ data, source }) => {\n  source.postMessage(data * 2, '*'); // line 2\n};\nparent.postMessage('ready', '*');\n",
+	})
+	s.mux.HandleFunc("/{$}", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(rw, `<!doctype html><title>threads</title><link rel="icon" href="data:,"><iframe src="%s/frame"></iframe><script>
+			const told = [];
+			const tell = (what) => { told.push(what); document.title = told.join(' '); };
+			const worker = new Worker('/worker.js');
+			worker.onmessage = ({ data }) => tell('worker ' + data);
+			addEventListener('message', ({ data }) => { if (data !== 'ready') tell('frame ' + data); });
+			navigator.serviceWorker.onmessage = ({ data }) => tell(data);
+			navigator.serviceWorker.register('/sw.js');
+			const served = navigator.serviceWorker.ready;
+		</script>`, strings.Replace(s.URL, "127.0.0.1", "localhost", 1))
+	})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	p.js("await served")
+	for _, c := range []struct{ kind, url, do, says string }{
+		{"worker", "worker.js", "worker.postMessage(1)", "worker 2"},
+		{"iframe", "frame.js", "frames[0].postMessage(4, '*')", "frame 8"},
+		{"service_worker", "sw.js", "served.then((r) => r.active.postMessage('hi'))", "served"},
+	} {
+		t.Run(c.kind, func(t *testing.T) {
+			a := &agent{t, a.Agent}
+			line := 2
+			if c.kind == "service_worker" {
+				line = 4
+			}
+			b := a.breakpoint(map[string]any{"url": c.url, "line": line})
+			thread := a.kindOf(c.kind)
+			if b.State != "set" || len(b.Places) != 1 || !strings.Contains(b.Places[0], fmt.Sprintf("(thread %d)", thread.Thread)) || thread.Thread == 1 {
+				t.Fatalf("%+v, %+v", b, thread)
+			}
+			p.start(c.do)
+			at := a.paused()
+			if at.Thread != thread.Thread || at.Kind != c.kind || at.Breakpoints[0] != b.ID || !strings.Contains(at.Stack[0].Source, fmt.Sprintf("%s:%d:", c.url, line)) {
+				t.Errorf("%+v", at)
+			}
+			// The page itself goes on, and is read.
+			if p.text("'alive'") != "alive" {
+				t.Error("the page stands still too")
+			}
+			holds(t, a.everything(), "[Page: ")
+			if text := a.refused("debugger_step", map[string]any{"kind": "over", "thread": 1}); !strings.Contains(text, "Thread 1 is running") {
+				t.Error(text)
+			}
+			a.debugger("debugger_resume", map[string]any{"thread": thread.Thread})
+			if err := testbed.Eventually(t.Context(), func() (bool, error) { return strings.Contains(p.text("document.title"), c.says), nil }); err != nil {
+				t.Error(p.text("document.title"))
+			}
+		})
+	}
+}
+
+// TestAWorkerIsHeldFromItsFirstLineOn: a breakpoint is set before a new worker runs.
+func TestAWorkerIsHeldFromItsFirstLineOn(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{
+		"/{$}":       debugPage,
+		"/app.js":    debugApp,
+		"/worker.js": "const first = 1;\npostMessage(first); // line 2\n",
+	})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	if b := a.breakpoint(map[string]any{"url": "worker.js", "line": 2}); b.State != "waiting" {
+		t.Errorf("%+v", b)
+	}
+	p.start("new Worker('/worker.js').onmessage = ({ data }) => { document.title = 'worker ' + data; }")
+	if at := a.paused(); at.Kind != "worker" || !strings.Contains(at.Stack[0].Source, "worker.js:2:") {
+		t.Errorf("%+v", at)
+	}
+	a.debugger("debugger_resume", nil)
+	p.title("worker 1")
+}
+
+func TestKindsOfFunctionsAreHeldAndNamed(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": `const later = () => new Promise((done) => setTimeout(done, 1));
+async function asynchronous(n) {
+  await later();
+  return n + 1; // line 4
+}
+function* generator() {
+  yield 1;
+  yield 2; // line 8
+}
+class Shop {
+  #secret = 3;
+  static make() { return new Shop(); }
+  get total() {
+    return this.#secret; // line 14
+  }
+  async buy(n) {
+    return await asynchronous(n); // line 17
+  }
+}
+const closure = (() => { const hidden = 5; return () => hidden + 1; })(); // line 20
+async function caller() { await asynchronous(1); document.title = 'called'; }
+`})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	for _, c := range []struct {
+		line               int
+		do, function, says string
+	}{
+		{4, "caller()", "asynchronous", "called"},
+		{8, "[...generator()]; document.title = 'generated'", "generator", "generated"},
+		{14, "document.title = 'total ' + Shop.make().total", "get total", "total 3"},
+		{17, "Shop.make().buy(1).then((n) => { document.title = 'bought ' + n })", "buy", "bought 2"},
+		{20, "document.title = 'closed ' + closure()", "closure", "closed 6"},
+	} {
+		args := map[string]any{"url": "app.js", "line": c.line}
+		if c.function == "closure" {
+			args["column"] = 57 // inside of the inner function
+		}
+		b := a.breakpoint(args)
+		p.start(c.do)
+		at := a.paused()
+		if at.Stack[0].Function != c.function && !strings.HasSuffix(c.function, at.Stack[0].Function) || len(at.Breakpoints) != 1 {
+			t.Errorf("%s: %+v", c.function, at)
+		}
+		if c.function == "asynchronous" {
+			var waits bool
+			for _, f := range at.Stack {
+				waits = waits || f.Async != "" && f.Frame == nil && f.Function == "caller" || f.Function == "caller"
+			}
+			if !waits {
+				t.Errorf("who awaits it is not told: %+v", at.Stack)
+			}
+		}
+		var list engine.BreakpointList
+		a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
+		a.debugger("debugger_resume", nil)
+		p.title(c.says)
+	}
+}
+
+func TestAPageThatIsPausedCanLeave(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp, "/next": `<!doctype html><title>next</title><link rel="icon" href="data:,"><script src="/app.js"></script>`})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	a.breakpoint(map[string]any{"url": "app.js", "line": 4})
+	p.start(`document.getElementById('go').click()`)
+	a.paused()
+	p.do(chromedp.Navigate(s.URL + "/next"))
+	p.title("next")
+	st := a.debugger("debugger_state", nil)
+	if st.State != "running" || len(st.Notes) != 1 || !strings.Contains(st.Notes[0], "went to another page") {
+		t.Errorf("%+v", st)
+	}
+	var list engine.BreakpointList
+	a.call("breakpoint_list", nil, &list)
+	if len(list.Breakpoints) != 1 || list.Breakpoints[0].State != "set" {
+		t.Errorf("the breakpoint is gone: %+v", list)
+	}
+	p.start("total([{ price: 1 }])")
+	a.paused()
+	a.debugger("debugger_resume", nil)
+}
+
+// TestAPersonResumesInThePopup reads and presses what the popup shows.
+func TestAPersonResumesInThePopup(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	popup := w.open(t, installer.Origin+"popup/index.html")
+	a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	a.paused()
+	says := func() string { return popup.text(`document.querySelector('.paused')?.innerText ?? ''`) }
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		text := says()
+		return strings.Contains(text, "shop is paused by testbed") && strings.Contains(text, "At a breakpoint since") && strings.Contains(text, "total (app.js:6)"), nil
+	}); err != nil {
+		t.Fatalf("%v: %q", err, says())
+	}
+	popup.js(`document.querySelector('.paused button').click()`)
+	p.title("6")
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { return says() == "", nil }); err != nil {
+		t.Error(says())
+	}
+	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "the person at the browser resumed it") {
+		t.Error(text)
+	}
+}
+
+// TestTheExtensionsWorkerEndsDuringAPause: the page goes on, the breakpoint stands again, and the agent is told.
+func TestTheExtensionsWorkerEndsDuringAPause(t *testing.T) {
+	needBrowser(t)
+	tw, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{tw}
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	popup := w.open(t, installer.Origin+"popup/index.html") // it wakes the next worker
+	b := a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	a.paused()
+	if _, err := chromedp.Call(popup.Ctx, serviceworker.Enable, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(popup.Ctx, serviceworker.StopAllWorkers, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	p.title("6")
+	var st engine.DebuggerState
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		text, err := a.Text("debugger_state", nil)
+		if err != nil {
+			return false, err
+		}
+		if err := json.Unmarshal([]byte(text), &st); err != nil {
+			return false, err
+		}
+		return len(st.Notes) > 0, nil
+	}); err != nil {
+		t.Fatalf("%v: %+v", err, st)
+	}
+	if !strings.Contains(st.Notes[0], "restarted the extension; breakpoints are set again") {
+		t.Errorf("%+v", st)
+	}
+	p.start(`document.getElementById('go').click()`)
+	if at := a.paused(); len(at.Breakpoints) != 1 || at.Breakpoints[0] != b.ID {
+		t.Errorf("%+v", at)
+	}
+	a.debugger("debugger_resume", nil)
+}
+
+// TestWhenTheDaemonEndsAPausedPageGoesOn: nobody else could let it.
+func TestWhenTheDaemonEndsAPausedPageGoesOn(t *testing.T) {
+	needBrowser(t)
+	tw, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{tw}
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	a.paused()
+	killDaemon(t, tw)
+	p.title("6")
+}
