@@ -241,7 +241,7 @@ func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
 		if r.Coverage == nil || !strings.Contains(r.Coverage.Note, "paused in the debugger at total (app.js:4) by testbed (breakpoint)") {
 			t.Errorf("%v: %s", args, show(r))
 		}
-		if args["wait"] == "settled" && (r.Settled == nil || *r.Settled || len(r.Console.NewErrors) != 1) {
+		if args["wait"] == "settled" && (r.Settled == nil || *r.Settled || w.Way != "quiet" && len(r.Console.NewErrors) != 1) {
 			t.Errorf("%v: %s", args, show(r))
 		}
 		if took := time.Since(began); took > 2*time.Second {
@@ -255,7 +255,8 @@ func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
 	a.debugger("debugger_resume", map[string]any{"wait_ms": 5000})
 	a.debugger("debugger_resume", nil)
 	holds(t, a.look(), `button "Go"`)
-	if r := a.changes(); r.Coverage != nil && strings.Contains(r.Coverage.Note, "paused") {
+	// What a quietly captured page had not handed over when it was paused, it does now.
+	if r := a.changes(); r.Coverage != nil && strings.Contains(r.Coverage.Note, "paused") || w.Way == "quiet" && len(r.Console.NewErrors) != 1 {
 		t.Error(show(r))
 	}
 }
