@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/debugger"
 	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 
@@ -300,4 +303,101 @@ func TestWhenTheDaemonEndsAPausedPageGoesOn(t *testing.T) {
 	a.paused()
 	killDaemon(t, tw)
 	p.title("6")
+}
+
+// TestAnotherDebuggerPausesAndResumesToo: DevTools is one more client of the browser's debugger; so is this test.
+func TestAnotherDebuggerPausesAndResumesToo(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	if _, err := chromedp.Call(p.Ctx, debugger.Enable, debugger.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	b := a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	if at := a.paused(); at.Breakpoints[0] != b.ID {
+		t.Errorf("%+v", at)
+	}
+	if _, err := chromedp.Call(p.Ctx, debugger.Resume, debugger.ResumeParams{}); err != nil {
+		t.Fatal(err)
+	}
+	p.title("6")
+	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "another debugger, such as DevTools, resumed it") {
+		t.Error(text)
+	}
+	// The other one pauses, and the agent sees that it is none of its doing, and may resume.
+	p.js(`let beats = 0; setInterval(() => { document.title = 'beat ' + ++beats; }, 20)`)
+	if _, err := chromedp.Call(p.Ctx, debugger.Pause, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	at := a.paused()
+	if at.Reason != "other" || len(at.Breakpoints) != 0 {
+		t.Errorf("%+v", at)
+	}
+	if text := a.refused("browser_snapshot", nil); !strings.Contains(text, "by the page itself or DevTools") {
+		t.Error(text)
+	}
+	var list engine.BreakpointList
+	a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
+	beat := p.text("document.title")
+	a.debugger("debugger_resume", nil)
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { return p.text("document.title") != beat, nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestATabThatIsClosedWhilePausedEndsItsDebugging(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	a.paused()
+	p.Close()
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		_, err := a.Text("debugger_step", map[string]any{"kind": "over"})
+		return err != nil && strings.Contains(err.Error(), "no tab is watched"), nil
+	}); err != nil {
+		t.Error(err)
+	}
+	p = w.open(t, s.URL)
+	if st := a.debugger("debugger_state", nil); st.State != "running" || len(st.Notes) != 0 {
+		t.Errorf("%+v", st)
+	}
+	p.start(`document.getElementById('go').click()`)
+	p.title("6")
+}
+
+// TestStacksOfMinifiedCodeNameTheFunctionsOfTheProject: a function that is not inlined keeps a name of one letter.
+func TestStacksOfMinifiedCodeNameTheFunctionsOfTheProject(t *testing.T) {
+	w := shared.get(t)
+	for _, tool := range []string{"vite", "webpack", "esbuild"} {
+		t.Run(tool, func(t *testing.T) {
+			dir := project(t)
+			source := "function priceOf(thing: { price: number }): number {\n  if (thing.price < 0) throw new Error('negative');\n  return thing.price; // line 3\n}\n" +
+				"const sumOf = (things: { price: number }[]): number => {\n  let sum = 0;\n  for (const thing of things) sum += priceOf(thing) + priceOf(thing);\n  return sum;\n};\n" +
+				"Object.assign(window, { go: () => sumOf([{ price: 1 }]) + sumOf([{ price: 2 }]) + priceOf({ price: 3 }) });\n"
+			if err := os.WriteFile(filepath.Join(dir, "src/index.tsx"), []byte(source), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			bundle(t, tool, "url", dir)
+			s := serveBundle(t, dir, nil)
+			a := w.agent(t, "--origin", s.URL, "--tools", "observe,debug")
+			p := w.open(t, s.URL)
+			if b := a.breakpoint(map[string]any{"url": "src/index.tsx", "line": 3}); b.State != "set" {
+				t.Fatalf("%+v", b)
+			}
+			p.start("go()")
+			at := a.paused()
+			if len(at.Stack) < 3 || at.Stack[0].Function != "priceOf" || !strings.HasPrefix(at.Stack[0].Source, "src/index.tsx:3:") ||
+				at.Stack[1].Function != "sumOf" || !strings.HasPrefix(at.Stack[1].Source, "src/index.tsx:7:") {
+				t.Errorf("%+v", at.Stack)
+			}
+			var list engine.BreakpointList
+			a.call("breakpoint_remove", map[string]any{"id": at.Breakpoints[0]}, &list)
+			a.debugger("debugger_resume", nil)
+		})
+	}
 }
