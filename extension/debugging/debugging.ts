@@ -95,6 +95,10 @@ export class Debugging {
   readonly #methods: Readonly<Record<string, DebugMethod>>;
   #gone: ReturnType<typeof setTimeout> | undefined;
   readonly #waiters = new Set<() => void>();
+  #nowRestored: () => void = () => undefined;
+  readonly #restored = new Promise<void>((resolve) => {
+    this.#nowRestored = resolve;
+  });
   #hostRun: string | undefined;
 
   /** `methods` answer more of the host's methods, for a tab that is being debugged. */
@@ -103,8 +107,9 @@ export class Debugging {
     this.#methods = methods;
   }
 
-  /** Answers a request of the host's. */
+  /** Answers a request of the host's, once it is known what an earlier life of the worker debugged. */
   async answer(method: string, params: unknown): Promise<unknown> {
+    await this.#restored;
     const caller = readCaller(method, params);
     const given = params as Record<string, unknown>;
     switch (method) {
@@ -292,6 +297,7 @@ export class Debugging {
         }
       }),
     );
+    this.#nowRestored();
   }
 
   #remember(): void {

@@ -51,6 +51,8 @@ type BreakpointRemoveParams struct {
 type BreakpointList struct {
 	Tab         int              `json:"tab"`
 	Breakpoints []BreakpointLine `json:"breakpoints"`
+	// Notes are what the agent ought to know: how debugging or a pause ended.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // BreakpointLine is one breakpoint.
@@ -308,9 +310,13 @@ func (e *Engine) BreakpointList(ctx context.Context, client *checkpoint.Client, 
 }
 
 func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
+	var s protocol.DebugState
+	if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0); err != nil {
+		return nil, err
+	}
+	out := &BreakpointList{Tab: c.tab, Breakpoints: []BreakpointLine{}, Notes: c.endings(&s)}
 	var set []*breakpoint
 	c.e.debugged.with(c.tab, func(t *debugTab) { set = slices.Clone(t.breakpoints) })
-	out := &BreakpointList{Tab: c.tab, Breakpoints: []BreakpointLine{}}
 	for _, b := range set {
 		placed, err := c.place(ctx, b) // it stands already: this asks where
 		if err != nil {

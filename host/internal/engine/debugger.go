@@ -385,7 +385,12 @@ func (c *debugCall) endings(s *protocol.DebugState) []string {
 		newest = max(newest, s.EndedAt)
 		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s; its breakpoints are gone.", diff.Time{Time: time.UnixMilli(s.EndedAt)}, s.Ended))
 	}
-	c.e.debugged.with(c.tab, func(t *debugTab) { t.told[c.client] = newest })
+	c.e.debugged.with(c.tab, func(t *debugTab) {
+		t.told[c.client] = newest
+		if !s.Active {
+			t.breakpoints = nil // they are gone with the session: set again, they would attach anew unasked
+		}
+	})
 	return notes
 }
 

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { DebugState } from '../protocol';
+import { SharedDebugger } from './attachment';
+import { Debugging, type DebugMemory } from './debugging';
+
+const caller = { tab: 7, by: 'claude', release_ms: 60_000 };
+
+let sent: string[];
+let detached: number;
+let memory: DebugMemory;
+let debugging: Debugging;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  sent = [];
+  detached = 0;
+  memory = {};
+  const api = new SharedDebugger({
+    attach: async () => undefined,
+    detach: async () => void detached++,
+    sendCommand: async (_, method) => {
+      sent.push(method);
+      if (method === 'Debugger.setBreakpointByUrl') return { breakpointId: '1:3:0:app.js', locations: [] };
+      return { result: {} };
+    },
+  });
+  debugging = new Debugging({
+    api,
+    page: async () => 'http://localhost/',
+    request: async () => ({ breakpoints: [] }),
+    changed: () => undefined,
+    remember: (now) => {
+      memory = now;
+    },
+  });
+  await debugging.restore(undefined);
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const breakpoint = { id: 'bp-1', places: [{ url: 'http://localhost/app.js', line: 4 }] };
+const set = () => debugging.answer('debug_breakpoint', { ...caller, breakpoint });
+const state = async () => (await debugging.answer('debug_state', caller)) as DebugState;
+
+async function pause(): Promise<void> {
+  const location = { scriptId: '1', lineNumber: 3, columnNumber: 0 };
+  debugging.event({ tabId: 7 }, 'Debugger.paused', {
+    reason: 'other',
+    hitBreakpoints: ['1:3:0:app.js'],
+    callFrames: [{ callFrameId: '0', functionName: 'total', location, url: 'http://localhost/app.js' }],
+  });
+  await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'claude', reason: 'breakpoint' }));
+}
+
+test('a pause that nobody ends is ended, and it is said how', async () => {
+  await set();
+  await pause();
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(debugging.paused(7)).toMatchObject({ place: 'total (app.js:4)' });
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(debugging.paused(7)).toBeUndefined();
+  expect((await state()).threads[0]).toMatchObject({ id: 1, resumed: { how: 'time' } });
+  expect(sent).toContain('Debugger.resume');
+});
+
+test('a person who closes the debugging bar ends the session', async () => {
+  await set();
+  await pause();
+  debugging.detached(7, 'canceled_by_user');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(debugging.paused(7)).toBeUndefined();
+  expect(await state()).toMatchObject({ ended: 'a person closed the debugging bar' });
+  expect((await state()).active).toBeUndefined();
+  expect(memory).toEqual({});
+});
+
+test('what a host debugged that is gone goes on, at once when another one is there', async () => {
+  debugging.host('first');
+  await set();
+  await pause();
+  debugging.host(undefined);
+  await vi.advanceTimersByTimeAsync(3_000);
+  debugging.host('first'); // it was the connection only
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(debugging.paused(7)).toBeDefined();
+  debugging.host('second');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(debugging.paused(7)).toBeUndefined();
+  expect(detached).toBe(1);
+});
+
+test('the next life of the worker sets breakpoints again and tells that a pause has ended', async () => {
+  await set();
+  await pause();
+  expect(memory).toMatchObject({ 7: { breakpoints: [breakpoint], paused: true } });
+  const before = structuredClone(memory);
+  debugging.detached(7, 'target_closed');
+  sent = [];
+  await debugging.restore(before);
+  expect(sent).toContain('Debugger.setBreakpointByUrl');
+  expect((await state()).threads[0]).toMatchObject({ resumed: { how: 'extension_restarted' } });
+});
+
+test('a page that is about to be left is not held again, one that stays is', async () => {
+  await set();
+  await pause();
+  debugging.leaving(7);
+  await vi.advanceTimersByTimeAsync(0);
+  sent = [];
+  debugging.event({ tabId: 7 }, 'Debugger.paused', { reason: 'other', hitBreakpoints: [], callFrames: [] });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(sent).toEqual(['Debugger.resume']);
+  expect(debugging.paused(7)).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(11_000);
+  await pause();
+});
+
+test('what cannot be meant is refused', async () => {
+  await expect(debugging.answer('debug_state', { tab: '7' })).rejects.toMatchObject({ code: 'invalid' });
+  await expect(debugging.answer('debug_dance', caller)).rejects.toMatchObject({ code: 'unknown_type' });
+  await expect(debugging.answer('debug_run', { ...caller, kind: 'resume' })).rejects.toThrow(
+    'not being debugged',
+  );
+  await set();
+  await expect(debugging.answer('debug_run', { ...caller, kind: 'resume' })).rejects.toThrow(
+    'Nothing is paused',
+  );
+  await expect(debugging.answer('debug_run', { ...caller, kind: 'over', thread: 9 })).rejects.toThrow(
+    'no thread 9',
+  );
+});
