@@ -13,7 +13,5 @@ export default defineConfig({
     passWithNoTests: true,
     // Two workers serve the small machines that run this in CI; more only compete for cores.
     maxWorkers: 2,
-    // Properties are checked with thousands of cases: on a busy machine that takes its time.
-    testTimeout: 30_000,
   },
 });
