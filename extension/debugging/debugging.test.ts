@@ -116,6 +116,19 @@ test('a page that is about to be left is not held again, one that stays is', asy
   await pause();
 });
 
+test('the debugger is off again when nothing needs it any more', async () => {
+  await set();
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(detached).toBe(0);
+  await debugging.answer('debug_remove', { ...caller, id: 'bp-1' });
+  await vi.advanceTimersByTimeAsync(59_000);
+  expect(detached).toBe(0);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(detached).toBe(1);
+  expect(sent.at(-1)).toBe('Debugger.disable');
+  expect(await state()).toEqual({ threads: [{ id: 1, kind: 'page', url: 'http://localhost/' }] });
+});
+
 test('what cannot be meant is refused', async () => {
   await expect(debugging.answer('debug_state', { tab: '7' })).rejects.toMatchObject({ code: 'invalid' });
   await expect(debugging.answer('debug_dance', caller)).rejects.toMatchObject({ code: 'unknown_type' });

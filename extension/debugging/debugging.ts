@@ -77,6 +77,8 @@ interface Targets {
 
 /** How long the host may be gone before what it debugs runs on, in ms. */
 const HOST_GONE_MS = 5000;
+/** How long a session lasts in which nothing is set, held or asked, in ms. */
+const IDLE_MS = 60_000;
 
 const kinds: Readonly<Record<string, string>> = {
   iframe: 'iframe',
@@ -95,6 +97,7 @@ export class Debugging {
   readonly #methods: Readonly<Record<string, DebugMethod>>;
   #gone: ReturnType<typeof setTimeout> | undefined;
   readonly #waiters = new Set<() => void>();
+  readonly #resting = new Map<number, ReturnType<typeof setTimeout>>();
   #nowRestored: () => void = () => undefined;
   readonly #restored = new Promise<void>((resolve) => {
     this.#nowRestored = resolve;
@@ -111,6 +114,26 @@ export class Debugging {
   async answer(method: string, params: unknown): Promise<unknown> {
     await this.#restored;
     const caller = readCaller(method, params);
+    try {
+      return await this.#answer(method, caller, params);
+    } finally {
+      this.#used(caller.tab);
+    }
+  }
+
+  /** A session that nothing needs for a while is ended: the debugger is off again. */
+  #used(tab: number): void {
+    clearTimeout(this.#resting.get(tab));
+    this.#resting.delete(tab);
+    if (!this.#sessions.has(tab)) return;
+    const rest = (): void => {
+      if (this.#sessions.get(tab)?.idle === true) void this.#end(tab, ResumedAgent);
+      else this.#used(tab);
+    };
+    this.#resting.set(tab, setTimeout(rest, IDLE_MS));
+  }
+
+  async #answer(method: string, caller: DebugCaller, params: unknown): Promise<unknown> {
     const given = params as Record<string, unknown>;
     switch (method) {
       case MethodDebugState:
@@ -172,11 +195,6 @@ export class Debugging {
       this.#waiters.add(waiter);
     });
     return { promise, forget: () => void this.#waiters.delete(waiter) };
-  }
-
-  /** Who debugs a tab; undefined when nobody does. */
-  by(tab: number): string | undefined {
-    return this.#sessions.get(tab)?.caller.by;
   }
 
   /** A person lets everything in a tab go on. */

@@ -155,6 +155,16 @@ export class DebugSession {
     )) as Commands[C]['returnType'];
   }
 
+  /** Whether nothing is set, held or listened for: only its maker, if anybody, hears what happens. */
+  get idle(): boolean {
+    return (
+      this.breakpoints.size === 0 &&
+      this.exceptions === 'none' &&
+      this.#listeners.size <= 1 &&
+      [...this.threads.values()].every(({ paused, asked }) => paused === undefined && asked === undefined)
+    );
+  }
+
   /** Hears what happens; the function that comes back ends that. */
   on(listener: (event: DebugEvent) => void): () => void {
     this.#listeners.add(listener);

@@ -22,8 +22,14 @@ import (
 // connect is a real MCP client of a world's engine.
 func connect(t *testing.T, w *enginetest.World) *mcp.ClientSession {
 	t.Helper()
-	ours, theirs := net.Pipe()
 	client, leave := w.Engine.Join("", "test", checkpoint.Scope{})
+	return serve(t, w, client, leave)
+}
+
+// serve is a session that speaks for a client; it leaves at the end of the test.
+func serve(t *testing.T, w *enginetest.World, client *checkpoint.Client, leave func()) *mcp.ClientSession {
+	t.Helper()
+	ours, theirs := net.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
 	go func() {
