@@ -77,6 +77,8 @@ interface Targets {
 
 /** How long the host may be gone before what it debugs runs on, in ms. */
 const HOST_GONE_MS = 5000;
+/** How long the host waits for what an earlier life debugged to be taken over, in ms. */
+const RESTORE_MS = 8000;
 /** How long a session lasts in which nothing is set, held or asked, in ms. */
 const IDLE_MS = 60_000;
 
@@ -101,6 +103,7 @@ export class Debugging {
   #nowRestored: () => void = () => undefined;
   readonly #restored = new Promise<void>((resolve) => {
     this.#nowRestored = resolve;
+    setTimeout(resolve, RESTORE_MS); // however that goes
   });
   #hostRun: string | undefined;
 
