@@ -75,6 +75,11 @@ dist-check: $(LINT) node_modules/.ready ## A release in small (TARGETS=all: the 
 bench: chromium build ## Tokens, latency, signal to noise, against their targets
 	@go run ./host/bench
 
+.PHONY: screenshots
+screenshots: chromium build ## docs/images: a picture of each view, light and dark
+	@mkdir -p docs/images
+	@TIDEMARK_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -timeout 5m -run '^TestScreenshots$$' ./host/e2e
+
 .PHONY: soak
 soak: chromium build ## A mixed load for SOAK (30m), and KILLS (200) kills of everything: nothing lost, memory flat
 	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 3h -v -run 'TestSoak|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e | grep -v '^=== '

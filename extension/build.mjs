@@ -77,6 +77,8 @@ await cp(join(root, 'icons'), join(dist, 'icons'), {
   filter: (source) => !source.endsWith('.svg'),
 });
 
+await cp(join(root, '_locales'), join(dist, '_locales'), { recursive: true });
+
 await script('background/main.ts', 'background', 'es');
 await script('content/main.ts', 'content', 'iife');
 await script('page/main.ts', 'page', 'iife');

@@ -126,6 +126,8 @@ export interface PopupState {
   connection: ConnectionState;
   /** The active tab first, then watched ones, then the others in the browser's order. */
   tabs: PopupTab[];
+  /** A person has paused watching everywhere. */
+  paused?: boolean;
   /** The host's view; absent while it is not connected or has not answered yet. */
   overview?: Overview;
 }
@@ -142,6 +144,7 @@ export interface PopupState {
  * - `ignore`: what is said of a finding is noise from now on; `unignore` takes that back, by the name
  *   of the rule that `ignore` answered with.
  * - `resume`: whatever an agent has paused in the tab goes on.
+ * - `pause`: nothing is watched any more until it is resumed, in any tab.
  * - `refresh`: asks the host for its overview again and, when disconnected, connects at once.
  *   Connecting the port does the same.
  */
@@ -152,6 +155,7 @@ export type FromPopup =
   | { t: 'ignore'; id: number; finding: Finding; tab?: number }
   | { t: 'unignore'; id: number; rule: string }
   | { t: 'resume'; id: number; tab: number }
+  | { t: 'pause'; id: number; paused: boolean }
   | { t: 'refresh'; id: number };
 
 /** What the worker tells the popup. */

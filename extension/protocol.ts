@@ -14,6 +14,7 @@ export type AnyEvent =
 
 /** Why something was not seen: one of the Gap constants below. */
 export type GapReason =
+  | typeof GapPaused
   | typeof GapLateAttach
   | typeof GapWorkerRestart
   | typeof GapDetached
@@ -825,6 +826,10 @@ export interface GapEvent extends EventHead {
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */
+export const GapPaused = "paused"; // a person paused watching
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
 export const GapLateAttach = "late_attach"; // the tab was being loaded before capture began
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
@@ -1169,6 +1174,11 @@ export interface Overview {
   severity: string;
   summary: string;
   since?: string;
+  /**
+   * Errors and Warnings count what Severity is made of.
+   */
+  errors?: number /* int */;
+  warnings?: number /* int */;
   checkpoints: CheckpointLine[];
   /**
    * Findings are what Severity is made of, the worst first and then the most frequent; at most
@@ -2039,8 +2049,7 @@ export interface ViewHidden {
 /**
  * HiddenEntry is one distinct entry that is kept out, and why.
  */
-export interface HiddenEntry {
-  Finding: Finding;
+export interface HiddenEntry extends Finding {
   because: string;
   /**
    * Rule names the rule where it can be taken back by [MethodViewUnignore].

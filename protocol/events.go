@@ -163,6 +163,7 @@ type GapEvent struct {
 
 // Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
 const (
+	GapPaused         = "paused"          // a person paused watching
 	GapLateAttach     = "late_attach"     // the tab was being loaded before capture began
 	GapWorkerRestart  = "worker_restart"  // the extension's worker was ended and began anew
 	GapDetached       = "detached"        // the person, or DevTools, ended the debugger's session

@@ -197,9 +197,12 @@ type Overview struct {
 	Host string `json:"host"`
 	// Severity and Summary speak of the time since the newest checkpoint of the tab's scope, or of
 	// everything held when there is none.
-	Severity    string           `json:"severity"`
-	Summary     string           `json:"summary"`
-	Since       string           `json:"since,omitempty"`
+	Severity string `json:"severity"`
+	Summary  string `json:"summary"`
+	Since    string `json:"since,omitempty"`
+	// Errors and Warnings count what Severity is made of.
+	Errors      int              `json:"errors,omitempty"`
+	Warnings    int              `json:"warnings,omitempty"`
 	Checkpoints []CheckpointLine `json:"checkpoints"`
 	// Findings are what Severity is made of, the worst first and then the most frequent; at most
 	// [MaxFindings]. MoreFindings counts the others.

@@ -341,7 +341,7 @@ type ViewHidden struct {
 
 // HiddenEntry is one distinct entry that is kept out, and why.
 type HiddenEntry struct {
-	Finding
+	Finding `tstype:",extends"`
 	Because string `json:"because"`
 	// Rule names the rule where it can be taken back by [MethodViewUnignore].
 	Rule string `json:"rule,omitempty"`

@@ -10,7 +10,15 @@ import { SharedDebugger } from '../debugging/attachment';
 import { Debugging } from '../debugging/debugging';
 import { variableMethods } from '../debugging/variables';
 import { CONTENT_PORT, POPUP_PORT, VIEWER_PORT } from '../messages';
-import { type AnyEvent, HostName, type Tab } from '../protocol';
+import {
+  type AnyEvent,
+  HostName,
+  MethodCheckpoint,
+  MethodOverview,
+  type Overview,
+  type Tab,
+} from '../protocol';
+import { BadgeKeeper } from './badge';
 import { answer } from './commands';
 import { ContentFrames } from './frames';
 import { injectHooks, injectWhereMissing, registerHooks, registerOrigin } from './inject';
@@ -107,7 +115,21 @@ const popup = new PopupServer({
   request: (method, params) => port.request(method, params),
   setWatched,
   setWay: setWayOf,
+  paused: () => settings.paused,
+  pause,
   resume: (tab) => debugging.resumeByPerson(tab),
+});
+const badge = new BadgeKeeper({
+  connected: () => port.state.state === 'connected',
+  paused: () => settings.paused,
+  tab: async () => (await chrome.tabs.query({ active: true, lastFocusedWindow: true }))[0]?.id,
+  request: (method, params) => port.request(method, params),
+  show: ({ text, colour, title }) => {
+    void chrome.action.setBadgeText({ text });
+    void chrome.action.setBadgeBackgroundColor({ color: colour });
+    void chrome.action.setBadgeTextColor({ color: '#ffffff' });
+    void chrome.action.setTitle({ title });
+  },
 });
 const viewer = new ViewerServer({
   connection: () => port.state,
@@ -118,6 +140,7 @@ const viewer = new ViewerServer({
 
 function emit(event: AnyEvent): void {
   port.emit(event);
+  badge.changed();
 }
 
 async function address(tab: number): Promise<string | undefined> {
@@ -253,6 +276,28 @@ async function setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Pr
   await Promise.all(same.map(({ id }) => (id === undefined ? undefined : tabs.refresh(id))));
 }
 
+/** Nothing is watched any more, or everything is again that was before. */
+async function pause(paused: boolean): Promise<void> {
+  await ready;
+  await settings.choosePaused(paused);
+  const all = await chrome.tabs.query({});
+  await Promise.all(all.map(({ id }) => (id === undefined ? undefined : tabs.refresh(id))));
+  badge.changed();
+  changed();
+}
+
+/** Sets a checkpoint by the keyboard, with the first name of its kind that is free. */
+async function checkpointByHand(): Promise<void> {
+  const [front] = await chrome.tabs.query({ active: true, lastFocusedWindow: true });
+  const at = front?.id === undefined ? {} : { tab: front.id };
+  const { checkpoints } = (await port.request(MethodOverview, at)) as Overview;
+  const taken = new Set(checkpoints.map(({ name }) => name));
+  let n = 1;
+  while (taken.has(`by_hand_${n}`)) n++;
+  await port.request(MethodCheckpoint, { name: `by_hand_${n}`, ...at });
+  badge.changed();
+}
+
 /** Has pages be captured in another way from now on: those of an origin, or all. */
 async function setWay(chosen: Way, origin?: string): Promise<void> {
   await ready;
@@ -307,7 +352,10 @@ chrome.tabs.onUpdated.addListener((tab, { url }) => {
   if (url !== undefined) void ready.then(() => tabs.heading(tab, url));
   changed();
 });
-chrome.tabs.onActivated.addListener(changed);
+chrome.tabs.onActivated.addListener(() => {
+  changed();
+  badge.changed();
+});
 chrome.windows.onFocusChanged.addListener(changed);
 
 chrome.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId }) => {
@@ -360,6 +408,16 @@ chrome.webRequest.onErrorOccurred.addListener((details) => {
   quiet.step('ended', details);
 }, everything);
 
+chrome.commands.onCommand.addListener((command) => {
+  if (command === 'pause') void ready.then(() => pause(!settings.paused));
+  if (command === 'checkpoint') {
+    ready.then(checkpointByHand).catch(() => {
+      // There is no page to say it on; the badge and the popup tell that Tidemark cannot be reached.
+      badge.changed();
+    });
+  }
+});
+
 chrome.permissions.onAdded.addListener(changed);
 chrome.permissions.onRemoved.addListener(changed);
 chrome.runtime.onInstalled.addListener(() => undefined);
@@ -378,7 +436,10 @@ async function begin(): Promise<void> {
   await debugging.restore(settings.debuggedBefore);
   void revive();
   changed();
-  setInterval(remember, HEARTBEAT_MS);
+  setInterval(() => {
+    remember();
+    badge.tick();
+  }, HEARTBEAT_MS);
   await chrome.alarms.create(WAKE, { periodInMinutes: WAKE_MINUTES });
 }
 

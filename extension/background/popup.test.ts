@@ -38,6 +38,7 @@ const tab = {
   active: true,
 } as PopupTab;
 let connection: ConnectionState;
+let paused = false;
 let asked: [method: string, params: unknown][];
 let options: PopupOptions;
 
@@ -56,6 +57,10 @@ beforeEach(() => {
     },
     setWatched: vi.fn(async () => undefined),
     setWay: vi.fn(async () => undefined),
+    paused: () => paused,
+    pause: async (on) => {
+      paused = on;
+    },
     resume: vi.fn(async () => undefined),
   };
 });
@@ -137,4 +142,14 @@ test('what is ignored is asked of the host, answered with its rule, and taken ba
   expect(asked).toContainEqual(['unignore', { id: 'n1' }]);
   expect(port.done(1)).toMatchObject({ ignored: { id: 'n1', hides: 2 } });
   expect(port.done(2)).toEqual({ t: 'done', id: 2 });
+});
+
+test('a person pauses watching, and sees that it is paused', async () => {
+  const port = new Port();
+  new PopupServer(options).connect(port);
+  port.ask({ t: 'pause', id: 1, paused: true });
+  await vi.advanceTimersByTimeAsync(100);
+  expect(port.done(1)).toEqual({ t: 'done', id: 1 });
+  expect(port.state?.paused).toBe(true);
+  paused = false;
 });

@@ -22,6 +22,8 @@ export interface PopupOptions {
   request(method: string, params: unknown): Promise<unknown>;
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
   setWay(tab: number, way: Way): Promise<void>;
+  paused(): boolean;
+  pause(paused: boolean): Promise<void>;
   /** Lets whatever an agent has paused in a tab go on. */
   resume(tab: number): Promise<void>;
 }
@@ -73,6 +75,7 @@ export class PopupServer {
     const state: PopupState = {
       connection,
       tabs,
+      ...(this.#options.paused() && { paused: true }),
       ...(this.#overview !== undefined && { overview: this.#overview }),
     };
     for (const port of this.#ports) port.postMessage({ t: 'state', state });
@@ -138,6 +141,10 @@ export class PopupServer {
       }
       case 'resume':
         await this.#options.resume(message.tab);
+        this.changed();
+        return {};
+      case 'pause':
+        await this.#options.pause(message.paused);
         this.changed();
         return {};
       case 'refresh':

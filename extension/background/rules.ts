@@ -7,6 +7,8 @@ export interface Choices {
   readonly origins: Readonly<Record<string, boolean>>;
   /** Tabs that a person switched off. */
   readonly tabsOff: ReadonlySet<number>;
+  /** A person has paused watching everywhere. */
+  readonly paused?: boolean;
 }
 
 /** What persons have decided of the way of capture. */
@@ -54,7 +56,7 @@ export function why(tab: number, origin: string, choices: Choices): Why {
 /** Whether a tab is watched while it shows this address. */
 export function isWatched(tab: number, url: string | undefined, choices: Choices): boolean {
   const origin = watchableOrigin(url);
-  if (origin === undefined) return false;
+  if (origin === undefined || choices.paused === true) return false;
   const reason = why(tab, origin, choices);
   return reason === 'development' || reason === 'chosen';
 }

@@ -41,6 +41,8 @@ export class Settings implements Choices {
   readonly tabsQuiet = new Set<number>();
   /** How capture is done where nobody has chosen; undefined where the browser decides. */
   way: Way | undefined;
+  /** A person has paused watching; until it is resumed or the browser ends. */
+  paused = false;
   /** Names this browser profile for as long as the extension is installed. */
   instance = '';
   /** Names one life of the browser, in which tabs keep their ids. */
@@ -60,11 +62,12 @@ export class Settings implements Choices {
   async load(): Promise<void> {
     const [local, session] = await Promise.all([
       this.#local.get(['origins', 'ways', 'way', 'instance']),
-      this.#session.get(['tabsOff', 'tabsQuiet', 'memory', 'session', 'debugging']),
+      this.#session.get(['tabsOff', 'tabsQuiet', 'paused', 'memory', 'session', 'debugging']),
     ]);
     Object.assign(this.origins, local.origins);
     for (const tab of (session.tabsOff as number[] | undefined) ?? []) this.tabsOff.add(tab);
     for (const tab of (session.tabsQuiet as number[] | undefined) ?? []) this.tabsQuiet.add(tab);
+    this.paused = session.paused === true;
     Object.assign(this.ways, local.ways);
     this.way = local.way as Way | undefined;
     this.before = session.memory as Memory | undefined;
@@ -108,6 +111,12 @@ export class Settings implements Choices {
     if (quiet) this.tabsQuiet.add(tab);
     else this.tabsQuiet.delete(tab);
     await this.#session.set({ tabsQuiet: [...this.tabsQuiet] });
+  }
+
+  /** Remembers that watching is paused, or goes on. */
+  async choosePaused(paused: boolean): Promise<void> {
+    this.paused = paused;
+    await this.#session.set({ paused });
   }
 
   async remember(memory: Memory): Promise<void> {

@@ -30,6 +30,7 @@ const CLOSING_MS = 100;
 
 const NOTE_CANCELED = 'The debugging bar was closed; the tab is captured quietly since.';
 const NOTE_OFF = 'Switched off.';
+const NOTE_PAUSED = 'Paused.';
 
 /** Drives one capture source. Every method may be called at any time and as often as one likes. */
 export class WatchedTabs {
@@ -104,6 +105,11 @@ export class WatchedTabs {
     const { settings } = this.#options;
     if (isWatched(tab, url, settings)) {
       await this.#start(tab, url);
+      return;
+    }
+    if (settings.paused && isWatched(tab, url, { origins: settings.origins, tabsOff: settings.tabsOff })) {
+      this.#openGap(tab, 'paused');
+      await this.#stop(tab, Number.POSITIVE_INFINITY, NOTE_PAUSED);
       return;
     }
     const origin = watchableOrigin(url);

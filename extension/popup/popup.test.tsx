@@ -47,6 +47,7 @@ beforeEach(() => {
   client = {
     state,
     setWatched: async (tab, on, scope) => void asked.push(`watch ${tab} ${on} ${scope}`),
+    pause: vi.fn(async () => undefined),
     setWay: async (tab, way) => void asked.push(`capture ${tab} ${way}`),
     resume: async (tab) => void asked.push(`resume ${tab}`),
     checkpoint: async (name, tab) => {

@@ -5,6 +5,7 @@ import { Findings } from './findings';
 import { Now } from './now';
 import { Paused } from './paused';
 import { Tabs } from './tabs';
+import { Viewing } from './viewing';
 import type { WorkerClient } from './worker-client';
 
 /** The whole popup: how things stand, what is watched, and a mark to come back to. */
@@ -32,6 +33,7 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
       <Paused tabs={tabs} client={client} />
       {connection.state === 'connected' && <Now overview={overview} tabs={tabs} />}
       <Findings connected={connection.state === 'connected'} overview={overview} tab={tab} client={client} />
+      <Viewing paused={state.paused === true} client={client} />
       <Tabs tabs={tabs} client={client} />
       <Checkpoints
         connected={connection.state === 'connected'}

@@ -15,6 +15,8 @@ export interface WorkerClient {
   unignore(rule: string): Promise<void>;
   /** Lets whatever an agent has paused in a tab go on. */
   resume(tab: number): Promise<void>;
+  /** Nothing is watched until it is resumed. */
+  pause(paused: boolean): Promise<void>;
   /** Asks the host for its view again; connects to it at once when there is no connection. */
   refresh(): Promise<void>;
 }
@@ -87,6 +89,9 @@ export function connectToWorker(): WorkerClient {
     },
     resume: async (tab) => {
       await ask({ t: 'resume', tab });
+    },
+    pause: async (paused) => {
+      await ask({ t: 'pause', paused });
     },
     refresh: async () => {
       await ask({ t: 'refresh' });

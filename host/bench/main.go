@@ -78,6 +78,7 @@ var parts = []part{
 	{"noise", (*run).noise},
 	{"sourcemap", (*run).sourcemap},
 	{"aria", (*run).aria},
+	{"viewer", (*run).viewer},
 }
 
 func main() {

@@ -26,6 +26,7 @@ var reasonWords = map[string]string{
 	protocol.GapJournalDamaged:      "a part of the journal could not be read",
 	protocol.GapMalformed:           "events could not be read",
 	protocol.GapWorkerUnseen:        "quiet capture does not see what workers log and their WebSockets",
+	protocol.GapPaused:              "a person paused watching",
 	protocol.GapServiceWorkerUnseen: "quiet capture does not see the service worker",
 	protocol.GapNotReplayed:         "events before Tidemark's start are not known",
 }

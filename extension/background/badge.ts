@@ -1,0 +1,83 @@
+/** The number on the icon: errors and warnings since the newest checkpoint of the tab in front. */
+import { MethodOverview, type Overview } from '../protocol';
+
+/** What the badge needs of the worker. */
+export interface BadgeOptions {
+  connected(): boolean;
+  paused(): boolean;
+  /** The tab in front, by the browser's own id. */
+  tab(): Promise<number | undefined>;
+  request(method: string, params: unknown): Promise<unknown>;
+  show(badge: Badge): void;
+}
+
+/** What is shown. */
+export interface Badge {
+  text: string;
+  colour: string;
+  title: string;
+}
+
+/** How long after an event the host is asked, and how often without one, in ms. */
+const SOON_MS = 1000;
+const NOW_AND_THEN_MS = 10_000;
+
+const COLOURS: Readonly<Record<string, string>> = { error: '#b3221f', warning: '#855300' };
+
+/** What the icon shows of how it stands. */
+export function badgeOf(overview: Overview | undefined, paused: boolean): Badge {
+  if (paused) return { text: 'II', colour: '#4e606b', title: 'Tidemark: paused' };
+  const count = (overview?.errors ?? 0) + (overview?.warnings ?? 0);
+  const text = count === 0 ? '' : count > 999 ? '999+' : String(count);
+  const colour = COLOURS[overview?.severity ?? ''] ?? '#14703f';
+  const since = overview?.since === undefined ? '' : ` since ${overview.since}`;
+  return {
+    text,
+    colour,
+    title: overview === undefined ? 'Tidemark' : `Tidemark: ${overview.summary}${since}`,
+  };
+}
+
+/** Keeps the badge up to date. */
+export class BadgeKeeper {
+  readonly #options: BadgeOptions;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #asked = 0;
+  #shown = '';
+
+  constructor(options: BadgeOptions) {
+    this.#options = options;
+  }
+
+  /** Something has happened that may change it. */
+  changed(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#ask();
+    }, SOON_MS);
+  }
+
+  /** Checkpoints are made elsewhere, too: to be called from time to time. */
+  tick(now = Date.now()): void {
+    if (now - this.#asked >= NOW_AND_THEN_MS) this.changed();
+  }
+
+  async #ask(): Promise<void> {
+    this.#asked = Date.now();
+    const { connected, paused, tab, request, show } = this.#options;
+    let overview: Overview | undefined;
+    if (connected()) {
+      const id = await tab();
+      try {
+        overview = (await request(MethodOverview, id === undefined ? {} : { tab: id })) as Overview;
+      } catch {
+        // The connection has gone; it is asked again with the next one.
+      }
+    }
+    const badge = badgeOf(overview, paused());
+    const text = JSON.stringify(badge);
+    if (text === this.#shown) return;
+    this.#shown = text;
+    show(badge);
+  }
+}

@@ -1,0 +1,275 @@
+/** The checkpoints in order: the session's timeline as a person reads it. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { ViewCheckpoint } from '../../protocol';
+import { MAX_CHECKPOINT_NAME, NAMING_RULE, nameProblem } from '../checkpoint-name';
+import { severityOf } from '../severity';
+import { t } from '../text';
+import { moment } from './format';
+import type { ViewerModel } from './model';
+import { Verdict } from './report';
+import { spanWords } from './words';
+
+/** The checkpoints that every session should have. */
+const CONVENTIONAL = ['session_start', 'pre_commit'];
+
+/** The list, what is new since the newest, and the form for another. */
+export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
+  const answer = model.checkpoints.value;
+  const list = answer?.checkpoints ?? [];
+  const selection = model.selection.value;
+  const newest = list.at(-1);
+  const isNow = selection.to === 'now' && selection.from === (newest?.name ?? 'start');
+  return (
+    <nav class="checkpoints" aria-label={t('checkpoints')}>
+      <h2>{t('checkpoints')}</h2>
+      <ol class="checkpoint-list">
+        {list.map((checkpoint, i) => (
+          <Item
+            key={`${checkpoint.name} ${checkpoint.scope ?? ''}`}
+            model={model}
+            checkpoint={checkpoint}
+            selected={selection.to === checkpoint.name && selection.from === (list[i - 1]?.name ?? 'start')}
+          />
+        ))}
+        {answer !== undefined && (
+          <li class={isNow ? 'checkpoint now selected' : 'checkpoint now'}>
+            <button type="button" class="pick" aria-current={isNow} onClick={() => model.select(undefined)}>
+              <span class="name">{t('now')}</span>
+              <span class="arrow">→</span>
+              <Verdict severity={severityOf(answer.now.severity)} words={spanWords(answer.now)} />
+            </button>
+          </li>
+        )}
+      </ol>
+      {list.length === 0 && <p class="quiet">{t('noCheckpoints')}</p>}
+      <Create model={model} />
+    </nav>
+  );
+}
+
+interface ItemProps {
+  model: ViewerModel;
+  checkpoint: ViewCheckpoint;
+  selected: boolean;
+}
+
+function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
+  const { name, at, since, note, scope } = checkpoint;
+  const renaming = useSignal(false);
+  const confirming = useSignal(false);
+  const menu = useRef<HTMLDetailsElement>(null);
+  const closeMenu = (): void => {
+    if (menu.current !== null) menu.current.open = false;
+  };
+  const chosen = model.selection.value;
+  return (
+    <li class={selected ? 'checkpoint selected' : 'checkpoint'}>
+      {renaming.value ? (
+        <Rename
+          name={name}
+          onDone={(to) => {
+            if (to === undefined || to === name) renaming.value = false;
+            else void model.renameCheckpoint(name, to).then((done) => (renaming.value = !done));
+          }}
+        />
+      ) : (
+        <button type="button" class="pick" aria-current={selected} onClick={() => model.selectUntil(name)}>
+          <span class="name" title={name}>
+            {name}
+          </span>
+          <span class="arrow">→</span>
+          <Verdict severity={severityOf(since.severity)} words={spanWords(since)} />
+          {note !== undefined && note !== '' && <span class="note">({note})</span>}
+          <span class="when">
+            <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>
+            {since.not_observed === true && <span class="partly"> · {t('partly')}</span>}
+            {scope !== undefined && <span> · {scope === 'all' ? t('everything') : scope}</span>}
+          </span>
+        </button>
+      )}
+      <details
+        class="menu"
+        ref={menu}
+        onToggle={() => {
+          confirming.value = false;
+        }}
+        onFocusOut={(event) => {
+          if (!event.currentTarget.contains(event.relatedTarget as Node | null)) closeMenu();
+        }}
+      >
+        <summary aria-label={t('menuOf', name)} title={t('menuOf', name)}>
+          ⋯
+        </summary>
+        <div class="menu-items">
+          <button
+            type="button"
+            onClick={() => {
+              closeMenu();
+              model.select({ from: name, to: 'now' });
+            }}
+          >
+            {t('compareWithNow')}
+          </button>
+          <button
+            type="button"
+            disabled={chosen.from === name}
+            onClick={() => {
+              closeMenu();
+              const begin = model.timeOf(chosen.from) ?? 0;
+              model.select(begin <= at ? { from: chosen.from, to: name } : { from: name, to: chosen.from });
+            }}
+          >
+            {t('compareWith', model.nameOf(chosen.from))}
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              closeMenu();
+              besideOf(model, name);
+            }}
+          >
+            {t('sideBySide')}
+          </button>
+          <button
+            type="button"
+            onClick={() => {
+              closeMenu();
+              renaming.value = true;
+            }}
+          >
+            {t('rename')}
+          </button>
+          <button
+            type="button"
+            class="danger"
+            onClick={() => {
+              if (!confirming.value) {
+                confirming.value = true;
+                return;
+              }
+              closeMenu();
+              void model.deleteCheckpoint(name);
+            }}
+          >
+            {confirming.value ? t('deleteSure') : t('delete')}
+          </button>
+        </div>
+      </details>
+    </li>
+  );
+}
+
+/** Shows what happened up to a checkpoint beside what is shown. */
+function besideOf(model: ViewerModel, name: string): void {
+  const list = model.checkpoints.value?.checkpoints ?? [];
+  const index = list.findIndex((checkpoint) => checkpoint.name === name);
+  model.select(model.selection.value, { from: list[index - 1]?.name ?? 'start', to: name });
+}
+
+function Rename({ name, onDone }: { name: string; onDone: (to: string | undefined) => void }): JSX.Element {
+  const typed = useSignal(name);
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    input.current?.focus();
+    input.current?.select();
+  }, []);
+  const problem = nameProblem(typed.value);
+  return (
+    <form
+      class="rename"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (problem === '') onDone(typed.value);
+      }}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onDone(undefined);
+      }}
+    >
+      <input
+        ref={input}
+        type="text"
+        aria-label={t('newNameOf', name)}
+        aria-invalid={problem !== ''}
+        value={typed.value}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => {
+          typed.value = event.currentTarget.value;
+        }}
+      />
+      <button type="submit" disabled={problem !== ''}>
+        {t('ok')}
+      </button>
+      {problem !== '' && <p class="problem">{problem}</p>}
+    </form>
+  );
+}
+
+function Create({ model }: { model: ViewerModel }): JSX.Element {
+  const name = useSignal('');
+  const note = useSignal('');
+  const busy = useSignal(false);
+  const connected = model.client.connection.value.state === 'connected';
+  const make = async (wanted: string): Promise<void> => {
+    busy.value = true;
+    if (await model.createCheckpoint(wanted, note.value.trim())) {
+      name.value = '';
+      note.value = '';
+    }
+    busy.value = false;
+  };
+  const problem = name.value === '' ? '' : nameProblem(name.value);
+  const disabled = !connected || busy.value;
+  return (
+    <form
+      class="create"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!disabled && nameProblem(name.value) === '') void make(name.value);
+      }}
+    >
+      <input
+        id="checkpoint-name"
+        type="text"
+        list="conventional"
+        placeholder={t('newCheckpoint')}
+        aria-label={t('newCheckpoint')}
+        aria-describedby="naming"
+        aria-invalid={problem !== ''}
+        maxLength={MAX_CHECKPOINT_NAME * 2}
+        spellcheck={false}
+        autocomplete="off"
+        disabled={!connected}
+        value={name.value}
+        onInput={(event) => {
+          name.value = event.currentTarget.value;
+        }}
+      />
+      <datalist id="conventional">
+        {CONVENTIONAL.map((one) => (
+          <option key={one} value={one} />
+        ))}
+      </datalist>
+      {name.value !== '' && (
+        <input
+          type="text"
+          placeholder={t('note')}
+          aria-label={t('note')}
+          maxLength={200}
+          value={note.value}
+          onInput={(event) => {
+            note.value = event.currentTarget.value;
+          }}
+        />
+      )}
+      <button type="submit" class="primary" disabled={disabled || name.value === '' || problem !== ''}>
+        {t('set')}
+      </button>
+      <p id="naming" class={problem === '' ? 'hint quiet' : 'hint problem'}>
+        {problem || NAMING_RULE}
+      </p>
+    </form>
+  );
+}

@@ -1,0 +1,414 @@
+/** What the viewer shows, and what a person does with it: signals that components read, and nothing of the DOM. */
+import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type {
+  Finding,
+  ViewCheckpoint,
+  ViewCheckpoints,
+  ViewHidden,
+  ViewOverview,
+  ViewReport,
+  ViewTab,
+} from '../../protocol';
+import type { ViewerClient } from '../client';
+import { many, t } from '../text';
+import { moment as instant } from './format';
+import { type LaneName, TimelineData } from './timeline-data';
+import type { Span } from './timeline-draw';
+
+/** The two moments that are compared: a checkpoint's name, a time, `start` or `now`. */
+export interface Selection {
+  from: string;
+  to: string;
+}
+
+/** The least severity that is shown. */
+export type Least = 'all' | 'warnings' | 'errors_only';
+
+/** What the middle shows. */
+export type Section = 'changes' | 'events' | 'calls' | 'page';
+
+/** A word to the person: what was done, or why it was not. */
+export interface Notice {
+  text: string;
+  failed: boolean;
+  /** What takes it back, and its name. */
+  undo?: { label: string; run: () => Promise<void> };
+}
+
+/** How long a question for what is new waits in the host, and how long at least lies between two, in ms. */
+const WAIT_MS = 8000;
+const PACE_MS = 60;
+/** How long lies between two readings of a report that goes on, in ms. */
+const REPORT_MS = 100;
+const RETRY_MS = 800;
+
+/** Everything behind one viewer. `stop` ends what it has under way. */
+export class ViewerModel {
+  readonly client: ViewerClient;
+  /** The host's number of the tab that is shown, 0 for all. */
+  readonly tab: Signal<number> = signal(0);
+  readonly section: Signal<Section> = signal('changes');
+  readonly overview: Signal<ViewOverview | undefined> = signal(undefined);
+  readonly checkpoints: Signal<ViewCheckpoints | undefined> = signal(undefined);
+  /** Undefined until a person chooses: then what is new since the newest checkpoint is shown. */
+  readonly chosen: Signal<Selection | undefined> = signal(undefined);
+  /** A second report beside the first; undefined for none. */
+  readonly beside: Signal<Selection | undefined> = signal(undefined);
+  readonly report: Signal<ViewReport | undefined> = signal(undefined);
+  readonly besideReport: Signal<ViewReport | undefined> = signal(undefined);
+  /** Why there is no report, in words. */
+  readonly problem: Signal<string> = signal('');
+  readonly hidden: Signal<ViewHidden | undefined> = signal(undefined);
+  readonly notice: Signal<Notice | undefined> = signal(undefined);
+  readonly least: Signal<Least> = signal('all');
+  readonly text: Signal<string> = signal('');
+  /** Lanes that are not shown. */
+  readonly without: Signal<ReadonlySet<LaneName>> = signal(new Set());
+  readonly data = new TimelineData();
+  /** Grows whenever {@link data} has changed. */
+  readonly drawn: Signal<number> = signal(0);
+  /** The host and its data are there. */
+  readonly ready: Signal<boolean> = signal(false);
+
+  #stopped = false;
+  #round = 0;
+  #reportTimer: ReturnType<typeof setTimeout> | undefined;
+  #reportAt = 0;
+  readonly #stops: (() => void)[] = [];
+  /** The tab of the page is looked for once. */
+  #placed = false;
+
+  constructor(client: ViewerClient) {
+    this.client = client;
+    let connected = false;
+    this.#stops.push(
+      effect(() => {
+        const now = client.connection.value.state === 'connected';
+        if (now === connected) return;
+        connected = now;
+        if (now) void this.#begin();
+        else this.#round++;
+      }),
+    );
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#round++;
+    clearTimeout(this.#reportTimer);
+    for (const end of this.#stops) end();
+  }
+
+  /** What is compared: what a person chose, else what is new since the newest checkpoint. */
+  readonly selection: ReadonlySignal<Selection> = computed(
+    () => this.chosen.value ?? { from: this.newest.value?.name ?? 'start', to: 'now' },
+  );
+
+  readonly newest: ReadonlySignal<ViewCheckpoint | undefined> = computed(() =>
+    this.checkpoints.value?.checkpoints.at(-1),
+  );
+
+  readonly shownTab: ReadonlySignal<ViewTab | undefined> = computed(() =>
+    this.overview.value?.tabs.find(({ id }) => id === this.tab.value),
+  );
+
+  /** The moments of the selection in ms; undefined where one is not known. */
+  readonly range: ReadonlySignal<Span | undefined> = computed(() => {
+    void this.drawn.value;
+    const { from, to } = this.selection.value;
+    const [begin, end] = [this.timeOf(from), this.timeOf(to)];
+    return begin === undefined || end === undefined ? undefined : { from: begin, to: end };
+  });
+
+  /** When a moment is, in ms. */
+  timeOf(moment: string): number | undefined {
+    if (moment === 'now') return this.data.now || undefined;
+    if (moment === 'start') return Math.min(this.data.start, this.data.first) || undefined;
+    const checkpoint = this.checkpoints.value?.checkpoints.find(({ name }) => name === moment);
+    if (checkpoint !== undefined) return checkpoint.at;
+    const time = Date.parse(moment);
+    return Number.isNaN(time) ? undefined : time;
+  }
+
+  /** How a moment is called. */
+  nameOf(moment: string): string {
+    if (moment === 'now') return t('now');
+    if (moment === 'start') return t('start');
+    const time = /^\d{4}-/.test(moment) ? Date.parse(moment) : Number.NaN;
+    if (Number.isNaN(time)) return moment;
+    return instant(time);
+  }
+
+  async #begin(): Promise<void> {
+    const round = ++this.#round;
+    const current = (): boolean => !this.#stopped && round === this.#round;
+    while (current()) {
+      try {
+        await this.#refresh();
+        if (!current()) return;
+        await this.#follow(current);
+      } catch (error) {
+        if (!current()) return;
+        this.problem.value = words(error);
+        await pause(RETRY_MS);
+      }
+    }
+  }
+
+  /** Reads on for as long as the connection lasts. */
+  async #follow(current: () => boolean): Promise<void> {
+    for (let first = true; current(); first = false) {
+      const answer = await this.client.ask('view_timeline', {
+        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+        after: this.data.next as never,
+        marks: this.data.marks,
+        ...(!first && { wait_ms: WAIT_MS }),
+      });
+      if (!current()) return;
+      const otherMarks = answer.marks !== this.data.marks;
+      if (!this.data.take(answer)) continue; // positions began anew: everything is read once more
+      batch(() => {
+        this.ready.value = true;
+        this.drawn.value++;
+      });
+      if (otherMarks && !first) await this.#refresh();
+      else if (answer.lanes.length > 0 && this.selection.value.to === 'now') this.#readSoon();
+      if (!answer.more) await pause(PACE_MS);
+    }
+  }
+
+  /** Asks for everything that is no event. */
+  async #refresh(): Promise<void> {
+    const at = this.tab.value === 0 ? {} : { tab: this.tab.value };
+    let overview: ViewOverview;
+    try {
+      overview = await this.client.ask('view_overview', at);
+    } catch (error) {
+      if (this.tab.value === 0) throw error;
+      this.tab.value = 0; // the tab was closed
+      this.data.clear();
+      this.notice.value = { text: t('tabGone'), failed: true };
+      return await this.#refresh();
+    }
+    if (!this.#placed && this.client.tab !== undefined) {
+      const own = overview.tabs.find((tab) => tab.own && tab.browser_id === this.client.tab);
+      if (own !== undefined) {
+        this.#placed = true;
+        this.tab.value = own.id;
+        return await this.#refresh();
+      }
+    }
+    const checkpoints = await this.client.ask('view_checkpoints', at);
+    batch(() => {
+      this.overview.value = overview;
+      this.checkpoints.value = checkpoints;
+      this.#forgetGone();
+    });
+    await this.#read();
+  }
+
+  /** A selection of what is no longer there goes back to what is. */
+  #forgetGone(): void {
+    const known = (moment: string): boolean =>
+      this.timeOf(moment) !== undefined || moment === 'start' || moment === 'now';
+    const { chosen, beside } = this;
+    if (chosen.value !== undefined && !(known(chosen.value.from) && known(chosen.value.to)))
+      chosen.value = undefined;
+    if (beside.value !== undefined && !(known(beside.value.from) && known(beside.value.to)))
+      beside.value = undefined;
+  }
+
+  /** Reads the report at once, or soon when it was read just now. */
+  #readSoon(): void {
+    if (this.#reportTimer !== undefined) return;
+    const wait = Math.max(0, this.#reportAt + REPORT_MS - Date.now());
+    this.#reportTimer = setTimeout(() => {
+      this.#reportTimer = undefined;
+      void this.#read().then(() => this.#readNow());
+    }, wait);
+  }
+
+  /** The span since the newest checkpoint in the list goes on, too. */
+  async #readNow(): Promise<void> {
+    try {
+      const at = this.tab.value === 0 ? {} : { tab: this.tab.value };
+      this.checkpoints.value = await this.client.ask('view_checkpoints', at);
+    } catch {
+      // The connection went away; it is told by itself, and everything is read again with the next one.
+    }
+  }
+
+  async #read(): Promise<void> {
+    this.#reportAt = Date.now();
+    const { from, to } = this.selection.value;
+    const common = { ...(this.tab.value !== 0 && { tab: this.tab.value }), severity: this.least.value };
+    const beside = this.beside.value;
+    try {
+      const [report, other] = await Promise.all([
+        this.client.ask('view_report', { from, to, ...common }),
+        beside === undefined ? undefined : this.client.ask('view_report', { ...beside, ...common }),
+      ]);
+      const now = this.selection.value;
+      if (now.from !== from || now.to !== to) return; // another one was chosen meanwhile
+      if (this.report.value === undefined) requestAnimationFrame(() => performance.mark('tidemark ready'));
+      batch(() => {
+        this.report.value = report;
+        this.besideReport.value = other;
+        this.problem.value = '';
+      });
+    } catch (error) {
+      if (this.client.connection.value.state !== 'connected') return;
+      this.problem.value = words(error);
+    }
+  }
+
+  /** Shows another tab; 0 is all. */
+  showTab(tab: number): void {
+    if (tab === this.tab.value) return;
+    this.#placed = true;
+    batch(() => {
+      this.tab.value = tab;
+      this.chosen.value = undefined;
+      this.beside.value = undefined;
+      this.data.clear();
+      this.drawn.value++;
+    });
+    void this.#begin();
+  }
+
+  /** Compares two moments; undefined goes back to what is new since the newest checkpoint. */
+  select(selection: Selection | undefined, beside?: Selection): void {
+    batch(() => {
+      this.chosen.value = selection;
+      this.beside.value = beside;
+      this.hidden.value = undefined;
+      if (this.section.value !== 'events') this.section.value = 'changes';
+    });
+    void this.#read();
+  }
+
+  /** Compares what happened up to a checkpoint with the one before it. */
+  selectUntil(name: string): void {
+    const list = this.checkpoints.value?.checkpoints ?? [];
+    const index = list.findIndex((checkpoint) => checkpoint.name === name);
+    this.select({ from: list[index - 1]?.name ?? 'start', to: name });
+  }
+
+  /** Selects a range of time, as brushed. */
+  selectSpan({ from, to }: Span): void {
+    const last = this.data.now;
+    this.select({ from: iso(from), to: to >= last ? 'now' : iso(to) });
+  }
+
+  setLeast(least: Least): void {
+    this.least.value = least;
+    void this.#read();
+  }
+
+  async createCheckpoint(name: string, note: string): Promise<boolean> {
+    return await this.#do(async () => {
+      const made = await this.client.ask('view_checkpoint_create', {
+        name,
+        ...(note !== '' && { note }),
+        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+      });
+      this.notice.value = {
+        text: made.replaced === undefined ? t('checkpointSet', name) : t('checkpointReplaced', name),
+        failed: false,
+      };
+    });
+  }
+
+  async renameCheckpoint(name: string, to: string): Promise<boolean> {
+    return await this.#do(async () => {
+      await this.client.ask('view_checkpoint_rename', {
+        name,
+        to,
+        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+      });
+      const renamed = (moment: string): string => (moment === name ? to : moment);
+      const chosen = this.chosen.value;
+      if (chosen !== undefined) this.chosen.value = { from: renamed(chosen.from), to: renamed(chosen.to) };
+    });
+  }
+
+  async deleteCheckpoint(name: string): Promise<boolean> {
+    return await this.#do(async () => {
+      await this.client.ask('view_checkpoint_delete', {
+        name,
+        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+      });
+      this.notice.value = { text: t('checkpointDeleted', name), failed: false };
+    });
+  }
+
+  /** What is said of a finding is noise from now on. */
+  async ignore({ kind, level, origin, fingerprint }: Finding): Promise<void> {
+    await this.#do(async () => {
+      const { id, hides } = await this.client.ask('view_ignore', {
+        kind,
+        level,
+        fingerprint,
+        ...(origin !== undefined && { origin }),
+        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+      });
+      this.notice.value = {
+        text: many('ignored', hides),
+        failed: false,
+        undo: { label: t('undo'), run: () => this.unignore(id) },
+      };
+    });
+  }
+
+  async unignore(rule: string): Promise<void> {
+    await this.#do(async () => {
+      await this.client.ask('view_unignore', { id: rule });
+      this.notice.value = { text: t('shownAgain'), failed: false };
+    });
+    if (this.hidden.value !== undefined) await this.explainHidden();
+  }
+
+  /** Asks what noise rules keep out of the report that is shown. */
+  async explainHidden(): Promise<void> {
+    await this.#do(async () => {
+      const { from, to } = this.selection.value;
+      this.hidden.value = await this.client.ask('view_hidden', {
+        from,
+        to,
+        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+      });
+    }, false);
+  }
+
+  async hold(agent: number, held: boolean): Promise<void> {
+    await this.#do(async () => {
+      await this.client.ask('view_hold', { agent, held });
+    });
+  }
+
+  /** Does something, says why it failed, and reads again what it may have changed. */
+  async #do(what: () => Promise<void>, refresh = true): Promise<boolean> {
+    try {
+      await what();
+      if (refresh) await this.#refresh();
+      return true;
+    } catch (error) {
+      this.notice.value = { text: words(error), failed: true };
+      return false;
+    }
+  }
+}
+
+/** A time as the host takes it. */
+export function iso(at: number): string {
+  return new Date(Math.round(at)).toISOString();
+}
+
+/** An error in words. */
+export function words(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,77 @@
+/** A list of which only the rows in view are drawn, however many there are. */
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  Virtualizer,
+  type VirtualizerOptions,
+} from '@tanstack/virtual-core';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useReducer, useRef } from 'preact/hooks';
+
+interface RowsProps {
+  count: number;
+  /** The least height of a row, in CSS pixels. */
+  height: number;
+  label: string;
+  keyOf: (index: number) => string;
+  row: (index: number) => ComponentChildren;
+}
+
+/** The list. Rows may grow: they are measured. It stays at its end while a person is there. */
+export function Rows({ count, height, label, keyOf, row }: RowsProps): JSX.Element {
+  const frame = useRef<HTMLDivElement>(null);
+  const [, again] = useReducer((n: number, _: undefined) => n + 1, 0);
+  const options: VirtualizerOptions<HTMLDivElement, HTMLLIElement> = {
+    count,
+    getScrollElement: () => frame.current,
+    estimateSize: () => height,
+    getItemKey: keyOf,
+    overscan: 8,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: () => again(undefined),
+  };
+  const made = useRef<Virtualizer<HTMLDivElement, HTMLLIElement> | undefined>(undefined);
+  made.current ??= new Virtualizer(options);
+  const rows = made.current;
+  rows.setOptions(options);
+  const atEnd = useRef(true);
+  useEffect(() => rows._didMount(), [rows]);
+  useEffect(() => {
+    rows._willUpdate();
+  });
+  useEffect(() => {
+    if (atEnd.current && count > 0) rows.scrollToIndex(count - 1, { align: 'end' });
+  }, [count]);
+  return (
+    <section
+      class="rows"
+      ref={frame}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is to be reached by the keyboard
+      tabIndex={0}
+      aria-label={label}
+      onScroll={(event) => {
+        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+        atEnd.current = scrollTop + clientHeight > scrollHeight - 24;
+      }}
+    >
+      <ul class="rows-all" style={{ height: `${rows.getTotalSize()}px` }}>
+        {rows.getVirtualItems().map((item) => (
+          <li
+            key={item.key as string}
+            class="row"
+            data-index={item.index}
+            ref={(element) => {
+              if (element !== null) rows.measureElement(element);
+            }}
+            style={{ transform: `translateY(${item.start}px)` }}
+          >
+            {row(item.index)}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

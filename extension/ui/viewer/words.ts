@@ -1,0 +1,58 @@
+/** What the host says in numbers and codes, in a person's words. */
+import type { ViewSpan } from '../../protocol';
+import type { Action } from '../../report';
+import { many, type TextKey, t } from '../text';
+
+/** How a span was: "clean", "1 warning", "2 errors, 1 warning". */
+export function spanWords({
+  errors = 0,
+  warnings = 0,
+}: Pick<ViewSpan, 'errors' | 'warnings'> & { severity?: string }): string {
+  const parts: string[] = [];
+  if (errors > 0) parts.push(many('errors', errors));
+  if (warnings > 0) parts.push(many('warnings', warnings));
+  return parts.length === 0 ? t('clean') : parts.join(', ');
+}
+
+/** What a person did, in words. */
+export function actionWords({ type, target, value }: Pick<Action, 'type' | 'target' | 'value'>): string {
+  const of = target || t('something');
+  switch (type) {
+    case 'click':
+      return t('actionClick', of);
+    case 'type':
+      return value ? t('actionType', value, of) : t('actionTypeSomething', of);
+    case 'select':
+      return value ? t('actionSelect', value, of) : t('actionTypeSomething', of);
+    case 'navigate':
+      return t('actionNavigate', of);
+    case 'submit':
+      return t('actionSubmit', of);
+    case 'key':
+      return t('actionKey', value ?? '', of);
+    default:
+      return [type, of, value].filter(Boolean).join(' ');
+  }
+}
+
+const GAPS: Readonly<Record<string, TextKey>> = {
+  late_attach: 'gapLateAttach',
+  worker_restart: 'gapWorkerRestart',
+  detached: 'gapDetached',
+  dropped: 'gapDropped',
+  capture_failed: 'gapCaptureFailed',
+  disconnected: 'gapDisconnected',
+  malformed: 'gapMalformed',
+  browser_ended: 'gapBrowserEnded',
+  journal_damaged: 'gapJournalDamaged',
+  not_replayed: 'gapNotReplayed',
+  worker_unseen: 'gapWorkerUnseen',
+  service_worker_unseen: 'gapServiceWorkerUnseen',
+  paused: 'gapPaused',
+};
+
+/** Why something was not observed. */
+export function gapWords(reason: string): string {
+  const key = GAPS[reason];
+  return key === undefined ? reason.replaceAll('_', ' ') : t(key);
+}

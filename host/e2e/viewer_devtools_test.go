@@ -1,0 +1,221 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/browser"
+	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/installer"
+)
+
+// TestThePanelIsInDevTools opens Tidemark's panel in the real DevTools window of a page.
+func TestThePanelIsInDevTools(t *testing.T) {
+	needBrowser(t)
+	w, err := testbed.New(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir, err := w.Extension()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := browser.Launch(context.Background(), browser.Options{
+		Headless: true, ExtensionDir: dir, Binary: w.Binary, Way: w.Way, Notes: io.Discard,
+		Env: []string{"TIDEMARK_HOME=" + w.Home}, ExtraArgs: []string{"--auto-open-devtools-for-tabs"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Browser = b
+	if err := chromedp.Do(b.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := newBasket(t)
+	p := &tab{t, &testbed.Tab{Ctx: b.Context()}}
+	p.do(chromedp.Navigate(s.URL))
+
+	tools := attach(t, b, "DevTools of the page", func(info *target.Info) bool {
+		return strings.HasPrefix(info.URL, "devtools://")
+	})
+	// DevTools is not ready at once, and hears of the panel some time after.
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		return chromedp.Run(tools, chromedp.Evaluate[bool](`(async () => {
+const { ViewManager } = await import('./ui/legacy/legacy.js');
+try {
+	const manager = ViewManager.ViewManager.instance();
+	const id = [...manager.views.keys()].find((key) => key.startsWith('chrome-extension'));
+	if (id === undefined) return false;
+	await manager.showView(id);
+	return true;
+} catch { return false; }
+})()`, chromedp.EvalAwaitPromise))
+	}); err != nil {
+		t.Fatalf("the panel is not in DevTools: %v", err)
+	}
+	panel := attach(t, b, "Tidemark's panel", func(info *target.Info) bool {
+		return info.URL == installer.Origin+"panel/index.html"
+	})
+	run(t, panel, viewerHelp+`
+await until(() => document.querySelector('.report'), 'a report');
+if (document.querySelector('.tab-select').value === '0') await until(() => document.querySelector('.tab-select').value !== '0', 'the inspected tab');`)
+	s.status.Store(500)
+	p.js(`document.getElementById('pay').click()`)
+	run(t, panel, viewerHelp+`
+await until(() => says('1 failed request') && says('the cart cannot be read'), 'what happened');
+await until(() => document.querySelector('button.source'), 'a source');
+document.querySelector('button.source').click();`)
+	run(t, tools, `
+const until = async (holds) => { for (let i = 0; i < 500; i++) { if (holds()) return; await new Promise((done) => setTimeout(done, 20)); } throw new Error('the Sources panel does not open'); };
+const { ViewManager } = await import('./ui/legacy/legacy.js');
+await until(() => ViewManager.ViewManager.instance().isViewVisible('sources'));`)
+}
+
+// attach attaches to a target of the browser, once it is there.
+func attach(t *testing.T, b *browser.Browser, what string, is func(*target.Info) bool) context.Context {
+	t.Helper()
+	var found target.ID
+	err := testbed.Eventually(t.Context(), func() (bool, error) {
+		infos, err := chromedp.CallBrowser(b.Context(), target.GetTargets, target.GetTargetsParams{})
+		if err != nil {
+			return false, err
+		}
+		seen := []string{}
+		for _, info := range infos.TargetInfos {
+			seen = append(seen, info.Type+" "+info.URL)
+			if is(info) {
+				found = info.TargetID
+				return true, nil
+			}
+		}
+		return false, fmt.Errorf("there are %s", strings.Join(seen, ", "))
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	ctx, cancel := chromedp.NewContext(b.Context(), chromedp.WithTargetID(found))
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func run(t *testing.T, ctx context.Context, script string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, testbed.Patience)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void]("(async () => {"+script+"\n})()", chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTheViewersPagesAreAccessible has axe-core look at every view, light and dark.
+func TestTheViewersPagesAreAccessible(t *testing.T) {
+	w := shared.get(t)
+	axe, err := os.ReadFile("../../node_modules/axe-core/axe.min.js")
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("axe-core is not installed; npm ci")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBasket(t)
+	a := w.of(t, b.site)
+	p := w.open(t, b.URL)
+	p.js(`await load(); deprecated()`)
+	a.changes()
+	a.call("checkpoint_create", map[string]any{"name": "session_start", "note": "a note"}, &struct{}{})
+	b.status.Store(500)
+	p.js(`document.getElementById('pay').click()`)
+	a.changes()
+	v := w.view(t, b.site)
+	v.shows("failed request")
+	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
+	popup.js(`await until(() => says('Connected'), 'the connection')`)
+	look := func(what string, of *tab, width int64) {
+		t.Helper()
+		for _, dark := range []bool{false, true} {
+			if _, err := shot(of.Ctx, width, 800, dark); err != nil {
+				t.Fatal(err)
+			}
+			of.js("if (!globalThis.axe) { " + string(axe) + "\n}")
+			found := of.textOf(`axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then((r) => JSON.stringify(r.violations.map((v) => [v.id, v.help, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + ' ' + n.failureSummary)])))`)
+			if found != "[]" {
+				t.Errorf("%s, dark: %v: %s", what, dark, found)
+			}
+		}
+	}
+	v.js(`document.querySelector('.line .opener:enabled').click(); await until(() => document.querySelector('.occurrence'), 'an occurrence')`)
+	look("changes", v.tab, 1200)
+	look("side panel", v.tab, 400)
+	for _, section := range []string{"Events", "What the agent saw", "Page"} {
+		name, err := json.Marshal(section)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.js(`await press(` + string(name) + `); await until(() => document.querySelector('.event, .call, .tree li'), 'something')`)
+		look(section, v.tab, 1200)
+	}
+	look("popup", popup.tab, 380)
+}
+
+// textOf evaluates an expression that is a promise of a text.
+func (p *tab) textOf(expression string) string {
+	p.t.Helper()
+	text, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}
+
+// TestWatchingIsPausedAndResumed pauses in the popup: what happens meanwhile is a gap, and is never told.
+func TestWatchingIsPausedAndResumed(t *testing.T) {
+	needBrowser(t)
+	own, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{own}
+	t.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := newSite(t, map[string]string{"/{$}": blank})
+	a := w.agent(t)
+	p := w.open(t, s.URL)
+	a.changes()
+	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
+	popup.js(`await press('Pause'); await until(() => says('Watching is paused') && button('Resume'), 'that it is paused')`)
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		return !strings.Contains(w.Run("status", "--json").Out, `"watched":true`), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p.js(`console.error('while it was paused')`)
+	popup.js(`await press('Resume'); await until(() => !says('Watching is paused'), 'that it goes on')`)
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		return strings.Contains(w.Run("status", "--json").Out, `"watched":true`), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p.js(`console.error('after it was resumed')`)
+	r := a.changes()
+	if text := show(r); strings.Contains(text, "while it was paused") || !strings.Contains(text, "after it was resumed") || !strings.Contains(text, `"paused"`) {
+		t.Errorf("%s", text)
+	}
+}
