@@ -29,6 +29,7 @@ type bridge struct {
 	helloID json.RawMessage // (nil while it is to be passed on)
 	ready   []byte          // the agent's initialized notification
 	pending []request       // what has not been answered, oldest first
+	follows []subscription  // what the agent is told of when it changes
 }
 
 // request is a line that wants an answer.
@@ -147,17 +148,20 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 			b.hangUp()
 		}
 	}
-	if isRequest {
+	lasts := b.follow(m, line)
+	if isRequest && !lasts {
 		b.pending = append(b.pending, request{id: m.ID, line: line})
 	}
-	if b.conn == nil {
-		return b.again(ctx)
-	}
-	if err := b.send(line); err != nil {
+	if b.conn != nil {
+		if b.send(line) == nil {
+			return nil
+		}
 		b.hangUp()
-		return b.again(ctx)
 	}
-	return nil
+	if lasts {
+		return b.introduce(ctx)
+	}
+	return b.again(ctx)
 }
 
 func (b *bridge) send(line []byte) error {
@@ -181,6 +185,11 @@ func (b *bridge) again(ctx context.Context) error {
 	if len(b.pending) == 0 {
 		return nil
 	}
+	return b.introduce(ctx)
+}
+
+// introduce makes the agent known to the next daemon, and asks it what is not answered.
+func (b *bridge) introduce(ctx context.Context) error {
 	if err := b.connect(ctx); err != nil {
 		return b.refuse(err)
 	}
@@ -199,6 +208,7 @@ func (b *bridge) again(ctx context.Context) error {
 			err = errors.Join(err, told)
 		}
 	}
+	err = errors.Join(err, b.followAgain())
 	for _, r := range b.pending {
 		err = errors.Join(err, b.send(r.line))
 	}
@@ -238,6 +248,10 @@ func (b *bridge) fromDaemon(line []byte) error {
 			b.helloID = nil
 			return nil
 		}
+		if ownAnswer(m.ID) {
+			return nil
+		}
+		b.forget(string(m.ID)) // a request that lasted has ended
 		for i, r := range b.pending {
 			if bytes.Equal(r.id, m.ID) {
 				b.pending = append(b.pending[:i:i], b.pending[i+1:]...)

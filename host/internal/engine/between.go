@@ -108,3 +108,26 @@ func (e *Engine) end(client *checkpoint.Client, to string) (*capture.Moment, err
 	}
 	return &c.Moment, nil
 }
+
+// Peek reports what a client's next call of get_changes_since would, and leaves its place where it is.
+func (e *Engine) Peek(client *checkpoint.Client) (*diff.Report, error) {
+	r, err := e.checkChanges(client, ChangesParams{})
+	if err != nil {
+		return nil, err
+	}
+	v := e.store.View(e.clock())
+	client.Lock()
+	from, v, past, err := e.baseline(client, r, v)
+	name := client.AutoName()
+	client.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	defer past.close()
+	r.options.Original = e.originalsIn(v).place
+	report := diff.Compute(from, v, r.options)
+	past.tell(report)
+	report.Checkpoint = name
+	report.CountTokens()
+	return report, nil
+}

@@ -20,6 +20,8 @@ type drained struct {
 
 	mu      sync.Mutex
 	pending int
+	// listening counts those among them that only the client's going answers.
+	listening int
 	idle    chan struct{} // closed when the last pending request is answered; nil when nobody waits
 }
 
@@ -51,13 +53,16 @@ func (d *drained) heard(line []byte) {
 	if json.Unmarshal(line, &m) == nil && m.ID != nil && string(m.ID) != "null" && m.Method != "" {
 		d.mu.Lock()
 		d.pending++
+		if m.Method == "subscriptions/listen" {
+			d.listening++ // answered only when the listener goes
+		}
 		d.mu.Unlock()
 	}
 }
 
 func (d *drained) wait() {
 	d.mu.Lock()
-	if d.pending <= 0 {
+	if d.pending <= d.listening {
 		d.mu.Unlock()
 		return
 	}
@@ -80,7 +85,7 @@ func (d *drained) Write(p []byte) (int, error) {
 	if answered {
 		d.mu.Lock()
 		d.pending--
-		done := d.pending <= 0
+		done := d.pending <= d.listening
 		if done && d.idle != nil {
 			close(d.idle)
 			d.idle = nil

@@ -28,19 +28,21 @@ const (
 // its workspace (an absolute path). Whoever reaches it is served: put the check of the token before it.
 // Each server that it makes is given to extend, where a test adds what it needs.
 func HTTP(ctx context.Context, e *engine.Engine, version string, extend ...func(*mcp.Server)) http.Handler {
-	return mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
+	return mcp.NewStreamableHTTPHandler(func(req *http.Request) *mcp.Server {
 		// (Called for questions outside of any session too: those are nobody's.)
-		client, err := clientOf(r.URL.Query())
+		client, err := clientOf(req.URL.Query())
 		if err != nil {
 			return nil
 		}
-		server := newServer(e, client, version, func(session *mcp.ServerSession) {
+		r := newResources(e, client)
+		server := newServer(e, client, version, r, func(session *mcp.ServerSession) {
 			if name := nameOf(session); name != "" {
 				client.Name = name
 			}
 			leave := e.Enter(client)
 			go func() { // ends with the session, and all sessions end with ctx
 				defer leave()
+				defer r.close()
 				stop := context.AfterFunc(ctx, func() { _ = session.Close() })
 				defer stop()
 				_ = session.Wait()

@@ -3,7 +3,7 @@
 // It guarantees: every answer is structured content and one text that is the same JSON (a snapshot is its
 // text alone); every mistake
 // of a caller is a result with isError, never a protocol error; each connection is a client of its
-// own with its own checkpoint.
+// own with its own checkpoint; resources move nothing, and whoever subscribes is told when a severity changes.
 package mcpserver
 
 import (
@@ -46,15 +46,6 @@ func failure(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}, IsError: true}
 }
 
-// NewServer makes a server whose tools speak for one client.
-func NewServer(e *engine.Engine, client *checkpoint.Client, version string) *mcp.Server {
-	return newServer(e, client, version, func(session *mcp.ServerSession) {
-		if name := nameOf(session); name != "" {
-			e.Rename(client, name)
-		}
-	})
-}
-
 // nameOf is what a client calls itself, "" when it does not say.
 func nameOf(session *mcp.ServerSession) string {
 	p := session.InitializeParams()
@@ -64,21 +55,28 @@ func nameOf(session *mcp.ServerSession) string {
 	return event.Clean(p.ClientInfo.Name)
 }
 
-// newServer is [NewServer]; begun is called when a session has introduced itself.
-func newServer(e *engine.Engine, client *checkpoint.Client, version string, begun func(*mcp.ServerSession)) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "tidemark", Title: "Tidemark", Version: version},
-		&mcp.ServerOptions{
-			Instructions: instructions(e.SetsOf(client)), Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler),
-		})
+// newServer makes a server whose tools and resources speak for one client; begun is called when a session has
+// introduced itself.
+func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *resources, begun func(*mcp.ServerSession)) *mcp.Server {
+	on := e.SetsOf(client)
+	options := &mcp.ServerOptions{Instructions: instructions(on), Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler)}
+	if slices.Contains(on, engine.Observe) {
+		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: true}
+		options.SubscribeHandler, options.UnsubscribeHandler = r.subscribe, r.unsubscribe
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "tidemark", Title: "Tidemark", Version: version}, options)
 	s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if call, ok := req.(*mcp.CallToolRequest); ok {
-				if info := call.ClientInfo(); info != nil && info.Name != "" { // newer clients never initialize
+			switch asked := req.(type) {
+			case *mcp.CallToolRequest:
+				if info := asked.ClientInfo(); info != nil && info.Name != "" { // newer clients never initialize
 					e.Rename(client, event.Clean(info.Name))
 				}
-				if err := e.SwitchedOff(client, call.Params.Name); err != nil {
+				if err := e.SwitchedOff(client, asked.Params.Name); err != nil {
 					return failure(err), nil
 				}
+			case *mcp.ReadResourceRequest:
+				asked.Params.URI = unescapedTimes(asked.Params.URI)
 			}
 			result, err := next(ctx, method, req)
 			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && err == nil {
@@ -87,12 +85,14 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, begu
 			return result, err
 		}
 	})
-	on := e.SetsOf(client)
 	for _, t := range engine.Tools {
 		if !slices.Contains(on, t.Set) {
 			continue
 		}
 		s.AddTool(definitions[t.Name], handler(e, t, client))
+	}
+	if slices.Contains(on, engine.Observe) {
+		r.add(s)
 	}
 	return s
 }
@@ -100,7 +100,13 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, begu
 // Serve speaks newline-delimited JSON-RPC with one client until the connection or ctx ends.
 func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, version string, conn io.ReadWriteCloser) error {
 	conn = &drained{ReadWriteCloser: conn, ctx: ctx, answered: func() { e.Heard(client) }}
-	session, err := NewServer(e, client, version).Connect(ctx, &mcp.IOTransport{Reader: conn, Writer: conn}, nil)
+	r := newResources(e, client)
+	defer r.close()
+	session, err := newServer(e, client, version, r, func(session *mcp.ServerSession) {
+		if name := nameOf(session); name != "" {
+			e.Rename(client, name)
+		}
+	}).Connect(ctx, &mcp.IOTransport{Reader: conn, Writer: conn}, nil)
 	if err != nil {
 		return err
 	}

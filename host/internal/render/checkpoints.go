@@ -1,0 +1,42 @@
+package render
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+// Checkpoint is a line of [MarkdownCheckpoints].
+type Checkpoint struct {
+	Name     string
+	At       diff.Time
+	Severity diff.Severity
+	// Summary says what is behind a severity that is not clean.
+	Summary, Note, Scope string
+}
+
+// MarkdownCheckpoints writes the checkpoints, oldest first, each with the severity since the one before, as a
+// person reads a session's timeline. Times are UTC.
+func MarkdownCheckpoints(w io.Writer, list []Checkpoint) error {
+	var b strings.Builder
+	b.WriteString("## Checkpoints\n\n")
+	for _, c := range list {
+		fmt.Fprintf(&b, "- %s %s → %s", c.At.UTC().Format("2006-01-02 15:04:05"), code(c.Name), severitySign(c.Severity)+" "+string(c.Severity))
+		for _, more := range []string{c.Summary, c.Note} {
+			if more != "" {
+				b.WriteString(", " + escape(more))
+			}
+		}
+		if c.Scope != "" {
+			b.WriteString(" (" + escape(c.Scope) + ")")
+		}
+		b.WriteString("\n")
+	}
+	if len(list) == 0 {
+		b.WriteString("None yet.\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
