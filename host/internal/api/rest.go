@@ -1,0 +1,314 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// The live API: what the viewer asks, over HTTP. Its OpenAPI description is made of the code below; errors are
+// problem details (RFC 9457). Whoever reaches it is served: put the check of the token before it.
+
+// RESTOptions make the live API.
+type RESTOptions struct {
+	Engine *engine.Engine
+	// Version is the program's.
+	Version string
+	// StallTimeout is how long a reader of events may take none until it is cut off; 0 is [defaultStall].
+	StallTimeout time.Duration
+}
+
+// REST makes the handler of everything below /api/.
+func REST(o RESTOptions) http.Handler {
+	mux := http.NewServeMux()
+	describe(mux, o)
+	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		Refuse(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+"; /api/openapi.json says what there is")
+	})
+	return mux
+}
+
+// OpenAPI is the API's description, as indented JSON.
+func OpenAPI(version string) ([]byte, error) {
+	return json.MarshalIndent(describe(http.NewServeMux(), RESTOptions{Version: version}).OpenAPI(), "", "  ")
+}
+
+// Refuse answers with problem details.
+func Refuse(w http.ResponseWriter, status int, detail string) {
+	data, err := json.Marshal(&huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
+	if err != nil {
+		data = []byte("{}") // plain strings always marshal
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // whoever is refused need not read it
+}
+
+// rest is one API under construction.
+type rest struct {
+	RESTOptions
+	huma.API
+}
+
+func describe(mux *http.ServeMux, o RESTOptions) huma.API {
+	huma.DefaultArrayNullable = false // lists are never null
+	config := huma.DefaultConfig("Tidemark", o.Version)
+	config.CreateHooks = nil // no links to schemas in answers
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/openapi", "", ""
+	config.RejectUnknownQueryParameters = true
+	config.AllowAdditionalPropertiesByDefault = true // fields may be added without a new version
+	config.Info.Description = "What the browser did while an agent was at work, between any two moments. A moment is a checkpoint's name, " +
+		"an ISO 8601 time, start (of what is held) or now; a tab is its number in /api/overview. Served on the loopback interface alone."
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "What the file token in Tidemark's home holds, or a dashboard's session"},
+	}
+	config.Security = []map[string][]string{{"token": {}}}
+	r := &rest{RESTOptions: o, API: humago.New(mux, config)}
+	r.OpenAPI().Components.Schemas.RegisterTypeAlias(reflect.TypeFor[diff.Time](), reflect.TypeFor[time.Time]())
+	r.reads()
+	r.changes()
+	r.events()
+	return r
+}
+
+// operation describes an endpoint.
+func operation(method, path, id, tag, summary string) huma.Operation {
+	return huma.Operation{
+		OperationID: id, Method: method, Path: "/api" + path, Summary: summary, Tags: []string{tag},
+		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError},
+	}
+}
+
+// body is an answer.
+type body[A any] struct{ Body A }
+
+// serve has an endpoint answer with what a use case answers with.
+func serve[I, A any](r *rest, o huma.Operation, call func(context.Context, *I) (A, error)) {
+	huma.Register(r.API, o, func(ctx context.Context, in *I) (*body[A], error) {
+		a, err := call(ctx, in)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &body[A]{a}, nil
+	})
+}
+
+// problemOf is an error as problem details.
+func problemOf(err error) error {
+	status := http.StatusInternalServerError
+	var unknown *checkpoint.UnknownError
+	var full *checkpoint.FullError
+	switch {
+	case errors.As(err, &unknown):
+		status = http.StatusNotFound
+	case errors.As(err, &full):
+		status = http.StatusConflict
+	case engine.IsMistake(err):
+		status = http.StatusBadRequest
+	}
+	return huma.NewError(status, err.Error())
+}
+
+// inTab narrows to a tab.
+type inTab struct {
+	Tab int `query:"tab" minimum:"0" doc:"Only this tab, and the checkpoints of its scope; 0 is all tabs"`
+}
+
+// moments are a window.
+type moments struct {
+	inTab
+	From     string `query:"from" doc:"A moment; empty: the newest checkpoint before the other, else the start"`
+	To       string `query:"to" doc:"A moment; empty: now"`
+	Severity string `query:"severity" enum:"all,warnings,errors_only" default:"all" doc:"The least severity that is shown"`
+}
+
+func (m *moments) params() protocol.ViewReportParams {
+	return protocol.ViewReportParams{Tab: m.Tab, From: m.From, To: m.To, Severity: m.Severity}
+}
+
+// ReportAnswer is a report, and what its entries were made of.
+type ReportAnswer struct {
+	Report *diff.Report `json:"report" doc:"What an agent that asks for the same gets"`
+	// The rest is that of [protocol.ViewReport].
+	From     string                        `json:"from" doc:"The moments as they were understood"`
+	To       string                        `json:"to"`
+	Errors   int                           `json:"errors,omitempty"`
+	Warnings int                           `json:"warnings,omitempty"`
+	Refs     map[string][]protocol.ViewRef `json:"refs" doc:"The entries that the report's lists were made of, by the lists' names"`
+}
+
+func (r *rest) report(ctx context.Context, m *moments) (*ReportAnswer, error) {
+	a, err := r.Engine.ViewReport(ctx, m.params())
+	if err != nil {
+		return nil, err
+	}
+	made, _ := a.Report.(*diff.Report)
+	return &ReportAnswer{Report: made, From: a.From, To: a.To, Errors: a.Errors, Warnings: a.Warnings, Refs: a.Refs}, nil
+}
+
+// timelineQuery asks for what is on the timeline after positions.
+type timelineQuery struct {
+	inTab
+	positionsQuery
+	Limit  int    `query:"limit" minimum:"1" maximum:"50000" default:"20000" doc:"The most entries"`
+	WaitMs int    `query:"wait_ms" minimum:"0" maximum:"25000" doc:"How long to wait when nothing is new, in milliseconds"`
+	Marks  string `query:"marks" doc:"marks of the last answer: that they have changed is news as well"`
+}
+
+// positionsQuery are positions to read on from, one of each lane.
+type positionsQuery struct {
+	Console   uint64 `query:"console" doc:"The position to read the lane on from: that of next in the last answer"`
+	Network   uint64 `query:"network"`
+	WebSocket uint64 `query:"websocket"`
+	DOM       uint64 `query:"dom"`
+	Actions   uint64 `query:"actions"`
+	Calls     uint64 `query:"calls"`
+}
+
+func (q positionsQuery) positions() protocol.ViewPositions { return protocol.ViewPositions(q) }
+
+// entriesQuery asks for entries.
+type entriesQuery struct {
+	moments
+	Lane      string   `query:"lane" enum:"console,network,websocket,dom,actions" doc:"The lane that positions are of"`
+	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Exactly these entries of the lane"`
+	Lanes     []string `query:"lanes" doc:"The lanes to look through; empty: all"`
+	Text      string   `query:"text" doc:"What the entries contain, in any case"`
+	Limit     int      `query:"limit" minimum:"1" maximum:"5000" default:"500" doc:"The most entries, the newest of them"`
+	Brief     bool     `query:"brief" doc:"Without headers, bodies and stacks"`
+}
+
+// callsQuery asks for agents' calls.
+type callsQuery struct {
+	Agent     int      `query:"agent" minimum:"0"`
+	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Exactly these, with arguments and answer"`
+	From      string   `query:"from"`
+	To        string   `query:"to"`
+	Limit     int      `query:"limit" minimum:"1" maximum:"5000" default:"500"`
+}
+
+// reads are the endpoints that change nothing.
+func (r *rest) reads() {
+	serve(r, operation("GET", "/overview", "overview", "state", "What is connected and watched, and how it stands"),
+		func(ctx context.Context, in *inTab) (*protocol.ViewOverview, error) {
+			a, err := r.Engine.ViewOverview(ctx, protocol.ViewParams{Tab: in.Tab})
+			if err == nil {
+				a.Host = r.Version
+			}
+			return a, err
+		})
+	serve(r, operation("GET", "/timeline", "timeline", "timeline", "The timeline from positions on; waits for what is new"),
+		func(ctx context.Context, in *timelineQuery) (*protocol.ViewTimeline, error) {
+			return r.Engine.ViewTimeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, After: in.positions(), Limit: in.Limit, WaitMs: in.WaitMs, Marks: in.Marks})
+		})
+	serve(r, operation("GET", "/checkpoints", "checkpoints", "checkpoints", "Checkpoints, each with the severity since the one before"),
+		func(ctx context.Context, in *inTab) (*protocol.ViewCheckpoints, error) {
+			return r.Engine.ViewCheckpoints(ctx, protocol.ViewParams{Tab: in.Tab})
+		})
+	serve(r, operation("GET", "/report", "report", "reports", "What happened between two moments"), r.report)
+	markdown := operation("GET", "/report.md", "report-markdown", "reports", "What happened between two moments, as Markdown")
+	markdown.Responses = map[string]*huma.Response{"200": {Description: "The report", Content: map[string]*huma.MediaType{"text/markdown": {Schema: &huma.Schema{Type: "string"}}}}}
+	huma.Register(r.API, markdown, func(ctx context.Context, in *moments) (*markdownAnswer, error) {
+		report, err := r.report(ctx, in)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		var b strings.Builder
+		if err := render.Markdown(&b, report.Report); err != nil {
+			return nil, err
+		}
+		return &markdownAnswer{"text/markdown; charset=utf-8", []byte(b.String())}, nil
+	})
+	serve(r, operation("GET", "/hidden", "hidden", "reports", "What noise rules keep out of a report, and why"),
+		func(ctx context.Context, in *moments) (*protocol.ViewHidden, error) {
+			return r.Engine.ViewHidden(ctx, in.params())
+		})
+	serve(r, operation("GET", "/entries", "entries", "timeline", "Entries in detail: at positions, or those that match"),
+		func(ctx context.Context, in *entriesQuery) (*protocol.ViewEntries, error) {
+			return r.Engine.ViewEntries(ctx, protocol.ViewEntriesParams{
+				Tab: in.Tab, Lane: in.Lane, Positions: in.Positions, Lanes: in.Lanes, From: in.From, To: in.To, Severity: in.Severity, Text: in.Text, Limit: in.Limit, Brief: in.Brief,
+			})
+		})
+	serve(r, operation("GET", "/calls", "calls", "agents", "Agents' calls: what each asked, and what it was told"),
+		func(ctx context.Context, in *callsQuery) (*protocol.ViewCalls, error) {
+			return r.Engine.ViewCalls(ctx, protocol.ViewCallsParams{Agent: in.Agent, Positions: in.Positions, From: in.From, To: in.To, Limit: in.Limit})
+		})
+}
+
+type markdownAnswer struct {
+	ContentType string `header:"Content-Type"`
+	Body        []byte
+}
+
+// changes are the endpoints that change something.
+func (r *rest) changes() {
+	create := operation("POST", "/checkpoints", "create-checkpoint", "checkpoints", "Name this moment")
+	create.DefaultStatus = http.StatusCreated
+	serve(r, create, func(ctx context.Context, in *struct {
+		Body struct {
+			_    struct{} `additionalProperties:"false"`
+			Name string   `json:"name" maxLength:"50"`
+			Note string   `json:"note,omitempty" maxLength:"200"`
+			Tab  int      `json:"tab,omitempty"`
+		}
+	},
+	) (*protocol.CheckpointResult, error) {
+		return r.Engine.ViewCheckpointCreate(ctx, protocol.CheckpointParams{Name: in.Body.Name, Note: in.Body.Note, Tab: in.Body.Tab})
+	})
+	serve(r, operation("PATCH", "/checkpoints/{name}", "rename-checkpoint", "checkpoints", "Give a checkpoint another name"), func(ctx context.Context, in *struct {
+		Name string `path:"name"`
+		Body struct {
+			_   struct{} `additionalProperties:"false"`
+			To  string   `json:"to" maxLength:"50"`
+			Tab int      `json:"tab,omitempty"`
+		}
+	},
+	) (engine.Nothing, error) {
+		return r.Engine.ViewCheckpointRename(ctx, protocol.ViewRenameParams{Name: in.Name, To: in.Body.To, Tab: in.Body.Tab})
+	})
+	serve(r, operation("DELETE", "/checkpoints/{name}", "delete-checkpoint", "checkpoints", "Delete a checkpoint"), func(ctx context.Context, in *struct {
+		inTab
+		Name string `path:"name"`
+	},
+	) (engine.Nothing, error) {
+		return r.Engine.ViewCheckpointDelete(ctx, protocol.ViewDeleteParams{Name: in.Name, Tab: in.Tab})
+	})
+	serve(r, operation("PUT", "/agents/{agent}/hold", "hold-agent", "agents", "Hold an agent's access, or allow it again"), func(ctx context.Context, in *struct {
+		Agent int `path:"agent"`
+		Body  struct {
+			_    struct{} `additionalProperties:"false"`
+			Held bool     `json:"held"`
+		}
+	},
+	) (engine.Nothing, error) {
+		return r.Engine.ViewHold(ctx, protocol.ViewHoldParams{Agent: in.Agent, Held: in.Body.Held})
+	})
+	ignore := operation("POST", "/noise", "ignore", "noise", "Leave a finding out of every report from now on")
+	ignore.DefaultStatus = http.StatusCreated
+	serve(r, ignore, func(ctx context.Context, in *body[protocol.IgnoreParams]) (*protocol.IgnoreResult, error) {
+		return r.Engine.ViewIgnore(ctx, in.Body)
+	})
+	serve(r, operation("DELETE", "/noise/{rule}", "unignore", "noise", "Take a rule back"), func(ctx context.Context, in *struct {
+		Rule string `path:"rule"`
+	},
+	) (engine.Nothing, error) {
+		return r.Engine.ViewUnignore(ctx, protocol.UnignoreParams{ID: in.Rule})
+	})
+	serve(r, operation("POST", "/page", "page", "state", "Read a tab's accessibility tree, and that of the look before"),
+		func(ctx context.Context, in *body[protocol.ViewPageParams]) (*protocol.ViewPage, error) {
+			return r.Engine.ViewPage(ctx, in.Body)
+		})
+}
