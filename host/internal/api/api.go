@@ -24,6 +24,8 @@ type Options struct {
 	Complete func(*engine.Status)
 	// Rounds sends a message to every connected browser and back; what it returns is written as JSON.
 	Rounds func(context.Context) any
+	// Open is the address of the dashboard, with a code to sign in by.
+	Open func() (string, error)
 	// Stop ends the daemon.
 	Stop func()
 }
@@ -37,6 +39,11 @@ type Problem struct {
 	Mistake bool `json:"mistake"`
 }
 
+// Opened is where the dashboard is.
+type Opened struct {
+	URL string `json:"url"`
+}
+
 // New makes the handler.
 //
 //	GET  /v1/status        engine.Status
@@ -48,6 +55,7 @@ type Problem struct {
 //	POST /v1/diff          DiffRequest → a report
 //	POST /v1/rounds        a message to every browser and back → link.Round, a list
 //	POST /v1/hook          engine.HookParams → engine.HookAnswer
+//	POST /v1/open          {url}: of the dashboard, to sign in by once
 //	POST /v1/stop          ends the daemon
 //
 // The query parameters client, origin (repeatable) and project say who asks, for which scope, and in the
@@ -71,6 +79,14 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /v1/diff", s.diff)
 	mux.HandleFunc("POST /v1/rounds", func(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusOK, s.Rounds(r.Context()))
+	})
+	mux.HandleFunc("POST /v1/open", func(w http.ResponseWriter, _ *http.Request) {
+		url, err := s.Open()
+		if err != nil {
+			problem(w, err)
+			return
+		}
+		write(w, http.StatusOK, Opened{url})
 	})
 	mux.HandleFunc("POST /v1/stop", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, http.StatusOK, struct{}{})

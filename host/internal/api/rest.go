@@ -27,6 +27,8 @@ type RESTOptions struct {
 	Engine *engine.Engine
 	// Version is the program's.
 	Version string
+	// SignIn exchanges a code that `tidemark open` gave for a session, which lasts until a time.
+	SignIn func(code string) (token string, until time.Time, ok bool)
 	// StallTimeout is how long a reader of events may take none until it is cut off; 0 is [defaultStall].
 	StallTimeout time.Duration
 }
@@ -81,6 +83,7 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	r.reads()
 	r.changes()
 	r.events()
+	r.session()
 	return r
 }
 
@@ -311,4 +314,29 @@ func (r *rest) changes() {
 		func(ctx context.Context, in *body[protocol.ViewPageParams]) (*protocol.ViewPage, error) {
 			return r.Engine.ViewPage(ctx, in.Body)
 		})
+}
+
+// Session is what a dashboard asks with.
+type Session struct {
+	Token string    `json:"token" doc:"For Authorization: Bearer"`
+	Until time.Time `json:"until"`
+}
+
+// session exchanges codes.
+func (r *rest) session() {
+	o := operation("POST", "/session", "sign-in", "session", "Exchange a code that tidemark open gave, which works once and for two minutes")
+	o.DefaultStatus, o.Security = http.StatusCreated, []map[string][]string{}
+	huma.Register(r.API, o, func(_ context.Context, in *struct {
+		Body struct {
+			_    struct{} `additionalProperties:"false"`
+			Code string   `json:"code" maxLength:"100"`
+		}
+	},
+	) (*body[Session], error) {
+		token, until, ok := r.SignIn(in.Body.Code)
+		if !ok {
+			return nil, huma.Error403Forbidden("this address was used already or is too old; `tidemark open` gives another")
+		}
+		return &body[Session]{Session{token, until.UTC()}}, nil
+	})
 }

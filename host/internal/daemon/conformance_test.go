@@ -64,7 +64,7 @@ func TestThePublicConformanceSuitePasses(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	const token = "a token that the suite cannot send"
-	checked := guarded(mcpserver.HTTP(ctx, w.Engine, "1.2.3", addFixtures), port, token)
+	checked := own(authorized(mcpserver.HTTP(ctx, w.Engine, "1.2.3", addFixtures), token, nil), port)
 	served := make(chan error, 1)
 	go func() {
 		served <- serve(ctx, l, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -88,6 +88,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
 		keepOpen: config.keepOpen(), life: ctx,
 	}
+	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
 	d.compose(limits, config.JournalLimits(), redactor)
 	if err := home.writeInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
@@ -102,7 +103,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
 	running.Go(browser.Sweep) // profiles of a daemon that was killed
 	running.Go(func() { d.engine.AskForMaps(ctx) })
-	running.Go(func() { d.serveHTTP(ctx, config.HTTP.Port, present) })
+	running.Go(func() { d.web.run(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
 	}
@@ -178,6 +179,7 @@ type daemon struct {
 	hub     *link.Hub
 	api     http.Handler
 	http    atomic.Pointer[engine.HTTPStatus]
+	web     *web
 	// fullAfter is the snapshots' setting.
 	fullAfter time.Duration
 	// sets are the tool sets that the settings turn on, nil when they say nothing.
@@ -224,7 +226,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	})
 	d.engine.Restore(named, readers)
 	d.api = api.New(api.Options{
-		Engine: d.engine, Stop: d.stop,
+		Engine: d.engine, Stop: d.stop, Open: d.web.open,
 		Rounds: func(ctx context.Context) any { return d.hub.Rounds(ctx, roundTimeout) },
 		Complete: func(s *engine.Status) {
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)

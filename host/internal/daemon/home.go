@@ -150,7 +150,7 @@ func (h Home) Kept() []string {
 // none runs.
 func (h Home) Leave() error {
 	sockets := filepath.Dir(h.Socket(MCPSocket))
-	for _, path := range []string{h.infoFile(), h.lockFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
+	for _, path := range []string{h.infoFile(), h.lockFile(), h.dashboardFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

@@ -12,70 +12,172 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
+	"time"
 
+	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 )
 
-// serveHTTP serves agents over streamable HTTP on a port of the loopback interface. A port that cannot be
-// had is told of in the status, and stops nothing else.
-func (d *daemon) serveHTTP(ctx context.Context, port int, present *presence) {
-	if port == 0 {
-		return
-	}
-	address := net.JoinHostPort("127.0.0.1", fmt.Sprint(port))
-	status := &engine.HTTPStatus{URL: "http://" + address + "/mcp", TokenFile: d.home.Token()}
-	defer func() { d.http.Store(status) }()
-	fail := func(err error) {
-		d.log.Error("agents are not served over HTTP", "error", err)
-		failed := *status
-		failed.Problem = err.Error()
-		status = &failed
-		d.http.Store(status)
-	}
-	token, err := d.home.readToken()
-	if err != nil {
-		fail(err)
-		return
-	}
-	l, err := net.Listen("tcp4", address)
-	if err != nil {
-		fail(fmt.Errorf("%w; free the port, or set another in %s", err, d.home.Config))
-		return
-	}
-	d.http.Store(status)
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", mcpserver.HTTP(ctx, d.engine, d.version))
-	if err := serve(ctx, counted{l, present}, guarded(mux, port, token)); err != nil {
-		fail(err)
-	}
+// web is what the daemon serves over HTTP on a port of the loopback interface: the dashboard and the live API,
+// and agents where the settings name a port. It listens when the settings say so, when somebody asks for the
+// dashboard, and when a dashboard of the daemon before may still be open.
+type web struct {
+	d       *daemon
+	present *presence
+	// configured is the port of the settings, 0 for none.
+	configured int
+	codes      codes
+
+	mu      sync.Mutex
+	ctx     context.Context // nil before run and after its end
+	port    int             // that is listened on, 0 while there is none
+	secret  string
+	serving sync.WaitGroup
 }
 
-// guarded lets only requests through that show the token, name this server as their host (a name that a
-// foreign page made to point here does not), and come from no foreign page. There are no CORS headers:
-// a page of another origin never reads an answer.
-func guarded(h http.Handler, port int, token string) http.Handler {
+// run listens where it shall, and returns when ctx has ended and everything is answered or cut off.
+func (w *web) run(ctx context.Context) {
+	w.mu.Lock()
+	w.ctx = ctx
+	switch {
+	case w.configured != 0:
+		if err := w.listenLocked(w.configured); err != nil {
+			w.d.log.Error("agents are not served over HTTP", "error", err)
+			status := w.status(w.configured)
+			status.Problem = err.Error()
+			w.d.http.Store(status)
+		}
+	default:
+		if port := w.d.home.dashboardPort(time.Now()); port != 0 {
+			if err := w.listenLocked(port); err != nil {
+				w.d.log.Warn("a dashboard that is open cannot be served on", "error", err)
+			}
+		}
+	}
+	w.mu.Unlock()
+	<-ctx.Done()
+	w.mu.Lock()
+	w.ctx = nil
+	w.mu.Unlock()
+	w.serving.Wait()
+}
+
+func (w *web) status(port int) *engine.HTTPStatus {
+	return &engine.HTTPStatus{URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port), TokenFile: w.d.home.Token()}
+}
+
+// listenLocked begins to serve on a port; 0 is any that is free.
+func (w *web) listenLocked(port int) error {
+	secret, err := w.d.home.readToken()
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
+	if err != nil {
+		return fmt.Errorf("%w; free the port, or set another in %s", err, w.d.home.Config)
+	}
+	w.port = l.Addr().(*net.TCPAddr).Port
+	if w.configured == w.port {
+		w.d.http.Store(w.status(w.port))
+	}
+	ctx, handler := w.ctx, w.handler(w.ctx, w.port, secret)
+	w.serving.Go(func() {
+		if err := serve(ctx, counted{oursTCP{l, w.d.log}, w.present}, handler); err != nil {
+			w.d.log.Error("the dashboard and agents over HTTP are not served any more", "error", err)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.configured == w.port {
+				failed := w.status(w.port)
+				failed.Problem = err.Error()
+				w.d.http.Store(failed)
+			}
+			w.port = 0
+		}
+	})
+	return nil
+}
+
+// open is the address of the dashboard with a code to sign in by, listening for it where nobody does yet.
+func (w *web) open() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ctx == nil {
+		return "", errors.New("the daemon is ending; ask once more")
+	}
+	if w.port == 0 {
+		// An earlier dashboard goes on where its port is free.
+		if err := w.listenLocked(w.d.home.dashboardPort(time.Now())); err != nil {
+			if err = w.listenLocked(0); err != nil {
+				return "", err
+			}
+		}
+	}
+	if err := w.d.home.keepDashboard(w.port, time.Now().Add(sessionLife)); err != nil {
+		w.d.log.Warn("a dashboard will not outlive this daemon", "error", err)
+	}
+	return fmt.Sprintf("http://127.0.0.1:%d%s#%s", w.port, dashboardPath, w.codes.make(time.Now())), nil
+}
+
+// handler serves what there is on a port. There are no CORS headers: a page of another origin never reads an
+// answer.
+func (w *web) handler(ctx context.Context, port int, secret string) http.Handler {
+	session := func(token string) bool { return checkSession(secret, token, time.Now()) }
+	rest := api.REST(api.RESTOptions{Engine: w.d.engine, Version: w.d.version, SignIn: func(code string) (string, time.Time, bool) {
+		now := time.Now()
+		if !w.codes.take(code, now) {
+			return "", time.Time{}, false
+		}
+		until := now.Add(sessionLife)
+		return newSession(secret, until), until, true
+	}})
+	mux := http.NewServeMux()
+	mux.Handle("/api/", authorized(rest, secret, session))
+	mux.Handle("POST /api/session", rest) // which asks for a code
+	mux.Handle(dashboardPath, dashboard())
+	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, dashboardPath, http.StatusSeeOther) })
+	if w.configured == port {
+		mux.Handle("/mcp", authorized(mcpserver.HTTP(ctx, w.d.engine, w.d.version), secret, nil))
+	}
+	return own(mux, port)
+}
+
+// own lets only requests through that name this server as their host (a name that a foreign page made to point
+// here does not), and come from no foreign page.
+func own(h http.Handler, port int) http.Handler {
 	hosts := []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("localhost:%d", port)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		own := func(host string) bool { return host == hosts[0] || host == hosts[1] }
-		refuse := func(code int, message string) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(code)
-			_, _ = fmt.Fprintf(w, "{\"message\":%q}", message) // whoever is refused need not read it
-		}
 		origin, foreign := r.Header["Origin"]
-		given, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		header := w.Header()
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		header.Set("Cache-Control", "no-store")
 		switch {
 		case !own(r.Host):
-			refuse(http.StatusForbidden, "this server is called 127.0.0.1 or localhost, nothing else")
+			api.Refuse(w, http.StatusForbidden, "this server is called 127.0.0.1 or localhost, nothing else")
 		case foreign && (len(origin) != 1 || !own(strings.TrimPrefix(origin[0], "http://"))):
-			refuse(http.StatusForbidden, "pages of other origins may not ask")
-		case !isBearer || subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1:
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(http.StatusUnauthorized, "the token is missing or wrong: send \"Authorization: Bearer\" with what the file token in Tidemark's home holds")
+			api.Refuse(w, http.StatusForbidden, "pages of other origins may not ask")
 		default:
 			h.ServeHTTP(w, r)
 		}
+	})
+}
+
+// authorized lets only requests through that show the token of the home, or one that accepts takes as well (nil:
+// none).
+func authorized(h http.Handler, secret string, accepts func(token string) bool) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		given, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if isBearer && (subtle.ConstantTimeCompare([]byte(given), []byte(secret)) == 1 || accepts != nil && accepts(given)) {
+			h.ServeHTTP(rw, r)
+			return
+		}
+		rw.Header().Set("WWW-Authenticate", "Bearer")
+		api.Refuse(rw, http.StatusUnauthorized, "the token is missing, wrong or has expired: send \"Authorization: Bearer\" with what the file token in Tidemark's home holds; a dashboard is opened anew by `tidemark open`")
 	})
 }
 

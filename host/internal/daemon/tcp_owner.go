@@ -1,0 +1,30 @@
+package daemon
+
+import (
+	"log/slog"
+	"net"
+	"os"
+)
+
+// oursTCP is a listener on the loopback interface that refuses other users where the system tells whose the other
+// end of a connection is (see tcpOwner). Where it does not, the token alone keeps them out.
+type oursTCP struct {
+	net.Listener
+	log *slog.Logger
+}
+
+func (l oursTCP) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		uid, known := tcpOwner(conn)
+		if known && uid != os.Getuid() && uid != 0 { // root reads the token anyway
+			l.log.Warn("a connection was refused", "from", conn.RemoteAddr(), "error", errStranger, "user", uid)
+			_ = conn.Close()
+			continue
+		}
+		return conn, nil
+	}
+}
