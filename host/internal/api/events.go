@@ -93,7 +93,7 @@ A reader that takes nothing for ten seconds is cut off. Nobody who reads slowly 
 
 // eventsQuery says which stream, and from where on.
 type eventsQuery struct {
-	inTab
+	InTab
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was read"`
 	After       string `query:"after" doc:"The same, for readers that can send no headers"`
 }

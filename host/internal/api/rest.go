@@ -125,20 +125,20 @@ func problemOf(err error) error {
 	return huma.NewError(status, err.Error())
 }
 
-// inTab narrows to a tab.
-type inTab struct {
+// InTab narrows to a tab.
+type InTab struct {
 	Tab int `query:"tab" minimum:"0" doc:"Only this tab, and the checkpoints of its scope; 0 is all tabs"`
 }
 
-// moments are a window.
-type moments struct {
-	inTab
+// Moments are a window.
+type Moments struct {
+	InTab
 	From     string `query:"from" doc:"A moment; empty: the newest checkpoint before the other, else the start"`
 	To       string `query:"to" doc:"A moment; empty: now"`
 	Severity string `query:"severity" enum:"all,warnings,errors_only" default:"all" doc:"The least severity that is shown"`
 }
 
-func (m *moments) params() protocol.ViewReportParams {
+func (m *Moments) params() protocol.ViewReportParams {
 	return protocol.ViewReportParams{Tab: m.Tab, From: m.From, To: m.To, Severity: m.Severity}
 }
 
@@ -153,7 +153,7 @@ type ReportAnswer struct {
 	Refs     map[string][]protocol.ViewRef `json:"refs" doc:"The entries that the report's lists were made of, by the lists' names"`
 }
 
-func (r *rest) report(ctx context.Context, m *moments) (*ReportAnswer, error) {
+func (r *rest) report(ctx context.Context, m *Moments) (*ReportAnswer, error) {
 	a, err := r.Engine.ViewReport(ctx, m.params())
 	if err != nil {
 		return nil, err
@@ -164,15 +164,15 @@ func (r *rest) report(ctx context.Context, m *moments) (*ReportAnswer, error) {
 
 // timelineQuery asks for what is on the timeline after positions.
 type timelineQuery struct {
-	inTab
-	positionsQuery
+	InTab
+	AfterPositions
 	Limit  int    `query:"limit" minimum:"1" maximum:"50000" default:"20000" doc:"The most entries"`
 	WaitMs int    `query:"wait_ms" minimum:"0" maximum:"25000" doc:"How long to wait when nothing is new, in milliseconds"`
 	Marks  string `query:"marks" doc:"marks of the last answer: that they have changed is news as well"`
 }
 
-// positionsQuery are positions to read on from, one of each lane.
-type positionsQuery struct {
+// AfterPositions are positions to read on from, one of each lane.
+type AfterPositions struct {
 	Console   uint64 `query:"console" doc:"The position to read the lane on from: that of next in the last answer"`
 	Network   uint64 `query:"network"`
 	WebSocket uint64 `query:"websocket"`
@@ -181,11 +181,11 @@ type positionsQuery struct {
 	Calls     uint64 `query:"calls"`
 }
 
-func (q positionsQuery) positions() protocol.ViewPositions { return protocol.ViewPositions(q) }
+func (q AfterPositions) positions() protocol.ViewPositions { return protocol.ViewPositions(q) }
 
 // entriesQuery asks for entries.
 type entriesQuery struct {
-	moments
+	Moments
 	Lane      string   `query:"lane" enum:"console,network,websocket,dom,actions" doc:"The lane that positions are of"`
 	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Exactly these entries of the lane"`
 	Lanes     []string `query:"lanes" doc:"The lanes to look through; empty: all"`
@@ -206,7 +206,7 @@ type callsQuery struct {
 // reads are the endpoints that change nothing.
 func (r *rest) reads() {
 	serve(r, operation("GET", "/overview", "overview", "state", "What is connected and watched, and how it stands"),
-		func(ctx context.Context, in *inTab) (*protocol.ViewOverview, error) {
+		func(ctx context.Context, in *InTab) (*protocol.ViewOverview, error) {
 			a, err := r.Engine.ViewOverview(ctx, protocol.ViewParams{Tab: in.Tab})
 			if err == nil {
 				a.Host = r.Version
@@ -218,13 +218,13 @@ func (r *rest) reads() {
 			return r.Engine.ViewTimeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, After: in.positions(), Limit: in.Limit, WaitMs: in.WaitMs, Marks: in.Marks})
 		})
 	serve(r, operation("GET", "/checkpoints", "checkpoints", "checkpoints", "Checkpoints, each with the severity since the one before"),
-		func(ctx context.Context, in *inTab) (*protocol.ViewCheckpoints, error) {
+		func(ctx context.Context, in *InTab) (*protocol.ViewCheckpoints, error) {
 			return r.Engine.ViewCheckpoints(ctx, protocol.ViewParams{Tab: in.Tab})
 		})
 	serve(r, operation("GET", "/report", "report", "reports", "What happened between two moments"), r.report)
 	markdown := operation("GET", "/report.md", "report-markdown", "reports", "What happened between two moments, as Markdown")
 	markdown.Responses = map[string]*huma.Response{"200": {Description: "The report", Content: map[string]*huma.MediaType{"text/markdown": {Schema: &huma.Schema{Type: "string"}}}}}
-	huma.Register(r.API, markdown, func(ctx context.Context, in *moments) (*markdownAnswer, error) {
+	huma.Register(r.API, markdown, func(ctx context.Context, in *Moments) (*markdownAnswer, error) {
 		report, err := r.report(ctx, in)
 		if err != nil {
 			return nil, problemOf(err)
@@ -236,7 +236,7 @@ func (r *rest) reads() {
 		return &markdownAnswer{"text/markdown; charset=utf-8", []byte(b.String())}, nil
 	})
 	serve(r, operation("GET", "/hidden", "hidden", "reports", "What noise rules keep out of a report, and why"),
-		func(ctx context.Context, in *moments) (*protocol.ViewHidden, error) {
+		func(ctx context.Context, in *Moments) (*protocol.ViewHidden, error) {
 			return r.Engine.ViewHidden(ctx, in.params())
 		})
 	serve(r, operation("GET", "/entries", "entries", "timeline", "Entries in detail: at positions, or those that match"),
@@ -283,7 +283,7 @@ func (r *rest) changes() {
 		return r.Engine.ViewCheckpointRename(ctx, protocol.ViewRenameParams{Name: in.Name, To: in.Body.To, Tab: in.Body.Tab})
 	})
 	serve(r, operation("DELETE", "/checkpoints/{name}", "delete-checkpoint", "checkpoints", "Delete a checkpoint"), func(ctx context.Context, in *struct {
-		inTab
+		InTab
 		Name string `path:"name"`
 	},
 	) (engine.Nothing, error) {

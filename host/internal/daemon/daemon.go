@@ -103,7 +103,8 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
 	running.Go(browser.Sweep) // profiles of a daemon that was killed
 	running.Go(func() { d.engine.AskForMaps(ctx) })
-	running.Go(func() { d.web.run(ctx) })
+	d.web.begin(ctx)
+	running.Go(func() { d.web.wait(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
 	}

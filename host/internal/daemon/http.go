@@ -31,32 +31,33 @@ type web struct {
 	codes      codes
 
 	mu      sync.Mutex
-	ctx     context.Context // nil before run and after its end
+	ctx     context.Context // nil before begin and after its end
 	port    int             // that is listened on, 0 while there is none
 	secret  string
 	serving sync.WaitGroup
 }
 
-// run listens where it shall, and returns when ctx has ended and everything is answered or cut off.
-func (w *web) run(ctx context.Context) {
+// begin listens where it shall; ctx ends what it begins.
+func (w *web) begin(ctx context.Context) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.ctx = ctx
-	switch {
-	case w.configured != 0:
+	if w.configured != 0 {
 		if err := w.listenLocked(w.configured); err != nil {
 			w.d.log.Error("agents are not served over HTTP", "error", err)
 			status := w.status(w.configured)
 			status.Problem = err.Error()
 			w.d.http.Store(status)
 		}
-	default:
-		if port := w.d.home.dashboardPort(time.Now()); port != 0 {
-			if err := w.listenLocked(port); err != nil {
-				w.d.log.Warn("a dashboard that is open cannot be served on", "error", err)
-			}
+	} else if port := w.d.home.dashboardPort(time.Now()); port != 0 {
+		if err := w.listenLocked(port); err != nil {
+			w.d.log.Warn("a dashboard that is open cannot be served on", "error", err)
 		}
 	}
-	w.mu.Unlock()
+}
+
+// wait returns when ctx has ended and everything is answered or cut off.
+func (w *web) wait(ctx context.Context) {
 	<-ctx.Done()
 	w.mu.Lock()
 	w.ctx = nil
@@ -136,7 +137,9 @@ func (w *web) handler(ctx context.Context, port int, secret string) http.Handler
 	mux.Handle("/api/", authorized(rest, secret, session))
 	mux.Handle("POST /api/session", rest) // which asks for a code
 	mux.Handle(dashboardPath, dashboard())
-	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, dashboardPath, http.StatusSeeOther) })
+	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, r *http.Request) {
+		http.Redirect(rw, r, dashboardPath, http.StatusSeeOther)
+	})
 	if w.configured == port {
 		mux.Handle("/mcp", authorized(mcpserver.HTTP(ctx, w.d.engine, w.d.version), secret, nil))
 	}

@@ -22,7 +22,7 @@ type drained struct {
 	pending int
 	// listening counts those among them that only the client's going answers.
 	listening int
-	idle    chan struct{} // closed when the last pending request is answered; nil when nobody waits
+	idle      chan struct{} // closed when the last pending request is answered; nil when nobody waits
 }
 
 func (d *drained) Read(p []byte) (int, error) {
