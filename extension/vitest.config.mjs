@@ -9,7 +9,7 @@ export default defineConfig({
   test: {
     testTimeout: 60_000, // a loaded machine is not a failure
     include: ['**/*.test.ts', '**/*.test.tsx'],
-    exclude: ['dist/**'],
+    exclude: ['dist/**', 'dashboard/dist/**'],
     passWithNoTests: true,
     // Two workers serve the small machines that run this in CI; more only compete for cores.
     maxWorkers: 2,

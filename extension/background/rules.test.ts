@@ -24,6 +24,7 @@ test.each([
 
 test('only pages of http and https can be watched', () => {
   expect(watchableOrigin('http://localhost:5173/a?b#c')).toBe('http://localhost:5173');
+  expect(watchableOrigin('http://127.0.0.1:4123/')).toBe('http://127.0.0.1:4123');
   for (const url of [
     'chrome://version',
     'about:blank',
@@ -31,6 +32,7 @@ test('only pages of http and https can be watched', () => {
     'devtools://x',
     'no url',
     '',
+    'http://127.0.0.1:4123/tidemark-dashboard/',
     undefined,
   ]) {
     expect(watchableOrigin(url)).toBeUndefined();

@@ -21,11 +21,18 @@ export interface WayChoices {
 /** Why a tab is watched or not; see `PopupTab.why` in messages.ts. */
 export type Why = 'development' | 'chosen' | 'off_tab' | 'off_origin' | 'not_chosen';
 
-/** The origin of a page that can be watched at all: http or https; undefined for any other address. */
+/** Where Tidemark's own dashboard is on a port of this machine (host/internal/daemon). */
+const DASHBOARD = '/tidemark-dashboard/';
+
+/**
+ * The origin of a page that can be watched at all: http or https; undefined for any other address, and for
+ * Tidemark's own dashboard, which would hear of nothing but itself.
+ */
 export function watchableOrigin(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
   try {
-    const { protocol, origin } = new URL(url);
+    const { protocol, origin, hostname, pathname } = new URL(url);
+    if (hostname === '127.0.0.1' && pathname.startsWith(DASHBOARD)) return undefined;
     return protocol === 'http:' || protocol === 'https:' ? origin : undefined;
   } catch {
     return undefined;

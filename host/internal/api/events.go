@@ -96,6 +96,9 @@ type eventsQuery struct {
 	InTab
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was read"`
 	After       string `query:"after" doc:"The same, for readers that can send no headers"`
+	AfterPositions
+	Store string `query:"store" doc:"Without an id: the store that the positions are of, as the timeline named it"`
+	Marks string `query:"marks" doc:"Without an id: marks of the timeline that was read"`
 }
 
 func (r *rest) events() {
@@ -113,6 +116,9 @@ func (r *rest) events() {
 		if err != nil {
 			return nil, err
 		}
+		if at == "" {
+			c = cursor{Store: in.Store, After: in.positions(), Marks: in.Marks}
+		}
 		// Where it begins has to be right before anything is answered.
 		t, err := r.Engine.ViewTimeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, Limit: 1})
 		if err != nil {
@@ -123,7 +129,7 @@ func (r *rest) events() {
 			s := &eventStream{rest: r, tab: in.Tab, w: w, control: http.NewResponseController(w), at: c}
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.Header().Set("Cache-Control", "no-store")
-			s.run(req.Context(), at != "", t.Store)
+			s.run(req.Context(), t.Store)
 		}}, nil
 	})
 }
@@ -138,8 +144,8 @@ type eventStream struct {
 }
 
 // run writes events until the reader goes, falls behind or takes nothing.
-func (s *eventStream) run(ctx context.Context, resumed bool, store string) {
-	if resumed && s.at.Store != store {
+func (s *eventStream) run(ctx context.Context, store string) {
+	if s.at.Store != "" && s.at.Store != store {
 		s.at = cursor{}
 		if !s.send("reset", struct{}{}) {
 			return
