@@ -25,18 +25,15 @@ import (
 
 // notOffered are the scenarios of the suite that test what Tidemark does not offer, with the reason.
 var notOffered = map[string]string{
-	"completion-complete":           "there are no prompts and resources whose arguments could be completed",
+	"completion-complete":           "there are no prompts, and the arguments of resources are not completed",
 	"tools-call-with-logging":       "Tidemark sends no log messages: the specification deprecates them",
 	"tools-call-with-progress":      "no tool reports progress: the longest waits as long as its timeout_ms says",
 	"tools-call-sampling":           "Tidemark asks no model: the specification deprecates it",
 	"tools-call-elicitation":        "Tidemark asks its users nothing through the agent",
 	"elicitation-sep1034-defaults":  "Tidemark asks its users nothing through the agent",
 	"elicitation-sep1330-enums":     "Tidemark asks its users nothing through the agent",
-	"resources-read-text":           "there are no resources",
-	"resources-read-binary":         "there are no resources",
-	"resources-templates-read":      "there are no resources",
-	"resources-subscribe":           "there are no resources",
-	"resources-unsubscribe":         "there are no resources",
+	"resources-subscribe":           "what can be followed is Tidemark's own; the suite follows a resource of its own",
+	"resources-unsubscribe":         "what can be followed is Tidemark's own; the suite follows a resource of its own",
 	"prompts-get-simple":            "there are no prompts",
 	"prompts-get-with-args":         "there are no prompts",
 	"prompts-get-embedded-resource": "there are no prompts",
@@ -114,7 +111,7 @@ func TestThePublicConformanceSuitePasses(t *testing.T) {
 	}
 }
 
-// addFixtures adds the tools that the suite's scenarios call.
+// addFixtures adds the tools that the suite's scenarios call, and the resources that they read.
 func addFixtures(s *mcp.Server) {
 	png, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
 	if err != nil {
@@ -125,6 +122,21 @@ func addFixtures(s *mcp.Server) {
 		s.AddTool(&mcp.Tool{Name: name, Description: "a fixture of the conformance suite", InputSchema: jsonSchema(schema)},
 			func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return result, nil })
 	}
+	read := func(kind string, contents func(uri string) *mcp.ResourceContents) mcp.ResourceHandler {
+		return func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+			c := contents(r.Params.URI)
+			c.URI, c.MIMEType = r.Params.URI, kind
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{c}}, nil
+		}
+	}
+	s.AddResource(&mcp.Resource{URI: "test://static-text", Name: "text"}, read("text/plain", func(string) *mcp.ResourceContents {
+		return &mcp.ResourceContents{Text: "This is the content of the static text resource."}
+	}))
+	s.AddResource(&mcp.Resource{URI: "test://static-binary", Name: "binary"}, read("image/png", func(string) *mcp.ResourceContents { return &mcp.ResourceContents{Blob: png} }))
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template"}, read("application/json", func(uri string) *mcp.ResourceContents {
+		id := strings.TrimSuffix(strings.TrimPrefix(uri, "test://template/"), "/data")
+		return &mcp.ResourceContents{Text: fmt.Sprintf(`{"id":%q,"templateTest":true,"data":"Data for ID: %s"}`, id, id)}
+	}))
 	none := `{"type":"object","properties":{}}`
 	image := &mcp.ImageContent{Data: png, MIMEType: "image/png"}
 	add("test_simple_text", none, &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "This is a simple text response for testing."}}})
