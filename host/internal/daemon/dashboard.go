@@ -18,6 +18,7 @@ import (
 	"time"
 
 	dashboardfiles "tidemark.dev/tidemark/extension/dashboard"
+	"tidemark.dev/tidemark/host/internal/api"
 )
 
 // How a person signs in to the dashboard, and why so, is in docs/THREAT_MODEL.md: `tidemark open` gets a code that
@@ -130,6 +131,11 @@ func dashboard() http.Handler {
 	files, err := fs.Sub(dashboardfiles.Dist, "dist")
 	if err != nil {
 		files = dashboardfiles.Dist // a valid name always has a sub tree
+	}
+	if _, err := fs.Stat(files, "index.html"); err != nil {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			api.Refuse(w, http.StatusNotFound, "this program was built without the dashboard; `make build` builds one with it")
+		})
 	}
 	serve := http.StripPrefix(dashboardPath, http.FileServerFS(files))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
