@@ -145,6 +145,7 @@ type eventStream struct {
 
 // run writes events until the reader goes, falls behind or takes nothing.
 func (s *eventStream) run(ctx context.Context, store string) {
+	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
 	if s.at.Store != "" && s.at.Store != store {
 		s.at = cursor{}
 		if !s.send("reset", struct{}{}) {
