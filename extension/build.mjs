@@ -11,6 +11,8 @@ import { build } from 'vite';
 
 const root = import.meta.dirname;
 const dist = join(root, 'dist');
+/** The web dashboard, which the daemon serves, is no part of the extension. */
+const dashboard = join(root, 'dashboard', 'dist');
 const dev = process.argv.includes('--dev');
 
 /** The names of pages; each is a folder with an index.html. A page that is not there is left out. */
@@ -34,6 +36,13 @@ const output = {
   sourcemap: dev ? 'inline' : false,
   reportCompressedSize: false,
   modulePreload: false,
+};
+
+/** What pages are made of is named after it. */
+const names = {
+  entryFileNames: 'assets/[name].js',
+  chunkFileNames: 'assets/[name].js',
+  assetFileNames: 'assets/[name][extname]',
 };
 
 /** Lists the npm packages that a build bundled, with their licences; releases carry the list. */
@@ -64,9 +73,11 @@ async function nameHooks(file) {
   await writeFile(file, `${code.trimEnd()}\n//# sourceURL=${name}\n//# sourceMappingURL=${url}\n`);
 }
 
-await mkdir(dist, { recursive: true });
-for (const name of await readdir(dist)) {
-  if (name !== '.gitignore') await rm(join(dist, name), { recursive: true });
+for (const folder of [dist, dashboard]) {
+  await mkdir(folder, { recursive: true });
+  for (const name of await readdir(folder)) {
+    if (name !== '.gitignore') await rm(join(folder, name), { recursive: true });
+  }
 }
 
 const manifest = JSON.parse(await readFile(join(root, 'manifest.json'), 'utf8'));
@@ -93,11 +104,18 @@ await build({
       input: Object.fromEntries(
         pages.map((page) => [page, join(root, page, 'index.html')]).filter(([, file]) => existsSync(file)),
       ),
-      output: {
-        entryFileNames: 'assets/[name].js',
-        chunkFileNames: 'assets/[name].js',
-        assetFileNames: 'assets/[name][extname]',
-      },
+      output: names,
     },
   },
 });
+await build({
+  ...common,
+  root: join(root, 'dashboard'), // so that its page is not below a folder of this name
+  build: {
+    ...output,
+    outDir: dashboard,
+    license: license('dashboard'),
+    rollupOptions: { input: join(root, 'dashboard', 'index.html'), output: names },
+  },
+});
+await cp(join(root, 'icons', 'mark.svg'), join(dashboard, 'icon.svg'));

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/testbed"
@@ -59,29 +58,6 @@ func (p *tab) accessible(what string) {
 	}
 }
 
-// picture writes what the page looks like to a file of the directory TIDEMARK_SCREENSHOTS, where that is set.
-func (p *tab) picture(name string) {
-	p.t.Helper()
-	dir := os.Getenv("TIDEMARK_SCREENSHOTS")
-	if dir == "" {
-		return
-	}
-	var data []byte
-	p.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
-		if _, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1280, Height: 800, DeviceScaleFactor: 1}); err != nil {
-			return chromedp.Void{}, err
-		}
-		shot, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{})
-		if err == nil {
-			data = shot.Data
-		}
-		return chromedp.Void{}, err
-	})
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), data, 0o644); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 // TestTheDashboardShowsASession walks through a review: what the agent's session did to the page, live and
 // afterwards, in a browser tab that has nothing but an address from `tidemark open`.
 func TestTheDashboardShowsASession(t *testing.T) {
@@ -116,7 +92,6 @@ await fetch('/api/<b>bold</b>').catch(() => undefined);`)
 	}
 	for _, theme := range []string{"light", "dark"} {
 		d.theme(theme)
-		d.picture("dashboard-" + theme)
 		d.accessible("the dashboard, " + theme)
 	}
 
@@ -147,7 +122,6 @@ await fetch('/api/<b>bold</b>').catch(() => undefined);`)
 	other.see("tidemark open")
 	for _, theme := range []string{"light", "dark"} {
 		other.theme(theme)
-		other.picture("dashboard-signed-out-" + theme)
 		other.accessible("without a session, " + theme)
 	}
 }
@@ -177,7 +151,6 @@ func TestTheDashboardOutlivesTheDaemon(t *testing.T) {
 	run("stop")
 	d.see("does not run at the moment")
 	d.see("before_stop")
-	d.picture("dashboard-without-daemon")
 	run("checkpoint", "add", "after_stop")
 	d.see("after_stop")
 	if strings.Contains(d.text("document.body.innerText"), "does not run at the moment") {

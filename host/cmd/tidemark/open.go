@@ -18,9 +18,8 @@ import (
 func newOpen() *cobra.Command {
 	var printOnly bool
 	cmd := &cobra.Command{
-		Use:    "open",
-		Hidden: true, // until the viewer's components are there
-		Short:  "Open the dashboard: the viewer in any browser, without the extension",
+		Use:   "open",
+		Short: "Open the dashboard: the viewer in any browser, without the extension",
 		Long: `Opens the dashboard in the default browser: timeline, checkpoints, differences and what the agents saw. The
 daemon serves it on 127.0.0.1 alone. The address signs in once, within two minutes; the session lasts twelve
 hours, in that browser tab.`,

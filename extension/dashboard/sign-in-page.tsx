@@ -1,0 +1,18 @@
+import type { JSX } from 'preact';
+import { Prose } from '../ui/prose';
+
+/** Instead of the dashboard, for whoever has no session: why, and how to get one. */
+export function SignInPage({ text }: { text: string }): JSX.Element {
+  return (
+    <main class="signed-out">
+      <img src="./icon.svg" width="48" height="48" alt="" />
+      <h1>Tidemark</h1>
+      <p role="status">
+        <Prose text={text} />
+      </p>
+      <p class="muted">
+        A session lasts twelve hours and belongs to one browser tab. No other page can use it.
+      </p>
+    </main>
+  );
+}
