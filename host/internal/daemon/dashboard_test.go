@@ -41,7 +41,14 @@ type request struct {
 	method, path, host, origin, token, body string
 }
 
-func (r request) send(t *testing.T, server string) (*http.Response, string) {
+// answered is how a request was answered.
+type answered struct {
+	Status     string
+	StatusCode int
+	Header     http.Header
+}
+
+func (r request) send(t *testing.T, server string) (answered, string) {
 	t.Helper()
 	if r.method == "" {
 		r.method = http.MethodGet
@@ -75,7 +82,7 @@ func (r request) send(t *testing.T, server string) (*http.Response, string) {
 	if _, err := b.ReadFrom(resp.Body); err != nil {
 		t.Fatal(err)
 	}
-	return resp, b.String()
+	return answered{resp.Status, resp.StatusCode, resp.Header}, b.String()
 }
 
 // signIn exchanges a code.

@@ -33,7 +33,6 @@ type web struct {
 	mu      sync.Mutex
 	ctx     context.Context // nil before begin and after its end
 	port    int             // that is listened on, 0 while there is none
-	secret  string
 	serving sync.WaitGroup
 }
 

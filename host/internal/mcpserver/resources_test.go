@@ -148,7 +148,7 @@ func TestResourcesAreMarkdownAndMoveNothing(t *testing.T) {
 		}
 	}
 	for uri, want := range map[string]string{
-		"tidemark://diff/session_strat/now":                "there is no checkpoint \"session_strat\"; there are session_start",
+		"tidemark://diff/session_stort/now":                "there is no checkpoint \"session_stort\"; there are session_start",
 		"tidemark://diff/after_refactor/session_start":     "ask for them the other way round",
 		"tidemark://diff/session_start":                    "not found",
 		"tidemark://diff/session_start/after_refactor/now": "not found",
