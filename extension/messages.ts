@@ -189,3 +189,73 @@ export type FromViewer =
 export type ToViewer =
   | { t: 'connection'; connection: ConnectionState }
   | { t: 'done'; id: number; result?: unknown; error?: string };
+
+/** A place in a frame's viewport, in CSS pixels. */
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** What has to hold before an element is acted on. */
+export interface ActNeeds {
+  enabled?: boolean;
+  /** A pointer must be able to hit it; else it only has to be shown. */
+  hit?: boolean;
+}
+
+/** What the worker asks of a frame of a tab that it acts on. */
+export interface ActAsk {
+  do:
+    | 'ready'
+    | 'through'
+    | 'field'
+    | 'fill'
+    | 'choose'
+    | 'rest'
+    | 'focus'
+    | 'draggable'
+    | 'drag'
+    | 'box'
+    | 'veil'
+    | 'unveil'
+    | 'change'
+    | 'scroll'
+    | 'click'
+    | 'hover'
+    | 'text'
+    | 'key';
+  document?: string;
+  id?: number;
+  role?: string;
+  name?: string;
+  needs?: ActNeeds;
+  point?: Point;
+  texts?: string[];
+  clear?: boolean;
+  double?: boolean;
+  button?: string;
+  key?: string;
+  modifiers?: number;
+  x?: number;
+  y?: number;
+  /** The element to drop on. */
+  to?: number;
+  /** How long it may take, in ms. */
+  ms: number;
+}
+
+/** What a frame answers. */
+export interface ActTold {
+  refused?: string;
+  by?: number;
+  text?: string;
+  point?: Point;
+  /** Nothing is left to do: it was done, or is to be done, by setting the field's value. */
+  done?: boolean;
+  draggable?: boolean;
+  box?: { x: number; y: number; width: number; height: number };
+  /** The element holds the focus now. */
+  focused?: boolean;
+  /** The document did not come to rest in time. */
+  busy?: boolean;
+}

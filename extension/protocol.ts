@@ -27,6 +27,256 @@ export type GapReason =
   | typeof GapServiceWorkerUnseen;
 
 //////////
+// source: act.go
+
+/**
+ * MethodAct is asked of the extension: do something on a tab, and answer once what it caused has come to
+ * rest and is on its way to the host. Params: [ActParams]; the answer is [ActResult].
+ */
+export const MethodAct = "act";
+/**
+ * Operations of an [ActStep].
+ */
+export const StepClick = "click";
+/**
+ * Operations of an [ActStep].
+ */
+export const StepHover = "hover";
+/**
+ * Operations of an [ActStep].
+ */
+export const StepType = "type"; // Texts into a field, after what is in it unless Clear
+/**
+ * Operations of an [ActStep].
+ */
+export const StepFill = "fill"; // Texts[0] as the field's whole value; "true" and "false" check
+/**
+ * Operations of an [ActStep].
+ */
+export const StepSelect = "select"; // Texts are labels or values of options
+/**
+ * Operations of an [ActStep].
+ */
+export const StepPress = "press"; // Key, in the element or where the focus is
+/**
+ * Operations of an [ActStep].
+ */
+export const StepDrag = "drag"; // from the element to To
+/**
+ * Operations of an [ActStep].
+ */
+export const StepUpload = "upload"; // Texts are absolute paths
+/**
+ * Operations of an [ActStep].
+ */
+export const StepScroll = "scroll";
+/**
+ * Operations of an [ActStep].
+ */
+export const StepNavigate = "navigate"; // Texts[0] is an address, back, forward or reload
+/**
+ * Operations of an [ActStep].
+ */
+export const StepDialog = "dialog"; // answers the dialog that is open: Accept, Texts[0] for a prompt
+/**
+ * Operations of an [ActStep].
+ */
+export const StepRest = "rest"; // nothing, only waits
+/**
+ * Operations of an [ActStep].
+ */
+export const StepEvaluate = "evaluate";
+/**
+ * Operations of an [ActStep].
+ */
+export const StepScreenshot = "screenshot";
+/**
+ * Operations of an [ActStep].
+ */
+export const StepTab = "tab"; // Texts[0] is new (with Texts[1], an address), select or close
+/**
+ * Operations of an [ActStep].
+ */
+export const StepReady = "ready"; // nothing, once the element can be acted on
+/**
+ * Operations of an [ActStep].
+ */
+export const StepChange = "change"; // nothing, once the document changes or SettleMs are over
+/**
+ * ActParams are steps that are done one after the other, each when what the one before caused is at rest.
+ */
+export interface ActParams {
+  tab: number /* int */;
+  steps: ActStep[];
+  /**
+   * TimeoutMs bounds the wait for an element to be ready, of each step; SettleMs that for what a step causes.
+   */
+  timeout_ms: number /* int */;
+  settle_ms: number /* int */;
+}
+/**
+ * ActStep is one thing to do.
+ */
+export interface ActStep {
+  op: string;
+  /**
+   * Path leads to the element: the iframes around it from the outside in, then itself. Empty for what has none.
+   */
+  path?: ActNode[];
+  to?: ActNode[];
+  /**
+   * Button is left (also ""), right or middle.
+   */
+  button?: string;
+  double?: boolean;
+  modifiers?: string[];
+  texts?: string[];
+  clear?: boolean;
+  /**
+   * Submit presses Enter after each text.
+   */
+  submit?: boolean;
+  key?: string;
+  accept?: boolean;
+  /**
+   * X and Y are how far to scroll, in CSS pixels.
+   */
+  x?: number /* int */;
+  y?: number /* int */;
+  full?: boolean;
+}
+/**
+ * ActNode is an element of a frame's document.
+ */
+export interface ActNode {
+  frame: number /* int */;
+  document: string;
+  id: number /* int */;
+  /**
+   * Role and Name are what the agent was shown: an element that has become another thing is not acted on.
+   */
+  role?: string;
+  name?: string;
+}
+/**
+ * Why a step was refused.
+ */
+export const RefusedGone = "gone"; // its document or element is no longer there
+/**
+ * Why a step was refused.
+ */
+export const RefusedOther = "other"; // the element has another name or role now: Text
+/**
+ * Why a step was refused.
+ */
+export const RefusedHidden = "hidden"; // it takes no room, or is invisible
+/**
+ * Why a step was refused.
+ */
+export const RefusedDisabled = "disabled"; // it is disabled
+/**
+ * Why a step was refused.
+ */
+export const RefusedMoving = "moving"; // it does not stand still
+/**
+ * Why a step was refused.
+ */
+export const RefusedCovered = "covered"; // By, or Text, is in front of it
+/**
+ * Why a step was refused.
+ */
+export const RefusedOutside = "outside"; // it cannot be scrolled into view
+/**
+ * Why a step was refused.
+ */
+export const RefusedKind = "kind"; // it is no element for this: Text says what it would have to be
+/**
+ * Why a step was refused.
+ */
+export const RefusedOption = "option"; // there is no such option: Text says which there are
+/**
+ * Why a step was refused.
+ */
+export const RefusedDialog = "dialog"; // a dialog is open
+/**
+ * Why a step was refused.
+ */
+export const RefusedNoDialog = "no_dialog";
+/**
+ * Why a step was refused.
+ */
+export const RefusedChooser = "chooser"; // clicking it opens no file chooser
+/**
+ * Why a step was refused.
+ */
+export const RefusedLoad = "load"; // the page could not be loaded: Text is the browser's error
+/**
+ * Why a step was refused.
+ */
+export const RefusedDebugger = "debugger"; // this needs the debugger, which is refused: Text says why
+/**
+ * Why a step was refused.
+ */
+export const RefusedFailed = "failed"; // Text says why
+/**
+ * ActResult is how the steps went.
+ */
+export interface ActResult {
+  /**
+   * Done is how many steps were done.
+   */
+  done: number /* int */;
+  /**
+   * Refused says why the next one was not.
+   */
+  refused?: string;
+  /**
+   * By is the element that covers the one to act on, the innermost that has a line in the tree.
+   */
+  by?: ActNode;
+  text?: string;
+  /**
+   * Dialog is open now.
+   */
+  dialog?: ActDialog;
+  /**
+   * Untrusted says why the page got events of a script, not of an input device.
+   */
+  untrusted?: string;
+  /**
+   * Waiting are requests that the steps caused and that have not ended.
+   */
+  waiting?: string[];
+  /**
+   * Busy is set when the page did not come to rest in time.
+   */
+  busy?: boolean;
+  /**
+   * Image is a PNG or JPEG, in base64, and Mime its type.
+   */
+  image?: string;
+  mime?: string;
+  /**
+   * Opened are the browser's ids of tabs that were opened, and Downloads the names of files that are being
+   * loaded down.
+   */
+  opened?: number /* int */[];
+  downloads?: string[];
+  /**
+   * Value is what an expression came to, as JSON.
+   */
+  value?: string;
+}
+/**
+ * ActDialog is a dialog of the page.
+ */
+export interface ActDialog {
+  kind: 'alert' | 'confirm' | 'prompt' | 'beforeunload';
+  message: string;
+  default?: string;
+}
+
+//////////
 // source: aria.go
 
 /**

@@ -66,32 +66,39 @@ async function lookAt(
   timeoutMs: number,
   patience: number,
 ): Promise<Look | undefined> {
-  const target = { tabId: tab, frameIds: [frame] };
-  const ask = async (): Promise<Look | undefined> => {
-    const [answer] = await chrome.scripting.executeScript({
-      target,
-      injectImmediately: true,
-      func: (...args: [AriaKnown[], string, number]) =>
-        (globalThis as { tidemarkAria?: (...args: unknown[]) => Promise<unknown> }).tidemarkAria?.(...args),
-      args: [known, MASK, timeoutMs],
-    });
-    const said: unknown = answer?.result;
-    return typeof said === 'string' ? (JSON.parse(said) as Look) : undefined;
-  };
-  const whole = async (): Promise<Look | undefined> => {
-    const first = await ask();
-    if (first !== undefined) return first;
-    await chrome.scripting.executeScript({ target, injectImmediately: true, files: [SCRIPT] });
-    return await ask();
-  };
+  const ask = inFrame(
+    tab,
+    frame,
+    (...args: [AriaKnown[], string, number]) =>
+      (globalThis as { tidemarkAria?: (...args: unknown[]) => Promise<unknown> }).tidemarkAria?.(...args),
+    [known, MASK, timeoutMs],
+  );
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(resolve, patience, undefined);
   });
   // A frame of an origin without permission, or one that has just gone, is not read.
-  const look = await Promise.race([whole().catch(() => undefined), late]);
+  const said = await Promise.race([ask.catch(() => undefined), late]);
   clearTimeout(timer);
-  return look;
+  return typeof said === 'string' ? (JSON.parse(said) as Look) : undefined;
+}
+
+/** Calls a function in a frame, in which what it needs is put first where it is not there yet. */
+export async function inFrame<Args extends unknown[]>(
+  tab: number,
+  frame: number,
+  func: (...args: Args) => Promise<unknown> | undefined,
+  args: Args,
+): Promise<unknown> {
+  const target = { tabId: tab, frameIds: [frame] };
+  const ask = async (): Promise<unknown> => {
+    const [answer] = await chrome.scripting.executeScript({ target, injectImmediately: true, func, args });
+    return answer?.result ?? undefined;
+  };
+  const first = await ask();
+  if (first !== undefined) return first;
+  await chrome.scripting.executeScript({ target, injectImmediately: true, files: [SCRIPT] });
+  return await ask();
 }
 
 /** Looks for secrets once more: in names that the page wrote, and in values that no rule for fields knew. */

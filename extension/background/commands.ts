@@ -9,12 +9,14 @@ import {
   CodePaused,
   CodeUnknown,
   DebugPrefix,
+  MethodAct,
   MethodAria,
   MethodSourceMap,
   MethodSync,
   type SyncParams,
   type SyncResult,
 } from '../protocol';
+import { type Acting, readActParams } from './acting/acting';
 import { aria, readAriaParams } from './aria';
 import type { ContentFrames } from './frames';
 import type { HostPort } from './port';
@@ -29,12 +31,15 @@ export interface CommandParties {
   readonly port: Pick<HostPort, 'drained'>;
   readonly maps: SourceMapParties;
   readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused' | 'holdsFrame'>;
+  readonly acting: Pick<Acting, 'act'>;
 }
 
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
 export async function answer(parties: CommandParties, method: string, params: unknown): Promise<unknown> {
   if (method.startsWith(DebugPrefix)) return await parties.debugging.answer(method, params);
   switch (method) {
+    case MethodAct:
+      return await parties.acting.act(readActParams(params));
     case MethodAria:
       return await readPage(parties, readAriaParams(params));
     case MethodSync:

@@ -153,6 +153,7 @@ const debugging = {
   holdsFrame: () => false,
   whenPaused: () => ({ promise: new Promise<void>(() => undefined), forget: () => undefined }),
 };
+const acting = { act: async () => ({ done: 0 }) };
 const maps = { page: async () => undefined, fetch: () => Promise.reject(new Error('nothing is fetched')) };
 
 test('sync names who did not answer, and posts everything before it answers', async () => {
@@ -166,6 +167,7 @@ test('sync names who did not answer, and posts everything before it answers', as
     port: { drained: async () => void order.push('drained') },
     maps,
     debugging,
+    acting,
   };
   await expect(answer(parties, 'sync', { timeout_ms: 10 })).resolves.toEqual({
     no_dom: [8],
@@ -183,6 +185,7 @@ test('what the host may not ask is refused with a code', async () => {
     port: { drained: async () => undefined },
     maps,
     debugging,
+    acting,
   };
   await expect(answer(parties, 'dance', {})).rejects.toMatchObject({ code: 'unknown_type' });
   await expect(answer(parties, 'sync', {})).rejects.toMatchObject({ code: 'invalid' });

@@ -18,6 +18,9 @@ import {
   type Overview,
   type Tab,
 } from '../protocol';
+import { Acting } from './acting/acting';
+import { Activity } from './acting/activity';
+import { Sessions } from './acting/sessions';
 import { BadgeKeeper } from './badge';
 import { answer } from './commands';
 import { ContentFrames } from './frames';
@@ -88,6 +91,12 @@ const debugging = new Debugging(
   },
   variableMethods,
 );
+const activity = new Activity();
+const sessions = new Sessions({
+  api: attachments,
+  changed: (tab) => activity.changed(tab),
+  loadsDown: (tab, name) => activity.loadsDown(tab, name),
+});
 const port = new HostPort({
   connect: () => chrome.runtime.connectNative(HostName),
   lastError: () => chrome.runtime.lastError?.message,
@@ -97,12 +106,23 @@ const port = new HostPort({
     instance: settings.instance,
     session: settings.session,
   }),
-  answer: (method, params) => answer({ tabs, frames, source, port, maps, debugging }, method, params),
+  answer: (method, params) => answer({ tabs, frames, source, port, maps, debugging, acting }, method, params),
   changed: () => {
     debugging.host(port.run);
     popup.changed();
     viewer.changed();
   },
+});
+const acting = new Acting({
+  sessions,
+  activity,
+  source,
+  frames,
+  port,
+  watched: (tab) => tabs.watched(tab),
+  paused: (tab) => debugging.paused(tab) !== undefined,
+  address,
+  allowed: (tab, url) => isWatched(tab, url, settings),
 });
 const popup = new PopupServer({
   connection: () => port.state,
@@ -139,6 +159,7 @@ const viewer = new ViewerServer({
 });
 
 function emit(event: AnyEvent): void {
+  activity.saw(event);
   port.emit(event);
   badge.changed();
 }
@@ -331,11 +352,14 @@ chrome.runtime.onConnect.addListener((connected) => {
 chrome.debugger.onEvent.addListener((from, method, params) => {
   debugging.event(from, method, params); // first: its breakpoints are to be set before a target runs
   debuggers.event(from, method, params);
+  sessions.event(from, method, params);
+  if (method === 'Debugger.paused' && from.tabId !== undefined) activity.changed(from.tabId);
 });
 chrome.debugger.onDetach.addListener(({ tabId }, reason) => {
   if (tabId !== undefined) attachments.detached(tabId);
   debugging.detached(tabId, reason);
   debuggers.detached(tabId, reason);
+  sessions.detached(tabId, reason);
 });
 debuggers.onEnd = (tab, reason) => void tabs.ended(tab, reason);
 
@@ -343,6 +367,8 @@ chrome.tabs.onCreated.addListener(changed);
 chrome.tabs.onRemoved.addListener((tab) => {
   tabs.closed(tab);
   witness.forget(tab);
+  sessions.closed(tab);
+  activity.closed(tab);
   void ready.then(() => settings.chooseTab(tab, true)).then(() => settings.chooseQuiet(tab, false));
   changed();
 });
@@ -365,13 +391,34 @@ chrome.webNavigation.onCommitted.addListener((details) => {
   const { frameId, tabId, url, documentLifecycle } = details;
   if (frameId !== 0 || documentLifecycle !== 'active') return;
   debugging.left(tabId, details.timeStamp);
+  activity.navigates(tabId, 'commits');
   void ready.then(() => {
     quiet.committed(details);
     return tabs.shows(tabId, url);
   });
 });
-chrome.webNavigation.onHistoryStateUpdated.addListener((details) => quiet.moved('history', details));
-chrome.webNavigation.onReferenceFragmentUpdated.addListener((details) => quiet.moved('hash', details));
+chrome.webNavigation.onBeforeNavigate.addListener(({ frameId, tabId, documentLifecycle }) => {
+  if (frameId === 0 && documentLifecycle !== 'prerender') activity.navigates(tabId, 'begins');
+});
+chrome.webNavigation.onCompleted.addListener(({ frameId, tabId }) => {
+  if (frameId === 0) activity.navigates(tabId, 'ends');
+});
+chrome.webNavigation.onErrorOccurred.addListener(({ frameId, tabId, error }) => {
+  // A download, a 204 or another navigation ends one that was no failure.
+  if (frameId === 0) activity.navigates(tabId, 'ends', error === 'net::ERR_ABORTED' ? '' : error);
+});
+for (const [moved, how] of [
+  [chrome.webNavigation.onHistoryStateUpdated, 'history'],
+  [chrome.webNavigation.onReferenceFragmentUpdated, 'hash'],
+] as const) {
+  moved.addListener((details) => {
+    quiet.moved(how, details);
+    if (details.frameId === 0) activity.navigates(details.tabId, 'moves');
+  });
+}
+chrome.webNavigation.onCreatedNavigationTarget.addListener(({ sourceTabId, tabId }) =>
+  activity.opens(sourceTabId, tabId),
+);
 
 const everything = { urls: ['<all_urls>', 'ws://*/*', 'wss://*/*'] };
 chrome.webRequest.onBeforeRequest.addListener(

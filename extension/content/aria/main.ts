@@ -1,8 +1,9 @@
 /**
- * Run in a frame when somebody looks at its tab for the first time. It leaves one function in the
- * extension's own world, which the page cannot see.
+ * Run in a frame when somebody looks at its tab for the first time. It leaves two functions in the
+ * extension's own world, which the page cannot see: one that looks, and one that helps to act.
  */
 import type { AriaFrame, AriaKnown } from '../../protocol';
+import { Acting } from '../acting/main';
 import { SensitiveFields } from '../sensitive';
 import { AriaTree } from './tree';
 
@@ -11,6 +12,7 @@ export type FrameLook = Omit<AriaFrame, 'frame' | 'parent'>;
 
 interface World {
   tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number) => Promise<string>;
+  tidemarkAct?: (request: string) => Promise<string>;
   /** The recorder's, which has known the fields for longer. */
   tidemarkSensitive?: SensitiveFields;
 }
@@ -20,6 +22,8 @@ function main(world: World): void {
   const sensitive = world.tidemarkSensitive ?? new SensitiveFields(new AbortController().signal);
   if (world.tidemarkSensitive === undefined) sensitive.observe(document);
   const tree = new AriaTree(document, sensitive);
+  const acting = new Acting(name, tree, sensitive);
+  world.tidemarkAct = (request) => acting.answer(request);
   let before: Promise<unknown> = Promise.resolve();
   world.tidemarkAria = (known, mask, timeoutMs) => {
     const since = known.find((one) => one.document === name)?.version ?? 0;

@@ -7,7 +7,7 @@
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
-import { all, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
+import { all, isConnected, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import {
@@ -77,6 +77,7 @@ export class AriaTree {
   readonly #parts = new WeakMap<Element, Part>();
   readonly #ids = new WeakMap<Node, number>();
   readonly #live = new Set<Part>();
+  readonly #byId = new Map<number, Part>();
   readonly #controls = new Set<Part>();
   /** Those into which style sheets write text, which they can take back without a trace. */
   readonly #generating = new Set<Part>();
@@ -87,6 +88,7 @@ export class AriaTree {
   /** What came since the last look. */
   readonly #fresh: Part[] = [];
   readonly #observer = new MutationObserver((records) => this.#mutated(records));
+  #mutations = 0;
   readonly #roots = new WeakSet<Node>();
   readonly #lines = new Lines(
     (element) => this.#parts.get(element),
@@ -123,6 +125,44 @@ export class AriaTree {
     const answer: Look = { since: 0, version: 0, root: root.id, nodes: [], left };
     await this.#slices(this.#answer(root, since, answer));
     return answer;
+  }
+
+  /** How many mutations there were so far, those of this very moment included. */
+  get mutations(): number {
+    this.#mutated(this.#observer.takeRecords());
+    return this.#mutations;
+  }
+
+  /** The element of a node, with what it is now; undefined when it is no longer in the tree. */
+  find(id: number): { element: Element; role: string; name: string } | undefined {
+    this.#mutated(this.#observer.takeRecords());
+    const part = this.#byId.get(id);
+    if (part === undefined || !isConnected(part.element)) return undefined;
+    if (part.staleSelf) {
+      this.#labels.forget();
+      beginAriaCaches();
+      try {
+        this.#renewSelf(part);
+      } finally {
+        endAriaCaches();
+      }
+      this.#stale.add(part);
+    }
+    return { element: part.element, role: part.facts.role, name: part.facts.name };
+  }
+
+  /** The fields that are in the tree. */
+  *fields(): Iterable<Element> {
+    for (const { element, tag } of this.#controls) if (tag === 'input' || tag === 'textarea') yield element;
+  }
+
+  /** The id of the innermost element around one that has a line of its own; undefined for none. */
+  around(element: Element): number | undefined {
+    for (let at: Element | null = element; at !== null; at = parentAcrossRoots(at)) {
+      const part = this.#parts.get(at);
+      if (part?.live === true && part.facts.role !== '' && part.facts.role !== 'document') return part.id;
+    }
+    return undefined;
   }
 
   /** Does work in slices. */
@@ -254,6 +294,7 @@ export class AriaTree {
   }
 
   #mutated(records: readonly MutationRecord[]): void {
+    this.#mutations += records.length;
     let moved = false;
     for (const { target, type, attributeName, addedNodes } of records) {
       const element = type === 'characterData' ? target.parentElement : target;
@@ -394,6 +435,7 @@ export class AriaTree {
 
   #attach(part: Part): void {
     this.#live.add(part);
+    this.#byId.set(part.id, part);
     this.#fresh.push(part);
     part.gathered = undefined;
     this.#stale.add(part);
@@ -407,6 +449,7 @@ export class AriaTree {
       this.#left -= next.left;
       next.left = 0;
       this.#live.delete(next);
+      this.#byId.delete(next.id);
       this.#controls.delete(next);
       this.#generating.delete(next);
       this.#giveBack(this.#references.forget(next));

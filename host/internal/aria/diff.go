@@ -58,6 +58,31 @@ func (d *Diff) Empty() bool {
 	return len(d.Changed)+len(d.Added)+len(d.Moved)+len(d.Removed) == 0
 }
 
+// withoutFocus is the difference without where the focus went, which whoever moved it knows.
+func (d *Diff) withoutFocus() *Diff {
+	out := *d
+	out.Changed = nil
+	for _, c := range d.Changed {
+		if c.Old.Has(focused) != c.New.Has(focused) {
+			old, now := *c.Old, *c.New
+			old.States, now.States = unfocused(old.States), unfocused(now.States)
+			if old.Role == now.Role && sameProperties(&old, &now) {
+				continue
+			}
+			c.Old, c.New = &old, &now
+		}
+		out.Changed = append(out.Changed, c)
+	}
+	return &out
+}
+
+// focused is the state of the element that takes what is typed.
+const focused = "focused"
+
+func unfocused(states []string) []string {
+	return slices.DeleteFunc(slices.Clone(states), func(s string) bool { return s == focused })
+}
+
 // Share is which part of the elements was touched.
 func (d *Diff) Share() float64 {
 	if d.Total == 0 {

@@ -410,6 +410,47 @@ func (p *Page) Find(ref int) (*Element, error) {
 	return nil, gone
 }
 
+// Path leads to the element of a reference: the iframes around it, from the outside in, then itself. Its
+// errors are those of [Page.Find].
+func (p *Page) Path(ref int) ([]Element, error) {
+	last, err := p.Find(ref)
+	if err != nil {
+		return nil, err
+	}
+	path := []Element{*last}
+	for d := p.docs[last.Document]; d != nil && d.name != p.top; {
+		outer := p.owner(d)
+		if outer == nil || len(path) > len(p.docs) {
+			return nil, &GoneError{Ref: ref, Was: last.Node} // its frame has just left the page
+		}
+		path = append([]Element{{Frame: outer.doc.frame.Frame, Document: outer.doc.name, ID: outer.ID, Node: outer.node}}, path...)
+		d = outer.doc
+	}
+	return path, nil
+}
+
+// owner is the iframe that shows a document, nil when none does.
+func (p *Page) owner(d *document) *entry {
+	for _, other := range p.docs {
+		for _, e := range other.frames {
+			if e.inner == d {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+// At is the reference of an element in the browser, with what it is; 0 for one that has none.
+func (p *Page) At(document string, id int) (int, *Node) {
+	d := p.docs[document]
+	if d == nil || d.entries[id] == nil {
+		return 0, nil
+	}
+	e := d.entries[id]
+	return e.ref, e.node
+}
+
 // GoneError says that a reference names nothing on the page.
 type GoneError struct {
 	Ref int
@@ -426,14 +467,15 @@ func (e *GoneError) Error() string {
 	if e.Was == nil {
 		return fmt.Sprintf("the element %s is gone; call browser_snapshot for the references there are", Reference(e.Ref))
 	}
-	said := fmt.Sprintf("the element %s (%s) is gone", Reference(e.Ref), brief(e.Was))
+	said := fmt.Sprintf("the element %s (%s) is gone", Reference(e.Ref), Brief(e.Was))
 	if e.Successor == nil {
 		return said + "; nothing on the page is like it; call browser_snapshot to see what there is"
 	}
-	return fmt.Sprintf("%s; most like it is %s [%s]", said, brief(e.Successor), Reference(e.Successor.Ref))
+	return fmt.Sprintf("%s; most like it is %s [%s]", said, Brief(e.Successor), Reference(e.Successor.Ref))
 }
 
-func brief(n *Node) string {
+// Brief is an element's role and name.
+func Brief(n *Node) string {
 	if n.Name == "" {
 		return n.Role
 	}

@@ -29,6 +29,71 @@ type view struct {
 // Reset forgets what was shown: the next snapshot is a full one.
 func (s *Seen) Reset() { *s = Seen{} }
 
+// Told is the number of the newest tree that the agent was shown.
+func (s *Seen) Told() int { return max(s.full.unsure, s.reduced.unsure) }
+
+// Node is what an element was when the agent was shown it last; nil when it never was.
+func (s *Seen) Node(ref int) *Node {
+	views := []*view{&s.reduced, &s.full}
+	if s.full.at.After(s.reduced.at) {
+		slices.Reverse(views)
+	}
+	for _, v := range views {
+		if v.shown == nil {
+			continue
+		}
+		if path := find(v.shown, ref); path != nil {
+			return path[len(path)-1]
+		}
+	}
+	return nil
+}
+
+// Caused says what changed since the agent looked last, for an answer that is about something else: without
+// headings where it is the same page, and in full where it is another one. It is "" when nothing changed.
+// Where the focus went is told only when that is asked for.
+func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
+	v, r := &s.reduced, Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
+	root := Interactive(t.Root)
+	if s.full.shown != nil && s.full.at.After(s.reduced.at) {
+		v, root = &s.full, t.Root
+	}
+	before, cut := v.tree, false
+	defer func() {
+		if !cut { // what did not fit comes again
+			*v = view{tree: t, shown: root, at: now, unsure: t.Number}
+		}
+	}()
+	if v.shown == nil || !samePage(before, t) {
+		return full(t, root, r, "").Text
+	}
+	var text string
+	if before.URL != t.URL {
+		text = "[URL: " + oneLine(t.URL, maxHeader) + "]\n"
+	}
+	d := Compare(v.shown, root)
+	if !focus {
+		d = d.withoutFocus()
+	}
+	if unsure := newlyUnsure(p, v, root); len(unsure) > 0 {
+		text += "[Rendered anew, probably the same: " + spans(rangesOf(unsure)) + "]\n"
+	}
+	if d.Empty() {
+		return text
+	}
+	changes := compactDiff(d)
+	if atLeast(root) <= len(changes) {
+		whole := full(t, root, r, "").Text
+		if d.Share() > MaxChanged && len(whole) <= len(changes) {
+			return whole
+		}
+	}
+	if cut = maxTokens > 0 && len(changes) > 4*maxTokens; cut {
+		return text + cutDiff(changes, r).Text
+	}
+	return text + incomplete(t) + changes
+}
+
 // Request is how a snapshot is asked for.
 type Request struct {
 	Interactive bool

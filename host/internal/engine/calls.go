@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -289,6 +290,43 @@ func RawReadOf(answer any) int {
 		return r.RawTokens
 	}
 	return 0
+}
+
+// ShownArguments are [CanonicalArguments] of a call of a tool, without what is typed into pages: that may be a
+// secret, and nobody knows which field it is for.
+func ShownArguments(t *Tool, raw []byte) string {
+	var v any
+	if t.Set != Act || json.Unmarshal(raw, &v) != nil {
+		return CanonicalArguments(raw)
+	}
+	data, err := diff.Encode(withoutTyped(v))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}
+
+// withoutTyped has the length of what is typed in its place.
+func withoutTyped(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			text, isText := inner.(string)
+			switch {
+			case (key == "text" || key == "value") && isText:
+				v[key] = fmt.Sprintf("(%d characters)", len([]rune(text)))
+			case key == "text":
+				v[key] = "(several texts)"
+			default:
+				v[key] = withoutTyped(inner)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutTyped(v[i])
+		}
+	}
+	return v
 }
 
 // CanonicalArguments are arguments as they were sent, without insignificant white space.

@@ -91,6 +91,7 @@ func (e *Engine) leave(c *connected) {
 	if e.left(c, now) {
 		e.forgetDebugger(c.Client)
 		e.own.left(c.Client, e.heirOf)
+		e.agents.forget(c.Client)
 	}
 }
 
@@ -135,6 +136,18 @@ func (e *Engine) Returning(name string, scope checkpoint.Scope) *checkpoint.Clie
 	c.seen = now
 	e.clients.trimLocked(now)
 	return c.Client
+}
+
+// nameOf is what a client calls itself now.
+func (c *clients) nameOf(client *checkpoint.Client) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.list {
+		if known.Client == client && known.name != "" {
+			return known.name
+		}
+	}
+	return client.Name
 }
 
 // session is what hooks know of a client beside its place.

@@ -39,6 +39,8 @@ type Engine struct {
 	clients   clients
 	originals Originals
 	pages     Pages
+	hands     Hands
+	config    string
 	fullAfter time.Duration
 	snapshots snapshots
 	sets      []string
@@ -47,6 +49,7 @@ type Engine struct {
 
 	debugSettings DebuggerSettings
 	own           ownBrowsers
+	agents        agents
 }
 
 // Disk is what keeps events, checkpoints and readers. Package store implements it.
@@ -79,6 +82,10 @@ type Options struct {
 	Browsers Browsers
 	// Pages may be nil: then there are no snapshots.
 	Pages Pages
+	// Hands may be nil: then nothing acts.
+	Hands Hands
+	// Config is the path of the file in which a person allows more than is allowed by itself.
+	Config string
 	// Debugger may be nil: then nothing can be debugged.
 	Debugger Debugger
 	// Debugging is what a person decides of it.
@@ -115,7 +122,7 @@ func New(o Options) *Engine {
 		viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
-		pages: o.Pages, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
+		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
 	}
 }
 

@@ -50,6 +50,8 @@ type snapshotTab struct {
 	mu   sync.Mutex
 	page *aria.Page
 	seen map[*checkpoint.Client]*aria.Seen
+	// told is up to where each client knows of the tab by answers to its actions.
+	told map[*checkpoint.Client]capture.Moment
 }
 
 // SnapshotParams are the arguments of browser_snapshot.
@@ -344,7 +346,7 @@ func (s *snapshots) of(id int) *snapshotTab {
 		if s.tabs == nil {
 			s.tabs = map[int]*snapshotTab{}
 		}
-		t = &snapshotTab{page: aria.NewPage(), seen: map[*checkpoint.Client]*aria.Seen{}}
+		t = &snapshotTab{page: aria.NewPage(), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
 		s.tabs[id] = t
 	}
 	return t
@@ -387,6 +389,7 @@ func (s *snapshots) forget(client *checkpoint.Client) {
 	delete(s.last, client)
 	for _, t := range s.tabs {
 		delete(t.seen, client)
+		delete(t.told, client)
 	}
 }
 

@@ -30,7 +30,7 @@ func (t *Tool) Call(ctx context.Context, e *Engine, client *checkpoint.Client, a
 }
 
 // Tools are all of them, in the order in which they are listed.
-var Tools = slices.Concat(inSet(Observe, observing), inSet(Act, opening), inSet(Debug, debugging))
+var Tools = slices.Concat(inSet(Observe, observing), inSet(Act, opening), inSet(Act, acting), inSet(Debug, debugging))
 
 // FindTool returns the tool of that name, or nil.
 func FindTool(name string) *Tool {

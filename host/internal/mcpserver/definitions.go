@@ -21,13 +21,14 @@ const (
 	creates                // adds, and replaces what has the same name
 	adds                   // adds, or moves something on; destroys nothing
 	destroys               // removes
+	acts                   // does something on a page, whatever that may be
 )
 
 // definitions are what an agent is told of each tool. Every word is paid for in every session: a test
 // counts them.
 var definitions = func() map[string]*mcp.Tool {
 	all := map[string]*mcp.Tool{}
-	for _, set := range []map[string]*mcp.Tool{observing, opening, debugging} {
+	for _, set := range []map[string]*mcp.Tool{observing, opening, acting, debugging} {
 		maps.Copy(all, set)
 	}
 	return all
@@ -41,6 +42,8 @@ func define(name, title string, what effect, description, properties string, req
 		annotations.ReadOnlyHint, annotations.IdempotentHint = true, name != "get_changes_since" && name != "browser_snapshot"
 	case creates:
 		annotations.DestructiveHint = &yes // one of the same name is replaced
+	case acts:
+		annotations.DestructiveHint = &yes
 	case destroys:
 		annotations.DestructiveHint, annotations.IdempotentHint = &yes, true
 	}

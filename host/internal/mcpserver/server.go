@@ -39,6 +39,7 @@ func instructions(sets []string) string {
 var guidance = map[string]string{
 	engine.Observe: `Tidemark watches the browser while you edit. After an edit call get_changes_since with wait "reload" (a hot update or reload is expected) or "settled": you get only what is new since your last call, and whether it broke anything. "clean" with a coverage field means: not everything was observed. Read raw logs or bodies only for details.
 Always create these checkpoints: session_start before your first edit, pre_commit just before you commit. For risky steps also before_{action}, after_{action}, and baseline_{feature} once a feature works. Compare with one by passing its name as checkpoint. browser_snapshot shows the page itself.`,
+	engine.Act: `The acting tools take references (e12) of browser_snapshot. Each answers with what it caused: what broke, what was requested, what changed on the page. So look again only when you need more.`,
 }
 
 // failure is the answer to a call that did not succeed.
@@ -118,6 +119,22 @@ func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, ver
 // texter is an answer that agents get as text alone.
 type texter interface{ AgentText() string }
 
+// pictured is an answer with a picture.
+type pictured interface {
+	Picture() (data []byte, mime string)
+}
+
+// contents are an answer's text, and its picture where it has one.
+func contents(answer texter) []mcp.Content {
+	list := []mcp.Content{&mcp.TextContent{Text: answer.AgentText()}}
+	if p, ok := answer.(pictured); ok {
+		if data, mime := p.Picture(); len(data) > 0 {
+			list = append(list, &mcp.ImageContent{Data: data, MIMEType: mime})
+		}
+	}
+	return list
+}
+
 // handler answers calls of a tool, and has the engine record them as they were answered.
 func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -131,7 +148,7 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 				}
 			}
 			e.Called(client, engine.Call{
-				At: began, Took: time.Since(began), Tool: t.Name, Arguments: engine.CanonicalArguments(req.Params.Arguments),
+				At: began, Took: time.Since(began), Tool: t.Name, Arguments: engine.ShownArguments(t, req.Params.Arguments),
 				Answer: text, Failed: result.IsError, RawRead: engine.RawReadOf(answer), Gist: engine.GistOf(answer, err),
 			})
 			return result, nil
@@ -147,7 +164,7 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 	}
 	answer, err := t.Call(ctx, e, client, arguments)
 	if text, isText := answer.(texter); err == nil && isText {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text.AgentText()}}}, answer, nil
+		return &mcp.CallToolResult{Content: contents(text)}, answer, nil
 	}
 	if err == nil {
 		var data []byte

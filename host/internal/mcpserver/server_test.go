@@ -109,6 +109,11 @@ func TestACleanAnswerStaysUnderAHundredTokens(t *testing.T) {
 
 func TestEveryToolSaysWhatItDoes(t *testing.T) {
 	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true, "browser_open": true}
+	for _, t := range engine.Tools {
+		if _, acts := t.Answer.(engine.ActAnswer); acts {
+			changes[t.Name] = true
+		}
+	}
 	for _, tool := range listed(t, connect(t, enginetest.New(t, capture.Limits{}))) {
 		a := tool.Annotations
 		if a == nil || a.Title == "" || a.OpenWorldHint == nil || *a.OpenWorldHint || a.DestructiveHint == nil || a.ReadOnlyHint == changes[tool.Name] || *a.DestructiveHint != changes[tool.Name] {

@@ -1,0 +1,168 @@
+/** What goes on in tabs that an action may have caused: requests that have not ended, pages on their way. */
+import type { AnyEvent } from '../../protocol';
+
+interface Flight {
+  readonly at: number;
+  readonly what: string;
+}
+
+interface TabActivity {
+  readonly flights: Map<string, Flight>;
+  /** Whether another document is on its way, or being read. */
+  loading: boolean;
+  /** Counts the documents that were committed, and everything else that changes the address. */
+  documents: number;
+  navigations: number;
+  /** Why the last navigation came to nothing. */
+  failure: string;
+  /** What an action opened; undefined while there is none. */
+  opened: number[] | undefined;
+  downloads: string[];
+}
+
+/** Requests older than this are streams or long polls, which end when they like; in ms. */
+const SLOW_MS = 2000;
+/** The most requests that are kept of a tab; more at once are waited for no longer. */
+const MAX_FLIGHTS = 500;
+
+export class Activity {
+  readonly #tabs = new Map<number, TabActivity>();
+  readonly #waiting = new Map<number, Set<() => void>>();
+
+  #of(tab: number): TabActivity {
+    let state = this.#tabs.get(tab);
+    if (state === undefined) {
+      state = {
+        flights: new Map(),
+        loading: false,
+        documents: 0,
+        navigations: 0,
+        failure: '',
+        opened: undefined,
+        downloads: [],
+      };
+      this.#tabs.set(tab, state);
+    }
+    return state;
+  }
+
+  /** Takes an event on its way to the host. */
+  saw(event: AnyEvent): void {
+    if (event.kind === 'request') {
+      const { flights } = this.#of(event.tab);
+      if (flights.size >= MAX_FLIGHTS) flights.clear();
+      flights.set(event.id, { at: Date.now(), what: `${event.method} ${pathOf(event.url)}` });
+    } else if (event.kind === 'network') {
+      this.#tabs.get(event.tab)?.flights.delete(event.id);
+      this.changed(event.tab);
+    }
+  }
+
+  /** An action on a tab begins: what it opens is noted until it ends. */
+  begin(tab: number): void {
+    const state = this.#of(tab);
+    state.opened = [];
+    state.downloads = [];
+  }
+
+  end(tab: number): { opened: number[]; downloads: string[] } {
+    const { opened = [], downloads } = this.#of(tab);
+    this.#of(tab).opened = undefined;
+    return { opened, downloads };
+  }
+
+  /** A tab was opened by another one's page. */
+  opens(by: number | undefined, tab: number): void {
+    if (by !== undefined) this.#tabs.get(by)?.opened?.push(tab);
+  }
+
+  /** A page has the browser load a file down. */
+  loadsDown(tab: number, name: string): void {
+    this.#of(tab).downloads.push(name);
+    this.changed(tab);
+  }
+
+  /** A navigation of the top frame begins, commits, ends, with an error or without; or only the address changes. */
+  navigates(tab: number, step: 'begins' | 'commits' | 'ends' | 'moves', error = ''): void {
+    const state = this.#of(tab);
+    state.navigations++;
+    if (step === 'moves') {
+      this.changed(tab);
+      return;
+    }
+    state.loading = step !== 'ends';
+    if (step === 'begins' || error !== '') state.failure = error;
+    if (step === 'commits') {
+      state.documents++;
+      state.flights.clear();
+    }
+    this.changed(tab);
+  }
+
+  loading(tab: number): boolean {
+    return this.#tabs.get(tab)?.loading === true;
+  }
+
+  /** Why the last navigation came to nothing, "" when it did not. */
+  failure(tab: number): string {
+    return this.#of(tab).failure;
+  }
+
+  navigations(tab: number): number {
+    return this.#of(tab).navigations;
+  }
+
+  documents(tab: number): number {
+    return this.#of(tab).documents;
+  }
+
+  /** Requests of the tab that began at a time or after it, and may end any moment. */
+  flights(tab: number, since: number): string[] {
+    const now = Date.now();
+    return [...this.#of(tab).flights.values()]
+      .filter(({ at }) => at >= since && now - at < SLOW_MS)
+      .map(({ what }) => what);
+  }
+
+  /** All requests of the tab that began since a time and have not ended, however old. */
+  unended(tab: number, since: number): string[] {
+    return [...this.#of(tab).flights.values()].filter(({ at }) => at >= since).map(({ what }) => what);
+  }
+
+  /** Something of a tab has changed: whoever waits looks again. */
+  changed(tab: number): void {
+    const waiting = this.#waiting.get(tab);
+    this.#waiting.delete(tab);
+    for (const wake of waiting ?? []) wake();
+  }
+
+  /** Resolves at the next change of the tab, or after some ms: then with false. */
+  change(tab: number, ms: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(tab) ?? new Set();
+      this.#waiting.set(tab, waiting);
+      const wake = (): void => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+      const timer = setTimeout(() => {
+        waiting.delete(wake);
+        resolve(false);
+      }, ms);
+      waiting.add(wake);
+    });
+  }
+
+  closed(tab: number): void {
+    this.#tabs.delete(tab);
+    this.changed(tab);
+  }
+}
+
+function pathOf(url: string): string {
+  try {
+    return new URL(url).pathname;
+  } catch {
+    return url;
+  }
+}

@@ -1,0 +1,137 @@
+/** Input as from a mouse and a keyboard, which the page cannot tell from a person's. */
+import type { Protocol } from 'devtools-protocol';
+import type { Point } from '../../messages';
+import type { Key, Stroke } from './keys';
+import type { Sessions, TabSend } from './sessions';
+
+type Button = 'left' | 'right' | 'middle';
+
+const BUTTON_BITS: Readonly<Record<Button, number>> = { left: 1, right: 2, middle: 4 };
+
+export function hover(send: TabSend, { x, y }: Point, modifiers = 0): Promise<unknown> {
+  return send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y, modifiers });
+}
+
+/** Moves there, and clicks: once, or twice as a double click. */
+export async function click(
+  send: TabSend,
+  point: Point,
+  name: string,
+  count: number,
+  modifiers: number,
+): Promise<void> {
+  const button: Button = name === 'right' || name === 'middle' ? name : 'left';
+  await hover(send, point, modifiers);
+  for (let clickCount = 1; clickCount <= count; clickCount++) {
+    const event = { ...point, button, clickCount, modifiers };
+    await Promise.all([
+      send('Input.dispatchMouseEvent', { type: 'mousePressed', buttons: BUTTON_BITS[button], ...event }),
+      send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event }),
+    ]);
+  }
+}
+
+/** How long the browser may take to notice that something is dragged, in ms. */
+const DRAG_MS = 500;
+/** Over how many places the mouse moves to where it drops. */
+const MOVES = 6;
+
+/**
+ * Drags from one place to another. What is `native` the browser itself drags: then it is told what happens to
+ * what it carries; else the page follows the mouse.
+ */
+export async function drag(
+  send: TabSend,
+  tab: number,
+  sessions: Pick<Sessions, 'listen'>,
+  from: Point,
+  to: Point,
+  native: boolean,
+): Promise<void> {
+  const mouse = (type: 'mouseMoved' | 'mousePressed' | 'mouseReleased', at: Point, buttons: number) =>
+    send('Input.dispatchMouseEvent', { type, ...at, button: 'left', buttons, clickCount: 1 });
+  let carried: Protocol.Input.DragData | undefined;
+  let noticed: (() => void) | undefined;
+  if (native) {
+    await send('Input.setInterceptDrags', { enabled: true });
+    sessions.listen(tab, (method, params) => {
+      if (method !== 'Input.dragIntercepted') return;
+      carried = (params as Protocol.Input.DragInterceptedEvent).data;
+      noticed?.();
+    });
+  }
+  try {
+    await hover(send, from);
+    await mouse('mousePressed', from, 1);
+    for (let i = 1; i <= MOVES; i++) {
+      const at = { x: from.x + ((to.x - from.x) * i) / MOVES, y: from.y + ((to.y - from.y) * i) / MOVES };
+      if (carried === undefined) await mouse('mouseMoved', at, 1);
+      if (native && i === 1 && carried === undefined) {
+        await new Promise<void>((resolve) => {
+          noticed = resolve;
+          setTimeout(resolve, DRAG_MS);
+        });
+      }
+    }
+    if (carried !== undefined) {
+      const data = carried;
+      for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+        await send('Input.dispatchDragEvent', { type, ...to, data });
+      }
+    } else {
+      await mouse('mouseMoved', to, 1);
+    }
+    await mouse('mouseReleased', to, 0);
+  } finally {
+    if (native) {
+      sessions.listen(tab, undefined);
+      await send('Input.setInterceptDrags', { enabled: false }).catch(() => undefined);
+    }
+  }
+}
+
+/** Types a text at once, as an input method does. */
+export function type(send: TabSend, text: string): Promise<unknown> {
+  return send('Input.insertText', { text });
+}
+
+/** Presses a key and lets it go. */
+export async function press(send: TabSend, { key, modifiers }: Stroke): Promise<void> {
+  await Promise.all([down(send, key, modifiers), up(send, key, modifiers)]);
+}
+
+/** Presses a key while others are held down. */
+export async function stroke(send: TabSend, all: Stroke): Promise<void> {
+  let held = 0;
+  for (const key of all.held) {
+    held |= bit(key);
+    await down(send, key, held);
+  }
+  await press(send, all);
+  for (const key of [...all.held].reverse()) {
+    held &= ~bit(key);
+    await up(send, key, held);
+  }
+}
+
+function bit({ key }: Key): number {
+  return { Alt: 1, Control: 2, Meta: 4, Shift: 8 }[key] ?? 0;
+}
+
+function down(send: TabSend, key: Key, modifiers: number): Promise<unknown> {
+  const type = key.text === undefined ? 'rawKeyDown' : 'keyDown';
+  return send('Input.dispatchKeyEvent', { type, modifiers, ...key, ...commandsOf(key, modifiers) });
+}
+
+function up(send: TabSend, { text: _, ...key }: Key, modifiers: number): Promise<unknown> {
+  return send('Input.dispatchKeyEvent', { type: 'keyUp', modifiers, ...key });
+}
+
+/** What the browser itself would do for some shortcuts in a field, where it takes them from the system. */
+function commandsOf({ key }: Key, modifiers: number): { commands?: string[] } {
+  if (modifiers !== 2 && modifiers !== 4) return {};
+  const command = { a: 'selectAll', c: 'copy', x: 'cut', v: 'paste', z: 'undo', y: 'redo' }[
+    key.toLowerCase()
+  ];
+  return command === undefined ? {} : { commands: [command] };
+}

@@ -1,0 +1,129 @@
+/**
+ * Debugger sessions for acting, shared with capture and debugging. A tab is held when it is acted on, and let go
+ * when nobody has acted on it for a while.
+ */
+import type { Protocol } from 'devtools-protocol';
+import type { Command, Params, Result } from '../../capture/context';
+import type { DebuggerAPI } from '../../capture/debugger';
+import type { ActDialog } from '../../protocol';
+
+/** How long a session that was made for acting is kept, in ms. */
+const KEEP_MS = 20_000;
+
+/** Sends a command to a tab's page. */
+export type TabSend = <C extends Command>(command: C, params?: Params<C>) => Promise<Result<C>>;
+
+interface Session {
+  timer?: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** What the sessions need of their surroundings. */
+export interface SessionsOptions {
+  api: DebuggerAPI;
+  /** Called when something that is waited for may have changed: a dialog, a file chooser. */
+  changed(tab: number): void;
+  loadsDown(tab: number, name: string): void;
+}
+
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #tabs = new Map<number, Session>();
+  readonly #dialogs = new Map<number, ActDialog>();
+  readonly #refused = new Map<number, string>();
+  readonly #listeners = new Map<number, (method: string, params: unknown) => void>();
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+  }
+
+  /** The dialog that a tab's page has open. */
+  dialog(tab: number): ActDialog | undefined {
+    return this.#dialogs.get(tab);
+  }
+
+  /** A way to send commands to a tab; rejects with why there is none. */
+  async of(tab: number): Promise<TabSend> {
+    const refused = this.#refused.get(tab);
+    if (refused !== undefined) throw new Error(refused);
+    const send: TabSend = (command, params) =>
+      this.#options.api.sendCommand({ tabId: tab }, command, params as object) as ReturnType<typeof send>;
+    const known = this.#tabs.get(tab);
+    if (known !== undefined) {
+      clearTimeout(known.timer);
+      return send;
+    }
+    await this.#options.api.attach({ tabId: tab }, '1.3');
+    this.#tabs.set(tab, {});
+    await send('Page.enable');
+    // The page draws, and takes input, whether its tab is in front or not.
+    await send('Emulation.setFocusEmulationEnabled', { enabled: true });
+    return send;
+  }
+
+  /** A tab was acted on: its session is let go if that was all for a while. */
+  release(tab: number): void {
+    const session = this.#tabs.get(tab);
+    if (session === undefined) return;
+    clearTimeout(session.timer);
+    session.timer = setTimeout(() => void this.#letGo(tab, session), KEEP_MS);
+  }
+
+  async #letGo(tab: number, session: Session): Promise<void> {
+    if (this.#tabs.get(tab) !== session || this.#dialogs.has(tab)) return;
+    this.#tabs.delete(tab);
+    const { api } = this.#options;
+    const focus = api.sendCommand({ tabId: tab }, 'Emulation.setFocusEmulationEnabled', { enabled: false });
+    await focus.catch(() => undefined);
+    await api.detach({ tabId: tab }).catch(() => undefined);
+  }
+
+  /** Has the events of a tab's page told to somebody; undefined for nobody any longer. */
+  listen(tab: number, listener: ((method: string, params: unknown) => void) | undefined): void {
+    if (listener === undefined) this.#listeners.delete(tab);
+    else this.#listeners.set(tab, listener);
+  }
+
+  /** Takes an event of `chrome.debugger.onEvent`. */
+  event(
+    source: { tabId?: number | undefined; sessionId?: string | undefined },
+    method: string,
+    params: unknown,
+  ): void {
+    const { tabId: tab } = source;
+    if (tab === undefined) return;
+    if (method === 'Page.javascriptDialogOpening') {
+      const { type, message, defaultPrompt } = params as Protocol.Page.JavascriptDialogOpeningEvent;
+      this.#dialogs.set(tab, {
+        kind: type,
+        message,
+        ...(defaultPrompt !== undefined && defaultPrompt !== '' && { default: defaultPrompt }),
+      });
+      this.#options.changed(tab);
+    } else if (method === 'Page.javascriptDialogClosed') {
+      this.#dialogs.delete(tab);
+      this.#options.changed(tab);
+    } else if (method === 'Page.downloadWillBegin') {
+      this.#options.loadsDown(tab, (params as Protocol.Page.DownloadWillBeginEvent).suggestedFilename);
+    }
+    if (source.sessionId === undefined) this.#listeners.get(tab)?.(method, params);
+  }
+
+  /** Takes an event of `chrome.debugger.onDetach`. */
+  detached(tab: number | undefined, reason: string): void {
+    if (tab === undefined) return;
+    if (reason === 'canceled_by_user' && this.#tabs.has(tab)) {
+      this.#refused.set(tab, 'a person closed the debugging bar');
+    }
+    clearTimeout(this.#tabs.get(tab)?.timer);
+    this.#tabs.delete(tab);
+    this.#dialogs.delete(tab);
+    this.#options.changed(tab);
+  }
+
+  /** The tab is gone. */
+  closed(tab: number): void {
+    clearTimeout(this.#tabs.get(tab)?.timer);
+    for (const map of [this.#tabs, this.#dialogs, this.#refused, this.#listeners]) map.delete(tab);
+    this.#options.changed(tab);
+  }
+}

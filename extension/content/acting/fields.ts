@@ -1,0 +1,146 @@
+/** Puts the focus into fields, and sets those that no keyboard types into. */
+import type { ActTold as Told } from '../../messages';
+import { RefusedDisabled, RefusedKind, RefusedOption } from '../../protocol';
+import { attribute, has, tagOf } from '../dom';
+import { isEditingHost } from '../text';
+
+/** Inputs whose value is set as a whole: a browser has its own pickers for them. */
+const SET_TYPES: Readonly<Record<string, string>> = {
+  color: '#rrggbb',
+  date: 'yyyy-mm-dd',
+  'datetime-local': 'yyyy-mm-ddThh:mm',
+  month: 'yyyy-mm',
+  range: 'a number',
+  time: 'hh:mm',
+  week: 'yyyy-Www',
+};
+
+const NO_TEXT = new Set('button checkbox file hidden image radio reset submit'.split(' '));
+
+/** The element of a reference that takes text, or one in it that does. */
+function textField(element: Element): HTMLElement | undefined {
+  const tag = tagOf(element);
+  if (tag === 'textarea') return element as HTMLElement;
+  if (tag === 'input')
+    return NO_TEXT.has((element as HTMLInputElement).type) ? undefined : (element as HTMLElement);
+  if (isEditingHost(element) || (element as HTMLElement).isContentEditable) return element as HTMLElement;
+  const inner = (element.shadowRoot ?? element).querySelector(
+    'input:not([type=hidden]), textarea, [contenteditable]:not([contenteditable=false])',
+  );
+  return inner === null ? undefined : (inner as HTMLElement);
+}
+
+/**
+ * Puts the focus where text is to be typed: behind what is there, or over all of it. Answers `done` for a
+ * field whose value is to be set as a whole.
+ */
+export function focusField(element: Element, all: boolean): Told {
+  const field = textField(element);
+  if (field === undefined) return { refused: RefusedKind, text: 'a field that takes text' };
+  if (has(field, 'readonly') && 'readOnly' in field) return { refused: RefusedDisabled, text: 'read-only' };
+  if (tagOf(field) === 'input' && (field as HTMLInputElement).type in SET_TYPES) return { done: true };
+  field.focus();
+  const root = field.getRootNode() as Document | ShadowRoot;
+  const focused = root.activeElement === field && document.hasFocus();
+  if ('select' in field) {
+    const input = field as HTMLInputElement;
+    if (all) input.select();
+    else {
+      const end = input.value.length;
+      try {
+        input.setSelectionRange(end, end);
+      } catch {
+        // fields of some types (email, number) have a caret, and do not tell of it: it stands at the end
+      }
+    }
+  } else {
+    const selection = getSelection();
+    selection?.selectAllChildren(field);
+    if (!all) selection?.collapseToEnd();
+  }
+  return { focused };
+}
+
+/** Sets a property as the page's own framework would see it set by a person. */
+export function setNative(field: HTMLElement, property: 'value' | 'checked', value: string | boolean): void {
+  const set = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), property)?.set;
+  if (set !== undefined) set.call(field, value);
+  else (field as unknown as Record<string, unknown>)[property] = value;
+  field.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
+  field.dispatchEvent(new Event('change', { bubbles: true }));
+}
+
+/**
+ * Sets a field that takes no typing. One that does is answered with nothing done, and one that is to be
+ * clicked, to be on or off, with `focused: false`.
+ */
+export function fill(element: Element, text: string): Told {
+  const tag = tagOf(element);
+  if (tag === 'select') return choose(element, [text]);
+  const on = isOn(element);
+  if (on !== undefined) {
+    if (text !== 'true' && text !== 'false') return { refused: RefusedOption, text: '"true" or "false"' };
+    return String(on) === text ? { done: true } : { focused: false };
+  }
+  if (tag !== 'input') return {};
+  const input = element as HTMLInputElement;
+  const format = SET_TYPES[input.type];
+  if (format === undefined) return {};
+  const before = input.value;
+  input.focus();
+  const probe = document.createElement('input');
+  probe.type = input.type;
+  for (const name of ['min', 'max', 'step']) {
+    const value = input.getAttribute(name);
+    if (value !== null && input.type === 'range') probe.setAttribute(name, value);
+  }
+  probe.value = text;
+  const wrong =
+    input.type === 'range' ? Number(probe.value) !== Number(text) : text !== '' && probe.value === '';
+  if (wrong || (input.type === 'color' && probe.value !== text.toLowerCase())) {
+    const range = input.type === 'range' ? ` from ${input.min || 0} to ${input.max || 100}` : '';
+    return { refused: RefusedOption, text: `${format}${range}` };
+  }
+  if (before !== probe.value) setNative(input, 'value', text);
+  return { done: true };
+}
+
+/** Whether what can be on or off is on; undefined for anything else. */
+function isOn(element: Element): boolean | undefined {
+  const type = tagOf(element) === 'input' ? (element as HTMLInputElement).type : '';
+  if (type === 'checkbox' || type === 'radio') return (element as HTMLInputElement).checked;
+  if (!/^(?:checkbox|radio|switch|menuitemcheckbox|menuitemradio)$/.test(attribute(element, 'role')))
+    return undefined;
+  return attribute(element, 'aria-checked') === 'true';
+}
+
+/** Chooses options of a native list, by their labels or values. */
+export function choose(element: Element, wanted: string[]): Told {
+  const select = element as HTMLSelectElement;
+  if (tagOf(element) !== 'select') return { refused: RefusedKind, text: 'a list of options' };
+  const options = [...select.options];
+  const fold = (text: string): string => text.replace(/\s+/g, ' ').trim();
+  const chosen = new Set<HTMLOptionElement>();
+  for (const want of wanted) {
+    const option =
+      options.find(({ label }) => fold(label) === fold(want)) ??
+      options.find(({ value }) => value === want) ??
+      options.find(({ label }) => fold(label).toLowerCase() === fold(want).toLowerCase());
+    if (option === undefined) {
+      const names = options.slice(0, 30).map(({ label }) => JSON.stringify(fold(label)));
+      const more = options.length > names.length ? `, … (${options.length})` : '';
+      return { refused: RefusedOption, text: names.join(', ') + more };
+    }
+    if (option.disabled || option.closest('optgroup:disabled') !== null) {
+      return { refused: RefusedDisabled, text: `option ${JSON.stringify(fold(option.label))}` };
+    }
+    chosen.add(option);
+  }
+  if (chosen.size > 1 && !select.multiple) return { refused: RefusedKind, text: 'a list that takes several' };
+  select.focus();
+  for (const option of options) option.selected = chosen.has(option);
+  if (!select.multiple && chosen.size === 0) select.selectedIndex = -1;
+  select.dispatchEvent(new Event('input', { bubbles: true, composed: true }));
+  select.dispatchEvent(new Event('change', { bubbles: true }));
+  return { done: true };
+}

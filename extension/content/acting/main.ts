@@ -1,0 +1,179 @@
+/** What a frame does for the worker that acts on its elements. */
+import type { ActAsk as Ask, ActTold as Told } from '../../messages';
+import { RefusedFailed, RefusedGone, RefusedKind, RefusedOther } from '../../protocol';
+import type { AriaTree } from '../aria/tree';
+import { parentAcrossRoots } from '../dom';
+import type { SensitiveFields } from '../sensitive';
+import { describe } from '../target';
+import { choose, fill, focusField } from './fields';
+import { frame, isRefusal, type Refusal, ready, through } from './ready';
+import { scriptedClick, scriptedDrag, scriptedHover, scriptedKey, scriptedText } from './scripted';
+import { veil } from './veil';
+
+/** How many frames in a row without a mutation make a page quiet. */
+const QUIET_FRAMES = 2;
+
+export class Acting {
+  readonly #document: string;
+  readonly #tree: AriaTree;
+  readonly #sensitive: SensitiveFields;
+
+  constructor(document: string, tree: AriaTree, sensitive: SensitiveFields) {
+    this.#document = document;
+    this.#tree = tree;
+    this.#sensitive = sensitive;
+  }
+
+  async answer(request: string): Promise<string> {
+    const ask = JSON.parse(request) as Ask;
+    let told: Told;
+    try {
+      told = await this.#answer(ask);
+    } catch (error) {
+      told = { refused: RefusedFailed, text: error instanceof Error ? error.message : String(error) };
+    }
+    return JSON.stringify(told);
+  }
+
+  async #answer(ask: Ask): Promise<Told> {
+    const deadline = performance.now() + ask.ms;
+    if (ask.do === 'rest') return await this.#rest(deadline);
+    if (ask.do === 'change') return await this.#change(deadline);
+    if (ask.do === 'veil' || ask.do === 'unveil') {
+      veil(this.#tree.fields(), this.#sensitive, ask.do === 'veil');
+      return {};
+    }
+    if (ask.do === 'scroll' && ask.id === undefined) {
+      scrollBy({ left: ask.x ?? 0, top: ask.y ?? 0, behavior: 'instant' });
+      return {};
+    }
+    if (ask.id === undefined) {
+      const focused = focusedElement();
+      if (ask.do === 'key') scriptedKey(focused, ask.key ?? '', ask.modifiers ?? 0);
+      return {};
+    }
+    if (ask.document !== this.#document) return { refused: RefusedGone };
+    const found = this.#tree.find(ask.id);
+    if (found === undefined) return { refused: RefusedGone };
+    const { element, role, name } = found;
+    if (ask.role !== undefined && (role !== ask.role || (ask.name !== undefined && !alike(name, ask.name)))) {
+      return { refused: RefusedOther, text: `${role} ${JSON.stringify(name.slice(0, 100))}` };
+    }
+    return this.#told(await this.#act(ask, element, deadline));
+  }
+
+  async #act(ask: Ask, element: Element, deadline: number): Promise<Told | Refusal> {
+    switch (ask.do) {
+      case 'ready': {
+        const point = await ready(element, ask.needs ?? {}, deadline);
+        return isRefusal(point) ? point : { point };
+      }
+      case 'through': {
+        const point = await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
+        return isRefusal(point) ? point : { point };
+      }
+      case 'field':
+        return focusField(element, ask.clear === true);
+      case 'fill':
+        return fill(element, ask.texts?.[0] ?? '');
+      case 'choose':
+        return choose(element, ask.texts ?? []);
+      case 'draggable':
+        return { draggable: isDraggable(element) };
+      case 'drag': {
+        const target = ask.to === undefined ? undefined : this.#tree.find(ask.to)?.element;
+        if (target === undefined) return { refused: RefusedGone };
+        scriptedDrag(element, target);
+        return {};
+      }
+      case 'box': {
+        const { x, y, width, height } = element.getBoundingClientRect();
+        return { box: { x, y, width, height } };
+      }
+      case 'focus':
+        (element as HTMLElement).focus();
+        return {};
+      case 'scroll':
+        if (ask.x || ask.y)
+          scrollable(element).scrollBy({ left: ask.x ?? 0, top: ask.y ?? 0, behavior: 'instant' });
+        else element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+        return {};
+      case 'click':
+        scriptedClick(element, ask);
+        return {};
+      case 'hover':
+        scriptedHover(element);
+        return {};
+      case 'text':
+        return scriptedText(element, ask.texts?.[0] ?? '', ask.clear === true);
+      case 'key':
+        scriptedKey(element, ask.key ?? '', ask.modifiers ?? 0);
+        return {};
+      default:
+        return { refused: RefusedKind };
+    }
+  }
+
+  #told(answer: Told | Refusal): Told {
+    const { by, ...rest } = answer as Refusal & Told;
+    if (typeof by !== 'object') return rest;
+    const id = this.#tree.around(by);
+    return { ...rest, text: rest.text ?? describe(by).target, ...(id !== undefined && { by: id }) };
+  }
+
+  /** Resolves when the document has changed. */
+  async #change(deadline: number): Promise<Told> {
+    const before = this.#tree.mutations;
+    while (this.#tree.mutations === before && performance.now() < deadline) await frame();
+    return {};
+  }
+
+  /** Resolves when the document did not change for some frames. */
+  async #rest(deadline: number): Promise<Told> {
+    let before = this.#tree.mutations;
+    for (let still = 0; still < QUIET_FRAMES; ) {
+      await frame();
+      const now = this.#tree.mutations;
+      still = now === before ? still + 1 : 0;
+      before = now;
+      if (performance.now() >= deadline) return { busy: true };
+    }
+    return {};
+  }
+}
+
+/** Whether two names may be of one thing: numbers in them count up and down. */
+function alike(a: string, b: string): boolean {
+  const folded = (text: string): string =>
+    text
+      .replace(/[\p{Cc}\p{Cf}]/gu, '')
+      .replace(/\s+/g, ' ')
+      .replace(/\d+/g, '0')
+      .replace(/…$/, '');
+  const [x, y] = [folded(a), folded(b)];
+  return x === y || x.startsWith(y) || y.startsWith(x);
+}
+
+/** Whether the browser itself would carry the element away. */
+function isDraggable(element: Element): boolean {
+  for (let at: Element | null = element; at !== null; at = parentAcrossRoots(at)) {
+    if ((at as HTMLElement).draggable === true) return true;
+  }
+  return false;
+}
+
+function focusedElement(): Element {
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  return focused ?? document.documentElement;
+}
+
+/** What scrolls when an element is scrolled: itself, or what it stands in. */
+function scrollable(element: Element): Element {
+  for (let at: Element | null = element; at !== null; at = at.parentElement) {
+    const { overflowY, overflowX } = getComputedStyle(at);
+    if (at.scrollHeight > at.clientHeight && /auto|scroll/.test(overflowY)) return at;
+    if (at.scrollWidth > at.clientWidth && /auto|scroll/.test(overflowX)) return at;
+  }
+  return document.scrollingElement ?? document.documentElement;
+}

@@ -1,0 +1,201 @@
+/**
+ * Waits until an element can be acted on as a person would: it is shown, stands still, is enabled, and a
+ * pointer at its place would hit it. Waits by animation frames; nothing sleeps.
+ */
+import type { ActNeeds, Point } from '../../messages';
+import {
+  RefusedCovered,
+  RefusedDisabled,
+  RefusedGone,
+  RefusedHidden,
+  RefusedMoving,
+  RefusedOutside,
+} from '../../protocol';
+import { shadowIf } from '../aria/part';
+import { attribute, has, isConnected, parentAcrossRoots, tagOf } from '../dom';
+
+/** Why an element cannot be acted on. */
+export interface Refusal {
+  refused: string;
+  /** What is in front of it. */
+  by?: Element;
+  text?: string;
+}
+
+export function isRefusal(answer: object): answer is Refusal {
+  return 'refused' in answer;
+}
+
+/** Resolves with the place at which to act, or with the reason that held when the time was over. */
+export async function ready(element: Element, needs: ActNeeds, deadline: number): Promise<Point | Refusal> {
+  let before: DOMRect | undefined;
+  let tried = 0;
+  for (;;) {
+    if (!isConnected(element)) return { refused: RefusedGone };
+    const shown = pointed(element);
+    const rect = shown.getBoundingClientRect();
+    const still = before !== undefined && same(before, rect);
+    before = rect;
+    let why: Refusal | undefined;
+    if (!isShown(shown, rect)) why = { refused: RefusedHidden };
+    else if (needs.enabled === true && isDisabled(element)) why = { refused: RefusedDisabled };
+    else if (!inView(rect) && tried < 3) {
+      tried++;
+      scrollTo(shown);
+      before = undefined;
+      why = { refused: RefusedOutside };
+    } else if (!still) why = { refused: RefusedMoving };
+    else if (needs.hit !== true) return middle(rect);
+    else {
+      const hit = hittable(element, shown);
+      if (!isRefusal(hit)) return hit;
+      why = hit;
+      if (tried < 3) {
+        tried++; // it may be under a bar that stays where it is, or clipped by what it scrolls in
+        scrollTo(shown, tried === 1 ? 'center' : tried === 2 ? 'end' : 'start');
+        before = undefined;
+      }
+    }
+    if (performance.now() >= deadline) return why;
+    await frame();
+  }
+}
+
+/** Resolves with the next frame; in a tab that draws none, a little later. */
+export function frame(): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 100);
+    requestAnimationFrame(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function same(a: DOMRect, b: DOMRect): boolean {
+  return a.left === b.left && a.top === b.top && a.width === b.width && a.height === b.height;
+}
+
+function middle({ left, top, width, height }: DOMRect): Point {
+  return { x: left + width / 2, y: top + height / 2 };
+}
+
+/** What a pointer has to hit: the element, or its label where pages draw that in its place. */
+function pointed(element: Element): Element {
+  const type = tagOf(element) === 'input' ? (element as HTMLInputElement).type : '';
+  if (type !== 'checkbox' && type !== 'radio' && type !== 'file') return element;
+  const rect = element.getBoundingClientRect();
+  if (rect.width > 2 && rect.height > 2 && isShown(element, rect)) return element;
+  for (const label of (element as HTMLInputElement).labels ?? []) {
+    if (isShown(label, label.getBoundingClientRect())) return label;
+  }
+  return element;
+}
+
+export function isShown(element: Element, rect: DOMRect): boolean {
+  return rect.width > 0 && rect.height > 0 && element.checkVisibility({ visibilityProperty: true });
+}
+
+function isDisabled(element: Element): boolean {
+  if (element.matches(':disabled')) return true;
+  for (let at: Element | null = element; at !== null; at = parentAcrossRoots(at)) {
+    if (attribute(at, 'aria-disabled') === 'true' || has(at, 'inert')) return true;
+  }
+  return false;
+}
+
+function inView({ left, top, right, bottom }: DOMRect): boolean {
+  const x = (left + right) / 2;
+  const y = (top + bottom) / 2;
+  return x >= 0 && y >= 0 && x < innerWidth && y < innerHeight;
+}
+
+function scrollTo(element: Element, block: ScrollLogicalPosition = 'center'): void {
+  element.scrollIntoView({ block, inline: 'center', behavior: 'instant' });
+}
+
+/** A point at which a pointer hits the element, or what is in front of it. */
+function hittable(element: Element, shown: Element): Point | Refusal {
+  const rects = [...shown.getClientRects()].filter(({ width, height }) => width > 0 && height > 0);
+  rects.sort((a, b) => b.width * b.height - a.width * a.height);
+  let by: Element | undefined;
+  let seen = false;
+  for (const rect of rects.slice(0, 3)) {
+    const left = Math.max(rect.left, 0);
+    const top = Math.max(rect.top, 0);
+    const right = Math.min(rect.right, innerWidth);
+    const bottom = Math.min(rect.bottom, innerHeight);
+    if (right <= left || bottom <= top) continue;
+    seen = true;
+    for (const [fx, fy] of PLACES) {
+      const point = { x: left + (right - left) * fx, y: top + (bottom - top) * fy };
+      const hit = hitAt(document, point);
+      if (hit !== null && belongs(hit, element, shown)) return point;
+      if (hit !== null) by ??= hit;
+    }
+  }
+  if (!seen) return { refused: RefusedOutside };
+  return { refused: RefusedCovered, ...(by !== undefined && { by }) };
+}
+
+/** Where in an element a pointer is tried: its middle, then nearer to its corners. */
+const PLACES = [
+  [0.5, 0.5],
+  [0.25, 0.5],
+  [0.75, 0.5],
+  [0.5, 0.25],
+  [0.5, 0.75],
+  [0.1, 0.1],
+  [0.9, 0.9],
+] as const;
+
+/** The innermost element at a point, through shadow roots. */
+export function hitAt(document: Document, { x, y }: Point): Element | null {
+  let hit = document.elementFromPoint(x, y);
+  for (;;) {
+    const inner = shadowIf(hit)?.elementFromPoint(x, y) ?? null;
+    if (inner === null || inner === hit) return hit;
+    hit = inner;
+  }
+}
+
+/** Whether what was hit is the element, stands in it, or is a label of it. */
+function belongs(hit: Element, element: Element, shown: Element): boolean {
+  for (let at: Element | null = hit; at !== null; at = at.assignedSlot ?? parentAcrossRoots(at)) {
+    if (at === element || at === shown) return true;
+    if (tagOf(at) === 'label' && (at as HTMLLabelElement).control === element) return true;
+  }
+  return false;
+}
+
+/**
+ * The place in this viewport of a place in a frame's, brought into view; refused when something of this
+ * document is in front of it.
+ */
+export async function through(outer: Element, inner: Point, deadline: number): Promise<Point | Refusal> {
+  const iframe = outer as HTMLIFrameElement;
+  for (let tried = 0; ; tried++) {
+    if (!isConnected(iframe)) return { refused: RefusedGone };
+    const rect = iframe.getBoundingClientRect();
+    if (!isShown(iframe, rect)) return { refused: RefusedHidden };
+    const style = getComputedStyle(iframe);
+    const scaleX = iframe.offsetWidth === 0 ? 1 : rect.width / iframe.offsetWidth;
+    const scaleY = iframe.offsetHeight === 0 ? 1 : rect.height / iframe.offsetHeight;
+    const point = {
+      x: rect.left + (iframe.clientLeft + Number.parseFloat(style.paddingLeft) + inner.x) * scaleX,
+      y: rect.top + (iframe.clientTop + Number.parseFloat(style.paddingTop) + inner.y) * scaleY,
+    };
+    let why: Refusal;
+    if (point.x < 0 || point.y < 0 || point.x >= innerWidth || point.y >= innerHeight) {
+      why = { refused: RefusedOutside };
+      if (tried === 0) scrollTo(iframe);
+      else scrollBy(point.x - innerWidth / 2, point.y - innerHeight / 2);
+    } else {
+      const hit = hitAt(document, point);
+      if (hit === iframe) return point;
+      why = { refused: RefusedCovered, ...(hit !== null && { by: hit }) };
+    }
+    if (performance.now() >= deadline) return why;
+    await frame();
+  }
+}

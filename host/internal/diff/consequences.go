@@ -1,0 +1,124 @@
+package diff
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// Consequence is something that happened on a page while it was acted on, in one line.
+type Consequence struct {
+	// At is when it began, in milliseconds since the Unix epoch: of a request, when that was made.
+	At       int64
+	Severity Severity
+	Text     string
+	// Request is set for requests that did not fail; Count is how often the same happened.
+	Request bool
+	Count   int
+}
+
+// Consequences are what happened since a moment: what broke, whether the same was broken before or not, and
+// the requests that a page's scripts made. Noise rules hide what they hide elsewhere. Equal ones are one.
+func Consequences(from capture.Moment, v *capture.View, o Options) []Consequence {
+	var list []Consequence
+	add := func(c Consequence) {
+		i := slices.IndexFunc(list, func(e Consequence) bool { return e.Text == c.Text && e.Severity == c.Severity })
+		if i >= 0 {
+			list[i].Count++
+			return
+		}
+		c.Count = 1
+		list = append(list, c)
+	}
+	names := sourceNames{}
+	for _, e := range v.Console.From(from.Pos.Console) {
+		names.add(place(e, o).File)
+	}
+	Entries(from, v, o, func(e Entry) {
+		if e.Hidden() {
+			return
+		}
+		switch ev := e.Event.(type) {
+		case *event.Console:
+			text := Shorten(event.OneLine(ev.Text))
+			if source := names.source(place(ev, o)); source != "" {
+				text += " (" + source + ")"
+			}
+			severity, word := Warning, "warning"
+			if ev.Level == event.Error {
+				severity, word = Error, "error"
+			}
+			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text})
+		case *event.Network:
+			add(request(ev))
+		case *event.WebSocket:
+			url := shownSocketURL(ev.Origin, ev.URL)
+			switch {
+			case ev.Bad:
+				message := ev.Text
+				if message == "" {
+					message = "the connection failed"
+				}
+				add(Consequence{At: ev.At, Severity: Warning, Text: "WebSocket " + url + ": " + Shorten(event.OneLine(message))})
+			case ev.Op == "close":
+				add(Consequence{At: ev.At, Severity: Warning, Text: strings.TrimSpace("WebSocket " + url + " closed " + Shorten(event.OneLine(ev.Reason)))})
+			}
+		}
+	})
+	shown := map[capture.ElementKey]bool{}
+	for _, e := range v.DOM.From(from.Pos.DOM) {
+		origin := e.Origin
+		if e.Element != (capture.ElementKey{}) {
+			origin = e.Element.Origin
+		}
+		if !o.InScope(origin, e.Tab) {
+			continue
+		}
+		switch e.Op {
+		case "appeared":
+			// A page that is drawn anew shows what it showed before: that is no news.
+			if !shown[e.Element] && from.Page.Elements()[e.Element] == 0 {
+				add(Consequence{At: e.At, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", e.Element.Selector, Shorten(event.OneLine(e.Element.Text)))})
+			}
+			shown[e.Element] = true
+		case "crashed":
+			add(Consequence{At: e.At, Severity: Error, Text: "the page crashed"})
+		}
+	}
+	return list
+}
+
+func place(e *event.Console, o Options) Place {
+	if o.Original != nil {
+		if p, ok := o.Original(e); ok {
+			return p
+		}
+	}
+	return Place{File: e.URL, Line: e.Line}
+}
+
+func request(e *event.Network) Consequence {
+	origin, path := capture.SplitURL(e.URL)
+	text := e.Method + " " + shownURL(e.Origin, origin, path)
+	c := Consequence{At: e.Started, Severity: Clean, Request: true}
+	if c.At == 0 {
+		c.At = e.At
+	}
+	switch {
+	case e.Failed() && e.Status >= 400:
+		c.Severity, c.Request, c.Text = Error, false, fmt.Sprintf("%s %d", text, e.Status)
+	case e.Failed():
+		c.Severity, c.Request, c.Text = Error, false, text+" "+Shorten(event.OneLine(e.Error))
+	case e.Status == 0:
+		c.Text = text
+	default:
+		c.Text = fmt.Sprintf("%s %d", text, e.Status)
+	}
+	if c.Request && !slices.Contains([]string{"fetch", "xhr", "document", "eventsource"}, e.Resource) {
+		c.Text = "" // pictures, styles, scripts: they say nothing by themselves
+	}
+	return c
+}

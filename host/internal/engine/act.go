@@ -1,0 +1,430 @@
+package engine
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/aria"
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Hands act on the pages of browsers. Package link implements it.
+type Hands interface {
+	// Act has a browser do something on a tab, by the browser's own id of it, and returns once what that caused
+	// has been told to the store, or an error when no answer came within a time.
+	Act(ctx context.Context, instance string, params protocol.ActParams, within time.Duration) (*protocol.ActResult, error)
+}
+
+// Times of an action.
+const (
+	// readyTimeout is how long an element may take until it can be acted on; settleTimeout what an action
+	// causes until it is answered all the same.
+	readyTimeout  = 2 * time.Second
+	settleTimeout = 5 * time.Second
+	// answerGrace is what an answer may take longer than all of its steps were given.
+	answerGrace = 5 * time.Second
+)
+
+// Of an action's answer.
+const (
+	maxActTokens = 2000 // of the page
+	maxCaused    = 12   // lines of what broke
+	maxRequests  = 5
+)
+
+// masked stands in place of a secret; protocol/redaction.json has it too.
+const masked = "[masked]"
+
+// ActAnswer is the answer of the acting tools.
+type ActAnswer struct {
+	Tab  int    `json:"tab"`
+	Text string `json:"text"`
+	// Image is a picture of the page, in base64, and Mime its type.
+	Image string `json:"image,omitempty"`
+	Mime  string `json:"mime,omitempty"`
+}
+
+// AgentText is what an agent gets.
+func (a ActAnswer) AgentText() string { return a.Text }
+
+// Picture is the picture of the page, nil for none.
+func (a ActAnswer) Picture() (data []byte, mime string) {
+	data, err := base64.StdEncoding.DecodeString(a.Image)
+	if err != nil {
+		return nil, ""
+	}
+	return data, a.Mime
+}
+
+// action is a use case that acts.
+type action struct {
+	tab int
+	// what says what is done, for the person and for other agents: without what is typed.
+	what string
+	// steps are made with the page that the references are of.
+	steps func(*references) ([]protocol.ActStep, error)
+	// timeout and settle, when not 0, stand for readyTimeout and settleTimeout.
+	timeout, settle time.Duration
+	// blind leaves out what changed on the page.
+	blind bool
+	// focus tells where the focus went.
+	focus bool
+	// otherwise goes on from what became of the steps; nil: that is all.
+	otherwise func(context.Context, *actingTab, *protocol.ActResult) (*protocol.ActResult, error)
+}
+
+// actingTab is a tab that is being acted on; its lock is held.
+type actingTab struct {
+	engine   *Engine
+	id       int
+	instance string
+	theirs   int
+	tab      *snapshotTab
+	refs     *references
+	action   action
+}
+
+// do has the browser do more steps.
+func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol.ActResult, error) {
+	return t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action)
+}
+
+// references turn references into the way to elements.
+type references struct {
+	tab  int
+	page *aria.Page
+	seen *aria.Seen
+}
+
+// path leads to the element of a reference, as the agent was shown it.
+func (r *references) path(ref string) ([]protocol.ActNode, error) {
+	number, ok := aria.ParseReference(ref)
+	if !ok {
+		return nil, invalid("ref is %q; it must be a reference of browser_snapshot, such as e12", ref)
+	}
+	if r.page.Tree() == nil {
+		return nil, invalid("nobody has looked at tab %d yet; call browser_snapshot for its references", r.tab)
+	}
+	elements, err := r.page.Path(number)
+	if err != nil {
+		return nil, gone(err)
+	}
+	var path []protocol.ActNode
+	for i, e := range elements {
+		n := protocol.ActNode{Frame: e.Frame, Document: e.Document, ID: e.ID}
+		if i == len(elements)-1 {
+			shown := r.seen.Node(number)
+			if shown == nil {
+				shown = e.Node
+			}
+			if shown != nil {
+				n.Role = shown.Role
+				if !strings.Contains(shown.Name, masked) { // of a name with a secret in it the page has another one
+					n.Name = shown.Name
+				}
+			}
+		}
+		path = append(path, n)
+	}
+	return path, nil
+}
+
+// gone is an error of aria's as a caller's mistake.
+func gone(err error) error {
+	var g *aria.GoneError
+	if errors.As(err, &g) {
+		return &Error{g.Error() + "; nothing was done"}
+	}
+	return err
+}
+
+// act does something on a tab and answers with what it caused.
+func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (*ActAnswer, error) {
+	id, err := e.waitForTab(ctx, client, a.tab)
+	if err != nil {
+		return nil, err
+	}
+	if e.hands == nil {
+		return nil, invalid("no browser is connected; open one with `tidemark browser`")
+	}
+	ctx, release, err := e.hold(ctx, client, id, a.what)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	answer, err := e.actOn(ctx, client, id, a)
+	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
+		return nil, invalid("a person stopped this agent while it acted: do not act in the browser until they allow it again in Tidemark's popup")
+	}
+	return answer, err
+}
+
+func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*ActAnswer, error) {
+	instance, theirs, ok := e.store.BrowserTab(id)
+	if !ok {
+		return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+	}
+	t := e.snapshots.of(id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := &references{id, t.page, e.snapshots.seen(t, client)}
+	steps, err := a.steps(r)
+	if err != nil {
+		return nil, err
+	}
+	e.snapshots.used(client, id)
+	began := e.clock()
+	from, first := e.toldOf(t, client)
+	result, err := e.do(ctx, id, instance, theirs, steps, a)
+	if err != nil {
+		return nil, err
+	}
+	if result.Refused == protocol.RefusedGone {
+		// The page may have rendered the element anew: then its reference is that of the new one.
+		if _, err := e.look(ctx, id, t); err != nil {
+			return nil, err
+		}
+		again, err := a.steps(r)
+		if err != nil {
+			return nil, err
+		}
+		if r.certain(again) {
+			if result, err = e.do(ctx, id, instance, theirs, again[result.Done:], a); err != nil {
+				return nil, err
+			}
+		}
+		steps = again
+	}
+	if a.otherwise != nil {
+		on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
+		if result, err = a.otherwise(ctx, on, result); err != nil {
+			return nil, err
+		}
+	}
+	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: steps, result: result, refs: r, began: began, from: from, first: first})
+}
+
+// certain says whether the elements of steps are surely those that the agent was shown.
+func (r *references) certain(steps []protocol.ActStep) bool {
+	unsure := r.page.Unsure(r.seen.Told())
+	for _, s := range steps {
+		for _, path := range [][]protocol.ActNode{s.Path, s.To} {
+			if len(path) == 0 {
+				continue
+			}
+			last := path[len(path)-1]
+			if ref, _ := r.page.At(last.Document, last.ID); slices.Contains(unsure, ref) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// do has the browser do the steps.
+func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action) (*protocol.ActResult, error) {
+	timeout, settle := a.timeout, a.settle
+	if timeout == 0 {
+		timeout = readyTimeout
+	}
+	if settle == 0 {
+		settle = settleTimeout
+	}
+	if len(steps) == 0 {
+		return &protocol.ActResult{}, nil
+	}
+	within := time.Duration(len(steps))*(timeout+settle) + answerGrace
+	result, err := e.hands.Act(ctx, instance, protocol.ActParams{
+		Tab: theirs, Steps: steps, TimeoutMs: int(timeout.Milliseconds()), SettleMs: int(settle.Milliseconds()),
+	}, within)
+	var coded *protocol.Error
+	switch {
+	case err == nil:
+		return result, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &coded) && coded.Code == protocol.CodeUnknown:
+		return nil, invalid("the extension in this browser is too old for acting; run `tidemark install` and reload it")
+	case errors.As(err, &coded):
+		return nil, invalid("tab %d: %s", id, coded.Message)
+	}
+	return nil, fmt.Errorf("tab %d: %w; whether the page got the action is not known: call browser_snapshot", id, err)
+}
+
+// outcome is what is known of an action before it is answered.
+type outcome struct {
+	id     int
+	action action
+	steps  []protocol.ActStep
+	result *protocol.ActResult
+	refs   *references
+	began  time.Time
+	from   capture.Moment
+	first  bool
+}
+
+// answer puts together what an action caused.
+func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snapshotTab, o outcome) (*ActAnswer, error) {
+	var page string
+	result := o.result
+	if result.Dialog == nil && !o.action.blind {
+		tree, err := e.look(ctx, o.id, t)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && result.Refused == "":
+			page = "The page cannot be read: " + err.Error() + "\n"
+		case err == nil && result.Refused == "":
+			page = o.refs.seen.Caused(t.page, tree, e.clock(), maxActTokens, o.action.focus)
+		}
+	}
+	v := e.store.View(e.clock())
+	caused, late := e.consequences(client, v, o)
+	e.snapshots.tell(t, client, v.Now())
+	if result.Refused != "" {
+		message := o.refusal()
+		if lines := broken(caused); len(lines) > 0 {
+			message += "\nBroke meanwhile:\n" + strings.Join(lines, "\n")
+		}
+		return nil, &Error{message + lateText(late)}
+	}
+	var b strings.Builder
+	if result.Untrusted != "" {
+		fmt.Fprintf(&b, "Done with a script's events, not a person's (%s): the page can tell.\n", result.Untrusted)
+	}
+	if d := result.Dialog; d != nil {
+		fmt.Fprintf(&b, "A dialog is open (%s): %q. Answer it with browser_handle_dialog; until then the page stands still.\n", d.Kind, d.Message)
+	}
+	if lines := broken(caused); len(lines) > 0 {
+		b.WriteString("Broke:\n" + strings.Join(lines, "\n") + "\n")
+	} else if result.Dialog == nil {
+		b.WriteString("Nothing broke.\n")
+	}
+	if lines := requests(caused); len(lines) > 0 {
+		b.WriteString("Requests: " + strings.Join(lines, ", ") + "\n")
+	}
+	if len(result.Waiting) > 0 {
+		b.WriteString("Not finished: " + strings.Join(result.Waiting[:min(len(result.Waiting), maxRequests)], ", ") + "\n")
+	}
+	for _, theirs := range result.Opened {
+		b.WriteString(e.openedLine(o, theirs))
+	}
+	if len(result.Downloads) > 0 {
+		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(result.Downloads, ", "))
+	}
+	if result.Value != "" {
+		fmt.Fprintf(&b, "Value: %s\n", result.Value)
+	}
+	if result.Busy {
+		b.WriteString("The page is busy and did not come to rest.\n")
+	}
+	b.WriteString(strings.TrimPrefix(lateText(late), "\n"))
+	if page == "" && result.Dialog == nil && !o.action.blind {
+		page = "The page did not change.\n"
+	}
+	return &ActAnswer{Tab: o.id, Text: strings.TrimRight(b.String()+page, "\n"), Image: result.Image, Mime: result.Mime}, nil
+}
+
+// openedLine tells of a tab that an action opened.
+func (e *Engine) openedLine(o outcome, theirs int) string {
+	instance, _, _ := e.store.BrowserTab(o.id)
+	id := e.store.HostTab(instance, theirs)
+	for _, t := range e.store.View(e.clock()).Tabs {
+		if t.ID == id && t.URL != "" {
+			return fmt.Sprintf("Opened tab %d: %s\n", id, t.URL)
+		}
+	}
+	if id != 0 {
+		return fmt.Sprintf("Opened tab %d.\n", id)
+	}
+	return "Opened a tab; browser_tabs lists it.\n"
+}
+
+// toldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before
+// there was one.
+func (e *Engine) toldOf(t *snapshotTab, client *checkpoint.Client) (from capture.Moment, first bool) {
+	e.snapshots.mu.Lock()
+	from, known := t.told[client]
+	e.snapshots.mu.Unlock()
+	if !known {
+		from = e.store.View(e.clock()).Now()
+	}
+	return from, !known
+}
+
+// tell notes up to where a client was told.
+func (s *snapshots) tell(t *snapshotTab, client *checkpoint.Client, at capture.Moment) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.told[client] = at
+}
+
+// consequences are what an action caused, and what came between the one before and this one.
+func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outcome) (caused, late []diff.Consequence) {
+	options := e.noiseOf(client).options(client.Scope)
+	options.Tab, options.Origins = o.id, nil // wherever the action led to
+	options.Original = e.originalsIn(v).place
+	began := o.began.UnixMilli()
+	for _, c := range diff.Consequences(o.from, v, options) {
+		switch {
+		case c.At >= began:
+			caused = append(caused, c)
+		case !o.first:
+			late = append(late, c)
+		}
+	}
+	return caused, late
+}
+
+// broken are the lines of what broke, the worst first.
+func broken(list []diff.Consequence) []string {
+	var lines []string
+	for _, severity := range []diff.Severity{diff.Error, diff.Warning} {
+		for _, c := range list {
+			if c.Severity == severity {
+				lines = append(lines, "- "+c.Text+times(c.Count))
+			}
+		}
+	}
+	if more := len(lines) - maxCaused; more > 0 {
+		lines = append(lines[:maxCaused], fmt.Sprintf("- %d more; get_changes_since has them", more))
+	}
+	return lines
+}
+
+func requests(list []diff.Consequence) []string {
+	var lines []string
+	for _, c := range list {
+		if c.Request && c.Text != "" {
+			lines = append(lines, c.Text+times(c.Count))
+		}
+	}
+	if more := len(lines) - maxRequests; more > 0 {
+		lines = append(lines[:maxRequests], fmt.Sprintf("%d more", more))
+	}
+	return lines
+}
+
+func times(n int) string {
+	if n > 1 {
+		return fmt.Sprintf(" ×%d", n)
+	}
+	return ""
+}
+
+// lateText tells what came after the last answer and before this action.
+func lateText(late []diff.Consequence) string {
+	lines := broken(late)
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\nLate, after your last action was answered:\n" + strings.Join(lines, "\n") + "\n"
+}

@@ -1,0 +1,245 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// ClickParams are the arguments of browser_click.
+type ClickParams struct {
+	Ref       string   `json:"ref"`
+	Button    string   `json:"button,omitempty"`
+	Double    bool     `json:"double,omitempty"`
+	Modifiers []string `json:"modifiers,omitempty"`
+	Tab       int      `json:"tab,omitempty"`
+}
+
+// Click answers browser_click.
+func (e *Engine) Click(ctx context.Context, client *checkpoint.Client, p ClickParams) (*ActAnswer, error) {
+	switch p.Button {
+	case "", "left", "right", "middle":
+	default:
+		return nil, invalid("button is %q; it must be left, right or middle", p.Button)
+	}
+	for _, m := range p.Modifiers {
+		switch m {
+		case "Alt", "Control", "Meta", "Shift":
+		default:
+			return nil, invalid("modifiers has %q; they are Alt, Control, Meta and Shift", m)
+		}
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: "click " + p.Ref, steps: func(r *references) ([]protocol.ActStep, error) {
+		path, err := r.path(p.Ref)
+		return []protocol.ActStep{{Op: protocol.StepClick, Path: path, Button: p.Button, Double: p.Double, Modifiers: p.Modifiers}}, err
+	}})
+}
+
+// TypeParams are the arguments of browser_type.
+type TypeParams struct {
+	Ref string `json:"ref"`
+	// Text is typed; of several, each after the other.
+	Text   Texts `json:"text"`
+	Clear  bool  `json:"clear,omitempty"`
+	Submit bool  `json:"submit,omitempty"`
+	Tab    int   `json:"tab,omitempty"`
+}
+
+// maxTyped bounds what is typed in one call, in bytes.
+const maxTyped = 256 << 10
+
+// Type answers browser_type.
+func (e *Engine) Type(ctx context.Context, client *checkpoint.Client, p TypeParams) (*ActAnswer, error) {
+	if len(p.Text) == 0 {
+		return nil, invalid("text is missing; pass what to type, or a list of texts to type one after the other")
+	}
+	size := 0
+	for _, t := range p.Text {
+		size += len(t)
+	}
+	if size > maxTyped {
+		return nil, invalid("text has %d bytes; at most %d are typed at once", size, maxTyped)
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: "type into " + p.Ref, steps: func(r *references) ([]protocol.ActStep, error) {
+		path, err := r.path(p.Ref)
+		var steps []protocol.ActStep
+		for _, text := range p.Text {
+			steps = append(steps, protocol.ActStep{Op: protocol.StepType, Path: path, Texts: []string{text}, Clear: p.Clear, Submit: p.Submit})
+		}
+		return steps, err
+	}})
+}
+
+// FillParams are the arguments of browser_fill_form.
+type FillParams struct {
+	Fields []Field `json:"fields"`
+	Submit string  `json:"submit,omitempty"`
+	Tab    int     `json:"tab,omitempty"`
+}
+
+// Field is a field and what it is to hold: text, the label of an option, true or false.
+type Field struct {
+	Ref   string `json:"ref"`
+	Value any    `json:"value"`
+}
+
+// Fill answers browser_fill_form.
+func (e *Engine) Fill(ctx context.Context, client *checkpoint.Client, p FillParams) (*ActAnswer, error) {
+	if len(p.Fields) == 0 {
+		return nil, invalid("fields is empty; pass a list of {ref, value}")
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: fmt.Sprintf("fill in %d field(s)", len(p.Fields)), steps: func(r *references) ([]protocol.ActStep, error) {
+		var steps []protocol.ActStep
+		for _, f := range p.Fields {
+			path, err := r.path(f.Ref)
+			if err != nil {
+				return nil, err
+			}
+			var text string
+			switch v := f.Value.(type) {
+			case string:
+				text = v
+			case bool, float64:
+				text = fmt.Sprint(v)
+			default:
+				return nil, invalid("the value of %s must be a text, a number, true or false", f.Ref)
+			}
+			steps = append(steps, protocol.ActStep{Op: protocol.StepFill, Path: path, Texts: []string{text}})
+		}
+		if p.Submit != "" {
+			path, err := r.path(p.Submit)
+			if err != nil {
+				return nil, err
+			}
+			steps = append(steps, protocol.ActStep{Op: protocol.StepClick, Path: path})
+		}
+		return steps, nil
+	}})
+}
+
+// PressParams are the arguments of browser_press_key.
+type PressParams struct {
+	Key string `json:"key"`
+	Ref string `json:"ref,omitempty"`
+	Tab int    `json:"tab,omitempty"`
+}
+
+// Press answers browser_press_key.
+func (e *Engine) Press(ctx context.Context, client *checkpoint.Client, p PressParams) (*ActAnswer, error) {
+	if p.Key == "" {
+		return nil, invalid("key is missing; keys are such as Enter, Escape, ArrowDown, a, Control+A, Shift+Tab")
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: "press a key", focus: true, steps: func(r *references) ([]protocol.ActStep, error) {
+		s := protocol.ActStep{Op: protocol.StepPress, Key: p.Key}
+		var err error
+		if p.Ref != "" {
+			s.Path, err = r.path(p.Ref)
+		}
+		return []protocol.ActStep{s}, err
+	}})
+}
+
+// RefParams name an element.
+type RefParams struct {
+	Ref string `json:"ref"`
+	Tab int    `json:"tab,omitempty"`
+}
+
+// Hover answers browser_hover.
+func (e *Engine) Hover(ctx context.Context, client *checkpoint.Client, p RefParams) (*ActAnswer, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "hover over " + p.Ref, steps: func(r *references) ([]protocol.ActStep, error) {
+		path, err := r.path(p.Ref)
+		return []protocol.ActStep{{Op: protocol.StepHover, Path: path}}, err
+	}})
+}
+
+// DragParams are the arguments of browser_drag.
+type DragParams struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Tab  int    `json:"tab,omitempty"`
+}
+
+// Drag answers browser_drag.
+func (e *Engine) Drag(ctx context.Context, client *checkpoint.Client, p DragParams) (*ActAnswer, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "drag " + p.From + " to " + p.To, steps: func(r *references) ([]protocol.ActStep, error) {
+		from, err := r.path(p.From)
+		if err != nil {
+			return nil, err
+		}
+		to, err := r.path(p.To)
+		return []protocol.ActStep{{Op: protocol.StepDrag, Path: from, To: to}}, err
+	}})
+}
+
+// ScrollParams are the arguments of browser_scroll.
+type ScrollParams struct {
+	Ref       string `json:"ref,omitempty"`
+	Direction string `json:"direction,omitempty"`
+	Amount    *int   `json:"amount,omitempty"`
+	Tab       int    `json:"tab,omitempty"`
+}
+
+// Scrolling without an amount goes a little less than a page, in CSS pixels; maxScroll bounds it.
+const (
+	scrollAmount = 600
+	maxScroll    = 1_000_000
+)
+
+// Scroll answers browser_scroll.
+func (e *Engine) Scroll(ctx context.Context, client *checkpoint.Client, p ScrollParams) (*ActAnswer, error) {
+	amount := scrollAmount
+	if p.Amount != nil {
+		amount = *p.Amount
+	}
+	if amount < 1 || amount > maxScroll {
+		return nil, invalid("amount is %d; it must be from 1 to %d pixels", amount, maxScroll)
+	}
+	s := protocol.ActStep{Op: protocol.StepScroll}
+	switch p.Direction {
+	case "down":
+		s.Y = amount
+	case "up":
+		s.Y = -amount
+	case "right":
+		s.X = amount
+	case "left":
+		s.X = -amount
+	case "":
+		if p.Ref == "" {
+			return nil, invalid("pass ref (scroll it into view), direction (up, down, left, right), or both (scroll inside it)")
+		}
+	default:
+		return nil, invalid("direction is %q; it must be up, down, left or right", p.Direction)
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: "scroll", steps: func(r *references) ([]protocol.ActStep, error) {
+		var err error
+		if p.Ref != "" {
+			s.Path, err = r.path(p.Ref)
+		}
+		return []protocol.ActStep{s}, err
+	}})
+}
+
+// DialogParams are the arguments of browser_handle_dialog.
+type DialogParams struct {
+	Accept *bool   `json:"accept"`
+	Text   *string `json:"text,omitempty"`
+	Tab    int     `json:"tab,omitempty"`
+}
+
+// HandleDialog answers browser_handle_dialog.
+func (e *Engine) HandleDialog(ctx context.Context, client *checkpoint.Client, p DialogParams) (*ActAnswer, error) {
+	if p.Accept == nil {
+		return nil, invalid("accept is missing; it must be true (OK) or false (Cancel)")
+	}
+	s := protocol.ActStep{Op: protocol.StepDialog, Accept: *p.Accept}
+	if p.Text != nil {
+		s.Texts = []string{*p.Text}
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: "answer a dialog", steps: func(*references) ([]protocol.ActStep, error) {
+		return []protocol.ActStep{s}, nil
+	}})
+}

@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/aria"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// NavigateParams are the arguments of browser_navigate.
+type NavigateParams struct {
+	URL string `json:"url"`
+	Tab int    `json:"tab,omitempty"`
+}
+
+// loadTimeout is how long a page may take to load.
+const loadTimeout = 15 * time.Second
+
+// Navigate answers browser_navigate. It opens a tab where none is watched.
+func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*ActAnswer, error) {
+	to := strings.TrimSpace(p.URL)
+	switch to {
+	case "back", "forward", "reload":
+	default:
+		address, err := webAddress(to)
+		if err != nil {
+			return nil, err
+		}
+		to = address
+		if p.Tab == 0 && e.defaultTab(e.store.View(e.clock()), client) == 0 {
+			return e.openTab(ctx, client, to)
+		}
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: "go to " + to, settle: loadTimeout, steps: func(r *references) ([]protocol.ActStep, error) {
+		r.seen.Reset()
+		return []protocol.ActStep{{Op: protocol.StepNavigate, Texts: []string{to}}}, nil
+	}})
+}
+
+// webAddress checks an address to go to.
+func webAddress(to string) (string, error) {
+	u, err := url.Parse(to)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", invalid("url is %q; it must be a whole http or https address, or back, forward or reload", to)
+	}
+	return u.String(), nil
+}
+
+// openTab opens a tab in the only browser that is connected, and answers with its page.
+func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to string) (*ActAnswer, error) {
+	id, result, err := e.newTab(ctx, client, to)
+	if err != nil {
+		return nil, err
+	}
+	t := e.snapshots.of(id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.snapshots.used(client, id)
+	r := &references{id, t.page, e.snapshots.seen(t, client)}
+	o := outcome{id: id, action: action{what: "go to " + to}, result: result, refs: r, began: e.clock(), from: e.store.View(e.clock()).Start(), first: true}
+	answer, err := e.answer(ctx, client, t, o)
+	if err != nil {
+		return nil, err
+	}
+	answer.Text = fmt.Sprintf("Opened tab %d.\n%s", id, answer.Text)
+	return answer, nil
+}
+
+// newTab opens a tab, and returns when it is watched.
+func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
+	if e.hands == nil {
+		return 0, nil, invalid("no browser is connected; open one with `tidemark browser`")
+	}
+	var instances []string
+	for _, b := range e.store.View(e.clock()).Browsers {
+		if b.Connected {
+			instances = append(instances, b.Instance)
+		}
+	}
+	switch len(instances) {
+	case 0:
+		return 0, nil, invalid("no browser is connected; open one with `tidemark browser`")
+	case 1:
+	default:
+		return 0, nil, invalid("%d browsers are connected; name a tab of the one that is meant (browser_tabs lists them)", len(instances))
+	}
+	ctx, release, err := e.hold(ctx, client, 0, "open "+to)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer release()
+	result, err := e.do(ctx, 0, instances[0], 0, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{"new", to}}}, action{settle: loadTimeout})
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(result.Opened) == 0 {
+		return 0, nil, invalid("the browser opened no tab")
+	}
+	id, err := e.waitForOpened(ctx, instances[0], result.Opened[0])
+	result.Opened = nil
+	return id, result, err
+}
+
+// waitForOpened is the host's id of a tab that has just been opened, once it is watched.
+func (e *Engine) waitForOpened(ctx context.Context, instance string, theirs int) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	for {
+		changed := e.store.Changed()
+		if id := e.store.HostTab(instance, theirs); id != 0 {
+			for _, t := range e.store.View(e.clock()).Tabs {
+				if t.ID == id && t.Watched {
+					return id, nil
+				}
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return 0, invalid("the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
+		case <-changed:
+		}
+	}
+}
+
+// WaitParams are the arguments of browser_wait_for.
+type WaitParams struct {
+	Text      string `json:"text,omitempty"`
+	TextGone  string `json:"text_gone,omitempty"`
+	Ref       string `json:"ref,omitempty"`
+	Settled   bool   `json:"settled,omitempty"`
+	TimeoutMs *int   `json:"timeout_ms,omitempty"`
+	Tab       int    `json:"tab,omitempty"`
+}
+
+// Of waiting.
+const (
+	waitTimeout = 10 * time.Second
+	maxTextWait = 2 * time.Minute
+	// lookAgain is after how long a page is looked at again although no change of it was noticed.
+	lookAgain = 500 * time.Millisecond
+)
+
+// WaitFor answers browser_wait_for.
+func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*ActAnswer, error) {
+	timeout := waitTimeout
+	if p.TimeoutMs != nil {
+		timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
+	}
+	if timeout < 0 || timeout > maxTextWait {
+		return nil, invalid("timeout_ms must be from 0 to %d", maxTextWait.Milliseconds())
+	}
+	if p.Text == "" && p.TextGone == "" && p.Ref == "" && !p.Settled {
+		return nil, invalid("say what to wait for: text, text_gone, ref (until it can be acted on) or settled")
+	}
+	a := action{tab: p.Tab, what: "wait", settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
+		if p.Ref == "" {
+			if p.Settled {
+				return []protocol.ActStep{{Op: protocol.StepRest}}, nil
+			}
+			return nil, nil
+		}
+		path, err := r.path(p.Ref)
+		return []protocol.ActStep{{Op: protocol.StepReady, Path: path}}, err
+	}}
+	if p.Text != "" || p.TextGone != "" {
+		a.otherwise = func(ctx context.Context, t *actingTab, result *protocol.ActResult) (*protocol.ActResult, error) {
+			if result.Refused != "" || result.Dialog != nil {
+				return result, nil
+			}
+			return e.waitForText(ctx, t, p, e.clock().Add(timeout))
+		}
+	}
+	return e.act(ctx, client, a)
+}
+
+// waitForText looks at the page until it says something, or no more.
+func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
+	for {
+		tree, err := e.look(ctx, t.id, t.tab)
+		if err != nil {
+			return nil, err
+		}
+		missing := p.Text != "" && !says(tree.Root, p.Text)
+		there := p.TextGone != "" && says(tree.Root, p.TextGone)
+		if !missing && !there {
+			return t.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
+		}
+		left := deadline.Sub(e.clock())
+		if left <= 0 {
+			text := fmt.Sprintf("%q is still there", p.TextGone)
+			if missing {
+				text = fmt.Sprintf("%q did not come", p.Text)
+			}
+			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: text}, nil
+		}
+		change := action{settle: min(left, lookAgain)}
+		result, err := e.do(ctx, t.id, t.instance, t.theirs, []protocol.ActStep{{Op: protocol.StepChange}}, change)
+		if err != nil || result.Refused != "" || result.Dialog != nil {
+			return result, err
+		}
+	}
+}
+
+// says tells whether a text stands somewhere on the page, in any case.
+func says(root *aria.Node, text string) bool {
+	text = strings.ToLower(text)
+	found := false
+	root.Walk(func(n *aria.Node) {
+		found = found || strings.Contains(strings.ToLower(n.Name), text) || strings.Contains(strings.ToLower(n.Value), text) || strings.Contains(strings.ToLower(n.Description), text)
+	})
+	return found
+}
+
+// PageEvaluateParams are the arguments of browser_evaluate.
+type PageEvaluateParams struct {
+	Expression string `json:"expression"`
+	Tab        int    `json:"tab,omitempty"`
+}
+
+// Evaluate answers browser_evaluate. It goes around redaction, and is off until a person turns it on.
+func (e *Engine) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
+	if !e.debugSettings.Evaluate {
+		return nil, invalid("evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", steps: func(*references) ([]protocol.ActStep, error) {
+		return []protocol.ActStep{{Op: protocol.StepEvaluate, Texts: []string{p.Expression}}}, nil
+	}})
+}
+
+func (e *Engine) configPath() string {
+	if e.config == "" {
+		return "config.toml"
+	}
+	return e.config
+}
+
+// ScreenshotParams are the arguments of browser_screenshot.
+type ScreenshotParams struct {
+	Ref      string `json:"ref,omitempty"`
+	FullPage bool   `json:"full_page,omitempty"`
+	Tab      int    `json:"tab,omitempty"`
+}
+
+// Screenshot answers browser_screenshot.
+func (e *Engine) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*ActAnswer, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "take a picture", blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
+		s := protocol.ActStep{Op: protocol.StepScreenshot, Full: p.FullPage}
+		var err error
+		if p.Ref != "" {
+			s.Path, err = r.path(p.Ref)
+		}
+		return []protocol.ActStep{s}, err
+	}})
+}
+
+// UploadParams are the arguments of browser_upload_file.
+type UploadParams struct {
+	Ref   string `json:"ref"`
+	Paths Texts  `json:"paths"`
+	Tab   int    `json:"tab,omitempty"`
+}
+
+// Upload answers browser_upload_file.
+func (e *Engine) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*ActAnswer, error) {
+	if len(p.Paths) == 0 {
+		return nil, invalid("paths is empty; pass files of the workspace")
+	}
+	workspace := client.Workspace
+	if workspace == "" {
+		return nil, invalid("files are uploaded only from a workspace, and this agent has none; start it with `tidemark mcp --workspace DIR`")
+	}
+	var files []string
+	for _, path := range p.Paths {
+		file, err := inWorkspace(workspace, path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return e.act(ctx, client, action{tab: p.Tab, what: fmt.Sprintf("upload %d file(s)", len(files)), steps: func(r *references) ([]protocol.ActStep, error) {
+		path, err := r.path(p.Ref)
+		return []protocol.ActStep{{Op: protocol.StepUpload, Path: path, Texts: files}}, err
+	}})
+}
+
+// inWorkspace is the real path of a file, which must lie in the workspace, whatever links lead to it.
+func inWorkspace(workspace, path string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(workspace, path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", invalid("%s cannot be uploaded: %v", path, err)
+	}
+	root, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return "", invalid("the workspace %s cannot be read: %v", workspace, err)
+	}
+	if within, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(within) {
+		return "", invalid("%s lies outside the workspace %s; only files inside it are uploaded", path, workspace)
+	}
+	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
+		return "", invalid("%s is no file", path)
+	}
+	return real, nil
+}

@@ -1,0 +1,19 @@
+package engine
+
+import "encoding/json"
+
+// Texts is an argument that is one text or a list of them.
+type Texts []string
+
+// UnmarshalJSON reads a string or a list of strings.
+func (t *Texts) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = Texts{one}
+		return nil
+	}
+	var list []string
+	err := json.Unmarshal(data, &list)
+	*t = list
+	return err
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+)
+
+// holdFor is how long an agent keeps a tab for itself after its last action there.
+const holdFor = 15 * time.Second
+
+// Agent is an agent that has acted, as a person sees it.
+type Agent struct {
+	// ID is the engine's own number of it, the same for as long as the agent is connected.
+	ID int `json:"id"`
+	// Name is what it calls itself.
+	Name string `json:"name"`
+	// Tab is the tab that it acted on last; What says in a few words what it did there, or is doing.
+	Tab  int    `json:"tab"`
+	What string `json:"what,omitempty"`
+	// Acting is true while an action is under way; Since is when its last action began.
+	Acting bool      `json:"acting,omitempty"`
+	Since  time.Time `json:"since"`
+	// Stopped is true from when a person stopped it until one allows it again.
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// errStopped is why the context of an action ends that a person stopped.
+var errStopped = errors.New("a person stopped this agent")
+
+// agents is who acts where.
+type agents struct {
+	mu   sync.Mutex
+	last int
+	list []*agentState
+	// changed is called without the lock whenever what [Engine.Agents] says has changed; nil for nobody.
+	changed func()
+}
+
+// agentState is one agent; guarded by the lock of all.
+type agentState struct {
+	Agent
+	client *checkpoint.Client
+	cancel context.CancelCauseFunc // of the action under way
+	ended  time.Time               // when the last one ended
+}
+
+// Agents are those that have acted since they connected, in the order in which they first did.
+func (e *Engine) Agents() []Agent {
+	list := []Agent{}
+	var clients []*checkpoint.Client
+	e.agents.mu.Lock()
+	for _, a := range e.agents.list {
+		list = append(list, a.Agent)
+		clients = append(clients, a.client)
+	}
+	e.agents.mu.Unlock()
+	for i, c := range clients { // names have a lock of their own, which is never taken inside another
+		list[i].Name = e.clients.nameOf(c)
+	}
+	return list
+}
+
+// OnAgents has f called whenever what [Engine.Agents] says has changed. It is set before the first call.
+func (e *Engine) OnAgents(f func()) { e.agents.changed = f }
+
+// StopAgent ends what an agent is doing, and has its actions refused until [Engine.AllowAgent].
+func (e *Engine) StopAgent(id int) error { return e.switchAgent(id, true) }
+
+// AllowAgent takes back [Engine.StopAgent].
+func (e *Engine) AllowAgent(id int) error { return e.switchAgent(id, false) }
+
+func (e *Engine) switchAgent(id int, stopped bool) error {
+	e.agents.mu.Lock()
+	i := slices.IndexFunc(e.agents.list, func(a *agentState) bool { return a.ID == id })
+	if i < 0 {
+		e.agents.mu.Unlock()
+		return invalid("agent %d is not connected any more", id)
+	}
+	a := e.agents.list[i]
+	a.Stopped = stopped
+	if stopped && a.cancel != nil {
+		a.cancel(errStopped)
+	}
+	e.agents.mu.Unlock()
+	e.agents.tell()
+	return nil
+}
+
+func (s *agents) tell() {
+	if s.changed != nil {
+		s.changed()
+	}
+}
+
+// hold lets a client act on a tab, unless a person stopped it or another agent holds the tab. It keeps the tab
+// until the release and [holdFor] longer. The context ends when a person stops the agent.
+func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
+	now := e.clock()
+	s := &e.agents
+	s.mu.Lock()
+	var mine *agentState
+	for _, a := range s.list {
+		switch {
+		case a.client == client:
+			mine = a
+		case a.Tab == tab && tab != 0 && (a.Acting || now.Sub(a.ended) < holdFor) && !a.Stopped:
+			other, did := a.client, a.What
+			s.mu.Unlock()
+			return nil, nil, invalid("tab %d is held by another agent, %s, which acted there last (%s); act on another tab, or try again %.0f s after its last action",
+				tab, e.clients.nameOf(other), did, holdFor.Seconds())
+		}
+	}
+	if mine == nil {
+		s.last++
+		mine = &agentState{Agent: Agent{ID: s.last}, client: client}
+		s.list = append(s.list, mine)
+	}
+	if mine.Stopped {
+		s.mu.Unlock()
+		return nil, nil, invalid("a person stopped this agent in Tidemark's popup: do not act in the browser until they allow it again there")
+	}
+	if mine.Acting {
+		s.mu.Unlock()
+		return nil, nil, invalid("another action of yours is still under way (%s); act when it has been answered", mine.What)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	mine.Tab, mine.What, mine.Acting, mine.Since, mine.cancel = tab, what, true, now, cancel
+	s.mu.Unlock()
+	s.tell()
+	return ctx, func() {
+		s.mu.Lock()
+		mine.Acting, mine.cancel, mine.ended = false, nil, e.clock()
+		s.mu.Unlock()
+		cancel(nil)
+		s.tell()
+	}, nil
+}
+
+// forget drops a client that has left, and with it what it held.
+func (s *agents) forget(client *checkpoint.Client) {
+	s.mu.Lock()
+	before := len(s.list)
+	s.list = slices.DeleteFunc(s.list, func(a *agentState) bool { return a.client == client })
+	gone := len(s.list) != before
+	s.mu.Unlock()
+	if gone {
+		s.tell()
+	}
+}
