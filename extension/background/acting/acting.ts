@@ -213,6 +213,7 @@ export class Acting {
   async #step(params: ActParams, step: ActStep, result: ActResult): Promise<void> {
     const { sessions } = this.#parties;
     if (step.op === StepRest) return;
+    delete result.untrusted;
     const open = sessions.dialog(params.tab) !== undefined;
     if (open && step.op !== StepDialog) throw new Refused({ refused: RefusedDialog });
     if (!open && step.op === StepDialog) throw new Refused({ refused: RefusedNoDialog });
@@ -224,7 +225,7 @@ export class Acting {
     }
     const on = new Step(this.#parties, params, step, send, result);
     await on.do();
-    if (result.untrusted !== undefined && UNNOTICED.has(step.op)) delete result.untrusted;
+    if (UNNOTICED.has(step.op)) delete result.untrusted;
   }
 
   /**
@@ -588,7 +589,17 @@ class Step {
     }
     const target = to.length > 1 ? await this.#point(to, false) : told.point;
     const { sessions } = this.#parties;
-    await this.#input(drag(this.#send, this.#tab, sessions, from, target, draggable === true));
+    let dragged = true;
+    const dragging = drag(this.#send, this.#tab, sessions, from, target, draggable === true);
+    await this.#input(
+      dragging.then((done) => {
+        dragged = done;
+      }),
+    );
+    const [last] = to.slice(-1);
+    if (dragged || last === undefined || to.length !== path.length) return;
+    this.#result.untrusted = 'the browser did not begin to drag';
+    await this.#ask(path, { do: 'drag', to: last.id });
   }
 
   /** Gives a field files, as the file chooser that a click opens would. */

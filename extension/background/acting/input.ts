@@ -38,7 +38,7 @@ const MOVES = 6;
 
 /**
  * Drags from one place to another. What is `native` the browser itself drags: then it is told what happens to
- * what it carries; else the page follows the mouse.
+ * what it carries; else the page follows the mouse. False when the browser did not begin to drag.
  */
 export async function drag(
   send: TabSend,
@@ -47,7 +47,7 @@ export async function drag(
   from: Point,
   to: Point,
   native: boolean,
-): Promise<void> {
+): Promise<boolean> {
   const mouse = (type: 'mouseMoved' | 'mousePressed' | 'mouseReleased', at: Point, buttons: number) =>
     send('Input.dispatchMouseEvent', { type, ...at, button: 'left', buttons, clickCount: 1 });
   let carried: Protocol.Input.DragData | undefined;
@@ -66,12 +66,12 @@ export async function drag(
     for (let i = 1; i <= MOVES; i++) {
       const at = { x: from.x + ((to.x - from.x) * i) / MOVES, y: from.y + ((to.y - from.y) * i) / MOVES };
       if (carried === undefined) await mouse('mouseMoved', at, 1);
-      if (native && i === 1 && carried === undefined) {
-        await new Promise<void>((resolve) => {
-          noticed = resolve;
-          setTimeout(resolve, DRAG_MS);
-        });
-      }
+    }
+    if (native && carried === undefined) {
+      await new Promise<void>((resolve) => {
+        noticed = resolve;
+        setTimeout(resolve, DRAG_MS);
+      });
     }
     if (carried !== undefined) {
       const data = carried;
@@ -82,6 +82,7 @@ export async function drag(
       await mouse('mouseMoved', to, 1);
     }
     await mouse('mouseReleased', to, 0);
+    return !native || carried !== undefined;
   } finally {
     if (native) {
       sessions.listen(tab, undefined);

@@ -111,7 +111,9 @@ function readKey(name: string, modifiers: number, whole: string): Key {
   const f = /^F([1-9]|1\d|2[0-4])$/.exec(name);
   if (f !== null) return { key: name, code: name, windowsVirtualKeyCode: 111 + Number(f[1]) };
   if ([...name].length !== 1) throw unknown(whole);
-  const shifted = (modifiers & 8) !== 0 ? name.toUpperCase() : name;
+  // "Control+A" is how people write it; nobody means a capital letter.
+  const plain = types ? name : name.toLowerCase();
+  const shifted = (modifiers & 8) !== 0 ? name.toUpperCase() : plain;
   const text = types ? { text: shifted } : {};
   if (/^[a-z]$/i.test(name)) {
     const upper = name.toUpperCase();

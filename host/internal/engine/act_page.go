@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,6 +107,62 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 	id, err := e.waitForOpened(ctx, instances[0], result.Opened[0])
 	result.Opened = nil
 	return id, result, err
+}
+
+// actOnTabs opens, shows or closes a tab: the one named, else the one that a call without one speaks of.
+func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) error {
+	if !slices.Contains(e.SetsOf(client), Act) {
+		return invalid("opening, showing and closing tabs belongs to the tool set act, which is off for this session")
+	}
+	if p.Action == "new" {
+		to, err := webAddress(p.URL)
+		if err != nil {
+			return err
+		}
+		id, _, err := e.newTab(ctx, client, to)
+		if err == nil {
+			e.snapshots.used(client, id)
+		}
+		return err
+	}
+	id, err := e.tabFor(client, p.Tab)
+	if err != nil {
+		return err
+	}
+	instance, theirs, ok := e.store.BrowserTab(id)
+	if !ok {
+		return invalid("the tab %d has been closed", id)
+	}
+	ctx, release, err := e.hold(ctx, client, id, p.Action+" the tab")
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}); err != nil {
+		return err
+	}
+	if p.Action == "select" {
+		e.snapshots.used(client, id)
+		return nil
+	}
+	return e.waitUntilClosed(ctx, id)
+}
+
+// waitUntilClosed returns when a tab is no longer listed.
+func (e *Engine) waitUntilClosed(ctx context.Context, id int) error {
+	ctx, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	for {
+		changed := e.store.Changed()
+		if _, _, open := e.store.BrowserTab(id); !open {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return invalid("tab %d does not close; its page may be asking whether to leave it", id)
+		case <-changed:
+		}
+	}
 }
 
 // waitForOpened is the host's id of a tab that has just been opened, once it is watched.

@@ -38,7 +38,7 @@ func (e *Engine) Select(ctx context.Context, client *checkpoint.Client, p Select
 const notNative = "a list of options"
 
 // optionRoles are those of what a list that a page made itself is made of.
-var optionRoles = map[string]bool{"option": true, "menuitemradio": true, "menuitemcheckbox": true, "menuitem": true, "treeitem": true, "radio": true}
+var optionRoles = map[string]bool{"option": true, "menuitemradio": true, "menuitemcheckbox": true, "menuitem": true, "treeitem": true}
 
 // selectMade chooses in a list that is none of the browser's: it is opened where it is not open, and each
 // option is clicked.
@@ -84,10 +84,16 @@ func (e *Engine) selectMade(ctx context.Context, t *actingTab, p SelectParams) (
 // findOption is the option of a name: one inside the element, else the only one on the page. The names are
 // those of the options there are.
 func findOption(root *aria.Node, list int, name string) (option *aria.Node, names []string) {
+	native := map[int]bool{} // options of other lists
+	root.Walk(func(n *aria.Node) {
+		if n.Ref != list && (n.Role == "combobox" || n.Role == "listbox" && n.HasValue) {
+			n.Walk(func(o *aria.Node) { native[o.Ref] = true })
+		}
+	})
 	named := func(within *aria.Node) (found []*aria.Node) {
 		names = nil
 		within.Walk(func(n *aria.Node) {
-			if !optionRoles[n.Role] || n.Ref <= 0 {
+			if !optionRoles[n.Role] || n.Ref <= 0 || native[n.Ref] {
 				return
 			}
 			names = append(names, `"`+n.Name+`"`)

@@ -39,7 +39,7 @@ var observing = []*Tool{
 	tool("browser_snapshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
 		return e.Snapshot(ctx, c, p)
 	}),
-	tool("browser_tabs", func(_ context.Context, e *Engine, c *checkpoint.Client, p TabsParams) (*TabList, error) {
-		return e.BrowserTabs(c, p)
+	tool("browser_tabs", func(ctx context.Context, e *Engine, c *checkpoint.Client, p TabsParams) (*TabList, error) {
+		return e.BrowserTabs(ctx, c, p)
 	}),
 }

@@ -407,7 +407,10 @@ func (s *snapshots) seen(t *snapshotTab, client *checkpoint.Client) *aria.Seen {
 
 // TabsParams are the arguments of browser_tabs.
 type TabsParams struct {
+	// Action is list (also ""), new (with URL), select or close (with Tab).
 	Action string `json:"action,omitempty"`
+	Tab    int    `json:"tab,omitempty"`
+	URL    string `json:"url,omitempty"`
 }
 
 // TabList is the answer of browser_tabs.
@@ -431,9 +434,15 @@ type TabLine struct {
 }
 
 // BrowserTabs answers browser_tabs.
-func (e *Engine) BrowserTabs(client *checkpoint.Client, p TabsParams) (*TabList, error) {
-	if p.Action != "" && p.Action != "list" {
-		return nil, invalid("action is %q; it must be list", p.Action)
+func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) (*TabList, error) {
+	switch p.Action {
+	case "", "list":
+	case "new", "select", "close":
+		if err := e.actOnTabs(ctx, client, p); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, invalid("action is %q; it must be list, new, select or close", p.Action)
 	}
 	v := e.store.View(e.clock())
 	current := e.defaultTab(v, client)

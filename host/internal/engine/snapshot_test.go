@@ -86,7 +86,7 @@ func TestWithoutATabItIsTheOneUsedLast(t *testing.T) {
 	if s := snapshot(t, w, c, engine.SnapshotParams{}); s.Tab != 1 {
 		t.Errorf("the tab used last is 1, not %d", s.Tab)
 	}
-	list, err := w.Engine.BrowserTabs(c, engine.TabsParams{})
+	list, err := w.Engine.BrowserTabs(t.Context(), c, engine.TabsParams{})
 	if err != nil || len(list.Tabs) != 2 || !list.Tabs[0].Current || list.Tabs[1].Current || !list.Tabs[1].Active {
 		t.Errorf("%+v, %v", list, err)
 	}

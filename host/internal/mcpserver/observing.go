@@ -57,8 +57,8 @@ var observing = map[string]*mcp.Tool{
 		"max_tokens":{"type":"integer","minimum":100},
 		"format":{"type":"string","enum":["compact","yaml"]},
 		"tab":{"type":"integer","description":"default the last used"}}`),
-	"browser_tabs": define("browser_tabs", "Tabs", reads,
-		"List the browser's tabs.", `{"action":{"type":"string","enum":["list"]}}`),
+	"browser_tabs": define("browser_tabs", "Tabs", acts,
+		"List the browser's tabs, or open, show or close one.", `{"action":{"type":"string","enum":["list","new","select","close"]},"tab":{"type":"integer"},"url":{"type":"string","description":"for new"}}`),
 }
 
 // paging are the arguments that every raw read takes.

@@ -108,7 +108,7 @@ func TestACleanAnswerStaysUnderAHundredTokens(t *testing.T) {
 }
 
 func TestEveryToolSaysWhatItDoes(t *testing.T) {
-	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true, "browser_open": true}
+	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true, "browser_tabs": true, "browser_open": true}
 	for _, t := range engine.Tools {
 		if _, acts := t.Answer.(engine.ActAnswer); acts {
 			changes[t.Name] = true

@@ -1,0 +1,262 @@
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const controls = `<form aria-label="All">
+<label>Fruit <select id="fruit"><option value="a">Apple</option><option value="b">Banana</option><option disabled>Cherry</option></select></label>
+<label>Many <select id="many" multiple><option>One</option><option>Two</option><option>Three</option></select></label>
+<label>Day <input type="date" id="day"></label><label>Hour <input type="time" id="hour"></label><label>Colour <input type="color" id="colour"></label>
+<label>Volume <input type="range" id="volume" min="0" max="10"></label><label>Count <input type="number" id="count"></label>
+<label>Mail <input type="email" id="mail"></label><label>Secret <input type="password" id="secret"></label>
+<label><input type="checkbox" id="agree"> Agree</label><label><input type="radio" name="r" id="red"> Red</label>
+<div role="switch" tabindex="0" aria-checked="false" aria-label="Dark" id="dark">◐</div>
+<label>Note <textarea id="note">before</textarea></label>
+<button id="go" type="button">Go</button></form>
+<div role="combobox" tabindex="0" aria-label="City" aria-expanded="false" aria-controls="cities" id="city">None</div><div id="cities" role="listbox" hidden><div role="option">Oslo</div><div role="option">Rome</div></div>
+<output id="out"></output><script>
+window.heard = [];
+for (const e of document.querySelectorAll('input, select, textarea')) for (const t of ['input', 'change']) e.addEventListener(t, () => heard.push(e.id + ' ' + t));
+dark.onclick = () => dark.setAttribute('aria-checked', String(dark.getAttribute('aria-checked') !== 'true'));
+city.onclick = () => { cities.hidden = false; city.setAttribute('aria-expanded', 'true') };
+cities.onclick = (e) => { city.textContent = e.target.textContent; cities.hidden = true; city.setAttribute('aria-expanded', 'false') };
+go.onclick = () => out.textContent = 'gone';
+</script>`
+
+func TestAFormIsFilledInOneCall(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", controls)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
+	field := func(name string, value any) map[string]any {
+		return map[string]any{"ref": ref(name), "value": value}
+	}
+	d := a.do("browser_fill_form", map[string]any{"fields": []any{
+		field("Fruit", "Banana"), field("Day", "2026-02-03"), field("Hour", "13:45"), field("Colour", "#ff8800"), field("Volume", 7), field("Count", 42),
+		field("Mail", "ada@example.org"), field("Secret", "hunter2-hunter2"), field("Agree", true), field("Red", true), field("Dark", true), field("Note", "after"),
+	}, "submit": ref("Go")})
+	t.Logf("\n%s", d)
+	holds(t, d, "Nothing broke.", `"Banana"`, `checkbox "Agree" [e`, `[checked]`, `"after"  # was "before"`)
+	lacks(t, d, "hunter2")
+	want := "b|2026-02-03|13:45|#ff8800|7|42|ada@example.org|hunter2-hunter2|true|true|true|after|gone"
+	if got := p.text(`[fruit.value, day.value, hour.value, colour.value, volume.value, count.value, mail.value, secret.value, agree.checked, red.checked, dark.getAttribute('aria-checked'), note.value, out.textContent].join('|')`); got != want {
+		t.Errorf("the page has %s", got)
+	}
+	for _, e := range []string{"fruit change", "day input", "volume input", "mail input", "agree change"} {
+		if !strings.Contains(p.text(`heard.join()`), e) {
+			t.Errorf("the page did not hear %q", e)
+		}
+	}
+	t.Log(a.cannot("browser_fill_form", map[string]any{"fields": []any{field("Day", "tomorrow")}}, "yyyy-mm-dd"))
+	t.Log(a.cannot("browser_fill_form", map[string]any{"fields": []any{field("Volume", 70)}}, "from 0 to 10"))
+}
+
+func TestOptionsAreChosen(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", controls)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	holds(t, a.do("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"b"}}), `"Banana"`)
+	a.do("browser_select_option", map[string]any{"ref": refOf(t, first, `"Many"`), "values": []string{"One", "three"}})
+	if got := p.text(`fruit.value + [...many.selectedOptions].map((o) => o.value)`); got != "bOne,Three" {
+		t.Errorf("chosen are %s", got)
+	}
+	t.Log(a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Durian"}}, `"Apple", "Banana"`))
+	t.Log(a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Cherry"}}, "disabled"))
+	d := a.do("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Rome"}})
+	t.Logf("\n%s", d)
+	if got := p.text(`city.textContent + cities.hidden`); got != "Rometrue" {
+		t.Errorf("the city is %s\n%s", got, a.everything())
+	}
+	holds(t, d, `"Rome"`)
+	t.Log(a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Paris"}}, `takes "Oslo", "Rome"`))
+}
+
+func TestKeysHoverScrollAndMenus(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style>#sub { display: none } #menu:hover #sub { display: block }</style>
+		<input aria-label="Search" id="q" value="abc"><div id="menu"><button id="m">Menu</button><div id="sub"><button id="i">Item</button></div></div>
+		<div id="box" role="region" aria-label="Box" tabindex="0" style="height:100px;overflow:auto"><div style="height:3000px"></div><button>Deep</button></div>
+		<script>window.keys = []; document.onkeydown = (e) => keys.push((e.ctrlKey ? 'C-' : '') + (e.shiftKey ? 'S-' : '') + e.key + (e.isTrusted ? '' : '!')); i.onclick = () => m.textContent = 'Chosen'; m.ondblclick = () => m.textContent = 'Twice'; m.oncontextmenu = (e) => { e.preventDefault(); m.textContent = 'Right' }</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	d := a.do("browser_press_key", map[string]any{"key": "Control+A", "ref": refOf(t, first, `"Search"`)})
+	holds(t, d, "[focused]")
+	a.do("browser_press_key", map[string]any{"key": "x"})
+	a.do("browser_press_key", map[string]any{"key": "Shift+Tab"})
+	a.do("browser_press_key", map[string]any{"key": "Escape"})
+	if got := p.text(`q.value + ' ' + keys`); got != "x Control,C-a,x,Shift,S-Tab,Escape" && got != "x C-Control,C-a,x,S-Shift,S-Tab,Escape" {
+		t.Errorf("the page has %s", got)
+	}
+	t.Log(a.cannot("browser_press_key", map[string]any{"key": "Hyper+Q"}, "no key", "Control+A"))
+	d = a.do("browser_hover", map[string]any{"ref": refOf(t, first, `"Menu"`)})
+	t.Logf("\n%s", d)
+	holds(t, d, `button "Item"`)
+	d = a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Item"`)})
+	holds(t, d, `button "Chosen"`, `# was "Menu"`)
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Menu"`), "double": true}), `"Twice"`)
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Menu"`), "button": "right"}), `"Right"`)
+	a.do("browser_scroll", map[string]any{"ref": refOf(t, first, `"Box"`), "direction": "down", "amount": 500})
+	if n := p.text(`String(box.scrollTop)`); n != "500" {
+		t.Errorf("scrolled to %s", n)
+	}
+	a.do("browser_scroll", map[string]any{"ref": refOf(t, first, `"Deep"`)})
+	if n := p.text(`String(box.scrollTop > 1000)`); n != "true" {
+		t.Error("not scrolled into view")
+	}
+	t.Log(a.cannot("browser_scroll", nil, "pass ref"))
+}
+
+func TestDragging(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="from" draggable="true" role="button" tabindex="0">Card</div><div id="to" role="list" aria-label="Done" tabindex="0" style="height:80px;width:200px;border:1px solid"></div>
+		<div id="knob" role="slider" aria-label="Knob" aria-valuenow="0" tabindex="0" style="position:absolute;left:20px;top:500px;width:20px;height:20px;background:red"></div><button id="goal" style="position:absolute;left:300px;top:500px">Goal</button><script>
+		from.ondragstart = (e) => e.dataTransfer.setData('text', 'the card'); to.ondragover = (e) => e.preventDefault();
+		to.ondrop = (e) => { e.preventDefault(); to.innerHTML = '<div role="listitem">' + e.dataTransfer.getData('text') + '</div>' };
+		knob.onpointerdown = (e) => { knob.setPointerCapture(e.pointerId); knob.onpointermove = (e) => { knob.style.left = e.clientX - 10 + 'px'; knob.setAttribute('aria-valuenow', Math.round(e.clientX)) } };
+		knob.onpointerup = () => knob.onpointermove = null</script>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	d := a.do("browser_drag", map[string]any{"from": refOf(t, first, `"Card"`), "to": refOf(t, first, `list "Done"`)})
+	t.Logf("\n%s", d)
+	holds(t, d, "the card")
+	d = a.do("browser_drag", map[string]any{"from": refOf(t, first, `"Knob"`), "to": refOf(t, first, `"Goal"`)})
+	t.Logf("\n%s", d)
+	holds(t, d, `slider "Knob"`, "was \"0\"")
+}
+
+func TestFramesAndShadowRootsAreActedOn(t *testing.T) {
+	w := shared.get(t)
+	other := newSite(t, map[string]string{"/{$}": `<!doctype html><div style="height:1500px"></div><button onclick="this.textContent = 'Paid ' + event.isTrusted">Pay</button><input aria-label="Card">`})
+	s := newSite(t, map[string]string{
+		"/{$}":  store("Shop", `<div style="height:1200px"></div><iframe title="Payment" src="`+other.URL+`" style="border:7px solid;padding:5px;height:120px;transform:scale(.8)"></iframe><iframe title="Help" src="/help"></iframe><closed-box></closed-box><script>customElements.define('closed-box', class extends HTMLElement { connectedCallback() { const r = this.attachShadow({mode: 'closed'}); r.innerHTML = '<button>Inside</button><input aria-label="Within">'; const b = r.querySelector('button'); b.onclick = () => b.textContent = 'Clicked' } })</script>`),
+		"/help": `<!doctype html><iframe title="Deeper" src="/deep"></iframe>`,
+		"/deep": `<!doctype html><button onclick="this.textContent = 'Found'">Deep down</button>`,
+	})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Pay"`)})
+	t.Logf("\n%s", d)
+	holds(t, d, `button "Paid true"`, `# was "Pay"`)
+	holds(t, a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Card"`), "text": "hello"}), `: "hello"`)
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Deep down"`)}), `"Found"`)
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Inside"`)}), `"Clicked"`)
+	holds(t, a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Within"`), "text": "in"}), `: "in"`)
+}
+
+func TestDialogsAreToldAndAnswered(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Ask</button><p role="status" id="s">-</p><script>b.onclick = () => { alert('Careful'); s.textContent = String(confirm('Sure?')) + ' ' + prompt('Name?', 'Bob') }</script>`),
+		"/leave": store("Leave", `<button id="x" onclick="window.dirty = 1">Dirty</button><script>onbeforeunload = (e) => { if (window.dirty) e.preventDefault() }</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)})
+	t.Logf("\n%s", d)
+	holds(t, d, `A dialog is open (alert): "Careful"`, "browser_handle_dialog")
+	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)}, "a dialog is open", "Careful"))
+	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), `(confirm): "Sure?"`)
+	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": false}), `(prompt): "Name?"`)
+	d = a.do("browser_handle_dialog", map[string]any{"accept": true, "text": "Ada"})
+	t.Logf("\n%s", d)
+	holds(t, d, `"false Ada"`)
+	t.Log(a.cannot("browser_handle_dialog", map[string]any{"accept": true}, "no dialog is open"))
+	d = a.do("browser_navigate", map[string]any{"url": s.URL + "/leave"})
+	t.Logf("\n%s", d)
+	holds(t, d, "[Page: Leave]")
+	a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Dirty"`)})
+	d = a.do("browser_navigate", map[string]any{"url": s.URL})
+	t.Logf("\n%s", d)
+	holds(t, d, "beforeunload")
+	a.do("browser_handle_dialog", map[string]any{"accept": false})
+	if got := p.text(`location.pathname`); got != "/leave" {
+		t.Errorf("the page was left for %s", got)
+	}
+	a.do("browser_navigate", map[string]any{"url": s.URL})
+	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), "[Page: Shop]")
+}
+
+func TestNavigating(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Home", `<a href="/next">Next</a><a href="/file" download>Load</a><a href="/next" target="_blank">Other tab</a>`), "/next": store("Next", `<h1>Here</h1>`)})
+	s.mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", `attachment; filename="report.csv"`)
+		_, _ = w.Write([]byte("a,b"))
+	})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Next"`)})
+	t.Logf("\n%.300s", d)
+	holds(t, d, "[Page: Next]", `heading "Here"`)
+	holds(t, a.do("browser_navigate", map[string]any{"url": "back"}), "[Page: Home]")
+	holds(t, a.do("browser_navigate", map[string]any{"url": "forward"}), "[Page: Next]")
+	holds(t, a.do("browser_navigate", map[string]any{"url": "reload"}), "[Page: Next]")
+	d = a.do("browser_navigate", map[string]any{"url": s.URL + "/missing"})
+	holds(t, d, "Broke:", "GET /missing 404")
+	d = a.do("browser_navigate", map[string]any{"url": s.URL})
+	holds(t, d, "[Page: Home]", "Nothing broke.")
+	load := a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Load"`)})
+	t.Logf("\n%.300s", load)
+	holds(t, load, "report.csv")
+	opened := a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Other tab"`)})
+	t.Logf("\n%.300s", opened)
+	holds(t, opened, "Opened")
+	t.Log(a.cannot("browser_navigate", map[string]any{"url": "file:///etc/passwd"}, "http or https"))
+	t.Log(a.cannot("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, "could not be loaded", "ERR_"))
+	t.Log(a.cannot("browser_navigate", map[string]any{"url": "https://example.com/"}, "not switched on"))
+}
+
+func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>File <input type="file" id="f" multiple></label><button id="b">Choose</button><output id="o"></output><script>b.onclick = () => f.click(); f.onchange = async () => o.textContent = (await Promise.all([...f.files].map(async (x) => x.name + '=' + await x.text()))).join()</script>`)})
+	dir, outside := t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "one", filepath.Join(dir, "b.txt"): "two", filepath.Join(outside, "secret.txt"): "no"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(outside, "secret.txt"), filepath.Join(dir, "link.txt")); err != nil {
+		t.Fatal(err)
+	}
+	a := w.agent(t, "--origin", s.URL, "--workspace", dir)
+	w.open(t, s.URL)
+	first := a.look()
+	d := a.do("browser_upload_file", map[string]any{"ref": refOf(t, first, `"File"`), "paths": []string{"a.txt", filepath.Join(dir, "b.txt")}})
+	t.Logf("\n%s", d)
+	holds(t, d, "a.txt=one,b.txt=two")
+	d = a.do("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Choose"`), "paths": "a.txt"})
+	holds(t, d, `"a.txt=one"`)
+	for _, path := range []string{"link.txt", "../x", filepath.Join(outside, "secret.txt"), "/etc/passwd"} {
+		t.Log(a.cannot("browser_upload_file", map[string]any{"ref": refOf(t, first, `"File"`), "paths": []string{path}}, "uploaded"))
+	}
+}
+
+func TestWaitingAndPictures(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Later</button><p id="p">-</p><input aria-label="Password" value="abc" type="text" name="password"><script>b.onclick = () => setTimeout(() => p.textContent = 'Ready at last', 900)</script>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Later"`)})
+	d := a.do("browser_wait_for", map[string]any{"text": "ready at last"})
+	t.Logf("\n%s", d)
+	t.Log(a.cannot("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 300}, `"never" did not come`))
+	t.Log(a.cannot("browser_wait_for", map[string]any{"text_gone": "ready", "timeout_ms": 300}, "still there"))
+	a.do("browser_wait_for", map[string]any{"ref": refOf(t, first, `"Later"`)})
+	a.do("browser_wait_for", map[string]any{"settled": true})
+	t.Log(a.do("browser_screenshot", nil))
+	t.Log(a.do("browser_screenshot", map[string]any{"ref": refOf(t, first, `"Later"`)}))
+	t.Log(a.cannot("browser_evaluate", map[string]any{"expression": "1"}, "is off", "config.toml"))
+}
