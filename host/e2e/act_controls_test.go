@@ -157,8 +157,10 @@ func TestFramesAndShadowRootsAreActedOn(t *testing.T) {
 
 func TestDialogsAreToldAndAnswered(t *testing.T) {
 	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Ask</button><p role="status" id="s">-</p><script>b.onclick = () => { alert('Careful'); s.textContent = String(confirm('Sure?')) + ' ' + prompt('Name?', 'Bob') }</script>`),
-		"/leave": store("Leave", `<button id="x" onclick="window.dirty = 1">Dirty</button><script>onbeforeunload = (e) => { if (window.dirty) e.preventDefault() }</script>`)})
+	s := newSite(t, map[string]string{
+		"/{$}":   store("Shop", `<button id="b">Ask</button><p role="status" id="s">-</p><script>b.onclick = () => { alert('Careful'); s.textContent = String(confirm('Sure?')) + ' ' + prompt('Name?', 'Bob') }</script>`),
+		"/leave": store("Leave", `<button id="x" onclick="window.dirty = 1">Dirty</button><script>onbeforeunload = (e) => { if (window.dirty) e.preventDefault() }</script>`),
+	})
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()

@@ -19,6 +19,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
 
+	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/testbed"
 )
@@ -219,6 +220,9 @@ func everythingTold(t *testing.T, w *world, a *agent) string {
 	}
 	for _, tool := range tools.Tools {
 		arguments, known := args[tool.Name]
+		if found := engine.FindTool(tool.Name); !known && found != nil && found.Set == engine.Act {
+			continue // what these tell, they tell of what they caused: TestAFormIsFilledInOneCall
+		}
 		if !known {
 			t.Fatalf("%s is a tool of which this test knows nothing", tool.Name)
 		}
