@@ -14,6 +14,8 @@ func sortedCopy(list []int) []int { return slices.Sorted(slices.Values(list)) }
 // concurrent use.
 type Seen struct {
 	full, reduced view
+	// told is the whole tree as it was when the agent was last told anything of it.
+	told view
 }
 
 // view is what was shown of one of the two trees: the whole or the interactive part.
@@ -49,48 +51,50 @@ func (s *Seen) Node(ref int) *Node {
 	return nil
 }
 
-// Caused says what changed since the agent looked last, for an answer that is about something else: without
-// headings where it is the same page, and in full where it is another one. It is "" when nothing changed.
-// Where the focus went is told only when that is asked for.
+// Caused says what changed since the agent was told of the page last, its text included, for an answer that is
+// about something else: without headings where it is the same page, and what is interactive in full where it is
+// another one. It is "" when nothing changed. Where the focus went is told only when that is asked for.
 func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
-	v, r := &s.reduced, Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
-	root := Interactive(t.Root)
-	if s.full.shown != nil && s.full.at.After(s.reduced.at) {
-		v, root = &s.full, t.Root
-	}
-	before, cut := v.tree, false
-	defer func() {
-		if !cut { // what did not fit comes again
-			*v = view{tree: t, shown: root, at: now, unsure: t.Number}
+	r := Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
+	before, reduced := s.told, Interactive(t.Root)
+	advance := func() {
+		s.told = view{tree: t, shown: t.Root, at: now, unsure: t.Number}
+		s.reduced = view{tree: t, shown: reduced, at: now, unsure: t.Number}
+		if s.full.shown != nil {
+			s.full = s.told
 		}
-	}()
-	if v.shown == nil || !samePage(before, t) {
-		return full(t, root, r, "").Text
+	}
+	if before.shown == nil || !samePage(before.tree, t) {
+		s.full = view{}
+		advance()
+		return full(t, reduced, r, "").Text
 	}
 	var text string
-	if before.URL != t.URL {
+	if before.tree.URL != t.URL {
 		text = "[URL: " + oneLine(t.URL, maxHeader) + "]\n"
 	}
-	d := Compare(v.shown, root)
+	d := Compare(before.shown, t.Root)
 	if !focus {
 		d = d.withoutFocus()
 	}
-	if unsure := newlyUnsure(p, v, root); len(unsure) > 0 {
+	if unsure := newlyUnsure(p, &before, t.Root); len(unsure) > 0 {
 		text += "[Rendered anew, probably the same: " + spans(rangesOf(unsure)) + "]\n"
 	}
 	if d.Empty() {
+		advance()
 		return text
 	}
 	changes := compactDiff(d)
-	if atLeast(root) <= len(changes) {
-		whole := full(t, root, r, "").Text
-		if d.Share() > MaxChanged && len(whole) <= len(changes) {
+	if d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {
+		if whole := full(t, reduced, r, "").Text; len(whole) <= len(changes) {
+			advance()
 			return whole
 		}
 	}
-	if cut = maxTokens > 0 && len(changes) > 4*maxTokens; cut {
-		return text + cutDiff(changes, r).Text
+	if most := r.bytes(); most > 0 && len(changes) > most {
+		return text + cutDiff(changes, r).Text // what did not fit comes again
 	}
+	advance()
 	return text + incomplete(t) + changes
 }
 
@@ -171,6 +175,7 @@ func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 			hidden = a.hidden
 		}
 		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number, hidden: hidden}
+		s.told = view{tree: t, shown: t.Root, at: r.Now, unsure: t.Number}
 	}
 	return a, nil
 }
