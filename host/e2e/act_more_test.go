@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+)
+
+const todo = `<!doctype html><title>Todos</title><h1>todos</h1><input aria-label="What needs to be done?" id="new"><ul id="list"></ul>
+<p id="count">0 items left</p><nav><a href="#/" id="all">All</a> <a href="#/active">Active</a> <a href="#/completed">Completed</a></nav><script>
+let items = [];
+const draw = () => {
+	const shown = items.filter((i) => location.hash === '#/active' ? !i.done : location.hash === '#/completed' ? i.done : true);
+	list.replaceChildren(...shown.map((i) => i.row));
+	for (const i of items) i.row.querySelector('input').checked = i.done;
+	count.textContent = items.filter((i) => !i.done).length + ' items left';
+};
+document.getElementById('new').onkeydown = (e) => {
+	if (e.key !== 'Enter' || !e.target.value) return;
+	const row = document.createElement('li'), i = {done: false, row};
+	row.innerHTML = '<label><input type="checkbox"> </label><button aria-label="Delete">x</button>';
+	row.querySelector('label').append(e.target.value);
+	row.querySelector('input').onchange = (c) => { i.done = c.target.checked; draw() };
+	items.push(i); e.target.value = ''; draw();
+};
+onhashchange = draw;
+</script>`
+
+// TestATodoListIsWorkedThroughInFewTokens: five things are added, two done, the list filtered, and then it is
+// seen whether anything broke.
+func TestATodoListIsWorkedThroughInFewTokens(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": todo})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	calls, tokens := 0, 0
+	do := func(tool string, args map[string]any) string {
+		began := time.Now()
+		text := a.do(tool, args)
+		n, err := codec.NewO200kBase().Count(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls++
+		tokens += n
+		t.Logf("%s: %d tokens, %s\n%s", tool, n, time.Since(began).Round(time.Millisecond), text)
+		return text
+	}
+	first := do("browser_snapshot", nil)
+	added := do("browser_type", map[string]any{"ref": refOf(t, first, "What needs"), "text": []string{"Buy milk", "Feed the cat", "Water plants", "Call Ada", "Sleep"}, "submit": true})
+	do("browser_click", map[string]any{"ref": refOf(t, added, `checkbox "Buy milk"`)})
+	do("browser_click", map[string]any{"ref": refOf(t, added, `checkbox "Call Ada"`)})
+	last := do("browser_click", map[string]any{"ref": refOf(t, first, `"Active"`)})
+	do("get_changes_since", map[string]any{"include": []string{"console", "network"}})
+	if got := p.text(`list.innerText + count.textContent`); strings.Contains(got, "Buy milk") || !strings.Contains(got, "3 items left") {
+		t.Errorf("the page has %s\n%s", got, last)
+	}
+	t.Logf("%d calls, %d tokens", calls, tokens)
+	if calls > 10 || tokens > 700 {
+		t.Errorf("%d calls and %d tokens; the budget is 10 and 700", calls, tokens)
+	}
+}
+
+func TestOneAgentHoldsATab(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button onclick="this.textContent = 'Bought'">Buy</button>`)})
+	a, b := w.of(t, s), w.of(t, s)
+	w.open(t, s.URL)
+	first, second := a.look(), b.look()
+	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Buy"`)})
+	t.Log(b.cannot("browser_click", map[string]any{"ref": refOf(t, second, `"Buy"`)}, "held by another agent", "testbed"))
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := b.Text("browser_click", map[string]any{"ref": refOf(t, b.look(), `Bought`)}); err == nil {
+			break
+		} else if time.Since(began) > 10*time.Second {
+			t.Fatalf("the tab of an agent that has left is held still: %v", err)
+		}
+	}
+}
+
+func TestAReferenceThatIsStaleNamesItsSuccessor(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="box"><button>Save draft</button></div><script>window.clicked = ''; document.onclick = (e) => { if (e.target.tagName === 'BUTTON') clicked += e.target.textContent + ';' }</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	p.js(`box.innerHTML = '<p>Saved</p><div><button>Save draft now</button></div>'`)
+	why := a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Save draft"`)}, "gone", `button "Save draft now" [e`)
+	t.Log(why)
+	if got := p.text(`clicked`); got != "" {
+		t.Errorf("clicked was %s", got)
+	}
+}
+
+func TestAPageThatHangsIsAnsweredAllTheSame(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Hang</button><button id="c">Other</button><script>b.onclick = () => { const end = performance.now() + 4000; while (performance.now() < end); document.title = 'Back' }</script>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	began := time.Now()
+	text, err := a.Text("browser_click", map[string]any{"ref": refOf(t, first, `"Hang"`)})
+	t.Logf("%s: %s (%v)", time.Since(began), text, err)
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("the answer came after %s", took)
+	}
+}
+
+func TestAnElementThatMovesIsWaitedFor(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style>@keyframes slide { from { transform: translateX(0) } to { transform: translateX(400px) } } #m { animation: slide 700ms forwards linear; position: relative } #e { animation: slide 300ms infinite alternate linear }</style>
+		<button id="m" onclick="this.textContent = 'Caught'">Moving</button><br><button id="e" onclick="this.textContent = 'Caught too'">Endless</button><button id="late" disabled onclick="this.textContent = 'On'">Late</button><script>setTimeout(() => late.disabled = false, 800)</script>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Moving"`)}), "Caught")
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Late"`)}), `"On"`)
+	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Endless"`)}, "does not stand still"))
+}
+
+func TestTabsAreOpenedShownAndClosed(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("One", ``), "/two": store("Two", `<button>Second</button>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.do("browser_tabs", nil)
+	opened := a.do("browser_tabs", map[string]any{"action": "new", "url": s.URL + "/two"})
+	holds(t, opened, `"title":"Two"`, `"current":true`)
+	holds(t, a.look(), `button "Second"`)
+	lacks(t, a.do("browser_tabs", map[string]any{"action": "close"}), "/two")
+	lacks(t, first, "/two")
+	t.Log(a.cannot("browser_tabs", map[string]any{"action": "new", "url": "chrome://settings"}, "http or https"))
+}
