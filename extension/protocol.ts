@@ -1650,13 +1650,10 @@ export interface DebugVariables {
   session: number /* int64 */;
   thread: number /* int */;
   frame: number /* int */;
-  function?: string;
   /**
-   * URL, Line and Column are where the frame stands; Line and Column count from 1.
+   * At is where the frame stands.
    */
-  url: string;
-  line: number /* int */;
-  column: number /* int */;
+  at: DebugFrame;
   variables: DebugVariable[];
   /**
    * Gaps say in words what could not be read.
@@ -1753,25 +1750,27 @@ export interface DebugField extends DebugKey {
   m?: boolean;
 }
 /**
- * DebugTraceParams set a place and what to read there.
+ * DebugTraceParams set a tracepoint, or ask what the one of the same id has recorded.
  */
 export interface DebugTraceParams extends DebugCaller {
+  id: string;
   /**
-   * Places are where; in the first code that is loaded there.
+   * Places are where, as of a breakpoint.
    */
   places: DebugPlace[];
   /**
-   * Expressions are read at each hit; empty reads all variables of the frame, for which the page stands still
-   * for a moment.
+   * Paths are what is read at each hit; none reads all variables of the frame, for which the page stands still
+   * for a moment each time.
    */
-  expressions?: string[];
+  paths?: DebugKey[][];
   /**
-   * Condition says which hits count. Every is 2 for every second of those, and so on.
+   * Condition says which hits count. Every is 2 for every second of those, and so on; 0 is 1.
    */
   condition?: string;
   every?: number /* int */;
   /**
-   * Limit is how many hits are waited for; WaitMs for how long, in milliseconds.
+   * Limit is how many hits are recorded; WaitMs how long they are waited for, in milliseconds. What is not recorded
+   * by then goes on to be, until it is asked for again, or five minutes later.
    */
   limit: number /* int */;
   wait_ms: number /* int */;
@@ -1790,11 +1789,11 @@ export interface DebugTraced {
   locations: DebugLocation[];
   hits: DebugHit[];
   /**
-   * Passed counts the hits that were not recorded: beyond the limit, or not each Every-th.
+   * Passed counts the hits between those that were recorded.
    */
   passed?: number /* int */;
   /**
-   * Error is what reading failed with, if it never succeeded.
+   * Error is why hits did not count: their condition threw.
    */
   error?: string;
 }
@@ -1808,7 +1807,7 @@ export interface DebugHit {
   at: number /* int64 */;
   thread: number /* int */;
   /**
-   * Values are those of the expressions, in their order, or the variables.
+   * Values are those at the paths, in their order, or Variables are all of the frame.
    */
   values?: DebugField[];
   variables?: DebugVariable[];

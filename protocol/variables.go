@@ -40,14 +40,11 @@ type DebugVariablesParams struct {
 // DebugVariables is what the variables of a frame are.
 type DebugVariables struct {
 	// Session is that of [DebugState].
-	Session  int64  `json:"session"`
-	Thread   int    `json:"thread"`
-	Frame    int    `json:"frame"`
-	Function string `json:"function,omitempty"`
-	// URL, Line and Column are where the frame stands; Line and Column count from 1.
-	URL       string          `json:"url"`
-	Line      int             `json:"line"`
-	Column    int             `json:"column"`
+	Session int64 `json:"session"`
+	Thread  int   `json:"thread"`
+	Frame   int   `json:"frame"`
+	// At is where the frame stands.
+	At        DebugFrame      `json:"at"`
 	Variables []DebugVariable `json:"variables"`
 	// Gaps say in words what could not be read.
 	Gaps []string `json:"gaps,omitempty"`
@@ -110,18 +107,20 @@ type DebugField struct {
 	Masked bool `json:"m,omitempty"`
 }
 
-// DebugTraceParams set a place and what to read there.
+// DebugTraceParams set a tracepoint, or ask what the one of the same id has recorded.
 type DebugTraceParams struct {
 	DebugCaller `tstype:",extends"`
-	// Places are where; in the first code that is loaded there.
+	ID          string `json:"id"`
+	// Places are where, as of a breakpoint.
 	Places []DebugPlace `json:"places"`
-	// Expressions are read at each hit; empty reads all variables of the frame, for which the page stands still
-	// for a moment.
-	Expressions []string `json:"expressions,omitempty"`
-	// Condition says which hits count. Every is 2 for every second of those, and so on.
+	// Paths are what is read at each hit; none reads all variables of the frame, for which the page stands still
+	// for a moment each time.
+	Paths [][]DebugKey `json:"paths,omitempty"`
+	// Condition says which hits count. Every is 2 for every second of those, and so on; 0 is 1.
 	Condition string `json:"condition,omitempty"`
 	Every     int    `json:"every,omitempty"`
-	// Limit is how many hits are waited for; WaitMs for how long, in milliseconds.
+	// Limit is how many hits are recorded; WaitMs how long they are waited for, in milliseconds. What is not recorded
+	// by then goes on to be, until it is asked for again, or five minutes later.
 	Limit  int `json:"limit"`
 	WaitMs int `json:"wait_ms"`
 }
@@ -133,9 +132,9 @@ type DebugTraced struct {
 	// Locations are where it stood; none when no code is loaded there.
 	Locations []DebugLocation `json:"locations"`
 	Hits      []DebugHit      `json:"hits"`
-	// Passed counts the hits that were not recorded: beyond the limit, or not each Every-th.
+	// Passed counts the hits between those that were recorded.
 	Passed int `json:"passed,omitempty"`
-	// Error is what reading failed with, if it never succeeded.
+	// Error is why hits did not count: their condition threw.
 	Error string `json:"error,omitempty"`
 }
 
@@ -144,7 +143,7 @@ type DebugHit struct {
 	// At is when, in milliseconds since the epoch.
 	At     int64 `json:"at"`
 	Thread int   `json:"thread"`
-	// Values are those of the expressions, in their order, or the variables.
+	// Values are those at the paths, in their order, or Variables are all of the frame.
 	Values    []DebugField    `json:"values,omitempty"`
 	Variables []DebugVariable `json:"variables,omitempty"`
 	Function  string          `json:"function,omitempty"`

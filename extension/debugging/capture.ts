@@ -143,6 +143,9 @@ const BEGINNING = `function (most) {
   return out;
 }`;
 
+/** What a date is as a number. It is not run where that could change something. */
+const NUMBER = 'function () { return +this }';
+
 /** One element of a long array. */
 const ELEMENT = 'function (at) { return { __proto__: null, at: this[at] } }';
 
@@ -186,7 +189,7 @@ export class Walker {
     this.#fields += roots.length;
     let level: readonly Read[] = roots;
     for (let deep = 0; level.length > 0; deep++) {
-      const fresh = await this.#fresh(level);
+      const [fresh] = await Promise.all([this.#fresh(level), this.#dates(level)]);
       if (deep >= depth) return;
       const wanted = fresh.filter(opens);
       const crowded = await this.#crowded(wanted);
@@ -203,7 +206,7 @@ export class Walker {
           const field = some[n]?.field;
           if (reads === undefined || field === undefined) continue;
           field.x = true;
-          delete field.v;
+          if (some[n]?.subtype !== 'error') delete field.v;
           field.f = reads.map(({ field }) => field);
           this.#fields += reads.length;
           next.push(...reads);
@@ -274,6 +277,24 @@ export class Walker {
     });
   }
 
+  /** Gives dates their milliseconds, which the debugger does not tell. One that would run code keeps its text. */
+  async #dates(level: readonly Read[]): Promise<void> {
+    const dates = level
+      .filter(({ subtype, object }) => subtype === 'date' && object !== undefined)
+      .slice(0, AT_ONCE);
+    await Promise.all(
+      dates.map(async ({ field, object }) => {
+        const { result, exceptionDetails } = await this.#ask<Protocol.Runtime.CallFunctionOnResponse>(
+          'Runtime.callFunctionOn',
+          { objectId: object, functionDeclaration: NUMBER, silent: true, throwOnSideEffect: true },
+        );
+        if (exceptionDetails !== undefined || typeof result.value !== 'number') return;
+        const date = new Date(result.value);
+        if (!Number.isNaN(date.getTime())) field.v = date.toISOString();
+      }),
+    ).catch(() => undefined);
+  }
+
   /** Which of the objects have more properties than may be read at all. */
   async #crowded(reads: readonly Read[]): Promise<Set<number>> {
     const most = 10 * this.#limits.fields;
@@ -328,7 +349,7 @@ export class Walker {
     const indexed = subtype === 'array' || subtype === 'typedarray';
     const all = [
       ...result
-        .filter(({ name }) => !hidden(name, subtype))
+        .filter(({ name, value }) => value === undefined || !hidden(name, subtype))
         .map((property) => readProperty(keyOf(property, indexed), property)),
       ...privateProperties.map((property) =>
         readProperty(privateKey(property.name), { ...property, configurable: false, enumerable: false }),

@@ -33,6 +33,9 @@ const OPERATORS = new Set([
   'throw',
 ]);
 
+/** Words whose brackets are followed by a statement. */
+const CONTROL = new Set(['if', 'while', 'for', 'with']);
+
 class Parameters {
   readonly #source: string;
   #at: number;
@@ -156,14 +159,17 @@ class Parameters {
   #expression(): void {
     // Whether a slash divides: after a value it does.
     let value = false;
+    let word: string | undefined;
     for (;;) {
+      const before = word;
+      word = undefined;
       this.#space();
       const char = this.#char();
       if (char === '') throw new Error('no end');
       if (char === ',' || char === ')' || char === ']' || char === '}') return;
       if (char === '(' || char === '[' || char === '{') {
         this.#balanced();
-        value = true;
+        value = !CONTROL.has(before ?? '');
       } else if (char === '"' || char === "'") {
         if (this.#match(STRING) === undefined) throw new Error('no end');
         value = true;
@@ -174,7 +180,7 @@ class Parameters {
         if (this.#match(REGEXP) === undefined) throw new Error('no end');
         value = true;
       } else {
-        const word = this.#match(NAME);
+        word = this.#match(NAME);
         if (word !== undefined) value = !OPERATORS.has(word);
         else if (/[\d.]/.test(char) && this.#match(NUMBER) !== undefined) value = true;
         else {

@@ -43,6 +43,9 @@ export interface Script {
   readonly url: string;
   /** What it says of its source map; empty when it has none. */
   readonly map: string;
+  /** Where it begins in its file, counted from 0: a script may stand inside a document. */
+  readonly line: number;
+  readonly column: number;
 }
 
 /** Where a thread stands. */
@@ -91,6 +94,12 @@ interface Breakpoint extends DebugBreakpoint {
   failed: Failed | undefined;
 }
 
+/** A breakpoint at which the page does not stay: what is done there before it goes on. */
+export interface Probe {
+  locations: readonly Protocol.Debugger.Location[];
+  hit(event: Protocol.Debugger.PausedEvent): Promise<void>;
+}
+
 /** What happens in a session. `changed` comes with every pause and resume. */
 export type DebugEvent =
   | { type: 'paused' | 'resumed'; thread: Thread }
@@ -133,6 +142,9 @@ export class DebugSession {
   ended = false;
   readonly #options: SessionOptions;
   readonly #listeners = new Set<(event: DebugEvent) => void>();
+  /** By thread and the browser's id of the breakpoint. */
+  readonly #probes = new Map<string, Probe>();
+  readonly #bindings = new Map<string, (thread: Thread, payload: string) => void>();
 
   constructor(caller: DebugCaller, options: SessionOptions) {
     this.tab = options.tab;
@@ -274,13 +286,16 @@ export class DebugSession {
     if (thread === undefined) return;
     switch (method) {
       case 'Debugger.scriptParsed': {
-        const { scriptId, url, sourceMapURL } = params as Protocol.Debugger.ScriptParsedEvent;
-        thread.scripts.set(scriptId, { url, map: sourceMapURL ?? '' });
+        const { scriptId, url, sourceMapURL, startLine, startColumn } =
+          params as Protocol.Debugger.ScriptParsedEvent;
+        thread.scripts.set(scriptId, { url, map: sourceMapURL ?? '', line: startLine, column: startColumn });
         break;
       }
       case 'Debugger.breakpointResolved': {
         const { breakpointId, location } = params as Protocol.Debugger.BreakpointResolvedEvent;
-        this.#stands(thread, breakpointId, [location]);
+        const probe = this.#probes.get(`${thread.id} ${breakpointId}`);
+        if (probe !== undefined) probe.locations = [...probe.locations, location];
+        else this.#stands(thread, breakpointId, [location]);
         break;
       }
       case 'Debugger.paused':
@@ -289,6 +304,11 @@ export class DebugSession {
       case 'Debugger.resumed':
         this.#resumed(thread, thread.resuming ?? ResumedDebugger);
         break;
+      case 'Runtime.bindingCalled': {
+        const { name, payload } = params as Protocol.Runtime.BindingCalledEvent;
+        this.#bindings.get(name)?.(thread, payload);
+        break;
+      }
       case 'Runtime.executionContextsCleared':
         // The scripts of a document that was left are gone with it.
         thread.scripts.clear();
@@ -308,9 +328,11 @@ export class DebugSession {
       const breakpoint = this.breakpoints.get(id);
       if (breakpoint !== undefined && (await this.#hits(thread, breakpoint, event))) hit.push(id);
     }
+    const probes = (event.hitBreakpoints ?? []).flatMap((id) => this.#probes.get(`${thread.id} ${id}`) ?? []);
+    for (const probe of probes) await probe.hit(event).catch(ignore);
     const { asked } = thread;
     // What only breakpoints stopped that do not want to goes on.
-    if (ids.length > 0 && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
+    if (ids.length + probes.length > 0 && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
       thread.resuming = ResumedAgent;
       if (asked === 'step') await this.send(thread, 'Debugger.stepOver').catch(ignore);
       else await this.send(thread, 'Debugger.resume').catch(ignore);
@@ -551,6 +573,23 @@ export class DebugSession {
   }
 
   async #placeOne(thread: Thread, id: string, place: DebugPlace): Promise<void> {
+    const spot = await this.#spot(thread, place);
+    const key = `${place.url || place.pattern}:${spot.lineNumber}:${spot.columnNumber}`;
+    const there = thread.asks.get(key);
+    if (there === id) return; // two pieces of code begin at one place
+    if (there !== undefined) throw new CodedError(CodeInvalid, `The breakpoint ${there} is at that place.`);
+    thread.asks.set(key, id);
+    const where = place.pattern ? { urlRegex: place.pattern } : { url: place.url ?? '' };
+    const { breakpointId, locations } = await this.send(thread, 'Debugger.setBreakpointByUrl', {
+      ...where,
+      ...spot,
+    });
+    thread.set.set(breakpointId, id);
+    this.#stands(thread, breakpointId, locations);
+  }
+
+  /** Where in a script the first place of a range is where the browser can pause. */
+  async #spot(thread: Thread, place: DebugPlace): Promise<{ lineNumber: number; columnNumber?: number }> {
     const pattern = place.pattern ? new RegExp(place.pattern) : undefined;
     const script = [...thread.scripts]
       .reverse()
@@ -560,18 +599,51 @@ export class DebugSession {
       lineNumber: place.line - 1,
       columnNumber: place.column ? place.column - 1 : undefined,
     };
-    const key = `${place.url || place.pattern}:${lineNumber}:${columnNumber}`;
-    const there = thread.asks.get(key);
-    if (there === id) return; // two pieces of code begin at one place
-    if (there !== undefined) throw new CodedError(CodeInvalid, `The breakpoint ${there} is at that place.`);
-    thread.asks.set(key, id);
-    const { breakpointId, locations } = await this.send(thread, 'Debugger.setBreakpointByUrl', {
-      ...(pattern === undefined ? { url: place.url ?? '' } : { urlRegex: place.pattern ?? '' }),
-      lineNumber,
-      ...(columnNumber !== undefined && { columnNumber }),
+    return { lineNumber, ...(columnNumber !== undefined && { columnNumber }) };
+  }
+
+  /**
+   * Sets a breakpoint of the browser's with a condition of its own. The browser takes only one of the same address
+   * and place; the name makes it another address.
+   */
+  async placeNamed(
+    thread: Thread,
+    place: DebugPlace,
+    name: string,
+    condition: string,
+  ): Promise<Protocol.Debugger.SetBreakpointByUrlResponse> {
+    const any = place.pattern || `^${(place.url ?? '').replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`;
+    const spot = await this.#spot(thread, place);
+    return await this.send(thread, 'Debugger.setBreakpointByUrl', {
+      urlRegex: `(?:${any})(?=|${name})`,
+      ...spot,
+      ...(condition !== '' && { condition }),
     });
-    thread.set.set(breakpointId, id);
-    this.#stands(thread, breakpointId, locations);
+  }
+
+  /** Has something be done at a breakpoint of the browser's. */
+  probe(thread: Thread, breakpointId: string, probe: Probe): void {
+    this.#probes.set(`${thread.id} ${breakpointId}`, probe);
+  }
+
+  unprobe(thread: Thread, breakpointId: string): void {
+    this.#probes.delete(`${thread.id} ${breakpointId}`);
+  }
+
+  /** Where such a breakpoint stands. */
+  probeLocations(thread: Thread, breakpointId: string): DebugLocation[] {
+    return (this.#probes.get(`${thread.id} ${breakpointId}`)?.locations ?? []).map((at) =>
+      locationOf(thread, at),
+    );
+  }
+
+  /** Hears what the page says by a function of that name. */
+  bind(name: string, told: (thread: Thread, payload: string) => void): void {
+    this.#bindings.set(name, told);
+  }
+
+  unbind(name: string): void {
+    this.#bindings.delete(name);
   }
 
   /** The first place of a range where the browser can pause. */
@@ -595,13 +667,8 @@ export class DebugSession {
 
   #stands(thread: Thread, breakpointId: string, found: readonly Protocol.Debugger.Location[]): void {
     const list = thread.locations.get(breakpointId) ?? [];
-    for (const { scriptId, lineNumber, columnNumber = 0 } of found) {
-      const at = {
-        thread: thread.id,
-        url: thread.scripts.get(scriptId)?.url ?? '',
-        line: lineNumber + 1,
-        column: columnNumber + 1,
-      };
+    for (const place of found) {
+      const at = locationOf(thread, place);
       if (!list.some((other) => JSON.stringify(other) === JSON.stringify(at))) list.push(at);
     }
     thread.locations.set(breakpointId, list);
@@ -622,6 +689,14 @@ export class DebugSession {
     this.#tell({ type: 'ended' });
     this.#listeners.clear();
   }
+}
+
+function locationOf(
+  thread: Thread,
+  { scriptId, lineNumber, columnNumber = 0 }: Protocol.Debugger.Location,
+): DebugLocation {
+  const url = thread.scripts.get(scriptId)?.url ?? '';
+  return { thread: thread.id, url, line: lineNumber + 1, column: columnNumber + 1 };
 }
 
 function otherReason({ reason }: Protocol.Debugger.PausedEvent): boolean {

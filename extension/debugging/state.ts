@@ -43,7 +43,8 @@ function pauseState({ at, reason, by, hit, data, callFrames, asyncStackTrace }: 
   };
 }
 
-function frameState({
+/** Where a frame stands. */
+export function frameState({
   functionName,
   functionLocation,
   location,

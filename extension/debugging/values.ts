@@ -129,7 +129,8 @@ function previewText(preview: Protocol.Runtime.ObjectPreview): string {
   const collection = preview.subtype === 'map' || preview.subtype === 'set';
   const parts: string[] = [];
   for (const { name, type, subtype, value = '' } of preview.properties) {
-    if (collection && name === 'size') continue;
+    if ((collection && name === 'size') || (preview.subtype === 'typedarray' && !/^\d+$/.test(name)))
+      continue;
     const secret = type !== 'accessor' && type !== 'boolean' && isSecretKey(name);
     const shown = secret
       ? '[masked]'

@@ -79,6 +79,7 @@ var parts = []part{
 	{"sourcemap", (*run).sourcemap},
 	{"aria", (*run).aria},
 	{"viewer", (*run).viewer},
+	{"variables", (*run).variables},
 }
 
 func main() {

@@ -42,14 +42,9 @@ await until(() => /session_start[\s\S]*session_start/.test(document.body.innerTe
 	}
 }
 
-// TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed ends the extension's worker as Chromium may at
-// any time.
-func TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
+// endWorker ends the extension's worker, as Chromium may at any time.
+func (w *world) endWorker(t *testing.T) {
+	t.Helper()
 	infos, err := chromedp.CallBrowser(w.Browser.Context(), target.GetTargets, target.GetTargetsParams{})
 	if err != nil {
 		t.Fatal(err)
@@ -61,10 +56,21 @@ func TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed ends the extension's worker as Chromium may at
+// any time.
+func TestAWorkerThatIsEndedComesBackAndSaysWhatItMissed(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.changes()
+	w.endWorker(t)
 	p.js(`console.error('while it was away')`)
 	p.reload()
 	var r *diff.Report
-	err = testbed.Eventually(context.Background(), func() (bool, error) {
+	err := testbed.Eventually(context.Background(), func() (bool, error) {
 		if err := p.JS(`console.error('after it came back')`); err != nil {
 			return false, err
 		}

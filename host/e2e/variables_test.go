@@ -166,3 +166,69 @@ func TestASnapshotIsTakenAtABreakpointAndComparedWithTheNext(t *testing.T) {
 		t.Errorf("%+v", gone)
 	}
 }
+
+const polling = `let ticks = 0;
+function poll(retryCount, job) {
+  const status = retryCount < 2 ? 'busy' : 'free';
+  ticks++; // line 4
+  return status + job.left;
+}
+function all(n) { for (let i = 0; i < n; i++) poll(i, { left: n - i, get trap() { document.title = 'trapped'; return 1; } }); document.title = 'ticks ' + ticks; }
+`
+
+// trace calls snapshot_trace.
+func (a *agent) trace(args map[string]any) engine.Trace {
+	a.t.Helper()
+	var tr engine.Trace
+	a.call("snapshot_trace", args, &tr)
+	return tr
+}
+
+func TestATracepointTellsHowValuesWentWithoutStoppingThePage(t *testing.T) {
+	w := shared.get(t)
+	a, p := w.script(t, polling)
+	for _, c := range []struct {
+		name  string
+		args  map[string]any
+		hits  int
+		state string
+		want  map[string]string
+	}{
+		{
+			"variables",
+			map[string]any{"paths": []string{"retryCount", "status"}, "limit": 4},
+			4, "done",
+			map[string]string{"retryCount": "0 → 1 → 2 → 3", "status": `"busy" ×2 → "free" ×2`},
+		},
+		{"fields", map[string]any{"paths": []string{"job.left"}, "limit": 4}, 4, "done", map[string]string{"job.left": "6 → 5 → 4 → 3"}},
+		{"an accessor is not called", map[string]any{"paths": []string{"job.trap"}, "limit": 4}, 4, "done", map[string]string{"job.trap": "get ×4"}},
+		{"a simple condition", map[string]any{"paths": []string{"retryCount"}, "condition": "retryCount > 3 && status === 'free'"}, 2, "tracing", map[string]string{"retryCount": "4 → 5"}},
+		{"a condition that calls", map[string]any{"paths": []string{"retryCount"}, "condition": "Math.max(retryCount, 2) > 2"}, 3, "tracing", map[string]string{"retryCount": "3 → 4 → 5"}},
+		{"a condition that would change something", map[string]any{"paths": []string{"retryCount"}, "condition": "ticks++"}, 0, "tracing", map[string]string{}},
+		{"every second", map[string]any{"paths": []string{"retryCount"}, "every": 2}, 3, "tracing", map[string]string{"retryCount": "0 → 2 → 4"}},
+		{"everything", map[string]any{"paths": []string{}, "limit": 3}, 3, "done", map[string]string{"retryCount": "0 → 1 → 2", "status": `"busy" ×2 → "free"`}},
+		{"what is not there", map[string]any{"paths": []string{"nothing"}, "limit": 2}, 2, "done", map[string]string{"nothing": "there is no such variable ×2"}},
+	} {
+		c.args["url"], c.args["line"] = "app.js", 4
+		set := a.trace(c.args)
+		if set.State != "tracing" || set.Hits != 0 || len(set.Places) != 1 || !strings.Contains(set.Places[0], "/app.js:4:") {
+			t.Fatalf("%s: %+v", c.name, set)
+		}
+		p.js(`ticks = 0; document.title = ''; setTimeout(() => all(6), 0)`)
+		p.title("ticks 6")
+		got := a.trace(c.args)
+		t.Logf("%s: %+v", c.name, got)
+		if got.Hits != c.hits || got.State != c.state {
+			t.Errorf("%s: %d hits, %s", c.name, got.Hits, got.State)
+		}
+		for path, want := range c.want {
+			if got.Evolution[path] != want {
+				t.Errorf("%s: %s went %q, not %q", c.name, path, got.Evolution[path], want)
+			}
+		}
+	}
+	// Nothing stands still afterwards.
+	if s := a.debugger("debugger_state", nil); s.State != "running" {
+		t.Errorf("%+v", s)
+	}
+}

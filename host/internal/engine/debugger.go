@@ -56,6 +56,7 @@ type debugTab struct {
 	// snapshots are those of the variables, of one session of the browser's debugger; nil when there are none.
 	snapshots *variables.Book
 	session   int64
+	traces    []trace
 }
 
 // withTab is a debugged tab, for a function that holds the lock.

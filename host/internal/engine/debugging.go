@@ -50,4 +50,7 @@ var debugging = []*Tool{
 	tool("snapshot_clear", func(ctx context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*VariableSnapshotsGone, error) {
 		return e.SnapshotClear(ctx, c), nil
 	}),
+	tool("snapshot_trace", func(ctx context.Context, e *Engine, c *checkpoint.Client, p TraceParams) (*Trace, error) {
+		return e.SnapshotTrace(ctx, c, p)
+	}),
 }

@@ -18,6 +18,8 @@ import (
 // Limits of what is told of variables.
 const (
 	maxDepth = 50
+	// fewVariables are told when a snapshot is taken.
+	fewVariables = 12
 	// maxVariableLines bounds the values of one answer, maxDiffLines the entries of each list of a difference.
 	maxVariableLines = 80
 	maxDiffLines     = 100
@@ -68,7 +70,8 @@ type VariableSnapshotLine struct {
 // VariableSnapshot is the answer of snapshot_create.
 type VariableSnapshot struct {
 	VariableSnapshotLine
-	// Variables are the values by scope and name, as they read in code, of the first snapshot of a function.
+	// Variables are the values by scope and name, as they read in code, of the first snapshot of a function, unless they
+	// are many.
 	Variables map[string]map[string]string `json:"variables,omitempty"`
 	// Since is the snapshot of the same function before, and Changed what is different now.
 	Since   string   `json:"since,omitempty"`
@@ -174,7 +177,7 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	s := c.snapshot(read, p.Depth)
+	s := c.snapshot(ctx, read, p.Depth)
 	s.Label = p.Label
 	out := &VariableSnapshot{}
 	var before *variables.Snapshot
@@ -188,7 +191,10 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 	})
 	out.VariableSnapshotLine = snapshotLine(s, 0)
 	if before == nil {
-		out.Variables, out.Notes = values(s, out.Notes)
+		// Many would cost more than all that follows; variables_get tells them.
+		if len(s.Variables) <= fewVariables {
+			out.Variables, _ = values(&variables.Snapshot{Variables: flat(s.Variables)}, nil)
+		}
 	} else {
 		d := variables.Compare(before, s)
 		out.Since, out.Changed = before.Label, changes(d)
@@ -211,9 +217,7 @@ func (e *Engine) VariablesGet(ctx context.Context, client *checkpoint.Client, p 
 		if !ok {
 			return nil, invalid("path is %q; it must read as code does: order.customer.name, items[3], cache.get(\"k\")", p.Path)
 		}
-		for _, k := range path {
-			params.Path = append(params.Path, protocol.DebugKey{Kind: wireKinds[k.Kind], Name: k.Name, Index: k.Index})
-		}
+		params.Path = wirePath(path)
 	}
 	c, err := e.debug(ctx, client, p.Tab)
 	if err != nil {
@@ -223,7 +227,7 @@ func (e *Engine) VariablesGet(ctx context.Context, client *checkpoint.Client, p 
 	if err != nil {
 		return nil, err
 	}
-	s := c.snapshot(read, p.Depth)
+	s := c.snapshot(ctx, read, p.Depth)
 	if p.Path != "" {
 		for i := range s.Variables {
 			s.Variables[i].Key = variables.Key{Name: p.Path}
@@ -469,7 +473,8 @@ func (e *Engine) openBook(ctx context.Context, client *checkpoint.Client, b *tab
 		caller := protocol.DebugCaller{Tab: theirs, By: e.clientName(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds())}
 		var s protocol.DebugState
 		err := e.debugger.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
-		there = err == nil && s.Active && s.Session == b.session
+		// A browser that does not answer, or whose extension has just been restarted, may still take it up again.
+		there = err != nil || s.Active && s.Session == b.session || !s.Active && s.Ended == ""
 	}
 	e.debugged.with(b.tab, func(t *debugTab) {
 		switch {
@@ -532,6 +537,15 @@ func values(s *variables.Snapshot, notes []string) (map[string]map[string]string
 		notes = append(notes, fmt.Sprintf("%d more values are not shown; variables_get with a path shows a part", more))
 	}
 	return out, notes
+}
+
+// flat are variables without what they hold.
+func flat(all []variables.Variable) []variables.Variable {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Children = nil
+	}
+	return out
 }
 
 // gaps say what a snapshot does not hold.

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"fmt"
+	"context"
 
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
@@ -22,11 +22,21 @@ var keyKinds = func() map[string]variables.KeyKind {
 	return kinds
 }()
 
+func wirePath(p variables.Path) []protocol.DebugKey {
+	keys := make([]protocol.DebugKey, len(p))
+	for i, k := range p {
+		keys[i] = protocol.DebugKey{Kind: wireKinds[k.Kind], Name: k.Name, Index: k.Index}
+	}
+	return keys
+}
+
 // snapshot makes a snapshot of what the extension read.
-func (c *debugCall) snapshot(read *protocol.DebugVariables, depth int) *variables.Snapshot {
+func (c *debugCall) snapshot(ctx context.Context, read *protocol.DebugVariables, depth int) *variables.Snapshot {
 	s := &variables.Snapshot{
-		ID: newSnapshotID(), At: c.e.clock(), Thread: read.Thread, Frame: read.Frame, Function: read.Function,
-		Place: fmt.Sprintf("%s:%d:%d", read.URL, read.Line, read.Column), Depth: depth, Gaps: read.Gaps,
+		ID: newSnapshotID(), At: c.e.clock(), Thread: read.Thread, Frame: read.Frame, Depth: depth, Gaps: read.Gaps,
+	}
+	for _, at := range c.stack(ctx, []protocol.DebugFrame{read.At}) {
+		s.Function, s.Place = at.Function, at.Source
 	}
 	s.Variables = scoped(read.Variables)
 	return s

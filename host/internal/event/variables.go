@@ -20,8 +20,8 @@ func (d *Decoder) Variables(raw []byte, into any) *protocol.Error {
 	}
 	switch v := into.(type) {
 	case *protocol.DebugVariables:
-		text(&v.Function)
-		v.URL, _ = d.redact.URL(cut(OneLine(v.URL), MaxDebugText))
+		text(&v.At.Function)
+		v.At.URL, _ = d.redact.URL(cut(OneLine(v.At.URL), MaxDebugText))
 		for i := range v.Gaps {
 			text(&v.Gaps[i])
 		}

@@ -33,7 +33,7 @@ var debugging = map[string]*mcp.Tool{
 		"Variables of a paused frame, or one value. Runs no code: getters are not called.", `{
 		"path":{"type":"string","description":"order.customer, items[3], cache.get(\"k\")"},`+capturing+oneThread),
 	"snapshot_create": define("snapshot_create", "Snapshot variables", adds,
-		"Keep a paused frame's variables, to compare later. Answers the values; next time in the same function, what changed.", `{
+		"Keep a paused frame's variables, to compare later. In the same function again, answers what changed.", `{
 		"label":{"type":"string"},
 		"expressions":{"type":"array","items":{"type":"string"},"description":"without side effects"},`+capturing+oneThread),
 	"snapshot_diff": define("snapshot_diff", "Compare snapshots", reads,
@@ -46,6 +46,15 @@ var debugging = map[string]*mcp.Tool{
 		"Delete a variable snapshot.", `{"id":{"type":"string"}}`, "id"),
 	"snapshot_clear": define("snapshot_clear", "Clear snapshots", destroys,
 		"Delete all variable snapshots.", `{}`),
+	"snapshot_trace": define("snapshot_trace", "Trace values", adds,
+		"Record values each time the page runs a line, without stopping it, and answer how they went. Ask again with the same arguments for later hits.", `{
+		"url":{"type":"string"},
+		"line":{"type":"integer","minimum":1},
+		"paths":{"type":"array","items":{"type":"string"},"description":"retryCount, order.total; [] all variables"},
+		"condition":{"type":"string"},
+		"every":{"type":"integer","minimum":1,"description":"only each n-th hit"},
+		"limit":{"type":"integer","minimum":1,"description":"hits, default 50"},
+		"wait_ms":{"type":"integer","description":"wait for limit hits"},`+oneTab, "url", "line", "paths"),
 }
 
 // What several of them take.

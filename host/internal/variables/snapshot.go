@@ -54,7 +54,7 @@ type Value struct {
 	// "unread".
 	Type string
 	// Text is the value as it reads in code; of a string, its characters. An object whose fields were
-	// captured has none.
+	// captured has none, unless it is an error.
 	Text string
 	// Identity is the same for the same object; 0 when it is not known.
 	Identity int64

@@ -29,7 +29,7 @@ func (v *Value) Literal(most int) string {
 		return MaskedText
 	case v.Reference != "":
 		return "→ " + v.Reference
-	case v.Open:
+	case v.Open && v.Text == "":
 		return v.summary()
 	case v.Type == "string":
 		return v.quoted(most)

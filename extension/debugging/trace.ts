@@ -1,0 +1,353 @@
+/**
+ * Tracepoints: places at which values are recorded each time the page comes by, and the page runs on.
+ *
+ * The first time the page stands still for a moment, and the values are read as of any paused frame. If they are
+ * primitives that can be reached without running anything, from then on a condition of the breakpoint reads them and is
+ * never true: the page does not stop again. Otherwise it stands still for each record.
+ */
+import type { Protocol } from 'devtools-protocol';
+import { isSecretKey, redactText } from '../capture/redact';
+import type { DebugField, DebugHit, DebugKey, DebugTraced, DebugTraceParams } from '../protocol';
+import { LIMITS, Walker } from './capture';
+import { FrameReader, knownOf } from './frame-reader';
+import type { DebugSession, Thread } from './session';
+
+/** For how long a trace that nobody reads goes on, in ms. */
+const UNREAD_MS = 5 * 60_000;
+/** How much of a string a running page tells. */
+const MAX_TEXT = 200;
+
+/** Conditions that run nothing but themselves: names, literals, comparisons; no calls, no fields, no assignments. */
+const SIMPLE = /^(?:\s|[\w$]+|"[^"\\\n]*"|'[^'\\\n]*'|===|!==|[<>]=?|&&|\|\||[-+*%!]|\((?!\s*\))|\))*$/;
+const CALL = /[\w$)]\s*\(|\+\+|--|\b(?:new|delete|await|yield|in|of|instanceof)\b/;
+
+/** The traces of a session, by the host's id. */
+const traces = new WeakMap<DebugSession, Map<string, Trace>>();
+
+/** Answers {@link MethodDebugTrace}: sets a trace, or tells what that of the id has recorded so far. */
+export async function trace(session: DebugSession, params: DebugTraceParams): Promise<DebugTraced> {
+  let all = traces.get(session);
+  if (all === undefined) {
+    all = new Map();
+    traces.set(session, all);
+  }
+  let found = all.get(params.id);
+  if (found === undefined) {
+    const { id } = params;
+    found = new Trace(session, params, () => all.delete(id));
+    all.set(id, found);
+    try {
+      await found.begin();
+    } catch (error) {
+      await found.end();
+      throw error;
+    }
+  }
+  await found.wait(params.wait_ms);
+  const told = found.told();
+  if (found.full) await found.end();
+  return told;
+}
+
+class Trace {
+  readonly #session: DebugSession;
+  readonly #params: DebugTraceParams;
+  readonly #paths: readonly (readonly DebugKey[])[];
+  readonly #gone: () => void;
+  readonly #name = `tidemark_${crypto.randomUUID().replaceAll('-', '')}`;
+  /** The browser's ids of the breakpoints, by thread. */
+  readonly #set = new Map<number, string[]>();
+  readonly #hits: DebugHit[] = [];
+  readonly #waiting = new Set<() => void>();
+  #came = 0;
+  #passed = 0;
+  #error = '';
+  #off: () => void = () => undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #ended = false;
+  /** Whether the page can tell the values while it runs, once that is known. */
+  #fast: boolean | undefined;
+
+  constructor(session: DebugSession, params: DebugTraceParams, gone: () => void) {
+    this.#session = session;
+    this.#params = params;
+    this.#paths = params.paths ?? [];
+    this.#gone = gone;
+  }
+
+  get full(): boolean {
+    return this.#ended || this.#hits.length >= this.#params.limit;
+  }
+
+  async begin(): Promise<void> {
+    this.#off = this.#session.on((event) => {
+      if (event.type === 'thread') void this.#place(event.thread).catch(() => undefined);
+      if (event.type === 'gone') this.#set.delete(event.thread.id);
+      if (event.type === 'ended') void this.end();
+    });
+    await Promise.all([...this.#session.threads.values()].map(async (thread) => await this.#place(thread)));
+  }
+
+  async #place(thread: Thread): Promise<void> {
+    const ids: string[] = [];
+    this.#set.set(thread.id, ids);
+    for (const place of this.#params.places) {
+      const { breakpointId, locations } = await this.#session.placeNamed(
+        thread,
+        place,
+        this.#name,
+        this.#condition(),
+      );
+      ids.push(breakpointId);
+      this.#session.probe(thread, breakpointId, {
+        locations,
+        hit: async (event) => await this.#stands(thread, event),
+      });
+    }
+  }
+
+  async #unplace(thread: Thread): Promise<void> {
+    const ids = this.#set.get(thread.id) ?? [];
+    this.#set.delete(thread.id);
+    for (const id of ids) {
+      this.#session.unprobe(thread, id);
+      await this.#session
+        .send(thread, 'Debugger.removeBreakpoint', { breakpointId: id })
+        .catch(() => undefined);
+    }
+  }
+
+  /** Resolves when there are enough hits, or the time is over. */
+  wait(ms: number): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.end(), ms + UNREAD_MS);
+    if (this.full || ms <= 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#waiting.add(done);
+    });
+  }
+
+  told(): DebugTraced {
+    const locations = [...this.#set].flatMap(([id, ids]) => {
+      const thread = this.#session.threads.get(id);
+      return thread === undefined ? [] : ids.flatMap((id) => this.#session.probeLocations(thread, id));
+    });
+    return {
+      session: this.#session.began,
+      locations,
+      hits: this.#hits,
+      ...(this.#passed > 0 && { passed: this.#passed }),
+      ...(this.#error !== '' && { error: this.#error }),
+    };
+  }
+
+  async end(): Promise<void> {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    this.#off();
+    this.#gone();
+    for (const done of [...this.#waiting]) done();
+    await Promise.all([...this.#session.threads.values()].map(async (thread) => await this.#silence(thread)));
+  }
+
+  async #silence(thread: Thread): Promise<void> {
+    await this.#unplace(thread);
+    if (this.#fast !== true) return;
+    this.#session.unbind(this.#name);
+    await this.#session.send(thread, 'Runtime.removeBinding', { name: this.#name }).catch(() => undefined);
+  }
+
+  /** Whether a hit counts; those between are counted too. */
+  #counts(): boolean {
+    const { every = 1, limit } = this.#params;
+    const wanted = this.#came++ % every === 0 && this.#hits.length < limit;
+    if (!wanted) this.#passed++;
+    return wanted;
+  }
+
+  #add(hit: DebugHit): void {
+    this.#hits.push(hit);
+    if (!this.full) return;
+    for (const done of [...this.#waiting]) done();
+    for (const thread of this.#session.threads.values()) void this.#unplace(thread);
+  }
+
+  /** The page stands at the place: the values are read, and it goes on. */
+  async #stands(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<void> {
+    const frame = event.callFrames[0];
+    if (frame === undefined || this.full) return;
+    const { condition = '' } = this.#params;
+    const reader = new FrameReader(this.#session, thread, frame);
+    if (condition !== '' && !this.#simple()) {
+      const holds = await reader.holds(condition);
+      if (typeof holds === 'string') this.#error = `the condition: ${holds}`;
+      if (holds !== true) return;
+    }
+    if (!this.#counts()) return;
+    const fast = this.#fast;
+    const at = Date.now();
+    const walker = new Walker(reader.ask, knownOf(this.#session, thread).identities, { ...LIMITS, ms: 1000 });
+    const hit: DebugHit = {
+      at,
+      thread: thread.id,
+      ...(frame.functionName !== '' && { function: frame.functionName }),
+    };
+    if (this.#paths.length === 0) {
+      const found = await reader.scopes(new Set(['local', 'argument', 'this', 'block']));
+      await walker.walk(
+        found.map(({ read }) => read),
+        0,
+      );
+      hit.variables = found.map(({ scope, read }) => ({ scope, value: read.field }));
+    } else {
+      const { fields, plain } = await reader.values(this.#paths, walker);
+      hit.values = fields;
+      // Each thread and document is given its own way; a value that is no primitive is read as here each time.
+      if (this.#fast !== false) this.#fast = plain && this.#simple() && (await this.#bind(thread, frame));
+    }
+    this.#add(hit);
+    if (this.#fast !== fast && !this.full) {
+      // From now on the page tells by itself, or no longer.
+      await this.#unplace(thread);
+      await this.#place(thread);
+    }
+  }
+
+  #simple(): boolean {
+    const { condition = '' } = this.#params;
+    return SIMPLE.test(condition) && !CALL.test(condition);
+  }
+
+  /** Gives the page's code a way to tell values; false when that would run something of the page's. */
+  async #bind(thread: Thread, { callFrameId }: Protocol.Debugger.CallFrame): Promise<boolean> {
+    const { send } = { send: this.#session.send.bind(this.#session) };
+    const native = async (name: string): Promise<string | undefined> => {
+      const { result } = await send(thread, 'Debugger.evaluateOnCallFrame', {
+        callFrameId,
+        expression: `Object.${name}`,
+        silent: true,
+        throwOnSideEffect: true,
+      });
+      const genuine =
+        result.subtype !== 'proxy' && result.description === `function ${name}() { [native code] }`;
+      return genuine ? result.objectId : undefined;
+    };
+    const [property, prototype] = await Promise.all([
+      native('getOwnPropertyDescriptor'),
+      native('getPrototypeOf'),
+    ]);
+    if (property === undefined || prototype === undefined) return false;
+    if (this.#session.own) await send(thread, 'Runtime.enable');
+    await send(thread, 'Runtime.addBinding', { name: this.#name });
+    this.#session.bind(this.#name, (thread, payload) => this.#tells(thread, payload));
+    const { exceptionDetails } = await send(thread, 'Runtime.callFunctionOn', {
+      objectId: property,
+      functionDeclaration: TELL,
+      arguments: [
+        { objectId: prototype },
+        { value: this.#name },
+        { value: Math.ceil(this.#params.limit * (this.#params.every ?? 1)) + 1 },
+        { value: MAX_TEXT },
+      ],
+      silent: true,
+    });
+    return exceptionDetails === undefined;
+  }
+
+  /** The condition of the breakpoint. Where it is not known yet how to tell, the page stands still. */
+  #condition(): string {
+    const { condition = '' } = this.#params;
+    const wanted = condition !== '' && this.#simple() ? `(${condition}\n) && ` : '';
+    if (this.#fast !== true) return wanted === '' ? '' : `${wanted}true`;
+    const reads = this.#paths.map(([first, ...rest]) => {
+      const keys = rest.map(({ n, i }) => `, ${JSON.stringify(n ?? String(i ?? 0))}`).join('');
+      return `() => [${first?.n ?? ''}${keys}]`;
+    });
+    const name = this.#name;
+    return `${wanted}(typeof ${name} !== 'function' || typeof ${name}.tell !== 'function' || ${name}.tell(${reads.join(', ')}))`;
+  }
+
+  /** The page told the values of one hit. */
+  #tells(thread: Thread, payload: string): void {
+    if (this.#ended || !this.#counts()) return;
+    const values: DebugField[] = [];
+    let rest = payload;
+    for (const path of this.#paths) {
+      const [, kind = '', length = '0', whole = '0'] = /^(.)(\d+)\/(\d+):/.exec(rest) ?? [];
+      const from = 3 + length.length + whole.length;
+      values.push(fieldOf(path, kind, rest.slice(from, from + Number(length)), Number(whole)));
+      rest = rest.slice(from + Number(length));
+    }
+    this.#add({ at: Date.now(), thread: thread.id, values });
+  }
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  s: 'string',
+  n: 'number',
+  b: 'boolean',
+  g: 'bigint',
+  u: 'undefined',
+  l: 'null',
+};
+
+function fieldOf(path: readonly DebugKey[], kind: string, text: string, whole: number): DebugField {
+  const n = path.at(-1)?.n ?? '';
+  const t = kinds[kind] ?? 'unread';
+  if (isSecretKey(n) && 'sng'.includes(kind)) return { n, t, m: true };
+  if (kind === 'o') return { n, t, v: 'an object by now' };
+  if (kind === 'a') return { n, t: 'accessor', v: 'get' };
+  if (kind === 'x') return { n, t, v: 'not there, or not initialized yet' };
+  return { n, t, v: redactText(text).text, ...(whole > text.length && { l: whole, h: String(whole) }) };
+}
+
+/**
+ * Only syntax and two functions of the browser's: reads values by their own properties, and those of prototypes, as far
+ * as they are data, and hands them over as text. It answers whether the page is to stand still: never.
+ */
+const TELL = `function (prototypeOf, name, most, length) {
+  const property = this, hand = globalThis[name];
+  let left = most;
+  hand.tell = (...reads) => {
+    if (left-- <= 0) return false;
+    let out = '';
+    for (let r = 0; r < reads.length; r++) {
+      let kind = 'x', text = '';
+      try {
+        const path = reads[r]();
+        let v = path[0], k = 1;
+        for (; k < path.length; k++) {
+          if (v === null || (typeof v !== 'object' && typeof v !== 'function')) break;
+          let o = v, d;
+          while (o !== null && (d = property(o, path[k])) === undefined) o = prototypeOf(o);
+          if (d === undefined) v = undefined;
+          else if (property(d, 'value') === undefined) { kind = 'a'; break; }
+          else v = d.value;
+        }
+        if (kind !== 'a') {
+          const type = k < path.length ? 'undefined' : typeof v;
+          if (v === null && k >= path.length) kind = 'l';
+          else if (type === 'object' || type === 'function' || type === 'symbol') kind = 'o';
+          else if (type === 'undefined') { kind = 'u'; text = 'undefined'; }
+          else if (type === 'string') { kind = 's'; text = v; }
+          else if (type === 'bigint') { kind = 'g'; text = v + 'n'; }
+          else if (type === 'boolean') { kind = 'b'; text = v + ''; }
+          else { kind = 'n'; text = v === 0 && 1 / v < 0 ? '-0' : v + ''; }
+          if (kind === 'l') text = 'null';
+        }
+      } catch {}
+      let cut = text;
+      if (text.length > length) { cut = ''; for (let i = 0; i < length; i++) cut += text[i]; }
+      out += kind + cut.length + '/' + text.length + ':' + cut;
+    }
+    hand(out);
+    return false;
+  };
+}`;

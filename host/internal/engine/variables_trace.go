@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/variables"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// Limits of tracepoints.
+const (
+	defaultHits = 50
+	maxHits     = 1000
+	maxPaths    = 20
+	// maxRows bounds the rows of one answer; of more, the first and the last are told.
+	maxRows = 100
+)
+
+// TraceParams are the arguments of snapshot_trace.
+type TraceParams struct {
+	URL    string   `json:"url"`
+	Line   int      `json:"line"`
+	Column int      `json:"column,omitempty"`
+	Paths  []string `json:"paths"`
+	// Condition says which hits count; Every is 2 for every second of them, and so on.
+	Condition string `json:"condition,omitempty"`
+	Every     int    `json:"every,omitempty"`
+	Limit     int    `json:"limit,omitempty"`
+	WaitMs    int    `json:"wait_ms,omitempty"`
+	Tab       int    `json:"tab,omitempty"`
+}
+
+// Trace is the answer of snapshot_trace.
+type Trace struct {
+	// State is done when there are as many hits as were asked for, tracing when more may come, waiting when no
+	// code is loaded there.
+	State string `json:"state"`
+	// Places are where it stands.
+	Places []string `json:"places,omitempty"`
+	Hits   int      `json:"hits"`
+	// Evolution is how each path went: `0 → 1 ×3 → 2`.
+	Evolution map[string]string `json:"evolution"`
+	// Columns and Rows are the hits of several paths, the milliseconds since the first hit in front.
+	Columns []string   `json:"columns,omitempty"`
+	Rows    [][]string `json:"rows,omitempty"`
+	Notes   []string   `json:"notes,omitempty"`
+}
+
+// trace is a tracepoint that is set: an agent that asks for the same one again reads it.
+type trace struct {
+	client *checkpoint.Client
+	is     string
+	id     string
+}
+
+func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
+	place := BreakpointParams{URL: p.URL, Line: p.Line, Column: p.Column}
+	if err := place.check(); err != nil {
+		return nil, err
+	}
+	if p.Limit == 0 {
+		p.Limit = defaultHits
+	}
+	switch {
+	case p.Limit < 1 || p.Limit > maxHits:
+		return nil, invalid("limit is %d; it must be from 1 to %d", p.Limit, maxHits)
+	case p.Every < 0:
+		return nil, invalid("every is %d; it must be 1 or more", p.Every)
+	case len(p.Paths) > maxPaths:
+		return nil, invalid("there are %d paths; there may be %d, and none is all variables of the frame", len(p.Paths), maxPaths)
+	}
+	if err := checkWait(p.WaitMs); err != nil {
+		return nil, err
+	}
+	var paths [][]protocol.DebugKey
+	for _, text := range p.Paths {
+		path, ok := variables.ParsePath(text)
+		if !ok {
+			return nil, invalid("paths has %q; a path must read as code does: retryCount, order.customer.name, items[3]", text)
+		}
+		paths = append(paths, wirePath(path))
+	}
+	return paths, nil
+}
+
+// SnapshotTrace answers snapshot_trace.
+func (e *Engine) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p TraceParams) (*Trace, error) {
+	paths, err := p.check()
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.debug(ctx, client, p.Tab)
+	if err != nil {
+		return nil, err
+	}
+	c.e.debugged.join(c.tab, client)
+	at := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
+	if err := c.locate(ctx, at); err != nil {
+		return nil, err
+	}
+	params := protocol.DebugTraceParams{
+		DebugCaller: c.caller, ID: c.traceID(p), Places: at.Places, Paths: paths, Condition: p.Condition, Every: p.Every, Limit: p.Limit, WaitMs: p.WaitMs,
+	}
+	var traced protocol.DebugTraced
+	if err := c.ask(ctx, protocol.MethodDebugTrace, params, &traced, ms(p.WaitMs)); err != nil {
+		return nil, c.explain(ctx, err)
+	}
+	out := c.traced(p, &traced)
+	if out.State == "done" {
+		c.forgetTrace(params.ID)
+	}
+	return out, nil
+}
+
+// traceID is the id of the client's tracepoint of these arguments, a new one's if there is none.
+func (c *debugCall) traceID(p TraceParams) (id string) {
+	is := fmt.Sprintf("%q %d %d %q %q %d %d", p.URL, p.Line, p.Column, p.Paths, p.Condition, p.Every, p.Limit)
+	c.e.debugged.with(c.tab, func(t *debugTab) {
+		for _, one := range t.traces {
+			if one.client == c.client && one.is == is {
+				id = one.id
+				return
+			}
+		}
+		c.e.debugged.last++
+		id = fmt.Sprintf("tp-%d", c.e.debugged.last)
+		t.traces = append(t.traces, trace{c.client, is, id})
+	})
+	return id
+}
+
+func (c *debugCall) forgetTrace(id string) {
+	c.e.debugged.with(c.tab, func(t *debugTab) {
+		t.traces = slices.DeleteFunc(t.traces, func(one trace) bool { return one.id == id })
+	})
+}
+
+// traced is what a tracepoint recorded, as an agent is told of it.
+func (c *debugCall) traced(p TraceParams, traced *protocol.DebugTraced) *Trace {
+	out := &Trace{State: "tracing", Hits: len(traced.Hits), Evolution: map[string]string{}}
+	for _, l := range traced.Locations {
+		if place := fmt.Sprintf("%s:%d:%d", l.URL, l.Line, l.Column); !slices.Contains(out.Places, place) {
+			out.Places = append(out.Places, place)
+		}
+	}
+	switch {
+	case len(traced.Hits) >= p.Limit:
+		out.State = "done"
+	case len(traced.Hits) == 0 && len(out.Places) == 0:
+		out.State = "waiting"
+		out.Notes = append(out.Notes, fmt.Sprintf("no code of %s has been loaded that reaches line %d; hits are recorded as soon as it is", p.URL, p.Line))
+	}
+	if out.State != "done" {
+		out.Notes = append(out.Notes, "it goes on recording: have the page come to the place, then ask with the same arguments again (wait_ms waits)")
+	}
+	if traced.Passed > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d hits between were not recorded", traced.Passed))
+	}
+	if traced.Error != "" {
+		out.Notes = append(out.Notes, strings.TrimSuffix(traced.Error, ".")+"; such hits do not count")
+	}
+	names, rows := hits(p.Paths, traced.Hits)
+	masked := 0
+	for i, name := range names {
+		column := make([]string, len(rows))
+		for j, row := range rows {
+			if column[j] = row[i]; row[i] == variables.MaskedText {
+				masked++
+			}
+		}
+		if len(rows) > 0 {
+			out.Evolution[name] = evolution(column)
+		}
+	}
+	if masked > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d secret values are masked", masked))
+	}
+	if len(names) > 1 && len(rows) > 0 {
+		out.table(names, rows, traced.Hits)
+	}
+	return out
+}
+
+// hits are the values of each hit, in the order of the names.
+func hits(paths []string, all []protocol.DebugHit) (names []string, rows [][]string) {
+	names = slices.Clone(paths)
+	if len(paths) == 0 {
+		for i := range all {
+			for j := range all[i].Variables {
+				if name := all[i].Variables[j].Value.Name; !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	for i := range all {
+		row := make([]string, len(names))
+		for j := range row {
+			row[j] = "(not there)"
+		}
+		for j := range all[i].Values {
+			if j < len(row) {
+				v := value(&all[i].Values[j], nil)
+				row[j] = v.Literal(0)
+			}
+		}
+		for j := range all[i].Variables {
+			v := value(&all[i].Variables[j].Value, nil)
+			row[slices.Index(names, v.Key.Name)] = v.Literal(0)
+		}
+		rows = append(rows, row)
+	}
+	return names, rows
+}
+
+// evolution is how a value went from hit to hit.
+func evolution(column []string) string {
+	var parts []string
+	for i := 0; i < len(column); {
+		n := i
+		for n < len(column) && column[n] == column[i] {
+			n++
+		}
+		part := column[i]
+		if n-i > 1 {
+			part += fmt.Sprintf(" ×%d", n-i)
+		}
+		parts = append(parts, part)
+		i = n
+	}
+	if more := len(parts) - maxRows; more > 0 {
+		parts = slices.Concat(parts[:maxRows/2], []string{fmt.Sprintf("(%d more)", more)}, parts[len(parts)-maxRows/2:])
+	}
+	return strings.Join(parts, " → ")
+}
+
+// table puts the hits in rows, when their values belong together.
+func (t *Trace) table(names []string, rows [][]string, all []protocol.DebugHit) {
+	t.Columns = append([]string{"ms"}, names...)
+	for i, row := range rows {
+		if len(rows) > maxRows && i >= maxRows/2 && i < len(rows)-maxRows/2 {
+			continue
+		}
+		t.Rows = append(t.Rows, append([]string{fmt.Sprint(all[i].At - all[0].At)}, row...))
+	}
+	if more := len(rows) - maxRows; more > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("%d rows in the middle are not shown", more))
+	}
+}
