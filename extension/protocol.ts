@@ -297,6 +297,10 @@ export interface AriaParams {
    * TimeoutMs bounds the work of each frame, in milliseconds.
    */
   timeout_ms: number /* int */;
+  /**
+   * Whole has what changes without a trace looked for everywhere, which takes longer.
+   */
+  whole?: boolean;
 }
 /**
  * AriaKnown is a document of which the host holds the tree.
@@ -311,10 +315,10 @@ export interface AriaKnown {
 export interface AriaResult {
   frames: AriaFrame[];
   /**
-   * Unread counts the frames that could not be read: another extension's, an error page, one that did
-   * not answer in time.
+   * Unread are the addresses of the frames that could not be read: another extension's, an error page, one
+   * that did not answer in time, one that could stand in either of two places.
    */
-  unread?: number /* int */;
+  unread?: string[];
 }
 /**
  * AriaFrame is one frame's document.
@@ -326,10 +330,10 @@ export interface AriaFrame {
   frame: number /* int */;
   parent: number /* int */;
   /**
-   * Index is the frame's place among the frames of its parent (window.parent[index]), -1 when it is not
-   * there: frames inside shadow roots are not.
+   * Owner is the id of the element that shows the frame now, in the tree of the frame around it; 0 for the
+   * top, and when it is not known. It is asked anew at every look.
    */
-  index: number /* int */;
+  owner?: number /* int */;
   /**
    * Document names the document; another one has other node ids.
    */
@@ -401,15 +405,6 @@ export interface AriaNode {
    * they begin; absent where it knows none by any.
    */
   gk?: string[];
-  /**
-   * Index is set on the node of an iframe: which of the document's frames it shows; -1 when that is not
-   * known.
-   */
-  f?: number /* int */;
-  /**
-   * Source is the address of a frame whose Index is not known.
-   */
-  u?: string;
 }
 
 //////////

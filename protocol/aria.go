@@ -11,6 +11,8 @@ type AriaParams struct {
 	Known []AriaKnown `json:"known,omitempty"`
 	// TimeoutMs bounds the work of each frame, in milliseconds.
 	TimeoutMs int `json:"timeout_ms"`
+	// Whole has what changes without a trace looked for everywhere, which takes longer.
+	Whole bool `json:"whole,omitempty"`
 }
 
 // AriaKnown is a document of which the host holds the tree.
@@ -22,9 +24,9 @@ type AriaKnown struct {
 // AriaResult is a tab's frames, the top one first.
 type AriaResult struct {
 	Frames []AriaFrame `json:"frames"`
-	// Unread counts the frames that could not be read: another extension's, an error page, one that did
-	// not answer in time.
-	Unread int `json:"unread,omitempty"`
+	// Unread are the addresses of the frames that could not be read: another extension's, an error page, one
+	// that did not answer in time, one that could stand in either of two places.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // AriaFrame is one frame's document.
@@ -32,9 +34,9 @@ type AriaFrame struct {
 	// Frame and Parent are the browser's ids of the frame and of the one around it; 0 and -1 for the top.
 	Frame  int `json:"frame"`
 	Parent int `json:"parent"`
-	// Index is the frame's place among the frames of its parent (window.parent[index]), -1 when it is not
-	// there: frames inside shadow roots are not.
-	Index int `json:"index"`
+	// Owner is the id of the element that shows the frame now, in the tree of the frame around it; 0 for the
+	// top, and when it is not known. It is asked anew at every look.
+	Owner int `json:"owner,omitempty"`
 	// Document names the document; another one has other node ids.
 	Document string `json:"document"`
 	URL      string `json:"url"`
@@ -77,9 +79,4 @@ type AriaNode struct {
 	// ShapeKeys are the attributes by which the page knows the elements of Shape, in the order in which
 	// they begin; absent where it knows none by any.
 	ShapeKeys []string `json:"gk,omitempty"`
-	// Index is set on the node of an iframe: which of the document's frames it shows; -1 when that is not
-	// known.
-	Index *int `json:"f,omitempty"`
-	// Source is the address of a frame whose Index is not known.
-	Source string `json:"u,omitempty"`
 }

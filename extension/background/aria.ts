@@ -10,53 +10,165 @@ import {
   CodeInvalid,
   CodeUnavailable,
 } from '../protocol';
+import { type Owners, owners, type Placed } from './aria-frames';
+import { type Failure, knownTrouble, onTrouble, unreadable } from './aria-troubles';
 
 const SCRIPT = 'aria.js';
 /** What a frame may take longer than it was told to, in ms: for putting in order what it has read, and the way. */
 const GRACE_MS = 4000;
 
-type Look = Omit<AriaFrame, 'frame' | 'parent'>;
+type Look = Omit<AriaFrame, 'frame' | 'parent' | 'owner'>;
 
 /** Checks what the host sent. */
 export function readAriaParams(params: unknown): AriaParams {
-  const { tab, known, timeout_ms } = (params ?? {}) as Partial<Record<keyof AriaParams, unknown>>;
+  const { tab, known, timeout_ms, whole } = (params ?? {}) as Partial<Record<keyof AriaParams, unknown>>;
   if (typeof tab !== 'number' || typeof timeout_ms !== 'number' || !(timeout_ms > 0)) {
     throw new CodedError(CodeInvalid, 'aria: tab and timeout_ms must be numbers.');
   }
-  return { tab, known: Array.isArray(known) ? (known as AriaKnown[]) : [], timeout_ms };
+  return {
+    tab,
+    known: Array.isArray(known) ? (known as AriaKnown[]) : [],
+    timeout_ms,
+    ...(whole === true && { whole }),
+  };
 }
+
+/** How often frames that pages show and nobody has heard of yet are asked for again, and after how many ms. */
+const PATIENCE = 4;
+const AGAIN_MS = 25;
+
+/** How often the frames are asked where they stand until they say the same twice. */
+const MOST_ROUNDS = 5;
 
 /** Answers with all frames of the tab that can be read; `patience` is how long each is waited for, in ms. */
 export async function aria(
-  { tab, known = [], timeout_ms }: AriaParams,
+  { tab, known = [], timeout_ms, whole = false }: AriaParams,
   patience = timeout_ms + GRACE_MS,
 ): Promise<AriaResult> {
-  const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
-  if (all === null || all === undefined) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
-  const shown = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
+  const read = new Map<number, AriaFrame>();
   // A document that is left while it is read never answers.
   const left = new Map<number, () => void>();
   const committed = ({ tabId, frameId }: { tabId: number; frameId: number }): void => {
     if (tabId === tab) left.get(frameId)?.();
   };
+  let failure: Failure | undefined; // of the top frame
+  const ended = onTrouble((other) => {
+    if (other === tab) for (const leave of left.values()) leave();
+  });
+  const lookInto = async ({ frameId, parentFrameId }: { frameId: number; parentFrameId: number }) => {
+    const leaving = new Promise<undefined>((resolve) => left.set(frameId, () => resolve(undefined)));
+    const fail = (why: Failure): void => {
+      if (frameId === 0) failure = why;
+    };
+    const look = await Promise.race([
+      lookAt(tab, frameId, known, timeout_ms, patience, whole, fail),
+      leaving,
+    ]);
+    if (look !== undefined) read.set(frameId, { frame: frameId, parent: parentFrameId, ...masked(look) });
+  };
+  const trouble = knownTrouble(tab);
+  if (trouble !== undefined) throw trouble;
+  const tried = new Set<string | number>();
   chrome.webNavigation.onCommitted.addListener(committed);
-  const looks = await Promise.all(
-    shown.map(async ({ frameId, parentFrameId }): Promise<AriaFrame | undefined> => {
-      const leaving = new Promise<undefined>((resolve) => left.set(frameId, () => resolve(undefined)));
-      const look = await Promise.race([lookAt(tab, frameId, known, timeout_ms, patience), leaving]);
-      return look && { frame: frameId, parent: parentFrameId, ...masked(look) };
-    }),
-  );
-  chrome.webNavigation.onCommitted.removeListener(committed);
-  const frames = looks.filter((look) => look !== undefined).sort((a, b) => a.frame - b.frame);
-  if (frames[0]?.frame !== 0) {
-    throw new CodedError(
-      CodeUnavailable,
-      'The page cannot be read: it is still loading, busy, or not open to extensions.',
-    );
+  try {
+    for (let turn = 0; ; turn++) {
+      const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
+      if (all == null) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
+      const shown = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
+      for (const frame of read.keys())
+        if (shown.every(({ frameId }) => frameId !== frame)) read.delete(frame);
+      const name = ({ documentId, frameId }: (typeof shown)[0]): string | number => documentId ?? frameId;
+      const unseen = shown.filter((frame) => !read.has(frame.frameId) && !tried.has(name(frame)));
+      for (const frame of unseen) tried.add(name(frame));
+      await Promise.all(unseen.map(lookInto));
+      const frames = [...read.values()].sort((a, b) => a.frame - b.frame);
+      if (frames[0]?.frame !== 0)
+        throw unreadable(
+          tab,
+          shown.find(({ frameId }) => frameId === 0),
+          failure,
+        );
+      const unread = shown.filter(({ frameId }) => !read.has(frameId));
+      const { gone, missing, unsure, open } = await place(tab, frames, unread);
+      for (const { frame } of gone) read.delete(frame);
+      if (turn < PATIENCE && (missing.length > 0 || gone.length > 0)) {
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        continue;
+      }
+      const given = open.filter((url) => unread.every((frame) => frame.url !== url));
+      // What a plugin shows, such as a PDF, has no address of its own.
+      const around = (id: number): string | undefined => shown.find(({ frameId }) => frameId === id)?.url;
+      const addresses = unread.map(({ url, parentFrameId }) =>
+        url === 'about:blank' ? (given.shift() ?? around(parentFrameId) ?? url) : url,
+      );
+      addresses.push(...gone.map(({ url }) => url));
+      addresses.push(...missing, ...unsure);
+      return {
+        frames: frames.filter(({ frame }) => read.has(frame)),
+        ...(addresses.length > 0 && { unread: addresses.map(address) }),
+      };
+    }
+  } finally {
+    chrome.webNavigation.onCommitted.removeListener(committed);
+    ended();
   }
-  const unread = shown.length - frames.length;
-  return { frames, ...(unread > 0 && { unread }) };
+}
+
+/**
+ * Notes at each frame which element shows it. Frames are in processes of their own and do not answer at one
+ * moment, so they are asked until none of them says anything else than before.
+ */
+async function place(
+  tab: number,
+  frames: readonly AriaFrame[],
+  unread: readonly { parentFrameId: number }[],
+): Promise<Omit<Owners, 'owner'> & { gone: AriaFrame[] }> {
+  const ask = async ({ frame, parent, document }: AriaFrame): Promise<Placed | undefined> => {
+    const asked = chrome.scripting.executeScript({
+      target: { tabId: tab, frameIds: [frame] },
+      injectImmediately: true,
+      func: () => (globalThis as { tidemarkPlaces?: () => string }).tidemarkPlaces?.(),
+    });
+    const answers = await within(GRACE_MS, asked);
+    const said: unknown = answers?.[0]?.result;
+    if (typeof said !== 'string') return undefined;
+    const placed = JSON.parse(said) as Omit<Placed, 'frame' | 'parent'>;
+    return placed.document === document ? { frame, parent, ...placed } : undefined;
+  };
+  let before = '';
+  let places: Placed[] = [];
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    places = (await Promise.all(frames.map(ask))).filter((placed) => placed !== undefined);
+    const now = JSON.stringify(places);
+    if (now === before || places.every(({ slots }) => slots.length === 0)) break;
+    before = now;
+  }
+  const { owner, ...rest } = owners(
+    places,
+    unread.map(({ parentFrameId }) => parentFrameId),
+  );
+  for (const frame of frames) frame.owner = owner.get(frame.frame) ?? 0;
+  const placed = new Set(places.map(({ frame }) => frame));
+  return { ...rest, gone: frames.filter(({ frame }) => frame !== 0 && !placed.has(frame)) };
+}
+
+/** An address as it may be shown: without secrets, and of what is written in place only its kind. */
+function address(url: string): string {
+  return redactText(/^(?:data|blob):/.test(url) ? url.slice(0, 30) : url).text;
+}
+
+/** What is promised, undefined when it fails or takes longer than some ms. */
+async function within<T>(ms: number, promise: Promise<T>, isLate?: () => void): Promise<T | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => {
+      isLate?.();
+      resolve(undefined);
+    }, ms);
+  });
+  const first = await Promise.race([promise.catch(() => undefined), late]);
+  clearTimeout(timer);
+  return first;
 }
 
 async function lookAt(
@@ -65,21 +177,22 @@ async function lookAt(
   known: AriaKnown[],
   timeoutMs: number,
   patience: number,
+  thorough: boolean,
+  fail: (why: Failure) => void,
 ): Promise<Look | undefined> {
   const ask = inFrame(
     tab,
     frame,
-    (...args: [AriaKnown[], string, number]) =>
+    (...args: [AriaKnown[], string, number, boolean]) =>
       (globalThis as { tidemarkAria?: (...args: unknown[]) => Promise<unknown> }).tidemarkAria?.(...args),
-    [known, MASK, timeoutMs],
+    [known, MASK, timeoutMs, thorough],
   );
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, patience, undefined);
-  });
   // A frame of an origin without permission, or one that has just gone, is not read.
-  const said = await Promise.race([ask.catch(() => undefined), late]);
-  clearTimeout(timer);
+  const asked = ask.catch((error: unknown) => {
+    fail({ error: error instanceof Error ? error.message : String(error) });
+    return undefined;
+  });
+  const said = await within(patience, asked, () => fail('late'));
   return typeof said === 'string' ? (JSON.parse(said) as Look) : undefined;
 }
 

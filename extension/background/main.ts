@@ -21,6 +21,7 @@ import {
 import { Acting } from './acting/acting';
 import { Activity } from './acting/activity';
 import { Sessions } from './acting/sessions';
+import { followTroubles } from './aria-troubles';
 import { BadgeKeeper } from './badge';
 import { answer } from './commands';
 import { ContentFrames } from './frames';
@@ -349,6 +350,7 @@ chrome.runtime.onConnect.addListener((connected) => {
   if (connected.name === VIEWER_PORT) viewer.connect(connected);
 });
 
+followTroubles();
 chrome.debugger.onEvent.addListener((from, method, params) => {
   debugging.event(from, method, params); // first: its breakpoints are to be set before a target runs
   debuggers.event(from, method, params);

@@ -13,7 +13,13 @@ function getter<Of extends object, Value>(prototype: Of, name: keyof Of): (of: O
   return (of) => of[name] as Value;
 }
 
-const { getAttribute, hasAttribute, hasAttributes, closest: closestMethod } = Element.prototype;
+const {
+  getAttribute,
+  hasAttribute,
+  hasAttributes,
+  closest: closestMethod,
+  matches: matchesMethod,
+} = Element.prototype;
 const { contains: containsMethod, getRootNode } = Node.prototype;
 const query = [Element.prototype, Document.prototype, DocumentFragment.prototype] as const;
 
@@ -43,6 +49,15 @@ export function contains(outer: Node, inner: Node): boolean {
 
 export function closest(element: Element, selector: string): Element | null {
   return closestMethod.call(element, selector);
+}
+
+/** Whether the element matches a selector; not where the selector is not valid. */
+export function matches(element: Element, selector: string): boolean {
+  try {
+    return matchesMethod.call(element, selector);
+  } catch {
+    return false;
+  }
 }
 
 export function rootOf(node: Node): Node {

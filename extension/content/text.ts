@@ -20,7 +20,7 @@ export function fold(text: string, max: number): string {
 }
 
 /** Elements that begin a new line: their text does not run together with what stands before. */
-const BLOCKS = new Set(
+export const BLOCKS = new Set(
   (
     'address article aside blockquote br button dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 ' +
     'h5 h6 header hr label legend li main nav ol p pre section summary table tbody td tfoot th thead tr ul'

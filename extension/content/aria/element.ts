@@ -12,10 +12,14 @@ import {
   getElementAccessibleName,
 } from 'ivya/utils';
 import { accessibleName, roleOf } from '../accessible-name';
-import { attribute, closest, has, tagOf } from '../dom';
+import { all, attribute, closest, has, matches, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
+import { writtenText } from './editor';
 import type { Labels } from './labels';
+import { generatedText, showsFallback } from './rendering';
+
+import { showsFrame } from './slots';
 
 /** The most of a name, a text or a value that is told, in UTF-16 units; beyond it, its length. */
 export const MAX_TEXT = 1000;
@@ -69,7 +73,7 @@ export const INTERACTIVE = new Set(
 );
 
 /** Roles without parts of their own: what is inside them is their name. */
-export const LEAVES = new Set('checkbox img meter progressbar radio scrollbar slider switch math'.split(' '));
+export const LEAVES = new Set('checkbox img meter progressbar radio scrollbar slider switch'.split(' '));
 
 const CHECKABLE = new Set('checkbox menuitemcheckbox menuitemradio option radio switch treeitem'.split(' '));
 const SELECTABLE = new Set('gridcell option row tab columnheader rowheader treeitem'.split(' '));
@@ -87,9 +91,11 @@ export function isNamedByContent(role: string): boolean {
   return NAMED_BY_CONTENT.has(role);
 }
 
+const CONTROLS = new Set('input textarea select option progress object embed'.split(' '));
+
 /** True for a control whose state can change without a trace in the tree of nodes. */
 export function isControl(tag: string): boolean {
-  return tag === 'input' || tag === 'textarea' || tag === 'select' || tag === 'option' || tag === 'progress';
+  return CONTROLS.has(tag);
 }
 
 /** All that can change in a control without a trace, in one string: to see whether it has to be read again. */
@@ -103,6 +109,9 @@ export function traceless(element: Element, tag: string): string {
       const { selectedIndex, length, selectedOptions } = element as HTMLSelectElement;
       return `${selectedIndex} ${length} ${selectedOptions.length}`;
     }
+    case 'object':
+    case 'embed':
+      return `${String(showsFrame(element, tag))} ${String(showsFallback(element))}`;
     case 'option':
       return String((element as HTMLOptionElement).selected);
     default:
@@ -169,7 +178,7 @@ export function read(element: Element, { disturbed, labels, sensitive, mask }: S
 }
 
 function plainRole(element: Element, tag: string, disturbed: boolean): string {
-  if (tag === 'iframe' || tag === 'frame') return 'iframe';
+  if (showsFrame(element, tag)) return 'iframe';
   if (tag === 'html') return 'document';
   if (tag === 'label' || tag === 'legend') return '';
   const role = disturbed ? roleOf(element) : (getAriaRole(element) ?? '');
@@ -207,7 +216,31 @@ function nameOf(element: Element, tag: string, role: string, disturbed: boolean,
     (has(element, 'title') && role !== 'cell');
   if (!labelled && !NAMED_BY_CONTENT.has(role) && !NAMED_BY_TAG.has(tag)) return '';
   if (disturbed) return fold(accessibleName(element, role));
-  return fold(labels.during(element, () => getElementAccessibleName(element, false)));
+  if ((tag === 'option' || tag === 'optgroup') && has(element, 'label') && !has(element, 'aria-label'))
+    return fold(attribute(element, 'label'));
+  if (tag === 'area') return fold(accessibleName(element, role)); // it has no box: the library takes it for hidden
+  return fold(
+    withAlternatives(
+      labels.during(element, () => getElementAccessibleName(element, false)),
+      element,
+    ),
+  );
+}
+
+/**
+ * A name in which text that style sheets write has its alternative: the library takes both, `★" / "star`,
+ * for one string.
+ */
+function withAlternatives(name: string, element: Element): string {
+  if (!name.includes('" / "')) return name;
+  let said = name;
+  for (const one of [element, ...all(element, '*')]) {
+    for (const pseudo of ['::before', '::after'] as const) {
+      const { content } = getComputedStyle(one, pseudo);
+      if (content.includes('" / "')) said = said.replace(content.slice(1, -1), generatedText(one, pseudo));
+    }
+  }
+  return said;
 }
 
 function descriptionOf(element: Element, name: string, disturbed: boolean): string {
@@ -248,7 +281,7 @@ function rawValue(element: Element, tag: string): string | undefined {
     case 'meter':
       return has(element, 'value') ? String((element as HTMLMeterElement).value) : undefined;
     default: {
-      if (isEditingHost(element)) return (element.textContent ?? '').trim();
+      if (isEditingHost(element)) return writtenText(element);
       const text = attribute(element, 'aria-valuetext') || attribute(element, 'aria-valuenow');
       return text === '' ? undefined : text;
     }
@@ -272,7 +305,7 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
     if (expanded !== 'none' && expanded !== undefined) states.push(expanded ? 'expanded' : 'collapsed');
   }
   if (!disturbed && (INTERACTIVE.has(role) || role === 'group' || role === 'generic')) {
-    add('disabled', getAriaDisabled(element));
+    add('disabled', getAriaDisabled(element) || isDisabledAround(element, tag));
   }
   if (FIELDS.has(role) || CHECKABLE.has(role)) {
     const invalid = getAriaInvalid(element);
@@ -289,9 +322,40 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   const sort = attribute(element, 'aria-sort');
   if (sort !== '' && sort !== 'none') add('sort', sort);
   if (attribute(element, 'aria-busy') === 'true') states.push('busy');
-  if (role === 'dialog' && attribute(element, 'aria-modal') === 'true') states.push('modal');
+  if (/dialog$/.test(role) && (attribute(element, 'aria-modal') === 'true' || isModal(element, tag)))
+    states.push('modal');
+  if (isLive(element) && !ANNOUNCED.has(role)) add('live', attribute(element, 'aria-live'));
   if (isFocused(element, role)) states.push('focused');
   return states;
+}
+
+/** True inside what is disabled as a whole. */
+function isDisabledAround(element: Element, tag: string): boolean {
+  if (tag === 'option' && closest(element, 'optgroup[disabled]') !== null) return true;
+  const around = closest(element, '[aria-disabled]');
+  return around !== null && attribute(around, 'aria-disabled') === 'true';
+}
+
+/** Roles whose changes are announced without saying so. */
+const ANNOUNCED = new Set('alert status log timer'.split(' '));
+
+/** True for a region whose changes are announced. */
+export function isLive(element: Element): boolean {
+  return /^(?:polite|assertive)$/.test(attribute(element, 'aria-live'));
+}
+
+/** True for a dialog behind which nothing can be operated. */
+export function isModal(element: Element, tag: string): boolean {
+  return tag === 'dialog' && matches(element, ':modal');
+}
+
+/** Reads the line of an element without a role that is worth one. */
+export function readGeneric(element: Element, tag: string): Facts {
+  const states = statesOf(element, tag, 'generic', true);
+  return {
+    ...{ role: 'generic', name: fold(attribute(element, 'aria-label')).slice(0, MAX_TEXT), description: '' },
+    ...{ value: undefined, states, keys: keysOf(element, tag), cut: undefined },
+  };
 }
 
 /** Which option of a closed list is chosen is the list's value already. */

@@ -74,7 +74,7 @@ export class Lines {
         stack.pop();
         if (top.part.block) end();
       } else if (!isPart(kid)) {
-        if (top.part.shown !== 'shown') continue;
+        if (top.part.shown !== 'shown' || top.part.mute) continue;
         if (first === undefined && kid.data.trim() !== '') {
           first = kid;
           from = top;
@@ -135,6 +135,7 @@ export class Lines {
 /** Leaves out what the part's own line says already. */
 function tidy(part: Part, items: Gathered[]): Gathered[] {
   const { role, name, value } = part.facts;
+  if (part.hushes) return items.filter((item) => isEdge(item) || isPart(item));
   if (value !== undefined && role !== 'listbox' && role !== 'combobox') return [];
   if (!isNamedByContent(role) || name === '') return items;
   return items.filter((item) => {

@@ -5,14 +5,29 @@
 import type { AriaFrame, AriaKnown } from '../../protocol';
 import { Acting } from '../acting/main';
 import { SensitiveFields } from '../sensitive';
+import type { FrameSlot } from './slots';
 import { AriaTree } from './tree';
 
 /** What a frame says of itself; which frame it is, the worker knows. */
-export type FrameLook = Omit<AriaFrame, 'frame' | 'parent'>;
+export type FrameLook = Omit<AriaFrame, 'frame' | 'parent' | 'owner'>;
+
+/** Where a frame is, and what frames it holds, at one moment. */
+export interface FramePlace {
+  document: string;
+  /** The place of this window among the frames of its parent; -1 inside a shadow root. */
+  index: number;
+  url: string;
+  size: string;
+  slots: FrameSlot[];
+}
 
 interface World {
-  tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number) => Promise<string>;
   tidemarkAct?: (request: string) => Promise<string>;
+  /** The document's name, which its parent reads where their origins are the same. */
+  tidemarkDocument?: string;
+  /** Which frames stand where now. */
+  tidemarkPlaces?: () => string;
+  tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number, whole: boolean) => Promise<string>;
   /** The recorder's, which has known the fields for longer. */
   tidemarkSensitive?: SensitiveFields;
 }
@@ -24,16 +39,26 @@ function main(world: World): void {
   const tree = new AriaTree(document, sensitive);
   const acting = new Acting(name, tree, sensitive);
   world.tidemarkAct = (request) => acting.answer(request);
+  world.tidemarkDocument = name;
+  world.tidemarkPlaces = () => {
+    const place: FramePlace = {
+      document: name,
+      index: indexInParent(),
+      url: location.href,
+      size: `${innerWidth} ${innerHeight}`,
+      slots: tree.slots(),
+    };
+    return JSON.stringify(place);
+  };
   let before: Promise<unknown> = Promise.resolve();
-  world.tidemarkAria = (known, mask, timeoutMs) => {
+  world.tidemarkAria = (known, mask, timeoutMs, whole) => {
     const since = known.find((one) => one.document === name)?.version ?? 0;
     const look = before.then(async () => {
       const seen: FrameLook = {
-        index: indexInParent(),
         document: name,
         url: location.href,
         title: document.title,
-        ...(await tree.look(since, mask, timeoutMs)),
+        ...(await tree.look(since, mask, timeoutMs, whole)),
       };
       // One string passes from process to process much faster than thousands of objects.
       return JSON.stringify(seen);

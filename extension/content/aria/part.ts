@@ -1,7 +1,8 @@
 /** The elements and runs of text of which a tree is made, and what is asked of the page about one of them. */
 import type { AriaNode } from '../../protocol';
-import { attribute, firstChildOf, has, nextSiblingOf, nodeTypeOf, rootOf, tagOf } from '../dom';
+import { attribute, first, firstChildOf, has, nextSiblingOf, nodeTypeOf, rootOf, tagOf } from '../dom';
 import { type Facts, INTERACTIVE } from './element';
+import { hasBox, isImageShown, isPlainlyShown } from './rendering';
 
 /** How an element is shown: with what it contains, not itself, or not with anything that it contains. */
 export type Shown = 'shown' | 'itself hidden' | 'hidden';
@@ -24,8 +25,16 @@ export class Part {
   /** Inside a form whose names are taken over, or very deep: the library cannot read it. */
   disturbed = false;
   shadow: ShadowRoot | null = null;
-  /** An element of the page's own make that may get a shadow root yet. */
+  /** It may get a shadow root yet. */
   mayGrow = false;
+  /** Neither it nor what is inside it can be operated. */
+  inert = false;
+  /** What it says is hidden, as in closed details, though it is shown itself. */
+  mute = false;
+  /** Of what is inside it only what is operable has a line: the rest is its name or its value. */
+  hushes = false;
+  /** It stands in one that hushes. */
+  hushed = false;
   hasText = false;
   /** What style sheets write before and after what it contains, as nodes that stand in no document. */
   readonly generated: [before: Text | undefined, after: Text | undefined] = [undefined, undefined];
@@ -106,29 +115,6 @@ export function isOnlyText({ kids }: Part): boolean {
   return true;
 }
 
-/**
- * The text that style sheets write into an element's `::before` or `::after`: strings and attributes;
- * what only counts or draws is no text. An alternative text (after a slash) wins, as it does for those
- * who hear the page.
- */
-export function generatedText(element: Element, pseudo: '::before' | '::after'): string {
-  const style = getComputedStyle(element, pseudo);
-  const { content } = style;
-  if (content === 'none' || content === 'normal' || content === '') return '';
-  if (style.display === 'none' || style.visibility !== 'visible') return '';
-  let text = '';
-  for (const [token, attr] of content.matchAll(/"(?:[^"\\]|\\.)*"|attr\(\s*([\w-]+)[^)]*\)|\//gs)) {
-    if (token === '/') text = '';
-    else text += attr === undefined ? unquoted(token) : attribute(element, attr);
-  }
-  return text;
-}
-
-/** A CSS string's text: only quotes and backslashes are escaped in computed values. */
-function unquoted(token: string): string {
-  return token.slice(1, -1).replace(/\\(["\\])/g, '$1');
-}
-
 export function textNode({ id, text, cut }: Segment): AriaNode {
   return { i: id, r: 'text', n: text, ...(cut !== undefined && { x: cut }) };
 }
@@ -145,31 +131,29 @@ export function sameFacts(a: Facts, b: Facts): boolean {
   );
 }
 
-/** Which of the window's frames an iframe is. Those in shadow roots are not among them: then its address. */
-export function frameOf(element: HTMLIFrameElement): { f: number; u?: string } {
-  const inside = element.contentWindow;
-  for (let i = 0; i < window.length; i++) if (window[i] === inside) return { f: i };
-  return { f: -1, u: element.src };
-}
-
-const { checkVisibility } = Element.prototype;
-const VISIBLE = { visibilityProperty: true };
-
-/** Whether the browser shows an element, whoever hears the page. */
-export function isPlainlyShown(element: Element): boolean {
-  return checkVisibility.call(element, VISIBLE);
-}
-
 /** How an element is shown now. */
-export function shownAs({ element, tag, parent }: Part): Shown {
+export function shownAs({ element, tag, parent, inert }: Part): Shown {
   if (attribute(element, 'aria-hidden') === 'true') return 'hidden';
+  // A modal dialog works wherever it stands.
+  if (inert) return first(element, 'dialog:modal') === null ? 'hidden' : 'itself hidden';
   if (isPlainlyShown(element)) return 'shown';
+  if (tag === 'area') return isImageShown(element) ? 'shown' : 'hidden';
+  if (parent?.mute === true) return 'hidden';
   if (tag === 'option' || tag === 'optgroup') return has(element, 'hidden') ? 'hidden' : 'shown';
   if (tag === 'slot') return 'shown';
   if (parent === undefined) return 'shown';
   const { display, visibility } = getComputedStyle(element);
   if (display === 'contents') return visibility === 'visible' ? 'shown' : 'itself hidden';
-  return checkVisibility.call(element) ? 'itself hidden' : 'hidden';
+  return hasBox(element) ? 'itself hidden' : 'hidden';
+}
+
+const HOSTS = new Set(
+  'article aside blockquote body div footer h1 h2 h3 h4 h5 h6 header main nav p section span'.split(' '),
+);
+
+/** Whether an element of this tag can have a shadow root. */
+export function canGrow(tag: string): boolean {
+  return HOSTS.has(tag) || tag.includes('-');
 }
 
 /** True for what looks operable and says so by nothing else: it takes focus, or the pointer's shape changes on it. */

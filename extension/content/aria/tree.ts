@@ -7,7 +7,17 @@
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
-import { all, isConnected, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
+import {
+  all,
+  first,
+  has,
+  isConnected,
+  nodeTypeOf,
+  parentAcrossRoots,
+  parentOf,
+  shadowRootOf,
+  tagOf,
+} from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import {
@@ -15,21 +25,22 @@ import {
   INTERACTIVE,
   isControl,
   isDisturbed,
+  isLive,
+  isModal,
   isNamedByContent,
   LEAVES,
   read,
+  readGeneric,
   traceless,
 } from './element';
 import { Labels } from './labels';
 import { Lines } from './lines';
 import {
+  canGrow,
   childrenOf,
-  frameOf,
-  generatedText,
   hostOf,
   isClickable,
   isPart,
-  isPlainlyShown,
   Part,
   type Segment,
   sameFacts,
@@ -40,6 +51,8 @@ import {
   textNode,
 } from './part';
 import { References } from './references';
+import { generatedText, isMute, isPlainlyShown } from './rendering';
+import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
 
 /** The most elements that are read; beyond it they are counted. */
 const MAX_ELEMENTS = 100_000;
@@ -53,9 +66,20 @@ const MAX_LIBRARY_DEPTH = 1000;
 /** Never shown, whatever style sheets say, and never read. */
 const UNREAD = new Set('head script style template noscript link meta base title datalist'.split(' '));
 /** What they contain is shown only where they cannot work, or is their value. */
-const CLOSED = new Set(
-  'textarea input video audio canvas object embed iframe frame meter progress'.split(' '),
-);
+const CLOSED = new Set('textarea input video audio canvas embed iframe frame meter progress'.split(' '));
+
+/** What may be operable inside a picture or a switch, and is lost unless it has a line of its own. */
+const MAYBE_OPERABLE =
+  'a, button, input, select, textarea, summary, iframe, foreignObject, [role], [tabindex], [onclick], [contenteditable]';
+
+/** What decides for all that it surrounds: a fieldset's `disabled`, a table's role. */
+const REACHING = new Set('disabled aria-disabled role open inert'.split(' '));
+
+/**
+ * How many elements are asked in one look whether they have got a closed shadow root, which takes 4 µs
+ * each; all others follow in the looks after it.
+ */
+const MOST_ASKED = 1000;
 
 const PSEUDOS = [
   [0, '::before'],
@@ -79,6 +103,8 @@ export class AriaTree {
   readonly #live = new Set<Part>();
   readonly #byId = new Map<number, Part>();
   readonly #controls = new Set<Part>();
+  /** Those that show a frame, or may. */
+  readonly #frames = new Set<Part>();
   /** Those into which style sheets write text, which they can take back without a trace. */
   readonly #generating = new Set<Part>();
   /** Those that changed in a way that style sheets may mind, for all that is inside them. */
@@ -96,6 +122,8 @@ export class AriaTree {
   );
   readonly #labels = new Labels();
   readonly #references = new References(this.#labels);
+  /** Goes round and round. */
+  #asking = this.#live.values();
   #lastId = 0;
   #version = 0;
   #look = 0;
@@ -111,16 +139,17 @@ export class AriaTree {
 
   /**
    * Brings the tree up to date and answers with what changed since a version. Works in slices, so that
-   * the page goes on; what it changes meanwhile is taken in until the time is over.
+   * the page goes on; what it changes meanwhile is taken in until the time is over. As a whole, what leaves
+   * no trace is looked for everywhere, which takes a little longer.
    */
-  async look(since: number, mask: string, timeoutMs: number): Promise<Look> {
+  async look(since: number, mask: string, timeoutMs: number, whole: boolean): Promise<Look> {
     this.#mask = mask;
     this.#mutated(this.#observer.takeRecords());
     this.#focus();
     const top = this.#document.documentElement;
     if (top === null) return { since: 0, version: ++this.#version, root: 0, nodes: [], left: 0 };
     const root = this.#part(top, undefined);
-    await this.#slices(this.#work(performance.now() + timeoutMs));
+    await this.#slices(this.#work(performance.now() + timeoutMs, whole));
     const left = this.#left + this.#stale.size;
     const answer: Look = { since: 0, version: 0, root: root.id, nodes: [], left };
     await this.#slices(this.#answer(root, since, answer));
@@ -165,6 +194,13 @@ export class AriaTree {
     return undefined;
   }
 
+  /** Which frames stand where at this moment: frames come, go and move without a trace on their elements. */
+  slots(): FrameSlot[] {
+    const slots: FrameSlot[] = [];
+    for (const part of this.#frames) if (showsFrame(part.element, part.tag)) slots.push(slotOf(part));
+    return slots;
+  }
+
   /** Does work in slices. */
   async #slices(work: Generator<void>): Promise<void> {
     for (let done = false; ; await pause()) {
@@ -182,16 +218,14 @@ export class AriaTree {
   }
 
   /** Reads until the time is over; what was read is put in order in any case. */
-  *#work(deadline: number): Generator<void> {
+  *#work(deadline: number, whole: boolean): Generator<void> {
     let steps = 0;
     for (const part of this.#live) {
       if (part.facts.role !== '' || part.hasText || part.shown !== 'shown') this.#check(part);
-      if (part.mayGrow && shadowOf(part.element) !== null) {
-        part.staleKids = true;
-        this.#stale.add(part);
-      }
+      if (part.mayGrow && shadowRootOf(part.element) !== null) this.#grown(part);
       if (++steps % 64 === 0) yield;
     }
+    yield* this.#growing(whole);
     for (const part of this.#controls) {
       if (!part.staleSelf && traceless(part.element, part.tag) !== part.traceless) {
         part.staleSelf = true;
@@ -238,6 +272,28 @@ export class AriaTree {
     }
   }
 
+  /** Sees who has got a closed shadow root, which leaves no trace: of many elements some in each look. */
+  *#growing(whole: boolean): Generator<void> {
+    const most = whole ? this.#live.size : MOST_ASKED;
+    for (let asked = 0, seen = 0; asked < most && seen < this.#live.size; seen++) {
+      const { value: part } = this.#asking.next();
+      if (part === undefined) {
+        this.#asking = this.#live.values();
+        continue;
+      }
+      if (!part.mayGrow || part.shown === 'hidden') continue;
+      if (shadowOf(part.element) !== null) this.#grown(part);
+      if (++asked % 16 === 0) yield;
+    }
+  }
+
+  /** A part has got a shadow root. */
+  #grown(part: Part): void {
+    part.staleSelf = part.staleKids = true;
+    this.#stale.add(part);
+    this.#namesAbove(part.parent);
+  }
+
   /** Has the browser say whether an element is still shown as it was, and open to what is inside it. */
   #check(part: Part): void {
     // Whether it is hidden from those who hear the page is an attribute; a change of that is not missed.
@@ -252,6 +308,13 @@ export class AriaTree {
   /** Sees whether style sheets still write the same text around what an element contains. */
   #checkGenerated(part: Part): void {
     if (part.shown !== 'shown') return;
+    if (
+      (part.mute || part.hasText) &&
+      isMute(part.element, part.tag, getComputedStyle(part.element)) !== part.mute
+    ) {
+      this.#again(part);
+      return;
+    }
     for (const [at, pseudo] of PSEUDOS) {
       if (generatedText(part.element, pseudo) === (part.generated[at]?.data ?? '')) continue;
       part.staleSelf = true;
@@ -300,7 +363,10 @@ export class AriaTree {
       const element = type === 'characterData' ? target.parentElement : target;
       if (element === null) continue;
       const part = this.#partOf(element);
-      if (part?.live !== true) continue;
+      if (part?.live !== true) {
+        this.#mutatedInside(element as Element, attributeName);
+        continue;
+      }
       if (type === 'attributes') {
         part.staleSelf = true;
         const isData = attributeName?.startsWith('data-') === true;
@@ -311,8 +377,7 @@ export class AriaTree {
           this.#referringAll();
           if (part.tag === 'label') this.#field(part.element);
         }
-        if (attributeName === 'disabled' || attributeName === 'role' || attributeName === 'open')
-          this.#below(part);
+        if (attributeName !== null && REACHING.has(attributeName)) this.#below(part);
       } else if (type === 'childList') {
         part.staleKids = true;
         moved = true;
@@ -341,7 +406,20 @@ export class AriaTree {
     return this.#parts.get(node as Element);
   }
 
-  /** What an attribute decides for all that it surrounds: a fieldset's `disabled`, a table's role. */
+  /** Something changed in an element that is not read by itself: it may be the name or the value of what it is in. */
+  #mutatedInside(element: Element, attributeName: string | null): void {
+    let around: Part | undefined;
+    for (let at = parentOf(element); at !== null && around?.live !== true; at = parentOf(at))
+      around = this.#parts.get(at);
+    if (around?.live !== true) return;
+    this.#namesAbove(around);
+    const opens = around.inert && attributeName === 'open';
+    if (around.shown === 'hidden' && !opens) return;
+    if (!opens && around.tag !== 'svg' && !this.#isClosed(around)) return;
+    around.staleSelf = around.staleKids = true;
+    this.#stale.add(around);
+  }
+
   #below(part: Part): void {
     for (const kid of part.kids) {
       if (!isPart(kid)) continue;
@@ -440,6 +518,7 @@ export class AriaTree {
     part.gathered = undefined;
     this.#stale.add(part);
     if (isControl(part.tag)) this.#controls.add(part);
+    if (isFrameTag(part.tag)) this.#frames.add(part);
   }
 
   #detach(part: Part): void {
@@ -451,6 +530,7 @@ export class AriaTree {
       this.#live.delete(next);
       this.#byId.delete(next.id);
       this.#controls.delete(next);
+      this.#frames.delete(next);
       this.#generating.delete(next);
       this.#giveBack(this.#references.forget(next));
       for (const kid of next.kids) if (isPart(kid) && kid.parent === next) leaving.push(kid);
@@ -473,6 +553,10 @@ export class AriaTree {
     part.staleSelf = false;
     const before = part.facts;
     const wasShown = part.shown;
+    const { inert: wasInert, hushes: hushed } = part;
+    part.inert =
+      has(part.element, 'inert') || (part.parent?.inert === true && !isModal(part.element, part.tag));
+    part.hushed = part.parent?.hushed === true || part.parent?.hushes === true;
     part.shown = shownAs(part);
     part.disturbed =
       part.parent?.disturbed === true ||
@@ -483,7 +567,10 @@ export class AriaTree {
     } else {
       const style = getComputedStyle(part.element);
       const wasBlock = part.block;
-      part.block = !/^(?:inline|contents)/.test(style.display) || part.tag === 'br';
+      part.block = !/^(?:inline|contents|math|block math)/.test(style.display) || part.tag === 'br';
+      const wasMute = part.mute;
+      part.mute = isMute(part.element, part.tag, style);
+      if (part.mute !== wasMute) part.staleKids = true;
       if (part.block !== wasBlock) this.#refresh(part);
       this.#renewGenerated(part);
       part.pointer = style.cursor === 'pointer';
@@ -494,15 +581,19 @@ export class AriaTree {
         mask: this.#mask,
       });
       if (isControl(part.tag)) part.traceless = traceless(part.element, part.tag);
-      if (part.facts.role === '' && isClickable(part)) part.facts = { ...TRANSPARENT, role: 'generic' };
+      if (part.facts.role === '' && (isClickable(part) || isLive(part.element)))
+        part.facts = readGeneric(part.element, part.tag);
       else if (part.facts.role !== '' && !INTERACTIVE.has(part.facts.role) && isClickable(part)) {
         part.facts.states.push('clickable');
       }
       if (part.facts.role === 'img' && part.facts.name === '' && !isClickable(part)) part.facts = TRANSPARENT;
-      if (part.shown === 'itself hidden') part.facts = TRANSPARENT;
+      part.hushes = isEditingHost(part.element) || (LEAVES.has(part.facts.role) && !isDrawing(part));
+      if (part.shown === 'itself hidden' || (part.hushed && !isKeptInside(part.facts.role)))
+        part.facts = TRANSPARENT;
       this.#references.note(part);
     }
     if (part.shown !== wasShown) part.staleKids = true;
+    if (part.inert !== wasInert || part.hushes !== hushed) this.#below(part);
     if (before.role !== part.facts.role) {
       // The rule for what stands inside depends on the role, and so does whose children they are.
       part.staleKids = true;
@@ -531,6 +622,7 @@ export class AriaTree {
     }
     if (part.generated.some((node) => node !== undefined && fold(node.data) !== ''))
       this.#generating.add(part);
+    else if (part.mute) this.#generating.add(part);
     else this.#generating.delete(part);
   }
 
@@ -579,7 +671,7 @@ export class AriaTree {
     this.#left += part.left;
     part.kids = kids;
     part.hasText = kids.some((kid) => !isPart(kid));
-    part.mayGrow = part.shadow === null && part.tag.includes('-');
+    part.mayGrow = part.shadow === null && canGrow(part.tag);
     const now = new Set(kids);
     for (const kid of before) {
       if (isPart(kid) && kid.parent === part && !now.has(kid)) this.#detach(kid);
@@ -589,7 +681,9 @@ export class AriaTree {
   }
 
   #isClosed(part: Part): boolean {
-    return CLOSED.has(part.tag) || LEAVES.has(part.facts.role) || isEditingHost(part.element);
+    if (CLOSED.has(part.tag)) return true;
+    if (isEditingHost(part.element)) return this.#sensitive.has(part.element as HTMLElement);
+    return part.hushes && first(part.element, MAYBE_OPERABLE) === null;
   }
 
   /** Numbers what changed, and lists what is newer than a version. */
@@ -630,9 +724,18 @@ export class AriaTree {
       ...(part.flat.length > 0 && { c: part.flat.map(({ id }) => id) }),
       ...(part.shape !== '' && { g: part.shape }),
       ...(part.shapeKeys.length > 0 && { gk: [...part.shapeKeys] }),
-      ...(role === 'iframe' && frameOf(part.element as HTMLIFrameElement)),
     };
   }
+}
+
+/** A drawing may say and hold anything; only where its author calls it a picture it is one. */
+function isDrawing({ element, tag }: Part): boolean {
+  return tag === 'svg' && !has(element, 'role');
+}
+
+/** Whether an element of a role has a line of its own where only the operable has. */
+function isKeptInside(role: string): boolean {
+  return INTERACTIVE.has(role) || role === 'generic' || role === 'iframe';
 }
 
 /** Lets the page do its own work; unlike a timer this is not slowed in tabs in the background. */

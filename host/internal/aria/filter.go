@@ -66,10 +66,11 @@ func reduce(n *Node, speech bool) []*Node {
 
 func reduceNode(n *Node, speech bool) []*Node {
 	// A short message is told whole; of a large dialog only what it holds is.
-	speech = speech || spoken[n.Role]
+	speaks := spoken[n.Role] || n.Has("live=polite") || n.Has("live=assertive")
+	speech = speech || speaks
 	children := reduceAll(n.Children, speech)
 	switch {
-	case operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", spoken[n.Role]:
+	case operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", speaks:
 		if (operable[n.Role] || n.Has("clickable")) && n.Name == "" && !n.HasValue && len(children) == 0 {
 			children = texts(n) // its text is all that it is known by
 		}

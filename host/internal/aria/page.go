@@ -3,7 +3,6 @@ package aria
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"tidemark.dev/tidemark/protocol"
 )
@@ -187,7 +186,7 @@ func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 	root.stale()
 	d.frames = d.frames[:0]
 	for _, e := range d.entries {
-		if e.Index != nil {
+		if e.Role == roleFrame {
 			d.frames = append(d.frames, e)
 		}
 	}
@@ -292,29 +291,13 @@ func (p *Page) build(d *document, within []*document) *Node {
 
 // inner is the document that an iframe shows, nil when it is not known.
 func (p *Page) inner(e *entry) *document {
-	var alone *document
-	count := 0
+	var shown *document
 	for _, d := range p.docs {
-		f := d.frame
-		if f.Parent != e.doc.frame.Frame || f.Frame == 0 {
-			continue
-		}
-		if *e.Index >= 0 {
-			if f.Index == *e.Index {
-				return d
-			}
-			continue
-		}
-		// Frames in shadow roots have no place among the window's frames: their address has to do.
-		if f.Index < 0 && (e.Source == "" || f.URL == e.Source || strings.TrimSuffix(f.URL, "/") == strings.TrimSuffix(e.Source, "/")) {
-			alone = d
-			count++
+		if f := d.frame; f.Owner == e.ID && f.Parent == e.doc.frame.Frame && f.Frame != 0 && (shown == nil || f.Frame < shown.frame.Frame) {
+			shown = d
 		}
 	}
-	if count == 1 {
-		return alone
-	}
-	return nil
+	return shown
 }
 
 func (e *entry) build() *Node {
@@ -332,7 +315,9 @@ func (e *entry) build() *Node {
 	}
 	n.Children = make([]*Node, 0, len(e.kids))
 	for _, kid := range e.kids {
-		n.Children = append(n.Children, kid.build())
+		if kid.parent == e { // an element stands in one place, whatever the browser says
+			n.Children = append(n.Children, kid.build())
+		}
 	}
 	if e.inner != nil && e.inner.node != nil {
 		n.Children = append(n.Children, e.inner.node.Children...)

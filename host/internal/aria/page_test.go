@@ -178,19 +178,16 @@ func TestAReferenceIsNeverRecycled(t *testing.T) {
 
 func TestFramesStandInTheirIframes(t *testing.T) {
 	s := newSite(t)
-	at, unknown := 0, -1
-	n := s.set(4, "iframe", "Payment")
-	n.Index = &at
-	n = s.set(3, "iframe", "Chat")
-	n.Index, n.Source = &unknown, "https://chat.example.com"
-	inner := func(frame, index int, doc, url, button string) protocol.AriaFrame {
-		return protocol.AriaFrame{Frame: frame, Index: index, Document: doc, URL: url, Root: 1, Version: 1, Nodes: []protocol.AriaNode{
+	s.set(4, "iframe", "Payment")
+	s.set(3, "iframe", "Chat")
+	inner := func(frame, owner int, doc, url, button string) protocol.AriaFrame {
+		return protocol.AriaFrame{Frame: frame, Owner: owner, Document: doc, URL: url, Root: 1, Version: 1, Nodes: []protocol.AriaNode{
 			{ID: 1, Role: roleDocument, Children: []int{2}}, {ID: 2, Role: "button", Name: button},
 		}}
 	}
 	s.frame.Version++
 	tree, err := s.page.Apply(&protocol.AriaResult{Frames: []protocol.AriaFrame{
-		s.frame, inner(7, 0, "pay", "https://pay.example.com/", "Pay by card"), inner(8, -1, "chat", "https://chat.example.com/", "Talk"),
+		s.frame, inner(7, 4, "pay", "https://pay.example.com/", "Pay by card"), inner(8, 3, "chat", "https://chat.example.com/", "Talk"),
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -292,14 +292,24 @@ func oneLine(s string, limit int) string {
 	return s
 }
 
+// maxUnread is how many of the frames that were not read are named.
+const maxUnread = 3
+
 // incomplete says what of the page is not in the tree.
 func incomplete(t *Tree) string {
 	var b strings.Builder
 	if t.Left > 0 {
 		fmt.Fprintf(&b, "[Not read: %s; the page is too large or never rests]\n", elements(t.Left))
 	}
-	if t.Unread > 0 {
-		fmt.Fprintf(&b, "[Not read: %d frame(s)]\n", t.Unread)
+	if n := len(t.Unread); n > 0 {
+		named := make([]string, 0, maxUnread)
+		for _, address := range t.Unread[:min(n, maxUnread)] {
+			named = append(named, oneLine(address, maxHeader))
+		}
+		if n > maxUnread {
+			named = append(named, fmt.Sprintf("and %d more", n-maxUnread))
+		}
+		fmt.Fprintf(&b, "[Not read: %d frame(s): %s]\n", n, strings.Join(named, ", "))
 	}
 	return b.String()
 }

@@ -21,7 +21,7 @@ type site struct {
 // newSite has a form and so many links that a change in the form is a small one.
 func newSite(t *testing.T) *site {
 	s := &site{t: t, page: NewPage(), now: time.Unix(1_700_000_000, 0)}
-	s.frame = protocol.AriaFrame{Parent: -1, Index: -1, Document: "one", URL: "https://app.example.com/checkout", Title: "Checkout - Example Store", Root: 1}
+	s.frame = protocol.AriaFrame{Parent: -1, Document: "one", URL: "https://app.example.com/checkout", Title: "Checkout - Example Store", Root: 1}
 	s.set(1, roleDocument, "", 2, 50)
 	s.set(2, "form", "Payment", 3, 4)
 	s.set(3, "textbox", "Card Number")

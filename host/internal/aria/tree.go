@@ -16,6 +16,9 @@ const RoleText = "text"
 // roleDocument is the role of a page's root, which has no line.
 const roleDocument = "document"
 
+// roleFrame is the role of an element that shows a frame.
+const roleFrame = "iframe"
+
 // Node is an element of an accessibility tree, or a run of text in it. It never changes once its tree has
 // been handed out.
 type Node struct {
@@ -106,8 +109,9 @@ type Tree struct {
 	Title string
 	// Document names the top document: another one after a reload.
 	Document string
-	// Left counts elements that were not read, Unread frames.
-	Left, Unread int
+	// Left counts elements that were not read; Unread are the addresses of frames that were not.
+	Left   int
+	Unread []string
 	// Number counts the page's trees.
 	Number int
 }

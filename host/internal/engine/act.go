@@ -189,7 +189,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	}
 	if result.Refused == protocol.RefusedGone {
 		// The page may have rendered the element anew: then its reference is that of the new one.
-		if _, err := e.look(ctx, id, t); err != nil {
+		if _, err := e.look(ctx, id, t, false); err != nil {
 			return nil, err
 		}
 		again, err := a.steps(r)
@@ -276,7 +276,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	var page string
 	result := o.result
 	if result.Dialog == nil && !o.action.blind {
-		tree, err := e.look(ctx, o.id, t)
+		tree, err := e.look(ctx, o.id, t, false)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()

@@ -240,7 +240,7 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 // waitForText looks at the page until it says something, or no more.
 func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
 	for {
-		tree, err := e.look(ctx, t.id, t.tab)
+		tree, err := e.look(ctx, t.id, t.tab, false)
 		if err != nil {
 			return nil, err
 		}

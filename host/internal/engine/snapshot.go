@@ -149,7 +149,7 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 	t := e.snapshots.of(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	tree, err := e.look(ctx, id, t)
+	tree, err := e.look(ctx, id, t, r.Full)
 	if err != nil {
 		return nil, err
 	}
@@ -170,8 +170,9 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text}, nil
 }
 
-// look brings what is known of a tab's page up to date. The tab is locked.
-func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, error) {
+// look brings what is known of a tab's page up to date, a whole look with all that changes without a trace.
+// The tab is locked.
+func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*aria.Tree, error) {
 	if e.pages == nil {
 		return nil, invalid("no browser is connected; open one with browser_open or `tidemark browser`")
 	}
@@ -184,7 +185,7 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab) (*aria.Tree, 
 	}
 	until := e.clock().Add(loadPatience)
 	for {
-		result, err := e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: t.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds())})
+		result, err := e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: t.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds()), Whole: whole})
 		if err == nil {
 			var tree *aria.Tree
 			if tree, err = t.page.Apply(result); err == nil {

@@ -16,7 +16,7 @@ import (
 
 // pageWith is what a browser answers with: a button in front of enough links, anew each time.
 func pageWith(button string) *protocol.AriaResult {
-	f := protocol.AriaFrame{Parent: -1, Index: -1, Document: "d", URL: enginetest.Page + "/", Title: "page", Root: 1, Version: 1}
+	f := protocol.AriaFrame{Parent: -1, Document: "d", URL: enginetest.Page + "/", Title: "page", Root: 1, Version: 1}
 	root := protocol.AriaNode{ID: 1, Role: "document", Children: []int{2}}
 	f.Nodes = []protocol.AriaNode{{ID: 2, Role: "button", Name: button}}
 	for i := range 20 {

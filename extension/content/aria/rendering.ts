@@ -1,0 +1,63 @@
+/** What only the browser knows, once style sheets are applied and what a page refers to has been loaded. */
+import { all, attribute, closest, firstChildOf, has, rootOf } from '../dom';
+
+const { checkVisibility } = Element.prototype;
+const VISIBLE = { visibilityProperty: true };
+
+/** Whether the browser shows an element, whoever hears the page. */
+export function isPlainlyShown(element: Element): boolean {
+  return checkVisibility.call(element, VISIBLE);
+}
+
+/** Whether the browser renders an element, seen or not. */
+export function hasBox(element: Element): boolean {
+  return checkVisibility.call(element);
+}
+
+/** An area of an image is shown where an image is that uses its map. */
+export function isImageShown(area: Element): boolean {
+  const map = closest(area, 'map');
+  const name = map === null ? '' : attribute(map, 'name');
+  if (map === null || name === '') return false;
+  for (const image of all(rootOf(map), 'img[usemap]'))
+    if (attribute(image, 'usemap') === `#${name}` && isPlainlyShown(image)) return true;
+  return false;
+}
+
+/** True where what an element says is hidden and it is not: closed details, contents that a style hides. */
+export function isMute(element: Element, tag: string, { contentVisibility }: CSSStyleDeclaration): boolean {
+  if (contentVisibility === 'hidden') return true;
+  if (tag === 'details') return !has(element, 'open');
+  return tag === 'object' && !showsFallback(element);
+}
+
+/** Whether an `object` shows what it contains, because there is nothing else that it could show. */
+export function showsFallback(element: Element): boolean {
+  if (firstChildOf(element) === null) return false;
+  const range = document.createRange();
+  range.selectNodeContents(element);
+  return range.getClientRects().length > 0;
+}
+
+/**
+ * The text that style sheets write into an element's `::before` or `::after`: strings and attributes;
+ * what only counts or draws is no text. An alternative text (after a slash) wins, as it does for those
+ * who hear the page.
+ */
+export function generatedText(element: Element, pseudo: '::before' | '::after'): string {
+  const style = getComputedStyle(element, pseudo);
+  const { content } = style;
+  if (content === 'none' || content === 'normal' || content === '') return '';
+  if (style.display === 'none' || style.visibility !== 'visible') return '';
+  let text = '';
+  for (const [token, attr] of content.matchAll(/"(?:[^"\\]|\\.)*"|attr\(\s*([\w-]+)[^)]*\)|\//gs)) {
+    if (token === '/') text = '';
+    else text += attr === undefined ? unquoted(token) : attribute(element, attr);
+  }
+  return text;
+}
+
+/** A CSS string's text: only quotes and backslashes are escaped in computed values. */
+function unquoted(token: string): string {
+  return token.slice(1, -1).replace(/\\(["\\])/g, '$1');
+}

@@ -1,0 +1,351 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
+)
+
+// underOne fails unless a text stands once in a snapshot, under a line, and no reference stands there twice.
+func underOne(t *testing.T, full, owner, text string) {
+	t.Helper()
+	if n := strings.Count(full, text); n != 1 {
+		t.Errorf("%s is there %d times in\n%s", text, n, full)
+	}
+	at, within := "", map[int]string{}
+	seen := map[string]bool{}
+	for line := range strings.Lines(full) {
+		depth := len(line) - len(strings.TrimLeft(line, " "))
+		within[depth] = line
+		if i := strings.Index(line, "[e"); i >= 0 {
+			ref := line[i : i+strings.Index(line[i:], "]")+1]
+			if seen[ref] {
+				t.Errorf("%s stands in two places in\n%s", ref, full)
+			}
+			seen[ref] = true
+		}
+		if strings.Contains(line, text) {
+			for d := depth - 2; d >= 0; d -= 2 {
+				at += within[d]
+			}
+		}
+	}
+	if !strings.Contains(at, owner) {
+		t.Errorf("%s is not under %s in\n%s", text, owner, full)
+	}
+}
+
+func (a *agent) whole() string {
+	a.t.Helper()
+	return a.snapshot(map[string]any{"full_snapshot": true})
+}
+
+// TestFramesStandWhereTheyAreAfterOthersWentOrCame: a frame's place among the window's frames is another
+// one as soon as a frame before it goes, and no element says so.
+func TestFramesStandWhereTheyAreAfterOthersWentOrCame(t *testing.T) {
+	w := shared.get(t)
+	pages := map[string]string{}
+	for _, name := range []string{"A", "B", "C", "D"} {
+		pages["/"+name] = `<!doctype html><button>In ` + name + `</button>`
+	}
+	other := newSite(t, pages)
+	frames := func(origin, attributes string) string {
+		var b strings.Builder
+		for _, name := range []string{"A", "B", "C"} {
+			fmt.Fprintf(&b, `<iframe id="%s" title="T%s" src="%s/%s" %s></iframe>`, name, name, origin, name, attributes)
+		}
+		return `<div id="frames">` + b.String() + `</div>`
+	}
+	own := map[string]string{
+		"/same": store("Same", frames("", "")), "/cross": store("Cross", frames(other.URL, "")), "/sandbox": store("Sandbox", frames("", `sandbox="allow-scripts"`)),
+		"/inline": store("Inline", strings.ReplaceAll(strings.ReplaceAll(frames("", ""), `src="/`, `srcdoc="<button>In `), `" ></iframe>`, `</button>"></iframe>`)),
+	}
+	for path, body := range pages {
+		own[path] = body
+	}
+	s := newSite(t, own)
+	for _, path := range []string{"same", "cross", "sandbox", "inline"} {
+		t.Run(path, func(t *testing.T) {
+			a := w.of(t, s)
+			p := w.open(t, s.URL+"/"+path)
+			first := a.whole()
+			for _, name := range []string{"A", "B", "C"} {
+				underOne(t, first, "T"+name, "In "+name)
+			}
+			p.js(`document.getElementById('A').remove()`)
+			d := a.look()
+			lacks(t, d, "In B", "In C")
+			full := a.whole()
+			lacks(t, full, "In A")
+			underOne(t, full, "TB", "In B")
+			underOne(t, full, "TC", "In C")
+			if refOf(t, first, "In B") != refOf(t, full, "In B") {
+				t.Error("an element of a frame that stayed has another reference")
+			}
+			// One that comes first in the page is the last of the window's frames.
+			p.js(`new Promise((done) => { const f = document.createElement('iframe'); f.title = 'TD'; f.onload = done; f.src = '` + other.URL + `/D'; document.getElementById('frames').prepend(f) })`)
+			full = a.whole()
+			underOne(t, full, "TD", "In D")
+			underOne(t, full, "TB", "In B")
+			underOne(t, full, "TC", "In C")
+			// What moves is loaded anew.
+			p.js(`new Promise((done) => { const f = document.getElementById('B'); f.onload = done; document.getElementById('frames').append(f) })`)
+			full = a.whole()
+			underOne(t, full, "TD", "In D")
+			underOne(t, full, "TB", "In B")
+			underOne(t, full, "TC", "In C")
+			p.js(`document.getElementById('C').style.display = 'none'`)
+			full = a.whole()
+			lacks(t, full, "In C")
+			underOne(t, full, "TD", "In D")
+			underOne(t, full, "TB", "In B")
+		})
+	}
+}
+
+func TestFramesInShadowRootsStandWhereTheyAre(t *testing.T) {
+	w := shared.get(t)
+	other := newSite(t, map[string]string{"/a": `<!doctype html><button>Talk</button>`, "/b": `<!doctype html><script>document.write('<button>Size ' + innerWidth + '</button>')</script>`})
+	s := newSite(t, map[string]string{
+		"/{$}": store("Shop", `<div id="host"></div><script>const root = document.getElementById('host').attachShadow({mode: 'closed'});
+			root.innerHTML = '<iframe title="Gone" src="/own"></iframe><iframe title="Own" src="/own"></iframe><iframe title="Chat" src="`+other.URL+`/a"></iframe>' +
+				'<iframe title="Wide" width="400" src="`+other.URL+`/b"></iframe><iframe title="Narrow" width="200" src="`+other.URL+`/b"></iframe>';
+			window.root = root</script>`),
+		"/own": `<!doctype html><button>Ours</button>`,
+	})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.look()
+	p.js(`root.querySelector('iframe').remove()`)
+	full := a.whole()
+	underOne(t, full, "Own", "Ours")
+	underOne(t, full, "Chat", "Talk")
+	underOne(t, full, "Wide", "Size 400")
+	underOne(t, full, "Narrow", "Size 200")
+	p.js(`for (const f of root.querySelectorAll('[title=Wide], [title=Narrow]')) f.width = 300`)
+	full = a.whole()
+	lacks(t, full, "Size ")
+	holds(t, full, "[Not read: 2 frame(s): "+other.URL+"/b, "+other.URL+"/b]")
+}
+
+// TestWhatIsWrittenInAnEditorIsItsValue: whichever node inside changes, and with its lines.
+func TestWhatIsWrittenInAnEditorIsItsValue(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Mail", `<div contenteditable aria-label="Letter" id="l"><div><p id="p">hello <b id="b">you</b></p></div></div>
+		<div contenteditable aria-label="Lines" id="lines"><p>one</p><p>second</p><div><br></div><ul><li>third <a href="/there" id="a">link</a></li></ul>four<br>five <button>Chip</button></div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	holds(t, first, `textbox "Letter" [e`, `: "hello you"`, `"one\nsecond\n\nthird link\nfour\nfive Chip"`, `link "link" [e`, `button "Chip" [e`)
+	for _, step := range []struct{ script, want string }{
+		{`document.getElementById('b').firstChild.data = 'all'`, `: "hello all"  # was "hello you"`},
+		{`document.getElementById('b').textContent = ''`, `: "hello"  # was "hello all"`},
+		{`document.getElementById('p').innerHTML = 'a<br>b'`, `: "a\nb"  # was "hello"`},
+		{`document.getElementById('p').append(' c')`, `: "a\nb c"  # was "a\nb"`},
+		{`document.getElementById('p').innerHTML = '<br>'`, `: ""  # was "a\nb c"`},
+		{`document.getElementById('a').textContent = 'elsewhere'`, `link "elsewhere"`},
+	} {
+		p.js(step.script)
+		holds(t, a.look(), step.want)
+	}
+	if d := a.look(); strings.Contains(d, "# was") {
+		t.Error(d)
+	}
+}
+
+// TestAShadowRootIsNoticedWheneverItComes: on an element that was read before, open or closed.
+func TestAShadowRootIsNoticedWheneverItComes(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="open"></div><div id="closed"></div><section id="full"><p>Light</p></section><h2 id="h">Title</h2>
+		<div id="many"></div><script>document.getElementById('many').innerHTML = '<div></div>'.repeat(3000)
+		window.grow = (id, mode, html) => { const root = document.getElementById(id).attachShadow({mode}); root.innerHTML = html; window.root = root }</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.look()
+	p.js(`grow('open', 'open', '<button>Through the open</button>')`)
+	holds(t, a.look(), `button "Through the open"`)
+	p.js(`root.querySelector('button').textContent = 'Open still'`)
+	holds(t, a.look(), `button "Open still"`)
+	p.js(`grow('closed', 'closed', '<button>Behind closed</button>'); grow('full', 'closed', '<button>Beside</button><slot></slot>'); grow('h', 'open', 'Other <slot></slot>')`)
+	whole := a.whole()
+	holds(t, whole, `button "Behind closed"`, `button "Beside"`, `heading "Other Title"`)
+	p.js(`root.append('!'); document.querySelector('#many > :nth-child(2000)').attachShadow({mode: 'closed'}).innerHTML = '<button>One of many</button>'`)
+	seen := ""
+	for range 5 { // some thousand elements are asked in some looks
+		seen += a.look()
+	}
+	holds(t, seen, `button "One of many"`, `heading "Other Title !"`)
+}
+
+// TestWhatIsOperableInAPictureIsKept: a drawing is more than its title.
+func TestWhatIsOperableInAPictureIsKept(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Chart", `<svg width="200" height="100"><title id="t">Sales</title><a href="/jan"><text y="20">January</text></a><g role="button" aria-label="Zoom"><rect width="9" height="9"/></g>
+		<foreignObject width="90" height="30"><button>Inside</button></foreignObject><text y="60">Axis</text></svg>
+		<div role="img" aria-label="Map" id="map"><span>drawn</span><a href="/pin">Pin</a></div><div role="switch" aria-checked="false" tabindex="0" aria-label="Night" id="sw"><i>on</i></div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	holds(t, first, `img "Sales"`, `link "January"`, `button "Zoom"`, `button "Inside"`, `img "Map"`, `link "Pin"`, `switch "Night"`)
+	all := a.everything()
+	lacks(t, all, "drawn", `"on"`)
+	holds(t, all, "Axis")
+	p.js(`document.getElementById('t').textContent = 'Profit'; document.querySelector('#map a').textContent = 'Pinned'; document.getElementById('sw').innerHTML = '<button>Help</button>'`)
+	holds(t, a.look(), `img "Profit"`, `link "Pinned"`, `button "Help"`)
+}
+
+// TestWhatIsInertIsLeftOut: nothing in it can be operated. It comes back as what it was.
+func TestWhatIsInertIsLeftOut(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="i"><button>Pay</button><p>Words</p></div><div inert><button>Never</button><dialog id="in" aria-label="Inner"><button>Yes</button></dialog></div>
+		<dialog id="d" aria-label="Sure?"><button>No</button></dialog>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	lacks(t, first, "Never")
+	p.js(`document.getElementById('i').inert = true`)
+	d := a.look()
+	holds(t, d, "Removed: ", refOf(t, first, `"Pay"`))
+	lacks(t, a.everything(), "Words")
+	p.js(`document.getElementById('i').inert = false`)
+	holds(t, a.look(), `button "Pay" [`+refOf(t, first, `"Pay"`)+`]`)
+	p.js(`document.getElementById('d').showModal()`)
+	holds(t, a.look(), `dialog "Sure?" [`, `[modal]`, `button "No"`)
+	p.js(`document.getElementById('d').close(); document.getElementById('in').showModal()`)
+	inner := a.look()
+	holds(t, inner, `dialog "Inner" [`, `[modal]`, `button "Yes"`)
+	lacks(t, inner, "Never")
+}
+
+// TestTextThatIsHiddenWithItsSurroundingsIsLeftOut: where an element is shown and its contents are not.
+func TestTextThatIsHiddenWithItsSurroundingsIsLeftOut(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Help", `<details id="d"><summary>More</summary>Folded words</details><div style="content-visibility:hidden" id="c">Skipped words</div><div hidden="until-found" id="u">Sought words</div>
+		<style>.off .by { content-visibility: hidden }</style><div class="off" id="o"><div class="by">By class</div></div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.everything()
+	holds(t, first, `button "More"`)
+	lacks(t, first, "Folded", "Skipped", "Sought", "By class")
+	p.js(`document.getElementById('d').open = true; document.getElementById('c').style.contentVisibility = 'visible'; document.getElementById('u').hidden = false; document.getElementById('o').className = ''`)
+	holds(t, a.everything(), "Folded words", "Skipped words", "Sought words", "By class")
+	p.js(`document.getElementById('d').open = false; document.getElementById('o').className = 'off'`)
+	gone := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+	lacks(t, gone, "Folded", "By class")
+}
+
+func TestLiveRegionsAreToldAsStatusRegionsAre(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div aria-live="polite" id="l">2 results</div><section aria-label="Errors" aria-live="assertive" id="e"><p>None</p></section>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	holds(t, a.look(), `[live=polite]: "2 results"`, `region "Errors" [`, `[live=assertive]`, "None")
+	p.js(`document.getElementById('l').textContent = '3 results'; document.querySelector('#e p').textContent = 'Two'`)
+	holds(t, a.look(), `"3 results"  # was "2 results"`, `"Two"  # was "None"`)
+}
+
+// TestAlternativesOfPicturesInStyleSheetsAreNames: what stands after the slash is what is heard.
+func TestAlternativesOfPicturesInStyleSheetsAreNames(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style>.s::before { content: "★" / "star \"alt\" "; } .n::after { content: "→" / ""; }</style><button class="s">Rate</button><a href="/next" class="n">Next</a>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	holds(t, a.look(), `star \"alt\" Rate"`, `link "Next" [e`)
+}
+
+// TestChoicesAreToldWithTheirStates: what is disabled, what a choice is called, what is focused.
+func TestChoicesAreToldWithTheirStates(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<select aria-label="Many" multiple size="4"><option label="lab"></option><option disabled>Off</option><optgroup label="Warm"><option>Red</option></optgroup><optgroup label="Cold" disabled><option>Blue</option></optgroup></select>
+		<select aria-label="One"><option label="named">x</option><optgroup label="Warm"><option>Orange</option></optgroup><option disabled>Never</option></select>
+		<div aria-disabled="true" id="d"><button>Held</button><input aria-label="Field"></div><div tabindex="0" id="f">Box</div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+	holds(t, first, `option "lab" [e`, `option "Off" [e`, `group "Warm" [e`, `option "Blue" [e`, `combobox "One" [e`, `[value="named"]`, `"Held"`)
+	for _, line := range []string{`option "Off"`, `option "Blue"`, `button "Held"`, `textbox "Field"`} {
+		for l := range strings.Lines(first) {
+			if strings.Contains(l, line) && !strings.Contains(l, "[disabled]") {
+				t.Errorf("%s is not disabled", l)
+			}
+		}
+	}
+	a.whole()
+	p.js(`document.getElementById('d').removeAttribute('aria-disabled'); document.getElementById('f').focus()`)
+	holds(t, a.look(), `button "Held" [`, `# was [disabled]`, `# was not [focused]`)
+}
+
+// TestWhatOtherLanguagesAndMapsHoldIsRead: formulas, what stands in for an object, areas of an image.
+func TestWhatOtherLanguagesAndMapsHoldIsRead(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{
+		"/{$}": store("Mix", `<p>So <math><mi>x</mi><mo>=</mo><mn>42</mn></math> it is</p><object type="x/unknown" data="/none">Nothing to show <a href="/get">Get it</a></object>
+			<object type="text/html" data="/page" width="200" height="50">Never shown</object><embed src="/other.html" type="text/html" width="200" height="50">
+			<img usemap="#m" width="50" height="50" alt="Plan" src="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"><map name="m"><area href="/room" alt="Room" shape="rect" coords="0,0,9,9"></map>
+			<map name="unused"><area href="/attic" alt="Attic"></map>`),
+		"/page": `<!doctype html><button>In the object</button>`, "/other.html": `<!doctype html><button>Embedded</button>`,
+	})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	all := a.everything()
+	holds(t, all, "x=42", "Nothing to show", `link "Get it"`, `link "Room"`, `button "In the object"`, `button "Embedded"`)
+	lacks(t, all, "Never shown", "Attic")
+}
+
+// TestFramesThatCannotBeReadAreNamed: an agent is told that something is there, and what.
+func TestFramesThatCannotBeReadAreNamed(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<iframe title="Refused" src="http://127.0.0.1:9/nobody"></iframe><iframe title="Paper" src="/paper"></iframe>`)})
+	s.mux.HandleFunc("/paper", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/pdf")
+		_, _ = io.WriteString(w, "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF")
+	})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	full := a.look()
+	holds(t, full, "[Not read: 2 frame(s): ", "http://127.0.0.1:9/nobody", s.URL+"/paper", `iframe "Refused"`)
+}
+
+// TestAPageThatCannotBeReadSaysWhy: a dialog, a crash and an error page want different things done.
+func TestAPageThatCannotBeReadSaysWhy(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button>Buy</button>`)})
+	a := w.of(t, s)
+	fails := func(want string) {
+		t.Helper()
+		if text, err := a.Text("browser_snapshot", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %q\n%s", err, want, text)
+		}
+	}
+	p := w.open(t, s.URL)
+	a.look()
+	p.js(`setTimeout(() => alert('Stop "here"'))`)
+	if os.Getenv(testbed.WayEnv) == "quiet" {
+		fails("a dialog (alert, confirm) may be open")
+	} else {
+		fails(`A dialog is open (alert "Stop \"here\"")`)
+	}
+	p.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		_, err := chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+		return chromedp.Void{}, err
+	})
+	holds(t, a.look(), "Shop")
+	_ = p.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // a page that crashes does not answer
+		defer cancel()
+		_, err := chromedp.Call(ctx, page.Crash, cdp.Empty{})
+		return chromedp.Void{}, err
+	})
+	fails("The page has crashed")
+}
