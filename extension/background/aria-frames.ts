@@ -61,7 +61,9 @@ export function owners(places: readonly Placed[], unread: readonly number[] = []
   const unsure: string[] = [];
   const missing: string[] = [];
   const unfilled: string[] = [];
-  for (const { frame, slots } of places) {
+  for (const { frame, slots, url: page } of places) {
+    // What a plugin shows, such as a PDF, has no address of its own.
+    const named = ({ url }: Slot): string => (url === 'about:blank' ? page : url);
     let frames = places.filter(({ parent }) => parent === frame);
     let open = slots;
     for (const rule of RULES) {
@@ -81,8 +83,8 @@ export function owners(places: readonly Placed[], unread: readonly number[] = []
     // Some of those without a frame show one that was found and cannot be read or told apart.
     const explained = either.length + unread.filter((around) => around === frame).length;
     const expected = open.filter((slot) => slot.expected);
-    unfilled.push(...expected.map(({ url }) => url));
-    if (expected.length > explained) missing.push(...expected.slice(explained).map(({ url }) => url));
+    unfilled.push(...expected.map(named));
+    if (expected.length > explained) missing.push(...expected.slice(explained).map(named));
   }
   return { owner, unsure, missing, open: unfilled };
 }

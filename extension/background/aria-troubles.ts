@@ -80,7 +80,10 @@ export function unreadable(
     return new CodedError(CodeUnavailable, text);
   }
   if (/cannot access|cannot be scripted|must request permission/i.test(said)) {
-    return new CodedError(CodeUnavailable, 'The page cannot be read: it is not open to extensions.');
+    return new CodedError(
+      CodeUnavailable,
+      'The page cannot be read: it is not open to extensions, or it has crashed.',
+    );
   }
   return new CodedError(CodeUnavailable, 'The page cannot be read: it is still loading.');
 }
