@@ -145,6 +145,8 @@ export interface PopupState {
  *   of the rule that `ignore` answered with.
  * - `resume`: whatever an agent has paused in the tab goes on.
  * - `pause`: nothing is watched any more until it is resumed, in any tab.
+ * - `stop_agent`: what an agent is doing ends at once and its actions are refused (`stopped`), or they are
+ *   allowed again.
  * - `refresh`: asks the host for its overview again and, when disconnected, connects at once.
  *   Connecting the port does the same.
  */
@@ -156,6 +158,7 @@ export type FromPopup =
   | { t: 'unignore'; id: number; rule: string }
   | { t: 'resume'; id: number; tab: number }
   | { t: 'pause'; id: number; paused: boolean }
+  | { t: 'stop_agent'; id: number; agent: number; stopped: boolean }
   | { t: 'refresh'; id: number };
 
 /** What the worker tells the popup. */

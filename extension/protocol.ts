@@ -277,6 +277,59 @@ export interface ActDialog {
 }
 
 //////////
+// source: agents.go
+
+/**
+ * MethodAgents is asked of the extension whenever who acts where has changed: its pages are to ask for the
+ * [Overview] again. No params; the answer is {}.
+ */
+export const MethodAgents = "agents";
+/**
+ * MethodStopAgent is asked of the host by the extension's pages: it takes [StopAgentParams] and answers with {}.
+ */
+export const MethodStopAgent = "stop_agent";
+/**
+ * Agent is an agent that has acted since it connected, as a person sees it.
+ */
+export interface Agent {
+  /**
+   * ID is the host's own number of it, the same for as long as it is connected.
+   */
+  id: number /* int */;
+  name: string;
+  /**
+   * Tab is the browser's own id of the tab that it acted on last, 0 when that is closed or in another browser;
+   * Title is what the tab shows, else its address, "" when it is closed.
+   */
+  tab?: number /* int */;
+  title?: string;
+  /**
+   * Elsewhere is the name of the browser that the tab is in, when it is another one.
+   */
+  elsewhere?: string;
+  /**
+   * What says in a few words what it does there, or did last.
+   */
+  what?: string;
+  /**
+   * Acting is true while an action is under way; Since is when its last one began, RFC 3339.
+   */
+  acting?: boolean;
+  since: string;
+  /**
+   * Stopped is true from when a person stopped it until one allows it again.
+   */
+  stopped?: boolean;
+}
+/**
+ * StopAgentParams stops an agent at once, or allows it to act again.
+ */
+export interface StopAgentParams {
+  id: number /* int */;
+  stopped: boolean;
+}
+
+//////////
 // source: aria.go
 
 /**
@@ -1435,6 +1488,10 @@ export interface Overview {
    * Hidden counts the entries that noise rules keep out.
    */
   hidden?: number /* int */;
+  /**
+   * Agents are those that have acted, in the order in which they first did.
+   */
+  agents?: Agent[];
 }
 /**
  * MaxFindings bounds what the popup lists.

@@ -210,6 +210,8 @@ type Overview struct {
 	MoreFindings int       `json:"more_findings,omitempty"`
 	// Hidden counts the entries that noise rules keep out.
 	Hidden int `json:"hidden,omitempty"`
+	// Agents are those that have acted, in the order in which they first did.
+	Agents []Agent `json:"agents,omitempty"`
 }
 
 // MaxFindings bounds what the popup lists.

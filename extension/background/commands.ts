@@ -10,6 +10,7 @@ import {
   CodeUnknown,
   DebugPrefix,
   MethodAct,
+  MethodAgents,
   MethodAria,
   MethodSourceMap,
   MethodSync,
@@ -32,6 +33,8 @@ export interface CommandParties {
   readonly maps: SourceMapParties;
   readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused' | 'holdsFrame'>;
   readonly acting: Pick<Acting, 'act'>;
+  /** Who acts where has changed. */
+  agents(): void;
 }
 
 /** Answers one request; rejects with a {@link CodedError} for what is not known or not allowed. */
@@ -40,6 +43,9 @@ export async function answer(parties: CommandParties, method: string, params: un
   switch (method) {
     case MethodAct:
       return await parties.acting.act(readActParams(params));
+    case MethodAgents:
+      parties.agents();
+      return {};
     case MethodAria:
       return await readPage(parties, readAriaParams(params));
     case MethodSync:

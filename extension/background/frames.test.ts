@@ -168,6 +168,7 @@ test('sync names who did not answer, and posts everything before it answers', as
     maps,
     debugging,
     acting,
+    agents: () => undefined,
   };
   await expect(answer(parties, 'sync', { timeout_ms: 10 })).resolves.toEqual({
     no_dom: [8],
@@ -186,6 +187,7 @@ test('what the host may not ask is refused with a code', async () => {
     maps,
     debugging,
     acting,
+    agents: () => undefined,
   };
   await expect(answer(parties, 'dance', {})).rejects.toMatchObject({ code: 'unknown_type' });
   await expect(answer(parties, 'sync', {})).rejects.toMatchObject({ code: 'invalid' });

@@ -107,7 +107,12 @@ const port = new HostPort({
     instance: settings.instance,
     session: settings.session,
   }),
-  answer: (method, params) => answer({ tabs, frames, source, port, maps, debugging, acting }, method, params),
+  answer: (method, params) =>
+    answer(
+      { tabs, frames, source, port, maps, debugging, acting, agents: () => popup.ask() },
+      method,
+      params,
+    ),
   changed: () => {
     debugging.host(port.run);
     popup.changed();

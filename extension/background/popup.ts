@@ -1,8 +1,15 @@
 /** Serves the popup: pushes the whole state after every change, and does what it asks. */
 import type { Way } from '../capture/chosen';
 import type { ConnectionState, FromPopup, PopupState, PopupTab, ToPopup } from '../messages';
-import type { CheckpointResult, IgnoreParams, IgnoreResult, Overview, UnignoreParams } from '../protocol';
-import { MethodCheckpoint, MethodIgnore, MethodOverview, MethodUnignore } from '../protocol';
+import type {
+  CheckpointResult,
+  IgnoreParams,
+  IgnoreResult,
+  Overview,
+  StopAgentParams,
+  UnignoreParams,
+} from '../protocol';
+import { MethodCheckpoint, MethodIgnore, MethodOverview, MethodStopAgent, MethodUnignore } from '../protocol';
 
 type Done = Extract<ToPopup, { t: 'done' }>;
 
@@ -66,6 +73,11 @@ export class PopupServer {
       this.#pushTimer = undefined;
       void this.#push();
     }, PUSH_MS);
+  }
+
+  /** What the host shows of itself has changed. */
+  ask(): void {
+    if (this.#ports.size > 0) void this.#askHost();
   }
 
   async #push(): Promise<void> {
@@ -147,6 +159,12 @@ export class PopupServer {
         await this.#options.pause(message.paused);
         this.changed();
         return {};
+      case 'stop_agent': {
+        const params: StopAgentParams = { id: message.agent, stopped: message.stopped };
+        await this.#options.request(MethodStopAgent, params);
+        await this.#askHost();
+        return {};
+      }
       case 'refresh':
         this.#options.connect();
         await this.#askHost();

@@ -3,6 +3,7 @@ import { type Signal, signal } from '@preact/signals';
 import { render } from 'preact';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PopupState, PopupTab } from '../messages';
+import type { Agent } from '../protocol';
 import { Popup } from './popup';
 import type { WorkerClient } from './worker-client';
 
@@ -59,6 +60,7 @@ beforeEach(() => {
       return { id: 'n1', hides: 3 };
     },
     unignore: async (rule) => void asked.push(`unignore ${rule}`),
+    stopAgent: async (agent, stopped) => void asked.push(`stop ${agent} ${stopped}`),
     refresh: async () => void asked.push('refresh'),
   };
   root = document.createElement('div');
@@ -106,6 +108,59 @@ describe('switches', () => {
     await rest();
     expect(asked).toEqual([]);
     expect(root.textContent).toContain('permission for this site was not given');
+  });
+});
+
+describe('agents', () => {
+  const agent: Agent = {
+    id: 3,
+    name: 'Claude Code',
+    tab: 7,
+    title: 'Shop',
+    what: 'click e5',
+    acting: true,
+    since: '2026-01-23T14:30:00.000Z',
+  };
+  const show = async (...agents: Agent[]): Promise<void> => {
+    state.value = {
+      ...connected,
+      overview: { host: '0.1.0', severity: 'clean', summary: '', checkpoints: [], agents },
+    };
+    await rest();
+  };
+
+  it('are shown where they act, and stopped at once', async () => {
+    expect(root.querySelector('.agents')).toBeNull();
+    await show(agent, { ...agent, id: 4, name: 'Cursor', tab: 8, title: 'Site', acting: false });
+    expect(root.querySelector('.agents')?.textContent).toContain('Claude CodeActing on this tabclick e5Stop');
+    expect(root.querySelector('.agents')?.textContent).toMatch(/Cursor.* on Site/);
+    (root.querySelector('[aria-label="Stop Cursor"]') as HTMLButtonElement).click();
+    await rest();
+    expect(asked).toEqual(['stop 4 true']);
+  });
+
+  it('that were stopped can be allowed again', async () => {
+    await show({ ...agent, stopped: true, acting: false });
+    expect(root.querySelector('.agents')?.textContent).toContain('Stopped by youWas on this tab');
+    button('Allow again').click();
+    await rest();
+    expect(asked).toEqual(['stop 3 false']);
+  });
+
+  it('are told of with the browser when that is another one', async () => {
+    const { tab: _, ...far } = agent;
+    await show({ ...far, elsewhere: 'Chromium 156' });
+    expect(root.querySelector('.agents')?.textContent).toContain('Acting on Shop (Chromium 156)');
+  });
+
+  it('that cannot be stopped say why', async () => {
+    client.stopAgent = async () => {
+      throw new Error('agent 3 is not connected any more');
+    };
+    await show(agent);
+    button('Stop').click();
+    await rest();
+    expect(root.querySelector('[role=alert]')?.textContent).toBe('agent 3 is not connected any more');
   });
 });
 

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { Agents } from './agents';
 import { Checkpoints } from './checkpoints';
 import { ConnectionBanner, ConnectionState } from './connection';
 import { Findings } from './findings';
@@ -32,6 +33,12 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
       <ConnectionBanner connection={connection} client={client} />
       <Paused tabs={tabs} client={client} />
       {connection.state === 'connected' && <Now overview={overview} tabs={tabs} />}
+      <Agents
+        connected={connection.state === 'connected'}
+        agents={overview?.agents ?? []}
+        tab={tab}
+        client={client}
+      />
       <Findings connected={connection.state === 'connected'} overview={overview} tab={tab} client={client} />
       <Viewing paused={state.paused === true} client={client} />
       <Tabs tabs={tabs} client={client} />

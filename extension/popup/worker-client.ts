@@ -17,6 +17,8 @@ export interface WorkerClient {
   resume(tab: number): Promise<void>;
   /** Nothing is watched until it is resumed. */
   pause(paused: boolean): Promise<void>;
+  /** Ends what an agent is doing and has its actions refused, or allows them again. */
+  stopAgent(agent: number, stopped: boolean): Promise<void>;
   /** Asks the host for its view again; connects to it at once when there is no connection. */
   refresh(): Promise<void>;
 }
@@ -92,6 +94,9 @@ export function connectToWorker(): WorkerClient {
     },
     pause: async (paused) => {
       await ask({ t: 'pause', paused });
+    },
+    stopAgent: async (agent, stopped) => {
+      await ask({ t: 'stop_agent', agent, stopped });
     },
     refresh: async () => {
       await ask({ t: 'refresh' });

@@ -105,6 +105,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	running.Go(func() { d.engine.AskForMaps(ctx) })
 	d.web.begin(ctx)
 	running.Go(func() { d.web.wait(ctx) })
+	running.Go(func() { d.tellOfAgents(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
 	}
@@ -181,6 +182,8 @@ type daemon struct {
 	api     http.Handler
 	http    atomic.Pointer[engine.HTTPStatus]
 	web     *web
+	// agents holds something while browsers are to be told that who acts where has changed.
+	agents chan struct{}
 	// fullAfter is the snapshots' setting.
 	fullAfter time.Duration
 	// sets are the tool sets that the settings turn on, nil when they say nothing.
@@ -224,6 +227,13 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Debugger: d.hub, Debugging: d.debugging, Launcher: launcher{d}, KeepOpen: d.keepOpen, Config: d.home.Config,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
 		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
+	})
+	d.agents = make(chan struct{}, 1)
+	d.engine.OnAgents(func() {
+		select {
+		case d.agents <- struct{}{}:
+		default: // it is told already
+		}
 	})
 	d.engine.Restore(named, readers)
 	d.api = api.New(api.Options{
@@ -364,7 +374,9 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		return d.engine.Overview(scopeOf(p.Tab), d.version), nil
+		shown := d.engine.Overview(scopeOf(p.Tab), d.version)
+		shown.Agents = d.engine.AgentsSeenFrom(instance)
+		return shown, nil
 	case protocol.MethodCheckpoint:
 		var p protocol.CheckpointParams
 		if err := decodeParams(params, &p); err != nil {
@@ -385,6 +397,15 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 			return nil, err
 		}
 		return d.engine.DebugScript(ctx, instance, p), nil
+	case protocol.MethodStopAgent:
+		var p protocol.StopAgentParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		if p.Stopped {
+			return struct{}{}, d.engine.StopAgent(p.ID)
+		}
+		return struct{}{}, d.engine.AllowAgent(p.ID)
 	case protocol.MethodIgnore:
 		var p protocol.IgnoreParams
 		if err := decodeParams(params, &p); err != nil {

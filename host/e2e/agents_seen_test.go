@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/installer"
+)
+
+// until waits in a page for an expression.
+func (p *tab) until(condition string) {
+	p.t.Helper()
+	p.js(fmt.Sprintf(`for (let i = 0; i < 1500; i++) { if (%s) return; await new Promise((done) => setTimeout(done, 10)) } throw new Error(document.body.innerText)`, condition))
+}
+
+// press clicks a button of the popup, by its text or label.
+func (p *tab) press(name string) {
+	p.t.Helper()
+	p.js(fmt.Sprintf(`[...document.querySelectorAll('button')].find((b) => b.textContent === %[1]q || b.ariaLabel === %[1]q).click()`, name))
+}
+
+// picture keeps a screenshot in both themes where TIDEMARK_TEST_PICTURES says, and nothing otherwise.
+func (p *tab) picture(name string) {
+	p.t.Helper()
+	dir := os.Getenv("TIDEMARK_TEST_PICTURES")
+	if dir == "" {
+		return
+	}
+	for _, theme := range []string{"light", "dark"} {
+		if _, err := chromedp.Call(p.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}); err != nil {
+			p.t.Fatal(err)
+		}
+		data, err := chromedp.Run(p.Ctx, chromedp.Screenshot("main"))
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+theme+".png"), data, 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// TestAPersonSeesWhoActsAndStopsItAtOnce: the popup names the agent and the tab while it acts; the action that is
+// under way ends, later ones are refused, until the person allows the agent again.
+func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Pay</button><p role="status" id="s">open</p><script>
+		b.onclick = async () => { s.textContent = 'paying'; await fetch('/slow'); s.textContent = 'paid' }</script>`)})
+	s.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	popup := w.open(t, installer.Origin+"popup/index.html")
+	ref := refOf(t, a.look(), `"Pay"`)
+
+	answered := make(chan error, 1)
+	began := time.Now()
+	go func() {
+		_, err := a.Text("browser_click", map[string]any{"ref": ref})
+		answered <- err
+	}()
+	p.until(`s.textContent === 'paying'`)
+	popup.until(`/testbed[\s\S]*Acting on/.test(document.querySelector('.agents')?.innerText ?? '')`)
+	popup.picture("acting")
+	popup.press("Stop testbed")
+	select {
+	case err := <-answered:
+		if err == nil || !strings.Contains(err.Error(), "a person stopped this agent while it acted") {
+			t.Errorf("%v", err)
+		}
+		t.Logf("stopped %s after the click", time.Since(began))
+	case <-time.After(testbed.Patience):
+		t.Fatal("it was not stopped")
+	}
+	popup.until(`document.querySelector('.agents').innerText.includes('Stopped by you')`)
+	popup.picture("stopped")
+	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") || !strings.Contains(err.Error(), "allow it again") {
+		t.Errorf("%v", err)
+	}
+	// It may look all the same.
+	if text, err := a.Text("browser_snapshot", map[string]any{"full_snapshot": true}); err != nil || !strings.Contains(text, "Pay") {
+		t.Errorf("%s %v", text, err)
+	}
+	popup.press("Allow again")
+	popup.until(`!document.querySelector('.agents').innerText.includes('Stopped by you')`)
+	p.js(`b.onclick = () => { s.textContent = 'again' }`)
+	if text, err := a.Text("browser_click", map[string]any{"ref": ref}); err != nil || !strings.Contains(text, "again") {
+		t.Errorf("%s %v", text, err)
+	}
+}
