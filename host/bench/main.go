@@ -80,6 +80,8 @@ var parts = []part{
 	{"aria", (*run).aria},
 	{"viewer", (*run).viewer},
 	{"variables", (*run).variables},
+	{"act", (*run).act},
+	{"sessions", (*run).sessions},
 }
 
 func main() {

@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-// apps are the frameworks in which the application in host/e2e/apps is written.
-var apps = []string{"react", "preact", "vue", "svelte", "lit", "jquery", "backbone"}
+	"tidemark.dev/tidemark/host/internal/testbed"
+)
 
 // randomActions is how many things happen to each application.
 const randomActions = 200
@@ -26,23 +25,10 @@ func buildApps(t *testing.T) string {
 			t.Skip(err)
 		}
 	}
-	run := func(name string, args ...string) {
-		t.Helper()
-		cmd := exec.Command(name, args...)
-		cmd.Dir = "apps"
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", name, err, out)
-		}
-	}
-	ready := filepath.Join("apps", "node_modules", ".ready")
-	if _, err := os.Stat(ready); err != nil {
-		run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error")
-		if err := os.WriteFile(ready, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	out := t.TempDir()
-	run("node", "build.mjs", out)
+	if err := testbed.BuildApps("apps", out); err != nil {
+		t.Fatal(err)
+	}
 	return out
 }
 
@@ -53,7 +39,7 @@ func TestFrameworks(t *testing.T) {
 	w := shared.get(t)
 	built := buildApps(t)
 	pages := map[string]string{}
-	for _, app := range apps {
+	for _, app := range testbed.Apps {
 		script, err := os.ReadFile(filepath.Join(built, app+".js"))
 		if err != nil {
 			t.Fatal(err)
@@ -61,7 +47,7 @@ func TestFrameworks(t *testing.T) {
 		pages["/"+app+".js"] = string(script)
 		pages["/"+app] = `<!doctype html><title>` + app + `</title><nav>` + links(20) + `</nav><main id="app"></main><script src="/` + app + `.js"></script>`
 	}
-	for _, app := range apps {
+	for _, app := range testbed.Apps {
 		t.Run(app, func(t *testing.T) { drive(t, w, newSite(t, pages), app) })
 	}
 }

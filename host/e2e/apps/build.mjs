@@ -19,7 +19,8 @@ const svelte = {
   },
 };
 
-for (const app of ['react', 'preact', 'vue', 'svelte', 'lit', 'jquery', 'backbone']) {
+const frameworks = ['react', 'preact', 'vue', 'svelte', 'lit', 'jquery', 'backbone'];
+for (const app of [...frameworks, ...frameworks.map((name) => `todo/${name}`)]) {
   await build({
     root,
     configFile: false,
@@ -31,7 +32,7 @@ for (const app of ['react', 'preact', 'vue', 'svelte', 'lit', 'jquery', 'backbon
     build: {
       outDir: out,
       emptyOutDir: false,
-      lib: { entry: join(root, `${app}.js`), formats: ['iife'], name: 'app', fileName: () => `${app}.js` },
+      lib: { entry: join(root, `${app}.js`), formats: ['iife'], name: 'app', fileName: () => `${app.replace('/', '-')}.js` },
     },
   });
 }

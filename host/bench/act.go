@@ -1,0 +1,384 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
+)
+
+// What acting promises, of the TodoMVC task.
+const (
+	budgetCalls       = 10
+	budgetTask        = 700 // tokens
+	budgetAbove       = 60 * time.Millisecond
+	budgetDefinitions = 3500 // tokens of the default sets
+)
+
+// act measures the acting tools beside the peers: one task on a TodoMVC in each framework.
+func (r *run) act() (err error) {
+	w, err := testbed.Start(r.binary)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	built, err := os.MkdirTemp("", "tma")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(built)) }()
+	if err := testbed.BuildApps("host/e2e/apps", built); err != nil {
+		return err
+	}
+	site := serveTodos(built)
+	defer site.Close()
+	peers, stopPeers, err := startPeers()
+	if err != nil {
+		return err
+	}
+	defer stopPeers()
+	b := &actBench{run: r, sheet: r.sheet("Acting: TodoMVC (add 5, tick 2, filter, then console and network)"), world: w, site: site, peers: peers, count: newCounter()}
+	if err := b.definitions(); err != nil {
+		return err
+	}
+	for _, app := range testbed.Apps {
+		progress("act: %s …", app)
+		if err := b.task(app); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", app, err), b.print())
+		}
+	}
+	b.note("The peers look after each action, since their answers do not say what it caused; ms above are what a call takes beyond")
+	b.note("what the page itself takes to finish the step: from each input to its last change or answered request.")
+	return b.print()
+}
+
+type actBench struct {
+	*run
+	*sheet
+	world *testbed.World
+	site  *todoSite
+	peers []*peer
+	count counter
+}
+
+// definitions compares what the tools cost before the first call.
+func (b *actBench) definitions() error {
+	agent, err := b.world.Agent()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = agent.Close() }()
+	ours, err := definitionTokens(agent, b.count)
+	if err != nil {
+		return err
+	}
+	var said []string
+	for _, p := range b.peers {
+		theirs, err := definitionTokens(&testbed.Agent{ClientSession: p.session}, b.count)
+		if err != nil {
+			return err
+		}
+		said = append(said, fmt.Sprintf("%s %d", p.name, theirs))
+	}
+	b.row("definitions of the default sets", fmt.Sprintf("%d tokens (%s)", ours, strings.Join(said, ", ")), fmt.Sprintf("under %d", budgetDefinitions), ours < budgetDefinitions)
+	return nil
+}
+
+// agentRun is an agent at a task: what it was told, and what that cost. All that it knows of the page is told.
+type agentRun struct {
+	name   string
+	call   func(tool string, args map[string]any) (string, error)
+	count  counter
+	told   []string
+	calls  int
+	tokens int
+	took   time.Duration
+	// page is what the page itself took, where that is measured.
+	page time.Duration
+	// after, when not nil, is asked after each call what the page took.
+	after func() (time.Duration, error)
+}
+
+func (a *agentRun) do(tool string, args map[string]any) (string, error) {
+	began := time.Now()
+	text, err := a.call(tool, args)
+	took := time.Since(began)
+	if err != nil {
+		return "", fmt.Errorf("%s: %s: %w", a.name, tool, err)
+	}
+	a.calls++
+	a.took += took
+	a.tokens += a.count.tokens(text)
+	a.told = append(a.told, text)
+	if a.after != nil {
+		page, err := a.after()
+		if err != nil {
+			return "", err
+		}
+		a.page += min(page, took)
+	}
+	return text, nil
+}
+
+// reference is how each listing names an element: what stands before it, and the reference in the group.
+var references = map[string]*regexp.Regexp{
+	"tidemark":            regexp.MustCompile(`\[(e\d+)\]`),
+	"@playwright/mcp":     regexp.MustCompile(`\[ref=(\w+)\]`),
+	"chrome-devtools-mcp": regexp.MustCompile(`uid=(\S+)`),
+}
+
+// find is the reference of an element in what was told last of it, "" when nothing was.
+func (a *agentRun) find(what string) string {
+	for i := len(a.told) - 1; i >= 0; i-- {
+		for line := range strings.Lines(a.told[i]) {
+			if at := strings.Index(line, what); at >= 0 {
+				if m := references[a.name].FindStringSubmatch(line); m != nil {
+					return m[1]
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// ref is [agentRun.find], with another look when it was not told yet.
+func (a *agentRun) ref(what, look string) (string, error) {
+	if ref := a.find(what); ref != "" {
+		return ref, nil
+	}
+	text, err := a.do(look, map[string]any{})
+	if err != nil {
+		return "", err
+	}
+	if ref := a.find(what); ref != "" {
+		return ref, nil
+	}
+	return "", fmt.Errorf("%s: nothing says where %s is: %.2000s", a.name, what, text)
+}
+
+var tasks = []string{"Buy milk", "Call the plumber", "Book a table", "Water the plants", "Write to Ada"}
+
+const (
+	newTodo = `textbox "What needs to be done?"`
+	firstOf = `checkbox "Buy milk"`
+	thirdOf = `checkbox "Book a table"`
+	active  = `link "Active"`
+)
+
+// task has everyone do the same task on one application.
+func (b *actBench) task(app string) error {
+	ours, err := b.ours(app)
+	if err != nil {
+		return err
+	}
+	above := (ours.took - ours.page) / time.Duration(ours.calls)
+	said := []string{}
+	for _, p := range b.peers {
+		theirs, err := b.theirs(p, app)
+		if err != nil {
+			return err
+		}
+		said = append(said, fmt.Sprintf("%s: %d calls, %d tokens, %.0f ms a call", p.name, theirs.calls, theirs.tokens, perCall(theirs)))
+	}
+	met := ours.calls <= budgetCalls && ours.tokens <= budgetTask && above <= budgetAbove
+	b.row(app, fmt.Sprintf("%d calls, %d tokens, %.0f ms a call, %.0f above the page's own", ours.calls, ours.tokens, perCall(ours), float64(above)/float64(time.Millisecond)),
+		fmt.Sprintf("%d, %d, %d ms above", budgetCalls, budgetTask, budgetAbove.Milliseconds()), met)
+	b.note(app + ": " + strings.Join(said, "; "))
+	return nil
+}
+
+func perCall(a *agentRun) float64 {
+	return float64(a.took) / float64(a.calls) / float64(time.Millisecond)
+}
+
+// ours does the task with Tidemark, in a tab that is open.
+func (b *actBench) ours(app string) (_ *agentRun, err error) {
+	agent, err := b.world.Agent("--origin", b.site.URL)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, agent.Close()) }()
+	tab, err := b.world.Open(b.site.URL + "/blank")
+	if err != nil {
+		return nil, err
+	}
+	defer tab.Close()
+	a := &agentRun{name: "tidemark", call: agent.Text, count: b.count, after: func() (time.Duration, error) {
+		took, err := tab.Number("window.pageTook?.() ?? 0")
+		return time.Duration(took * float64(time.Millisecond)), err
+	}}
+	url := b.site.page(app)
+	if _, err := a.do("browser_navigate", map[string]any{"url": url}); err != nil {
+		return nil, err
+	}
+	field, err := a.ref(newTodo, "browser_snapshot")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.do("browser_type", map[string]any{"ref": field, "text": tasks, "submit": true}); err != nil {
+		return nil, err
+	}
+	for _, what := range []string{firstOf, thirdOf, active} {
+		ref, err := a.ref(what, "browser_snapshot")
+		if err != nil {
+			return nil, err
+		}
+		if _, err := a.do("browser_click", map[string]any{"ref": ref}); err != nil {
+			return nil, err
+		}
+	}
+	last, err := a.do("get_changes_since", map[string]any{"wait": "settled"})
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(last, `"severity":"clean"`) {
+		return nil, fmt.Errorf("the page broke: %s", last)
+	}
+	return a, b.site.done(url)
+}
+
+// theirs does it with a peer.
+func (b *actBench) theirs(p *peer, app string) (*agentRun, error) {
+	a := &agentRun{name: p.name, call: p.call, count: b.count}
+	url := b.site.page(app)
+	if _, err := a.do(p.navigate, map[string]any{"url": url}); err != nil {
+		return nil, err
+	}
+	playwright := p.name == "@playwright/mcp"
+	uid := "uid"
+	if playwright {
+		uid = "target"
+	}
+	// act does something, and looks when the answer does not show the page.
+	act := func(tool string, args map[string]any) error {
+		text, err := a.do(tool, args)
+		if err == nil && !references[p.name].MatchString(text) {
+			_, err = a.do(p.look, map[string]any{})
+		}
+		return err
+	}
+	for _, text := range tasks {
+		field, err := a.ref(newTodo, p.look)
+		if err != nil {
+			return nil, err
+		}
+		if playwright {
+			err = act("browser_type", map[string]any{"element": "new to-do", uid: field, "text": text, "submit": true})
+		} else {
+			if _, err = a.do("fill", map[string]any{uid: field, "value": text}); err == nil {
+				err = act("press_key", map[string]any{"key": "Enter"})
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, what := range []string{firstOf, thirdOf, active} {
+		ref, err := a.ref(what, p.look)
+		if err != nil {
+			return nil, err
+		}
+		if playwright {
+			err = act("browser_click", map[string]any{"element": what, uid: ref})
+		} else {
+			err = act("click", map[string]any{uid: ref})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	last := []string{"list_console_messages", "list_network_requests"}
+	if playwright {
+		last = []string{"browser_console_messages", "browser_network_requests"}
+	}
+	for _, tool := range last {
+		if _, err := a.do(tool, map[string]any{}); err != nil {
+			return nil, err
+		}
+	}
+	return a, b.site.done(url)
+}
+
+// todoSite serves the applications, and keeps what they save.
+type todoSite struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages int
+	saved map[string]string // by the page
+}
+
+func serveTodos(built string) *todoSite {
+	s := &todoSite{saved: map[string]string{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /blank", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!doctype html><title>Blank</title>")
+	})
+	mux.HandleFunc("GET /todo/{app}/{run}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, `<!doctype html><html lang="en"><title>TodoMVC: %[1]s</title><link rel="icon" href="data:,"><script>%[2]s</script><div id="app"></div><script src="/todo-%[1]s.js"></script>`, r.PathValue("app"), stopwatch)
+	})
+	mux.HandleFunc("PUT /api/todos", func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // its page has gone
+		}
+		s.mu.Lock()
+		s.saved[r.Referer()] = string(body)
+		s.mu.Unlock()
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /{file}", func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, filepath.Join(built, filepath.Base(r.PathValue("file"))))
+	})
+	s.Server = testbed.Serve(mux)
+	return s
+}
+
+// page is an address of an application that nobody has been at.
+func (s *todoSite) page(app string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages++
+	return fmt.Sprintf("%s/todo/%s/%d", s.URL, app, s.pages)
+}
+
+// done says whether the page at an address was brought to where the task wants it.
+func (s *todoSite) done(url string) error {
+	const want = `[{"id":1,"title":"Buy milk","done":true},{"id":2,"title":"Call the plumber","done":false},{"id":3,"title":"Book a table","done":true},{"id":4,"title":"Water the plants","done":false},{"id":5,"title":"Write to Ada","done":false}]`
+	err := testbed.Eventually(context.Background(), func() (bool, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if got := s.saved[url]; got != want {
+			return false, fmt.Errorf("the page has saved %q", got)
+		}
+		return true, nil
+	})
+	return err
+}
+
+// stopwatch measures in a page what each step takes it: from every input to the last change, or answered request,
+// that follows it before the next.
+const stopwatch = `(() => {
+	let began = 0, last = 0, sum = 0;
+	const input = (e) => { if (!e.isTrusted) return; if (last > began) sum += last - began; began = last = performance.now() };
+	const note = () => { last = performance.now() };
+	for (const type of ['mousedown', 'keydown', 'beforeinput']) addEventListener(type, input, true);
+	for (const type of ['mouseup', 'click', 'keyup', 'input', 'change', 'hashchange', 'load']) addEventListener(type, note, true);
+	const observer = new MutationObserver(note), all = { subtree: true, childList: true, attributes: true, characterData: true };
+	observer.observe(document, all);
+	const { attachShadow } = Element.prototype, { fetch } = window;
+	Element.prototype.attachShadow = function (how) { const root = attachShadow.call(this, how); observer.observe(root, all); return root };
+	window.fetch = (...args) => fetch(...args).finally(note);
+	window.pageTook = () => { const took = sum + Math.max(0, last - began); sum = 0; began = last = performance.now(); return took };
+})()`

@@ -1,0 +1,34 @@
+package testbed
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Apps are the frameworks that the applications of host/e2e/apps are written in.
+var Apps = []string{"react", "preact", "vue", "svelte", "lit", "jquery", "backbone"}
+
+// BuildApps builds the applications in dir (host/e2e/apps) into out, with the npm packages that they are pinned to:
+// each framework's list, FRAMEWORK.js, and its TodoMVC, todo-FRAMEWORK.js.
+func BuildApps(dir, out string) error {
+	run := func(name string, args ...string) error {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		if said, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", name, err, said)
+		}
+		return nil
+	}
+	ready := filepath.Join(dir, "node_modules", ".ready")
+	if _, err := os.Stat(ready); err != nil {
+		if err := run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"); err != nil {
+			return err
+		}
+		if err := os.WriteFile(ready, nil, 0o600); err != nil {
+			return err
+		}
+	}
+	return run("node", "build.mjs", out)
+}
