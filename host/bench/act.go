@@ -50,6 +50,9 @@ func (r *run) act() (err error) {
 		return err
 	}
 	for _, app := range testbed.Apps {
+		if !strings.Contains(app, b.match) {
+			continue
+		}
 		progress("act: %s …", app)
 		if err := b.task(app); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", app, err), b.print())
@@ -103,6 +106,7 @@ type agentRun struct {
 	took   time.Duration
 	// page is what the page itself took, where that is measured.
 	page time.Duration
+	show bool // print each call
 	// after, when not nil, is asked after each call what the page took.
 	after func() (time.Duration, error)
 }
@@ -124,6 +128,9 @@ func (a *agentRun) do(tool string, args map[string]any) (string, error) {
 			return "", err
 		}
 		a.page += min(page, took)
+		if a.show {
+			fmt.Printf("%s: %s, of which the page %s, %d tokens\n%s\n", tool, ms(took), ms(page), a.count.tokens(text), text)
+		}
 	}
 	return text, nil
 }
@@ -213,7 +220,13 @@ func (b *actBench) ours(site *todoSite, app string) (_ *agentRun, err error) {
 		return nil, err
 	}
 	defer tab.Close()
-	a := &agentRun{name: "tidemark", call: agent.Text, count: b.count, after: func() (time.Duration, error) {
+	if err := testbed.Eventually(context.Background(), func() (bool, error) {
+		list, err := agent.Text("browser_tabs", nil)
+		return strings.Contains(list, `"current":true`), err
+	}); err != nil {
+		return nil, err
+	}
+	a := &agentRun{name: "tidemark", show: b.match != "", call: agent.Text, count: b.count, after: func() (time.Duration, error) {
 		took, err := tab.Number("window.pageTook?.() ?? 0")
 		return time.Duration(took * float64(time.Millisecond)), err
 	}}

@@ -93,7 +93,7 @@ func main() {
 	all := strings.Join(names, ",")
 	only := flag.String("only", all, "which parts")
 	flag.BoolVar(&r.quick, "quick", false, "a third of everything")
-	flag.StringVar(&r.match, "match", "", "signal: only cases whose name contains this, with their answers")
+	flag.StringVar(&r.match, "match", "", "signal, act: only cases whose name contains this, with their answers")
 	file := flag.String("json", "", "also write the figures to this file")
 	stub := flag.String("stub", "", "serve the stub tool at this socket (the latency part starts it)")
 	flag.Parse()
