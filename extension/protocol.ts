@@ -93,6 +93,10 @@ export const StepScreenshot = "screenshot";
 /**
  * Operations of an [ActStep].
  */
+export const StepStop = "stop"; // alone: whatever is being done on the tab, no further step of it is
+/**
+ * Operations of an [ActStep].
+ */
 export const StepTab = "tab"; // Texts[0] is new (with Texts[1], an address), select or close
 /**
  * Operations of an [ActStep].

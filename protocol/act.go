@@ -20,6 +20,7 @@ const (
 	StepRest       = "rest"     // nothing, only waits
 	StepEvaluate   = "evaluate"
 	StepScreenshot = "screenshot"
+	StepStop       = "stop"   // alone: whatever is being done on the tab, no further step of it is
 	StepTab        = "tab"    // Texts[0] is new (with Texts[1], an address), select or close
 	StepReady      = "ready"  // nothing, once the element can be acted on
 	StepChange     = "change" // nothing, once the document changes or SettleMs are over

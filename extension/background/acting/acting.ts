@@ -39,6 +39,7 @@ import {
   StepScreenshot,
   StepScroll,
   StepSelect,
+  StepStop,
   StepTab,
   StepType,
   StepUpload,
@@ -104,6 +105,8 @@ export function readActParams(params: unknown): ActParams {
 
 export class Acting {
   readonly #parties: ActingParties;
+  /** What is being done, by tab. */
+  readonly #running = new Map<number, { stopped: boolean }>();
 
   constructor(parties: ActingParties) {
     this.#parties = parties;
@@ -115,12 +118,20 @@ export class Acting {
     if (steps[0]?.op === StepTab) return await this.#tabs(params, steps[0]);
     const { tab } = params;
     const { sessions, activity } = this.#parties;
+    if (steps[0]?.op === StepStop) {
+      const running = this.#running.get(tab);
+      if (running !== undefined) running.stopped = true;
+      return { done: 0 };
+    }
     await this.#check(tab, steps);
     const result: ActResult = { done: 0 };
     const since = Date.now();
+    const run = { stopped: false };
+    this.#running.set(tab, run);
     activity.begin(tab);
     try {
       for (const step of steps) {
+        if (run.stopped) throw new Refused({ refused: RefusedFailed, text: 'it was stopped' });
         if (step.op === StepChange) {
           await this.#change(tab, params.settle_ms);
         } else {
@@ -138,6 +149,7 @@ export class Acting {
       Object.assign(result, told, await this.#rest(tab, [], since, params.settle_ms));
     } finally {
       sessions.release(tab);
+      if (this.#running.get(tab) === run) this.#running.delete(tab);
     }
     const { opened, downloads } = activity.end(tab);
     if (opened.length > 0) result.opened = opened;
@@ -158,7 +170,11 @@ export class Acting {
       );
     }
     if (goes) return; // wherever the tab is now
-    if (!watched(tab)) throw new CodedError(CodeUnavailable, 'a person has not allowed this tab');
+    if (!watched(tab))
+      throw new CodedError(
+        CodeUnavailable,
+        "this tab is not switched on; a person can do that in Tidemark's popup",
+      );
     if (this.#parties.paused(tab)) {
       throw new CodedError(CodePaused, 'the page is paused in the debugger; debugger_resume lets it go on');
     }
@@ -184,7 +200,11 @@ export class Acting {
       this.#parties.activity.navigates(id, 'begins');
       return { done: 1, opened: [id], ...(await this.#rest(id, [], since, settle_ms)) };
     }
-    if (!watched(tab)) throw new CodedError(CodeUnavailable, 'a person has not allowed this tab');
+    if (!watched(tab))
+      throw new CodedError(
+        CodeUnavailable,
+        "this tab is not switched on; a person can do that in Tidemark's popup",
+      );
     if (what === 'close') {
       await chrome.tabs.remove(tab);
       return { done: 1 };

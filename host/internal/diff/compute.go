@@ -27,6 +27,8 @@ type Options struct {
 	Ended bool
 	// NoiseProblems are the noise rules that are not used, and why.
 	NoiseProblems []string
+	// Own says of an action that the reader did it itself: that is no news to it. Nil: none is.
+	Own func(tab int, at int64) bool
 	// Original tells the original place of an entry, where one is known; nil where none ever is. It is called
 	// for entries that are shown, and decides nothing but how their source reads.
 	Original func(*event.Console) (Place, bool)
@@ -165,7 +167,7 @@ func (c *computation) actions() *ActionsDiff {
 	c.checkOverflow(capture.ActionsSection, c.from.Pos.Actions)
 	var shown []Action
 	for pos, a := range c.v.Actions.From(c.from.Pos.Actions) {
-		if c.o.InScope(a.Origin, a.Tab) {
+		if c.o.InScope(a.Origin, a.Tab) && (c.o.Own == nil || !c.o.Own(a.Tab, a.At)) {
 			d.TotalNewActions++
 			shown = append(shown, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab), Ref: c.ref(pos, a)})
 		}

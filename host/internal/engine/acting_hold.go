@@ -46,6 +46,7 @@ type agentState struct {
 	Agent
 	client *checkpoint.Client
 	cancel context.CancelCauseFunc // of the action under way
+	did    []acted                  // the last actions, the newest last
 	ended  time.Time               // when the last one ended
 }
 
@@ -135,6 +136,7 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 	return ctx, func() {
 		s.mu.Lock()
 		mine.Acting, mine.cancel, mine.ended = false, nil, e.clock()
+		mine.did = append(mine.did[max(0, len(mine.did)-maxDid+1):], acted{tab, now.UnixMilli(), mine.ended.UnixMilli()})
 		s.mu.Unlock()
 		cancel(nil)
 		s.tell()

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"cmp"
+	"slices"
 
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -27,4 +29,27 @@ func (e *Engine) AgentsSeenFrom(instance string) []protocol.Agent {
 		list = append(list, shown)
 	}
 	return list
+}
+
+// acted is when an agent acted on a tab, in milliseconds since the Unix epoch.
+type acted struct {
+	tab      int
+	from, to int64
+}
+
+// maxDid bounds the actions of an agent that are remembered.
+const maxDid = 256
+
+// didBy tells what a client did itself from what the person did, or another agent.
+func (s *agents) didBy(client *checkpoint.Client) func(tab int, at int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.list, func(a *agentState) bool { return a.client == client })
+	if i < 0 {
+		return nil
+	}
+	did := slices.Clone(s.list[i].did)
+	return func(tab int, at int64) bool {
+		return slices.ContainsFunc(did, func(d acted) bool { return d.tab == tab && d.from <= at && at <= d.to })
+	}
 }

@@ -2,14 +2,23 @@ package link
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"tidemark.dev/tidemark/protocol"
 )
 
+// stopTimeout is how long a browser may take to hear that nothing more is to be done.
+const stopTimeout = time.Second
+
 // Act implements engine.Hands: it has a browser act on one of its tabs.
 func (h *Hub) Act(ctx context.Context, instance string, params protocol.ActParams, within time.Duration) (*protocol.ActResult, error) {
 	raw, err := h.Ask(ctx, instance, protocol.MethodAct, params, within)
+	if ctx.Err() != nil || errors.Is(err, errLate) {
+		// Nobody waits for it any longer: what is left of it is not to be done.
+		stop := protocol.ActParams{Tab: params.Tab, Steps: []protocol.ActStep{{Op: protocol.StepStop}}}
+		_, _ = h.Ask(context.WithoutCancel(ctx), instance, protocol.MethodAct, stop, stopTimeout)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/installer"
+)
+
+// inWorker runs a script in the extension's worker.
+func (w *world) inWorker(t *testing.T, script string) {
+	t.Helper()
+	infos, err := chromedp.CallBrowser(w.Browser.Context(), target.GetTargets, target.GetTargetsParams{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range infos.TargetInfos {
+		if info.Type != "service_worker" || !strings.HasPrefix(info.URL, installer.Origin) {
+			continue
+		}
+		ctx, detach := chromedp.NewContext(w.Browser.Context(), chromedp.WithTargetID(info.TargetID), chromedp.WithDetachOnCancel())
+		defer detach()
+		if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("("+script+", true)")); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal("the worker is not there")
+}
+
+// counter is a page that counts clicks, and says whether the last one was a person's.
+var counterPage = store("Counter", `<button id="b">Count</button><p role="status" id="s">0</p><script>
+	let n = 0; b.onclick = (e) => { n++; window.trusted = String(e.isTrusted); s.textContent = String(n) }</script>`)
+
+func TestATabThatAPersonSwitchedOffIsNotActedOn(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": counterPage})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	ref := refOf(t, a.look(), `"Count"`)
+	popup := w.open(t, installer.Origin+"popup/index.html")
+	popup.until(`document.querySelector('[aria-label="Watch Counter"]')?.getAttribute('aria-checked') === 'true'`)
+	popup.js(`document.querySelector('[aria-label="Watch Counter"]').click()`)
+	popup.until(`document.querySelector('[aria-label="Watch Counter"]').getAttribute('aria-checked') === 'false'`)
+	holds(t, a.refused("browser_click", map[string]any{"ref": ref}), "in Tidemark's popup")
+	holds(t, a.refused("browser_type", map[string]any{"ref": ref, "text": "x"}), "in Tidemark's popup")
+	if got := p.text(`s.textContent`); got != "0" {
+		t.Errorf("it was acted on: %s", got)
+	}
+	popup.js(`document.querySelector('[aria-label="Watch Counter"]').click()`)
+	popup.until(`document.querySelector('[aria-label="Watch Counter"]').getAttribute('aria-checked') === 'true'`)
+	holds(t, a.do("browser_click", map[string]any{"ref": ref}), `"1"`)
+}
+
+// TestWithoutTheDebuggerTheAnswerSaysSo: a browser that refuses its debugger is acted on by a script's events.
+func TestWithoutTheDebuggerTheAnswerSaysSo(t *testing.T) {
+	w := worldIn(t, "quiet")
+	w.inWorker(t, `chrome.debugger.attach = () => Promise.reject(new Error('The administrator forbids debugging'))`)
+	s := newSite(t, map[string]string{"/{$}": counterPage})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	d := a.do("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Count"`)})
+	holds(t, d, "script", "The administrator forbids debugging", `"1"  # was "0"`)
+	if p.text(`window.trusted`) != "false" {
+		t.Error("the click was trusted")
+	}
+}
+
+func TestOneAgentHoldsATabAndTheOtherIsTold(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": counterPage})
+	one, two := w.of(t, s), w.of(t, s)
+	p := w.open(t, s.URL)
+	ref := refOf(t, one.look(), `"Count"`)
+	other := refOf(t, two.look(), `"Count"`)
+	one.do("browser_click", map[string]any{"ref": ref})
+	holds(t, two.refused("browser_click", map[string]any{"ref": other}), "held by another agent, testbed", "act on another tab")
+	holds(t, two.look(), "1") // it may look all the same
+	one.do("browser_click", map[string]any{"ref": ref})
+	if got := p.text(`s.textContent`); got != "2" {
+		t.Errorf("%s clicks", got)
+	}
+	// What the one did is news to the other, but not to itself.
+	if own, others := one.changes(), two.changes(); len(own.Actions.NewActions) > 1 || len(others.Actions.NewActions) < 3 {
+		t.Errorf("own %+v, the other's %+v", own.Actions, others.Actions)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, two.do("browser_click", map[string]any{"ref": other}), `"3"`)
+}
+
+// TestWhatIsLeftOfAStoppedActionIsNotDone: a person stops an agent in the middle of typing one text after the other.
+func TestWhatIsLeftOfAStoppedActionIsNotDone(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Tasks", `<form id="f"><label>Task <input id="i"></label></form><ul id="l"></ul><script>
+		f.onsubmit = async (e) => { e.preventDefault(); const li = document.createElement('li'); li.textContent = i.value; l.append(li); i.value = ''; await fetch('/slow') }</script>`)})
+	s.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	popup := w.open(t, installer.Origin+"popup/index.html")
+	ref := refOf(t, a.look(), `"Task"`)
+	answered := make(chan error, 1)
+	go func() {
+		_, err := a.Text("browser_type", map[string]any{"ref": ref, "text": []string{"One", "Two", "Three"}, "submit": true})
+		answered <- err
+	}()
+	p.until(`l.children.length === 1`)
+	popup.until(`document.querySelector('[aria-label="Stop testbed"]')`)
+	popup.press("Stop testbed")
+	if err := <-answered; err == nil || !strings.Contains(err.Error(), "a person stopped this agent") {
+		t.Errorf("%v", err)
+	}
+	popup.until(`document.querySelector('.agents').innerText.includes('Allow again')`)
+	popup.press("Allow again")
+	popup.until(`document.querySelector('[aria-label="Stop testbed"]')`)
+	a.do("browser_press_key", map[string]any{"key": "Escape"}) // which is done when nothing of the other is any more
+	if got := p.text(`[...l.children].map((e) => e.textContent).join()`); got != "One" {
+		t.Errorf("typed %s", got)
+	}
+}
