@@ -46,7 +46,7 @@ type agentState struct {
 	Agent
 	client *checkpoint.Client
 	cancel context.CancelCauseFunc // of the action under way
-	did    []acted                  // the last actions, the newest last
+	did    []acted                 // the last actions, the newest last
 	ended  time.Time               // when the last one ended
 }
 
