@@ -109,6 +109,10 @@ func attach(t *testing.T, b *browser.Browser, what string, is func(*target.Info)
 	}
 	ctx, cancel := chromedp.NewContext(b.Context(), chromedp.WithTargetID(found))
 	t.Cleanup(cancel)
+	// The session lives as long as the context of the first command does.
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
 	return ctx
 }
 
