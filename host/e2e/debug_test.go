@@ -251,6 +251,9 @@ func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
 	if text := a.refused("browser_snapshot", nil); !strings.Contains(text, "paused in the debugger at total (app.js:4)") {
 		t.Error(text)
 	}
+	if text := a.refused("browser_click", map[string]any{"ref": "e1"}); !strings.Contains(text, "paused in the debugger at total (app.js:4)") {
+		t.Error(text)
+	}
 	a.debugger("debugger_resume", nil) // of three hits
 	a.debugger("debugger_resume", map[string]any{"wait_ms": 5000})
 	a.debugger("debugger_resume", nil)

@@ -155,6 +155,9 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 	if e.hands == nil {
 		return nil, invalid("no browser is connected; open one with `tidemark browser`")
 	}
+	if err := e.Paused(id); err != nil {
+		return nil, err
+	}
 	ctx, release, err := e.hold(ctx, client, id, a.what)
 	if err != nil {
 		return nil, err
