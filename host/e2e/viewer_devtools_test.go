@@ -70,16 +70,16 @@ try {
 	panel := attach(t, b, "Tidemark's panel", func(info *target.Info) bool {
 		return info.URL == installer.Origin+"panel/index.html"
 	})
-	run(t, panel, viewerHelp+`
+	run(panel, t, viewerHelp+`
 await until(() => document.querySelector('.report'), 'a report');
 if (document.querySelector('.tab-select').value === '0') await until(() => document.querySelector('.tab-select').value !== '0', 'the inspected tab');`)
 	s.status.Store(500)
 	p.js(`document.getElementById('pay').click()`)
-	run(t, panel, viewerHelp+`
+	run(panel, t, viewerHelp+`
 await until(() => says('1 failed request') && says('the cart cannot be read'), 'what happened');
 await until(() => document.querySelector('button.source'), 'a source');
 document.querySelector('button.source').click();`)
-	run(t, tools, `
+	run(tools, t, `
 const until = async (holds) => { for (let i = 0; i < 500; i++) { if (holds()) return; await new Promise((done) => setTimeout(done, 20)); } throw new Error('the Sources panel does not open'); };
 const { ViewManager } = await import('./ui/legacy/legacy.js');
 await until(() => ViewManager.ViewManager.instance().isViewVisible('sources'));`)
@@ -116,7 +116,7 @@ func attach(t *testing.T, b *browser.Browser, what string, is func(*target.Info)
 	return ctx
 }
 
-func run(t *testing.T, ctx context.Context, script string) {
+func run(ctx context.Context, t *testing.T, script string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, testbed.Patience)
 	defer cancel()
