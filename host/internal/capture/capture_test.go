@@ -128,6 +128,22 @@ func TestWhatIsMissingLiesInAGap(t *testing.T) {
 	}
 }
 
+// TestAGapOfAClosedTabEndsWithIt: its end, told when the tab is no longer known, is no gap of everyone's.
+func TestAGapOfAClosedTabEndsWithIt(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(5, "http://localhost:9/")
+	gap := fmt.Sprintf(`"tab":5,"reason":"worker_unseen","from":%d,"to":`, w.Now.UnixMilli())
+	w.Send("gap", gap+"0")
+	w.Pass(time.Second)
+	w.CloseTab(5)
+	w.Pass(time.Second)
+	w.Send("gap", gap+fmt.Sprint(w.Now.UnixMilli()))
+	gaps := w.Store.View(w.Now).Gaps
+	if len(gaps) != 1 || gaps[0].Origin != "http://localhost:9" || gaps[0].To.IsZero() {
+		t.Errorf("%+v", gaps)
+	}
+}
+
 func TestADaemonThatIsNewToAStreamSaysWhatItCannotKnow(t *testing.T) {
 	s, now := store(t)
 	if next := s.Hello(hello(400), now); next != 400 {

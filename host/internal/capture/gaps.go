@@ -78,7 +78,7 @@ func (g *gapList) mergeOldest() {
 }
 
 // add takes a gap that the extension tells of. One with an end closes the open one of the same tab,
-// reason and beginning.
+// reason and beginning; when the tab has been closed since, so has that gap, and nothing is to be said again.
 func (g *gapList) add(instance string, e *event.Gap) {
 	gap := Gap{Tab: e.Tab, Origin: e.Origin, From: time.UnixMilli(e.From).UTC(), Reason: e.Reason, Dropped: e.Dropped, Instance: instance}
 	if e.To > 0 {
@@ -88,6 +88,9 @@ func (g *gapList) add(instance string, e *event.Gap) {
 				g.own()
 				gap.Pos = o.Pos // whoever heard of its beginning has heard of it
 				g.list[i] = gap
+				return
+			}
+			if e.Origin == "" && !o.To.IsZero() && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.Instance == instance {
 				return
 			}
 		}
