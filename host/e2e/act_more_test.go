@@ -130,7 +130,7 @@ func TestTabsAreOpenedShownAndClosed(t *testing.T) {
 	w.open(t, s.URL)
 	first := a.do("browser_tabs", nil)
 	opened := a.do("browser_tabs", map[string]any{"action": "new", "url": s.URL + "/two"})
-	holds(t, opened, `"title":"Two"`, `"current":true`)
+	holds(t, opened, s.URL+`/two"`, `"current":true`)
 	holds(t, a.look(), `button "Second"`)
 	lacks(t, a.do("browser_tabs", map[string]any{"action": "close"}), "/two")
 	lacks(t, first, "/two")
