@@ -24,7 +24,7 @@ type view struct {
 	shown  *Node
 	at     time.Time
 	unsure int // up to which tree uncertain references were told
-	// hidden counts the elements that were left out of the full snapshot, to fit.
+	// hidden counts the elements that were left out of this view, to fit: the next answer says so, once.
 	hidden int
 }
 
@@ -170,11 +170,7 @@ func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 	}
 	a := s.decide(p, v, t, root, r)
 	if a.advance == nil {
-		hidden := v.hidden
-		if a.Kind == KindFull {
-			hidden = a.hidden
-		}
-		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number, hidden: hidden}
+		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number, hidden: a.hidden}
 		s.told = view{tree: t, shown: t.Root, at: r.Now, unsure: t.Number}
 	}
 	return a, nil
