@@ -57,3 +57,27 @@ test('a burst of events asks the host once, and what is the same is not shown ag
   await vi.advanceTimersByTimeAsync(1000);
   expect(request).toHaveBeenCalledTimes(3);
 });
+
+test('a host that takes long is asked once at a time, and less often', async () => {
+  let answer = (_: unknown): void => undefined;
+  const request = vi.fn(() => new Promise((resolve) => (answer = resolve)));
+  const keeper = new BadgeKeeper({
+    connected: () => true,
+    paused: () => false,
+    tab: async () => 7,
+    request,
+    show: () => undefined,
+  });
+  keeper.changed();
+  await vi.advanceTimersByTimeAsync(1000);
+  for (let i = 0; i < 5; i++) {
+    keeper.changed();
+    await vi.advanceTimersByTimeAsync(1000);
+  }
+  expect(request).toHaveBeenCalledTimes(1);
+  answer(overview);
+  await vi.advanceTimersByTimeAsync(49_000);
+  expect(request).toHaveBeenCalledTimes(1);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(request).toHaveBeenCalledTimes(2);
+});

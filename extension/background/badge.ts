@@ -18,9 +18,13 @@ export interface Badge {
   title: string;
 }
 
-/** How long after an event the host is asked, and how often without one, in ms. */
+/**
+ * How long after an event the host is asked, and how often without one, in ms; where its answers take long,
+ * that many times as long as the last took.
+ */
 const SOON_MS = 1000;
 const NOW_AND_THEN_MS = 10_000;
+const REST = 10;
 
 const COLOURS: Readonly<Record<string, string>> = { error: '#b3221f', warning: '#855300' };
 
@@ -43,6 +47,9 @@ export class BadgeKeeper {
   readonly #options: BadgeOptions;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #asked = 0;
+  #asking = false;
+  #again = false;
+  #soon = SOON_MS;
   #shown = '';
 
   constructor(options: BadgeOptions) {
@@ -51,10 +58,8 @@ export class BadgeKeeper {
 
   /** Something has happened that may change it. */
   changed(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      void this.#ask();
-    }, SOON_MS);
+    if (this.#asking) this.#again = true;
+    else this.#timer ??= setTimeout(() => void this.#ask(), this.#soon);
   }
 
   /** Checkpoints are made elsewhere, too: to be called from time to time. */
@@ -62,8 +67,22 @@ export class BadgeKeeper {
     if (now - this.#asked >= NOW_AND_THEN_MS) this.changed();
   }
 
+  /** Asks once at a time: where answers take long, questions would only make them longer. */
   async #ask(): Promise<void> {
+    this.#timer = undefined;
+    this.#asking = true;
+    this.#again = false;
     this.#asked = Date.now();
+    try {
+      await this.#show();
+    } finally {
+      this.#asking = false;
+      this.#soon = Math.max(SOON_MS, REST * (Date.now() - this.#asked));
+      if (this.#again) this.changed();
+    }
+  }
+
+  async #show(): Promise<void> {
     const { connected, paused, tab, request, show } = this.#options;
     let overview: Overview | undefined;
     if (connected()) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -213,27 +214,35 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 	return from, deep, past, nil
 }
 
+// maxReadings is how many answers read from the disk at once: each keeps two processors busy and holds what
+// it decodes ahead, so that more of them would all be slower.
+const maxReadings = 2
+
 // reading is what an answer reads from the disk; nil when it reads nothing.
 type reading struct {
-	past Past
-	err  error
+	past  Past
+	err   error
+	ended func()
 }
 
-// behind is the view with what was kept of the entries that have left the buffers.
+// behind is the view with what was kept of the entries that have left the buffers. It waits while
+// [maxReadings] others read; whoever reads must not begin a second reading before the first is closed.
 func (e *Engine) behind(v *capture.View) (*capture.View, *reading) {
 	if e.disk == nil {
 		return v, nil
 	}
+	e.readings <- struct{}{}
 	past, err := e.disk.Past()
 	if err != nil {
+		<-e.readings
 		return v, &reading{err: err}
 	}
-	return v.Behind(past), &reading{past: past}
+	return v.Behind(past), &reading{past: past, ended: sync.OnceFunc(func() { past.Close(); <-e.readings })}
 }
 
 func (r *reading) close() {
 	if r != nil && r.past != nil {
-		r.past.Close()
+		r.ended()
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -116,23 +117,23 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	return out
 }
 
-// since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0).
+// since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0). It is read once,
+// whoever asks for it meanwhile: it may have to be read from the disk.
 func (e *Engine) since(scope checkpoint.Scope, tab int, u *noiseInUse, list []checkpoint.Checkpoint, i int, v *capture.View) span {
-	from := v.Start()
-	o := u.options(scope)
-	o.Tab = tab
-	if o.Beginning = i == 0; i > 0 {
-		from = list[i-1].Moment
+	k := spanKey{scope: scope.Key(), tab: tab, to: list[i].At}
+	if i > 0 {
+		k.from = list[i-1].At
 	}
-	k := spanKey{scope.Key(), tab, from.At, list[i].At}
-	if known, ok := u.spans.Load(k); ok && i > 0 {
-		return known.(span)
-	}
-	s := spanOf(e.compute(from, v, &list[i].Moment, o))
-	if i > 0 { // (what Tidemark began with is evicted some time)
-		u.spans.Store(k, s)
-	}
-	return s
+	read, _ := u.spans.LoadOrStore(k, sync.OnceValue(func() span {
+		from := v.Start()
+		o := u.options(scope)
+		o.Tab = tab
+		if o.Beginning = i == 0; i > 0 {
+			from = list[i-1].Moment
+		}
+		return spanOf(e.compute(from, v, &list[i].Moment, o))
+	}))
+	return read.(func() span)()
 }
 
 // span is what happened between two checkpoints: it does not change any more.
@@ -147,6 +148,7 @@ func spanOf(r *diff.Report) span {
 	return span{r.Severity, r.Summary, r.Errors, r.Warnings, r.Coverage != nil}
 }
 
+// spanKey says which span: from is zero for the one before the first checkpoint.
 type spanKey struct {
 	scope    string
 	tab      int

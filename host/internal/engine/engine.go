@@ -34,6 +34,7 @@ type Engine struct {
 	began     time.Time // when it was made
 	browsers  Browsers
 	disk      Disk
+	readings  chan struct{} // one for each reading of the disk that goes on
 	clock     func() time.Time
 	location  *time.Location
 	clients   clients
@@ -122,7 +123,7 @@ func New(o Options) *Engine {
 		viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
-		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
+		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, readings: make(chan struct{}, maxReadings), sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
 	}
 }
 

@@ -59,7 +59,7 @@ type noiseInUse struct {
 	off      []string
 	problems []string
 	until    time.Time // when the first of the rules ends, zero for never
-	spans    sync.Map  // spanKey → span; at most one for any two checkpoints there ever were
+	spans    sync.Map  // spanKey → func() span; at most one for any two checkpoints there ever were
 }
 
 func newNoises(table *noise.Rules, user UserNoise, location *time.Location) *noises {
