@@ -35,7 +35,7 @@ const output = {
   minify: !dev,
   sourcemap: dev ? 'inline' : false,
   reportCompressedSize: false,
-  modulePreload: false,
+  modulePreload: { polyfill: false },
 };
 
 /** What pages are made of is named after it. */

@@ -115,7 +115,7 @@ func (b *viewerBench) ready() error {
 		if err != nil {
 			return err
 		}
-		list, err := numbers(v, `await until(() => document.querySelector('.report')); return JSON.stringify([performance.getEntriesByName('tidemark ready')[0]?.startTime ?? -1]);`)
+		list, err := numbers(v, `await until(() => performance.getEntriesByName('tidemark ready').length > 0); return JSON.stringify([performance.getEntriesByName('tidemark ready')[0].startTime]);`)
 		v.Close()
 		if err != nil {
 			return err

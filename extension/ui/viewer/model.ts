@@ -6,8 +6,10 @@ import type {
   ViewCheckpoints,
   ViewHidden,
   ViewOverview,
+  ViewPositions,
   ViewReport,
   ViewTab,
+  ViewTimeline,
 } from '../../protocol';
 import type { ViewerClient } from '../client';
 import { many, t } from '../text';
@@ -40,6 +42,8 @@ const WAIT_MS = 8000;
 const PACE_MS = 60;
 /** How long lies between two readings of a report that goes on, in ms. */
 const REPORT_MS = 100;
+/** How much longer it rests than a reading takes. */
+const REPORT_SHARE = 3;
 const RETRY_MS = 800;
 
 /** Everything behind one viewer. `stop` ends what it has under way. */
@@ -69,11 +73,16 @@ export class ViewerModel {
   readonly drawn: Signal<number> = signal(0);
   /** The host and its data are there. */
   readonly ready: Signal<boolean> = signal(false);
+  /** All of it is shown for the first time. */
+  readonly complete: ReadonlySignal<boolean> = computed(
+    () => this.ready.value && this.report.value !== undefined,
+  );
 
   #stopped = false;
   #round = 0;
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
   #reportAt = 0;
+  #reportTook = 0;
   readonly #stops: (() => void)[] = [];
   /** The tab of the page is looked for once. */
   #placed = false;
@@ -144,34 +153,64 @@ export class ViewerModel {
     const current = (): boolean => !this.#stopped && round === this.#round;
     while (current()) {
       try {
-        await this.#refresh();
-        if (!current()) return;
-        await this.#follow(current);
+        await this.#place();
+        // The marks are read before what they speak of: what changes in between shows in the next ones.
+        if (current()) await this.#take(current);
+        if (current()) await this.#refresh();
+        if (current()) await this.#follow(current);
       } catch (error) {
         if (!current()) return;
+        if (await this.#tabIsGone()) {
+          this.notice.value = { text: t('tabGone'), failed: true };
+          this.showTab(0);
+          return;
+        }
         this.problem.value = words(error);
         await pause(RETRY_MS);
       }
     }
   }
 
+  /** Finds the page's own tab once. */
+  async #place(): Promise<void> {
+    const { tab } = this.client;
+    if (this.#placed || tab === undefined) return;
+    const { tabs } = await this.client.ask('view_overview', {});
+    const own = tabs.find(({ own, browser_id }) => own && browser_id === tab);
+    if (own === undefined || this.#placed) return;
+    this.#placed = true;
+    this.tab.value = own.id;
+  }
+
+  /** The tab as a parameter; absent for all. */
+  #at(): { tab?: number } {
+    return this.tab.value === 0 ? {} : { tab: this.tab.value };
+  }
+
+  /** Reads what is new on the timeline, waiting for it so long; says what it was. */
+  async #take(current: () => boolean, waitMs = 0): Promise<ViewTimeline | undefined> {
+    const answer = await this.client.ask('view_timeline', {
+      ...this.#at(),
+      after: this.data.next as ViewPositions,
+      marks: this.data.marks,
+      wait_ms: waitMs,
+    });
+    // Where positions began anew, everything is read once more.
+    if (!current() || !this.data.take(answer)) return undefined;
+    batch(() => {
+      this.ready.value = true;
+      this.drawn.value++;
+    });
+    return answer;
+  }
+
   /** Reads on for as long as the connection lasts. */
   async #follow(current: () => boolean): Promise<void> {
-    for (let first = true; current(); first = false) {
-      const answer = await this.client.ask('view_timeline', {
-        ...(this.tab.value !== 0 && { tab: this.tab.value }),
-        after: this.data.next as never,
-        marks: this.data.marks,
-        ...(!first && { wait_ms: WAIT_MS }),
-      });
-      if (!current()) return;
-      const otherMarks = answer.marks !== this.data.marks;
-      if (!this.data.take(answer)) continue; // positions began anew: everything is read once more
-      batch(() => {
-        this.ready.value = true;
-        this.drawn.value++;
-      });
-      if (otherMarks && !first) await this.#refresh();
+    while (current()) {
+      const { marks } = this.data;
+      const answer = await this.#take(current, WAIT_MS);
+      if (answer === undefined) continue;
+      if (answer.marks !== marks) await this.#refresh();
       else if (answer.lanes.length > 0 && this.selection.value.to === 'now') this.#readSoon();
       if (!answer.more) await pause(PACE_MS);
     }
@@ -179,32 +218,29 @@ export class ViewerModel {
 
   /** Asks for everything that is no event. */
   async #refresh(): Promise<void> {
-    const at = this.tab.value === 0 ? {} : { tab: this.tab.value };
-    let overview: ViewOverview;
-    try {
-      overview = await this.client.ask('view_overview', at);
-    } catch (error) {
-      if (this.tab.value === 0) throw error;
-      this.tab.value = 0; // the tab was closed
-      this.data.clear();
-      this.notice.value = { text: t('tabGone'), failed: true };
-      return await this.#refresh();
-    }
-    if (!this.#placed && this.client.tab !== undefined) {
-      const own = overview.tabs.find((tab) => tab.own && tab.browser_id === this.client.tab);
-      if (own !== undefined) {
-        this.#placed = true;
-        this.tab.value = own.id;
-        return await this.#refresh();
-      }
-    }
-    const checkpoints = await this.client.ask('view_checkpoints', at);
+    const at = this.#at();
+    const [overview, checkpoints] = await Promise.all([
+      this.client.ask('view_overview', at),
+      this.client.ask('view_checkpoints', at),
+      this.#read(),
+    ]);
     batch(() => {
       this.overview.value = overview;
       this.checkpoints.value = checkpoints;
       this.#forgetGone();
     });
-    await this.#read();
+  }
+
+  /** Whether the tab that is shown is no longer there. */
+  async #tabIsGone(): Promise<boolean> {
+    const shown = this.tab.value;
+    if (shown === 0) return false;
+    try {
+      const { tabs } = await this.client.ask('view_overview', {});
+      return tabs.every(({ id }) => id !== shown);
+    } catch {
+      return false; // nobody can say
+    }
   }
 
   /** A selection of what is no longer there goes back to what is. */
@@ -218,21 +254,21 @@ export class ViewerModel {
       beside.value = undefined;
   }
 
-  /** Reads the report at once, or soon when it was read just now. */
+  /** Reads the report at once, or soon when it was read just now: the rarer, the longer that takes. */
   #readSoon(): void {
     if (this.#reportTimer !== undefined) return;
-    const wait = Math.max(0, this.#reportAt + REPORT_MS - Date.now());
+    const rest = Math.max(REPORT_MS, REPORT_SHARE * this.#reportTook);
+    const wait = Math.max(0, this.#reportAt + rest - Date.now());
     this.#reportTimer = setTimeout(() => {
       this.#reportTimer = undefined;
-      void this.#read().then(() => this.#readNow());
+      void Promise.all([this.#read(), this.#readSpans()]);
     }, wait);
   }
 
   /** The span since the newest checkpoint in the list goes on, too. */
-  async #readNow(): Promise<void> {
+  async #readSpans(): Promise<void> {
     try {
-      const at = this.tab.value === 0 ? {} : { tab: this.tab.value };
-      this.checkpoints.value = await this.client.ask('view_checkpoints', at);
+      this.checkpoints.value = await this.client.ask('view_checkpoints', this.#at());
     } catch {
       // The connection went away; it is told by itself, and everything is read again with the next one.
     }
@@ -240,17 +276,17 @@ export class ViewerModel {
 
   async #read(): Promise<void> {
     this.#reportAt = Date.now();
-    const { from, to } = this.selection.value;
-    const common = { ...(this.tab.value !== 0 && { tab: this.tab.value }), severity: this.least.value };
+    const chosen = this.chosen.value;
     const beside = this.beside.value;
+    const common = { ...this.#at(), severity: this.least.value };
     try {
       const [report, other] = await Promise.all([
-        this.client.ask('view_report', { from, to, ...common }),
+        // Without a beginning the host takes the newest checkpoint.
+        this.client.ask('view_report', { ...(chosen ?? { to: 'now' }), ...common }),
         beside === undefined ? undefined : this.client.ask('view_report', { ...beside, ...common }),
       ]);
-      const now = this.selection.value;
-      if (now.from !== from || now.to !== to) return; // another one was chosen meanwhile
-      if (this.report.value === undefined) requestAnimationFrame(() => performance.mark('tidemark ready'));
+      if (this.chosen.value !== chosen) return; // another one was chosen meanwhile
+      this.#reportTook = Date.now() - this.#reportAt;
       batch(() => {
         this.report.value = report;
         this.besideReport.value = other;
@@ -310,7 +346,7 @@ export class ViewerModel {
       const made = await this.client.ask('view_checkpoint_create', {
         name,
         ...(note !== '' && { note }),
-        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+        ...this.#at(),
       });
       this.notice.value = {
         text: made.replaced === undefined ? t('checkpointSet', name) : t('checkpointReplaced', name),
@@ -324,7 +360,7 @@ export class ViewerModel {
       await this.client.ask('view_checkpoint_rename', {
         name,
         to,
-        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+        ...this.#at(),
       });
       const renamed = (moment: string): string => (moment === name ? to : moment);
       const chosen = this.chosen.value;
@@ -336,7 +372,7 @@ export class ViewerModel {
     return await this.#do(async () => {
       await this.client.ask('view_checkpoint_delete', {
         name,
-        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+        ...this.#at(),
       });
       this.notice.value = { text: t('checkpointDeleted', name), failed: false };
     });
@@ -350,7 +386,7 @@ export class ViewerModel {
         level,
         fingerprint,
         ...(origin !== undefined && { origin }),
-        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+        ...this.#at(),
       });
       this.notice.value = {
         text: many('ignored', hides),
@@ -375,7 +411,7 @@ export class ViewerModel {
       this.hidden.value = await this.client.ask('view_hidden', {
         from,
         to,
-        ...(this.tab.value !== 0 && { tab: this.tab.value }),
+        ...this.#at(),
       });
     }, false);
   }

@@ -75,12 +75,13 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
   const span = useSignal<Span>(firstSpan(model));
   const brush = useSignal<Span | undefined>(undefined);
   const hover = useSignal<{ time: number; lane: number; x: number } | undefined>(undefined);
-  const resized = useSignal(0);
+  /** Of the canvas, in CSS pixels: asking the canvas itself would have the page laid out in every frame. */
+  const size = useSignal({ width: 0, height: 0 });
   const pressed = useRef<Pressed | undefined>(undefined);
 
-  useFrames(model, canvas, { live, span, brush, hover, resized });
+  useFrames(model, canvas, { live, span, brush, hover, size });
 
-  const width = (): number => canvas.current?.clientWidth ?? 1;
+  const width = (): number => size.value.width || 1;
   const timeAt = (x: number): number => span.value.from + (x / width()) * (span.value.to - span.value.from);
   const move = (next: Span): void => {
     live.value = false;
@@ -109,8 +110,8 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
       else zoomBy(1.0018 ** event.deltaY, timeAt(event.offsetX));
     };
     element.addEventListener('wheel', wheel, { passive: false });
-    const observer = new ResizeObserver(() => {
-      resized.value++;
+    const observer = new ResizeObserver(([entry]) => {
+      if (entry !== undefined) size.value = entry.contentRect;
     });
     observer.observe(element);
     return () => {
@@ -122,7 +123,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
   const down = (event: TargetedPointerEvent<HTMLCanvasElement>): void => {
     if (event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
-    const onAxis = event.offsetY > event.currentTarget.clientHeight - AXIS_ROW;
+    const onAxis = event.offsetY > size.value.height - AXIS_ROW;
     pressed.current = {
       kind: event.shiftKey || onAxis ? 'pan' : 'brush',
       x: event.offsetX,
@@ -130,7 +131,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
     };
   };
   const moved = (event: TargetedPointerEvent<HTMLCanvasElement>): void => {
-    const lane = laneAt(event.offsetY, event.currentTarget.clientHeight);
+    const lane = laneAt(event.offsetY, size.value.height);
     hover.value = { time: timeAt(event.offsetX), lane, x: event.offsetX };
     const from = pressed.current;
     if (from === undefined || Math.abs(event.offsetX - from.x) < 4) return;
@@ -255,7 +256,7 @@ interface Shown {
   span: Signal<Span>;
   brush: Signal<Span | undefined>;
   hover: Signal<{ time: number; lane: number; x: number } | undefined>;
-  resized: Signal<number>;
+  size: Signal<{ width: number; height: number }>;
 }
 
 /** Draws a frame whenever something that it shows has changed, and no more often than the screen does. */
@@ -263,6 +264,7 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
   const asked = useRef(0);
   const palette = useRef<Palette | undefined>(undefined);
   const offset = useRef<number | undefined>(undefined);
+  const again = useSignal(0);
   const flags = useComputed<Flag[]>(() =>
     (model.checkpoints.value?.checkpoints ?? []).map(({ name, at, since }) => ({
       name,
@@ -274,12 +276,12 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
     const query = matchMedia('(prefers-color-scheme: dark)');
     const changed = (): void => {
       palette.current = undefined;
-      shown.resized.value++;
+      again.value++;
     };
     query.addEventListener('change', changed);
     // While it follows live the time goes on, be there events or not.
     const timer = setInterval(() => {
-      if (shown.live.value && document.visibilityState === 'visible') shown.resized.value++;
+      if (shown.live.value && document.visibilityState === 'visible') again.value++;
     }, 250);
     return () => {
       query.removeEventListener('change', changed);
@@ -293,22 +295,23 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
       model.drawn.value,
       shown.brush.value,
       shown.hover.value,
-      shown.resized.value,
+      shown.size.value,
+      again.value,
       flags.value,
       model.range.value,
     ];
     void [shown.span.value, shown.live.value, model.without.value];
     if (asked.current !== 0) return;
     asked.current = requestAnimationFrame(() => {
-      asked.current = 0;
       frame();
+      asked.current = 0; // only now: that the frame itself moves the span on is no reason for another
     });
   });
   const frame = (): void => {
     const element = canvas.current;
     const context = element?.getContext('2d', { alpha: true });
     if (element === null || context === null || context === undefined) return;
-    const { clientWidth: width, clientHeight: height } = element;
+    const { width, height } = shown.size.value;
     if (width === 0 || height === 0) return;
     const ratio = devicePixelRatio || 1;
     if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {

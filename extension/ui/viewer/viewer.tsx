@@ -1,5 +1,5 @@
 /** The whole viewer: what panel, side panel and dashboard show. */
-import { useSignal } from '@preact/signals';
+import { useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -59,6 +59,9 @@ export function Viewer({ model }: { model: ViewerModel }): JSX.Element {
     document.addEventListener('keydown', pressed);
     return () => document.removeEventListener('keydown', pressed);
   }, []);
+  useSignalEffect(() => {
+    if (model.complete.value) requestAnimationFrame(() => performance.mark('tidemark ready'));
+  });
   return (
     <div class="viewer">
       <Bar model={model} search={search} onHelp={() => (help.value = !help.value)} />
@@ -80,9 +83,7 @@ export function Viewer({ model }: { model: ViewerModel }): JSX.Element {
             <Checkpoints model={model} />
             <main>
               <Compared model={model} />
-              <div class="middle" id="middle" role="tabpanel" aria-labelledby={`tab-${model.section.value}`}>
-                <Middle model={model} />
-              </div>
+              <Middle model={model} />
             </main>
           </div>
         </>
@@ -158,17 +159,16 @@ function moveFocus(by: number): boolean {
   return true;
 }
 
+const MIDDLES = { changes: Changes, events: Events, calls: Calls, page: PageTree } as const;
+
 function Middle({ model }: { model: ViewerModel }): JSX.Element {
-  switch (model.section.value) {
-    case 'events':
-      return <Events model={model} />;
-    case 'calls':
-      return <Calls model={model} />;
-    case 'page':
-      return <PageTree model={model} />;
-    default:
-      return <Changes model={model} />;
-  }
+  const section = model.section.value;
+  const Shown = MIDDLES[section];
+  return (
+    <div class="middle" id="middle" role="tabpanel" aria-labelledby={`tab-${section}`}>
+      <Shown model={model} />
+    </div>
+  );
 }
 
 function Changes({ model }: { model: ViewerModel }): JSX.Element {
