@@ -140,7 +140,11 @@ func (b *viewerBench) shown() error {
 	for i := range b.third(30) {
 		began, err := numbers(v, fmt.Sprintf(`
 await until(() => document.querySelector('.report'));
-globalThis.seen = new Promise((done) => { const o = new MutationObserver(() => { if (says('event number %d of the bench')) { o.disconnect(); done(Date.now()); } }); o.observe(document.body, { subtree: true, childList: true, characterData: true }); });
+globalThis.seen = new Promise((done, fail) => {
+  const o = new MutationObserver(() => { if (document.querySelector('.report').textContent.includes('event number %d of the bench')) { o.disconnect(); done(Date.now()); } });
+  o.observe(document.body, { subtree: true, childList: true, characterData: true });
+  setTimeout(() => fail(new Error('it is not shown in ' + document.body.textContent)), 20000);
+});
 return '[0]';`, i))
 		if err != nil || len(began) == 0 {
 			return err

@@ -83,6 +83,9 @@ export class ViewerModel {
   #reportTimer: ReturnType<typeof setTimeout> | undefined;
   #reportAt = 0;
   #reportTook = 0;
+  /** Questions for a report so far, and which of them was answered last. */
+  #asked = 0;
+  #answered = 0;
   readonly #stops: (() => void)[] = [];
   /** The tab of the page is looked for once. */
   #placed = false;
@@ -276,6 +279,7 @@ export class ViewerModel {
 
   async #read(): Promise<void> {
     this.#reportAt = Date.now();
+    const turn = ++this.#asked;
     const chosen = this.chosen.value;
     const beside = this.beside.value;
     const common = { ...this.#at(), severity: this.least.value };
@@ -285,7 +289,9 @@ export class ViewerModel {
         this.client.ask('view_report', { ...(chosen ?? { to: 'now' }), ...common }),
         beside === undefined ? undefined : this.client.ask('view_report', { ...beside, ...common }),
       ]);
-      if (this.chosen.value !== chosen) return; // another one was chosen meanwhile
+      // Another one was chosen meanwhile, or the answer to a later question was sooner.
+      if (this.chosen.value !== chosen || turn < this.#answered) return;
+      this.#answered = turn;
       this.#reportTook = Date.now() - this.#reportAt;
       batch(() => {
         this.report.value = report;
