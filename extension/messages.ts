@@ -202,7 +202,9 @@ export interface Point {
 /** What has to hold before an element is acted on. */
 export interface ActNeeds {
   enabled?: boolean;
-  /** A pointer must be able to hit it; else it only has to be shown. */
+  /** It must stand still. */
+  still?: boolean;
+  /** A pointer must be able to hit it, for which it stands still; else it only has to be shown. */
   hit?: boolean;
 }
 
@@ -231,6 +233,7 @@ export interface ActAsk {
   id?: number;
   role?: string;
   name?: string;
+  /** What is waited for before anything else; nothing if absent. */
   needs?: ActNeeds;
   point?: Point;
   texts?: string[];
@@ -259,6 +262,6 @@ export interface ActTold {
   box?: { x: number; y: number; width: number; height: number };
   /** The element holds the focus now. */
   focused?: boolean;
-  /** The document did not come to rest in time. */
-  busy?: boolean;
+  /** How often the document has changed so far. */
+  changes?: number;
 }

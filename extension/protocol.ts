@@ -117,6 +117,10 @@ export interface ActParams {
    */
   timeout_ms: number /* int */;
   settle_ms: number /* int */;
+  /**
+   * Look has the page looked at once all steps are done and it is at rest; absent: nobody wants to see it.
+   */
+  look?: AriaParams;
 }
 /**
  * ActStep is one thing to do.
@@ -270,6 +274,10 @@ export interface ActResult {
    * Value is what an expression came to, as JSON.
    */
   value?: string;
+  /**
+   * Page answers Look; absent also when that was not possible.
+   */
+  page?: AriaResult;
 }
 /**
  * ActDialog is a dialog of the page.

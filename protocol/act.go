@@ -33,6 +33,8 @@ type ActParams struct {
 	// TimeoutMs bounds the wait for an element to be ready, of each step; SettleMs that for what a step causes.
 	TimeoutMs int `json:"timeout_ms"`
 	SettleMs  int `json:"settle_ms"`
+	// Look has the page looked at once all steps are done and it is at rest; absent: nobody wants to see it.
+	Look *AriaParams `json:"look,omitempty"`
 }
 
 // ActStep is one thing to do.
@@ -112,6 +114,8 @@ type ActResult struct {
 	Downloads []string `json:"downloads,omitempty"`
 	// Value is what an expression came to, as JSON.
 	Value string `json:"value,omitempty"`
+	// Page answers Look; absent also when that was not possible.
+	Page *AriaResult `json:"page,omitempty"`
 }
 
 // ActDialog is a dialog of the page.

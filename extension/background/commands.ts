@@ -5,6 +5,7 @@ import { CodedError } from '../coded-error';
 import type { Debugging } from '../debugging/debugging';
 import {
   type AriaParams,
+  type AriaResult,
   CodeInvalid,
   CodePaused,
   CodeUnknown,
@@ -61,7 +62,10 @@ export async function answer(parties: CommandParties, method: string, params: un
 const HELD_FRAME_MS = 1500;
 
 /** A page that stands still answers nobody. */
-async function readPage({ debugging }: CommandParties, params: AriaParams): Promise<unknown> {
+export async function readPage(
+  { debugging }: Pick<CommandParties, 'debugging'>,
+  params: AriaParams,
+): Promise<AriaResult> {
   const paused = debugging.whenPaused(params.tab);
   try {
     const answered = await Promise.race([

@@ -23,7 +23,7 @@ import { Activity } from './acting/activity';
 import { Sessions } from './acting/sessions';
 import { followTroubles } from './aria-troubles';
 import { BadgeKeeper } from './badge';
-import { answer } from './commands';
+import { answer, readPage } from './commands';
 import { ContentFrames } from './frames';
 import { injectHooks, injectWhereMissing, registerHooks, registerOrigin } from './inject';
 import { hostTabs, popupTabs, type TabFacts } from './listing';
@@ -125,6 +125,7 @@ const acting = new Acting({
   source,
   frames,
   port,
+  look: (params) => readPage({ debugging }, params),
   watched: (tab) => tabs.watched(tab),
   paused: (tab) => debugging.paused(tab) !== undefined,
   address,

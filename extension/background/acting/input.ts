@@ -12,7 +12,10 @@ export function hover(send: TabSend, { x, y }: Point, modifiers = 0): Promise<un
   return send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y, modifiers });
 }
 
-/** Moves there, and clicks: once, or twice as a double click. */
+/**
+ * Moves there, and clicks: once, or twice as a double click. Sent without waiting in between: the browser keeps the
+ * order, and a move that nothing follows waits for the next frame.
+ */
 export async function click(
   send: TabSend,
   point: Point,
@@ -21,14 +24,15 @@ export async function click(
   modifiers: number,
 ): Promise<void> {
   const button: Button = name === 'right' || name === 'middle' ? name : 'left';
-  await hover(send, point, modifiers);
+  const sent = [hover(send, point, modifiers)];
   for (let clickCount = 1; clickCount <= count; clickCount++) {
     const event = { ...point, button, clickCount, modifiers };
-    await Promise.all([
+    sent.push(
       send('Input.dispatchMouseEvent', { type: 'mousePressed', buttons: BUTTON_BITS[button], ...event }),
       send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event }),
-    ]);
+    );
   }
+  await Promise.all(sent);
 }
 
 /** How long the browser may take to notice that something is dragged, in ms. */

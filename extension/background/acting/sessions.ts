@@ -54,9 +54,11 @@ export class Sessions {
     }
     await this.#options.api.attach({ tabId: tab }, '1.3');
     this.#tabs.set(tab, {});
-    await send('Page.enable');
-    // The page draws, and takes input, whether its tab is in front or not.
-    await send('Emulation.setFocusEmulationEnabled', { enabled: true });
+    await Promise.all([
+      send('Page.enable'),
+      // The page draws, and takes input, whether its tab is in front or not.
+      send('Emulation.setFocusEmulationEnabled', { enabled: true }),
+    ]);
     return send;
   }
 

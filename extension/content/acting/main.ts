@@ -1,27 +1,30 @@
 /** What a frame does for the worker that acts on its elements. */
-import type { ActAsk as Ask, ActTold as Told } from '../../messages';
+import type { ActAsk as Ask, Point, ActTold as Told } from '../../messages';
 import { RefusedFailed, RefusedGone, RefusedKind, RefusedOther } from '../../protocol';
 import type { AriaTree } from '../aria/tree';
 import { parentAcrossRoots } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
 import { choose, fill, focusField } from './fields';
-import { frame, isRefusal, type Refusal, ready, through } from './ready';
+import { frame, isAnimated, isRefusal, type Refusal, ready, through } from './ready';
 import { scriptedClick, scriptedDrag, scriptedHover, scriptedKey, scriptedText } from './scripted';
 import { veil } from './veil';
-
-/** How many frames in a row without a mutation make a page quiet. */
-const QUIET_FRAMES = 2;
 
 export class Acting {
   readonly #document: string;
   readonly #tree: AriaTree;
   readonly #sensitive: SensitiveFields;
+  /** How often the document had changed when it was last at rest; -1 before it was, and after it was scrolled. */
+  #rested = -1;
 
   constructor(document: string, tree: AriaTree, sensitive: SensitiveFields) {
     this.#document = document;
     this.#tree = tree;
     this.#sensitive = sensitive;
+    const moved = (): void => {
+      this.#rested = -1;
+    };
+    for (const type of ['scroll', 'resize']) addEventListener(type, moved, { capture: true, passive: true });
   }
 
   async answer(request: string): Promise<string> {
@@ -63,14 +66,19 @@ export class Acting {
   }
 
   async #act(ask: Ask, element: Element, deadline: number): Promise<Told | Refusal> {
+    let point: Point | undefined;
+    if (ask.needs !== undefined) {
+      const stands = this.#tree.mutations === this.#rested && !isAnimated(element);
+      const there = await ready(element, ask.needs, deadline, stands);
+      if (isRefusal(there)) return there;
+      point = there;
+    }
     switch (ask.do) {
-      case 'ready': {
-        const point = await ready(element, ask.needs ?? {}, deadline);
-        return isRefusal(point) ? point : { point };
-      }
+      case 'ready':
+        return point === undefined ? {} : { point };
       case 'through': {
-        const point = await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
-        return isRefusal(point) ? point : { point };
+        const here = await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
+        return isRefusal(here) ? here : { point: here };
       }
       case 'field':
         return focusField(element, ask.clear === true);
@@ -128,17 +136,16 @@ export class Acting {
     return {};
   }
 
-  /** Resolves when the document did not change for some frames. */
+  /** Resolves when the document did not change for a frame, or when the time is over. */
   async #rest(deadline: number): Promise<Told> {
-    let before = this.#tree.mutations;
-    for (let still = 0; still < QUIET_FRAMES; ) {
+    for (let before = this.#tree.mutations; ; ) {
       await frame();
-      const now = this.#tree.mutations;
-      still = now === before ? still + 1 : 0;
-      before = now;
-      if (performance.now() >= deadline) return { busy: true };
+      const changes = this.#tree.mutations;
+      const still = changes === before;
+      if (still) this.#rested = changes;
+      if (still || performance.now() >= deadline) return { changes };
+      before = changes;
     }
-    return {};
   }
 }
 

@@ -12,7 +12,7 @@ import {
   RefusedOutside,
 } from '../../protocol';
 import { shadowIf } from '../aria/part';
-import { attribute, has, isConnected, parentAcrossRoots, tagOf } from '../dom';
+import { attribute, has, isConnected, nodeTypeOf, parentAcrossRoots, rootOf, tagOf } from '../dom';
 
 /** Why an element cannot be acted on. */
 export interface Refusal {
@@ -26,9 +26,17 @@ export function isRefusal(answer: object): answer is Refusal {
   return 'refused' in answer;
 }
 
-/** Resolves with the place at which to act, or with the reason that held when the time was over. */
-export async function ready(element: Element, needs: ActNeeds, deadline: number): Promise<Point | Refusal> {
-  let before: DOMRect | undefined;
+/**
+ * Resolves with the place at which to act, or with the reason that held when the time was over. What is known to
+ * stand still is believed; else that takes a frame to see.
+ */
+export async function ready(
+  element: Element,
+  needs: ActNeeds,
+  deadline: number,
+  stands: boolean,
+): Promise<Point | Refusal> {
+  let before = stands && isConnected(element) ? pointed(element).getBoundingClientRect() : undefined;
   let tried = 0;
   for (;;) {
     if (!isConnected(element)) return { refused: RefusedGone };
@@ -44,7 +52,7 @@ export async function ready(element: Element, needs: ActNeeds, deadline: number)
       scrollTo(shown);
       before = undefined;
       why = { refused: RefusedOutside };
-    } else if (!still) why = { refused: RefusedMoving };
+    } else if (!still && (needs.still === true || needs.hit === true)) why = { refused: RefusedMoving };
     else if (needs.hit !== true) return middle(rect);
     else {
       const hit = hittable(element, shown);
@@ -70,6 +78,16 @@ export function frame(): Promise<void> {
       resolve();
     });
   });
+}
+
+/** Whether the browser is moving something in the document, or in a shadow root around the element. */
+export function isAnimated(element: Element): boolean {
+  for (let at: Node = element; ; ) {
+    const root = rootOf(at) as Document | ShadowRoot;
+    if (root.getAnimations().some(({ playState }) => playState === 'running')) return true;
+    if (nodeTypeOf(root) !== Node.DOCUMENT_FRAGMENT_NODE) return false;
+    at = (root as ShadowRoot).host;
+  }
 }
 
 function same(a: DOMRect, b: DOMRect): boolean {

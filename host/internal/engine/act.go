@@ -94,7 +94,15 @@ type actingTab struct {
 
 // do has the browser do more steps.
 func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol.ActResult, error) {
-	return t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action)
+	return t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action, t.look())
+}
+
+// look is what the browser is to tell of the page once the action is over; nil for nothing.
+func (t *actingTab) look() *protocol.AriaParams {
+	if t.action.blind {
+		return nil
+	}
+	return &protocol.AriaParams{Tab: t.theirs, Known: t.tab.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds())}
 }
 
 // references turn references into the way to elements.
@@ -186,7 +194,8 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	e.snapshots.used(client, id)
 	began := e.clock()
 	from, first := e.toldOf(t, client)
-	result, err := e.do(ctx, id, instance, theirs, steps, a)
+	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
+	result, err := on.do(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
@@ -200,14 +209,13 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 			return nil, err
 		}
 		if r.certain(again) {
-			if result, err = e.do(ctx, id, instance, theirs, again[result.Done:], a); err != nil {
+			if result, err = on.do(ctx, again[result.Done:]); err != nil {
 				return nil, err
 			}
 		}
 		steps = again
 	}
 	if a.otherwise != nil {
-		on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
 		if result, err = a.otherwise(ctx, on, result); err != nil {
 			return nil, err
 		}
@@ -233,7 +241,7 @@ func (r *references) certain(steps []protocol.ActStep) bool {
 }
 
 // do has the browser do the steps.
-func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action) (*protocol.ActResult, error) {
+func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action, look *protocol.AriaParams) (*protocol.ActResult, error) {
 	timeout, settle := a.timeout, a.settle
 	if timeout == 0 {
 		timeout = readyTimeout
@@ -246,7 +254,7 @@ func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, st
 	}
 	within := time.Duration(len(steps))*(timeout+settle) + answerGrace
 	result, err := e.hands.Act(ctx, instance, protocol.ActParams{
-		Tab: theirs, Steps: steps, TimeoutMs: int(timeout.Milliseconds()), SettleMs: int(settle.Milliseconds()),
+		Tab: theirs, Steps: steps, TimeoutMs: int(timeout.Milliseconds()), SettleMs: int(settle.Milliseconds()), Look: look,
 	}, within)
 	var coded *protocol.Error
 	switch {
@@ -279,7 +287,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	var page string
 	result := o.result
 	if result.Dialog == nil && !o.action.blind {
-		tree, err := e.look(ctx, o.id, t, false)
+		tree, err := e.after(ctx, o.id, t, result.Page)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -334,6 +342,16 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		page = "The page did not change.\n"
 	}
 	return &ActAnswer{Tab: o.id, Text: strings.TrimRight(b.String()+page, "\n"), Image: result.Image, Mime: result.Mime}, nil
+}
+
+// after is a tab's page as it is after an action: as the browser told with it, else it is looked at.
+func (e *Engine) after(ctx context.Context, id int, t *snapshotTab, told *protocol.AriaResult) (*aria.Tree, error) {
+	if told != nil {
+		if tree, err := t.page.Apply(told); err == nil {
+			return tree, nil
+		}
+	}
+	return e.look(ctx, id, t, false)
 }
 
 // openedLine tells of a tab that an action opened.

@@ -97,7 +97,7 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 		return 0, nil, err
 	}
 	defer release()
-	result, err := e.do(ctx, 0, instances[0], 0, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{"new", to}}}, action{settle: loadTimeout})
+	result, err := e.do(ctx, 0, instances[0], 0, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{"new", to}}}, action{settle: loadTimeout}, nil)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -138,7 +138,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		return err
 	}
 	defer release()
-	if _, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}); err != nil {
+	if _, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}, nil); err != nil {
 		return err
 	}
 	if p.Action == "select" {
@@ -258,7 +258,7 @@ func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, de
 			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: text}, nil
 		}
 		change := action{settle: min(left, lookAgain)}
-		result, err := e.do(ctx, t.id, t.instance, t.theirs, []protocol.ActStep{{Op: protocol.StepChange}}, change)
+		result, err := e.do(ctx, t.id, t.instance, t.theirs, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil)
 		if err != nil || result.Refused != "" || result.Dialog != nil {
 			return result, err
 		}

@@ -28,5 +28,8 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 	for i := range r.Waiting {
 		text(&r.Waiting[i], MaxShort)
 	}
+	if r.Page != nil {
+		d.page(r.Page)
+	}
 	return &r, nil
 }

@@ -16,6 +16,12 @@ func (d *Decoder) Aria(raw []byte) (*protocol.AriaResult, *protocol.Error) {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		return nil, Errorf(protocol.CodeMalformed, "the accessibility tree cannot be read: %v", err)
 	}
+	d.page(&r)
+	return &r, nil
+}
+
+// page cleans and masks a tab's frames.
+func (d *Decoder) page(r *protocol.AriaResult) {
 	for i := range r.Frames {
 		f := &r.Frames[i]
 		url, n := d.redact.URL(cut(Clean(f.URL), 2*MaxURL))
@@ -47,5 +53,4 @@ func (d *Decoder) Aria(raw []byte) (*protocol.AriaResult, *protocol.Error) {
 			}
 		}
 	}
-	return &r, nil
 }

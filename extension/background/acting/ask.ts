@@ -1,0 +1,36 @@
+/** Asks the frames of a tab that is acted on. */
+import type { ActAsk, ActTold } from '../../messages';
+import { type ActNode, type ActResult, RefusedGone } from '../../protocol';
+import { inFrame } from '../aria';
+
+/** A step that was not done. */
+export class Refused extends Error {
+  readonly told: Pick<ActResult, 'refused' | 'by' | 'text'>;
+
+  constructor(told: Pick<ActResult, 'refused' | 'by' | 'text'>) {
+    super(told.refused);
+    this.told = told;
+  }
+}
+
+export function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** By what a frame knows an element, and what it must still be. */
+export function namedBy({ document, id, role, name }: ActNode): Omit<ActAsk, 'do' | 'ms'> {
+  return { document, id, ...(role !== undefined && { role }), ...(name !== undefined && { name }) };
+}
+
+/** Asks one frame, which is given what it needs for an answer if it has not got it yet. */
+export async function askFrame(tab: number, frame: number, ask: ActAsk): Promise<ActTold> {
+  const said = await inFrame(
+    tab,
+    frame,
+    (request: string) =>
+      (globalThis as { tidemarkAct?: (request: string) => Promise<unknown> }).tidemarkAct?.(request),
+    [JSON.stringify(ask)],
+  );
+  if (typeof said !== 'string') throw new Refused({ refused: RefusedGone });
+  return JSON.parse(said) as ActTold;
+}

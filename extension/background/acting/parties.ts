@@ -1,0 +1,23 @@
+/** Those who take part in acting. */
+import type { CaptureSource } from '../../capture/source';
+import type { AriaParams, AriaResult } from '../../protocol';
+import type { ContentFrames } from '../frames';
+import type { HostPort } from '../port';
+import type { Activity } from './activity';
+import type { Sessions } from './sessions';
+
+export interface ActingParties {
+  sessions: Sessions;
+  activity: Activity;
+  source: Pick<CaptureSource, 'barrier'>;
+  frames: Pick<ContentFrames, 'flush' | 'frames'>;
+  port: Pick<HostPort, 'drained'>;
+  /** Reads a tab's page. */
+  look(params: AriaParams): Promise<AriaResult>;
+  watched(tab: number): boolean;
+  /** Whether the page stands still at a breakpoint. */
+  paused(tab: number): boolean;
+  address(tab: number): Promise<string | undefined>;
+  /** Whether a page of this address may be opened in a tab. */
+  allowed(tab: number, url: string): boolean;
+}

@@ -1,0 +1,167 @@
+/**
+ * Waits until a page has dealt with what was done to it. Nothing sleeps: what is waited for are frames of the
+ * documents without a change, ends of requests and of loading.
+ */
+import type { ActResult, AriaParams, AriaResult } from '../../protocol';
+import { askFrame } from './ask';
+import type { ActingParties } from './parties';
+
+/** How long a document that never stands still is waited for, in ms: some have clocks. */
+const RESTLESS_MS = 250;
+/** How long pages may take to tell what they hold, in ms. */
+export const FLUSH_MS = 500;
+
+/** What is waited for. */
+export interface RestOptions {
+  /** The frames whose elements were acted on. */
+  frames: readonly number[];
+  /** Requests that began before this do not count; in ms since the epoch. */
+  since: number;
+  /** How long it may take. */
+  ms: number;
+  /** Another step follows, so that nothing is told yet. */
+  between?: boolean;
+  /** The page is looked at. */
+  look?: AriaParams | undefined;
+}
+
+type Rested = Pick<ActResult, 'dialog' | 'waiting' | 'busy' | 'page'>;
+
+export class Rest {
+  readonly #parties: ActingParties;
+
+  constructor(parties: ActingParties) {
+    this.#parties = parties;
+  }
+
+  /**
+   * Resolves when no document is on its way, none changes, and no request is out that may end any moment. Then
+   * all that happened is with the host, unless another step follows.
+   */
+  async of(tab: number, options: RestOptions): Promise<Rested> {
+    const { sessions, activity, frames, port } = this.#parties;
+    const { since, between = false } = options;
+    const deadline = Date.now() + options.ms;
+    const rested: Rested = {};
+    let flushed = false;
+    for (let prepared = -1; ; ) {
+      const dialog = sessions.dialog(tab);
+      if (dialog !== undefined) {
+        rested.dialog = dialog;
+        break;
+      }
+      if (this.#parties.paused(tab)) {
+        rested.waiting = ['the debugger, in which the page is paused now'];
+        break;
+      }
+      const left = deadline - Date.now();
+      if (left <= 0) {
+        rested.waiting = activity.loading(tab) ? ['the next page'] : activity.unended(tab, since);
+        break;
+      }
+      const documents = activity.documents(tab);
+      if (activity.loading(tab)) {
+        // While it loads, what the page will be asked by is put into it.
+        if (prepared !== documents) void this.#changes(tab, 0, 0);
+        prepared = documents;
+        await activity.change(tab, left);
+        continue;
+      }
+      const interrupted = (): boolean =>
+        this.#parties.paused(tab) ||
+        sessions.dialog(tab) !== undefined ||
+        activity.loading(tab) ||
+        activity.documents(tab) !== documents;
+      let page: AriaResult | undefined;
+      const quiet = between
+        ? this.#quiet(tab, options.frames, Math.min(RESTLESS_MS, left))
+        : this.#told(tab, options, left).then((looked) => {
+            page = looked;
+          });
+      if (!(await this.#until(tab, quiet, interrupted, left))) {
+        if (interrupted()) continue;
+        rested.busy = true; // the page does not answer
+        break;
+      }
+      if (interrupted()) continue;
+      if (activity.flights(tab, since).length === 0) {
+        const unended = activity.unended(tab, since);
+        if (unended.length > 0) rested.waiting = unended;
+        if (page !== undefined) rested.page = page;
+        flushed = !between;
+        break;
+      }
+      await activity.change(tab, Math.min(left, 100));
+    }
+    if (between && rested.dialog === undefined) return rested;
+    if (!flushed && rested.dialog === undefined && rested.busy !== true && !this.#parties.paused(tab))
+      await frames.flush(tab, FLUSH_MS);
+    await port.drained();
+    return rested;
+  }
+
+  /**
+   * Resolves when the frames did not change for two of their animation frames: what a page does "in the next
+   * frame" it has done then, and also what it does in the one after. The look at the page is taken within the
+   * second one, and again if that brought a change. Only then is asked for what was noticed, since the second
+   * frame may have logged or requested something; all that comes before its answer.
+   */
+  async #told(
+    tab: number,
+    { frames, since, look }: RestOptions,
+    ms: number,
+  ): Promise<AriaResult | undefined> {
+    const { activity, source, frames: contents } = this.#parties;
+    const deadline = Date.now() + Math.min(RESTLESS_MS, ms);
+    const quiet = (): Promise<string | undefined> =>
+      this.#quiet(tab, frames, Math.max(deadline - Date.now(), 0));
+    let page: AriaResult | undefined;
+    for (let before = await quiet(); ; ) {
+      // With requests under way there is more to come.
+      const looking =
+        look === undefined || activity.flights(tab, since).length > 0
+          ? undefined
+          : this.#parties.look(look).catch(() => undefined); // the host looks by itself, and is told why it cannot
+      const [now, looked] = await Promise.all([quiet(), looking]);
+      page = looked;
+      if (now === before || Date.now() >= deadline) break;
+      before = now;
+    }
+    await Promise.all([source.barrier(tab).catch(() => undefined), contents.flush(tab, FLUSH_MS)]);
+    return page;
+  }
+
+  /** Resolves when the top frame and others were at rest for a frame, with how often each has changed so far. */
+  async #quiet(tab: number, frames: readonly number[], ms: number): Promise<string> {
+    const all = [...new Set([0, ...frames])];
+    return (await Promise.all(all.map((frame) => this.#changes(tab, frame, ms)))).join();
+  }
+
+  async #changes(tab: number, frame: number, ms: number): Promise<number | undefined> {
+    const told = await askFrame(tab, frame, { do: 'rest', ms }).catch(() => undefined);
+    return told?.changes;
+  }
+
+  /** Waits for something, unless it is interrupted or takes too long: then false. */
+  async #until(
+    tab: number,
+    work: Promise<unknown>,
+    interrupted: () => boolean,
+    ms: number,
+  ): Promise<boolean> {
+    const deadline = Date.now() + ms;
+    let done = false;
+    const working = work.then(
+      () => {
+        done = true;
+      },
+      () => {
+        done = true;
+      },
+    );
+    while (!done && !interrupted() && Date.now() < deadline) {
+      await Promise.race([working, this.#parties.activity.change(tab, deadline - Date.now())]);
+    }
+    return done;
+  }
+}

@@ -1,0 +1,436 @@
+/** Does one step on one tab. */
+import type { ActAsk, ActTold, Point } from '../../messages';
+import {
+  type ActNode,
+  type ActParams,
+  type ActResult,
+  type ActStep,
+  RefusedChooser,
+  RefusedDebugger,
+  RefusedDialog,
+  RefusedFailed,
+  RefusedGone,
+  RefusedKind,
+  RefusedOption,
+  StepClick,
+  StepDialog,
+  StepDrag,
+  StepEvaluate,
+  StepFill,
+  StepHover,
+  StepNavigate,
+  StepPress,
+  StepReady,
+  StepScreenshot,
+  StepScroll,
+  StepSelect,
+  StepType,
+  StepUpload,
+} from '../../protocol';
+import { askFrame, message, namedBy, Refused } from './ask';
+import { click, drag, hover, press, stroke, type } from './input';
+import { modifierBits, readStroke } from './keys';
+import type { ActingParties } from './parties';
+import { FLUSH_MS } from './rest';
+import type { TabSend } from './sessions';
+
+/** Limits of what is answered: characters of a value, CSS pixels of a page's picture, pixels of its side. */
+const MAX_VALUE = 20_000;
+const MAX_PAGE = 6000;
+const MAX_SIDE = 1024;
+/** How long the browser may take to draw a picture, in ms. */
+const SHOT_MS = 5000;
+/** What is needed of an element that takes no pointer. */
+const ENABLED = { enabled: true } as const;
+
+export class Step {
+  readonly #parties: ActingParties;
+  readonly #tab: number;
+  readonly #step: ActStep;
+  readonly #send: TabSend | undefined;
+  readonly #deadline: number;
+
+  readonly #result: ActResult;
+
+  constructor(
+    parties: ActingParties,
+    { tab, timeout_ms }: ActParams,
+    step: ActStep,
+    send: TabSend | undefined,
+    result: ActResult,
+  ) {
+    this.#result = result;
+    this.#parties = parties;
+    this.#tab = tab;
+    this.#step = step;
+    this.#send = send;
+    this.#deadline = Date.now() + timeout_ms;
+  }
+
+  async do(): Promise<void> {
+    const { op, path = [], texts = [] } = this.#step;
+    switch (op) {
+      case StepClick:
+        return await this.#click();
+      case StepHover:
+        return await this.#hover();
+      case StepType:
+        return await this.#type(path, texts, this.#step.clear === true, this.#step.submit === true);
+      case StepFill:
+        return await this.#fill();
+      case StepSelect:
+        await this.#ask(path, { do: 'choose', needs: ENABLED, texts });
+        return;
+      case StepPress:
+        return await this.#press();
+      case StepReady:
+        await this.#ask(path, { do: 'ready', needs: { ...ENABLED, still: true } });
+        return;
+      case StepScroll:
+        await this.#ask(path, { do: 'scroll', x: this.#step.x ?? 0, y: this.#step.y ?? 0 });
+        return;
+      case StepDrag:
+        return await this.#drag();
+      case StepUpload:
+        return await this.#upload();
+      case StepNavigate:
+        return await this.#navigate(texts[0] ?? '');
+      case StepDialog:
+        return await this.#answerDialog();
+      case StepEvaluate:
+        return await this.#evaluate(texts[0] ?? '');
+      case StepScreenshot:
+        return await this.#screenshot();
+      default:
+        throw new Error(`the extension cannot do "${op}": it is older than the host`);
+    }
+  }
+
+  /** Asks the frame of a path's last element; a refusal is thrown. */
+  async #ask(path: readonly ActNode[], ask: Omit<ActAsk, 'ms'>): Promise<ActTold> {
+    const node = path.at(-1);
+    const frame = node?.frame ?? 0;
+    const left = Math.max(this.#deadline - Date.now(), 1);
+    const of = node === undefined ? {} : namedBy(node);
+    const asked = askFrame(this.#tab, frame, {
+      ...of,
+      ...ask,
+      ms: left,
+    });
+    const told = await this.#answered(asked, left + FLUSH_MS);
+    if (told.refused !== undefined) {
+      throw new Refused({
+        refused: told.refused,
+        ...(told.text !== undefined && { text: told.text }),
+        ...(told.by !== undefined &&
+          node !== undefined && { by: { frame, document: node.document, id: told.by } }),
+      });
+    }
+    return told;
+  }
+
+  /** Waits for a promise, but not for ever, and not while a dialog keeps the page. */
+  async #answered<T>(promise: Promise<T>, ms: number): Promise<T> {
+    const { sessions, activity } = this.#parties;
+    let settled = false;
+    const done = promise.finally(() => {
+      settled = true;
+    });
+    done.catch(() => undefined);
+    const deadline = Date.now() + ms;
+    while (!settled) {
+      const left = deadline - Date.now();
+      if (sessions.dialog(this.#tab) !== undefined) throw new Refused({ refused: RefusedDialog });
+      if (this.#parties.paused(this.#tab)) throw new Error('the page is paused in the debugger');
+      if (left <= 0) throw new Error('the page does not answer: it is busy, or hangs');
+      await Promise.race([done, activity.change(this.#tab, left)]);
+    }
+    return await done;
+  }
+
+  /** Sends input; it is over when the page has dealt with it, or when a dialog opens, or the page is gone. */
+  async #input(work: Promise<unknown>): Promise<void> {
+    const { sessions, activity } = this.#parties;
+    let settled = false;
+    let failed: unknown;
+    const done = work.then(
+      () => {
+        settled = true;
+      },
+      (error: unknown) => {
+        settled = true;
+        failed = error;
+      },
+    );
+    const deadline = Date.now() + this.#inputMs();
+    const { paused } = this.#parties;
+    const goesOn = (): boolean =>
+      sessions.dialog(this.#tab) === undefined && !activity.loading(this.#tab) && !paused(this.#tab);
+    while (!settled && goesOn()) {
+      const left = deadline - Date.now();
+      if (left <= 0) return; // the page has the input, and is busy with it: what it causes is waited for
+      await Promise.race([done, activity.change(this.#tab, left)]);
+    }
+    if (failed !== undefined && !/Detached|closed|navigat|not attached/i.test(message(failed))) throw failed;
+  }
+
+  #inputMs(): number {
+    return Math.max(this.#deadline - Date.now(), 200);
+  }
+
+  /** The place of an element in the tab's viewport; it is in view, and would be hit there. */
+  async #point(path: readonly ActNode[], enabled: boolean): Promise<Point> {
+    let { point } = await this.#ask(path, { do: 'ready', needs: { enabled, hit: true } });
+    for (let i = path.length - 1; i > 0; i--) {
+      ({ point } = await this.#ask(path.slice(0, i), {
+        do: 'through',
+        ...(point !== undefined && { point }),
+      }));
+    }
+    if (point === undefined) throw new Refused({ refused: RefusedGone });
+    return point;
+  }
+
+  async #click(): Promise<void> {
+    const { path = [], button = 'left', double = false, modifiers } = this.#step;
+    const bits = modifierBits(modifiers);
+    const point = await this.#point(path, true);
+    if (this.#send === undefined) {
+      await this.#ask(path, { do: 'click', button, double, modifiers: bits });
+      return;
+    }
+    await this.#input(click(this.#send, point, button, double ? 2 : 1, bits));
+  }
+
+  async #hover(): Promise<void> {
+    const { path = [] } = this.#step;
+    const point = await this.#point(path, false);
+    if (this.#send === undefined) await this.#ask(path, { do: 'hover' });
+    else await this.#input(hover(this.#send, point));
+  }
+
+  async #type(
+    path: readonly ActNode[],
+    texts: readonly string[],
+    clear: boolean,
+    submit: boolean,
+  ): Promise<void> {
+    const send = this.#send;
+    for (const text of texts) {
+      if (send === undefined) {
+        const told = await this.#ask(path, { do: 'text', needs: ENABLED, texts: [text], clear });
+        if (told.done === true) await this.#ask(path, { do: 'fill', texts: [text] });
+        if (submit) await this.#ask(path, { do: 'key', key: 'Enter' });
+        continue;
+      }
+      const told = await this.#ask(path, { do: 'field', needs: ENABLED, clear });
+      // The browser takes input in the order in which it is sent.
+      const input: Promise<unknown>[] = [];
+      if (told.done === true) await this.#ask(path, { do: 'fill', texts: [text] });
+      else {
+        if (told.focused !== true) {
+          await this.#input(click(send, await this.#point(path, true), 'left', 1, 0));
+          await this.#ask(path, { do: 'field', clear });
+        }
+        if (text !== '') input.push(type(send, text));
+        else if (clear) input.push(press(send, readStroke('Delete')));
+      }
+      if (submit) input.push(press(send, readStroke('Enter')));
+      await this.#input(Promise.all(input));
+    }
+  }
+
+  /** Gives a field a value, whatever kind of field it is. */
+  async #fill(): Promise<void> {
+    const { path = [], texts = [] } = this.#step;
+    const told = await this.#ask(path, { do: 'fill', needs: ENABLED, texts });
+    if (told.focused === false) {
+      // a checkbox, radio button or switch that is not as it is to be
+      await this.#click();
+    } else if (told.done !== true) {
+      await this.#type(path, texts, true, false);
+    }
+  }
+
+  async #press(): Promise<void> {
+    const { path = [], key = '' } = this.#step;
+    const pressed = readStroke(key);
+    if (path.length > 0) {
+      await this.#ask(path, { do: 'focus', needs: ENABLED });
+    }
+    if (this.#send === undefined) {
+      await this.#ask(path, { do: 'key', key: pressed.key.key, modifiers: pressed.modifiers });
+    } else {
+      await this.#input(stroke(this.#send, pressed));
+    }
+  }
+
+  /** The debugger, for what cannot be done without. */
+  #debugger(): TabSend {
+    if (this.#send !== undefined) return this.#send;
+    throw new Refused({ refused: RefusedDebugger, text: this.#result.untrusted ?? '' });
+  }
+
+  /** Drags by the mouse: what the page does with its pointer, or the browser's own drag and drop. */
+  async #drag(): Promise<void> {
+    const { path = [], to = [] } = this.#step;
+    await this.#point(to, false);
+    const from = await this.#point(path, true);
+    const { draggable } = await this.#ask(path, { do: 'draggable' });
+    const told = await this.#ask(to, { do: 'ready', needs: { still: true } });
+    if (told.point === undefined) throw new Refused({ refused: RefusedGone });
+    if (this.#send === undefined) {
+      await this.#ask(path, {
+        do: 'drag',
+        ...(to.at(-1) !== undefined && { to: (to.at(-1) as ActNode).id }),
+      });
+      return;
+    }
+    const target = to.length > 1 ? await this.#point(to, false) : told.point;
+    const { sessions } = this.#parties;
+    let dragged = true;
+    const dragging = drag(this.#send, this.#tab, sessions, from, target, draggable === true);
+    await this.#input(
+      dragging.then((done) => {
+        dragged = done;
+      }),
+    );
+    const [last] = to.slice(-1);
+    if (dragged || last === undefined || to.length !== path.length) return;
+    this.#result.untrusted = 'the browser did not begin to drag';
+    await this.#ask(path, { do: 'drag', to: last.id });
+  }
+
+  /** Gives a field files, as the file chooser that a click opens would. */
+  async #upload(): Promise<void> {
+    const send = this.#debugger();
+    const { path = [], texts = [] } = this.#step;
+    const { sessions } = this.#parties;
+    const point = await this.#point(path, true);
+    await send('Page.setInterceptFileChooserDialog', { enabled: true });
+    try {
+      const opened = new Promise<{ backendNodeId?: number; mode: string }>((resolve) => {
+        sessions.listen(this.#tab, (method, params) => {
+          if (method === 'Page.fileChooserOpened')
+            resolve(params as { backendNodeId?: number; mode: string });
+        });
+      });
+      await this.#input(click(send, point, 'left', 1, 0));
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const late = new Promise<undefined>((resolve) => {
+        timer = setTimeout(resolve, this.#inputMs(), undefined);
+      });
+      const chooser = await Promise.race([opened, late]);
+      clearTimeout(timer);
+      if (chooser?.backendNodeId === undefined) throw new Refused({ refused: RefusedChooser });
+      if (texts.length > 1 && chooser.mode !== 'selectMultiple') {
+        throw new Refused({ refused: RefusedOption, text: 'one file only' });
+      }
+      await send('DOM.setFileInputFiles', { files: [...texts], backendNodeId: chooser.backendNodeId });
+    } finally {
+      sessions.listen(this.#tab, undefined);
+      await send('Page.setInterceptFileChooserDialog', { enabled: false }).catch(() => undefined);
+    }
+  }
+
+  async #navigate(to: string): Promise<void> {
+    const { activity, sessions } = this.#parties;
+    const tab = this.#tab;
+    const documents = activity.documents(tab);
+    const began = activity.navigations(tab);
+    let failed: unknown;
+    const asked = (
+      to === 'back'
+        ? chrome.tabs.goBack(tab)
+        : to === 'forward'
+          ? chrome.tabs.goForward(tab)
+          : to === 'reload'
+            ? chrome.tabs.reload(tab)
+            : chrome.tabs.update(tab, { url: to })
+    ).catch((error: unknown) => {
+      failed = error;
+      activity.changed(tab);
+    });
+    // A page asks before it is left, or the address differs in its fragment alone: then nothing is loaded.
+    while (
+      failed === undefined &&
+      activity.documents(tab) === documents &&
+      activity.navigations(tab) === began
+    ) {
+      const left = this.#deadline - Date.now();
+      if (left <= 0 || sessions.dialog(tab) !== undefined) return;
+      await activity.change(tab, left);
+    }
+    if (failed !== undefined) throw new Refused({ refused: RefusedFailed, text: message(failed) });
+    void asked;
+  }
+
+  async #answerDialog(): Promise<void> {
+    const { accept = false, texts } = this.#step;
+    const [promptText] = texts ?? [];
+    await this.#debugger()('Page.handleJavaScriptDialog', {
+      accept,
+      ...(promptText !== undefined && { promptText }),
+    });
+    const { sessions, activity } = this.#parties;
+    for (let left = this.#inputMs(); sessions.dialog(this.#tab) !== undefined && left > 0; ) {
+      const began = Date.now();
+      await activity.change(this.#tab, left);
+      left -= Date.now() - began;
+    }
+  }
+
+  async #evaluate(expression: string): Promise<void> {
+    const evaluated = this.#debugger()('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+      userGesture: true,
+    });
+    const { result, exceptionDetails } = await this.#answered(evaluated, this.#inputMs());
+    if (exceptionDetails !== undefined) {
+      const { exception, text } = exceptionDetails;
+      throw new Refused({ refused: RefusedFailed, text: exception?.description ?? text });
+    }
+    this.#result.value = (JSON.stringify(result.value) ?? result.description ?? 'undefined').slice(
+      0,
+      MAX_VALUE,
+    );
+  }
+
+  /** A picture, small enough for an agent to pay for; what is secret on the page is shown as dots. */
+  async #screenshot(): Promise<void> {
+    const send = this.#debugger();
+    const { path = [], full = false } = this.#step;
+    if (path.length > 0) await this.#ask(path, { do: 'ready', needs: { still: true } });
+    const { cssLayoutViewport: view, cssContentSize: content } = await this.#answered(
+      send('Page.getLayoutMetrics'),
+      this.#inputMs(),
+    );
+    let area = { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight };
+    if (full) area = { x: 0, y: 0, width: content.width, height: Math.min(content.height, MAX_PAGE) };
+    if (path.length > 0) {
+      const { box } = await this.#ask(path, { do: 'box' });
+      if (box === undefined || path.length > 1)
+        throw new Refused({ refused: RefusedKind, text: 'in the top frame' });
+      area = { ...box, x: box.x + view.pageX, y: box.y + view.pageY };
+    }
+    const scale = Math.min(1, MAX_SIDE / Math.max(area.width, area.height));
+    await this.#ask([], { do: 'veil' });
+    try {
+      const { data } = await this.#answered(
+        send('Page.captureScreenshot', {
+          format: 'jpeg',
+          quality: 75,
+          captureBeyondViewport: full || path.length > 0,
+          clip: { ...area, scale },
+        }),
+        this.#inputMs() + SHOT_MS,
+      );
+      this.#result.image = data;
+      this.#result.mime = 'image/jpeg';
+    } finally {
+      await this.#ask([], { do: 'unveil' }).catch(() => undefined);
+    }
+  }
+}
