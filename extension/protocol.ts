@@ -814,7 +814,8 @@ export interface DebugRunParams extends DebugCaller {
    */
   thread?: number /* int */;
   /**
-   * Kind is pause, resume, over, into or out; or exceptions, which moves no thread.
+   * Kind is pause, resume, over, into or out; exceptions, which moves no thread; or release, by which a person lets
+   * all threads go on.
    */
   kind: string;
   /**
@@ -2026,6 +2027,10 @@ export interface ViewTab {
   capture?: string;
   note?: string;
   severity?: string;
+  /**
+   * Paused is set while the debugger holds the page.
+   */
+  paused?: TabPaused;
 }
 /**
  * ViewBrowser is a browser that is or was connected.
@@ -2462,4 +2467,162 @@ export interface ViewPage {
   now: string;
   before_at?: number /* int64 */;
   before?: string;
+}
+
+//////////
+// source: viewer_variables.go
+
+/**
+ * MethodViewVariables takes [ViewParams] and answers with [ViewVariables].
+ */
+export const MethodViewVariables = "view_variables";
+/**
+ * MethodViewVariableTree takes [ViewVariableTreeParams] and answers with [ViewVariableTree].
+ */
+export const MethodViewVariableTree = "view_variable_tree";
+/**
+ * MethodViewResume takes [ViewResumeParams] and answers with {}.
+ */
+export const MethodViewResume = "view_resume";
+/**
+ * ViewResumeParams name a tab in which whatever is paused is to go on.
+ */
+export interface ViewResumeParams {
+  tab: number /* int */;
+}
+/**
+ * ViewVariables are the snapshots of variables that are held, the oldest first, and what tracepoints recorded.
+ */
+export interface ViewVariables {
+  snapshots: ViewVariableSnapshot[];
+  traces: ViewTrace[];
+}
+/**
+ * ViewVariableSnapshot says what a snapshot is.
+ */
+export interface ViewVariableSnapshot {
+  id: string;
+  label: string;
+  /**
+   * At is in milliseconds since the Unix epoch.
+   */
+  at: number /* int64 */;
+  tab: number /* int */;
+  thread: number /* int */;
+  frame: number /* int */;
+  /**
+   * Function is "" for code outside of functions; Place is file:line:column.
+   */
+  function?: string;
+  place?: string;
+  depth?: number /* int */;
+  /**
+   * Count is the number of variables, fields not counted.
+   */
+  count: number /* int */;
+  /**
+   * Before is the snapshot of the same function before this one.
+   */
+  before?: string;
+}
+/**
+ * ViewTrace is a tracepoint, as the agent that set it was told of it last.
+ */
+export interface ViewTrace {
+  tab: number /* int */;
+  place: string;
+  /**
+   * At is when it was told, in milliseconds since the Unix epoch; State is done, tracing or waiting.
+   */
+  at: number /* int64 */;
+  state: string;
+  hits: number /* int */;
+  /**
+   * Columns are the names of what was recorded; Rows one list of values a hit, of many the first and the last.
+   * Of a single name there are no rows: Evolution is how each went, in the order of the columns.
+   */
+  columns: string[];
+  evolution: string[];
+  rows?: string[][];
+  notes?: string[];
+}
+/**
+ * ViewVariableTreeParams ask for what a snapshot holds, or, with From, for what is different from that one. Both
+ * are ids.
+ */
+export interface ViewVariableTreeParams {
+  from?: string;
+  to: string;
+}
+/**
+ * ViewVariableTree is a snapshot, or the difference of two, as a tree: the scopes, their variables, and what those
+ * hold.
+ */
+export interface ViewVariableTree {
+  from?: ViewVariableSnapshot;
+  to: ViewVariableSnapshot;
+  /**
+   * Summary is the difference in a line; "" of a single snapshot.
+   */
+  summary?: string;
+  /**
+   * ElapsedMs is the time from the first to the second, in milliseconds.
+   */
+  elapsed_ms?: number /* int64 */;
+  scopes: ViewScope[];
+  /**
+   * Omitted counts the values that were too many to be shown.
+   */
+  omitted?: number /* int */;
+  notes?: string[];
+}
+/**
+ * ViewScope is a scope with its variables.
+ */
+export interface ViewScope {
+  scope: string;
+  values: ViewValue[];
+}
+/**
+ * Changes of a [ViewValue].
+ */
+export const ChangeAdded = "added";
+/**
+ * Changes of a [ViewValue].
+ */
+export const ChangeRemoved = "removed";
+/**
+ * Changes of a [ViewValue].
+ */
+export const ChangeModified = "modified";
+/**
+ * ChangeRetyped is of a value whose type is another one: removed and added at once.
+ */
+export const ChangeRetyped = "retyped";
+/**
+ * ViewValue is a value and what it holds.
+ */
+export interface ViewValue {
+  /**
+   * Name is the step to it, as it reads in code: `order`, `.total`, `[3]`, `.get("k")`.
+   */
+  name: string;
+  type: string;
+  /**
+   * Value is as it reads in code; "" where Children tell all.
+   */
+  value?: string;
+  /**
+   * Change is "" of what only holds changes, and in a single snapshot. Old is the value before, OldType its type
+   * where that was another one.
+   */
+  change?: string;
+  old?: string;
+  old_type?: string;
+  children?: ViewValue[];
+  /**
+   * Same counts what it holds besides that has not changed; More what is not shown.
+   */
+  same?: number /* int */;
+  more?: number /* int */;
 }

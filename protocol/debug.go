@@ -216,7 +216,8 @@ type DebugRunParams struct {
 	DebugCaller `tstype:",extends"`
 	// Thread is 0 for the only paused one, or for the page when it is to be paused.
 	Thread int `json:"thread,omitempty"`
-	// Kind is pause, resume, over, into or out; or exceptions, which moves no thread.
+	// Kind is pause, resume, over, into or out; exceptions, which moves no thread; or release, by which a person lets
+	// all threads go on.
 	Kind string `json:"kind"`
 	// Exceptions are which exceptions pause from now on: none, uncaught, all.
 	Exceptions string `json:"exceptions,omitempty"`

@@ -90,6 +90,8 @@ type ViewTab struct {
 	Capture   string `json:"capture,omitempty"`
 	Note      string `json:"note,omitempty"`
 	Severity  string `json:"severity,omitempty"`
+	// Paused is set while the debugger holds the page.
+	Paused *TabPaused `json:"paused,omitempty"`
 }
 
 // ViewBrowser is a browser that is or was connected.

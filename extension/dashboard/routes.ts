@@ -63,6 +63,9 @@ const ROUTES: { [M in keyof ViewMethods]: (params: ViewMethods[M]['params']) => 
   view_ignore: (body) => ({ method: 'POST', path: 'noise', body }),
   view_unignore: ({ id }) => ({ method: 'DELETE', path: `noise/${encodeURIComponent(id)}` }),
   view_page: (body) => ({ method: 'POST', path: 'page', body }),
+  view_variables: ({ tab }) => get('variables', { tab }),
+  view_variable_tree: (p) => get('variables/tree', { ...p }),
+  view_resume: ({ tab }) => ({ method: 'POST', path: `tabs/${tab}/resume` }),
 };
 
 /** The request that asks a question. */

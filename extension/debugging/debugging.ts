@@ -447,6 +447,10 @@ export class Debugging {
 
   async #run(params: DebugRunParams): Promise<DebugState> {
     const { tab, kind, exceptions, wait_ms = 0 } = params;
+    if (kind === 'release') {
+      await this.resumeByPerson(tab);
+      return await this.#state({ ...params, wait_ms: 0 });
+    }
     if (kind === 'pause' || kind === 'exceptions') {
       const session = await this.#begin(params);
       if (exceptions) await session.pauseOnExceptions(exceptions as Exceptions);

@@ -25,11 +25,15 @@ import type {
   ViewRenameParams,
   ViewReport,
   ViewReportParams,
+  ViewResumeParams,
   ViewTimeline,
   ViewTimelineParams,
+  ViewVariables,
+  ViewVariableTree,
+  ViewVariableTreeParams,
 } from '../protocol';
 
-/** The host's methods, with parameters and answers; protocol/viewer.go describes them. */
+/** The host's methods, with parameters and answers; protocol/viewer.go and viewer_variables.go describe them. */
 export interface ViewMethods {
   view_overview: { params: ViewParams; answer: ViewOverview };
   view_timeline: { params: Partial<ViewTimelineParams>; answer: ViewTimeline };
@@ -45,6 +49,9 @@ export interface ViewMethods {
   view_ignore: { params: IgnoreParams; answer: IgnoreResult };
   view_unignore: { params: UnignoreParams; answer: object };
   view_page: { params: ViewPageParams; answer: ViewPage };
+  view_variables: { params: ViewParams; answer: ViewVariables };
+  view_variable_tree: { params: ViewVariableTreeParams; answer: ViewVariableTree };
+  view_resume: { params: ViewResumeParams; answer: object };
 }
 
 /** Asks the host; rejects with an Error whose message is for a person. */

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tidemark.dev/tidemark/installer"
@@ -74,14 +75,29 @@ await until(() => document.querySelector('.answer'), 'an answer')`)
 	p.js(`alarm('Something went wrong again.'); document.getElementById('pay').textContent = 'Try again'`)
 	v.js(`await press('Look again'); await until(() => document.querySelector('.tree .added'), 'a change')`)
 	take("panel-page", v.tab, 1180, 760)
+	vs := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": strings.Replace(retrying, "debugger;", "", 1)})
+	d := w.debugs(t, vs)
+	vp := w.open(t, vs.URL)
+	d.breakpoint(map[string]any{"url": "app.js", "line": 10})
+	vp.start("go()")
+	d.paused()
+	d.take(map[string]any{"label": "before-retry", "depth": 2})
+	d.on()
+	d.on()
+	d.on()
+	d.take(map[string]any{"label": "after-retry", "depth": 2})
+	of := w.view(t, vs)
+	of.js(`await press('Variables'); await until(() => document.querySelectorAll('[role=treeitem]').length > 5, 'a tree')`)
+	take("panel-variables", of.tab, 1180, 760)
+	d.debugger("debugger_resume", nil)
 	v.js(`await press('Changes')`)
 	take("side-panel", v.tab, 420, 900)
 	popup := w.open(t, installer.Origin+"popup/index.html")
 	take("popup", popup, 380, 640)
-	d := dashboard(t, w, w.World)
-	d.see("failed request")
-	take("dashboard", d, 1180, 760)
-	out := w.open(t, d.text("location.href"))
+	board := dashboard(t, w, w.World)
+	board.see("failed request")
+	take("dashboard", board, 1180, 760)
+	out := w.open(t, board.text("location.href"))
 	out.see("tidemark open")
 	take("dashboard-signed-out", out, 720, 420)
 }

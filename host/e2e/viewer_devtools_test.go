@@ -12,14 +12,24 @@ import (
 
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 
-// TestThePanelIsInDevTools opens Tidemark's panel in the real DevTools window of a page.
-func TestThePanelIsInDevTools(t *testing.T) {
+// inspected is a page in a browser of its own, with the real DevTools open and Tidemark's panel in it.
+type inspected struct {
+	*world
+	page *tab
+	// tools is the document of DevTools, panel that of Tidemark's panel.
+	tools, panel context.Context
+}
+
+// inspect opens the DevTools of a site's page, and Tidemark's panel there.
+func inspect(t *testing.T, s *site) *inspected {
+	t.Helper()
 	needBrowser(t)
 	w, err := testbed.New(binary)
 	if err != nil {
@@ -45,16 +55,14 @@ func TestThePanelIsInDevTools(t *testing.T) {
 	if err := chromedp.Do(b.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s := newBasket(t)
-	p := &tab{t, &testbed.Tab{Ctx: b.Context()}}
-	p.do(chromedp.Navigate(s.URL))
-
-	tools := attach(t, b, "DevTools of the page", func(info *target.Info) bool {
+	in := &inspected{world: &world{w}, page: &tab{t, &testbed.Tab{Ctx: b.Context()}}}
+	in.page.do(chromedp.Navigate(s.URL))
+	in.tools = attach(t, b, "DevTools of the page", func(info *target.Info) bool {
 		return strings.HasPrefix(info.URL, "devtools://")
 	})
 	// DevTools is not ready at once, and hears of the panel some time after.
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
-		return chromedp.Run(tools, chromedp.Evaluate[bool](`(async () => {
+		return chromedp.Run(in.tools, chromedp.Evaluate[bool](`(async () => {
 const { ViewManager } = await import('./ui/legacy/legacy.js');
 try {
 	const manager = ViewManager.ViewManager.instance();
@@ -67,19 +75,26 @@ try {
 	}); err != nil {
 		t.Fatalf("the panel is not in DevTools: %v", err)
 	}
-	panel := attach(t, b, "Tidemark's panel", func(info *target.Info) bool {
+	in.panel = attach(t, b, "Tidemark's panel", func(info *target.Info) bool {
 		return info.URL == installer.Origin+"panel/index.html"
 	})
-	run(panel, t, viewerHelp+`
+	run(in.panel, t, viewerHelp+`
 await until(() => document.querySelector('.report'), 'a report');
 if (document.querySelector('.tab-select').value === '0') await until(() => document.querySelector('.tab-select').value !== '0', 'the inspected tab');`)
+	return in
+}
+
+// TestThePanelIsInDevTools opens Tidemark's panel in the real DevTools window of a page.
+func TestThePanelIsInDevTools(t *testing.T) {
+	s := newBasket(t)
+	in := inspect(t, s.site)
 	s.status.Store(500)
-	p.js(`document.getElementById('pay').click()`)
-	run(panel, t, viewerHelp+`
+	in.page.js(`document.getElementById('pay').click()`)
+	run(in.panel, t, viewerHelp+`
 await until(() => says('1 failed request') && says('the cart cannot be read'), 'what happened');
 await until(() => document.querySelector('button.source'), 'a source');
 document.querySelector('button.source').click();`)
-	run(tools, t, `
+	run(in.tools, t, `
 const until = async (holds) => { for (let i = 0; i < 500; i++) { if (holds()) return; await new Promise((done) => setTimeout(done, 20)); } throw new Error('the Sources panel does not open'); };
 const { ViewManager } = await import('./ui/legacy/legacy.js');
 await until(() => ViewManager.ViewManager.instance().isViewVisible('sources'));`)
@@ -174,6 +189,25 @@ func TestTheViewersPagesAreAccessible(t *testing.T) {
 		look(section, v.tab, 1200)
 	}
 	look("popup", popup.tab, 380)
+
+	// Variables, as far as a keyboard gets in them.
+	vs := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": retrying})
+	d := w.debugs(t, vs)
+	d.stop(w.open(t, vs.URL), "go()")
+	d.take(map[string]any{"depth": 2})
+	d.on()
+	d.take(map[string]any{"depth": 2})
+	v = w.view(t, vs)
+	v.js(`await press('Variables'); await until(() => document.querySelectorAll('[role=treeitem]').length > 5, 'a tree'); document.querySelector('[role=treeitem]').focus()`)
+	look("variables", v.tab, 1200)
+	look("variables in the side panel", v.tab, 400)
+	v.do(chromedp.KeyEvent(kb.End), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.ArrowRight))
+	at := v.text(`document.activeElement.textContent`)
+	v.do(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.ArrowLeft))
+	if back := v.text(`document.activeElement.textContent`); at == back || back == "" {
+		t.Errorf("the keys lead from %q to %q", at, back)
+	}
+	d.debugger("debugger_resume", nil)
 }
 
 // textOf evaluates an expression that is a promise of a text.

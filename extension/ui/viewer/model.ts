@@ -27,7 +27,7 @@ export interface Selection {
 export type Least = 'all' | 'warnings' | 'errors_only';
 
 /** What the middle shows. */
-export type Section = 'changes' | 'events' | 'calls' | 'page';
+export type Section = 'changes' | 'events' | 'calls' | 'page' | 'variables';
 
 /** A word to the person: what was done, or why it was not. */
 export interface Notice {

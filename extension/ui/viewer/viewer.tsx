@@ -13,17 +13,20 @@ import { gather, har, page, requests, save, styles } from './exports';
 import { reportMarkdown, timelineText } from './markdown';
 import { type Least, type Section, type ViewerModel, words } from './model';
 import { PageTree } from './page';
+import { PausedPages } from './paused';
 import { Arrow, ReportView } from './report';
 import { Timeline } from './timeline';
+import { Variables } from './variables';
 import './viewer.css';
 
-const SECTIONS: readonly Section[] = ['changes', 'events', 'calls', 'page'];
+const SECTIONS: readonly Section[] = ['changes', 'events', 'calls', 'page', 'variables'];
 
 const SECTION_NAMES = {
   changes: 'changes',
   events: 'events',
   calls: 'whatAgentSaw',
   page: 'pageShort',
+  variables: 'variables',
 } as const;
 
 /** The viewer. */
@@ -76,6 +79,7 @@ export function Viewer({ model }: { model: ViewerModel }): JSX.Element {
           </button>
         </p>
       )}
+      <PausedPages model={model} />
       {model.ready.value ? (
         <>
           <Timeline model={model} />
@@ -159,7 +163,13 @@ function moveFocus(by: number): boolean {
   return true;
 }
 
-const MIDDLES = { changes: Changes, events: Events, calls: Calls, page: PageTree } as const;
+const MIDDLES = {
+  changes: Changes,
+  events: Events,
+  calls: Calls,
+  page: PageTree,
+  variables: Variables,
+} as const;
 
 function Middle({ model }: { model: ViewerModel }): JSX.Element {
   const section = model.section.value;
@@ -474,7 +484,7 @@ const KEYS = [
   ['[  ]', 'keyStep'],
   ['n', 'keyNow'],
   ['j  k', 'keyMove'],
-  ['1 … 4', 'keySections'],
+  ['1 … 5', 'keySections'],
   ['←  →', 'keyPan'],
   ['+  −', 'keyZoom'],
   ['Home  End', 'keyFit'],

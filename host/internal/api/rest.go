@@ -249,6 +249,18 @@ func (r *rest) reads() {
 		func(ctx context.Context, in *callsQuery) (*protocol.ViewCalls, error) {
 			return r.Engine.ViewCalls(ctx, protocol.ViewCallsParams{Agent: in.Agent, Positions: in.Positions, From: in.From, To: in.To, Limit: in.Limit})
 		})
+	serve(r, operation("GET", "/variables", "variables", "variables", "Snapshots of variables that agents hold, and what their tracepoints recorded"),
+		func(ctx context.Context, in *InTab) (*protocol.ViewVariables, error) {
+			return r.Engine.ViewVariables(ctx, protocol.ViewParams{Tab: in.Tab})
+		})
+	serve(r, operation("GET", "/variables/tree", "variable-tree", "variables", "A snapshot of variables, or the difference of two, as a tree"),
+		func(ctx context.Context, in *struct {
+			From string `query:"from" doc:"The id of an earlier snapshot; empty: nothing is compared"`
+			To   string `query:"to" required:"true" doc:"The id of a snapshot"`
+		},
+		) (*protocol.ViewVariableTree, error) {
+			return r.Engine.ViewVariableTree(ctx, protocol.ViewVariableTreeParams{From: in.From, To: in.To})
+		})
 }
 
 type markdownAnswer struct {
@@ -314,6 +326,12 @@ func (r *rest) changes() {
 		func(ctx context.Context, in *body[protocol.ViewPageParams]) (*protocol.ViewPage, error) {
 			return r.Engine.ViewPage(ctx, in.Body)
 		})
+	serve(r, operation("POST", "/tabs/{tab}/resume", "resume", "state", "Let whatever the debugger has paused in a tab go on"), func(ctx context.Context, in *struct {
+		Tab int `path:"tab"`
+	},
+	) (engine.Nothing, error) {
+		return r.Engine.ViewResume(ctx, protocol.ViewResumeParams{Tab: in.Tab})
+	})
 }
 
 // Session is what a dashboard asks with.

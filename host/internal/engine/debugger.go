@@ -57,6 +57,8 @@ type debugTab struct {
 	snapshots *variables.Book
 	session   int64
 	traces    []trace
+	// traced is what agents were told of tracepoints last, by id, for the person; the newest at the end.
+	traced []tracedAs
 }
 
 // withTab is a debugged tab, for a function that holds the lock.

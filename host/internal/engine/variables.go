@@ -290,14 +290,20 @@ func (e *Engine) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p 
 	if n := omitted(d.Added) + omitted(d.Removed) + omitted(d.Modified); n > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d more changes are not shown", n))
 	}
+	out.Notes = append(append(out.Notes, mismatches(d, from, to)...), unknowns(d)...)
+	return out, nil
+}
+
+// mismatches say that two snapshots are of different places.
+func mismatches(d *variables.Diff, from, to *variables.Snapshot) []string {
+	var notes []string
 	if d.ThreadMismatch {
-		out.Notes = append(out.Notes, fmt.Sprintf("the snapshots are of different threads, %d and %d", from.Thread, to.Thread))
+		notes = append(notes, fmt.Sprintf("the snapshots are of different threads, %d and %d", from.Thread, to.Thread))
 	}
 	if d.FunctionMismatch {
-		out.Notes = append(out.Notes, fmt.Sprintf("the snapshots are of different functions, %s and %s", functionName(from), functionName(to)))
+		notes = append(notes, fmt.Sprintf("the snapshots are of different functions, %s and %s", functionName(from), functionName(to)))
 	}
-	out.Notes = append(out.Notes, unknowns(d)...)
-	return out, nil
+	return notes
 }
 
 // unknowns say where changes may be that a comparison cannot see.
@@ -428,7 +434,7 @@ func (e *Engine) removeSnapshots(books books, remove func(*variables.Book) int) 
 	return out
 }
 
-// books are the snapshots of each tab that a client debugs.
+// books are the snapshots of tabs.
 type books []tabBook
 
 type tabBook struct {
@@ -448,10 +454,18 @@ func (t *debugTab) book(session int64) *variables.Book {
 
 // books are what is held for a client. Snapshots of sessions that have ended meanwhile are forgotten.
 func (e *Engine) books(ctx context.Context, client *checkpoint.Client) books {
+	return e.booksOf(ctx, client, func(_ int, t *debugTab) bool {
+		_, joined := t.told[client]
+		return joined
+	})
+}
+
+// booksOf are the snapshots of some tabs, as a client reads them.
+func (e *Engine) booksOf(ctx context.Context, client *checkpoint.Client, wanted func(tab int, t *debugTab) bool) books {
 	var all books
 	e.debugged.mu.Lock()
 	for id, t := range e.debugged.tabs {
-		if _, joined := t.told[client]; joined && t.snapshots != nil && len(t.snapshots.All()) > 0 {
+		if wanted(id, t) && t.snapshots != nil && len(t.snapshots.All()) > 0 {
 			all = append(all, tabBook{tab: id, session: t.session})
 		}
 	}

@@ -110,6 +110,7 @@ func (e *Engine) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p
 		return nil, c.explain(ctx, err)
 	}
 	out := c.traced(p, &traced)
+	c.keepTraced(params.ID, p, out)
 	if out.State == "done" {
 		c.forgetTrace(params.ID)
 	}

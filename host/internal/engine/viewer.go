@@ -98,6 +98,9 @@ var Viewers = []*Viewer{
 	viewer(protocol.MethodViewIgnore, (*Engine).ViewIgnore),
 	viewer(protocol.MethodViewUnignore, (*Engine).ViewUnignore),
 	viewer(protocol.MethodViewPage, (*Engine).ViewPage),
+	viewer(protocol.MethodViewVariables, (*Engine).ViewVariables),
+	viewer(protocol.MethodViewVariableTree, (*Engine).ViewVariableTree),
+	viewer(protocol.MethodViewResume, (*Engine).ViewResume),
 }
 
 // FindViewer returns the use case of a method, nil when there is none.
@@ -142,9 +145,8 @@ func (e *Engine) ViewOverview(_ context.Context, p protocol.ViewParams) (*protoc
 	for _, b := range v.Browsers {
 		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected})
 	}
-	for _, t := range v.Tabs {
-		line := protocol.ViewTab{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Capture: t.Capture, Note: t.Note}
-		_, line.BrowserID, _ = e.store.BrowserTab(t.ID)
+	for _, line := range tabsOf(v) {
+		_, line.BrowserID, _ = e.store.BrowserTab(line.ID)
 		out.Tabs = append(out.Tabs, line)
 	}
 	from, o := v.Start(), e.viewOptions(scope, p.Tab)

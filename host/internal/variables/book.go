@@ -77,7 +77,7 @@ func (b *Book) Before(s *Snapshot) *Snapshot {
 	found := false
 	for i := range slices.Backward(b.all) {
 		other := b.all[i]
-		if found && other.Thread == s.Thread && other.Function == s.Function && other.Frame == s.Frame {
+		if found && s.SamePlace(other) {
 			return other
 		}
 		found = found || other == s

@@ -111,5 +111,18 @@ func (t *Totals) add(v *Value) {
 	}
 }
 
+// SamePlace says that two snapshots are of the same function, at the same place in the stack of the same thread.
+func (s *Snapshot) SamePlace(other *Snapshot) bool {
+	return other.Thread == s.Thread && other.Function == s.Function && other.Frame == s.Frame
+}
+
+// Missing counts the fields of a captured object that were too many to be captured.
+func (v *Value) Missing() int {
+	if !v.Open {
+		return 0
+	}
+	return v.cut()
+}
+
 // cut is how many of an open value's children were too many.
 func (v *Value) cut() int { return max(0, v.Size-len(v.Children)) }

@@ -1,0 +1,65 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { TabPaused } from '../protocol';
+import { type TextKey, t } from './text';
+import { shortTime } from './times';
+import './held.css';
+
+interface HeldProps {
+  /** What the page is called. */
+  title: string;
+  paused: TabPaused;
+  resume(): Promise<void>;
+}
+
+/** A page that stands still: who holds it, where, and the way to let it go on. */
+export function Held({ title, paused: { by, reason, place, at }, resume }: HeldProps): JSX.Element {
+  const busy = useSignal(false);
+  const problem = useSignal('');
+  const press = async (): Promise<void> => {
+    busy.value = true;
+    problem.value = '';
+    try {
+      await resume();
+    } catch (error) {
+      problem.value = error instanceof Error ? error.message : String(error);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <div class="held">
+      <span class="bars" aria-hidden="true" />
+      <div>
+        <strong>{by === undefined ? t('isPaused', title) : t('isPausedBy', title, by)}</strong>
+        <p class="detail">
+          {t('pausedSince', t(reasons[reason] ?? 'pausedInDebugger'), shortTime(new Date(at).toISOString()))}
+        </p>
+        {place !== undefined && <code title={place}>{place}</code>}
+        {problem.value !== '' && (
+          <p class="problem" role="alert">
+            {problem.value}
+          </p>
+        )}
+      </div>
+      <button
+        type="button"
+        class="primary"
+        disabled={busy.value}
+        aria-label={t('resumeThat', title)}
+        onClick={() => void press()}
+      >
+        {t('resume')}
+      </button>
+    </div>
+  );
+}
+
+const reasons: Readonly<Record<string, TextKey>> = {
+  breakpoint: 'pausedBreakpoint',
+  step: 'pausedStep',
+  pause: 'pausedAsked',
+  exception: 'pausedException',
+  promise_rejection: 'pausedRejection',
+  other: 'pausedOther',
+};

@@ -1,0 +1,30 @@
+/** Pages that stand still, above all else: what is shown of them does not go on. */
+import type { JSX } from 'preact';
+import { Held } from '../held';
+import { t } from '../text';
+import type { ViewerModel } from './model';
+
+/** The paused pages among the tabs that are shown. */
+export function PausedPages({ model }: { model: ViewerModel }): JSX.Element {
+  const shown = model.tab.value;
+  const held = (model.overview.value?.tabs ?? []).filter(
+    ({ id, paused }) => paused !== undefined && (shown === 0 || id === shown),
+  );
+  return (
+    <section class="paused" aria-label={t('pausedPages')} aria-live="polite">
+      {held.map(
+        ({ id, title, url, paused }) =>
+          paused !== undefined && (
+            <Held
+              key={id}
+              title={shown === id ? t('thisPage') : title || url}
+              paused={paused}
+              resume={async () => {
+                await model.client.ask('view_resume', { tab: id });
+              }}
+            />
+          ),
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,144 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+)
+
+// TestThePanelShowsSnapshotsAndTheirDifferenceAsTrees has a person follow an agent that debugs, in the real DevTools:
+// which page is paused by whom, what the variables are and what became of them.
+func TestThePanelShowsSnapshotsAndTheirDifferenceAsTrees(t *testing.T) {
+	s := newSite(t, map[string]string{"/{$}": debugPage + `<script src="/poll.js"></script>`, "/app.js": strings.Replace(retrying, "debugger;", "", 1), "/poll.js": polling})
+	in := inspect(t, s)
+	a := in.agent(t, "--tools", "observe,debug")
+	panel := func(script string) {
+		t.Helper()
+		run(in.panel, t, viewerHelp+script)
+	}
+	panel(`await press('Variables'); await until(() => says('No snapshots are held'), 'that there is none')`)
+	a.breakpoint(map[string]any{"url": "app.js", "line": 10})
+	in.page.start("go()")
+	a.paused()
+	panel(`await until(() => says('This page is paused by testbed') && says('At a breakpoint since') && says('run (app.js:10)'), 'who paused it')`)
+	a.take(map[string]any{"label": "before-fix", "depth": 2})
+	panel(`
+await until(() => says('before-fix') && says('The first of this function'), 'the snapshot');
+globalThis.row ??= (name, level) => [...document.querySelectorAll('[role=treeitem]')].find((r) => r.querySelector('.value-name')?.textContent === name && (level === undefined || r.getAttribute('aria-level') === level));
+globalThis.key ??= (row, key) => row.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+await until(() => row('retryCount')?.textContent.includes('0'), 'a variable');
+if (row('Customer')) throw new Error('what variables hold is shown unasked');
+key(row('order'), 'ArrowRight');
+await until(() => row('Customer'), 'what order holds');
+row('Customer').click();
+await until(() => row('City')?.textContent.includes('Warsaw'), 'what its customer holds');
+key(row('order'), 'ArrowLeft');
+await until(() => !row('City'), 'that it is closed');`)
+	a.on()
+	a.take(map[string]any{"label": "after-fix", "depth": 2})
+	a.on()
+	a.on()
+	a.take(map[string]any{"label": "at-the-end", "depth": 2})
+	panel(`
+await until(() => document.querySelectorAll('.snapshots tbody tr').length === 3, 'three snapshots');
+await until(() => says('after-fix → at-the-end') && row('retryCount')?.textContent.includes('1→3'), 'the difference to the one before');
+const change = row('result');
+if (!change.classList.contains('retyped') || !change.textContent.includes('undefined → string') || !change.textContent.includes('"ok"')) throw new Error(change.outerHTML);
+if (!row('Name').textContent.includes('"Ada"→"Alan"')) throw new Error(row('Name').outerHTML);
+if (row('City') || !says('1 unchanged')) throw new Error('what is unchanged is not left out: ' + document.body.innerText);
+// Any two are compared, and any one is opened.
+const pickOne = async (label) => { button(label, document.querySelector('.snapshots')).click(); };
+await pickOne('after-fix');
+await until(() => says('before-fix → after-fix') && row('retryCount').textContent.includes('0→1'), 'another difference');
+const against = document.querySelector('.against select');
+pick(against, '');
+await until(() => !says('before-fix → after-fix') && row('tries'), 'one alone');
+pick(against, [...against.options].find((o) => o.textContent.startsWith('at-the-end')).value);
+await until(() => says('at-the-end → after-fix') && row('retryCount').textContent.includes('3→1'), 'backwards');
+// The search narrows the tree.
+fill(document.querySelector('.search'), 'retrycount');
+await until(() => row('retryCount') && !row('order'), 'what was looked for');
+fill(document.querySelector('.search'), '');
+// The person lets the page go on, from here.
+await press('Resume This page');
+await until(() => !says('This page is paused'), 'that it goes on');`)
+	in.page.title("done")
+	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "the person at the browser resumed it") {
+		t.Error(text)
+	}
+
+	// Tracepoints are told as tables.
+	args := map[string]any{"url": "poll.js", "line": 4, "paths": []string{"retryCount", "status"}, "limit": 3}
+	a.trace(args)
+	in.page.js(`all(3)`)
+	args["wait_ms"] = 10000
+	if tr := a.trace(args); tr.State != "done" {
+		t.Fatalf("%+v", tr)
+	}
+	panel(`
+await until(() => document.querySelectorAll('.trace tbody tr').length === 3, 'what was traced');
+const cells = [...document.querySelectorAll('.trace tbody tr')].map((r) => [...r.cells].slice(1).map((c) => c.textContent).join());
+if (cells.join(';') !== '0,"busy";1,"busy";2,"free"') throw new Error(cells.join(';'));`)
+
+	// What ended is no longer there.
+	var gone engine.VariableSnapshotsGone
+	a.call("snapshot_clear", nil, &gone)
+	panel(`await until(() => says('No snapshots are held'), 'that they are gone')`)
+}
+
+// TestDevToolsAndAnAgentPauseOnePage: the real DevTools is open and paused at the same time as an agent, and the person
+// presses resume there.
+func TestDevToolsAndAnAgentPauseOnePage(t *testing.T) {
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	in := inspect(t, s)
+	a := in.agent(t, "--tools", "observe,debug")
+	devTools := func(script string) {
+		t.Helper()
+		run(in.tools, t, `
+const until = async (holds, what) => { for (let i = 0; i < 600; i++) { if (await holds()) return; await new Promise((done) => setTimeout(done, 20)); } throw new Error('DevTools: ' + what); };
+const { TargetManager, DebuggerModel } = await import('./core/sdk/sdk.js');
+const model = TargetManager.TargetManager.instance().primaryPageTarget().model(DebuggerModel.DebuggerModel);
+const { ActionRegistry } = await import('./ui/legacy/legacy.js');
+const press = (id) => ActionRegistry.ActionRegistry.instance().getAction(id).execute();
+`+script)
+	}
+	b := a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	in.page.start(`document.getElementById('go').click()`)
+	at := a.paused()
+	if len(at.Breakpoints) != 1 || at.Breakpoints[0] != b.ID {
+		t.Errorf("%+v", at)
+	}
+	devTools(`await until(() => model.isPaused(), 'it is not paused with the agent')`)
+	// Both look at the same pause.
+	if v := a.variables(map[string]any{"depth": 1}); len(v.Variables) == 0 {
+		t.Errorf("%+v", v)
+	}
+	first := a.take(nil)
+	// The person steps in DevTools: the agent sees where it stands then.
+	devTools(`
+const before = model.debuggerPausedDetails();
+await press('debugger.step-over');
+await until(() => model.isPaused() && model.debuggerPausedDetails() !== before, 'it does not step');`)
+	stepped := a.paused()
+	if stepped.Stack[0].Source == at.Stack[0].Source {
+		t.Errorf("%+v", stepped)
+	}
+	if s := a.take(nil); s.Since != first.Label {
+		t.Errorf("%+v", s)
+	}
+	// The agent steps: DevTools follows.
+	a.debugger("debugger_step", map[string]any{"kind": "over"})
+	devTools(`await until(() => model.isPaused(), 'it lost the pause')`)
+	// The person presses resume there.
+	devTools(`
+await press('debugger.toggle-pause');
+await until(() => !model.isPaused(), 'it does not resume');`)
+	in.page.title("6")
+	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "another debugger, such as DevTools, resumed it") {
+		t.Error(text)
+	}
+	if all := a.held(); len(all) != 2 {
+		t.Errorf("%+v", all)
+	}
+}
