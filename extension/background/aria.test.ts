@@ -17,6 +17,7 @@ const frame = (frameId: number, parentFrameId: number, documentLifecycle = 'acti
   documentLifecycle,
   url: 'https://a.test/',
 });
+const PLACE = { document: 'd', index: -1, url: '', size: '', slots: [] };
 const look = (nodes: unknown[] = []): string =>
   JSON.stringify({
     document: 'd',
@@ -27,6 +28,7 @@ const look = (nodes: unknown[] = []): string =>
     root: 1,
     nodes,
     left: 0,
+    place: PLACE,
   });
 
 beforeEach(() => {
@@ -53,7 +55,7 @@ beforeEach(() => {
           return [];
         }
         if (String(func).includes('tidemarkPlaces')) {
-          return [{ result: JSON.stringify({ document: 'd', index: -1, url: '', size: '', slots: [] }) }];
+          return [{ result: JSON.stringify(PLACE) }];
         }
         const said = says.get(id);
         if (said instanceof Error) throw said;

@@ -17,7 +17,7 @@ const SCRIPT = 'aria.js';
 /** What a frame may take longer than it was told to, in ms: for putting in order what it has read, and the way. */
 const GRACE_MS = 4000;
 
-type Look = Omit<AriaFrame, 'frame' | 'parent' | 'owner'>;
+type Look = Omit<AriaFrame, 'frame' | 'parent' | 'owner'> & { place: Omit<Placed, 'frame' | 'parent'> };
 
 /** Checks what the host sent. */
 export function readAriaParams(params: unknown): AriaParams {
@@ -46,6 +46,7 @@ export async function aria(
   patience = timeout_ms + GRACE_MS,
 ): Promise<AriaResult> {
   const read = new Map<number, AriaFrame>();
+  const said = new Map<number, Placed>();
   // A document that is left while it is read never answers.
   const left = new Map<number, () => void>();
   const committed = ({ tabId, frameId }: { tabId: number; frameId: number }): void => {
@@ -64,7 +65,11 @@ export async function aria(
       lookAt(tab, frameId, known, timeout_ms, patience, whole, fail),
       leaving,
     ]);
-    if (look !== undefined) read.set(frameId, { frame: frameId, parent: parentFrameId, ...masked(look) });
+    if (look === undefined) return;
+    const { place, ...content } = look;
+    const which = { frame: frameId, parent: parentFrameId };
+    said.set(frameId, { ...which, ...place });
+    read.set(frameId, { ...which, ...masked(content) });
   };
   const trouble = knownTrouble(tab);
   if (trouble !== undefined) throw trouble;
@@ -89,7 +94,7 @@ export async function aria(
           failure,
         );
       const unread = shown.filter(({ frameId }) => !read.has(frameId));
-      const { gone, missing, unsure, open } = await place(tab, frames, unread);
+      const { gone, missing, unsure, open } = await place(tab, frames, said, unread);
       for (const { frame } of gone) read.delete(frame);
       if (turn < PATIENCE && (missing.length > 0 || gone.length > 0)) {
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
@@ -116,11 +121,13 @@ export async function aria(
 
 /**
  * Notes at each frame which element shows it. Frames are in processes of their own and do not answer at one
- * moment, so they are asked until none of them says anything else than before.
+ * moment, so they are asked until none of them says anything else than before; at first that is what they said
+ * when they were read.
  */
 async function place(
   tab: number,
   frames: readonly AriaFrame[],
+  said: ReadonlyMap<number, Placed>,
   unread: readonly { parentFrameId: number }[],
 ): Promise<Omit<Owners, 'owner'> & { gone: AriaFrame[] }> {
   const ask = async ({ frame, parent, document }: AriaFrame): Promise<Placed | undefined> => {
@@ -135,13 +142,11 @@ async function place(
     const placed = JSON.parse(said) as Omit<Placed, 'frame' | 'parent'>;
     return placed.document === document ? { frame, parent, ...placed } : undefined;
   };
-  let before = '';
-  let places: Placed[] = [];
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  let places = frames.map(({ frame }) => said.get(frame)).filter((placed) => placed !== undefined);
+  for (let round = 0; round < MOST_ROUNDS && places.some(({ slots }) => slots.length > 0); round++) {
+    const before = JSON.stringify(places);
     places = (await Promise.all(frames.map(ask))).filter((placed) => placed !== undefined);
-    const now = JSON.stringify(places);
-    if (now === before || places.every(({ slots }) => slots.length === 0)) break;
-    before = now;
+    if (JSON.stringify(places) === before) break;
   }
   const { owner, ...rest } = owners(
     places,
@@ -215,7 +220,7 @@ export async function inFrame<Args extends unknown[]>(
 }
 
 /** Looks for secrets once more: in names that the page wrote, and in values that no rule for fields knew. */
-function masked(look: Look): Look {
+function masked<Read extends { nodes: AriaFrame['nodes'] }>(look: Read): Read {
   let count = 0;
   const clean = (text: string): string => {
     const { text: out, masked: found } = redactText(text);

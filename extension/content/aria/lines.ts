@@ -10,17 +10,71 @@ export class Lines {
   readonly #partOf: (element: Element) => Part | undefined;
   readonly #idOf: (node: Node) => number;
   readonly #segments = new Map<number, Segment>();
+  /** Those whose lists are stale: parts with a line, and blocks without. */
+  readonly #stale = new Set<Part>();
 
   constructor(partOf: (element: Element) => Part | undefined, idOf: (node: Node) => number) {
     this.#partOf = partOf;
     this.#idOf = idOf;
   }
 
+  /** Something that stands in a part, or how it does, is no longer as it was. */
+  changed(inside: Part | undefined): void {
+    const holder = holderFrom(inside);
+    if (holder === undefined) return;
+    this.#again(holder);
+    // What such a line says already is left out of what stands in it: that depends on the texts themselves.
+    const around = lineFrom(holder);
+    if (around !== undefined && isNamedByContent(around.facts.role)) this.#again(around);
+  }
+
+  /** The name that the page has for a block is no longer the same. */
+  renamed(block: Part): void {
+    const around = lineFrom(block.parent);
+    if (around !== undefined) this.#again(around);
+  }
+
   /**
-   * Lists the children that a part has in the accessibility tree: through what has no line of its own.
-   * Returns whether they are others than before.
+   * Lists the children that parts have in the accessibility tree, where that is stale: through what has no
+   * line of its own. Marks those as changed that have others than before.
    */
-  list(part: Part): boolean {
+  *settle(fresh: Part[]): Generator<void> {
+    let steps = 0;
+    // What is new from the inside out, so that none of it is much at once.
+    for (let part = fresh.pop(); part !== undefined; part = fresh.pop()) {
+      if (part.live && isBlock(part)) this.#gathered(part, labelAround(part), 0);
+      if (++steps % 32 === 0) yield;
+    }
+    for (const part of this.#stale) {
+      this.#stale.delete(part);
+      if (part.live && part.unlisted) this.#renew(part);
+      if (++steps % 32 === 0) yield;
+    }
+  }
+
+  #again(part: Part): void {
+    part.unlisted = true;
+    // Last, so that what stands in it is known before.
+    this.#stale.delete(part);
+    this.#stale.add(part);
+  }
+
+  /** Lists anew what stands in a part; what is around it minds only where that is something else. */
+  #renew(part: Part): void {
+    if (part.facts.role !== '') {
+      part.unlisted = false;
+      if (this.#list(part)) part.version = 0;
+      return;
+    }
+    const before = part.gathered;
+    const now = this.#gathered(part, labelAround(part), 0);
+    if (before !== undefined && isSame(before, now)) return;
+    const around = holderFrom(part.parent);
+    if (around !== undefined) this.#again(around);
+  }
+
+  /** Returns whether the children of a part are others than before. */
+  #list(part: Part): boolean {
     const { flat, shape, keys } = divided(tidy(part, this.#gather(part, undefined, 0)));
     const same =
       flat.length === part.flat.length &&
@@ -33,9 +87,13 @@ export class Lines {
     return !same;
   }
 
-  /** Has what stands in a block without a line known before its surroundings are listed. */
-  gather(part: Part): void {
-    part.gathered ??= this.#gather(part, labelAround(part), 0);
+  /** What stands in a block without a line, which is kept. */
+  #gathered(block: Part, label: Part | undefined, depth: number): Gathered[] {
+    if (block.gathered === undefined || block.unlisted) {
+      block.unlisted = false;
+      block.gathered = this.#gather(block, label, depth);
+    }
+    return block.gathered;
   }
 
   /** Drops runs of text that a look did not find, when there are more than a number. */
@@ -87,10 +145,10 @@ export class Lines {
         items.push(kid);
       } else if (kid.block && depth < MAX_DEPTH) {
         end();
-        kid.gathered ??= this.#gather(kid, top.label, depth + 1);
-        if (kid.gathered.length === 0) continue;
+        const inside = this.#gathered(kid, top.label, depth + 1);
+        if (inside.length === 0) continue;
         items.push({ opens: kid });
-        for (const item of kid.gathered) items.push(item);
+        for (const item of inside) items.push(item);
         items.push('closes');
       } else {
         if (kid.block) end();
@@ -115,21 +173,49 @@ export class Lines {
     let id: number;
     if (isOnlyText(part)) id = part.textId ??= this.#idOf(node);
     else id = this.#idOf(node);
-    const known = this.#segments.get(id);
     const cut: number[] = [];
     const short = shorten(text, cut, 0);
-    if (known?.text === short && known.cut?.[1] === cut[1]) return known;
     const [length = 0, hash = 0] = cut;
-    const segment: Segment = {
-      id,
-      text: short,
-      cut: length > 0 ? [length, hash, 0, 0] : undefined,
-      version: 0,
-      look: 0,
-    };
-    this.#segments.set(id, segment);
+    let segment = this.#segments.get(id);
+    if (segment === undefined) {
+      segment = { id, text: short, cut: undefined, version: 0, look: 0 };
+      this.#segments.set(id, segment);
+    }
+    if (segment.text !== short || segment.cut?.[1] !== cut[1]) segment.version = 0;
+    segment.text = short;
+    segment.cut = length > 0 ? [length, hash, 0, 0] : undefined;
     return segment;
   }
+}
+
+/** Whether a part has no line, and a list of its own: its text never runs together with what is around it. */
+function isBlock({ facts, block, shown }: Part): boolean {
+  return facts.role === '' && block && shown !== 'hidden';
+}
+
+/** The nearest that has a list of its own: a part, or what it stands in. */
+function holderFrom(part: Part | undefined): Part | undefined {
+  let at = part;
+  while (at !== undefined && at.facts.role === '' && !at.block) at = at.parent;
+  return at;
+}
+
+/** The nearest that has a line: a part, or what it stands in. */
+function lineFrom(part: Part | undefined): Part | undefined {
+  let at = part;
+  while (at !== undefined && at.facts.role === '') at = at.parent;
+  return at;
+}
+
+function isSame(a: readonly Gathered[], b: readonly Gathered[]): boolean {
+  return (
+    a.length === b.length && a.every((item, i) => item === b[i] || opened(item) === (opened(b[i]) ?? item))
+  );
+}
+
+/** The block that begins at an edge. */
+function opened(item: Gathered | undefined): Part | undefined {
+  return item !== undefined && item !== 'closes' && 'opens' in item ? item.opens : undefined;
 }
 
 /** Leaves out what the part's own line says already. */

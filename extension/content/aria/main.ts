@@ -9,7 +9,7 @@ import type { FrameSlot } from './slots';
 import { AriaTree } from './tree';
 
 /** What a frame says of itself; which frame it is, the worker knows. */
-export type FrameLook = Omit<AriaFrame, 'frame' | 'parent' | 'owner'>;
+export type FrameLook = Omit<AriaFrame, 'frame' | 'parent' | 'owner'> & { place: FramePlace };
 
 /** Where a frame is, and what frames it holds, at one moment. */
 export interface FramePlace {
@@ -40,16 +40,14 @@ function main(world: World): void {
   const acting = new Acting(name, tree, sensitive);
   world.tidemarkAct = (request) => acting.answer(request);
   world.tidemarkDocument = name;
-  world.tidemarkPlaces = () => {
-    const place: FramePlace = {
-      document: name,
-      index: indexInParent(),
-      url: location.href,
-      size: `${innerWidth} ${innerHeight}`,
-      slots: tree.slots(),
-    };
-    return JSON.stringify(place);
-  };
+  const place = (): FramePlace => ({
+    document: name,
+    index: indexInParent(),
+    url: location.href,
+    size: `${innerWidth} ${innerHeight}`,
+    slots: tree.slots(),
+  });
+  world.tidemarkPlaces = () => JSON.stringify(place());
   let before: Promise<unknown> = Promise.resolve();
   world.tidemarkAria = (known, mask, timeoutMs, whole) => {
     const since = known.find((one) => one.document === name)?.version ?? 0;
@@ -59,6 +57,7 @@ function main(world: World): void {
         url: location.href,
         title: document.title,
         ...(await tree.look(since, mask, timeoutMs, whole)),
+        place: place(),
       };
       // One string passes from process to process much faster than thousands of objects.
       return JSON.stringify(seen);

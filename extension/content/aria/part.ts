@@ -35,7 +35,12 @@ export class Part {
   hushes = false;
   /** It stands in one that hushes. */
   hushed = false;
+  /** It has a run of text of its own. */
   hasText = false;
+  /** Whether it is shown is asked of the browser at each look. */
+  asked = false;
+  /** What stands in it and is asked: while that is shown, so is the part. */
+  witness: Part | undefined;
   /** What style sheets write before and after what it contains, as nodes that stand in no document. */
   readonly generated: [before: Text | undefined, after: Text | undefined] = [undefined, undefined];
   /** How many elements in it were not read because there are too many. */
@@ -45,6 +50,8 @@ export class Part {
   textId: number | undefined;
   /** What stands in it while it has no line of its own; undefined when that is not known. */
   gathered: Gathered[] | undefined;
+  /** What stands in it must be listed anew. */
+  unlisted = true;
   /** Its children in the accessibility tree. */
   flat: (Part | Segment)[] = [];
   /** How blocks without a line divide `flat`, and what the page calls them: see {@link AriaNode.g}. */
@@ -79,8 +86,8 @@ export const TRANSPARENT: Facts = {
 /** A run of text that stands by itself. */
 export interface Segment {
   readonly id: number;
-  readonly text: string;
-  readonly cut: number[] | undefined;
+  text: string;
+  cut: number[] | undefined;
   version: number;
   look: number;
 }

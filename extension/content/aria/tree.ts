@@ -76,10 +76,13 @@ const MAYBE_OPERABLE =
 const REACHING = new Set('disabled aria-disabled role open inert'.split(' '));
 
 /**
- * How many elements are asked in one look whether they have got a closed shadow root, which takes 4 µs
+ * How many elements are asked in one look whether they have got a closed shadow root, which takes 2 µs
  * each; all others follow in the looks after it.
  */
-const MOST_ASKED = 1000;
+const MOST_ASKED = 500;
+
+/** Among how many of its children a part looks for one that is asked in its place. */
+const MOST_WITNESSES = 8;
 
 const PSEUDOS = [
   [0, '::before'],
@@ -110,7 +113,6 @@ export class AriaTree {
   /** Those that changed in a way that style sheets may mind, for all that is inside them. */
   readonly #restyled = new Set<Part>();
   readonly #stale = new Set<Part>();
-  readonly #flat = new Set<Part>();
   /** What came since the last look. */
   readonly #fresh: Part[] = [];
   readonly #observer = new MutationObserver((records) => this.#mutated(records));
@@ -221,7 +223,8 @@ export class AriaTree {
   *#work(deadline: number, whole: boolean): Generator<void> {
     let steps = 0;
     for (const part of this.#live) {
-      if (part.facts.role !== '' || part.hasText || part.shown !== 'shown') this.#check(part);
+      if (part.asked || part.shown !== 'shown' || (part.facts.role !== '' && !isWitnessed(part)))
+        this.#check(part);
       if (part.mayGrow && shadowRootOf(part.element) !== null) this.#grown(part);
       if (++steps % 64 === 0) yield;
     }
@@ -257,19 +260,7 @@ export class AriaTree {
         if (late) break;
       }
     }
-    // What is new from the inside out, so that none of it is much at once.
-    const fresh = this.#fresh.splice(0);
-    for (let part = fresh.pop(); part !== undefined; part = fresh.pop()) {
-      if (part.live && part.block && part.facts.role === '' && part.shown !== 'hidden') {
-        this.#lines.gather(part);
-      }
-      if (++steps % 32 === 0) yield;
-    }
-    for (const part of this.#flat) {
-      this.#flat.delete(part);
-      if (part.live && part.facts.role !== '' && this.#lines.list(part)) part.version = 0;
-      if (++steps % 32 === 0) yield;
-    }
+    yield* this.#lines.settle(this.#fresh);
   }
 
   /** Sees who has got a closed shadow root, which leaves no trace: of many elements some in each look. */
@@ -298,10 +289,11 @@ export class AriaTree {
   #check(part: Part): void {
     // Whether it is hidden from those who hear the page is an attribute; a change of that is not missed.
     if (part.shown === 'shown' && isPlainlyShown(part.element)) return;
-    if (shownAs(part) !== part.shown) {
-      part.staleSelf = part.staleKids = true;
-      this.#stale.add(part);
-      this.#namesAbove(part.parent);
+    // Those around it may have been asked through it alone.
+    for (let at: Part | undefined = part; at !== undefined && shownAs(at) !== at.shown; at = at.parent) {
+      at.staleSelf = at.staleKids = true;
+      this.#stale.add(at);
+      this.#namesAbove(at.parent);
     }
   }
 
@@ -370,7 +362,7 @@ export class AriaTree {
       if (type === 'attributes') {
         part.staleSelf = true;
         const isData = attributeName?.startsWith('data-') === true;
-        if ((isData || attributeName === 'id') && part.facts.role === '') this.#refresh(part.parent);
+        if ((isData || attributeName === 'id') && part.facts.role === '') this.#lines.renamed(part);
         if (isData || attributeName === 'class') this.#restyled.add(part);
         if (attributeName === 'slot' || attributeName === 'aria-owns') part.staleKids = true;
         if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role') {
@@ -390,7 +382,8 @@ export class AriaTree {
           }
         }
       } else {
-        this.#refresh(part);
+        part.hasText = part.asked = true; // or may have
+        this.#lines.changed(part);
       }
       this.#stale.add(part);
       this.#namesAbove(part);
@@ -516,6 +509,7 @@ export class AriaTree {
     this.#byId.set(part.id, part);
     this.#fresh.push(part);
     part.gathered = undefined;
+    part.unlisted = true;
     this.#stale.add(part);
     if (isControl(part.tag)) this.#controls.add(part);
     if (isFrameTag(part.tag)) this.#frames.add(part);
@@ -547,6 +541,7 @@ export class AriaTree {
   #renew(part: Part): void {
     if (part.staleSelf) this.#renewSelf(part);
     if (part.staleKids) this.#renewKids(part);
+    part.asked = part.hasText || INTERACTIVE.has(part.facts.role);
   }
 
   #renewSelf(part: Part): void {
@@ -571,7 +566,10 @@ export class AriaTree {
       const wasMute = part.mute;
       part.mute = isMute(part.element, part.tag, style);
       if (part.mute !== wasMute) part.staleKids = true;
-      if (part.block !== wasBlock) this.#refresh(part);
+      if (part.block !== wasBlock) {
+        this.#lines.changed(part);
+        this.#lines.changed(part.parent);
+      }
       this.#renewGenerated(part);
       part.pointer = style.cursor === 'pointer';
       part.facts = read(part.element, {
@@ -597,13 +595,12 @@ export class AriaTree {
     if (before.role !== part.facts.role) {
       // The rule for what stands inside depends on the role, and so does whose children they are.
       part.staleKids = true;
-      if (before.role === '' && part.facts.role !== '') this.#flat.add(part);
     }
     if (sameFacts(before, part.facts)) return;
     part.version = 0;
-    for (const label of this.#references.naming(part)) this.#refresh(this.#parts.get(label));
-    if (part.facts.role !== '') this.#flat.add(part);
-    this.#refresh(part.parent);
+    for (const label of this.#references.naming(part)) this.#lines.changed(this.#parts.get(label));
+    if (part.facts.role !== '') this.#lines.changed(part);
+    this.#lines.changed(part.parent);
   }
 
   /** Takes in what style sheets write around what a part contains. */
@@ -615,7 +612,7 @@ export class AriaTree {
       part.generated[at] = text === '' ? undefined : (known ?? new Text(text));
       if (known !== undefined && text !== '') {
         known.data = text;
-        this.#refresh(part);
+        this.#lines.changed(part);
       } else {
         part.staleKids = true;
       }
@@ -624,16 +621,6 @@ export class AriaTree {
       this.#generating.add(part);
     else if (part.mute) this.#generating.add(part);
     else this.#generating.delete(part);
-  }
-
-  /** The nearest part around that has a line of its own must list its children anew. */
-  #refresh(from: Part | undefined): void {
-    for (let part = from; part !== undefined; part = part.parent) {
-      part.gathered = undefined;
-      if (part.facts.role === '') continue;
-      this.#flat.add(part);
-      return;
-    }
   }
 
   #renewKids(part: Part): void {
@@ -670,14 +657,13 @@ export class AriaTree {
     }
     this.#left += part.left;
     part.kids = kids;
-    part.hasText = kids.some((kid) => !isPart(kid));
+    part.hasText = kids.some((kid) => !isPart(kid) && kid.data.trim() !== '');
     part.mayGrow = part.shadow === null && canGrow(part.tag);
     const now = new Set(kids);
     for (const kid of before) {
       if (isPart(kid) && kid.parent === part && !now.has(kid)) this.#detach(kid);
     }
-    if (part.facts.role !== '') this.#flat.add(part);
-    else this.#refresh(part);
+    this.#lines.changed(part);
   }
 
   #isClosed(part: Part): boolean {
@@ -726,6 +712,26 @@ export class AriaTree {
       ...(part.shapeKeys.length > 0 && { gk: [...part.shapeKeys] }),
     };
   }
+}
+
+/**
+ * Whether something that stands in a part is asked in its place: a part that can neither be operated nor has
+ * a text of its own is there for what it holds, and is hidden with it.
+ */
+function isWitnessed(part: Part): boolean {
+  if (isWitness(part.witness, part)) return true;
+  part.witness = undefined;
+  for (let i = 0; i < part.kids.length && i < MOST_WITNESSES; i++) {
+    const kid = part.kids[i] as Part | Text;
+    if (!isPart(kid) || !isWitness(kid, part) || parentOf(kid.element) !== part.element) continue;
+    part.witness = kid;
+    return true;
+  }
+  return false;
+}
+
+function isWitness(kid: Part | undefined, part: Part): boolean {
+  return kid?.asked === true && kid.live && kid.parent === part && kid.shown === 'shown';
 }
 
 /** A drawing may say and hold anything; only where its author calls it a picture it is one. */

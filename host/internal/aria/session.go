@@ -147,10 +147,10 @@ type Answer struct {
 
 // BytesPerToken is by how many bytes of a snapshot its tokens are estimated: short names, brackets and
 // references take more tokens than prose does.
-const BytesPerToken = 3
+const BytesPerToken = 2.5
 
 // bytes is how long an answer may be, 0 for as long as it is.
-func (r Request) bytes() int { return BytesPerToken * r.MaxTokens }
+func (r Request) bytes() int { return int(BytesPerToken * float64(r.MaxTokens)) }
 
 // MaxChanged is the share of elements past which a difference is no longer worth having.
 const MaxChanged = .7
