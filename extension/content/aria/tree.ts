@@ -251,8 +251,7 @@ export class AriaTree {
       }
     }
     for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {
-      for (const part of this.#stale) {
-        this.#stale.delete(part);
+      for (const part of this.#downwards()) {
         if (part.live) this.#renew(part);
         if (++steps % 8 !== 0) continue;
         yield;
@@ -261,6 +260,21 @@ export class AriaTree {
       }
     }
     yield* this.#lines.settle(this.#fresh);
+  }
+
+  /** Takes out what is stale, in the order of the page: when the time is over, its beginning is read whole. */
+  *#downwards(): Generator<Part> {
+    for (const first of this.#stale) {
+      const open = [first];
+      for (let part = open.pop(); part !== undefined; part = open.pop()) {
+        if (!this.#stale.delete(part)) continue;
+        yield part;
+        for (let i = part.kids.length - 1; i >= 0; i--) {
+          const kid = part.kids[i] as Part | Text;
+          if (isPart(kid) && this.#stale.has(kid)) open.push(kid);
+        }
+      }
+    }
   }
 
   /** Sees who has got a closed shadow root, which leaves no trace: of many elements some in each look. */
