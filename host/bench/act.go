@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/cases"
 	"tidemark.dev/tidemark/host/internal/testbed"
 )
 
@@ -24,6 +26,10 @@ const (
 	budgetAbove       = 60 * time.Millisecond
 	budgetDefinitions = 3500 // tokens of the default sets
 )
+
+// actRounds is how often the task is done with Tidemark in each application: a call that the machine held up is no
+// figure.
+const actRounds = 5
 
 // act measures the acting tools beside the peers: one task on a TodoMVC in each framework.
 func (r *run) act() (err error) {
@@ -47,6 +53,9 @@ func (r *run) act() (err error) {
 	defer stopPeers()
 	b := &actBench{run: r, sheet: r.sheet("Acting: TodoMVC (add 5, tick 2, filter, then console and network)"), world: w, built: built, peers: peers, count: newCounter()}
 	if err := b.definitions(); err != nil {
+		return err
+	}
+	if err := b.steps(); err != nil {
 		return err
 	}
 	for _, app := range testbed.Apps {
@@ -92,6 +101,27 @@ func (b *actBench) definitions() error {
 		said = append(said, fmt.Sprintf("%s %d", p.name, theirs))
 	}
 	b.row("definitions of the default sets", fmt.Sprintf("%d tokens (%s)", ours, strings.Join(said, ", ")), fmt.Sprintf("under %d", budgetDefinitions), ours < budgetDefinitions)
+	return nil
+}
+
+// steps counts how many steps that break are told in the answer of the action that caused them, and in no other's.
+func (b *actBench) steps() error {
+	if b.match != "" {
+		return nil
+	}
+	steps := cases.Steps()
+	if b.quick {
+		steps = steps[:len(steps)/3]
+	}
+	progress("act: %d steps that break …", len(steps))
+	o, err := cases.RunSteps(b.world, steps)
+	if err != nil {
+		return err
+	}
+	b.row("broken steps told in their action's answer", fmt.Sprintf("%d of %d, %d in another's", o.Found, o.Steps, len(o.Wrong)), "all, 0", o.Found == o.Steps && len(o.Wrong) == 0)
+	for _, problem := range append(o.Missed, o.Wrong...) {
+		b.note(problem)
+	}
 	return nil
 }
 
@@ -184,11 +214,23 @@ const (
 func (b *actBench) task(app string) error {
 	site := serveTodos(b.built) // an origin of its own: nobody hears of another application
 	defer site.Close()
-	ours, err := b.ours(site, app)
-	if err != nil {
-		return err
+	var ours *agentRun
+	rounds := actRounds
+	if b.quick {
+		rounds = 1
 	}
-	above := (ours.took - ours.page) / time.Duration(ours.calls)
+	var above, calls []time.Duration
+	for range rounds {
+		var err error
+		if ours, err = b.ours(site, app); err != nil {
+			return err
+		}
+		above = append(above, (ours.took-ours.page)/time.Duration(ours.calls))
+		calls = append(calls, ours.took/time.Duration(ours.calls))
+	}
+	slices.Sort(above)
+	slices.Sort(calls)
+	median := above[len(above)/2]
 	said := []string{}
 	for _, p := range b.peers {
 		theirs, err := b.theirs(site, p, app)
@@ -197,16 +239,16 @@ func (b *actBench) task(app string) error {
 		}
 		said = append(said, fmt.Sprintf("%s: %d calls, %d tokens, %.0f ms a call", p.name, theirs.calls, theirs.tokens, perCall(theirs)))
 	}
-	met := ours.calls <= budgetTaskCalls && ours.tokens <= budgetTask && above <= budgetAbove
-	b.row(app, fmt.Sprintf("%d calls, %d tokens, %.0f ms a call, %.0f above the page's own", ours.calls, ours.tokens, perCall(ours), float64(above)/float64(time.Millisecond)),
+	met := ours.calls <= budgetTaskCalls && ours.tokens <= budgetTask && median <= budgetAbove
+	b.row(app, fmt.Sprintf("%d calls, %d tokens, %.0f ms a call, %.0f above the page's own (best %.0f)", ours.calls, ours.tokens, inMs(calls[len(calls)/2]), inMs(median), inMs(above[0])),
 		fmt.Sprintf("%d, %d, %d ms above", budgetTaskCalls, budgetTask, budgetAbove.Milliseconds()), met)
 	b.note(app + ": " + strings.Join(said, "; "))
 	return nil
 }
 
-func perCall(a *agentRun) float64 {
-	return float64(a.took) / float64(a.calls) / float64(time.Millisecond)
-}
+func perCall(a *agentRun) float64 { return inMs(a.took) / float64(a.calls) }
+
+func inMs(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // ours does the task with Tidemark, in a tab that is open.
 func (b *actBench) ours(site *todoSite, app string) (_ *agentRun, err error) {
