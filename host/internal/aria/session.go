@@ -88,6 +88,9 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	if d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {
 		if whole := full(t, reduced, r, "").Text; len(whole) <= len(changes) {
 			advance()
+			if head := heading(t, r); head == heading(before.tree, r) {
+				whole = "[The page now]\n" + strings.TrimPrefix(whole, head)
+			}
 			return whole
 		}
 	}
@@ -327,7 +330,7 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 		}
 		head += "\n"
 	} else {
-		head = fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " ")) + incomplete(t)
+		head = heading(t, r) + incomplete(t)
 	}
 	body := listing(root.Children, r)
 	if body == "" {
@@ -338,6 +341,11 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 		body, hidden = fitted(root, r, r.bytes()-len(head))
 	}
 	return &Answer{Kind: KindFull, Text: head + body, Why: why, hidden: hidden}
+}
+
+// heading says which page it is.
+func heading(t *Tree, r Request) string {
+	return fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " "))
 }
 
 func listing(nodes []*Node, r Request) string {
