@@ -305,7 +305,7 @@ export const MethodStopAgent = "stop_agent";
  */
 export interface Agent {
   /**
-   * ID is the host's own number of it, the same for as long as it is connected.
+   * ID is the host's own number of it, the same for as long as it is connected; [ViewAgent] has it too.
    */
   id: number /* int */;
   name: string;
@@ -1911,9 +1911,13 @@ export const MethodViewHidden = "view_hidden";
  */
 export const MethodViewCalls = "view_calls";
 /**
- * MethodViewHold takes [ViewHoldParams] and answers with {}.
+ * MethodViewHold takes [ViewHoldParams] and answers with {}. An action that is under way ends with it.
  */
 export const MethodViewHold = "view_hold";
+/**
+ * MethodViewStop takes [StopAgentParams] and answers with {}.
+ */
+export const MethodViewStop = "view_stop";
 /**
  * MethodViewCheckpointCreate takes [CheckpointParams] and answers with [CheckpointResult].
  */
@@ -2056,6 +2060,33 @@ export interface ViewAgent {
   calls?: number /* int */;
   tokens?: number /* int */;
   raw_read?: number /* int */;
+  /**
+   * Acts says where it acts, or acted last; absent before it did.
+   */
+  acts?: ViewActs;
+}
+/**
+ * ViewActs is what an agent does in a browser, or did last.
+ */
+export interface ViewActs {
+  tab: number /* int */;
+  /**
+   * Title is what the tab shows, else its address, "" when it is closed.
+   */
+  title?: string;
+  /**
+   * What says in a few words what it does; Now is true while it does.
+   */
+  what: string;
+  now?: boolean;
+  /**
+   * Since is when its last action began.
+   */
+  since: string;
+  /**
+   * Stopped is true from when a person stopped it until one allows it again.
+   */
+  stopped?: boolean;
 }
 /**
  * ViewPositions are where a reader stands in each lane: the position that it reads next, 0 at the beginning.

@@ -9,7 +9,7 @@ const MethodStopAgent = "stop_agent"
 
 // Agent is an agent that has acted since it connected, as a person sees it.
 type Agent struct {
-	// ID is the host's own number of it, the same for as long as it is connected.
+	// ID is the host's own number of it, the same for as long as it is connected; [ViewAgent] has it too.
 	ID   int    `json:"id"`
 	Name string `json:"name"`
 	// Tab is the browser's own id of the tab that it acted on last, 0 when that is closed or in another browser;

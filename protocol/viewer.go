@@ -18,8 +18,10 @@ const (
 	MethodViewHidden = "view_hidden"
 	// MethodViewCalls takes [ViewCallsParams] and answers with [ViewCalls].
 	MethodViewCalls = "view_calls"
-	// MethodViewHold takes [ViewHoldParams] and answers with {}.
+	// MethodViewHold takes [ViewHoldParams] and answers with {}. An action that is under way ends with it.
 	MethodViewHold = "view_hold"
+	// MethodViewStop takes [StopAgentParams] and answers with {}.
+	MethodViewStop = "view_stop"
 	// MethodViewCheckpointCreate takes [CheckpointParams] and answers with [CheckpointResult].
 	MethodViewCheckpointCreate = "view_checkpoint_create"
 	// MethodViewCheckpointRename takes [ViewRenameParams] and answers with {}.
@@ -113,6 +115,22 @@ type ViewAgent struct {
 	Calls   int      `json:"calls,omitempty"`
 	Tokens  int      `json:"tokens,omitempty"`
 	RawRead int      `json:"raw_read,omitempty"`
+	// Acts says where it acts, or acted last; absent before it did.
+	Acts *ViewActs `json:"acts,omitempty"`
+}
+
+// ViewActs is what an agent does in a browser, or did last.
+type ViewActs struct {
+	Tab int `json:"tab"`
+	// Title is what the tab shows, else its address, "" when it is closed.
+	Title string `json:"title,omitempty"`
+	// What says in a few words what it does; Now is true while it does.
+	What string `json:"what"`
+	Now  bool   `json:"now,omitempty"`
+	// Since is when its last action began.
+	Since string `json:"since"`
+	// Stopped is true from when a person stopped it until one allows it again.
+	Stopped bool `json:"stopped,omitempty"`
 }
 
 // ViewPositions are where a reader stands in each lane: the position that it reads next, 0 at the beginning.

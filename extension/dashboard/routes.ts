@@ -46,6 +46,7 @@ const ROUTES: { [M in keyof ViewMethods]: (params: ViewMethods[M]['params']) => 
   view_hidden: (p) => get('hidden', { ...p }),
   view_calls: (p) => get('calls', { ...p }),
   view_hold: ({ agent, held }) => ({ method: 'PUT', path: `agents/${agent}/hold`, body: { held } }),
+  view_stop: ({ id, stopped }) => ({ method: 'PUT', path: `agents/${id}/stop`, body: { stopped } }),
   view_checkpoint_create: ({ name, note, tab }) => ({
     method: 'POST',
     path: 'checkpoints',

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Agent } from '../protocol';
 import { shortTime } from '../ui/times';
+import '../ui/pulse.css';
 import type { WorkerClient } from './worker-client';
 
 interface AgentsProps {

@@ -9,6 +9,7 @@ import type {
   IgnoreParams,
   IgnoreResult,
   Place,
+  StopAgentParams,
   UnignoreParams,
   ViewCalls,
   ViewCallsParams,
@@ -43,6 +44,7 @@ export interface ViewMethods {
   view_hidden: { params: ViewReportParams; answer: ViewHidden };
   view_calls: { params: ViewCallsParams; answer: ViewCalls };
   view_hold: { params: ViewHoldParams; answer: object };
+  view_stop: { params: StopAgentParams; answer: object };
   view_checkpoint_create: { params: CheckpointParams; answer: CheckpointResult };
   view_checkpoint_rename: { params: ViewRenameParams; answer: object };
   view_checkpoint_delete: { params: ViewDeleteParams; answer: object };

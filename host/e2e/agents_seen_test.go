@@ -39,7 +39,7 @@ func (p *tab) picture(name string) {
 		if _, err := chromedp.Call(p.Ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}}); err != nil {
 			p.t.Fatal(err)
 		}
-		data, err := chromedp.Run(p.Ctx, chromedp.Screenshot("main"))
+		data, err := chromedp.Run(p.Ctx, chromedp.Screenshot("body"))
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -49,8 +49,8 @@ func (p *tab) picture(name string) {
 	}
 }
 
-// TestAPersonSeesWhoActsAndStopsItAtOnce: the popup names the agent and the tab while it acts; the action that is
-// under way ends, later ones are refused, until the person allows the agent again.
+// TestAPersonSeesWhoActsAndStopsItAtOnce: popup and panel name the agent, the tab and the action while it acts; the
+// action that is under way ends, later ones are refused, until the person allows the agent again.
 func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	w := shared.get(t)
 	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Pay</button><p role="status" id="s">open</p><script>
@@ -59,6 +59,7 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	popup := w.open(t, installer.Origin+"popup/index.html")
+	panel := w.view(t, s)
 	ref := refOf(t, a.look(), `"Pay"`)
 
 	answered := make(chan error, 1)
@@ -68,7 +69,9 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 		answered <- err
 	}()
 	p.until(`s.textContent === 'paying'`)
-	popup.until(`/testbed[\s\S]*Acting on/.test(document.querySelector('.agents')?.innerText ?? '')`)
+	popup.until(`/testbed[\s\S]*Acting on[\s\S]*click button "Pay"/.test(document.querySelector('.agents')?.innerText ?? '')`)
+	panel.until(`/testbed is acting on this page · click button "Pay"/.test(document.querySelector('.acts')?.textContent ?? '')`)
+	panel.picture("panel-acting")
 	popup.picture("acting")
 	popup.press("Stop testbed")
 	select {
@@ -89,10 +92,18 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	if text, err := a.Text("browser_snapshot", map[string]any{"full_snapshot": true}); err != nil || !strings.Contains(text, "Pay") {
 		t.Errorf("%s %v", text, err)
 	}
-	popup.press("Allow again")
+	panel.until(`document.querySelector('.acts').textContent.includes('was stopped by you')`)
+	panel.picture("panel-stopped")
+	panel.press("Allow again")
 	popup.until(`!document.querySelector('.agents').innerText.includes('Stopped by you')`)
 	p.js(`b.onclick = () => { s.textContent = 'again' }`)
 	if text, err := a.Text("browser_click", map[string]any{"ref": ref}); err != nil || !strings.Contains(text, "again") {
 		t.Errorf("%s %v", text, err)
+	}
+	panel.until(`/testbed acted on this page/.test(document.querySelector('.acts').textContent)`)
+	panel.press("Stop testbed")
+	popup.until(`document.querySelector('.agents').innerText.includes('Stopped by you')`)
+	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") {
+		t.Errorf("%v", err)
 	}
 }

@@ -6,6 +6,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Prose } from '../prose';
 import { SeverityMark, severityOf } from '../severity';
 import { t } from '../text';
+import { ActingAgents } from './acting';
 import { Calls } from './calls';
 import { Checkpoints } from './checkpoints';
 import { Events } from './events';
@@ -80,6 +81,7 @@ export function Viewer({ model }: { model: ViewerModel }): JSX.Element {
         </p>
       )}
       <PausedPages model={model} />
+      <ActingAgents model={model} />
       {model.ready.value ? (
         <>
           <Timeline model={model} />

@@ -311,6 +311,16 @@ func (r *rest) changes() {
 	) (engine.Nothing, error) {
 		return r.Engine.ViewHold(ctx, protocol.ViewHoldParams{Agent: in.Agent, Held: in.Body.Held})
 	})
+	serve(r, operation("PUT", "/agents/{agent}/stop", "stop-agent", "agents", "Stop an agent at once, or let it act again"), func(ctx context.Context, in *struct {
+		Agent int `path:"agent"`
+		Body  struct {
+			_       struct{} `additionalProperties:"false"`
+			Stopped bool     `json:"stopped"`
+		}
+	},
+	) (engine.Nothing, error) {
+		return r.Engine.ViewStop(ctx, protocol.StopAgentParams{ID: in.Agent, Stopped: in.Body.Stopped})
+	})
 	ignore := operation("POST", "/noise", "ignore", "noise", "Leave a finding out of every report from now on")
 	ignore.DefaultStatus = http.StatusCreated
 	serve(r, ignore, func(ctx context.Context, in *body[protocol.IgnoreParams]) (*protocol.IgnoreResult, error) {

@@ -67,8 +67,10 @@ func (a ActAnswer) Picture() (data []byte, mime string) {
 // action is a use case that acts.
 type action struct {
 	tab int
-	// what says what is done, for the person and for other agents: without what is typed.
+	// what says what is done, for the person and for other agents: without what is typed. Elements that it is done
+	// to, by reference, stand where it has %s.
 	what string
+	to   []string
 	// steps are made with the page that the references are of.
 	steps func(*references) ([]protocol.ActStep, error)
 	// timeout and settle, when not 0, stand for readyTimeout and settleTimeout.
@@ -166,16 +168,39 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 	if err := e.Paused(id); err != nil {
 		return nil, err
 	}
-	ctx, release, err := e.hold(ctx, client, id, a.what)
+	ctx, release, err := e.hold(ctx, client, id, a.said(nil))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 	answer, err := e.actOn(ctx, client, id, a)
-	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
-		return nil, invalid("a person stopped this agent while it acted: do not act in the browser until they allow it again in Tidemark's popup")
+	if err != nil {
+		switch why := context.Cause(ctx); {
+		case errors.Is(why, errStopped):
+			return nil, invalid("a person stopped this agent while it acted: do not act in the browser until they allow it again in Tidemark's popup or panel")
+		case errors.Is(why, ErrHeld):
+			return nil, ErrHeld
+		}
 	}
 	return answer, err
+}
+
+// said is what is done, with elements as they are called; by their references before it is known which these are.
+func (a action) said(r *references) string {
+	if len(a.to) == 0 {
+		return a.what
+	}
+	var named []any
+	for _, ref := range a.to {
+		name := ref
+		if number, ok := aria.ParseReference(ref); ok && r != nil {
+			if shown := r.seen.Node(number); shown != nil {
+				name = aria.Brief(shown)
+			}
+		}
+		named = append(named, name)
+	}
+	return fmt.Sprintf(a.what, named...)
 }
 
 func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*ActAnswer, error) {
@@ -192,6 +217,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 		return nil, err
 	}
 	e.snapshots.used(client, id)
+	e.agents.doing(client, a.said(r))
 	began := e.clock()
 	from, first := e.toldOf(t, client)
 	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}

@@ -31,7 +31,7 @@ func (e *Engine) Click(ctx context.Context, client *checkpoint.Client, p ClickPa
 			return nil, invalid("modifiers has %q; they are Alt, Control, Meta and Shift", m)
 		}
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "click " + p.Ref, steps: func(r *references) ([]protocol.ActStep, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "click %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepClick, Path: path, Button: p.Button, Double: p.Double, Modifiers: p.Modifiers}}, err
 	}})
@@ -62,7 +62,7 @@ func (e *Engine) Type(ctx context.Context, client *checkpoint.Client, p TypePara
 	if size > maxTyped {
 		return nil, invalid("text has %d bytes; at most %d are typed at once", size, maxTyped)
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "type into " + p.Ref, steps: func(r *references) ([]protocol.ActStep, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "type into %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		var steps []protocol.ActStep
 		for _, text := range p.Text {
@@ -149,7 +149,7 @@ type RefParams struct {
 
 // Hover answers browser_hover.
 func (e *Engine) Hover(ctx context.Context, client *checkpoint.Client, p RefParams) (*ActAnswer, error) {
-	return e.act(ctx, client, action{tab: p.Tab, what: "hover over " + p.Ref, steps: func(r *references) ([]protocol.ActStep, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "hover over %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepHover, Path: path}}, err
 	}})
@@ -164,7 +164,7 @@ type DragParams struct {
 
 // Drag answers browser_drag.
 func (e *Engine) Drag(ctx context.Context, client *checkpoint.Client, p DragParams) (*ActAnswer, error) {
-	return e.act(ctx, client, action{tab: p.Tab, what: "drag " + p.From + " to " + p.To, steps: func(r *references) ([]protocol.ActStep, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "drag %s to %s", to: []string{p.From, p.To}, steps: func(r *references) ([]protocol.ActStep, error) {
 		from, err := r.path(p.From)
 		if err != nil {
 			return nil, err

@@ -30,7 +30,7 @@ func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p Navi
 	switch to {
 	case "back", "forward", "reload":
 	default:
-		address, err := webAddress(to)
+		address, err := webAddress(to, ", or back, forward or reload")
 		if err != nil {
 			return nil, err
 		}
@@ -45,11 +45,11 @@ func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p Navi
 	}})
 }
 
-// webAddress checks an address to go to.
-func webAddress(to string) (string, error) {
+// webAddress checks an address to go to; or is what could have stood in its place.
+func webAddress(to, or string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", invalid("url is %q; it must be a whole http or https address, or back, forward or reload", to)
+		return "", invalid("url is %q; it must be a whole http or https address%s", to, or)
 	}
 	return u.String(), nil
 }
@@ -115,7 +115,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		return invalid("opening, showing and closing tabs belongs to the tool set act, which is off for this session")
 	}
 	if p.Action == "new" {
-		to, err := webAddress(p.URL)
+		to, err := webAddress(p.URL, "")
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (e *Engine) Select(ctx context.Context, client *checkpoint.Client, p Select
 	if len(p.Values) == 0 {
 		return nil, invalid("values is empty; pass the labels or values of options")
 	}
-	a := action{tab: p.Tab, what: "choose in " + p.Ref, steps: func(r *references) ([]protocol.ActStep, error) {
+	a := action{tab: p.Tab, what: "choose in %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepSelect, Path: path, Texts: p.Values}}, err
 	}}

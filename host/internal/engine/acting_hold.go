@@ -15,7 +15,7 @@ const holdFor = 15 * time.Second
 
 // Agent is an agent that has acted, as a person sees it.
 type Agent struct {
-	// ID is the engine's own number of it, the same for as long as the agent is connected.
+	// ID is the engine's own number of it, the same for as long as the agent is connected, and in the viewer.
 	ID int `json:"id"`
 	// Name is what it calls itself.
 	Name string `json:"name"`
@@ -35,7 +35,6 @@ var errStopped = errors.New("a person stopped this agent")
 // agents is who acts where.
 type agents struct {
 	mu   sync.Mutex
-	last int
 	list []*agentState
 	// changed is called without the lock whenever what [Engine.Agents] says has changed; nil for nobody.
 	changed func()
@@ -88,20 +87,33 @@ func (e *Engine) switchAgent(id int, stopped bool) error {
 		a.cancel(errStopped)
 	}
 	e.agents.mu.Unlock()
-	e.agents.tell()
+	e.tellOfAgents()
 	return nil
 }
 
-func (s *agents) tell() {
-	if s.changed != nil {
-		s.changed()
+// end has the action of a client end that is under way.
+func (s *agents) end(client *checkpoint.Client, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range s.list {
+		if a.client == client && a.cancel != nil {
+			a.cancel(why)
+		}
 	}
+}
+
+// tellOfAgents wakes those who show who acts where.
+func (e *Engine) tellOfAgents() {
+	if e.agents.changed != nil {
+		e.agents.changed()
+	}
+	e.tellViewers()
 }
 
 // hold lets a client act on a tab, unless a person stopped it or another agent holds the tab. It keeps the tab
 // until the release and [holdFor] longer. The context ends when a person stops the agent.
 func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
-	now := e.clock()
+	now, number := e.clock(), e.agentNumber(client)
 	s := &e.agents
 	s.mu.Lock()
 	var mine *agentState
@@ -117,13 +129,12 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 		}
 	}
 	if mine == nil {
-		s.last++
-		mine = &agentState{Agent: Agent{ID: s.last}, client: client}
+		mine = &agentState{Agent: Agent{ID: number}, client: client}
 		s.list = append(s.list, mine)
 	}
 	if mine.Stopped {
 		s.mu.Unlock()
-		return nil, nil, invalid("a person stopped this agent in Tidemark's popup: do not act in the browser until they allow it again there")
+		return nil, nil, invalid("a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
 	}
 	if mine.Acting {
 		s.mu.Unlock()
@@ -132,25 +143,36 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 	ctx, cancel := context.WithCancelCause(ctx)
 	mine.Tab, mine.What, mine.Acting, mine.Since, mine.cancel = tab, what, true, now, cancel
 	s.mu.Unlock()
-	s.tell()
+	e.tellOfAgents()
 	return ctx, func() {
 		s.mu.Lock()
 		mine.Acting, mine.cancel, mine.ended = false, nil, e.clock()
 		mine.did = append(mine.did[max(0, len(mine.did)-maxDid+1):], acted{tab, now.UnixMilli(), mine.ended.UnixMilli()})
 		s.mu.Unlock()
 		cancel(nil)
-		s.tell()
+		e.tellOfAgents()
 	}, nil
 }
 
-// forget drops a client that has left, and with it what it held.
-func (s *agents) forget(client *checkpoint.Client) {
+// doing says more exactly what a client is doing.
+func (s *agents) doing(client *checkpoint.Client, what string) {
 	s.mu.Lock()
-	before := len(s.list)
-	s.list = slices.DeleteFunc(s.list, func(a *agentState) bool { return a.client == client })
-	gone := len(s.list) != before
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	for _, a := range s.list {
+		if a.client == client {
+			a.What = what
+		}
+	}
+}
+
+// forgetAgent drops a client that has left, and with it what it held.
+func (e *Engine) forgetAgent(client *checkpoint.Client) {
+	e.agents.mu.Lock()
+	before := len(e.agents.list)
+	e.agents.list = slices.DeleteFunc(e.agents.list, func(a *agentState) bool { return a.client == client })
+	gone := len(e.agents.list) != before
+	e.agents.mu.Unlock()
 	if gone {
-		s.tell()
+		e.tellOfAgents()
 	}
 }

@@ -121,15 +121,49 @@ var ErrHeld = invalid("a person has put this agent's access to Tidemark on hold,
 func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing, error) {
 	e.viewAgents() // numbers those who have not called yet
 	e.viewing.mu.Lock()
-	defer e.viewing.mu.Unlock()
-	for _, a := range e.viewing.agents {
-		if a.id == p.Agent {
-			a.held = p.Held
-			e.viewing.tellLocked()
-			return Nothing{}, nil
-		}
+	i := slices.IndexFunc(e.viewing.agents, func(a *agentCalls) bool { return a.id == p.Agent })
+	if i < 0 {
+		e.viewing.mu.Unlock()
+		return Nothing{}, invalid("there is no agent %d; it has left", p.Agent)
 	}
-	return Nothing{}, invalid("there is no agent %d; it has left", p.Agent)
+	a := e.viewing.agents[i]
+	a.held = p.Held
+	e.viewing.tellLocked()
+	e.viewing.mu.Unlock()
+	if p.Held {
+		e.agents.end(a.client, ErrHeld)
+	}
+	return Nothing{}, nil
+}
+
+// ViewStop has an agent act no more, or lets it act again. It may look all the same.
+func (e *Engine) ViewStop(_ context.Context, p protocol.StopAgentParams) (Nothing, error) {
+	if p.Stopped {
+		return Nothing{}, e.StopAgent(p.ID)
+	}
+	return Nothing{}, e.AllowAgent(p.ID)
+}
+
+// agentNumber is by what a person's viewer and popup know an agent.
+func (e *Engine) agentNumber(client *checkpoint.Client) int {
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	return e.viewing.agentLocked(client).id
+}
+
+// viewActs says what those who act do, or did last.
+func (e *Engine) viewActs() map[*checkpoint.Client]*protocol.ViewActs {
+	titles := map[int]string{}
+	for _, t := range e.store.View(e.clock()).Tabs {
+		titles[t.ID] = cmp.Or(t.Title, t.URL)
+	}
+	e.agents.mu.Lock()
+	defer e.agents.mu.Unlock()
+	acts := map[*checkpoint.Client]*protocol.ViewActs{}
+	for _, a := range e.agents.list {
+		acts[a.client] = &protocol.ViewActs{Tab: a.Tab, Title: titles[a.Tab], What: a.What, Now: a.Acting, Since: diff.Time{Time: a.Since}.String(), Stopped: a.Stopped}
+	}
+	return acts
 }
 
 // viewAgents lists the agents that are connected or have called.
@@ -149,6 +183,7 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 		known[c.Client] = here{c.name, c.since, c.here > 0}
 	}
 	e.clients.mu.Unlock()
+	acts := e.viewActs()
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()
 	for _, c := range order {
@@ -161,7 +196,7 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 			continue
 		}
 		shown := protocol.ViewAgent{
-			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: a.held, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead,
+			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: a.held, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead, Acts: acts[a.client],
 		}
 		if !k.since.IsZero() {
 			shown.Since = diff.Time{Time: k.since}.String()

@@ -91,7 +91,7 @@ func (e *Engine) leave(c *connected) {
 	if e.left(c, now) {
 		e.forgetDebugger(c.Client)
 		e.own.left(c.Client, e.heirOf)
-		e.agents.forget(c.Client)
+		e.forgetAgent(c.Client)
 	}
 }
 

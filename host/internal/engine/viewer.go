@@ -35,7 +35,7 @@ func newViewing() *viewing {
 	}
 }
 
-// Changed is closed when a call, a checkpoint, a noise rule or an agent's access is new. Together with the
+// Changed is closed when a call, an action, a checkpoint, a noise rule or an agent's access is new. Together with the
 // capture store's it tells whoever follows along when to look again.
 func (e *Engine) Changed() <-chan struct{} {
 	e.viewing.mu.Lock()
@@ -92,6 +92,7 @@ var Viewers = []*Viewer{
 	viewer(protocol.MethodViewHidden, (*Engine).ViewHidden),
 	viewer(protocol.MethodViewCalls, (*Engine).ViewCalls),
 	viewer(protocol.MethodViewHold, (*Engine).ViewHold),
+	viewer(protocol.MethodViewStop, (*Engine).ViewStop),
 	viewer(protocol.MethodViewCheckpointCreate, (*Engine).ViewCheckpointCreate),
 	viewer(protocol.MethodViewCheckpointRename, (*Engine).ViewCheckpointRename),
 	viewer(protocol.MethodViewCheckpointDelete, (*Engine).ViewCheckpointDelete),
