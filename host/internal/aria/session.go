@@ -150,7 +150,7 @@ type Answer struct {
 
 // BytesPerToken is by how many bytes of a snapshot its tokens are estimated: short names, brackets and
 // references take more tokens than prose does.
-const BytesPerToken = 2.5
+const BytesPerToken = 2.4
 
 // bytes is how long an answer may be, 0 for as long as it is.
 func (r Request) bytes() int { return int(BytesPerToken * float64(r.MaxTokens)) }
