@@ -1697,7 +1697,13 @@ export interface DebugVariablesParams extends DebugCaller {
    */
   depth?: number /* int */;
   /**
-   * Expressions are read too, as far as that changes nothing in the page.
+   * Paths are read too, each told under its name in Named, which are as many.
+   */
+  paths?: DebugKey[][];
+  named?: string[];
+  /**
+   * Expressions are read too, as far as that changes nothing in the page. What they make of a secret is not
+   * masked: the host sends some only where a person allows agents to evaluate.
    */
   expressions?: string[];
   /**

@@ -31,7 +31,11 @@ type DebugVariablesParams struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// Depth is how many levels of fields are wanted, 0 for none.
 	Depth int `json:"depth,omitempty"`
-	// Expressions are read too, as far as that changes nothing in the page.
+	// Paths are read too, each told under its name in Named, which are as many.
+	Paths [][]DebugKey `json:"paths,omitempty"`
+	Named []string     `json:"named,omitempty"`
+	// Expressions are read too, as far as that changes nothing in the page. What they make of a secret is not
+	// masked: the host sends some only where a person allows agents to evaluate.
 	Expressions []string `json:"expressions,omitempty"`
 	// Path is the way to the one value that is wanted, the variable first; empty for all.
 	Path []DebugKey `json:"path,omitempty"`

@@ -6,8 +6,8 @@
  * side effect.
  */
 import type { Protocol } from 'devtools-protocol';
-import { type DebugKey, KeyIndex } from '../protocol';
-import { keyOf, literal, privateKey, type Read, read, readProperty } from './values';
+import { type DebugField, type DebugKey, KeyIndex } from '../protocol';
+import { empty, keyOf, literal, privateKey, type Read, read, readProperty } from './values';
 
 type Remote = Protocol.Runtime.RemoteObject;
 
@@ -189,7 +189,7 @@ export class Walker {
     this.#fields += roots.length;
     let level: readonly Read[] = roots;
     for (let deep = 0; level.length > 0; deep++) {
-      const [fresh] = await Promise.all([this.#fresh(level), this.#dates(level)]);
+      const [fresh] = await Promise.all([this.#fresh(level), this.dates(level)]);
       if (deep >= depth) return;
       const wanted = fresh.filter(opens);
       const crowded = await this.#crowded(wanted);
@@ -223,25 +223,28 @@ export class Walker {
     if (field.o !== true || object === undefined)
       return `what holds it is ${field.t === 'undefined' || field.t === 'null' ? field.t : `a ${field.t}`}`;
     if (!opens(from)) return `what holds it is a ${field.t}, whose fields are not read`;
+    const length = lengthName(from);
+    if (length !== undefined && key.n === length && !key.k) {
+      return { field: { ...key, t: 'number', v: String(field.z ?? 0) } };
+    }
     if (from.overflow === true && field.z === undefined && (await this.#crowded([from])).size > 0) {
       return 'what holds it has too many properties';
     }
-    if (key.k === KeyIndex && (key.i ?? 0) >= this.#limits.fields) {
+    if (key.k === KeyIndex && length === 'length' && (key.i ?? 0) >= this.#limits.fields) {
       const one = await this.#call(object, ELEMENT, key.i ?? 0);
       const value = one === undefined ? undefined : (await this.properties(one)).result[0]?.value;
       return value === undefined ? 'there is no such element' : read(key, value);
     }
-    const held = await this.#open(from);
-    const found = held?.find(
+    const held = await this.#open(from, 10 * this.#limits.fields);
+    if (held === undefined) return `what holds it is a ${field.t} too large to be searched`;
+    const found = held.find(
       ({ field: { k = '', n = '', i = 0 } }) =>
-        k === (key.k ?? '') && n === (key.n ?? '') && i === (key.i ?? 0),
+        (k === (key.k ?? '') && n === (key.n ?? '') && i === (key.i ?? 0)) ||
+        // Only arrays are told by index, but any object may have such a name.
+        (key.k === KeyIndex && k === '' && n === String(key.i ?? 0)),
     );
     if (found !== undefined) return found;
-    const some = held
-      ?.slice(0, 20)
-      .map(({ field: { n, i } }) => n ?? `[${i}]`)
-      .join(', ');
-    return `there is no such field; there are ${some || 'none'}`;
+    return `there is no such field; there are ${listed(held.map(({ field: { n, i } }) => n ?? `[${i}]`))}`;
   }
 
   #over(): boolean {
@@ -278,7 +281,7 @@ export class Walker {
   }
 
   /** Gives dates their milliseconds, which the debugger does not tell. One that would run code keeps its text. */
-  async #dates(level: readonly Read[]): Promise<void> {
+  async dates(level: readonly Read[]): Promise<void> {
     const dates = level
       .filter(({ subtype, object }) => subtype === 'date' && object !== undefined)
       .slice(0, AT_ONCE);
@@ -330,15 +333,16 @@ export class Walker {
     }
     for (const i of crowded) {
       const read = reads[i];
-      if (read !== undefined) this.gaps.add(`an object of more than ${most} properties was not opened`);
+      if (read !== undefined)
+        this.gaps.add(`${nameOf(read.field)}, an object of more than ${most} properties, was not opened`);
     }
     return crowded;
   }
 
-  async #open(read: Read): Promise<Read[] | undefined> {
+  async #open(read: Read, most = this.#limits.fields): Promise<Read[] | undefined> {
     const { field, object = '', subtype } = read;
     const { fields } = this.#limits;
-    if (subtype === 'map' || subtype === 'set') return await this.#entries(read);
+    if (subtype === 'map' || subtype === 'set') return await this.#entries(read, most);
     if ((subtype === 'array' || subtype === 'typedarray') && (field.z ?? 0) > fields) {
       const beginning = await this.#call(object, BEGINNING, fields);
       if (beginning === undefined) return undefined;
@@ -360,19 +364,19 @@ export class Walker {
           : [],
       ),
     ];
+    if (subtype === 'array') fillHoles(all, field.z ?? 0);
     if (!indexed || all.length > fields) field.z = Math.max(all.length, field.z ?? 0);
-    return all.slice(0, fields);
+    return all.slice(0, most);
   }
 
-  async #entries({ field, object = '' }: Read): Promise<Read[] | undefined> {
-    const { fields } = this.#limits;
-    if ((field.z ?? 0) > 10 * fields) {
-      this.gaps.add(`a ${field.t} of ${field.z} entries was not opened`);
+  async #entries({ field, object = '' }: Read, most: number): Promise<Read[] | undefined> {
+    if ((field.z ?? 0) > 10 * this.#limits.fields) {
+      this.gaps.add(`${nameOf(field)}, a ${field.t} of ${field.z} entries, was not opened`);
       return undefined;
     }
     const { result, internalProperties = [] } = await this.properties(object);
     const list = internalProperties.find(({ name }) => name === '[[Entries]]')?.value?.objectId;
-    const flat = list === undefined ? undefined : await this.#call(list, ENTRIES, fields);
+    const flat = list === undefined ? undefined : await this.#call(list, ENTRIES, most);
     if (flat === undefined) return undefined;
     const entries = await this.properties(flat);
     const keys = new Map(entries.result.map(({ name, value }) => [name, value]));
@@ -410,6 +414,38 @@ function readEntry(key: Remote | undefined, text: string, value: Remote): Read {
 
 function readInternal(name: string, value: Remote): Read {
   return read({ n: name }, value);
+}
+
+/** How the size of a collection is called in code; undefined for what is none. */
+function lengthName({ subtype, field: { z } }: Read): string | undefined {
+  if (z === undefined) return undefined;
+  return subtype === 'map' || subtype === 'set' ? 'size' : 'length';
+}
+
+/** How many holes of an array are told one by one. */
+const MAX_HOLES = 100;
+
+/** Puts the places of an array that hold nothing among its elements. */
+function fillHoles(all: Read[], size: number): void {
+  const elements = all.findIndex(({ field: { k } }) => k !== KeyIndex);
+  const there = elements < 0 ? all.length : elements;
+  if (size <= there || size - there > MAX_HOLES) return;
+  for (let i = 0; i < size; i++) {
+    if (all[i]?.field.k === KeyIndex && all[i]?.field.i === i) continue;
+    all.splice(i, 0, { field: { k: KeyIndex, i, t: 'empty', v: empty(1) } });
+  }
+}
+
+/** What an object is called. */
+function nameOf({ n, i = 0 }: DebugField): string {
+  return n ?? `[${i}]`;
+}
+
+/** The first of many names, and how many more there are. */
+export function listed(names: readonly string[], most = 20): string {
+  if (names.length === 0) return 'none';
+  const more = names.length - most;
+  return `${names.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
 /** What tells nothing of an object's state. */

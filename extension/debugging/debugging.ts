@@ -415,7 +415,7 @@ export class Debugging {
 
   async #state(params: DebugStateParams): Promise<DebugState> {
     const { tab, thread = 0, wait_ms = 0 } = params;
-    const session = this.#sessions.get(tab);
+    const session = wait_ms > 0 ? await this.#begin(params) : this.#sessions.get(tab);
     const url = await this.#options.page(tab);
     const page = this.#of(tab).list.get('');
     if (page !== undefined) page.url = url ?? '';
@@ -428,6 +428,7 @@ export class Debugging {
     }
     if (thread !== 0) session.thread(thread);
     await session.waitForPause(thread, wait_ms);
+    await session.nameThreads();
     const first = session.threads.get(1);
     if (first !== undefined) first.url = url ?? '';
     return sessionState(session);
@@ -436,7 +437,7 @@ export class Debugging {
   async #setBreakpoint(params: DebugBreakpointParams): Promise<DebugPlaced> {
     const session = await this.#begin(params);
     const { breakpoint } = params;
-    if (breakpoint.condition) await checkCondition(session, breakpoint.condition);
+    if (breakpoint.condition) await session.checkCondition(breakpoint.condition);
     await session.setBreakpoint(breakpoint);
     this.#remember();
     return {
@@ -534,21 +535,6 @@ function scripts(session: DebugSession): DebugScripts {
     }
   }
   return { scripts: [...found.values()] };
-}
-
-/** Makes sure that a condition is one expression. It is not run. */
-async function checkCondition(session: DebugSession, condition: string): Promise<void> {
-  const page = session.threads.get(1) ?? [...session.threads.values()][0];
-  if (page === undefined) return;
-  const { exceptionDetails } = await session.send(page, 'Runtime.evaluate', {
-    expression: `(() => { return (${condition}\n) })`,
-    silent: true,
-    throwOnSideEffect: true,
-  });
-  if (exceptionDetails === undefined) return;
-  const { exception, text } = exceptionDetails;
-  const why = (exception?.description ?? text).split('\n', 1)[0] ?? '';
-  throw new CodedError(CodeInvalid, `The condition cannot be read: ${shorten(why)}.`);
 }
 
 /** Has the targets below one be attached, and wait for it. */

@@ -14,7 +14,7 @@ import {
   ScopeModule,
   ScopeThis,
 } from '../protocol';
-import { type Ask, IDENTITIES, Identities, type Walker } from './capture';
+import { type Ask, IDENTITIES, Identities, listed, type Walker } from './capture';
 import { parameterNames } from './parameters';
 import type { DebugSession, Thread } from './session';
 import { keyOf, type Read, read, readProperty } from './values';
@@ -226,31 +226,32 @@ export class FrameReader {
   async values(
     paths: readonly (readonly DebugKey[])[],
     walker: Walker,
-  ): Promise<{ fields: DebugField[]; plain: boolean }> {
+  ): Promise<{ reads: Read[]; plain: boolean }> {
     const all = this.#ordered(await this.scopes(new Set([...OWN, ScopeClosure, ScopeModule])));
     let plain = true;
-    const fields = await Promise.all(
-      paths.map(async ([first, ...rest]): Promise<DebugField> => {
+    const reads = await Promise.all(
+      paths.map(async ([first, ...rest]): Promise<Read> => {
         const from = all.find(({ read }) => read.field.n === first?.n);
         let at = from?.read;
         if (first === undefined || at === undefined) {
           plain = false;
-          return missing(first ?? {}, 'there is no such variable');
+          return { field: missing(first ?? {}, 'there is no such variable') };
         }
         for (const key of rest) {
           if (key.k && key.k !== KeyIndex) plain = false;
           const next = await walker.step(at, key);
           if (typeof next === 'string') {
             plain = false;
-            return missing(key, next);
+            return { field: missing(key, next) };
           }
           at = next;
         }
         plain &&= at.field.o !== true && !['function', 'symbol', 'accessor', 'unread'].includes(at.field.t);
-        return at.field;
+        return at;
       }),
     );
-    return { fields, plain };
+    await walker.dates(reads);
+    return { reads, plain };
   }
 
   /** As names are looked up: what shadows another comes first. */
@@ -267,12 +268,10 @@ export class FrameReader {
     if (scoped === undefined)
       throw new CodedError(
         CodeInvalid,
-        `There is no variable "${name}" in this frame; it has ${
-          all
-            .slice(0, 30)
-            .map(({ read }) => read.field.n)
-            .join(', ') || 'none'
-        }.`,
+        `There is no variable "${name}" in this frame; it has ${listed(
+          all.map(({ read }) => read.field.n ?? ''),
+          30,
+        )}.`,
       );
     let at = scoped.read;
     for (const key of rest) {

@@ -4,6 +4,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
+import { redactText } from '../capture/redact';
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
@@ -484,6 +485,33 @@ export class DebugSession {
     });
   }
 
+  /** Makes sure that a condition is one expression. It is not run. */
+  async checkCondition(condition: string): Promise<void> {
+    const page = this.threads.get(1) ?? [...this.threads.values()][0];
+    if (page === undefined) return;
+    const { exceptionDetails } = await this.send(page, 'Runtime.evaluate', {
+      expression: `(() => { return (${condition}\n) })`,
+      silent: true,
+      throwOnSideEffect: true,
+    });
+    if (exceptionDetails === undefined) return;
+    const { exception, text } = exceptionDetails;
+    const why = (exception?.description ?? text).split('\n', 1)[0] ?? '';
+    throw new CodedError(CodeInvalid, `The condition cannot be read: ${redactText(why).text}.`);
+  }
+
+  /** Finds out where threads are that had no address yet when they were attached. */
+  async nameThreads(): Promise<void> {
+    await Promise.all(
+      [...this.threads.values()].map(async (thread) => {
+        if (thread.url !== '' || thread.id === 1) return;
+        await this.send(thread, 'Target.getTargetInfo').then(({ targetInfo }) => {
+          thread.url = targetInfo.url;
+        }, ignore);
+      }),
+    );
+  }
+
   /** Pauses at exceptions from now on. */
   async pauseOnExceptions(state: Exceptions): Promise<void> {
     this.exceptions = state;
@@ -682,6 +710,20 @@ export class DebugSession {
       [...this.threads.values()].map(async (thread) => {
         clearTimeout(thread.timer);
         thread.resuming = how;
+        // Who else holds the attachment would get what is still set back with the next document.
+        const probes = [...this.#probes.keys()].flatMap((key) => {
+          const [id, ...theirs] = key.split(' ');
+          return id === String(thread.id) ? [theirs.join(' ')] : [];
+        });
+        const set = [
+          ...thread.set.keys(),
+          ...probes,
+          ...(thread.instrumentation ? [thread.instrumentation] : []),
+        ];
+        for (const breakpointId of set)
+          void this.send(thread, 'Debugger.removeBreakpoint', { breakpointId }).catch(ignore);
+        if (this.exceptions !== 'none')
+          void this.send(thread, 'Debugger.setPauseOnExceptions', { state: 'none' }).catch(ignore);
         await this.send(thread, 'Debugger.disable').catch(ignore);
         this.#resumed(thread, how);
       }),

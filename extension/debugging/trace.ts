@@ -80,6 +80,8 @@ class Trace {
   }
 
   async begin(): Promise<void> {
+    const { condition = '' } = this.#params;
+    if (condition !== '') await this.#session.checkCondition(condition);
     this.#off = this.#session.on((event) => {
       if (event.type === 'thread') void this.#place(event.thread).catch(() => undefined);
       if (event.type === 'gone') this.#set.delete(event.thread.id);
@@ -185,9 +187,13 @@ class Trace {
     if (frame === undefined || this.full) return;
     const { condition = '' } = this.#params;
     const reader = new FrameReader(this.#session, thread, frame);
-    if (condition !== '' && !this.#simple()) {
+    if (condition !== '') {
       const holds = await reader.holds(condition);
-      if (typeof holds === 'string') this.#error = `the condition: ${holds}`;
+      if (typeof holds === 'string') {
+        const known = this.#error !== '';
+        this.#error = `the condition: ${holds}`;
+        if (!known) await this.#again(thread);
+      }
       if (holds !== true) return;
     }
     if (!this.#counts()) return;
@@ -207,17 +213,22 @@ class Trace {
       );
       hit.variables = found.map(({ scope, read }) => ({ scope, value: read.field }));
     } else {
-      const { fields, plain } = await reader.values(this.#paths, walker);
-      hit.values = fields;
+      const { reads, plain } = await reader.values(this.#paths, walker);
+      hit.values = reads.map(({ field }) => field);
       // Each thread and document is given its own way; a value that is no primitive is read as here each time.
       if (this.#fast !== false) this.#fast = plain && this.#simple() && (await this.#bind(thread, frame));
     }
     this.#add(hit);
     if (this.#fast !== fast && !this.full) {
       // From now on the page tells by itself, or no longer.
-      await this.#unplace(thread);
-      await this.#place(thread);
+      await this.#again(thread);
     }
+  }
+
+  /** Sets the breakpoint anew, with the condition that is right now. */
+  async #again(thread: Thread): Promise<void> {
+    await this.#unplace(thread);
+    await this.#place(thread);
   }
 
   #simple(): boolean {
@@ -264,7 +275,12 @@ class Trace {
   /** The condition of the breakpoint. Where it is not known yet how to tell, the page stands still. */
   #condition(): string {
     const { condition = '' } = this.#params;
-    const wanted = condition !== '' && this.#simple() ? `(${condition}\n) && ` : '';
+    // A condition that throws would be logged as an error of the page's; once the agent is told, it just does not hold.
+    const thrown = this.#fast !== true && this.#error === '';
+    const wanted =
+      condition !== '' && this.#simple()
+        ? `(() => { try { return !!(${condition}\n) } catch { return ${thrown} } })() && `
+        : '';
     if (this.#fast !== true) return wanted === '' ? '' : `${wanted}true`;
     const reads = this.#paths.map(([first, ...rest]) => {
       const keys = rest.map(({ n, i }) => `, ${JSON.stringify(n ?? String(i ?? 0))}`).join('');
@@ -302,7 +318,6 @@ function fieldOf(path: readonly DebugKey[], kind: string, text: string, whole: n
   const n = path.at(-1)?.n ?? '';
   const t = kinds[kind] ?? 'unread';
   if (isSecretKey(n) && 'sng'.includes(kind)) return { n, t, m: true };
-  if (kind === 'o') return { n, t, v: 'an object by now' };
   if (kind === 'a') return { n, t: 'accessor', v: 'get' };
   if (kind === 'x') return { n, t, v: 'not there, or not initialized yet' };
   return { n, t, v: redactText(text).text, ...(whole > text.length && { l: whole, h: String(whole) }) };
@@ -310,7 +325,8 @@ function fieldOf(path: readonly DebugKey[], kind: string, text: string, whole: n
 
 /**
  * Only syntax and two functions of the browser's: reads values by their own properties, and those of prototypes, as far
- * as they are data, and hands them over as text. It answers whether the page is to stand still: never.
+ * as they are data, and hands them over as text. It answers whether the page is to stand still: where a value is no
+ * primitive any more, so that the debugger reads it.
  */
 const TELL = `function (prototypeOf, name, most, length) {
   const property = this, hand = globalThis[name];
@@ -334,7 +350,7 @@ const TELL = `function (prototypeOf, name, most, length) {
         if (kind !== 'a') {
           const type = k < path.length ? 'undefined' : typeof v;
           if (v === null && k >= path.length) kind = 'l';
-          else if (type === 'object' || type === 'function' || type === 'symbol') kind = 'o';
+          else if (type === 'object' || type === 'function' || type === 'symbol') { left++; return true; }
           else if (type === 'undefined') { kind = 'u'; text = 'undefined'; }
           else if (type === 'string') { kind = 's'; text = v; }
           else if (type === 'bigint') { kind = 'g'; text = v + 'n'; }

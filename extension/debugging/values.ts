@@ -7,7 +7,7 @@ type Remote = Protocol.Runtime.RemoteObject;
 type Property = Protocol.Runtime.PropertyDescriptor;
 
 /** How much of a text is kept: its begin and its end, in UTF-16 units. */
-const MAX_STRING = 4000;
+const MAX_STRING = 10_000;
 const MAX_FUNCTION = 200;
 /** How much of a preview is told. */
 const MAX_PREVIEW = 400;
@@ -52,7 +52,7 @@ export function read(key: DebugKey, value: Remote): Read {
   }
   switch (type) {
     case 'string':
-      return { field: text(key, 'string', String(value.value), MAX_STRING) };
+      return { field: stringField(key, String(value.value)) };
     case 'function':
       return { field: text(key, 'function', description, MAX_FUNCTION), object: objectId, subtype };
     case 'symbol':
@@ -64,6 +64,12 @@ export function read(key: DebugKey, value: Remote): Read {
     default:
       return { field: { ...key, t: type, v: value.unserializableValue ?? String(value.value) } };
   }
+}
+
+/** A string; one of which parts are masked says so. */
+function stringField(key: DebugKey, whole: string): DebugField {
+  const field = text(key, 'string', whole, MAX_STRING);
+  return redactText(whole).masked > 0 ? { ...field, m: true } : field;
 }
 
 /** What is told of a property: of an accessor, that it is one. */
@@ -119,7 +125,8 @@ function objectText(value: Remote): string {
   }
   if (preview === undefined) return description;
   const inside = previewText(preview);
-  if (subtype === 'array' || subtype === 'typedarray') return inside;
+  if (subtype === 'array' || subtype === 'typedarray')
+    return preview.overflow ? `${description} ${inside}` : inside;
   const name = className === 'Object' ? '' : `${description || className} `;
   return `${name}${inside}`;
 }
@@ -128,9 +135,14 @@ function previewText(preview: Protocol.Runtime.ObjectPreview): string {
   const array = preview.subtype === 'array' || preview.subtype === 'typedarray';
   const collection = preview.subtype === 'map' || preview.subtype === 'set';
   const parts: string[] = [];
+  let next = 0;
   for (const { name, type, subtype, value = '' } of preview.properties) {
     if ((collection && name === 'size') || (preview.subtype === 'typedarray' && !/^\d+$/.test(name)))
       continue;
+    if (array && /^\d+$/.test(name)) {
+      if (Number(name) > next) parts.push(empty(Number(name) - next));
+      next = Number(name) + 1;
+    }
     const secret = type !== 'accessor' && type !== 'boolean' && isSecretKey(name);
     const shown = secret
       ? '[masked]'
@@ -147,6 +159,11 @@ function previewText(preview: Protocol.Runtime.ObjectPreview): string {
   if (preview.overflow) parts.push('…');
   const all = parts.join(', ');
   return array ? `[${all}]` : `{${all}}`;
+}
+
+/** Places of an array that hold nothing. */
+export function empty(n: number): string {
+  return n === 1 ? 'empty' : `empty × ${n}`;
 }
 
 function entryText(entry: Protocol.Runtime.ObjectPreview): string {

@@ -8,6 +8,7 @@ import {
   type DebugVariablesParams,
   MethodDebugTrace,
   MethodDebugVariables,
+  ScopeExpression,
 } from '../protocol';
 import { Walker } from './capture';
 import type { DebugMethod } from './debugging';
@@ -28,7 +29,8 @@ export async function variables(
   session: DebugSession,
   params: DebugVariablesParams,
 ): Promise<DebugVariables> {
-  const { thread: wanted = 0, frame: index = 0, depth = 0, path = [], expressions = [] } = params;
+  const { thread: wanted = 0, frame: index = 0, depth = 0, path = [] } = params;
+  const { paths = [], named = [], expressions = [] } = params;
   const thread = session.pausedThread(wanted);
   const frame = session.frame(thread, index);
   const reader = new FrameReader(session, thread, frame);
@@ -40,7 +42,15 @@ export async function variables(
     found = [scoped];
   } else {
     const scopes = new Set(params.scopes?.length ? params.scopes : OWN);
-    found = [...(await reader.scopes(scopes)), ...(await reader.evaluate(expressions))];
+    const { reads } = paths.length > 0 ? await reader.values(paths, walker) : { reads: [] };
+    found = [
+      ...(await reader.scopes(scopes)),
+      ...reads.map(({ field, ...rest }, i) => ({
+        scope: ScopeExpression,
+        read: { ...rest, field: { ...field, k: '', n: named[i] ?? '' } },
+      })),
+      ...(await reader.evaluate(expressions)),
+    ];
     await walker.walk(
       found.map(({ read }) => read),
       depth,

@@ -251,6 +251,9 @@ func (e *Engine) DebuggerState(ctx context.Context, client *checkpoint.Client, p
 	if err != nil {
 		return nil, err
 	}
+	if p.WaitMs > 0 {
+		e.debugged.join(c.tab, client) // who waits for a pause wants `debugger` statements to pause, too
+	}
 	var s protocol.DebugState
 	if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller, Thread: p.Thread, WaitMs: p.WaitMs}, &s, ms(p.WaitMs)); err != nil {
 		return nil, err
@@ -304,7 +307,11 @@ func (e *Engine) run(ctx context.Context, client *checkpoint.Client, tab int, p 
 	if err := c.ask(ctx, protocol.MethodDebugRun, p, &s, ms(p.WaitMs)); err != nil {
 		return nil, c.explain(ctx, err)
 	}
-	return c.state(ctx, &s, 0), nil
+	out := c.state(ctx, &s, 0)
+	if p.Kind == "pause" && out.State == "running" {
+		out.Notes = append(out.Notes, "Nothing ran that could be paused. The request stands: the next statement that runs pauses; debugger_state with wait_ms waits for it.")
+	}
+	return out, nil
 }
 
 // explain adds to a refusal how the last pause ended, when the agent does not know it yet.

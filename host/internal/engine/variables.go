@@ -171,9 +171,11 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	read, err := c.variables(ctx, protocol.DebugVariablesParams{
-		Thread: p.Thread, Frame: p.Frame, Scopes: p.Scopes, Depth: p.Depth, Expressions: p.Expressions,
-	})
+	params := protocol.DebugVariablesParams{Thread: p.Thread, Frame: p.Frame, Scopes: p.Scopes, Depth: p.Depth}
+	if err := e.expressions(&params, p.Expressions); err != nil {
+		return nil, err
+	}
+	read, err := c.variables(ctx, params)
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +185,9 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 	var before *variables.Snapshot
 	e.debugged.with(c.tab, func(t *debugTab) {
 		book := t.book(read.Session)
+		if other, err := book.Find(s.Label); err == nil && s.Label != "" {
+			out.Notes = append(out.Notes, fmt.Sprintf("%s has the label %q too; by the label the newest is meant from now on", other.ID, s.Label))
+		}
 		book.Add(s)
 		before = book.Before(s)
 		if w := book.Warning(); w != "" {
@@ -200,10 +205,30 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 		out.Since, out.Changed = before.Label, changes(d)
 		if d.Empty() {
 			out.Changed = []string{"no changes"}
+		} else {
+			d.Closed = 0 // a change of those is likely among what is told
 		}
+		d.Masked, d.Cut = 0, 0 // the snapshot's own notes say so
+		out.Notes = append(out.Notes, unknowns(d)...)
 	}
 	out.Notes = append(append(out.Notes, gaps(s)...), c.others()...)
 	return out, nil
+}
+
+// expressions has what an agent named be read: paths always, as what they hold is masked like all else; anything else
+// is code of the agent's.
+func (e *Engine) expressions(params *protocol.DebugVariablesParams, all []string) error {
+	for _, text := range all {
+		if path, ok := variables.ParsePath(text); ok {
+			params.Paths, params.Named = append(params.Paths, wirePath(path)), append(params.Named, text)
+			continue
+		}
+		if !e.debugSettings.Evaluate {
+			return invalid("expressions has %q, and evaluating is off: only paths are read, such as order.customer.name or items[3]; a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml", text)
+		}
+		params.Expressions = append(params.Expressions, text)
+	}
+	return nil
 }
 
 // VariablesGet answers variables_get.
@@ -310,18 +335,26 @@ func mismatches(d *variables.Diff, from, to *variables.Snapshot) []string {
 func unknowns(d *variables.Diff) []string {
 	var notes []string
 	if d.Closed > 0 {
-		notes = append(notes, fmt.Sprintf("%d objects were compared by their preview alone; take snapshots with a greater depth to compare their fields", d.Closed))
+		notes = append(notes, counted(d.Closed, "object was", "objects were")+" compared by the preview alone; take snapshots with a greater depth to compare the fields")
 	}
 	if d.Unlike > 0 {
-		notes = append(notes, fmt.Sprintf("%d objects were not compared, because only one snapshot has their fields: take both with the same depth", d.Unlike))
+		notes = append(notes, counted(d.Unlike, "object was", "objects were")+" not compared, because only one snapshot has the fields: take both with the same depth")
 	}
 	if d.Cut > 0 {
-		notes = append(notes, fmt.Sprintf("%d fields were too many to be captured, and were not compared", d.Cut))
+		notes = append(notes, counted(d.Cut, "field was", "fields were")+" too many to be captured, and not compared")
 	}
 	if d.Masked > 0 {
-		notes = append(notes, fmt.Sprintf("%d secret values are masked, and were not compared", d.Masked))
+		notes = append(notes, counted(d.Masked, "secret value is", "secret values are")+" masked, and not compared")
 	}
 	return notes
+}
+
+// counted is a number with its noun and verb.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func functionName(s *variables.Snapshot) string {
@@ -356,7 +389,7 @@ func entries(all []variables.Entry) []VariableEntry {
 		if v == nil {
 			v = e.Old
 		}
-		out = append(out, VariableEntry{Name: e.Path.String(), Scope: e.Scope, Type: v.Type, Value: v.Literal(0)})
+		out = append(out, VariableEntry{Name: e.Path.String(), Scope: e.Scope, Type: v.Type, Value: v.Inline(0)})
 	}
 	return out
 }
@@ -371,10 +404,10 @@ func changes(d *variables.Diff) []string {
 		lines = append(lines, fmt.Sprintf("%s: %s → %s", d.Modified[i].Path, before, after))
 	}
 	for i := range d.Added {
-		lines = append(lines, fmt.Sprintf("+ %s = %s", d.Added[i].Path, d.Added[i].New.Literal(0)))
+		lines = append(lines, fmt.Sprintf("+ %s = %s", d.Added[i].Path, d.Added[i].New.Inline(0)))
 	}
 	for i := range d.Removed {
-		lines = append(lines, fmt.Sprintf("- %s (was %s)", d.Removed[i].Path, d.Removed[i].Old.Literal(0)))
+		lines = append(lines, fmt.Sprintf("- %s (was %s)", d.Removed[i].Path, d.Removed[i].Old.Inline(0)))
 	}
 	if n := len(lines) - maxVariableLines; n > 0 {
 		lines = append(lines[:maxVariableLines], fmt.Sprintf("… %d more; snapshot_diff shows them", n))
@@ -523,29 +556,45 @@ func snapshotLine(s *variables.Snapshot, tab int) VariableSnapshotLine {
 // values are what a snapshot holds, by scope and path, as far as that fits an answer.
 func values(s *variables.Snapshot, notes []string) (map[string]map[string]string, []string) {
 	out := map[string]map[string]string{}
-	n, more := 0, 0
-	var add func(scope string, at variables.Path, v *variables.Value)
-	add = func(scope string, at variables.Path, v *variables.Value) {
-		at = append(at, v.Key)
-		if n >= maxVariableLines {
-			more++
-		} else {
-			if out[scope] == nil {
-				out[scope] = map[string]string{}
-			}
-			name := at.String()
-			for i := 2; out[scope][name] != ""; i++ {
-				name = fmt.Sprintf("%s (%d)", at, i) // one shadows the other
-			}
-			out[scope][name] = v.Literal(0)
-			n++
-		}
-		for i := range v.Children {
-			add(scope, at, &v.Children[i])
-		}
+	type line struct {
+		scope string
+		at    variables.Path
+		v     *variables.Value
 	}
+	var roots []line
 	for i := range s.Variables {
-		add(s.Variables[i].Scope, nil, &s.Variables[i].Value)
+		v := &s.Variables[i]
+		roots = append(roots, line{v.Scope, variables.Path{v.Key}, &v.Value})
+	}
+	n, more := 0, 0
+	// Level by level, and of each what holds little first: a large collection must not keep all else out.
+	for level := [][]line{roots}; len(level) > 0; {
+		var next [][]line
+		for _, l := range slices.Concat(level...) {
+			var inside []line
+			for i := range l.v.Children {
+				child := &l.v.Children[i]
+				inside = append(inside, line{l.scope, append(slices.Clip(l.at), child.Key), child})
+			}
+			if len(inside) > 0 {
+				next = append(next, inside)
+			}
+			if n >= maxVariableLines {
+				more++
+				continue
+			}
+			n++
+			if out[l.scope] == nil {
+				out[l.scope] = map[string]string{}
+			}
+			name := l.at.String()
+			for i := 2; out[l.scope][name] != ""; i++ {
+				name = fmt.Sprintf("%s (%d)", l.at, i) // one shadows the other
+			}
+			out[l.scope][name] = l.v.Literal(0)
+		}
+		slices.SortStableFunc(next, func(a, b []line) int { return len(a) - len(b) })
+		level = next
 	}
 	if more > 0 {
 		notes = append(notes, fmt.Sprintf("%d more values are not shown; variables_get with a path shows a part", more))
@@ -567,10 +616,10 @@ func gaps(s *variables.Snapshot) []string {
 	notes := slices.Clone(s.Gaps)
 	t := s.Totals()
 	if t.Cut > 0 {
-		notes = append(notes, fmt.Sprintf("%d fields were too many to be captured; sizes are those of the whole", t.Cut))
+		notes = append(notes, counted(t.Cut, "field was", "fields were")+" too many to be captured; sizes are those of the whole")
 	}
 	if t.Masked > 0 {
-		notes = append(notes, fmt.Sprintf("%d secret values are masked", t.Masked))
+		notes = append(notes, counted(t.Masked, "secret value is", "secret values are")+" masked")
 	}
 	return notes
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
@@ -37,6 +38,9 @@ func (c *debugCall) snapshot(ctx context.Context, read *protocol.DebugVariables,
 	}
 	for _, at := range c.stack(ctx, []protocol.DebugFrame{read.At}) {
 		s.Function, s.Place = at.Function, at.Source
+	}
+	if s.Code = read.At.URL; read.At.Function == "" {
+		s.Code = fmt.Sprintf("%s:%d:%d", read.At.URL, read.At.NameLine, read.At.NameColumn)
 	}
 	s.Variables = scoped(read.Variables)
 	return s

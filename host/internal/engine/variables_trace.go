@@ -178,7 +178,7 @@ func (c *debugCall) traced(p TraceParams, traced *protocol.DebugTraced) *Trace {
 		}
 	}
 	if masked > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d secret values are masked", masked))
+		out.Notes = append(out.Notes, counted(masked, "secret value is", "secret values are")+" masked")
 	}
 	if len(names) > 1 && len(rows) > 0 {
 		out.table(names, rows, traced.Hits)

@@ -35,7 +35,7 @@ var debugging = map[string]*mcp.Tool{
 	"snapshot_create": define("snapshot_create", "Snapshot variables", adds,
 		"Keep a paused frame's variables, to compare later. In the same function again, answers what changed.", `{
 		"label":{"type":"string"},
-		"expressions":{"type":"array","items":{"type":"string"},"description":"without side effects"},`+capturing+oneThread),
+		"expressions":{"type":"array","items":{"type":"string"},"description":"paths: order.total"},`+capturing+oneThread),
 	"snapshot_diff": define("snapshot_diff", "Compare snapshots", reads,
 		"What changed between two variable snapshots.", `{
 		"from":{"type":"string","description":"id or label"},

@@ -144,7 +144,7 @@ func (c *comparison) modified(at *step, a, b *Value) {
 // value compares two values of the same name.
 func (c *comparison) value(at *step, a, b *Value) {
 	switch {
-	case a.Masked && b.Masked:
+	case a.Masked && b.Masked && a.Text == b.Text:
 		return
 	case a.Type != b.Type:
 		c.removed(at, a)

@@ -127,7 +127,7 @@ func ParsePath(s string) (Path, bool) {
 		return n
 	}
 	first := name()
-	if first == "" {
+	if !identifier(first) {
 		return nil, false
 	}
 	p = append(p, Key{Name: first})
@@ -170,10 +170,13 @@ func ParsePath(s string) (Path, bool) {
 				return nil, false
 			}
 			rest = after
-			if text, ok := unquote(inner); ok {
+			switch text, ok := unquote(inner); {
+			case ok:
 				p = append(p, Key{Name: text})
-			} else {
+			case strings.HasPrefix(inner, "Symbol("):
 				p = append(p, Key{Kind: KeySymbol, Name: inner})
+			default:
+				return nil, false // a place that would have to be worked out
 			}
 		default:
 			return nil, false
@@ -224,6 +227,9 @@ func unquote(s string) (string, bool) {
 		return "", false
 	}
 	if s[0] == '\'' {
+		if strings.Contains(strings.ReplaceAll(s[1:len(s)-1], `\'`, ""), "'") {
+			return "", false
+		}
 		s = `"` + strings.ReplaceAll(strings.ReplaceAll(s[1:len(s)-1], `\'`, `'`), `"`, `\"`) + `"`
 	}
 	out, err := strconv.Unquote(s)

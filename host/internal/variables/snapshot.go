@@ -32,6 +32,8 @@ type Snapshot struct {
 	Function string
 	// Place is where the thread stood: a file's address, line and column.
 	Place string
+	// Code is the file that the function is in, with the place where it begins for one without a name.
+	Code string
 	// Depth is how many levels of fields were asked for.
 	Depth int
 	// Variables are in the order of the scopes, each with its name as key.
@@ -73,7 +75,7 @@ type Value struct {
 	// for the whole of it.
 	Length int
 	Hash   string
-	// Masked says that the value was a secret, and is not known.
+	// Masked says that the value was a secret, and is not known; with a Text, that parts of it were.
 	Masked bool
 }
 
@@ -96,6 +98,11 @@ func (s *Snapshot) Totals() Totals {
 	return t
 }
 
+// sealed are the types of objects that no depth opens: their text tells what there is to tell.
+var sealed = map[string]bool{
+	"Date": true, "RegExp": true, "Proxy": true, "WeakMap": true, "WeakSet": true, "WeakRef": true, "ArrayBuffer": true, "DataView": true,
+}
+
 func (t *Totals) add(v *Value) {
 	t.Paths++
 	switch {
@@ -103,7 +110,7 @@ func (t *Totals) add(v *Value) {
 		t.Masked++
 	case v.Open:
 		t.Cut += v.cut()
-	case v.Object && v.Reference == "":
+	case v.Object && v.Reference == "" && !sealed[v.Type]:
 		t.Closed++
 	}
 	for i := range v.Children {
@@ -113,7 +120,7 @@ func (t *Totals) add(v *Value) {
 
 // SamePlace says that two snapshots are of the same function, at the same place in the stack of the same thread.
 func (s *Snapshot) SamePlace(other *Snapshot) bool {
-	return other.Thread == s.Thread && other.Function == s.Function && other.Frame == s.Frame
+	return other.Thread == s.Thread && other.Function == s.Function && other.Code == s.Code && other.Frame == s.Frame
 }
 
 // Missing counts the fields of a captured object that were too many to be captured.

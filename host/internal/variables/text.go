@@ -25,7 +25,7 @@ func (v *Value) Literal(most int) string {
 		most = MaxText
 	}
 	switch {
-	case v.Masked:
+	case v.Masked && v.Text == "":
 		return MaskedText
 	case v.Reference != "":
 		return "→ " + v.Reference
@@ -35,6 +35,44 @@ func (v *Value) Literal(most int) string {
 		return v.quoted(most)
 	}
 	return v.sized(shorten(v.Text, most))
+}
+
+// Inline is a value as [Value.Literal] shows it, an object whose fields were captured with as many of those as fit.
+func (v *Value) Inline(most int) string {
+	if most == 0 {
+		most = MaxText
+	}
+	if !v.Open || v.Text != "" || v.Reference != "" || len(v.Children) == 0 {
+		return v.Literal(most)
+	}
+	list := strings.HasSuffix(v.Type, "Array")
+	open, end := "{", "}"
+	switch {
+	case list:
+		open, end = "[", "]"
+	case v.Type != "Object":
+		open = v.Type + " {"
+	}
+	var b strings.Builder
+	b.WriteString(open)
+	for i := range v.Children {
+		child := &v.Children[i]
+		text := child.Literal(most / 3)
+		if !list || child.Key.Kind != KeyIndex {
+			text = Path{child.Key}.String() + ": " + text
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		if b.Len()+len(text) > most {
+			b.WriteString("…")
+			fmt.Fprintf(&b, "%d more", max(v.Size, len(v.Children))-i)
+			break
+		}
+		b.WriteString(text)
+	}
+	b.WriteString(end)
+	return b.String()
 }
 
 // summary is an object without what it holds.
@@ -83,18 +121,15 @@ func (e *Entry) Change() (before, after string) {
 		return part(a, head, tail), part(b, head, tail)
 	case a.Type == "symbol":
 		return a.Literal(0), b.Literal(0) + " (another symbol)"
-	case a.Length != b.Length || a.Size != b.Size:
+	case a.Size != b.Size:
 		return a.count(), b.count()
 	}
 	return a.Literal(40), b.Literal(40) + " (differs in its middle, which was not kept)"
 }
 
-// count is a value with its length or its size.
+// count is a value with its size.
 func (v *Value) count() string {
-	if v.Size > 0 || v.Length == 0 {
-		return shorten(v.Text, 40) + " (size " + strconv.Itoa(v.Size) + ")"
-	}
-	return v.Literal(40)
+	return shorten(v.Text, 40) + " (size " + strconv.Itoa(v.Size) + ")"
 }
 
 // order shows which elements stand elsewhere, by their places before; those at both ends that do not are
