@@ -81,8 +81,8 @@ screenshots: chromium build ## docs/images: a picture of each view, light and da
 	@TIDEMARK_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -timeout 5m -run '^TestScreenshots$$' ./host/e2e
 
 .PHONY: soak
-soak: chromium build ## A mixed load for SOAK (30m), and KILLS (200) kills of everything: nothing lost, memory flat
-	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 3h -v -run 'TestSoak|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e | grep -v '^=== '
+soak: chromium build ## A mixed load for SOAK (30m), a flood before the panel, and KILLS (200) kills of everything: nothing lost, memory flat
+	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 3h -v -run 'TestSoak|Flood|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e | grep -v '^=== '
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)

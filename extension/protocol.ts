@@ -2142,6 +2142,11 @@ export interface ViewTimeline {
   first: ViewPositions;
   next: ViewPositions;
   /**
+   * Held says of each lane that earlier entries have left since when (in milliseconds) it is held; of a lane
+   * that is not here, all is.
+   */
+  held?: { [key: string]: number /* int64 */};
+  /**
    * More says that there is more already.
    */
   more?: boolean;

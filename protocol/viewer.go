@@ -166,6 +166,9 @@ type ViewTimeline struct {
 	// First are the oldest positions that are held; Next where to read on.
 	First ViewPositions `json:"first"`
 	Next  ViewPositions `json:"next"`
+	// Held says of each lane that earlier entries have left since when (in milliseconds) it is held; of a lane
+	// that is not here, all is.
+	Held map[string]int64 `json:"held,omitempty"`
 	// More says that there is more already.
 	More bool `json:"more,omitempty"`
 	// Marks names the state of everything but entries: checkpoints, tabs, agents, noise rules, gaps. Where it

@@ -41,6 +41,14 @@ test('what the host no longer holds is forgotten, so that memory does not grow w
   expect(data.lanes.network.positions[data.lanes.network.length - 1]).toBe(100_000);
 });
 
+test('what has left the host is told apart from what never was', () => {
+  const data = new TimelineData();
+  data.take(answer({ held: { console: 500 } }));
+  expect([data.held.console, data.held.network]).toEqual([500, undefined]);
+  data.take(answer({}));
+  expect(data.held.console).toBeUndefined();
+});
+
 test('positions that began anew, as in another daemon, are read anew', () => {
   const data = new TimelineData();
   expect(data.take(answer({ next: { console: 7 } }))).toBe(true);

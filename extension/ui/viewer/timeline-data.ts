@@ -80,6 +80,8 @@ export interface Found {
 export class TimelineData {
   readonly lanes: Record<LaneName, Lane> = fresh();
   gaps: Gap[] = [];
+  /** Since when a lane is held that was held from an earlier time, in ms. */
+  held: Readonly<Record<string, number>> = {};
   /** Where to read on. */
   next: Partial<ViewPositions> = {};
   /** The state of everything but events, as the host named it last. */
@@ -104,6 +106,7 @@ export class TimelineData {
       if (isLane(lane.lane)) this.lanes[lane.lane].append(lane);
     }
     for (const name of LANES) this.lanes[name].dropBefore(answer.first[name] ?? 0);
+    this.held = answer.held ?? {};
     this.next = answer.next;
     this.start = answer.start;
     this.now = Math.max(this.now, answer.now);
@@ -122,6 +125,7 @@ export class TimelineData {
   clear(): void {
     Object.assign(this.lanes, fresh());
     this.gaps = [];
+    this.held = {};
     this.next = {};
     this.marks = '';
     this.#store = '';

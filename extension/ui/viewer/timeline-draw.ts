@@ -1,5 +1,5 @@
 /** Draws the timeline. Pure: everything comes as an argument, so that a frame costs what is visible and nothing else. */
-import { CLEAN, ERROR, type Gap, HIDDEN, LANES, RANK, type TimelineData, WARNING } from './timeline-data';
+import { CLEAN, ERROR, HIDDEN, LANES, RANK, type TimelineData, WARNING } from './timeline-data';
 
 /** The span of time that is shown, in ms since the epoch. */
 export interface Span {
@@ -74,7 +74,10 @@ export function draw(context: CanvasRenderingContext2D, frame: Frame): void {
   const x = (time: number): number => ((time - span.from) / (span.to - span.from)) * width;
   context.clearRect(0, 0, width, height);
   drawLanes(context, frame);
-  for (const gap of data.gaps) drawGap(context, frame, gap, x);
+  for (const { from, to } of data.gaps) {
+    hatch(context, frame, x(from), x(Math.min(to, frame.now)), FLAG_ROW, height - AXIS_ROW);
+  }
+  for (let i = 0; i < LANES.length; i++) drawEvicted(context, frame, i, x);
   if (frame.range !== undefined) {
     const from = Math.max(0, x(frame.range.from));
     const to = Math.min(width, x(frame.range.to));
@@ -104,18 +107,34 @@ function drawLanes(context: CanvasRenderingContext2D, { width, height, palette }
   }
 }
 
-function drawGap(
+/** What of a lane is no longer held. */
+function drawEvicted(
   context: CanvasRenderingContext2D,
-  { width, height, palette, now }: Frame,
-  gap: Gap,
+  frame: Frame,
+  index: number,
   x: (time: number) => number,
 ): void {
-  const from = Math.max(0, x(gap.from));
-  const to = Math.min(width, x(Math.min(gap.to, now)));
+  const name = LANES[index];
+  if (name === undefined || frame.without.has(name)) return;
+  const until = frame.data.held[name];
+  if (until === undefined) return;
+  const { top, height } = laneBox(index, frame.height);
+  hatch(context, frame, x(frame.data.start), x(until), top + 1, top + height);
+}
+
+/** Hatches what was not observed or is not held; the shortest is seen too. */
+function hatch(
+  context: CanvasRenderingContext2D,
+  { width, palette }: Frame,
+  begin: number,
+  end: number,
+  top: number,
+  bottom: number,
+): void {
+  const from = Math.max(0, begin);
+  const to = Math.min(width, end);
   if (to < 0 || from > width || to < from) return;
-  const top = FLAG_ROW;
-  const bottom = height - AXIS_ROW;
-  const right = Math.max(to, from + 3); // the shortest is seen too
+  const right = Math.max(to, from + 3);
   context.save();
   context.beginPath();
   context.rect(from, top, right - from, bottom - top);

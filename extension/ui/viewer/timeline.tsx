@@ -384,11 +384,13 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
   }, [key]);
   if (at === undefined) return null;
   const gap = model.data.gaps.find(({ from, to }) => at.time >= from - within && at.time <= to + within);
+  const held = lane === undefined ? undefined : model.data.held[lane];
   const flag = model.checkpoints.value?.checkpoints.find((c) => Math.abs(c.at - at.time) <= within);
   const lines: string[] = [];
   if (found !== undefined) lines.push(details.value?.key === key ? details.value.text : laneName(found.lane));
   if (flag !== undefined) lines.push(`${flag.name} → ${spanWords(flag.since)}`);
   if (gap !== undefined) lines.push(t('gapTip', gapWords(gap.reason)));
+  if (held !== undefined && at.time >= model.data.start && at.time < held) lines.push(t('evictedTip'));
   if (lines.length === 0) return null;
   const right = at.x > width() / 2;
   return (

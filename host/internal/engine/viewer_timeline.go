@@ -143,6 +143,15 @@ func lane[T any](r *laneReader, name string, view ring.View[T], after uint64, he
 	var marks strings.Builder
 	last, lastTime, contiguous := uint64(0), int64(0), true
 	next := max(after, view.First())
+	if view.First() > 1 { // positions begin with 1
+		for _, entry := range view.From(view.First()) {
+			if r.out.Held == nil {
+				r.out.Held = map[string]int64{}
+			}
+			r.out.Held[name] = head(entry).At
+			break
+		}
+	}
 	for pos, entry := range view.From(after) {
 		if r.left == 0 {
 			r.out.More = true
