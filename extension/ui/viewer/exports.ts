@@ -1,6 +1,7 @@
 /** What leaves the viewer as a file: the session as JSON or as one page of HTML, requests as HAR. */
 import type { ViewCall, ViewCheckpoints, ViewEntry, ViewOverview, ViewReport } from '../../protocol';
 import { t } from '../text';
+import { clock } from './format';
 import { timelineText } from './markdown';
 import type { ViewerModel } from './model';
 import { spanWords } from './words';
@@ -89,6 +90,11 @@ export async function requests(model: ViewerModel): Promise<ViewEntry[]> {
   );
 }
 
+/** A header's value, however its name is written. */
+function header(all: Record<string, string> | undefined, wanted: string): string {
+  return Object.entries(all ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? '';
+}
+
 /** Requests in the HTTP Archive format, version 1.2. */
 export function har(entries: readonly ViewEntry[], version: string): object {
   const headers = (all: Record<string, string> | undefined): { name: string; value: string }[] =>
@@ -119,7 +125,7 @@ export function har(entries: readonly ViewEntry[], version: string): object {
           bodySize: e.request_body === undefined ? -1 : e.request_body.length,
           ...(e.request_body !== undefined &&
             e.request_body !== '' && {
-              postData: { mimeType: e.request_headers?.['content-type'] ?? '', text: e.request_body },
+              postData: { mimeType: header(e.request_headers, 'content-type'), text: e.request_body },
             }),
         },
         response: {
@@ -134,7 +140,7 @@ export function har(entries: readonly ViewEntry[], version: string): object {
             ...(e.response_body !== undefined && e.response_body !== '' && { text: e.response_body }),
             ...(e.body_note !== undefined && { comment: e.body_note }),
           },
-          redirectURL: e.response_headers?.location ?? '',
+          redirectURL: header(e.response_headers, 'location'),
           headersSize: -1,
           bodySize: -1,
           ...(e.error !== undefined && e.error !== '' && { _error: e.error }),
@@ -147,6 +153,11 @@ export function har(entries: readonly ViewEntry[], version: string): object {
   };
 }
 
+/** A day and its time: a file is read on other days as well. */
+function dated(at: number): string {
+  return `${new Date(at).toLocaleDateString(undefined, { dateStyle: 'medium' })}, ${clock(at).slice(0, 8)}`;
+}
+
 /** What HTML must not read anything into. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -157,12 +168,12 @@ export function page(session: Session, reports: string, css: string): string {
   const calls = session.calls
     .map(
       (c) =>
-        `<details class="call"><summary><time>${escaped(new Date(c.at).toISOString())}</time> <code>${escaped(c.tool)}</code> ${escaped(c.agent_name)} <span class="quiet">${escaped(c.gist ?? '')}</span></summary><pre class="body">${escaped(c.arguments ?? '')}</pre><pre class="body">${escaped(c.answer ?? '')}</pre></details>`,
+        `<details class="call"><summary><time datetime="${new Date(c.at).toISOString()}">${escaped(dated(c.at))}</time> <code>${escaped(c.tool)}</code> ${escaped(c.agent_name)} <span class="quiet">${escaped(c.gist ?? '')}</span></summary><pre class="body">${escaped(c.arguments ?? '')}</pre><pre class="body">${escaped(c.answer ?? '')}</pre></details>`,
     )
     .join('\n');
   // Only "<" could end the element: what is in it is no HTML.
   const data = JSON.stringify(session).replaceAll('<', '\\u003c');
-  const title = `Tidemark · ${session.overview.tabs[0]?.title ?? ''} · ${session.exported}`;
+  const title = `Tidemark · ${dated(Date.parse(session.exported))}`;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -171,13 +182,16 @@ export function page(session: Session, reports: string, css: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title>
 <style>${css}
-body { max-width: 1000px; margin: 0 auto; padding: 16px; overflow: auto; height: auto; }
-pre.body { max-height: none; }
+html, body.exported { height: auto; overflow: auto; container-type: normal; }
+body.exported { display: block; max-width: 1000px; margin: 0 auto; padding: 16px; }
+.exported h2 { margin: 24px 0 8px; }
+.exported section:has(> .report) { margin-top: 20px; }
+.exported pre.body { max-height: none; }
 </style>
 </head>
 <body class="viewer exported">
 <h1>Tidemark</h1>
-<p class="quiet">${escaped(t('exportedAt', session.exported, session.tidemark))}</p>
+<p class="quiet">${escaped(t('exportedAt', dated(Date.parse(session.exported)), session.tidemark))}</p>
 <h2>${escaped(t('checkpoints'))}</h2>
 <pre class="body">${escaped(timelineText(session.checkpoints))}${escaped(t('now'))} → ${escaped(spanWords(session.spans.at(-1) ?? {}))}</pre>
 ${reports}

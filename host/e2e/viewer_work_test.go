@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/installer"
+)
+
+// TestAPersonIgnoresWhatIsNoise hides an entry for good in the viewer, is told why it is hidden, and has it back.
+func TestAPersonIgnoresWhatIsNoise(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.changes()
+	a.call("checkpoint_create", map[string]any{"name": "before_noise"}, &struct{}{})
+	p.js(`console.error('the clock of the coffee machine is wrong'); console.error('a real fault')`)
+	a.changes()
+	v := w.view(t, s)
+	v.js(`
+pick(document.querySelector('select[aria-label=From]'), 'before_noise');
+const line = (text) => [...document.querySelectorAll('.line')].find((l) => l.textContent.includes(text));
+await until(() => line('coffee machine') && line('a real fault'), 'both entries');
+line('coffee machine').querySelector('.opener').click();
+await press('Ignore this from now on', line('coffee machine'));
+await until(() => says('Ignored from now on: 1 entry is hidden.'), 'that it is ignored');
+await until(() => !line('coffee machine') && line('a real fault'), 'that it is gone, and only it');
+await press('Why is this hidden?');
+await until(() => document.querySelector('.hidden-entries')?.textContent.includes('coffee machine'), 'what is hidden');
+const why = document.querySelector('.hidden-entries small').textContent;
+if (!/rule/.test(why)) throw new Error('it is not said why: ' + why);`)
+
+	// The agent is told the same, and more of it is hidden as well.
+	p.js(`console.error('the clock of the coffee machine is wrong')`)
+	r := a.changesWith(map[string]any{"wait": "settled", "checkpoint": "before_noise"})
+	if text := show(r); strings.Contains(text, "coffee machine") || !strings.Contains(text, "a real fault") || r.NoiseHidden != 2 {
+		t.Errorf("the agent is told %s", text)
+	}
+	v.js(`
+const line = (text) => [...document.querySelectorAll('.line:not(.plain)')].find((l) => l.textContent.includes(text));
+await press('Show again', document.querySelector('.hidden-entries'));
+await until(() => says('It is shown again.') && line('coffee machine'), 'that it is back');`)
+}
+
+// TestKeysSetACheckpointAndPause gives the extension's keyboard commands, and reads the number on its icon. A
+// browser without a window gives no extension its keys: the worker is told of the command as by them.
+func TestKeysSetACheckpointAndPause(t *testing.T) {
+	needBrowser(t)
+	own, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{own}
+	t.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := newSite(t, map[string]string{"/{$}": blank})
+	a := w.agent(t)
+	icon := &viewer{w.open(t, installer.Origin+"popup/index.html")}
+	p := w.open(t, s.URL)
+	p.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		return chromedp.Call(ctx, page.BringToFront, chromedp.Void{})
+	})
+	a.changes()
+	worker := attach(t, w.Browser, "the extension's worker", func(info *target.Info) bool {
+		return info.Type == "service_worker" && strings.HasPrefix(info.URL, installer.Origin)
+	})
+	command := func(name string) {
+		t.Helper()
+		run(worker, t, fmt.Sprintf(`
+if (!(await chrome.commands.getAll()).some(({ name }) => name === %[1]q)) throw new Error('there is no such command');
+chrome.commands.onCommand.dispatch(%[1]q);`, name))
+	}
+	badge := func(what, text string) {
+		t.Helper()
+		icon.js(fmt.Sprintf(`
+const began = Date.now();
+let text;
+do { text = await chrome.action.getBadgeText({}); await new Promise((done) => setTimeout(done, 50)); } while (text !== %q && Date.now() - began < 12000);
+if (text !== %q) throw new Error(%q + ': the icon shows ' + JSON.stringify(text) + ', ' + await chrome.action.getTitle({}));`, text, text, what))
+	}
+	p.js(`console.error('one'); console.error('two'); console.warn('three')`)
+	a.changes()
+	badge("three findings", "3")
+	command("checkpoint")
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		return strings.Contains(w.Run("checkpoint", "list").Out, "by_hand"), nil
+	}); err != nil {
+		t.Fatalf("no checkpoint: %s", w.Run("checkpoint", "list").Out)
+	}
+	badge("a checkpoint", "")
+	p.js(`console.error('four')`)
+	a.changes()
+	badge("one since the checkpoint", "1")
+	command("pause")
+	badge("paused", "II")
+	command("pause")
+	badge("resumed", "1")
+}
+
+// TestADashboardThatFellBehindCatchesUp freezes the dashboard's page while more comes than buffers hold.
+func TestADashboardThatFellBehindCatchesUp(t *testing.T) {
+	w := shared.get(t)
+	home, err := testbed.New(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := home.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if r := home.Run("checkpoint", "add", "before_flood"); r.Code != 0 {
+		t.Fatal(r.Err)
+	}
+	stream := home.NewStream("busy profile", "life", "s")
+	if err := stream.Connect(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stream.Close)
+	d := dashboard(t, w, home)
+	d.see("before_flood")
+	state := func(s page.SetWebLifecycleStateState) {
+		t.Helper()
+		d.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+			return chromedp.Call(ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: s})
+		})
+	}
+	d.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		return chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	})
+	state(page.SetWebLifecycleStateStateFrozen)
+	const sent, each = 30_000, 1000
+	for range sent / each {
+		for i := range each {
+			stream.Push(testbed.Log("log", fmt.Sprintf("row %d", i)))
+		}
+		stream.Push(testbed.Log("error", "a fault of the flood"))
+		if err := stream.Send(); err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.WaitForAll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state(page.SetWebLifecycleStateStateActive)
+	d.see("a fault of the flood")
+	d.js(`
+const count = () => Number(document.querySelector('canvas').dataset.events);
+for (let i = 0; i < 600 && !(count() >= 10000 && count() < 12000); i++) await new Promise((done) => setTimeout(done, 20));
+if (!(count() >= 10000 && count() < 12000)) throw new Error('the timeline has ' + count() + ' events');`)
+	d.see("30,030 console entries")
+}
