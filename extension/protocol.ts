@@ -1490,6 +1490,10 @@ export interface Overview {
    */
   errors?: number /* int */;
   warnings?: number /* int */;
+  /**
+   * NotObserved says what of that time was not observed, in words; empty when all was.
+   */
+  not_observed?: string;
   checkpoints: CheckpointLine[];
   /**
    * Findings are what Severity is made of, the worst first and then the most frequent; at most

@@ -201,8 +201,10 @@ type Overview struct {
 	Summary  string `json:"summary"`
 	Since    string `json:"since,omitempty"`
 	// Errors and Warnings count what Severity is made of.
-	Errors      int              `json:"errors,omitempty"`
-	Warnings    int              `json:"warnings,omitempty"`
+	Errors   int `json:"errors,omitempty"`
+	Warnings int `json:"warnings,omitempty"`
+	// NotObserved says what of that time was not observed, in words; empty when all was.
+	NotObserved string           `json:"not_observed,omitempty"`
 	Checkpoints []CheckpointLine `json:"checkpoints"`
 	// Findings are what Severity is made of, the worst first and then the most frequent; at most
 	// [MaxFindings]. MoreFindings counts the others.

@@ -5,20 +5,17 @@
 import { type Signal, signal } from '@preact/signals';
 import type { ViewPositions, ViewTimeline, ViewTimelineParams } from '../protocol';
 import type { Ask, Connection, ViewerClient } from '../ui/client';
+import { t } from '../ui/text';
 import { eventsOf } from './events';
 import { positionsQuery, routeOf, withQuery } from './routes';
-import { SIGNED_OUT } from './session';
 
 /** How long until it is tried again to reach the daemon, in milliseconds. */
 const RETRY_MS = 2000;
 
-const CONNECTED: Connection = { state: 'connected', text: 'Connected.' };
-const CONNECTING: Connection = { state: 'connecting', text: 'Connecting …' };
-const WAITING: Connection = {
-  state: 'waiting',
-  text: 'Tidemark does not run at the moment. What is shown is from before; this page goes on by itself when it runs again, as with `tidemark status`.',
-};
-const ENDED: Connection = { state: 'refused', text: `This session has ended. ${SIGNED_OUT}` };
+const CONNECTED: Connection = { state: 'connected', text: t('connectedShort') };
+const CONNECTING: Connection = { state: 'connecting', text: t('loading') };
+const WAITING: Connection = { state: 'waiting', text: t('hostAway') };
+const ENDED: Connection = { state: 'refused', text: t('sessionEnded', t('signedOut')) };
 
 /** The request could not be answered: an Error for a person. */
 class Failed extends Error {}
@@ -127,7 +124,7 @@ async function problemOf(response: Response): Promise<string> {
     const more = problem.errors?.map((e) => e.message).join(', ');
     return [problem.detail, more].filter((text) => text !== undefined && text !== '').join(': ');
   } catch {
-    return `Tidemark answered with ${response.status}.`;
+    return t('answeredWith', response.status);
   }
 }
 

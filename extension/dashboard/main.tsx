@@ -1,10 +1,11 @@
 /** The web dashboard: the viewer in any browser, for the daemon that serves this page. */
 import { render } from 'preact';
 import '../ui/tokens.css';
+import { t } from '../ui/text';
 import './dashboard.css';
 import { Dashboard } from './dashboard';
 import { HttpClient } from './http-client';
-import { SIGNED_OUT, SignedOut, signIn } from './session';
+import { SignedOut, signIn } from './session';
 import { SignInPage } from './sign-in-page';
 
 const root = document.getElementById('dashboard');
@@ -16,7 +17,7 @@ async function begin(into: HTMLElement): Promise<void> {
     client.connect();
     render(<Dashboard client={client} />, into);
   } catch (error) {
-    const text = error instanceof SignedOut ? error.message : `Tidemark does not answer. ${SIGNED_OUT}`;
+    const text = error instanceof SignedOut ? error.message : t('noAnswerFromHost', t('signedOut'));
     render(<SignInPage text={text} />, into);
   }
 }

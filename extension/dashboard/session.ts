@@ -4,6 +4,8 @@
  * ports of this machine included, which get cookies.
  */
 
+import { t } from '../ui/text';
+
 /** A token, and until when it is good. */
 export interface Session {
   token: string;
@@ -24,15 +26,12 @@ const KEY = 'tidemark.session';
 /** Why there is no session, for a person. */
 export class SignedOut extends Error {}
 
-/** What is said when nothing more is known than that there is no session. */
-export const SIGNED_OUT = 'Type `tidemark open` in a terminal: it opens this page with access.';
-
 /** The session of this tab: that of the code in the address, else the one that is kept. */
 export async function signIn(browser: Browser): Promise<Session> {
   const code = browser.location.hash.slice(1);
   if (code === '') {
     const kept = browser.sessionStorage.getItem(KEY);
-    if (kept === null) throw new SignedOut(SIGNED_OUT);
+    if (kept === null) throw new SignedOut(t('signedOut'));
     return JSON.parse(kept) as Session;
   }
   browser.history.replaceState(null, '', browser.location.pathname); // it is used up, whatever comes of it
@@ -44,7 +43,7 @@ export async function signIn(browser: Browser): Promise<Session> {
   if (!response.ok) {
     const kept = browser.sessionStorage.getItem(KEY);
     if (kept !== null) return JSON.parse(kept) as Session; // an old address in a tab that is signed in
-    throw new SignedOut(`This address was used already or is too old. ${SIGNED_OUT}`);
+    throw new SignedOut(t('addressUsed', t('signedOut')));
   }
   const session = (await response.json()) as Session;
   browser.sessionStorage.setItem(KEY, JSON.stringify({ token: session.token, until: session.until }));

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { Prose } from '../ui/prose';
+import { t } from '../ui/text';
 
 /** Instead of the dashboard, for whoever has no session: why, and how to get one. */
 export function SignInPage({ text }: { text: string }): JSX.Element {
@@ -10,9 +11,7 @@ export function SignInPage({ text }: { text: string }): JSX.Element {
       <p role="status">
         <Prose text={text} />
       </p>
-      <p class="muted">
-        A session lasts twelve hours and belongs to one browser tab. No other page can use it.
-      </p>
+      <p class="muted">{t('sessionLasts')}</p>
     </main>
   );
 }

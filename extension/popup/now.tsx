@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { PopupTab } from '../messages';
 import type { Overview } from '../protocol';
 import { SEVERITY_WORDS, SeverityMark, severityOf } from '../ui/severity';
+import { standing } from '../ui/standing';
 import { shortTime } from '../ui/times';
 
 /** How things stand since the newest checkpoint, in a word and a line. */
@@ -15,7 +16,9 @@ export function Now({
   const watched = tabs.some((tab) => tab.watched);
   const severity = watched || overview?.since !== undefined ? severityOf(overview?.severity) : 'unknown';
   const summary = watched
-    ? (overview?.summary ?? 'Asking…')
+    ? overview === undefined
+      ? 'Asking…'
+      : standing(overview)
     : 'No tab is watched. Switch one on to know how it does.';
   return (
     <section class={`now ${severity}`} aria-live="polite">

@@ -34,7 +34,13 @@ const site: PopupTab = {
 const connected: PopupState = {
   connection: { state: 'connected', text: 'Connected.', host: '0.1.0', queued: 0, dropped: 0 },
   tabs: [shop, site],
-  overview: { host: '0.1.0', severity: 'warning', summary: '1 new console warning(s)', checkpoints: [] },
+  overview: {
+    host: '0.1.0',
+    severity: 'warning',
+    summary: '1 new console warning(s)',
+    warnings: 1,
+    checkpoints: [],
+  },
 };
 
 let state: Signal<PopupState | undefined>;
@@ -286,7 +292,7 @@ describe('without a connection', () => {
 describe('how things stand', () => {
   it('is told in a word and a line', () => {
     expect(root.querySelector('.now')?.textContent).toContain('Warnings');
-    expect(root.querySelector('.now')?.textContent).toContain('1 new console warning(s)');
+    expect(root.querySelector('.now')?.textContent).toContain('1 warning');
   });
 
   it('is never clean while nothing is watched', async () => {

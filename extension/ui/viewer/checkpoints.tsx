@@ -1,15 +1,16 @@
 /** The checkpoints in order: the session's timeline as a person reads it. */
+
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ViewCheckpoint } from '../../protocol';
 import { MAX_CHECKPOINT_NAME, NAMING_RULE, nameProblem } from '../checkpoint-name';
 import { severityOf } from '../severity';
+import { spanWords } from '../standing';
 import { t } from '../text';
 import { moment } from './format';
 import type { ViewerModel } from './model';
 import { Verdict } from './report';
-import { spanWords } from './words';
 
 /** The checkpoints that every session should have. */
 const CONVENTIONAL = ['session_start', 'pre_commit'];

@@ -1,10 +1,10 @@
 /** What leaves the viewer as a file: the session as JSON or as one page of HTML, requests as HAR. */
 import type { ViewCall, ViewCheckpoints, ViewEntry, ViewOverview, ViewReport } from '../../protocol';
+import { spanWords } from '../standing';
 import { t } from '../text';
 import { clock } from './format';
 import { timelineText } from './markdown';
 import type { ViewerModel } from './model';
-import { spanWords } from './words';
 
 /** Everything of a session that a file holds. */
 export interface Session {

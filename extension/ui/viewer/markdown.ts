@@ -1,8 +1,9 @@
 /** A report as Markdown, to be pasted where people talk. */
 import type { ViewCheckpoint, ViewReport } from '../../protocol';
+import { spanWords } from '../standing';
 import { many, t } from '../text';
 import { duration, hour } from './format';
-import { actionWords, gapWords, spanWords } from './words';
+import { actionWords, gapWords } from './words';
 
 /** Text of a page that Markdown must not read anything into. */
 export function quoted(text: string): string {

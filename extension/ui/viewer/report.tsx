@@ -3,11 +3,12 @@ import type { ComponentChildren, JSX } from 'preact';
 import type { ViewHidden, ViewRef, ViewReport } from '../../protocol';
 import type { GapSpan, Report } from '../../report';
 import { type Severity, SeverityBadge, SeverityMark, severityOf } from '../severity';
+import { spanWords } from '../standing';
 import { type CountedKey, many, t } from '../text';
 import { Line, Sparkline, Status } from './entry';
 import { duration, hour } from './format';
 import type { ViewerModel } from './model';
-import { actionWords, gapWords, spanWords } from './words';
+import { actionWords, gapWords } from './words';
 
 /** A report: one line of how it stands, then everything that is in it. */
 export function ReportView({ model, report }: { model: ViewerModel; report: ViewReport }): JSX.Element {
@@ -18,9 +19,7 @@ export function ReportView({ model, report }: { model: ViewerModel; report: View
       <header class={`verdict ${severity}`} aria-live="polite">
         <SeverityMark severity={severity} size={22} />
         <div>
-          <strong>
-            {spanWords({ errors: report.errors ?? 0, warnings: report.warnings ?? 0, severity: r.severity })}
-          </strong>
+          <strong>{spanWords({ errors: report.errors ?? 0, warnings: report.warnings ?? 0 })}</strong>
           <p>
             {t('fromTo', model.nameOf(report.from), model.nameOf(report.to))}
             <span class="quiet"> · {duration(r.duration_ms)}</span>

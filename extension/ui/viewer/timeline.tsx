@@ -1,8 +1,10 @@
 /** The timeline: zoomed by the wheel, panned by Shift or the axis, brushed into a range; follows live until a person moves it. */
+
 import { type Signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ViewEntry } from '../../protocol';
+import { spanWords } from '../standing';
 import { many, type TextKey, t } from '../text';
 import { clock, duration } from './format';
 import type { ViewerModel } from './model';
@@ -17,7 +19,7 @@ import {
   type Span,
   zoomed,
 } from './timeline-draw';
-import { gapWords, spanWords } from './words';
+import { gapWords } from './words';
 
 /** The least and the most of what is shown at first, in ms. */
 const FIRST_LEAST_MS = 20_000;

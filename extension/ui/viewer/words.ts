@@ -1,18 +1,6 @@
 /** What the host says in numbers and codes, in a person's words. */
-import type { ViewSpan } from '../../protocol';
 import type { Action } from '../../report';
-import { many, type TextKey, t } from '../text';
-
-/** How a span was: "clean", "1 warning", "2 errors, 1 warning". */
-export function spanWords({
-  errors = 0,
-  warnings = 0,
-}: Pick<ViewSpan, 'errors' | 'warnings'> & { severity?: string }): string {
-  const parts: string[] = [];
-  if (errors > 0) parts.push(many('errors', errors));
-  if (warnings > 0) parts.push(many('warnings', warnings));
-  return parts.length === 0 ? t('clean') : parts.join(', ');
-}
+import { type TextKey, t } from '../text';
 
 /** What a person did, in words. */
 export function actionWords({ type, target, value }: Pick<Action, 'type' | 'target' | 'value'>): string {

@@ -216,6 +216,9 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 	r := e.compute(from, v, nil, o)
 	out.Severity, out.Summary, out.Hidden = string(r.Severity), r.Summary, r.NoiseHidden
 	out.Errors, out.Warnings = r.Errors, r.Warnings
+	if r.Coverage != nil {
+		out.NotObserved = r.Coverage.Note
+	}
 	e.findings(out, from, v, o)
 	return out
 }
