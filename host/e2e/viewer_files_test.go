@@ -21,7 +21,8 @@ import (
 // and reads it as whoever gets it would.
 func TestThePanelExportsTheSession(t *testing.T) {
 	b := newBasket(t)
-	w, p, _, panel := withDevTools(t, b.URL)
+	in := inspect(t, b.site)
+	w, p, panel := in.world, in.page, in.panel
 	dir := t.TempDir()
 	if _, err := chromedp.CallBrowser(w.Browser.Context(), browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir,

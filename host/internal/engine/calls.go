@@ -166,7 +166,7 @@ func (e *Engine) viewActs() map[*checkpoint.Client]*protocol.ViewActs {
 	return acts
 }
 
-// viewAgents lists the agents that are connected or have called.
+// viewAgents lists the agents that are connected or have called; those of the same name are numbered.
 func (e *Engine) viewAgents() []protocol.ViewAgent {
 	type here struct {
 		name  string
@@ -190,6 +190,7 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 		e.viewing.agentLocked(c)
 	}
 	list := []protocol.ViewAgent{}
+	alike := map[string]int{}
 	for _, a := range e.viewing.agents {
 		k := known[a.client]
 		if !k.here && a.calls == 0 {
@@ -197,6 +198,9 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 		}
 		shown := protocol.ViewAgent{
 			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: a.held, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead, Acts: acts[a.client],
+		}
+		if alike[shown.Name]++; alike[shown.Name] > 1 {
+			shown.Name = fmt.Sprintf("%s %d", shown.Name, alike[shown.Name])
 		}
 		if !k.since.IsZero() {
 			shown.Since = diff.Time{Time: k.since}.String()

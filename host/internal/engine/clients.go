@@ -221,13 +221,22 @@ func (e *Engine) Restore(named []checkpoint.Checkpoint, readers []checkpoint.Cli
 
 // Rename gives a client the name that it introduced itself with.
 func (e *Engine) Rename(client *checkpoint.Client, name string) {
-	e.clients.mu.Lock()
-	defer e.clients.mu.Unlock()
-	for _, c := range e.clients.list {
-		if c.Client == client {
-			c.name = name
+	if e.clients.rename(client, name) {
+		e.tellViewers()
+	}
+}
+
+// rename says whether the name is another one.
+func (c *clients) rename(client *checkpoint.Client, name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, known := range c.list {
+		if known.Client == client && known.name != name {
+			known.name = name
+			return true
 		}
 	}
+	return false
 }
 
 // ScopeOfTab is the scope that a tab belongs to: the narrowest of a client that covers its origin,

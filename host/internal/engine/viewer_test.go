@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,6 +249,34 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 	}
 	if calls := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{}); calls.Forgotten < 2000 || calls.Total > 4000 {
 		t.Errorf("%d are held, %d forgotten", calls.Total, calls.Forgotten)
+	}
+}
+
+func TestAgentsHaveTheNamesThatTheirClientsGive(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a, b, c := w.Agent(), w.Agent(), w.Agent()
+	changed := w.Engine.Changed()
+	w.Engine.Rename(a, "claude-code")
+	select {
+	case <-changed:
+	default:
+		t.Error("a viewer does not hear of the name")
+	}
+	w.Engine.Rename(b, "cursor")
+	w.Engine.Rename(c, "claude-code")
+	var names []string
+	for _, agent := range view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents {
+		names = append(names, agent.Name)
+	}
+	if !slices.Equal(names, []string{"claude-code", "cursor", "claude-code 2"}) {
+		t.Errorf("they are called %q", names)
+	}
+	changed = w.Engine.Changed()
+	w.Engine.Rename(a, "claude-code") // newer clients say it with every call
+	select {
+	case <-changed:
+		t.Error("the same name is told again")
+	default:
 	}
 }
 
