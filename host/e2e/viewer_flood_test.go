@@ -58,7 +58,7 @@ async function flood(count) {
 	var memory []float64
 	step := length / 24
 	for began := time.Now(); ; {
-		memory = append(memory, heapMiB(t, panel))
+		memory = append(memory, heapMiB(panel, t))
 		if p.text("String(globalThis.flooded ?? 0)") != "0" || time.Since(began) > 3*length+testbed.Patience {
 			break
 		}
@@ -113,7 +113,7 @@ await until(() => says('Seen in all'), 'the totals');`, count-requests))
 }
 
 // heapMiB is what a page's scripts hold, garbage aside.
-func heapMiB(t *testing.T, ctx context.Context) float64 {
+func heapMiB(ctx context.Context, t *testing.T) float64 {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, testbed.Patience)
 	defer cancel()
