@@ -23,6 +23,8 @@ describe('nameProblem', () => {
     ['before-refactor', /not “-”/],
     ['2nd_try', /letter/],
     ['auto_7', /reserved/],
+    ['now', /moment of its own/],
+    ['start', /moment of its own/],
     ['auto', /reserved/],
     ['start_20260123', /date/],
     ['start_2026_01_23', /date/],

@@ -23,6 +23,7 @@ export function nameProblem(name: string): string {
     return `At most ${MAX_CHECKPOINT_NAME} characters; this has ${name.length}.`;
   if (name === 'auto' || name.startsWith('auto_'))
     return 'auto_… is reserved for checkpoints that set themselves.';
+  if (name === 'now' || name === 'start') return `“${name}” stands for a moment of its own.`;
   if (DATE_OR_TIME.test(name)) return 'Leave out date and time: a checkpoint keeps its own.';
   return '';
 }

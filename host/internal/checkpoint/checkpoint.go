@@ -24,8 +24,12 @@ const (
 	MaxName  = 50
 )
 
-// Now names the present moment wherever a checkpoint can be named; no checkpoint is called so.
-const Now = "now"
+// Now names the present moment wherever a checkpoint can be named, Start the beginning of what is held; no
+// checkpoint is called so.
+const (
+	Now   = "now"
+	Start = "start"
+)
 
 // Checkpoint is a named moment.
 type Checkpoint struct {
@@ -117,6 +121,8 @@ func CheckName(name string) error {
 		rule = fmt.Sprintf("it has %d characters", utf8.RuneCountInString(name))
 	case name == Now:
 		rule = "it stands for the present moment"
+	case name == Start:
+		rule = "it stands for the beginning of what is held"
 	case strings.HasPrefix(name, "auto_") || name == "auto":
 		rule = "auto_… is reserved for the checkpoints that Tidemark sets by itself"
 	case !nameForm.MatchString(name):

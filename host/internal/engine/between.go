@@ -2,7 +2,6 @@ package engine
 
 import (
 	"strings"
-	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -36,47 +35,35 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 	if err != nil {
 		return nil, err
 	}
-	r.file = file
 	v := e.store.View(e.clock())
 	if err := checkTab(v, client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
-	to, err := e.end(client, strings.TrimSpace(p.To))
-	if err != nil {
-		return nil, err
-	}
 	r.options.Original = e.originalsIn(v).place
 	var begin capture.Moment
-	var past *reading
-	if from == "" && file == nil {
+	switch {
+	case file != nil:
+		begin = e.momentOf(file, client.Scope, v, v.Start())
+	case from == "":
 		r.options.Beginning = true
 		begin = v.Start()
-	} else {
-		client.Lock()
-		begin, v, past, err = e.baseline(client, r, v)
-		client.Unlock()
+	default:
+		if begin, err = e.moment(client.Scope, from, v); err != nil {
+			return nil, err
+		}
+	}
+	var until *capture.Moment
+	if to := strings.TrimSpace(p.To); to != "" && to != Now {
+		end, err := e.moment(client.Scope, to, v)
 		if err != nil {
 			return nil, err
 		}
-		defer past.close()
-	}
-	if to != nil {
-		if to.At.Before(begin.At) {
-			return nil, invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: to.At})
+		if end.At.Before(begin.At) {
+			return nil, invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
 		}
-		if to.Pos == (capture.Positions{}) { // a time, whose moment is rebuilt
-			if past == nil && !v.HoldsTime(to.At.UnixMilli()) {
-				v, past = e.behind(v)
-				defer past.close()
-			}
-			*to = v.MomentAt(to.At)
-		}
-		to.Pos.Gaps = v.Now().Pos.Gaps // what was not observed is often known later only
-		v = v.Until(*to)
-		r.options.Ended = true
+		until = &end
 	}
-	report := diff.Compute(begin, v, r.options)
-	past.tell(report)
+	report := e.compute(begin, v, until, r.options)
 	switch report.Checkpoint = from; {
 	case file != nil:
 		report.Checkpoint = file.Name
@@ -85,28 +72,6 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 	}
 	report.CountTokens()
 	return report, nil
-}
-
-// end is the moment that a comparison ends with: nil for now, without positions for a time.
-func (e *Engine) end(client *checkpoint.Client, to string) (*capture.Moment, error) {
-	switch {
-	case to == "" || to == Now:
-		return nil, nil
-	case checkpoint.LooksLikeTime(to):
-		t, err := checkpoint.ParseTime(to, e.location)
-		if err != nil {
-			return nil, &Error{err.Error()}
-		}
-		if now := e.clock(); t.After(now) {
-			return nil, invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: now})
-		}
-		return &capture.Moment{At: t.UTC().Truncate(time.Millisecond)}, nil
-	}
-	c, err := e.named.Get(client.Scope.Key(), to)
-	if err != nil {
-		return nil, err
-	}
-	return &c.Moment, nil
 }
 
 // Peek reports what a client's next call of get_changes_since would, and leaves its place where it is.

@@ -227,14 +227,14 @@ func (e *Engine) ViewCalls(_ context.Context, p protocol.ViewCallsParams) (*prot
 	from, to := int64(0), e.clock().UnixMilli()
 	if p.From != "" || p.To != "" {
 		if p.From == "" {
-			p.From = startMoment
+			p.From = checkpoint.Start
 		}
 		w, err := e.window(0, p.From, p.To)
 		if err != nil {
 			return nil, err
 		}
 		from, to = w.from.At.UnixMilli(), w.to.At.UnixMilli()
-		if p.From == startMoment {
+		if p.From == checkpoint.Start {
 			from = 0
 		}
 	}

@@ -155,7 +155,7 @@ type spanKey struct {
 	from, to time.Time
 }
 
-// compute reports on the time from a moment to another, or until now. Where the buffers do not reach
+// compute reports on the time from a moment to another, or until now (nil). Where the buffers do not reach
 // back, what was kept on disk is read too.
 func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	var past *reading
@@ -164,7 +164,9 @@ func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Mo
 		defer past.close()
 	}
 	if until != nil {
-		v = v.Until(*until)
+		to := *until
+		to.Pos.Gaps = v.Now().Pos.Gaps // what was not observed is often known later only
+		v, o.Ended = v.Until(to), true
 	}
 	r := diff.Compute(from, v, o)
 	past.tell(r)

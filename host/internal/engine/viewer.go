@@ -200,18 +200,12 @@ func (s span) view() protocol.ViewSpan {
 	return protocol.ViewSpan{Severity: string(s.severity), Summary: s.summary, Errors: s.errors, Warnings: s.warnings, NotObserved: s.notObserved}
 }
 
-// The names of the two moments that are always there.
-const (
-	startMoment = "start"
-	nowMoment   = "now"
-)
-
-// moment finds a moment by its name as the viewer gives it, and says how it was understood.
+// moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
 func (e *Engine) moment(scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
 	switch name = strings.TrimSpace(name); {
-	case name == nowMoment:
+	case name == Now:
 		return v.Now(), nil
-	case name == startMoment:
+	case name == checkpoint.Start:
 		return v.Start(), nil
 	case checkpoint.LooksLikeTime(name):
 		t, err := checkpoint.ParseTime(name, e.location)
@@ -253,13 +247,13 @@ func (e *Engine) window(tab int, from, to string) (*window, error) {
 	}
 	w := &window{scope: scope, tab: tab, v: e.store.View(e.clock()), toName: strings.TrimSpace(to), fromName: strings.TrimSpace(from)}
 	if w.toName == "" {
-		w.toName = nowMoment
+		w.toName = Now
 	}
 	if w.to, err = e.moment(scope, w.toName, w.v); err != nil {
 		return nil, err
 	}
 	if w.fromName == "" {
-		w.fromName = startMoment
+		w.fromName = checkpoint.Start
 		for _, c := range e.named.List(scope.Key()) {
 			if c.Name != w.toName && !c.At.After(w.to.At) {
 				w.fromName = c.Name
@@ -277,7 +271,7 @@ func (e *Engine) window(tab int, from, to string) (*window, error) {
 
 // until is the end of the window for [Engine.compute]: nil for now.
 func (w *window) until() *capture.Moment {
-	if w.toName == nowMoment {
+	if w.toName == Now {
 		return nil
 	}
 	return &w.to
@@ -295,7 +289,7 @@ func (e *Engine) ViewReport(_ context.Context, p protocol.ViewReportParams) (*pr
 	default:
 		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
-	o.Refs, o.Beginning = true, w.fromName == startMoment
+	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
 	places := e.originalsIn(w.v)
 	o.Original = places.place
 	r := e.compute(w.from, w.v, w.until(), o)
@@ -394,7 +388,7 @@ func (e *Engine) ViewHidden(_ context.Context, p protocol.ViewReportParams) (*pr
 		return nil, err
 	}
 	o := e.viewOptions(w.scope, p.Tab)
-	o.Beginning = w.fromName == startMoment
+	o.Beginning = w.fromName == checkpoint.Start
 	rules := e.noiseOf(&checkpoint.Client{Scope: w.scope})
 	found := map[entryKey]*protocol.HiddenEntry{}
 	var list []*protocol.HiddenEntry

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -50,7 +51,7 @@ func (e *Engine) ViewEntries(_ context.Context, p protocol.ViewEntriesParams) (*
 	}
 	from, to := p.From, p.To
 	if from == "" {
-		from = startMoment
+		from = checkpoint.Start
 	}
 	w, err := e.window(p.Tab, from, to)
 	if err != nil {

@@ -209,6 +209,26 @@ func TestWhatIsHiddenIsListedWithItsRuleAndCanBeShownAgain(t *testing.T) {
 	}
 }
 
+func TestASpanThatEndedIsNotJudgedByWhatIsWatchedNow(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	story(t, w, c)
+	w.Pass(time.Minute)
+	w.CloseTab(7)
+	list := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
+	for _, cp := range list.Checkpoints {
+		if cp.Since.NotObserved {
+			t.Errorf("%s is said not to be fully observed", cp.Name)
+		}
+	}
+	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: "first", To: "second"}).Report.(map[string]any); r["coverage"] != nil {
+		t.Errorf("the report says %v", r["coverage"])
+	}
+	if !list.Now.NotObserved {
+		t.Error("nothing is watched now, and nobody says so")
+	}
+}
+
 func TestACheckpointIsRenamed(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	for _, name := range []string{"before_x", "taken"} {
