@@ -39,6 +39,12 @@ export function showsFallback(element: Element): boolean {
   return range.getClientRects().length > 0;
 }
 
+/** Where style sheets write text: before and after what an element contains. */
+export const PSEUDOS = [
+  [0, '::before'],
+  [1, '::after'],
+] as const;
+
 /**
  * The text that style sheets write into an element's `::before` or `::after`: strings and attributes;
  * what only counts or draws is no text. An alternative text (after a slash) wins, as it does for those

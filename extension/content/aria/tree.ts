@@ -7,17 +7,7 @@
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
-import {
-  all,
-  first,
-  has,
-  isConnected,
-  nodeTypeOf,
-  parentAcrossRoots,
-  parentOf,
-  shadowRootOf,
-  tagOf,
-} from '../dom';
+import { all, first, has, isConnected, nodeTypeOf, parentAcrossRoots, parentOf, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import {
@@ -51,8 +41,9 @@ import {
   textNode,
 } from './part';
 import { References } from './references';
-import { generatedText, isMute, isPlainlyShown } from './rendering';
+import { generatedText, isMute, PSEUDOS } from './rendering';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
+import { Unannounced } from './unannounced';
 
 /** The most elements that are read; beyond it they are counted. */
 const MAX_ELEMENTS = 100_000;
@@ -75,20 +66,6 @@ const MAYBE_OPERABLE =
 /** What decides for all that it surrounds: a fieldset's `disabled`, a table's role. */
 const REACHING = new Set('disabled aria-disabled role open inert'.split(' '));
 
-/**
- * How many elements are asked in one look whether they have got a closed shadow root, which takes 2 µs
- * each; all others follow in the looks after it.
- */
-const MOST_ASKED = 500;
-
-/** Among how many of its children a part looks for one that is asked in its place. */
-const MOST_WITNESSES = 8;
-
-const PSEUDOS = [
-  [0, '::before'],
-  [1, '::after'],
-] as const;
-
 /** What a look answers with. */
 export interface Look {
   since: number;
@@ -105,13 +82,8 @@ export class AriaTree {
   readonly #ids = new WeakMap<Node, number>();
   readonly #live = new Set<Part>();
   readonly #byId = new Map<number, Part>();
-  readonly #controls = new Set<Part>();
   /** Those that show a frame, or may. */
   readonly #frames = new Set<Part>();
-  /** Those into which style sheets write text, which they can take back without a trace. */
-  readonly #generating = new Set<Part>();
-  /** Those that changed in a way that style sheets may mind, for all that is inside them. */
-  readonly #restyled = new Set<Part>();
   readonly #stale = new Set<Part>();
   /** What came since the last look. */
   readonly #fresh: Part[] = [];
@@ -122,10 +94,14 @@ export class AriaTree {
     (element) => this.#parts.get(element),
     (node) => this.#id(node),
   );
+  readonly #unannounced = new Unannounced((part, whole) => {
+    part.staleSelf = true;
+    if (whole) part.staleKids = true;
+    this.#stale.add(part);
+    this.#namesAbove(part.parent);
+  });
   readonly #labels = new Labels();
   readonly #references = new References(this.#labels);
-  /** Goes round and round. */
-  #asking = this.#live.values();
   #lastId = 0;
   #version = 0;
   #look = 0;
@@ -184,7 +160,8 @@ export class AriaTree {
 
   /** The fields that are in the tree. */
   *fields(): Iterable<Element> {
-    for (const { element, tag } of this.#controls) if (tag === 'input' || tag === 'textarea') yield element;
+    for (const { element, tag } of this.#unannounced.controls)
+      if (tag === 'input' || tag === 'textarea') yield element;
   }
 
   /** The id of the innermost element around one that has a line of its own; undefined for none. */
@@ -222,34 +199,7 @@ export class AriaTree {
   /** Reads until the time is over; what was read is put in order in any case. */
   *#work(deadline: number, whole: boolean): Generator<void> {
     let steps = 0;
-    for (const part of this.#live) {
-      if (part.asked || part.shown !== 'shown' || (part.facts.role !== '' && !isWitnessed(part)))
-        this.#check(part);
-      if (part.mayGrow && shadowRootOf(part.element) !== null) this.#grown(part);
-      if (++steps % 64 === 0) yield;
-    }
-    yield* this.#growing(whole);
-    for (const part of this.#controls) {
-      if (!part.staleSelf && traceless(part.element, part.tag) !== part.traceless) {
-        part.staleSelf = true;
-        this.#stale.add(part);
-        this.#namesAbove(part.parent);
-      }
-      if (++steps % 64 === 0) yield;
-    }
-    for (const part of this.#generating) {
-      this.#checkGenerated(part);
-      if (++steps % 64 === 0) yield;
-    }
-    for (const restyled of this.#restyled) {
-      this.#restyled.delete(restyled);
-      const open = [restyled];
-      for (let part = open.pop(); part !== undefined; part = open.pop()) {
-        this.#checkGenerated(part);
-        for (const kid of part.kids) if (isPart(kid)) open.push(kid);
-        if (++steps % 64 === 0) yield;
-      }
-    }
+    yield* this.#unannounced.look(this.#live, whole);
     for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {
       for (const part of this.#downwards()) {
         if (part.live) this.#renew(part);
@@ -274,59 +224,6 @@ export class AriaTree {
           if (isPart(kid) && this.#stale.has(kid)) open.push(kid);
         }
       }
-    }
-  }
-
-  /** Sees who has got a closed shadow root, which leaves no trace: of many elements some in each look. */
-  *#growing(whole: boolean): Generator<void> {
-    const most = whole ? this.#live.size : MOST_ASKED;
-    for (let asked = 0, seen = 0; asked < most && seen < this.#live.size; seen++) {
-      const { value: part } = this.#asking.next();
-      if (part === undefined) {
-        this.#asking = this.#live.values();
-        continue;
-      }
-      if (!part.mayGrow || part.shown === 'hidden') continue;
-      if (shadowOf(part.element) !== null) this.#grown(part);
-      if (++asked % 16 === 0) yield;
-    }
-  }
-
-  /** A part has got a shadow root. */
-  #grown(part: Part): void {
-    part.staleSelf = part.staleKids = true;
-    this.#stale.add(part);
-    this.#namesAbove(part.parent);
-  }
-
-  /** Has the browser say whether an element is still shown as it was, and open to what is inside it. */
-  #check(part: Part): void {
-    // Whether it is hidden from those who hear the page is an attribute; a change of that is not missed.
-    if (part.shown === 'shown' && isPlainlyShown(part.element)) return;
-    // Those around it may have been asked through it alone.
-    for (let at: Part | undefined = part; at !== undefined && shownAs(at) !== at.shown; at = at.parent) {
-      at.staleSelf = at.staleKids = true;
-      this.#stale.add(at);
-      this.#namesAbove(at.parent);
-    }
-  }
-
-  /** Sees whether style sheets still write the same text around what an element contains. */
-  #checkGenerated(part: Part): void {
-    if (part.shown !== 'shown') return;
-    if (
-      (part.mute || part.hasText) &&
-      isMute(part.element, part.tag, getComputedStyle(part.element)) !== part.mute
-    ) {
-      this.#again(part);
-      return;
-    }
-    for (const [at, pseudo] of PSEUDOS) {
-      if (generatedText(part.element, pseudo) === (part.generated[at]?.data ?? '')) continue;
-      part.staleSelf = true;
-      this.#stale.add(part);
-      this.#namesAbove(part.parent);
-      return;
     }
   }
 
@@ -377,7 +274,7 @@ export class AriaTree {
         part.staleSelf = true;
         const isData = attributeName?.startsWith('data-') === true;
         if ((isData || attributeName === 'id') && part.facts.role === '') this.#lines.renamed(part);
-        if (isData || attributeName === 'class') this.#restyled.add(part);
+        if (isData || attributeName === 'class') this.#unannounced.restyled.add(part);
         if (attributeName === 'slot' || attributeName === 'aria-owns') part.staleKids = true;
         if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role') {
           this.#referringAll();
@@ -525,7 +422,7 @@ export class AriaTree {
     part.gathered = undefined;
     part.unlisted = true;
     this.#stale.add(part);
-    if (isControl(part.tag)) this.#controls.add(part);
+    if (isControl(part.tag)) this.#unannounced.controls.add(part);
     if (isFrameTag(part.tag)) this.#frames.add(part);
   }
 
@@ -537,9 +434,8 @@ export class AriaTree {
       next.left = 0;
       this.#live.delete(next);
       this.#byId.delete(next.id);
-      this.#controls.delete(next);
       this.#frames.delete(next);
-      this.#generating.delete(next);
+      this.#unannounced.forget(next);
       this.#giveBack(this.#references.forget(next));
       for (const kid of next.kids) if (isPart(kid) && kid.parent === next) leaving.push(kid);
     }
@@ -632,9 +528,9 @@ export class AriaTree {
       }
     }
     if (part.generated.some((node) => node !== undefined && fold(node.data) !== ''))
-      this.#generating.add(part);
-    else if (part.mute) this.#generating.add(part);
-    else this.#generating.delete(part);
+      this.#unannounced.generating.add(part);
+    else if (part.mute) this.#unannounced.generating.add(part);
+    else this.#unannounced.generating.delete(part);
   }
 
   #renewKids(part: Part): void {
@@ -726,26 +622,6 @@ export class AriaTree {
       ...(part.shapeKeys.length > 0 && { gk: [...part.shapeKeys] }),
     };
   }
-}
-
-/**
- * Whether something that stands in a part is asked in its place: a part that can neither be operated nor has
- * a text of its own is there for what it holds, and is hidden with it.
- */
-function isWitnessed(part: Part): boolean {
-  if (isWitness(part.witness, part)) return true;
-  part.witness = undefined;
-  for (let i = 0; i < part.kids.length && i < MOST_WITNESSES; i++) {
-    const kid = part.kids[i] as Part | Text;
-    if (!isPart(kid) || !isWitness(kid, part) || parentOf(kid.element) !== part.element) continue;
-    part.witness = kid;
-    return true;
-  }
-  return false;
-}
-
-function isWitness(kid: Part | undefined, part: Part): boolean {
-  return kid?.asked === true && kid.live && kid.parent === part && kid.shown === 'shown';
 }
 
 /** A drawing may say and hold anything; only where its author calls it a picture it is one. */
