@@ -353,3 +353,23 @@ func TestAPageThatCannotBeReadSaysWhy(t *testing.T) {
 		fails("The page has crashed")
 	}
 }
+
+// TestAStyleSheetHidesWhatHoldsOthers: by a rule that a script writes, of which no mutation tells.
+func TestAStyleSheetHidesWhatHoldsOthers(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style id="s"></style><ul id="l" aria-label="Things"><li id="i"><a href="/a">First</a></li><li><a href="/b">Second</a></li></ul><p>Below</p>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.everything()
+	list, item, link := refOf(t, first, `list "Things"`), refOf(t, first, "listitem"), refOf(t, first, `link "First"`)
+	p.js(`document.getElementById('s').sheet.insertRule('#i { display: none }')`)
+	d := a.everything()
+	holds(t, d, "Removed:", item, link)
+	if strings.Contains(d, list+"]") {
+		t.Errorf("the list is there still:\n%s", d)
+	}
+	p.js(`document.getElementById('s').sheet.insertRule('#l { visibility: hidden }')`)
+	holds(t, a.everything(), "Removed:", list)
+	p.js(`const { sheet } = document.getElementById('s'); sheet.deleteRule(0); sheet.deleteRule(0)`)
+	holds(t, a.everything(), "Added:", `list "Things" [`+list, `link "First" [`+link)
+}
