@@ -146,7 +146,7 @@ export class Debugging {
       case MethodDebugBreakpoint:
         return await this.#setBreakpoint(given as unknown as DebugBreakpointParams);
       case MethodDebugRemove:
-        await this.#sessions.get(caller.tab)?.removeBreakpoint((given as unknown as DebugRemoveParams).id);
+        await this.#sessions.get(caller.tab)?.breakpoints.remove((given as unknown as DebugRemoveParams).id);
         this.#remember();
         return {};
       case MethodDebugRun:
@@ -309,7 +309,7 @@ export class Debugging {
         try {
           const session = await this.#begin(caller, began);
           if (exceptions !== 'none') await session.pauseOnExceptions(exceptions);
-          await Promise.all(breakpoints.map((breakpoint) => session.setBreakpoint(breakpoint)));
+          await Promise.all(breakpoints.map((breakpoint) => session.breakpoints.set(breakpoint)));
           const page = session.threads.get(1);
           if (paused && page !== undefined && page.paused === undefined)
             page.resumed = { at: Date.now(), how: ResumedWorker };
@@ -328,7 +328,7 @@ export class Debugging {
         caller,
         began,
         exceptions,
-        breakpoints: [...breakpoints.values()].map(
+        breakpoints: [...breakpoints.all.values()].map(
           ({ id, places, condition, hit_count, original }): DebugBreakpoint => ({
             id,
             places,
@@ -438,11 +438,11 @@ export class Debugging {
     const session = await this.#begin(params);
     const { breakpoint } = params;
     if (breakpoint.condition) await session.checkCondition(breakpoint.condition);
-    await session.setBreakpoint(breakpoint);
+    await session.breakpoints.set(breakpoint);
     this.#remember();
     return {
-      locations: session.locations(breakpoint.id),
-      hits: session.breakpoints.get(breakpoint.id)?.hits ?? 0,
+      locations: session.breakpoints.locations(breakpoint.id),
+      hits: session.breakpoints.all.get(breakpoint.id)?.hits ?? 0,
     };
   }
 

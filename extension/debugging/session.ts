@@ -10,8 +10,6 @@ import {
   CodeInvalid,
   type DebugBreakpoint,
   type DebugCaller,
-  type DebugLocation,
-  type DebugPlace,
   type DebugResumed,
   PauseAsked,
   PauseBreakpoint,
@@ -24,6 +22,7 @@ import {
   ResumedGone,
   ResumedTime,
 } from '../protocol';
+import { Breakpoints } from './breakpoints';
 
 type Commands = ProtocolMapping.Commands;
 
@@ -74,31 +73,8 @@ export interface Thread extends Target {
   /** Why the next resume comes; undefined when it is another debugger's doing. */
   resuming: string | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** The browser's ids of breakpoints → ours. */
-  readonly set: Map<string, string>;
-  /** What was asked for → our id: the browser refuses two breakpoints at one place. */
-  readonly asks: Map<string, string>;
-  readonly locations: Map<string, DebugLocation[]>;
-  instrumentation: string | undefined;
   /** Until when its document is about to be left, and is not held any more; 0 when it is not. */
   leaving: number;
-}
-
-/** A breakpoint whose condition threw. */
-export interface Failed {
-  error: string;
-  count: number;
-}
-
-interface Breakpoint extends DebugBreakpoint {
-  hits: number;
-  failed: Failed | undefined;
-}
-
-/** A breakpoint at which the page does not stay: what is done there before it goes on. */
-export interface Probe {
-  locations: readonly Protocol.Debugger.Location[];
-  hit(event: Protocol.Debugger.PausedEvent): Promise<void>;
 }
 
 /** What happens in a session. `changed` comes with every pause and resume. */
@@ -136,15 +112,13 @@ export class DebugSession {
   /** When it began, in milliseconds since the epoch: what the host knows it by. */
   readonly began: number;
   readonly threads = new Map<number, Thread>();
-  readonly breakpoints = new Map<string, Breakpoint>();
+  readonly breakpoints: Breakpoints;
   exceptions: Exceptions = 'none';
   /** Who asked last, and for how long a pause may last. */
   caller: DebugCaller;
   ended = false;
   readonly #options: SessionOptions;
   readonly #listeners = new Set<(event: DebugEvent) => void>();
-  /** By thread and the browser's id of the breakpoint. */
-  readonly #probes = new Map<string, Probe>();
   readonly #bindings = new Map<string, (thread: Thread, payload: string) => void>();
 
   constructor(caller: DebugCaller, options: SessionOptions) {
@@ -153,6 +127,7 @@ export class DebugSession {
     this.began = options.began ?? Date.now();
     this.caller = caller;
     this.#options = options;
+    this.breakpoints = new Breakpoints(this);
   }
 
   /** Sends a command of the debugger protocol to a thread. */
@@ -171,7 +146,7 @@ export class DebugSession {
   /** Whether nothing is set, held or listened for: only its maker, if anybody, hears what happens. */
   get idle(): boolean {
     return (
-      this.breakpoints.size === 0 &&
+      this.breakpoints.all.size === 0 &&
       this.exceptions === 'none' &&
       this.#listeners.size <= 1 &&
       [...this.threads.values()].every(({ paused, asked }) => paused === undefined && asked === undefined)
@@ -251,10 +226,6 @@ export class DebugSession {
       asked: undefined,
       resuming: undefined,
       timer: undefined,
-      set: new Map(),
-      asks: new Map(),
-      locations: new Map(),
-      instrumentation: undefined,
       leaving: 0,
     };
     this.threads.set(thread.id, thread);
@@ -264,8 +235,7 @@ export class DebugSession {
       ...(this.exceptions === 'none'
         ? []
         : [this.send(thread, 'Debugger.setPauseOnExceptions', { state: this.exceptions })]),
-      this.#instrument(thread),
-      ...[...this.breakpoints.values()].map((breakpoint) => this.#place(thread, breakpoint)),
+      ...this.breakpoints.begin(thread),
     ];
     for (const sent of rest) void sent.catch(ignore);
     this.#tell({ type: 'thread', thread });
@@ -292,13 +262,9 @@ export class DebugSession {
         thread.scripts.set(scriptId, { url, map: sourceMapURL ?? '', line: startLine, column: startColumn });
         break;
       }
-      case 'Debugger.breakpointResolved': {
-        const { breakpointId, location } = params as Protocol.Debugger.BreakpointResolvedEvent;
-        const probe = this.#probes.get(`${thread.id} ${breakpointId}`);
-        if (probe !== undefined) probe.locations = [...probe.locations, location];
-        else this.#stands(thread, breakpointId, [location]);
+      case 'Debugger.breakpointResolved':
+        this.breakpoints.resolved(thread, params as Protocol.Debugger.BreakpointResolvedEvent);
         break;
-      }
       case 'Debugger.paused':
         void this.#paused(thread, params as Protocol.Debugger.PausedEvent);
         break;
@@ -323,17 +289,10 @@ export class DebugSession {
       return;
     }
     if (event.reason === 'instrumentation') return await this.#scriptWaits(thread, event);
-    const ids = (event.hitBreakpoints ?? []).map((id) => thread.set.get(id)).filter((id) => id !== undefined);
-    const hit: string[] = [];
-    for (const id of ids) {
-      const breakpoint = this.breakpoints.get(id);
-      if (breakpoint !== undefined && (await this.#hits(thread, breakpoint, event))) hit.push(id);
-    }
-    const probes = (event.hitBreakpoints ?? []).flatMap((id) => this.#probes.get(`${thread.id} ${id}`) ?? []);
-    for (const probe of probes) await probe.hit(event).catch(ignore);
+    const { hit, ours: mine } = await this.breakpoints.hit(thread, event);
     const { asked } = thread;
     // What only breakpoints stopped that do not want to goes on.
-    if (ids.length + probes.length > 0 && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
+    if (mine && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
       thread.resuming = ResumedAgent;
       if (asked === 'step') await this.send(thread, 'Debugger.stepOver').catch(ignore);
       else await this.send(thread, 'Debugger.resume').catch(ignore);
@@ -367,44 +326,13 @@ export class DebugSession {
     this.#tell({ type: 'paused', thread });
   }
 
-  /** Counts a hit, and says whether the page is to stand still for it. */
-  async #hits(
-    thread: Thread,
-    breakpoint: Breakpoint,
-    event: Protocol.Debugger.PausedEvent,
-  ): Promise<boolean> {
-    const frame = event.callFrames[0];
-    if (breakpoint.condition && frame !== undefined) {
-      try {
-        const { result, exceptionDetails } = await this.send(thread, 'Debugger.evaluateOnCallFrame', {
-          callFrameId: frame.callFrameId,
-          expression: `!!(${breakpoint.condition}\n)`,
-          silent: true,
-          returnByValue: true,
-          throwOnSideEffect: this.caller.evaluate !== true,
-        });
-        if (exceptionDetails !== undefined) {
-          const { exception, text } = exceptionDetails;
-          const error = (exception?.description ?? text).split('\n', 1)[0] ?? '';
-          breakpoint.failed = { error, count: (breakpoint.failed?.count ?? 0) + 1 };
-          return false;
-        }
-        if (result.value !== true) return false;
-      } catch {
-        return false; // the thread is gone
-      }
-    }
-    breakpoint.hits++;
-    return breakpoint.hits >= (breakpoint.hit_count ?? 1);
-  }
-
   /** A script with a source map waits for its breakpoints. */
   async #scriptWaits(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<void> {
     const { url, sourceMapURL } = (event.data ?? {}) as { url?: string; sourceMapURL?: string };
     try {
       if (url && sourceMapURL) {
         const found = await within(this.#options.resolve(url, sourceMapURL), RESOLVE_MS);
-        for (const breakpoint of found ?? []) await this.setBreakpoint(breakpoint);
+        for (const breakpoint of found ?? []) await this.breakpoints.set(breakpoint);
       }
     } catch {
       // The host says what is missing when it is asked.
@@ -522,149 +450,6 @@ export class DebugSession {
     );
   }
 
-  /** Sets a breakpoint in every thread, or moves the one of the same id. */
-  async setBreakpoint(wanted: DebugBreakpoint): Promise<void> {
-    const before = this.breakpoints.get(wanted.id);
-    const breakpoint: Breakpoint = { ...wanted, hits: before?.hits ?? 0, failed: before?.failed };
-    const threads = [...this.threads.values()];
-    if (before !== undefined) {
-      if (JSON.stringify(before.places) === JSON.stringify(wanted.places)) {
-        this.breakpoints.set(wanted.id, breakpoint);
-        return;
-      }
-      await Promise.all(threads.map((thread) => this.#unset(thread, wanted.id)));
-    }
-    this.breakpoints.set(wanted.id, breakpoint);
-    await Promise.all(threads.map((thread) => this.#instrument(thread).catch(ignore)));
-    try {
-      await Promise.all(threads.map((thread) => this.#place(thread, breakpoint)));
-    } catch (error) {
-      if (before === undefined) await this.removeBreakpoint(wanted.id);
-      throw error;
-    }
-  }
-
-  /** Removes a breakpoint. */
-  async removeBreakpoint(id: string): Promise<void> {
-    this.breakpoints.delete(id);
-    const threads = [...this.threads.values()];
-    await Promise.all(
-      threads.map(async (thread) => {
-        await this.#unset(thread, id);
-        await this.#instrument(thread).catch(ignore);
-      }),
-    );
-  }
-
-  async #unset(thread: Thread, id: string): Promise<void> {
-    for (const [key, ours] of [...thread.asks]) if (ours === id) thread.asks.delete(key);
-    for (const [theirs, ours] of [...thread.set]) {
-      if (ours !== id) continue;
-      thread.set.delete(theirs);
-      thread.locations.delete(theirs);
-      await this.send(thread, 'Debugger.removeBreakpoint', { breakpointId: theirs }).catch(ignore);
-    }
-  }
-
-  /** Where a breakpoint stands in all threads. */
-  locations(id: string): DebugLocation[] {
-    return [...this.threads.values()].flatMap((thread) =>
-      [...thread.set].flatMap(([theirs, ours]) => (ours === id ? (thread.locations.get(theirs) ?? []) : [])),
-    );
-  }
-
-  /** Has scripts with source maps wait as long as a breakpoint needs it. */
-  async #instrument(thread: Thread): Promise<void> {
-    const wanted = [...this.breakpoints.values()].some(({ original }) => original === true);
-    if (wanted === (thread.instrumentation !== undefined)) return;
-    if (wanted) {
-      thread.instrumentation = '';
-      const { breakpointId } = await this.send(thread, 'Debugger.setInstrumentationBreakpoint', {
-        instrumentation: 'beforeScriptWithSourceMapExecution',
-      });
-      thread.instrumentation = breakpointId;
-      return;
-    }
-    const id = thread.instrumentation;
-    thread.instrumentation = undefined;
-    if (id) await this.send(thread, 'Debugger.removeBreakpoint', { breakpointId: id });
-  }
-
-  async #place(thread: Thread, breakpoint: Breakpoint): Promise<void> {
-    await Promise.all(
-      breakpoint.places.map((place) =>
-        this.#placeOne(thread, breakpoint.id, place).catch((error: unknown) => {
-          if (error instanceof CodedError) throw error; // else the thread is gone
-        }),
-      ),
-    );
-  }
-
-  async #placeOne(thread: Thread, id: string, place: DebugPlace): Promise<void> {
-    const spot = await this.#spot(thread, place);
-    const key = `${place.url || place.pattern}:${spot.lineNumber}:${spot.columnNumber}`;
-    const there = thread.asks.get(key);
-    if (there === id) return; // two pieces of code begin at one place
-    if (there !== undefined) throw new CodedError(CodeInvalid, `The breakpoint ${there} is at that place.`);
-    thread.asks.set(key, id);
-    const where = place.pattern ? { urlRegex: place.pattern } : { url: place.url ?? '' };
-    const { breakpointId, locations } = await this.send(thread, 'Debugger.setBreakpointByUrl', {
-      ...where,
-      ...spot,
-    });
-    thread.set.set(breakpointId, id);
-    this.#stands(thread, breakpointId, locations);
-  }
-
-  /** Where in a script the first place of a range is where the browser can pause. */
-  async #spot(thread: Thread, place: DebugPlace): Promise<{ lineNumber: number; columnNumber?: number }> {
-    const pattern = place.pattern ? new RegExp(place.pattern) : undefined;
-    const script = [...thread.scripts]
-      .reverse()
-      .find(([, { url }]) => (pattern === undefined ? url === place.url : pattern.test(url)))?.[0];
-    const exact = script === undefined ? undefined : await this.#firstBreak(thread, script, place);
-    const { lineNumber, columnNumber } = exact ?? {
-      lineNumber: place.line - 1,
-      columnNumber: place.column ? place.column - 1 : undefined,
-    };
-    return { lineNumber, ...(columnNumber !== undefined && { columnNumber }) };
-  }
-
-  /**
-   * Sets a breakpoint of the browser's with a condition of its own. The browser takes only one of the same address
-   * and place; the name makes it another address.
-   */
-  async placeNamed(
-    thread: Thread,
-    place: DebugPlace,
-    name: string,
-    condition: string,
-  ): Promise<Protocol.Debugger.SetBreakpointByUrlResponse> {
-    const any = place.pattern || `^${(place.url ?? '').replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`;
-    const spot = await this.#spot(thread, place);
-    return await this.send(thread, 'Debugger.setBreakpointByUrl', {
-      urlRegex: `(?:${any})(?=|${name})`,
-      ...spot,
-      ...(condition !== '' && { condition }),
-    });
-  }
-
-  /** Has something be done at a breakpoint of the browser's. */
-  probe(thread: Thread, breakpointId: string, probe: Probe): void {
-    this.#probes.set(`${thread.id} ${breakpointId}`, probe);
-  }
-
-  unprobe(thread: Thread, breakpointId: string): void {
-    this.#probes.delete(`${thread.id} ${breakpointId}`);
-  }
-
-  /** Where such a breakpoint stands. */
-  probeLocations(thread: Thread, breakpointId: string): DebugLocation[] {
-    return (this.#probes.get(`${thread.id} ${breakpointId}`)?.locations ?? []).map((at) =>
-      locationOf(thread, at),
-    );
-  }
-
   /** Hears what the page says by a function of that name. */
   bind(name: string, told: (thread: Thread, payload: string) => void): void {
     this.#bindings.set(name, told);
@@ -672,34 +457,6 @@ export class DebugSession {
 
   unbind(name: string): void {
     this.#bindings.delete(name);
-  }
-
-  /** The first place of a range where the browser can pause. */
-  async #firstBreak(
-    thread: Thread,
-    scriptId: string,
-    { line, column = 1, end_line, end_column = 1 }: DebugPlace,
-  ): Promise<{ lineNumber: number; columnNumber: number | undefined } | undefined> {
-    const start = { scriptId, lineNumber: line - 1, columnNumber: column - 1 };
-    const end = end_line
-      ? { scriptId, lineNumber: end_line - 1, columnNumber: end_column - 1 }
-      : { scriptId, lineNumber: line, columnNumber: 0 };
-    try {
-      const { locations } = await this.send(thread, 'Debugger.getPossibleBreakpoints', { start, end });
-      const first = locations[0];
-      return first && { lineNumber: first.lineNumber, columnNumber: first.columnNumber };
-    } catch {
-      return undefined; // the script is gone
-    }
-  }
-
-  #stands(thread: Thread, breakpointId: string, found: readonly Protocol.Debugger.Location[]): void {
-    const list = thread.locations.get(breakpointId) ?? [];
-    for (const place of found) {
-      const at = locationOf(thread, place);
-      if (!list.some((other) => JSON.stringify(other) === JSON.stringify(at))) list.push(at);
-    }
-    thread.locations.set(breakpointId, list);
   }
 
   /** Lets everything run on and gives up the threads. */
@@ -710,18 +467,7 @@ export class DebugSession {
       [...this.threads.values()].map(async (thread) => {
         clearTimeout(thread.timer);
         thread.resuming = how;
-        // Who else holds the attachment would get what is still set back with the next document.
-        const probes = [...this.#probes.keys()].flatMap((key) => {
-          const [id, ...theirs] = key.split(' ');
-          return id === String(thread.id) ? [theirs.join(' ')] : [];
-        });
-        const set = [
-          ...thread.set.keys(),
-          ...probes,
-          ...(thread.instrumentation ? [thread.instrumentation] : []),
-        ];
-        for (const breakpointId of set)
-          void this.send(thread, 'Debugger.removeBreakpoint', { breakpointId }).catch(ignore);
+        this.breakpoints.clear(thread);
         if (this.exceptions !== 'none')
           void this.send(thread, 'Debugger.setPauseOnExceptions', { state: 'none' }).catch(ignore);
         await this.send(thread, 'Debugger.disable').catch(ignore);
@@ -731,14 +477,6 @@ export class DebugSession {
     this.#tell({ type: 'ended' });
     this.#listeners.clear();
   }
-}
-
-function locationOf(
-  thread: Thread,
-  { scriptId, lineNumber, columnNumber = 0 }: Protocol.Debugger.Location,
-): DebugLocation {
-  const url = thread.scripts.get(scriptId)?.url ?? '';
-  return { thread: thread.id, url, line: lineNumber + 1, column: columnNumber + 1 };
 }
 
 function otherReason({ reason }: Protocol.Debugger.PausedEvent): boolean {

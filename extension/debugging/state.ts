@@ -23,7 +23,7 @@ export function sessionState(session: DebugSession): DebugState {
       ...(resumed !== undefined && { resumed }),
     }),
   );
-  const failed = [...session.breakpoints.values()].flatMap(({ id, failed }) =>
+  const failed = [...session.breakpoints.all.values()].flatMap(({ id, failed }) =>
     failed === undefined ? [] : [{ id, error: shorten(failed.error), count: failed.count }],
   );
   return { active: true, session: session.began, threads, ...(failed.length > 0 && { failed }) };

@@ -94,14 +94,14 @@ class Trace {
     const ids: string[] = [];
     this.#set.set(thread.id, ids);
     for (const place of this.#params.places) {
-      const { breakpointId, locations } = await this.#session.placeNamed(
+      const { breakpointId, locations } = await this.#session.breakpoints.placeNamed(
         thread,
         place,
         this.#name,
         this.#condition(),
       );
       ids.push(breakpointId);
-      this.#session.probe(thread, breakpointId, {
+      this.#session.breakpoints.probe(thread, breakpointId, {
         locations,
         hit: async (event) => await this.#stands(thread, event),
       });
@@ -112,7 +112,7 @@ class Trace {
     const ids = this.#set.get(thread.id) ?? [];
     this.#set.delete(thread.id);
     for (const id of ids) {
-      this.#session.unprobe(thread, id);
+      this.#session.breakpoints.unprobe(thread, id);
       await this.#session
         .send(thread, 'Debugger.removeBreakpoint', { breakpointId: id })
         .catch(() => undefined);
@@ -138,7 +138,9 @@ class Trace {
   told(): DebugTraced {
     const locations = [...this.#set].flatMap(([id, ids]) => {
       const thread = this.#session.threads.get(id);
-      return thread === undefined ? [] : ids.flatMap((id) => this.#session.probeLocations(thread, id));
+      return thread === undefined
+        ? []
+        : ids.flatMap((id) => this.#session.breakpoints.probeLocations(thread, id));
     });
     return {
       session: this.#session.began,

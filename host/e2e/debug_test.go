@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -411,18 +412,31 @@ func TestTwoAgentsKnowOfEachOther(t *testing.T) {
 	a, b := w.debugs(t, s), w.debugs(t, s)
 	p := w.open(t, s.URL)
 	id := a.breakpoint(map[string]any{"url": "app.js", "line": 4}).ID
-	if text := b.refused("breakpoint_set", map[string]any{"url": "app.js", "line": 4}); !strings.Contains(text, id+" is at that place") {
+	if text := a.refused("breakpoint_set", map[string]any{"url": "app.js", "line": 4}); !strings.Contains(text, id+" is at that place") {
+		t.Error(text)
+	}
+	// Another agent has one of its own there, with its own condition, and cannot take the other's away.
+	own := b.breakpoint(map[string]any{"url": "app.js", "line": 4, "condition": "item.price === 3"})
+	if text := b.refused("breakpoint_remove", map[string]any{"id": id}); !strings.Contains(text, "is a breakpoint of testbed") {
 		t.Error(text)
 	}
 	b.breakpoint(map[string]any{"url": "app.js", "line": 6})
 	p.start(`document.getElementById('go').click()`)
-	b.paused()
+	if at := b.paused(); !slices.Equal(at.Breakpoints, []string{id}) {
+		t.Errorf("%+v", at)
+	}
 	if s := b.debugger("debugger_state", nil); len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "Also debugged by testbed") {
 		t.Errorf("%+v", s)
 	}
 	_ = a.Close() // and its breakpoint with it
 	at := b.debugger("debugger_resume", map[string]any{"wait_ms": 10000})
-	if at.State != "paused" || !strings.Contains(at.Threads[0].Stack[0].Source, "app.js:6:") && !strings.Contains(at.Threads[0].Stack[0].Source, "app.js:4:") {
+	if at.State != "paused" || !strings.Contains(at.Threads[0].Stack[0].Source, "app.js:4:") {
+		t.Fatalf("%+v", at)
+	}
+	if !slices.Contains(at.Threads[0].Breakpoints, own.ID) { // the pause before A's was gone
+		at = b.debugger("debugger_resume", map[string]any{"wait_ms": 10000})
+	}
+	if at.State != "paused" || !slices.Equal(at.Threads[0].Breakpoints, []string{own.ID}) {
 		t.Errorf("%+v", at)
 	}
 	_ = b.Close() // and with the last agent, everything goes on

@@ -282,6 +282,68 @@ func TestTheExtensionsWorkerEndsDuringAPause(t *testing.T) {
 	a.debugger("debugger_resume", nil)
 }
 
+// TestAnAgentThatCallsWhileTheExtensionComesBack is never told that its breakpoints are gone: it gets the right answer,
+// or hears that the browser is not there just now.
+func TestAnAgentThatCallsWhileTheExtensionComesBack(t *testing.T) {
+	needBrowser(t)
+	tw, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tw.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{tw}
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	popup := w.open(t, installer.Origin+"popup/index.html") // it wakes the next worker
+	b := a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	p.start(`document.getElementById('go').click()`)
+	a.paused()
+	first := a.take(nil)
+	if _, err := chromedp.Call(popup.Ctx, serviceworker.Enable, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chromedp.Call(popup.Ctx, serviceworker.StopAllWorkers, cdp.Empty{}); err != nil {
+		t.Fatal(err)
+	}
+	unreachable := 0
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		text, err := a.Text("breakpoint_list", nil)
+		if err != nil {
+			if !strings.Contains(err.Error(), "cannot be debugged") && !strings.Contains(err.Error(), "no tab is watched") {
+				t.Errorf("%v", err)
+			}
+			unreachable++
+			return false, err
+		}
+		var list engine.BreakpointList
+		if err := json.Unmarshal([]byte(text), &list); err != nil {
+			return false, err
+		}
+		if len(list.Breakpoints) != 1 || list.Breakpoints[0].ID != b.ID || list.Breakpoints[0].State != "set" {
+			t.Errorf("%s", text)
+		}
+		return strings.Contains(text, "restarted the extension"), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d calls were told that the browser is not there", unreachable)
+	if held := a.held(); len(held) != 1 || held[0].ID != first.ID {
+		t.Errorf("%+v", held)
+	}
+	p.title("6")
+	p.start(`document.title = ''; document.getElementById('go').click()`)
+	if at := a.paused(); len(at.Breakpoints) != 1 || at.Breakpoints[0] != b.ID {
+		t.Errorf("%+v", at)
+	}
+	a.debugger("debugger_resume", nil)
+	p.title("6")
+}
+
 // TestWhenTheDaemonEndsAPausedPageGoesOn: nobody else could let it.
 func TestWhenTheDaemonEndsAPausedPageGoesOn(t *testing.T) {
 	needBrowser(t)

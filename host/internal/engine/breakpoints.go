@@ -106,8 +106,20 @@ func (e *Engine) BreakpointSet(ctx context.Context, client *checkpoint.Client, p
 	if err := c.locate(ctx, b); err != nil {
 		return nil, err
 	}
-	// A script that waits to run from now on is looked for it.
-	e.debugged.with(c.tab, func(t *debugTab) { t.breakpoints = append(t.breakpoints, b) })
+	same := ""
+	e.debugged.with(c.tab, func(t *debugTab) {
+		for _, other := range t.breakpoints {
+			if other.client == client && other.url == b.url && other.line == b.line && other.column == b.column {
+				same = other.ID
+				return
+			}
+		}
+		// A script that waits to run from now on is looked for it.
+		t.breakpoints = append(t.breakpoints, b)
+	})
+	if same != "" {
+		return nil, invalid("your breakpoint %s is at that place; remove it with breakpoint_remove to set another", same)
+	}
 	placed, err := c.place(ctx, b)
 	if err != nil {
 		e.debugged.with(c.tab, func(t *debugTab) {
@@ -334,9 +346,14 @@ func (e *Engine) BreakpointRemove(ctx context.Context, client *checkpoint.Client
 		return nil, err
 	}
 	found := false
+	var of *checkpoint.Client
 	var known []string
 	e.debugged.with(c.tab, func(t *debugTab) {
 		for i, b := range t.breakpoints {
+			if b.ID == p.ID && b.client != client {
+				of = b.client
+				return
+			}
 			if b.ID == p.ID {
 				t.breakpoints = slices.Delete(t.breakpoints, i, i+1)
 				found = true
@@ -346,6 +363,8 @@ func (e *Engine) BreakpointRemove(ctx context.Context, client *checkpoint.Client
 		}
 	})
 	switch {
+	case of != nil:
+		return nil, invalid("%s is a breakpoint of %s; it is gone when that agent removes it or leaves", p.ID, e.clientName(of))
 	case !found && len(known) == 0:
 		return nil, invalid("there is no breakpoint %q; tab %d has none", p.ID, c.tab)
 	case !found:

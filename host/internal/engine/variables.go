@@ -250,7 +250,7 @@ func (e *Engine) VariablesGet(ctx context.Context, client *checkpoint.Client, p 
 	}
 	read, err := c.variables(ctx, params)
 	if err != nil {
-		return nil, err
+		return nil, c.generated(ctx, p, err)
 	}
 	s := c.snapshot(ctx, read, p.Depth)
 	if p.Path != "" {
@@ -263,6 +263,23 @@ func (e *Engine) VariablesGet(ctx context.Context, client *checkpoint.Client, p 
 	out.Notes = append(out.Notes, gaps(s)...)
 	return out, nil
 }
+
+// generated adds to the refusal of a path why names may be other ones than in the project's files.
+func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal error) error {
+	var s protocol.DebugState
+	if !strings.Contains(refusal.Error(), "There is no variable") || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
+		return refusal
+	}
+	for _, t := range c.state(ctx, &s, p.Thread).Threads {
+		if t.State == "paused" && p.Frame < len(t.Stack) && t.Stack[p.Frame].Generated != "" {
+			return invalid("%s %s", refusal.Error(), generatedNames)
+		}
+	}
+	return refusal
+}
+
+// generatedNames is said where a name is not found in code that was made from other files.
+const generatedNames = "This code was made from the project's files: variables have the names of the code that runs, which a minifier may have shortened."
 
 // variables has the extension read the variables of a paused frame.
 func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesParams) (*protocol.DebugVariables, error) {

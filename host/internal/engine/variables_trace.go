@@ -110,6 +110,12 @@ func (e *Engine) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p
 		return nil, c.explain(ctx, err)
 	}
 	out := c.traced(p, &traced)
+	for _, went := range out.Evolution {
+		if at.mapped && strings.Contains(went, "there is no such variable") {
+			out.Notes = append(out.Notes, generatedNames)
+			break
+		}
+	}
 	c.keepTraced(params.ID, p, out)
 	if out.State == "done" {
 		c.forgetTrace(params.ID)

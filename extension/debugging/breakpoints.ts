@@ -1,0 +1,347 @@
+/**
+ * The breakpoints of a debug session. The browser takes one at a place of a thread's code; any number of ours may share
+ * it, each with its own condition.
+ */
+import type { Protocol } from 'devtools-protocol';
+import type { DebugBreakpoint, DebugLocation, DebugPlace } from '../protocol';
+import type { DebugSession, Thread } from './session';
+
+/** A breakpoint whose condition threw. */
+export interface Failed {
+  error: string;
+  count: number;
+}
+
+export interface Breakpoint extends DebugBreakpoint {
+  hits: number;
+  failed: Failed | undefined;
+}
+
+/** A breakpoint at which the page does not stay: what is done there before it goes on. */
+export interface Probe {
+  locations: readonly Protocol.Debugger.Location[];
+  hit(event: Protocol.Debugger.PausedEvent): Promise<void>;
+}
+
+/** One breakpoint of the browser's. */
+interface Spot {
+  /** The browser's id of it, once it has answered. */
+  readonly theirs: Promise<string>;
+  /** The ids of those that share it. */
+  readonly ours: Set<string>;
+}
+
+/** What is set in a thread. */
+interface Placed {
+  /** By what was asked for. */
+  readonly spots: Map<string, Spot>;
+  /** By the browser's id. */
+  readonly known: Map<string, Spot>;
+  readonly locations: Map<string, DebugLocation[]>;
+  readonly probes: Map<string, Probe>;
+  instrumentation: string | undefined;
+}
+
+/** What came of a pause at breakpoints of ours. */
+export interface Hits {
+  /** Those for which the page is to stand still. */
+  readonly hit: string[];
+  /** Whether any of ours, a probe too, was there at all. */
+  readonly ours: boolean;
+}
+
+/** The breakpoints, as the browser has them in each thread. */
+export class Breakpoints {
+  readonly all = new Map<string, Breakpoint>();
+  readonly #session: DebugSession;
+  readonly #placed = new WeakMap<Thread, Placed>();
+
+  constructor(session: DebugSession) {
+    this.#session = session;
+  }
+
+  #in(thread: Thread): Placed {
+    let placed = this.#placed.get(thread);
+    if (placed === undefined) {
+      placed = {
+        spots: new Map(),
+        known: new Map(),
+        locations: new Map(),
+        probes: new Map(),
+        instrumentation: undefined,
+      };
+      this.#placed.set(thread, placed);
+    }
+    return placed;
+  }
+
+  /** Sets all in a new thread; what is sent is sent before this returns. */
+  begin(thread: Thread): Promise<unknown>[] {
+    return [
+      this.#instrument(thread),
+      ...[...this.all.values()].map((breakpoint) => this.#place(thread, breakpoint)),
+    ];
+  }
+
+  /** Sets a breakpoint in every thread, or moves the one of the same id. */
+  async set(wanted: DebugBreakpoint): Promise<void> {
+    const before = this.all.get(wanted.id);
+    const breakpoint: Breakpoint = { ...wanted, hits: before?.hits ?? 0, failed: before?.failed };
+    const threads = [...this.#session.threads.values()];
+    this.all.set(wanted.id, breakpoint);
+    if (before !== undefined) {
+      if (JSON.stringify(before.places) === JSON.stringify(wanted.places)) return;
+      await Promise.all(threads.map((thread) => this.#unset(thread, wanted.id)));
+    }
+    await Promise.all(threads.map((thread) => this.#instrument(thread).catch(ignore)));
+    await Promise.all(threads.map((thread) => this.#place(thread, breakpoint)));
+  }
+
+  /** Removes a breakpoint. */
+  async remove(id: string): Promise<void> {
+    this.all.delete(id);
+    await Promise.all(
+      [...this.#session.threads.values()].map(async (thread) => {
+        await this.#unset(thread, id);
+        await this.#instrument(thread).catch(ignore);
+      }),
+    );
+  }
+
+  async #unset(thread: Thread, id: string): Promise<void> {
+    const { spots, known, locations } = this.#in(thread);
+    for (const [key, spot] of [...spots]) {
+      if (!spot.ours.delete(id) || spot.ours.size > 0) continue;
+      spots.delete(key);
+      const breakpointId = await spot.theirs.catch(() => '');
+      known.delete(breakpointId);
+      locations.delete(breakpointId);
+      await this.#session.send(thread, 'Debugger.removeBreakpoint', { breakpointId }).catch(ignore);
+    }
+  }
+
+  /** Where a breakpoint stands in all threads. */
+  locations(id: string): DebugLocation[] {
+    return [...this.#session.threads.values()].flatMap((thread) => {
+      const { known, locations } = this.#in(thread);
+      return [...known].flatMap(([theirs, { ours }]) => (ours.has(id) ? (locations.get(theirs) ?? []) : []));
+    });
+  }
+
+  /** Has scripts with source maps wait as long as a breakpoint needs it. */
+  async #instrument(thread: Thread): Promise<void> {
+    const placed = this.#in(thread);
+    const wanted = [...this.all.values()].some(({ original }) => original === true);
+    if (wanted === (placed.instrumentation !== undefined)) return;
+    if (wanted) {
+      placed.instrumentation = '';
+      const { breakpointId } = await this.#session.send(thread, 'Debugger.setInstrumentationBreakpoint', {
+        instrumentation: 'beforeScriptWithSourceMapExecution',
+      });
+      placed.instrumentation = breakpointId;
+      return;
+    }
+    const id = placed.instrumentation;
+    placed.instrumentation = undefined;
+    if (id) await this.#session.send(thread, 'Debugger.removeBreakpoint', { breakpointId: id });
+  }
+
+  async #place(thread: Thread, breakpoint: Breakpoint): Promise<void> {
+    // Where a thread goes away in between, there is nothing to set.
+    await Promise.all(
+      breakpoint.places.map((place) => this.#placeOne(thread, breakpoint.id, place).catch(ignore)),
+    );
+  }
+
+  async #placeOne(thread: Thread, id: string, place: DebugPlace): Promise<void> {
+    const { spots, known } = this.#in(thread);
+    const at = await this.#spot(thread, place);
+    const key = `${place.url || place.pattern}:${at.lineNumber}:${at.columnNumber}`;
+    let spot = spots.get(key);
+    if (spot === undefined) {
+      const where = place.pattern ? { urlRegex: place.pattern } : { url: place.url ?? '' };
+      const made: Spot = {
+        ours: new Set([id]),
+        theirs: this.#session
+          .send(thread, 'Debugger.setBreakpointByUrl', { ...where, ...at })
+          .then(({ breakpointId, locations }) => {
+            known.set(breakpointId, made);
+            this.#stands(thread, breakpointId, locations);
+            return breakpointId;
+          }),
+      };
+      spot = made;
+      spots.set(key, spot);
+    }
+    spot.ours.add(id);
+    try {
+      await spot.theirs;
+    } catch (error) {
+      if (spots.get(key) === spot) spots.delete(key);
+      throw error;
+    }
+  }
+
+  /** Where in a script the first place of a range is where the browser can pause. */
+  async #spot(thread: Thread, place: DebugPlace): Promise<{ lineNumber: number; columnNumber?: number }> {
+    const pattern = place.pattern ? new RegExp(place.pattern) : undefined;
+    const script = [...thread.scripts]
+      .reverse()
+      .find(([, { url }]) => (pattern === undefined ? url === place.url : pattern.test(url)))?.[0];
+    const exact = script === undefined ? undefined : await this.#firstBreak(thread, script, place);
+    const { lineNumber, columnNumber } = exact ?? {
+      lineNumber: place.line - 1,
+      columnNumber: place.column ? place.column - 1 : undefined,
+    };
+    return { lineNumber, ...(columnNumber !== undefined && { columnNumber }) };
+  }
+
+  /** The first place of a range where the browser can pause. */
+  async #firstBreak(
+    thread: Thread,
+    scriptId: string,
+    { line, column = 1, end_line, end_column = 1 }: DebugPlace,
+  ): Promise<{ lineNumber: number; columnNumber: number | undefined } | undefined> {
+    const start = { scriptId, lineNumber: line - 1, columnNumber: column - 1 };
+    const end = end_line
+      ? { scriptId, lineNumber: end_line - 1, columnNumber: end_column - 1 }
+      : { scriptId, lineNumber: line, columnNumber: 0 };
+    try {
+      const { locations } = await this.#session.send(thread, 'Debugger.getPossibleBreakpoints', {
+        start,
+        end,
+      });
+      const first = locations[0];
+      return first && { lineNumber: first.lineNumber, columnNumber: first.columnNumber };
+    } catch {
+      return undefined; // the script is gone
+    }
+  }
+
+  /** The browser has found code for one that waited. */
+  resolved(thread: Thread, { breakpointId, location }: Protocol.Debugger.BreakpointResolvedEvent): void {
+    const probe = this.#in(thread).probes.get(breakpointId);
+    if (probe !== undefined) probe.locations = [...probe.locations, location];
+    else this.#stands(thread, breakpointId, [location]);
+  }
+
+  #stands(thread: Thread, breakpointId: string, found: readonly Protocol.Debugger.Location[]): void {
+    const { locations } = this.#in(thread);
+    const list = locations.get(breakpointId) ?? [];
+    for (const place of found) {
+      const at = locationOf(thread, place);
+      if (!list.some((other) => JSON.stringify(other) === JSON.stringify(at))) list.push(at);
+    }
+    locations.set(breakpointId, list);
+  }
+
+  /** What is to be done at a pause: conditions are looked at, hits counted, probes heard. */
+  async hit(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<Hits> {
+    const { known, probes } = this.#in(thread);
+    const theirs = event.hitBreakpoints ?? [];
+    const ours = new Set(theirs.flatMap((id) => [...(known.get(id)?.ours ?? [])]));
+    const hit: string[] = [];
+    for (const id of ours) {
+      const breakpoint = this.all.get(id);
+      if (breakpoint !== undefined && (await this.#holds(thread, breakpoint, event))) hit.push(id);
+    }
+    const heard = theirs.flatMap((id) => probes.get(id) ?? []);
+    for (const probe of heard) await probe.hit(event).catch(ignore);
+    return { hit, ours: ours.size + heard.length > 0 };
+  }
+
+  /** Counts a hit, and says whether the page is to stand still for it. */
+  async #holds(
+    thread: Thread,
+    breakpoint: Breakpoint,
+    event: Protocol.Debugger.PausedEvent,
+  ): Promise<boolean> {
+    const frame = event.callFrames[0];
+    if (breakpoint.condition && frame !== undefined) {
+      try {
+        const { result, exceptionDetails } = await this.#session.send(
+          thread,
+          'Debugger.evaluateOnCallFrame',
+          {
+            callFrameId: frame.callFrameId,
+            expression: `!!(${breakpoint.condition}\n)`,
+            silent: true,
+            returnByValue: true,
+            throwOnSideEffect: this.#session.caller.evaluate !== true,
+          },
+        );
+        if (exceptionDetails !== undefined) {
+          const { exception, text } = exceptionDetails;
+          const error = (exception?.description ?? text).split('\n', 1)[0] ?? '';
+          breakpoint.failed = { error, count: (breakpoint.failed?.count ?? 0) + 1 };
+          return false;
+        }
+        if (result.value !== true) return false;
+      } catch {
+        return false; // the thread is gone
+      }
+    }
+    breakpoint.hits++;
+    return breakpoint.hits >= (breakpoint.hit_count ?? 1);
+  }
+
+  /**
+   * Sets a breakpoint of the browser's with a condition of its own. The browser takes only one of the same address
+   * and place; the name makes it another address.
+   */
+  async placeNamed(
+    thread: Thread,
+    place: DebugPlace,
+    name: string,
+    condition: string,
+  ): Promise<Protocol.Debugger.SetBreakpointByUrlResponse> {
+    const any = place.pattern || `^${(place.url ?? '').replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`;
+    const spot = await this.#spot(thread, place);
+    return await this.#session.send(thread, 'Debugger.setBreakpointByUrl', {
+      urlRegex: `(?:${any})(?=|${name})`,
+      ...spot,
+      ...(condition !== '' && { condition }),
+    });
+  }
+
+  /** Has something be done at a breakpoint of the browser's. */
+  probe(thread: Thread, breakpointId: string, probe: Probe): void {
+    this.#in(thread).probes.set(breakpointId, probe);
+  }
+
+  unprobe(thread: Thread, breakpointId: string): void {
+    this.#in(thread).probes.delete(breakpointId);
+  }
+
+  /** Where such a breakpoint stands. */
+  probeLocations(thread: Thread, breakpointId: string): DebugLocation[] {
+    return (this.#in(thread).probes.get(breakpointId)?.locations ?? []).map((at) => locationOf(thread, at));
+  }
+
+  /**
+   * Takes everything out of a thread. Turning the debugger off is not enough: who else holds the attachment would get
+   * what is still set back with the next document.
+   */
+  clear(thread: Thread): void {
+    const { known, probes, instrumentation } = this.#in(thread);
+    this.#placed.delete(thread);
+    for (const breakpointId of [
+      ...known.keys(),
+      ...probes.keys(),
+      ...(instrumentation ? [instrumentation] : []),
+    ])
+      void this.#session.send(thread, 'Debugger.removeBreakpoint', { breakpointId }).catch(ignore);
+  }
+}
+
+function locationOf(
+  thread: Thread,
+  { scriptId, lineNumber, columnNumber = 0 }: Protocol.Debugger.Location,
+): DebugLocation {
+  const url = thread.scripts.get(scriptId)?.url ?? '';
+  return { thread: thread.id, url, line: lineNumber + 1, column: columnNumber + 1 };
+}
+
+function ignore(): void {
+  // The thread went away in between: there is nothing left to do for it.
+}
