@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -99,12 +98,16 @@ func terms(dir string) (string, error) {
 
 // npmNotices reads what extension/build.mjs found in the bundles.
 func (r *release) npmNotices(texts map[string]string) error {
-	lists, err := filepath.Glob(filepath.Join(r.root, "extension", "dist", "licenses", "*.json"))
-	if err != nil {
-		return err
-	}
-	if len(lists) == 0 {
-		return errors.New("extension/dist/licenses is empty; extension/build.mjs should have written what it bundles")
+	var lists []string
+	for _, bundle := range []string{"extension/dist", "extension/dashboard/dist"} {
+		found, err := filepath.Glob(filepath.Join(r.root, filepath.FromSlash(bundle), "licenses", "*.json"))
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return fmt.Errorf("%s/licenses is empty; extension/build.mjs should have written what it bundles", bundle)
+		}
+		lists = append(lists, found...)
 	}
 	for _, list := range lists {
 		var packages []struct{ Name, Version, Identifier, Text string }

@@ -276,9 +276,12 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
   );
   useEffect(() => {
     const query = matchMedia('(prefers-color-scheme: dark)');
+    // The event comes before the new styles do.
     const changed = (): void => {
-      palette.current = undefined;
-      again.value++;
+      setTimeout(() => {
+        palette.current = undefined;
+        again.value++;
+      });
     };
     query.addEventListener('change', changed);
     // While it follows live the time goes on, be there events or not.
