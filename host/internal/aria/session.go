@@ -333,7 +333,9 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 		head = heading(t, r) + incomplete(t)
 	}
 	body := listing(root.Children, r)
-	if body == "" {
+	if body == "" && r.Interactive && len(t.Root.Children) > 0 {
+		body = "# nothing here can be operated; interactive_only: false shows the text\n"
+	} else if body == "" {
 		body = "# the page is empty\n"
 	}
 	hidden := 0

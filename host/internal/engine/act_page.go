@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -202,6 +203,8 @@ const (
 	maxTextWait = 2 * time.Minute
 	// lookAgain is after how long a page is looked at again although no change of it was noticed.
 	lookAgain = 500 * time.Millisecond
+	// leastLook is how long a look may take, however soon the waiting is to be over.
+	leastLook = 500 * time.Millisecond
 )
 
 // WaitFor answers browser_wait_for.
@@ -218,29 +221,47 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 	}
 	a := action{tab: p.Tab, what: "wait", settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		if p.Ref == "" {
-			if p.Settled {
-				return []protocol.ActStep{{Op: protocol.StepRest}}, nil
-			}
 			return nil, nil
 		}
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepReady, Path: path}}, err
 	}}
-	if p.Text != "" || p.TextGone != "" {
-		a.otherwise = func(ctx context.Context, t *actingTab, result *protocol.ActResult) (*protocol.ActResult, error) {
-			if result.Refused != "" || result.Dialog != nil {
-				return result, nil
-			}
-			return e.waitForText(ctx, t, p, e.clock().Add(timeout))
+	deadline := e.clock().Add(timeout)
+	a.otherwise = func(ctx context.Context, t *actingTab, result *protocol.ActResult) (*protocol.ActResult, error) {
+		goesOn := func(err error) bool { return err == nil && result.Refused == "" && result.Dialog == nil }
+		var err error
+		if (p.Text != "" || p.TextGone != "") && goesOn(nil) {
+			result, err = e.waitForText(ctx, t, p, deadline)
 		}
+		if p.Settled && goesOn(err) {
+			result, err = e.waitUntilQuiet(ctx, client, t, deadline)
+		}
+		return result, err
 	}
 	return e.act(ctx, client, a)
+}
+
+// waitUntilQuiet waits until the tab has no request in flight and nothing comes any more.
+func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
+	r := &changesRequest{options: e.noiseOf(client).options(client.Scope), wait: "settled", timeout: max(deadline.Sub(e.clock()), 0), slow: true}
+	r.options.Tab, r.options.Origins = t.id, nil
+	outcome, err := e.settle(ctx, r, 0)
+	if err != nil {
+		return nil, err
+	}
+	if !outcome.ok {
+		return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: "the page did not settle: " + outcome.because}, nil
+	}
+	return t.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
 }
 
 // waitForText looks at the page until it says something, or no more.
 func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
 	for {
-		tree, err := e.look(ctx, t.id, t.tab, false)
+		tree, err := e.lookBy(ctx, t, deadline)
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: "the page did not answer in time"}, nil
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -263,6 +284,13 @@ func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, de
 			return result, err
 		}
 	}
+}
+
+// lookBy looks at the page of a tab until a deadline, at least for as long as one look may take.
+func (e *Engine) lookBy(ctx context.Context, t *actingTab, deadline time.Time) (*aria.Tree, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(deadline.Sub(e.clock()), leastLook))
+	defer cancel()
+	return e.look(ctx, t.id, t.tab, false)
 }
 
 // says tells whether a text stands somewhere on the page, in any case.

@@ -37,6 +37,8 @@ type changesRequest struct {
 	options    diff.Options
 	wait       string
 	timeout    time.Duration
+	// slow is set where requests are waited for however long they take.
+	slow bool
 	// giveUp is when a wait for a reload goes on without one; zero: never.
 	giveUp time.Time
 }

@@ -107,10 +107,12 @@ func (e *Engine) unsettled(v *capture.View, r *changesRequest, updates uint64) (
 	soonest := slowRequest
 	for _, f := range v.Flights {
 		age := now.Sub(f.Began)
-		if age >= slowRequest || f.Polling || !r.options.InScope(f.Origin, f.Tab) {
+		if age >= slowRequest && !r.slow || f.Polling || !r.options.InScope(f.Origin, f.Tab) {
 			continue
 		}
-		soonest = min(soonest, slowRequest-age)
+		if age < slowRequest {
+			soonest = min(soonest, slowRequest-age)
+		}
 		_, path := capture.SplitURL(f.URL)
 		flights = append(flights, f.Method+" "+path)
 	}

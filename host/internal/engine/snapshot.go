@@ -184,6 +184,9 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (
 		return nil, err
 	}
 	until := e.clock().Add(loadPatience)
+	if by, bounded := ctx.Deadline(); bounded && by.Before(until) {
+		until = by.Add(-loadAgain) // while there is time to say why
+	}
 	for {
 		result, err := e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: t.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds()), Whole: whole})
 		if err == nil {

@@ -73,7 +73,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 				if info := asked.ClientInfo(); info != nil && info.Name != "" { // newer clients never initialize
 					e.Rename(client, event.Clean(info.Name))
 				}
-				if err := e.SwitchedOff(client, asked.Params.Name); err != nil {
+				if err := e.Callable(client, asked.Params.Name); err != nil {
 					return failure(err), nil
 				}
 			case *mcp.ReadResourceRequest:

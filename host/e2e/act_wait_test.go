@@ -1,0 +1,52 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestWaitingUntilAPageSettlesIsForItsRequests: for those, too, that an earlier answer called unfinished.
+func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Slow", `<button onclick="fetch('/slow').then((r) => { out.textContent = 'answered ' + r.status })">Ask</button><p id="out"></p>`)})
+	began, end := make(chan struct{}, 1), make(chan struct{})
+	s.mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		select {
+		case <-end:
+			w.WriteHeader(http.StatusInternalServerError)
+		case <-r.Context().Done():
+		}
+	})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	ask := refOf(t, a.look(), `"Ask"`)
+	holds(t, a.do("browser_click", map[string]any{"ref": ask}), "Not finished: GET /slow")
+	<-began
+	holds(t, a.cannot("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}), "the page did not settle: 1 request(s) in flight: GET /slow")
+	close(end)
+	holds(t, a.do("browser_wait_for", map[string]any{"settled": true}), "GET /slow 500")
+	holds(t, a.everything(), "answered 500")
+}
+
+// TestWaitingOnAPageThatCannotBeReadEndsInTime: an answer is given within the time that was asked for.
+func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Gone", `<a href="http://127.0.0.1:1/">Leave</a>`), "/text": `<!doctype html><title>Text</title><p>Nothing but text.`})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	holds(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/text"}), "interactive_only: false shows the text")
+	a.do("browser_navigate", map[string]any{"url": s.URL})
+	a.cannot("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"})
+	began := time.Now()
+	said := a.cannot("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 1000})
+	if took := time.Since(began); took > 2500*time.Millisecond {
+		t.Errorf("after %s: %s", took, said)
+	}
+	holds(t, a.cannot("no_such_tool", nil), `there is no tool "no_such_tool"`)
+	if strings.TrimSpace(said) == "" {
+		t.Error("no reason is given")
+	}
+}
