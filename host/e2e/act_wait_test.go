@@ -2,9 +2,13 @@ package e2e
 
 import (
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
 )
 
 // TestWaitingUntilAPageSettlesIsForItsRequests: for those, too, that an earlier answer called unfinished.
@@ -49,4 +53,34 @@ func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
 	if strings.TrimSpace(said) == "" {
 		t.Error("no reason is given")
 	}
+}
+
+// TestAReferenceOfAClosedTabActsOnNoOther: references count from one in each tab.
+func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Opener", `<button onclick="document.title = 'deleted'">Delete all</button>`), "/popup": store("Popup", `<button onclick="document.title = 'closing'">Close me</button>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	all := refOf(t, a.look(), `"Delete all"`)
+	popup := w.open(t, s.URL+"/popup")
+	shown := a.do("browser_tabs", map[string]any{"action": "list"})
+	tab := regexp.MustCompile(`"id":(\d+),[^}]*?/popup"`).FindStringSubmatch(shown)
+	if tab == nil {
+		t.Fatal(shown)
+	}
+	id, _ := strconv.Atoi(tab[1])
+	ref := refOf(t, a.snapshot(map[string]any{"tab": id}), `"Close me"`)
+	if ref != all {
+		t.Fatalf("%s and %s: the test is to have the same reference in both tabs", ref, all)
+	}
+	popup.Close()
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		list, err := a.Text("browser_tabs", nil)
+		return !strings.Contains(list, "/popup"), err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, a.cannot("browser_click", map[string]any{"ref": ref}), "has been closed", "nothing was done")
+	holds(t, a.look(), "[Tab: ", "page: Opener]")
+	a.do("browser_click", map[string]any{"ref": all})
 }

@@ -373,3 +373,13 @@ func TestAStyleSheetHidesWhatHoldsOthers(t *testing.T) {
 	p.js(`const { sheet } = document.getElementById('s'); sheet.deleteRule(0); sheet.deleteRule(0)`)
 	holds(t, a.everything(), "Added:", `list "Things" [`+list, `link "First" [`+link)
 }
+
+// TestALabelStandsForAFieldThatIsNotShown: styled checkboxes hide the real one, and draw another.
+func TestALabelStandsForAFieldThatIsNotShown(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label><input type="checkbox" id="c" style="display:none" onchange="out.textContent = 'on: ' + c.checked"><span>Toggle it</span></label><p role="status" id="out"></p>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	text := a.look()
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, text, "Toggle it")}), "on: true")
+}

@@ -166,7 +166,8 @@ export function canGrow(tag: string): boolean {
 /** True for what looks operable and says so by nothing else: it takes focus, or the pointer's shape changes on it. */
 export function isClickable(part: Part): boolean {
   const { element, tag, parent } = part;
-  if (tag === 'html' || tag === 'body' || tag === 'label' || tag === 'option') return false;
+  if (tag === 'html' || tag === 'body' || tag === 'option') return false;
+  if (tag === 'label') return standsForHidden(element as HTMLLabelElement);
   if (has(element, 'onclick')) return true;
   if (has(element, 'tabindex') && Number(attribute(element, 'tabindex')) >= 0) return true;
   if (!part.pointer || parent === undefined || parent.pointer) return false;
@@ -174,6 +175,11 @@ export function isClickable(part: Part): boolean {
     if (INTERACTIVE.has(at.facts.role) || at.tag === 'label') return false;
   }
   return true;
+}
+
+/** Whether a label is what is operated, because its field, drawn in another way, is not shown itself. */
+function standsForHidden({ control }: HTMLLabelElement): boolean {
+  return control !== null && !isPlainlyShown(control);
 }
 
 export function shadowOf(element: Element): ShadowRoot | null {

@@ -112,6 +112,8 @@ type references struct {
 	tab  int
 	page *aria.Page
 	seen *aria.Seen
+	// meant is the tab that the references belong to, where it has been closed since and this one was not named.
+	meant int
 }
 
 // path leads to the element of a reference, as the agent was shown it.
@@ -119,6 +121,9 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	number, ok := aria.ParseReference(ref)
 	if !ok {
 		return nil, invalid("ref is %q; it must be a reference of browser_snapshot, such as e12", ref)
+	}
+	if r.meant != 0 {
+		return nil, invalid("tab %d, whose references these are, has been closed, and tab %d is another one: call browser_snapshot for its references, or pass the tab that you mean; nothing was done", r.meant, r.tab)
 	}
 	if r.page.Tree() == nil {
 		return nil, invalid("nobody has looked at tab %d yet; call browser_snapshot for its references", r.tab)
@@ -145,6 +150,15 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 		path = append(path, n)
 	}
 	return path, nil
+}
+
+// closedBefore is the tab that a client used last, where that has been closed; else 0.
+func (e *Engine) closedBefore(client *checkpoint.Client) int {
+	last := e.snapshots.lastOf(client)
+	if _, _, open := e.store.BrowserTab(last); open {
+		return 0
+	}
+	return last
 }
 
 // gone is an error of aria's as a caller's mistake.
@@ -211,7 +225,10 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	t := e.snapshots.of(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := &references{id, t.page, e.snapshots.seen(t, client)}
+	r := &references{tab: id, page: t.page, seen: e.snapshots.seen(t, client)}
+	if a.tab == 0 {
+		r.meant = e.closedBefore(client)
+	}
 	steps, err := a.steps(r)
 	if err != nil {
 		return nil, err

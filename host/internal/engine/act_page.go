@@ -65,7 +65,7 @@ func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to stri
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e.snapshots.used(client, id)
-	r := &references{id, t.page, e.snapshots.seen(t, client)}
+	r := &references{tab: id, page: t.page, seen: e.snapshots.seen(t, client)}
 	o := outcome{id: id, action: action{what: "go to " + to}, result: result, refs: r, began: e.clock(), from: e.store.View(e.clock()).Start(), first: true}
 	answer, err := e.answer(ctx, client, t, o)
 	if err != nil {

@@ -153,10 +153,11 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 	if err != nil {
 		return nil, err
 	}
+	elsewhere := e.closedBefore(client) != 0
 	e.snapshots.used(client, id)
 	seen := e.snapshots.seen(t, client)
 	r.Now = e.clock()
-	if e.seesSeveral(client) {
+	if elsewhere || e.seesSeveral(client) {
 		r.Tab = id
 	}
 	a, err := seen.Show(t.page, tree, r)
