@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -62,7 +63,7 @@ func newCheckpointList() *cobra.Command {
 				for _, c := range a.Checkpoints {
 					said := c.Summary
 					if c.Note != "" {
-						said = c.Note + "  " + said
+						said = strings.TrimSpace(said + " (" + c.Note + ")")
 					}
 					t.Row(c.At.Local().Format("2006-01-02 15:04:05"), c.Name, "→ "+render.Severity(c.Severity), said, c.Scope)
 				}

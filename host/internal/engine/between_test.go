@@ -111,6 +111,24 @@ func TestAWindowThatEndedKnowsItsGapsAndNotThoseOfLater(t *testing.T) {
 	}
 }
 
+func TestAListedCheckpointSaysWhatWasNotObserved(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	for _, name := range []string{"observed", "not_observed"} {
+		w.Pass(time.Second)
+		w.Log("log", "something")
+		if name == "not_observed" {
+			gap(w, "dropped", -800, -200)
+		}
+		w.Pass(time.Second)
+		named(t, w, c, name)
+	}
+	list := w.Engine.CheckpointList(c).Checkpoints
+	if list[0].Summary != "" || list[1].Severity != diff.Clean || list[1].Summary != "No significant changes; not fully observed: events were dropped" {
+		t.Errorf("%+v", list)
+	}
+}
+
 func TestNobodyWatchedIsNotClean(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Scoped("http://elsewhere:1")

@@ -81,7 +81,7 @@ type CheckpointLine struct {
 	Name string    `json:"name"`
 	At   diff.Time `json:"at"`
 	// Severity and Summary speak of the time since the checkpoint before it (for the first: since
-	// Tidemark began).
+	// Tidemark began). A span that was clean and observed has no summary.
 	Severity diff.Severity `json:"severity"`
 	Summary  string        `json:"summary,omitempty"`
 	Note     string        `json:"note,omitempty"`
@@ -109,7 +109,7 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 		}
 		since := e.since(client.Scope, 0, rules, list, i, v)
 		line.Severity, line.Summary = since.severity, since.summary
-		if line.Severity == diff.Clean {
+		if line.Severity == diff.Clean && !since.notObserved { // clean, and observed to be
 			line.Summary = ""
 		}
 		out.Checkpoints = append(out.Checkpoints, line)
