@@ -21,11 +21,18 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
   const list = answer?.checkpoints ?? [];
   const selection = model.selection.value;
   const newest = list.at(-1);
+  const shown = useRef<HTMLOListElement>(null);
+  // The newest are in view, whichever of the two scrolls.
+  useEffect(() => {
+    for (const frame of [shown.current, shown.current?.parentElement]) {
+      if (frame != null) frame.scrollTop = frame.scrollHeight;
+    }
+  }, [list.length]);
   const isNow = selection.to === 'now' && selection.from === (newest?.name ?? 'start');
   return (
     <nav class="checkpoints" aria-label={t('checkpoints')}>
       <h2>{t('checkpoints')}</h2>
-      <ol class="checkpoint-list">
+      <ol class="checkpoint-list" ref={shown}>
         {list.map((checkpoint, i) => (
           <Item
             key={`${checkpoint.name} ${checkpoint.scope ?? ''}`}
