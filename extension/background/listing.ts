@@ -2,6 +2,7 @@
 
 import type { Way } from '../capture/chosen';
 import { redactURL } from '../capture/redact';
+import { plain } from '../capture/text';
 import type { PopupTab } from '../messages';
 import type { Tab, TabPaused } from '../protocol';
 import { type Choices, isWatched, permissionFor, watchableOrigin, why } from './rules';
@@ -73,7 +74,7 @@ export function popupTabs(
     const paused = facts.paused(id);
     list.push({
       id,
-      title: title ?? '',
+      title: plain(title ?? ''),
       url,
       origin,
       ...(favIconUrl !== undefined && { favicon: favIconUrl }),

@@ -25,3 +25,8 @@ export function cutBytes(text: string, bytes: number): string {
 export function count<K extends string>(key: K, value: number): { [P in K]?: number } {
   return value === 0 ? {} : ({ [key]: value } as { [P in K]?: number });
 }
+
+/** A text for a person in one line: without the characters that cannot be seen and turn others round. */
+export function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
+}

@@ -233,9 +233,18 @@ console.error('<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=
 console.error('\u001b[31mred\u001b[0m \u202Eevil\u202C \u200Bend');
 console.error('long '.repeat(200000));
 fetch('/<b>bold</b>?x=<script>');
-console.warn('[link](javascript:alert(1)) ${1+1} {{x}}');`)
+console.warn('[link](javascript:alert(1)) ${1+1} {{x}}');
+console.error('');
+document.title = '<h1>\u202Eeltit</h1>';`)
 	a.changes()
-	v.shows(`<img src=x onerror="globalThis.owned=1">`, "red evil end", "[link](javascript:alert(1))")
+	a.call("checkpoint_create", map[string]any{"name": "before_hostile", "note": "exe.\u202egnp \u001b[31mred"}, &struct{}{})
+	v.shows(`<img src=x onerror="globalThis.owned=1">`, "red evil end", "[link](javascript:alert(1))", "(no text)", "exe.gnp red")
+	if list := w.Run("checkpoint", "list").Out; strings.ContainsAny(list, "\u202e\u001b") || !strings.Contains(list, "exe.gnp red") {
+		t.Errorf("the list is %q", list)
+	}
+	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
+	popup.shows("eltit</h1>")
+	popup.js(`if (/[\u202a-\u202e\u2066-\u2069\u001b\u200b]/.test(document.body.innerText) || document.querySelector('h1')?.textContent === 'eltit') throw new Error('control characters are shown')`)
 	v.js(`
 for (const opener of document.querySelectorAll('.opener:enabled')) opener.click();
 await until(() => document.querySelectorAll('.occurrence').length >= 3, 'occurrences');
@@ -244,6 +253,31 @@ await until(() => document.querySelectorAll('.event').length > 3, 'events');
 if (globalThis.owned || document.querySelector('.middle img, .middle script')) throw new Error('the page had its way');
 if (/[\u202a-\u202e\u2066-\u2069\u001b\u200b]/.test(document.body.innerText)) throw new Error('control characters are shown');
 if (document.documentElement.scrollWidth > innerWidth + 1) throw new Error('it is wider than its window: ' + document.documentElement.scrollWidth);`)
+}
+
+// TestTheNarrowestSidePanelScrollsOneWay: nothing is cut off, and nothing but the list of what happened scrolls sideways.
+func TestTheNarrowestSidePanelScrollsOneWay(t *testing.T) {
+	w := shared.get(t)
+	b := newBasket(t)
+	a := w.of(t, b.site)
+	p := w.open(t, b.URL)
+	a.changes()
+	a.call("checkpoint_create", map[string]any{"name": "before_migration_of_the_database_to_another_engine"}, &struct{}{})
+	b.status.Store(500)
+	p.js(`document.getElementById('pay').click()`)
+	a.changes()
+	v := w.view(t, b.site)
+	if _, err := shot(v.Ctx, 360, 800, false); err != nil { // Chromium's own least width
+		t.Fatal(err)
+	}
+	v.js(`
+await until(() => says('1 failed request'), 'what happened');
+for (const tab of document.querySelectorAll('.sections button')) {
+  tab.click();
+  await until(() => tab.getAttribute('aria-selected') === 'true', tab.textContent);
+  for (const e of document.querySelectorAll('.viewer, .bar, .columns, .checkpoints, .checkpoint-list, .sections, .moments, .middle'))
+    if (e.scrollWidth > e.clientWidth + 1) throw new Error(tab.textContent + ': ' + e.className + ' is ' + e.scrollWidth + ' wide in ' + e.clientWidth);
+}`)
 }
 
 // TestTheViewerComesBackWithTheDaemon stops the daemon while the viewer is open.

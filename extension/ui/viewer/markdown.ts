@@ -39,7 +39,9 @@ export function reportMarkdown(
   const { console: log, network, websocket, dom, actions } = r;
   group(
     many('groupErrors', log?.new_errors?.length ?? 0),
-    log?.new_errors?.map((m) => `${quoted(m.message)}${times(m.count)} ${m.source ?? ''}`.trim()),
+    log?.new_errors?.map((m) =>
+      `${quoted(m.message) || t('noText')}${times(m.count)} ${m.source ?? ''}`.trim(),
+    ),
   );
   group(
     many('groupFailures', network?.failures?.length ?? 0),
@@ -54,7 +56,9 @@ export function reportMarkdown(
   );
   group(
     many('groupWarnings', log?.new_warnings?.length ?? 0),
-    log?.new_warnings?.map((m) => `${quoted(m.message)}${times(m.count)} ${m.source ?? ''}`.trim()),
+    log?.new_warnings?.map((m) =>
+      `${quoted(m.message) || t('noText')}${times(m.count)} ${m.source ?? ''}`.trim(),
+    ),
   );
   group(
     many('groupDegraded', network?.degraded?.length ?? 0),

@@ -134,7 +134,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
             count={m.count}
             tab={m.tab}
           >
-            {m.message}
+            {m.message || t('noText')}
           </Line>
         ))}
       </Group>
@@ -185,7 +185,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
             count={m.count}
             tab={m.tab}
           >
-            {m.message}
+            {m.message || t('noText')}
           </Line>
         ))}
       </Group>

@@ -87,12 +87,17 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	return r
 }
 
-// operation describes an endpoint.
-func operation(method, path, id, tag, summary string) huma.Operation {
-	return huma.Operation{
+// operation describes an endpoint; statuses are those of its own mistakes, beside the ones that every endpoint answers with.
+func operation(method, path, id, tag, summary string, statuses ...int) huma.Operation {
+	o := huma.Operation{
 		OperationID: id, Method: method, Path: "/api" + path, Summary: summary, Tags: []string{tag},
 		Errors: []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusInternalServerError},
 	}
+	if method != http.MethodGet && method != http.MethodDelete { // it takes JSON and nothing else
+		o.Errors = append(o.Errors, http.StatusUnsupportedMediaType)
+	}
+	o.Errors = append(o.Errors, statuses...)
+	return o
 }
 
 // body is an answer.
@@ -221,8 +226,8 @@ func (r *rest) reads() {
 		func(ctx context.Context, in *InTab) (*protocol.ViewCheckpoints, error) {
 			return r.Engine.ViewCheckpoints(ctx, protocol.ViewParams{Tab: in.Tab})
 		})
-	serve(r, operation("GET", "/report", "report", "reports", "What happened between two moments"), r.report)
-	markdown := operation("GET", "/report.md", "report-markdown", "reports", "What happened between two moments, as Markdown")
+	serve(r, operation("GET", "/report", "report", "reports", "What happened between two moments", http.StatusNotFound), r.report)
+	markdown := operation("GET", "/report.md", "report-markdown", "reports", "What happened between two moments, as Markdown", http.StatusNotFound)
 	markdown.Responses = map[string]*huma.Response{"200": {Description: "The report", Content: map[string]*huma.MediaType{"text/markdown": {Schema: &huma.Schema{Type: "string"}}}}}
 	huma.Register(r.API, markdown, func(ctx context.Context, in *Moments) (*markdownAnswer, error) {
 		report, err := r.report(ctx, in)
@@ -235,17 +240,17 @@ func (r *rest) reads() {
 		}
 		return &markdownAnswer{"text/markdown; charset=utf-8", []byte(b.String())}, nil
 	})
-	serve(r, operation("GET", "/hidden", "hidden", "reports", "What noise rules keep out of a report, and why"),
+	serve(r, operation("GET", "/hidden", "hidden", "reports", "What noise rules keep out of a report, and why", http.StatusNotFound),
 		func(ctx context.Context, in *Moments) (*protocol.ViewHidden, error) {
 			return r.Engine.ViewHidden(ctx, in.params())
 		})
-	serve(r, operation("GET", "/entries", "entries", "timeline", "Entries in detail: at positions, or those that match"),
+	serve(r, operation("GET", "/entries", "entries", "timeline", "Entries in detail: at positions, or those that match", http.StatusNotFound),
 		func(ctx context.Context, in *entriesQuery) (*protocol.ViewEntries, error) {
 			return r.Engine.ViewEntries(ctx, protocol.ViewEntriesParams{
 				Tab: in.Tab, Lane: in.Lane, Positions: in.Positions, Lanes: in.Lanes, From: in.From, To: in.To, Severity: in.Severity, Text: in.Text, Limit: in.Limit, Brief: in.Brief,
 			})
 		})
-	serve(r, operation("GET", "/calls", "calls", "agents", "Agents' calls: what each asked, and what it was told"),
+	serve(r, operation("GET", "/calls", "calls", "agents", "Agents' calls: what each asked, and what it was told", http.StatusNotFound),
 		func(ctx context.Context, in *callsQuery) (*protocol.ViewCalls, error) {
 			return r.Engine.ViewCalls(ctx, protocol.ViewCallsParams{Agent: in.Agent, Positions: in.Positions, From: in.From, To: in.To, Limit: in.Limit})
 		})
@@ -270,7 +275,7 @@ type markdownAnswer struct {
 
 // changes are the endpoints that change something.
 func (r *rest) changes() {
-	create := operation("POST", "/checkpoints", "create-checkpoint", "checkpoints", "Name this moment")
+	create := operation("POST", "/checkpoints", "create-checkpoint", "checkpoints", "Name this moment", http.StatusConflict)
 	create.DefaultStatus = http.StatusCreated
 	serve(r, create, func(ctx context.Context, in *struct {
 		Body struct {
@@ -283,7 +288,7 @@ func (r *rest) changes() {
 	) (*protocol.CheckpointResult, error) {
 		return r.Engine.ViewCheckpointCreate(ctx, protocol.CheckpointParams{Name: in.Body.Name, Note: in.Body.Note, Tab: in.Body.Tab})
 	})
-	serve(r, operation("PATCH", "/checkpoints/{name}", "rename-checkpoint", "checkpoints", "Give a checkpoint another name"), func(ctx context.Context, in *struct {
+	serve(r, operation("PATCH", "/checkpoints/{name}", "rename-checkpoint", "checkpoints", "Give a checkpoint another name", http.StatusNotFound), func(ctx context.Context, in *struct {
 		Name string `path:"name"`
 		Body struct {
 			_   struct{} `additionalProperties:"false"`
@@ -294,7 +299,7 @@ func (r *rest) changes() {
 	) (engine.Nothing, error) {
 		return r.Engine.ViewCheckpointRename(ctx, protocol.ViewRenameParams{Name: in.Name, To: in.Body.To, Tab: in.Body.Tab})
 	})
-	serve(r, operation("DELETE", "/checkpoints/{name}", "delete-checkpoint", "checkpoints", "Delete a checkpoint"), func(ctx context.Context, in *struct {
+	serve(r, operation("DELETE", "/checkpoints/{name}", "delete-checkpoint", "checkpoints", "Delete a checkpoint", http.StatusNotFound), func(ctx context.Context, in *struct {
 		InTab
 		Name string `path:"name"`
 	},

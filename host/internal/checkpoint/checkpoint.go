@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // MaxNamed is how many named checkpoints there can be; MaxName the length of a name in characters.
@@ -138,6 +139,7 @@ func CheckName(name string) error {
 // Create makes a named checkpoint, and returns the one of the same name and scope that it replaces.
 // Errors: *[NameError], *[FullError].
 func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
+	c.Note = event.Clean(c.Note) // agents write what pages told them
 	if err := CheckName(c.Name); err != nil {
 		return nil, err
 	}

@@ -128,7 +128,11 @@ func console(d *diff.ConsoleDiff) section {
 	var rows []row
 	add := func(s sign, list []diff.Message) {
 		for _, m := range list {
-			rows = append(rows, row{s, []word{quote(m.Message)}, []word{mutedQuote(m.Source), saidTimes(m.Count), saidTab(m.Tab)}})
+			text := quote(m.Message)
+			if m.Message == "" {
+				text = said("(no text)")
+			}
+			rows = append(rows, row{s, []word{text}, []word{mutedQuote(m.Source), saidTimes(m.Count), saidTab(m.Tab)}})
 		}
 	}
 	add(failed, d.NewErrors)
