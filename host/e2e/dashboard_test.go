@@ -151,6 +151,7 @@ func TestTheDashboardOutlivesTheDaemon(t *testing.T) {
 	run("stop")
 	d.see("does not run at the moment")
 	d.see("before_stop")
+	d.js(`const live = document.querySelector('.live').getAttribute('aria-pressed'); if (live !== 'false') throw new Error('it is said to be live: ' + live)`)
 	run("checkpoint", "add", "after_stop")
 	d.see("after_stop")
 	if strings.Contains(d.text("document.body.innerText"), "does not run at the moment") {

@@ -90,7 +90,7 @@ document.getElementById('pay').click(); console.warn('</script><script>globalThi
 		t.Errorf("what the agent was told is not in it: %+v", session.Calls)
 	}
 
-	_, text = export("Requests as HAR", "har")
+	_, text = export("Requests of what is shown, as HAR", "har")
 	checkHAR(t, text, b.URL)
 
 	file, text := export("Session as one HTML file", "html")

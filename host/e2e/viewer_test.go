@@ -161,7 +161,10 @@ await until(() => says('session_start → clean'), 'the checkpoint');`)
 await until(() => says('From before_auth_refactor to after_auth_refactor'), 'the span');
 await until(() => says('auth.login() is deprecated'), 'the warning');
 pick(document.querySelector('select[aria-label=To]'), 'before_commit');
-await until(() => says('From before_auth_refactor to before_commit'), 'the other span');`)
+await until(() => says('From before_auth_refactor to before_commit'), 'the other span');
+// The wrong way round they are exchanged.
+pick(document.querySelector('select[aria-label=To]'), 'session_start');
+await until(() => says('From session_start to before_auth_refactor'), 'the earlier one first');`)
 
 	// After the change the cart is slow, and a person sees how much.
 	b.slow.Store(450)

@@ -117,6 +117,10 @@ export function reportMarkdown(
 export function timelineText(list: readonly ViewCheckpoint[]): string {
   const wide = Math.max(0, ...list.map(({ name }) => name.length));
   return list
-    .map(({ name, since, note }) => `${name.padEnd(wide)} → ${spanWords(since)}${note ? ` (${note})` : ''}\n`)
+    .map(({ name, since, note }) => {
+      const partly = since.not_observed === true ? `, ${t('partly')}` : '';
+      const said = note ? ` (${note.replace(/\s+/g, ' ')})` : ''; // on one line nothing ends the block it stands in
+      return `${name.padEnd(wide)} → ${spanWords(since)}${partly}${said}\n`;
+    })
     .join('');
 }

@@ -300,7 +300,10 @@ export class ViewerModel {
       });
     } catch (error) {
       if (this.client.connection.value.state !== 'connected') return;
-      this.problem.value = words(error);
+      batch(() => {
+        this.problem.value = words(error);
+        this.report.value = undefined; // it speaks of other moments
+      });
     }
   }
 
@@ -321,12 +324,18 @@ export class ViewerModel {
   /** Compares two moments; undefined goes back to what is new since the newest checkpoint. */
   select(selection: Selection | undefined, beside?: Selection): void {
     batch(() => {
-      this.chosen.value = selection;
+      this.chosen.value = selection && this.#inOrder(selection);
       this.beside.value = beside;
       this.hidden.value = undefined;
       if (this.section.value !== 'events') this.section.value = 'changes';
     });
     void this.#read();
+  }
+
+  /** The earlier of two moments first. */
+  #inOrder({ from, to }: Selection): Selection {
+    const [begin, end] = [this.timeOf(from), this.timeOf(to)];
+    return begin !== undefined && end !== undefined && begin > end ? { from: to, to: from } : { from, to };
   }
 
   /** Compares what happened up to a checkpoint with the one before it. */

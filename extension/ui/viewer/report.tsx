@@ -22,7 +22,10 @@ export function ReportView({ model, report }: { model: ViewerModel; report: View
           <strong>{spanWords({ errors: report.errors ?? 0, warnings: report.warnings ?? 0 })}</strong>
           <p>
             {t('fromTo', model.nameOf(report.from), model.nameOf(report.to))}
-            <span class="quiet"> · {duration(r.duration_ms)}</span>
+            <span class="quiet">
+              {' · '}
+              <Lasted model={model} report={report} />
+            </span>
           </p>
         </div>
       </header>
@@ -32,6 +35,16 @@ export function ReportView({ model, report }: { model: ViewerModel; report: View
       {(r.severity_hidden ?? 0) > 0 && <p class="said">{many('severityHidden', r.severity_hidden ?? 0)}</p>}
     </div>
   );
+}
+
+/** How long it was: what is compared with now goes on, be there anything new or not. */
+function Lasted({ model, report }: { model: ViewerModel; report: ViewReport }): JSX.Element {
+  const { from, to, report: r } = report;
+  void model.drawn.value;
+  const begin = model.timeOf(from);
+  const ms =
+    to === 'now' && begin !== undefined ? Math.max(r.duration_ms, model.data.now - begin) : r.duration_ms;
+  return <>{duration(ms)}</>;
 }
 
 /** What was not observed, said where a person looks first. */

@@ -41,6 +41,8 @@ export interface Frame {
   height: number;
   palette: Palette;
   now: number;
+  /** Since when nothing is heard of the host; undefined while it is connected. */
+  blindSince: number | undefined;
   /** Lanes whose events are left out. */
   without: ReadonlySet<string>;
 }
@@ -76,6 +78,9 @@ export function draw(context: CanvasRenderingContext2D, frame: Frame): void {
   drawLanes(context, frame);
   for (const { from, to } of data.gaps) {
     hatch(context, frame, x(from), x(Math.min(to, frame.now)), FLAG_ROW, height - AXIS_ROW);
+  }
+  if (frame.blindSince !== undefined) {
+    hatch(context, frame, x(frame.blindSince), x(frame.now), FLAG_ROW, height - AXIS_ROW);
   }
   for (let i = 0; i < LANES.length; i++) drawEvicted(context, frame, i, x);
   if (frame.range !== undefined) {

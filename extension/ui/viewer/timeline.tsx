@@ -211,7 +211,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
         <button
           type="button"
           class="live"
-          aria-pressed={live.value}
+          aria-pressed={live.value && model.client.connection.value.state === 'connected'}
           title={t('liveTitle')}
           onClick={() => {
             live.value = !live.value;
@@ -302,6 +302,7 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
       shown.hover.value,
       shown.size.value,
       again.value,
+      model.client.connection.value,
       flags.value,
       model.range.value,
     ];
@@ -348,6 +349,7 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
       palette: palette.current,
       now,
       without: model.without.value,
+      blindSince: model.client.connection.value.state === 'connected' ? undefined : model.data.now,
     });
   };
 }

@@ -14,6 +14,8 @@ export function actionWords({ type, target, value }: Pick<Action, 'type' | 'targ
       return value ? t('actionSelect', value, of) : t('actionTypeSomething', of);
     case 'navigate':
       return t('actionNavigate', of);
+    case 'reload':
+      return t('actionReload', of);
     case 'submit':
       return t('actionSubmit', of);
     case 'key':

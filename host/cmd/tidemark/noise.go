@@ -192,11 +192,15 @@ func showNoise(out io.Writer, a *engine.NoiseAnswer) error {
 	for i := range a.Rules {
 		r := &a.Rules[i]
 		words := conditions(r) + end(r)
+		var about []string
 		if r.Note != "" {
-			words += render.Faint("  " + r.Note)
+			about = append(about, r.Note)
 		}
-		if r.By != "" && r.By != "cli" {
-			words += render.Faint("  by " + r.By)
+		if r.By != "" && r.By != "cli" && !strings.HasSuffix(r.Note, r.By) {
+			about = append(about, "by "+r.By)
+		}
+		if len(about) > 0 {
+			words += render.Faint(" (" + strings.Join(about, ", ") + ")")
 		}
 		t.Row(r.Of, render.Bold(r.ID), "on", hides(r.Hides), words)
 	}

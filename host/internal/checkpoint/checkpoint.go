@@ -139,7 +139,7 @@ func CheckName(name string) error {
 // Create makes a named checkpoint, and returns the one of the same name and scope that it replaces.
 // Errors: *[NameError], *[FullError].
 func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
-	c.Note = event.Clean(c.Note) // agents write what pages told them
+	c.Note = strings.Join(strings.Fields(event.Clean(c.Note)), " ") // one line: agents write what pages told them
 	if err := CheckName(c.Name); err != nil {
 		return nil, err
 	}

@@ -608,7 +608,7 @@ func readable(ev event.Event) string {
 // Ignore makes a rule for good of one finding.
 func (e *Engine) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
 	a, err := e.addNoise(client, NoiseParams{
-		Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, HideNew: true, Expires: "never", Note: "ignored in the popup",
+		Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, HideNew: true, Expires: "never", Note: "ignored in the " + client.Name,
 	})
 	if err != nil {
 		return nil, err

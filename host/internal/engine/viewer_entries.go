@@ -76,6 +76,7 @@ func (e *Engine) ViewEntries(_ context.Context, p protocol.ViewEntriesParams) (*
 	if wants(protocol.LaneActions) {
 		search(s, v.Actions, w.from.Pos.Actions, (*entrySearch).action)
 	}
+	slices.Reverse(s.found)                                                               // of what happened at once, too, the last is the newest
 	slices.SortStableFunc(s.found, func(a, b hit) int { return cmp.Compare(b.at, a.at) }) // the newest first
 	out := &protocol.ViewEntries{Entries: []protocol.ViewEntry{}, Total: len(s.found)}
 	bytes := 0

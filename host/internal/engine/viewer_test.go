@@ -209,6 +209,22 @@ func TestWhatIsHiddenIsListedWithItsRuleAndCanBeShownAgain(t *testing.T) {
 	}
 }
 
+func TestWhatHappenedAtOnceIsListedInItsOrder(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for i := range 5 {
+		w.Log("log", fmt.Sprint("step ", i))
+	}
+	w.Pass(time.Second)
+	w.Log("log", "step 5")
+	var said []string
+	for _, e := range view[protocol.ViewEntries](t, w, protocol.MethodViewEntries, protocol.ViewEntriesParams{Limit: 4}).Entries {
+		said = append(said, e.Text)
+	}
+	if !slices.Equal(said, []string{"step 2", "step 3", "step 4", "step 5"}) {
+		t.Errorf("the newest are listed as %q", said)
+	}
+}
+
 func TestASpanThatEndedIsNotJudgedByWhatIsWatchedNow(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Agent()
