@@ -560,6 +560,10 @@ export interface DebugState {
   session?: number /* int64 */;
   threads: DebugThread[];
   /**
+   * Gone are threads that were paused when they ended, the newest at the end.
+   */
+  gone?: DebugThread[];
+  /**
    * Ended says why debugging ended without being asked to, and EndedAt when, in milliseconds since the epoch.
    */
   ended?: string;

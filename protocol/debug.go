@@ -55,6 +55,8 @@ type DebugState struct {
 	// Session is when debugging began, in milliseconds since the epoch: what is kept of a session ends with it.
 	Session int64         `json:"session,omitempty"`
 	Threads []DebugThread `json:"threads"`
+	// Gone are threads that were paused when they ended, the newest at the end.
+	Gone []DebugThread `json:"gone,omitempty"`
 	// Ended says why debugging ended without being asked to, and EndedAt when, in milliseconds since the epoch.
 	Ended   string `json:"ended,omitempty"`
 	EndedAt int64  `json:"ended_at,omitempty"`

@@ -230,7 +230,7 @@ export class Debugging {
         const target = targets?.list.get(gone);
         if (target === undefined) return;
         targets?.list.delete(gone);
-        this.#sessions.get(tabId)?.gone(target.id);
+        this.#sessions.get(tabId)?.lost(target.id);
         return;
       }
     }
@@ -428,7 +428,7 @@ export class Debugging {
     }
     if (thread !== 0) session.thread(thread);
     await session.waitForPause(thread, wait_ms);
-    await session.nameThreads();
+    await Promise.all([session.nameThreads(), session.whetherEnding()]);
     const first = session.threads.get(1);
     if (first !== undefined) first.url = url ?? '';
     return sessionState(session);

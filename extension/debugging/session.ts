@@ -97,6 +97,10 @@ export interface SessionOptions {
 }
 
 const ASYNC_DEPTH = 8;
+/** How long it may take from the end of its pause until a thread that was ended is gone, in ms. */
+const ENDING_MS = 500;
+/** How many threads are remembered that were paused when they ended. */
+const MAX_GONE = 10;
 /** How long the host may take to say which breakpoints lie in a script that waits, in ms. */
 const RESOLVE_MS = 5000;
 /** How long a paused document that is about to be left is not held again, in ms: it may stay after all. */
@@ -113,6 +117,8 @@ export class DebugSession {
   readonly began: number;
   readonly threads = new Map<number, Thread>();
   readonly breakpoints: Breakpoints;
+  /** Threads that were paused when they ended, the newest at the end. */
+  gone: readonly Thread[] = [];
   exceptions: Exceptions = 'none';
   /** Who asked last, and for how long a pause may last. */
   caller: DebugCaller;
@@ -243,12 +249,36 @@ export class DebugSession {
   }
 
   /** A target is gone. */
-  gone(id: number): void {
+  lost(id: number): void {
     const thread = this.threads.get(id);
     if (thread === undefined) return;
-    this.#resumed(thread, thread.resuming ?? ResumedDebugger);
+    const { resumed } = thread;
+    if (thread.paused !== undefined) this.#resumed(thread, ResumedGone);
+    else if (resumed !== undefined && this.#mayEnd(thread)) thread.resumed = { ...resumed, how: ResumedGone };
+    if (thread.resumed?.how === ResumedGone) this.gone = [...this.gone, thread].slice(-MAX_GONE);
     this.threads.delete(id);
     this.#tell({ type: 'gone', thread });
+  }
+
+  /** Whether a thread may be ending: the browser lets it go on for that, as another debugger would. */
+  #mayEnd({ id, resumed }: Thread): boolean {
+    return id !== 1 && resumed?.how === ResumedDebugger && this.#now() - resumed.at < ENDING_MS;
+  }
+
+  /** Waits until it is known of every thread whether it ends. */
+  async whetherEnding(): Promise<void> {
+    if (![...this.threads.values()].some((thread) => this.#mayEnd(thread))) return;
+    await new Promise<void>((resolve) => {
+      const off = this.on(({ type }) => {
+        if (type === 'gone' || type === 'ended') done();
+      });
+      const done = (): void => {
+        clearTimeout(timer);
+        off();
+        resolve();
+      };
+      const timer = setTimeout(done, ENDING_MS);
+    });
   }
 
   /** Takes an event of one of the tab's sessions. */

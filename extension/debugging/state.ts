@@ -2,7 +2,7 @@
 import type { Protocol } from 'devtools-protocol';
 import { redactText, redactURL } from '../capture/redact';
 import type { DebugFrame, DebugPause, DebugState, DebugThread } from '../protocol';
-import type { DebugSession, Paused, Target } from './session';
+import type { DebugSession, Paused, Target, Thread } from './session';
 
 const MAX_FRAMES = 50;
 const MAX_TEXT = 1000;
@@ -14,19 +14,27 @@ export function idleState(targets: Iterable<Target>): DebugState {
 
 /** What is told of a session. */
 export function sessionState(session: DebugSession): DebugState {
-  const threads = [...session.threads.values()].map(
-    ({ id, kind, url, paused, resumed }): DebugThread => ({
-      id,
-      kind,
-      url: redactURL(url).text,
-      ...(paused !== undefined && { paused: pauseState(paused) }),
-      ...(resumed !== undefined && { resumed }),
-    }),
-  );
+  const threads = [...session.threads.values()].map(threadState);
   const failed = [...session.breakpoints.all.values()].flatMap(({ id, failed }) =>
     failed === undefined ? [] : [{ id, error: shorten(failed.error), count: failed.count }],
   );
-  return { active: true, session: session.began, threads, ...(failed.length > 0 && { failed }) };
+  return {
+    active: true,
+    session: session.began,
+    threads,
+    ...(session.gone.length > 0 && { gone: session.gone.map(threadState) }),
+    ...(failed.length > 0 && { failed }),
+  };
+}
+
+function threadState({ id, kind, url, paused, resumed }: Thread): DebugThread {
+  return {
+    id,
+    kind,
+    url: redactURL(url).text,
+    ...(paused !== undefined && { paused: pauseState(paused) }),
+    ...(resumed !== undefined && { resumed }),
+  };
 }
 
 function pauseState({ at, reason, by, hit, data, callFrames, asyncStackTrace }: Paused): DebugPause {

@@ -98,6 +98,32 @@ func TestWorkersAndFramesAreThreads(t *testing.T) {
 	}
 }
 
+// TestAWorkerThatEndsWhilePausedIsToldOf: its thread is gone, and nobody would know why.
+func TestAWorkerThatEndsWhilePausedIsToldOf(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{
+		"/{$}": debugPage, "/app.js": `let worker; function begin() { worker = new Worker('/worker.js'); }`, "/worker.js": "const beat = () => 1;\nsetInterval(() => {\n  beat();\n}, 50);",
+	})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	a.breakpoint(map[string]any{"url": "worker.js", "line": 3})
+	p.js(`begin()`)
+	if at := a.paused(); at.Kind != "worker" {
+		t.Fatalf("%+v", at)
+	}
+	p.js(`worker.terminate()`)
+	var st engine.DebuggerState
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		st = a.debugger("debugger_state", nil)
+		return len(st.Notes) > 0, nil
+	}); err != nil {
+		t.Fatalf("%v: %+v", err, st)
+	}
+	if st.State != "running" || !strings.Contains(st.Notes[0], "the worker was ended") {
+		t.Errorf("%+v", st)
+	}
+}
+
 // TestAWorkerIsHeldFromItsFirstLineOn: a breakpoint is set before a new worker runs.
 func TestAWorkerIsHeldFromItsFirstLineOn(t *testing.T) {
 	w := shared.get(t)

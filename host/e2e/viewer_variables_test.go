@@ -142,3 +142,19 @@ await until(() => !model.isPaused(), 'it does not resume');`)
 		t.Errorf("%+v", all)
 	}
 }
+
+// TestTheDashboardShowsVariablesAndResumes does in a plain browser tab what the panel does.
+func TestTheDashboardShowsVariablesAndResumes(t *testing.T) {
+	w := shared.get(t)
+	a, p := w.script(t, `function go(retryCount) { debugger; document.title = 'went on'; } `)
+	a.stop(p, "go(7)")
+	a.take(map[string]any{"label": "seen-in-the-dashboard"})
+	board := dashboard(t, w, w.World)
+	board.js(viewerHelp + `
+await press('Variables');
+await press('seen-in-the-dashboard');
+await until(() => [...document.querySelectorAll('[role=treeitem]')].some((r) => r.textContent === 'retryCountnumber7'), 'its variables');
+await press('Resume shop');
+await until(() => !button('Resume shop'), 'that the page goes on');`)
+	p.title("went on")
+}

@@ -381,13 +381,17 @@ func (c *debugCall) endings(s *protocol.DebugState) []string {
 	c.e.debugged.with(c.tab, func(t *debugTab) { told = t.told[c.client] })
 	newest := told
 	var notes []string
-	for _, t := range s.Threads {
+	for _, t := range slices.Concat(s.Threads, s.Gone) {
 		r := t.Resumed
 		if r == nil || r.At <= told {
 			continue
 		}
 		newest = max(newest, r.At)
-		if why := endedBy(r.How, c.e.debugSettings.Release); why != "" {
+		why := endedBy(r.How, c.e.debugSettings.Release)
+		if r.How == protocol.ResumedGone && t.Kind != protocol.ThreadPage {
+			why = "the " + strings.ReplaceAll(t.Kind, "_", " ") + " was ended"
+		}
+		if why != "" {
 			notes = append(notes, fmt.Sprintf("The pause of thread %d ended at %s: %s.", t.ID, diff.Time{Time: time.UnixMilli(r.At)}, why))
 		}
 	}
