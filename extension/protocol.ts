@@ -2580,6 +2580,9 @@ export interface ViewVariableSnapshot {
  */
 export interface ViewTrace {
   tab: number /* int */;
+  /**
+   * Place is the file and the line, as the agent named them.
+   */
   place: string;
   /**
    * At is when it was told, in milliseconds since the Unix epoch; State is done, tracing or waiting.

@@ -42,7 +42,8 @@ type ViewVariableSnapshot struct {
 
 // ViewTrace is a tracepoint, as the agent that set it was told of it last.
 type ViewTrace struct {
-	Tab   int    `json:"tab"`
+	Tab int `json:"tab"`
+	// Place is the file and the line, as the agent named them.
 	Place string `json:"place"`
 	// At is when it was told, in milliseconds since the Unix epoch; State is done, tracing or waiting.
 	At    int64  `json:"at"`

@@ -1,6 +1,6 @@
 /** What the debugger says of a value, as the host is told of it. Nothing is asked of the page for it. */
 import type { Protocol } from 'devtools-protocol';
-import { isSecretKey, redactText } from '../capture/redact';
+import { isSecretKey, MASK, redactText } from '../capture/redact';
 import { type DebugField, type DebugKey, KeyPrivate, KeySymbol } from '../protocol';
 
 type Remote = Protocol.Runtime.RemoteObject;
@@ -66,10 +66,12 @@ export function read(key: DebugKey, value: Remote): Read {
   }
 }
 
-/** A string; one of which parts are masked says so. */
+/** A string; one that is a secret is not told, and one of which parts are masked says so. */
 function stringField(key: DebugKey, whole: string): DebugField {
+  const { text: clean, masked } = redactText(whole);
+  if (clean === MASK) return { ...key, t: 'string', m: true };
   const field = text(key, 'string', whole, MAX_STRING);
-  return redactText(whole).masked > 0 ? { ...field, m: true } : field;
+  return masked > 0 ? { ...field, m: true } : field;
 }
 
 /** What is told of a property: of an accessor, that it is one. */

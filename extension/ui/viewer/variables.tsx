@@ -259,6 +259,7 @@ function Trace({ trace }: { trace: ViewTrace }): JSX.Element {
           </tbody>
         </table>
       ) : (
+        hits > 0 &&
         columns.map((column, i) => (
           <p key={column} class="evolution">
             <code>{column}</code> <code>{evolution[i]}</code>

@@ -146,6 +146,9 @@ func (c *debugCall) forgetTrace(id string) {
 	})
 }
 
+// traceGoesOn tells an agent how to get the rest.
+const traceGoesOn = "it goes on recording: have the page come to the place, then ask with the same arguments again (wait_ms waits)"
+
 // traced is what a tracepoint recorded, as an agent is told of it.
 func (c *debugCall) traced(p TraceParams, traced *protocol.DebugTraced) *Trace {
 	out := &Trace{State: "tracing", Hits: len(traced.Hits), Evolution: map[string]string{}}
@@ -162,7 +165,7 @@ func (c *debugCall) traced(p TraceParams, traced *protocol.DebugTraced) *Trace {
 		out.Notes = append(out.Notes, fmt.Sprintf("no code of %s has been loaded that reaches line %d; hits are recorded as soon as it is", p.URL, p.Line))
 	}
 	if out.State != "done" {
-		out.Notes = append(out.Notes, "it goes on recording: have the page come to the place, then ask with the same arguments again (wait_ms waits)")
+		out.Notes = append(out.Notes, traceGoesOn)
 	}
 	if traced.Passed > 0 {
 		out.Notes = append(out.Notes, fmt.Sprintf("%d hits between were not recorded", traced.Passed))

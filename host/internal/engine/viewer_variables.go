@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/variables"
@@ -332,12 +331,9 @@ type tracedAs struct {
 // keepTraced remembers for the person what an agent is told of a tracepoint.
 func (c *debugCall) keepTraced(id string, p TraceParams, t *Trace) {
 	is := tracedAs{id, protocol.ViewTrace{
-		Tab: c.tab, Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.e.clock().UnixMilli(), State: t.State, Hits: t.Hits, Rows: t.Rows, Notes: t.Notes,
-		Columns: []string{}, Evolution: []string{},
+		Tab: c.tab, Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.e.clock().UnixMilli(), State: t.State, Hits: t.Hits, Rows: t.Rows,
+		Notes: slices.DeleteFunc(slices.Clone(t.Notes), func(note string) bool { return note == traceGoesOn }), Columns: []string{}, Evolution: []string{},
 	}}
-	if len(t.Places) > 0 {
-		is.Place = strings.Join(t.Places, ", ")
-	}
 	names := p.Paths
 	if len(names) == 0 && len(t.Columns) > 0 {
 		names = t.Columns[1:]
