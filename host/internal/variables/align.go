@@ -7,7 +7,10 @@ import (
 )
 
 // keyFields are the fields by which elements of an array are known, the surest first.
-var keyFields = []string{"id", "_id", "key", "uuid", "guid", "sku", "code", "name"}
+var keyFields = [...]string{"id", "_id", "key", "uuid", "guid", "sku", "code", "name"}
+
+// longestKeyField is the length of the longest of them.
+const longestKeyField = 4
 
 // exact bounds what is aligned by the longest common subsequence, in elements times elements. Beyond it
 // the elements that are unlike all others are what the rest is aligned by.
@@ -64,65 +67,90 @@ func (c *comparison) known(olds, news []Value, of []int, from int) {
 		return
 	}
 	taken := make([]bool, len(olds))
-	pair := func(name func(*Value) string) {
+	pair := func(a, b []named) {
 		const several = -1
-		index := map[string]int{}
-		for i := range olds {
-			if n := name(&olds[i]); n != "" {
-				if _, twice := index[n]; twice {
-					i = several
-				}
-				index[n] = i
+		index := make(map[string]int, len(a))
+		for _, o := range a {
+			at := o.at
+			if _, twice := index[o.name]; twice {
+				at = several
 			}
+			index[o.name] = at
 		}
-		twice := map[string]int{}
-		for i := range news {
-			if n := name(&news[i]); n != "" {
-				twice[n]++
-			}
+		twice := make(map[string]int, len(b))
+		for _, n := range b {
+			twice[n.name]++
 		}
-		for i := range news {
-			if of[i] >= 0 {
+		for _, n := range b {
+			o, found := index[n.name]
+			if of[n.at] >= 0 || !found || o == several || twice[n.name] > 1 || taken[o] || olds[o].Type != news[n.at].Type {
 				continue
 			}
-			n := name(&news[i])
-			o, found := index[n]
-			if n == "" || !found || o == several || twice[n] > 1 || taken[o] || olds[o].Type != news[i].Type {
-				continue
-			}
-			of[i], taken[o] = from+o, true
+			of[n.at], taken[o] = from+o, true
 		}
 	}
-	pair(func(v *Value) string {
-		if v.Identity == 0 || v.Type == "symbol" || !v.Object {
-			return ""
+	pair(identities(olds), identities(news))
+	a, b := keysOf(olds), keysOf(news)
+	for field := range keyFields {
+		if len(a[field]) > 0 && len(b[field]) > 0 {
+			pair(a[field], b[field])
 		}
-		return strconv.FormatInt(v.Identity, 36)
-	})
-	for _, field := range keyFields {
-		pair(func(v *Value) string { return v.keyed(field) })
 	}
 }
 
-// keyed is what a field of an object holds, if that can be a key.
-func (v *Value) keyed(field string) string {
-	for i := range v.Children {
-		f := &v.Children[i]
-		if f.Key.Kind == KeyField && f.Key.Name == field && !f.Object && !f.Masked && f.Hash == "" && (f.Type == "string" || f.Type == "number" || f.Type == "bigint") {
-			return f.Type + ":" + f.Text
+// named is an element by its place, and what it is known by.
+type named struct {
+	at   int
+	name string
+}
+
+func identities(all []Value) []named {
+	var out []named
+	for i := range all {
+		if v := &all[i]; v.Identity != 0 && v.Type != "symbol" && v.Object {
+			out = append(out, named{i, strconv.FormatInt(v.Identity, 36)})
 		}
 	}
-	return ""
+	return out
+}
+
+// keysOf are the elements that have each of the fields by which they may be known. Every element is looked through once.
+func keysOf(all []Value) (by [len(keyFields)][]named) {
+	for i := range all {
+		for j := range all[i].Children {
+			f := &all[i].Children[j]
+			if field := f.keyField(); field >= 0 && !slices.ContainsFunc(last(by[field]), func(n named) bool { return n.at == i }) {
+				by[field] = append(by[field], named{i, f.Type + ":" + f.Text})
+			}
+		}
+	}
+	return by
+}
+
+// last is the last of a list, if there is one.
+func last(all []named) []named { return all[max(0, len(all)-1):] }
+
+// keyField says which of the fields this is by which an object may be known, -1 if it is none or holds no key.
+func (v *Value) keyField() int {
+	if v.Key.Kind != KeyField || len(v.Key.Name) > longestKeyField || v.Object || v.Masked || v.Hash != "" {
+		return -1
+	}
+	if v.Type != "string" && v.Type != "number" && v.Type != "bigint" {
+		return -1
+	}
+	return slices.Index(keyFields[:], v.Key.Name)
 }
 
 // key is the first of the fields by which the element may be known.
 func (v *Value) key() string {
-	for _, field := range keyFields {
-		if k := v.keyed(field); k != "" {
-			return k
+	best, text := len(keyFields), ""
+	for i := range v.Children {
+		f := &v.Children[i]
+		if field := f.keyField(); field >= 0 && field < best {
+			best, text = field, f.Type+":"+f.Text
 		}
 	}
-	return ""
+	return text
 }
 
 // fill pairs what is left in a part of both lists.
