@@ -51,6 +51,19 @@ await press('Show again', document.querySelector('.hidden-entries'));
 await until(() => says('It is shown again.') && line('coffee machine'), 'that it is back');`)
 }
 
+// TestWhatIsNotListedIsSaidWhereItIsMissing has more go wrong than a report lists.
+func TestWhatIsNotListedIsSaidWhereItIsMissing(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": blank})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.changes()
+	v := w.view(t, s)
+	p.js(`for (let i = 0; i < 60; i++) console.error('fault ' + String.fromCharCode(97 + i % 26, 97 + i / 26)); console.warn('a warning')`)
+	a.changes()
+	v.shows("60 errors, 1 warning", "50 console errors · 11 more of this section are not listed")
+}
+
 // TestKeysSetACheckpointAndPause gives the extension's keyboard commands, and reads the number on its icon. A
 // browser without a window gives no extension its keys: the worker is told of the command as by them.
 func TestKeysSetACheckpointAndPause(t *testing.T) {

@@ -78,15 +78,19 @@ function Coverage({ report }: { report: Report }): JSX.Element | null {
 interface GroupProps {
   title: CountedKey;
   count: number;
+  /** How much of its section, less severe than what is here, is not listed. */
   omitted?: number | undefined;
   children: ComponentChildren;
 }
 
-function Group({ title, count, children }: GroupProps): JSX.Element | null {
+function Group({ title, count, omitted = 0, children }: GroupProps): JSX.Element | null {
   if (count === 0) return null;
   return (
     <section class="group">
-      <h3>{many(title, count)}</h3>
+      <h3>
+        {many(title, count)}
+        {omitted > 0 && <span class="quiet"> · {many('moreOfSection', omitted)}</span>}
+      </h3>
       <ul class="lines">{children}</ul>
     </section>
   );
@@ -133,11 +137,22 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
     actions: without.has('actions') ? [] : of(actions?.new_actions, (a) => [a.type, a.target, a.value]),
   };
   const shown = Object.values(lines).reduce((sum, list) => sum + list.length, 0);
+  /** Where it is said that there is more of a section: at the first of its lists. */
+  const omitted: Partial<Record<keyof typeof lines, number>> = {};
+  const told = (count: number | undefined, ...lists: (keyof typeof lines)[]): void => {
+    const first = lists.find((list) => lines[list].length > 0);
+    if (first !== undefined && count !== undefined) omitted[first] = count;
+  };
+  told(log?.omitted, 'errors', 'warnings');
+  told(network?.omitted, 'failures', 'degraded', 'recovered', 'endpoints');
+  told(websocket?.omitted, 'closed', 'socketErrors', 'opened');
+  told(dom?.omitted, 'crashed', 'elements', 'vanished');
+  told(actions?.omitted, 'actions');
   const filtered = search !== '' || without.size > 0;
   return (
     <>
       {shown === 0 && <p class="empty">{filtered ? t('nothingMatches') : t('nothingNew')}</p>}
-      <Group title="groupErrors" count={lines.errors.length}>
+      <Group title="groupErrors" count={lines.errors.length} omitted={omitted.errors}>
         {lines.errors.map(([m, i]) => (
           <Line
             key={i}
@@ -151,7 +166,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupFailures" count={lines.failures.length}>
+      <Group title="groupFailures" count={lines.failures.length} omitted={omitted.failures}>
         {lines.failures.map(([f, i]) => (
           <Line
             key={i}
@@ -174,7 +189,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupCrashed" count={lines.crashed.length}>
+      <Group title="groupCrashed" count={lines.crashed.length} omitted={omitted.crashed}>
         {lines.crashed.map(([c, i]) => (
           <Line
             key={i}
@@ -188,7 +203,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupWarnings" count={lines.warnings.length}>
+      <Group title="groupWarnings" count={lines.warnings.length} omitted={omitted.warnings}>
         {lines.warnings.map(([m, i]) => (
           <Line
             key={i}
@@ -202,7 +217,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupDegraded" count={lines.degraded.length}>
+      <Group title="groupDegraded" count={lines.degraded.length} omitted={omitted.degraded}>
         {lines.degraded.map(([d, i]) => (
           <Line
             key={i}
@@ -221,7 +236,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupClosed" count={lines.closed.length}>
+      <Group title="groupClosed" count={lines.closed.length} omitted={omitted.closed}>
         {lines.closed.map(([d, i]) => (
           <Line
             key={i}
@@ -236,7 +251,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupSocketErrors" count={lines.socketErrors.length}>
+      <Group title="groupSocketErrors" count={lines.socketErrors.length} omitted={omitted.socketErrors}>
         {lines.socketErrors.map(([e, i]) => (
           <Line
             key={i}
@@ -250,7 +265,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupElements" count={lines.elements.length}>
+      <Group title="groupElements" count={lines.elements.length} omitted={omitted.elements}>
         {lines.elements.map(([e, i]) => (
           <Line
             key={i}
@@ -270,7 +285,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupRecovered" count={lines.recovered.length}>
+      <Group title="groupRecovered" count={lines.recovered.length} omitted={omitted.recovered}>
         {lines.recovered.map(([c, i]) => (
           <Line
             key={i}
@@ -286,14 +301,14 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupVanished" count={lines.vanished.length}>
+      <Group title="groupVanished" count={lines.vanished.length} omitted={omitted.vanished}>
         {lines.vanished.map(([e, i]) => (
           <Line key={i} model={model} severity="clean" entry={ref('dom.disappeared_elements', i)} tab={e.tab}>
             {e.text || t('noText')} <code class="selector">{e.selector}</code>
           </Line>
         ))}
       </Group>
-      <Group title="groupEndpoints" count={lines.endpoints.length}>
+      <Group title="groupEndpoints" count={lines.endpoints.length} omitted={omitted.endpoints}>
         {lines.endpoints.map(([e, i]) => (
           <Line
             key={i}
@@ -306,7 +321,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupOpened" count={lines.opened.length}>
+      <Group title="groupOpened" count={lines.opened.length} omitted={omitted.opened}>
         {lines.opened.map(([c, i]) => (
           <Line key={i} model={model} entry={ref('websocket.new_connections', i)} count={c.count} tab={c.tab}>
             <span class="url">{c.url}</span>
@@ -320,7 +335,7 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
           </Line>
         ))}
       </Group>
-      <Group title="groupActions" count={lines.actions.length}>
+      <Group title="groupActions" count={lines.actions.length} omitted={omitted.actions}>
         {lines.actions.map(([a, i]) => (
           <Line
             key={i}
