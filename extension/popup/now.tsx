@@ -14,7 +14,7 @@ export function Now({
   tabs: readonly PopupTab[];
 }): JSX.Element {
   const watched = tabs.some((tab) => tab.watched);
-  const severity = watched || overview?.since !== undefined ? severityOf(overview?.severity) : 'unknown';
+  const severity = severityOf(overview?.severity, !watched || overview?.not_observed !== undefined);
   const summary = watched
     ? overview === undefined
       ? 'Asking…'

@@ -12,8 +12,12 @@ export const SEVERITY_WORDS: Readonly<Record<Severity, string>> = {
   unknown: 'Unknown',
 };
 
-/** Takes a severity off the wire; a word that this version does not know is shown as unknown. */
-export function severityOf(word: string | undefined): Severity {
+/**
+ * Takes a severity off the wire; a word that this version does not know is shown as unknown, and so is what is clean
+ * only as far as it was observed.
+ */
+export function severityOf(word: string | undefined, notObserved = false): Severity {
+  if (word === 'clean' && notObserved) return 'unknown';
   return word === 'clean' || word === 'warning' || word === 'error' ? word : 'unknown';
 }
 

@@ -238,7 +238,8 @@ func TestWatchingIsPausedAndResumed(t *testing.T) {
 	p := w.open(t, s.URL)
 	a.changes()
 	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
-	popup.js(`await press('Pause'); await until(() => says('Watching is paused') && button('Resume'), 'that it is paused')`)
+	popup.js(`await press('Pause'); await until(() => says('Watching is paused') && button('Resume'), 'that it is paused');
+await until(() => document.querySelector('.now.unknown'), 'that nobody can say how it stands')`)
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		return !strings.Contains(w.Run("status", "--json").Out, `"watched":true`), nil
 	}); err != nil {

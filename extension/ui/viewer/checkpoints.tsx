@@ -46,7 +46,10 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
             <button type="button" class="pick" aria-current={isNow} onClick={() => model.select(undefined)}>
               <span class="name">{t('now')}</span>
               <span class="arrow">→</span>
-              <Verdict severity={severityOf(answer.now.severity)} words={spanWords(answer.now)} />
+              <Verdict
+                severity={severityOf(answer.now.severity, answer.now.not_observed)}
+                words={spanWords(answer.now)}
+              />
             </button>
           </li>
         )}
@@ -88,7 +91,7 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
             {name}
           </span>
           <span class="arrow">→</span>
-          <Verdict severity={severityOf(since.severity)} words={spanWords(since)} />
+          <Verdict severity={severityOf(since.severity, since.not_observed)} words={spanWords(since)} />
           {note !== undefined && note !== '' && <span class="note">({note})</span>}
           <span class="when">
             <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>

@@ -82,6 +82,8 @@ export function Events({ model }: { model: ViewerModel }): JSX.Element {
     opened.value = next;
   };
   const entries = answer.value?.entries ?? [];
+  const begin = model.range.value?.from ?? 0;
+  const evicted = lanes.some((lane) => (model.data.held[lane] ?? 0) > begin);
   const total = answer.value?.total ?? 0;
   if (problem.value !== '') return <p class="problem empty">{problem.value}</p>;
   if (answer.value === undefined) return <p class="empty">{t('loading')}</p>;
@@ -90,7 +92,9 @@ export function Events({ model }: { model: ViewerModel }): JSX.Element {
       <p class="empty">
         {text !== '' || least !== 'all' || lanes.length < LANES.length - 1
           ? t('nothingMatches')
-          : t('noEvents')}
+          : evicted
+            ? t('eventsEvicted')
+            : t('noEvents')}
       </p>
     );
   }
@@ -100,6 +104,7 @@ export function Events({ model }: { model: ViewerModel }): JSX.Element {
         {total > entries.length
           ? many('newestOf', total, entries.length.toLocaleString())
           : many('eventsCount', total)}
+        {evicted && ` · ${t('eventsEvicted')}`}
       </p>
       <Rows
         count={entries.length}

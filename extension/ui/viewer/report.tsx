@@ -13,13 +13,17 @@ import { actionWords, gapWords } from './words';
 /** A report: one line of how it stands, then everything that is in it. */
 export function ReportView({ model, report }: { model: ViewerModel; report: ViewReport }): JSX.Element {
   const r = report.report;
-  const severity = severityOf(r.severity);
+  const partly = r.coverage !== undefined;
+  const severity = severityOf(r.severity, partly);
   return (
     <div class="report">
       <header class={`verdict ${severity}`} aria-live="polite">
         <SeverityMark severity={severity} size={22} />
         <div>
-          <strong>{spanWords({ errors: report.errors ?? 0, warnings: report.warnings ?? 0 })}</strong>
+          <strong>
+            {spanWords({ errors: report.errors ?? 0, warnings: report.warnings ?? 0 })}
+            {partly && `, ${t('partly')}`}
+          </strong>
           <p>
             {t('fromTo', model.nameOf(report.from), model.nameOf(report.to))}
             <span class="quiet">
@@ -151,7 +155,11 @@ function Sections({ model, report }: { model: ViewerModel; report: ViewReport })
   const filtered = search !== '' || without.size > 0;
   return (
     <>
-      {shown === 0 && <p class="empty">{filtered ? t('nothingMatches') : t('nothingNew')}</p>}
+      {shown === 0 && (
+        <p class="empty">
+          {filtered ? t('nothingMatches') : r.coverage === undefined ? t('nothingNew') : t('nothingSeen')}
+        </p>
+      )}
       <Group title="groupErrors" count={lines.errors.length} omitted={omitted.errors}>
         {lines.errors.map(([m, i]) => (
           <Line

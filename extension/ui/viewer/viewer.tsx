@@ -281,7 +281,10 @@ interface BarProps {
 function Bar({ model, search, onHelp }: BarProps): JSX.Element {
   const overview = model.overview.value;
   const tabs = (overview?.tabs ?? []).filter((tab) => tab.watched === true || tab.id === model.tab.value);
-  const severity = overview === undefined ? 'unknown' : severityOf(model.checkpoints.value?.now.severity);
+  const severity =
+    overview === undefined
+      ? 'unknown'
+      : severityOf(model.checkpoints.value?.now.severity, model.checkpoints.value?.now.not_observed);
   return (
     <header class="bar">
       <h1>
