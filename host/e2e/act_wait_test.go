@@ -63,10 +63,13 @@ func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
 	w.open(t, s.URL)
 	all := refOf(t, a.look(), `"Delete all"`)
 	popup := w.open(t, s.URL+"/popup")
-	shown := a.do("browser_tabs", map[string]any{"action": "list"})
-	tab := regexp.MustCompile(`"id":(\d+),[^}]*?/popup"`).FindStringSubmatch(shown)
-	if tab == nil {
-		t.Fatal(shown)
+	var tab []string
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		list, err := a.Text("browser_tabs", nil)
+		tab = regexp.MustCompile(`"id":(\d+),[^}]*?/popup"`).FindStringSubmatch(list)
+		return tab != nil, err
+	}); err != nil {
+		t.Fatal(err)
 	}
 	id, _ := strconv.Atoi(tab[1])
 	ref := refOf(t, a.snapshot(map[string]any{"tab": id}), `"Close me"`)

@@ -33,8 +33,8 @@ const (
 	loadAgain    = 100 * time.Millisecond
 )
 
-// errClosed marks that a tab has been closed.
-var errClosed = errors.New("")
+// errClosed and errUnwatched mark that a tab has been closed, and that it is not watched.
+var errClosed, errUnwatched = errors.New(""), errors.New("")
 
 // snapshots is what is known of pages, and what each client was shown of them.
 type snapshots struct {
@@ -227,14 +227,14 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (
 	}
 }
 
-// waitForTab is [Engine.tabFor], given the moment that a tab needs that was just opened.
+// waitForTab is [Engine.tabFor], given the moment that a tab needs which was just opened until it is watched.
 func (e *Engine) waitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, tabPatience)
 	defer cancel()
 	for {
 		changed := e.store.Changed()
 		found, err := e.tabFor(client, id)
-		if err == nil || id != 0 {
+		if err == nil || id != 0 && !errors.Is(err, errUnwatched) {
 			return found, err
 		}
 		select {
@@ -275,7 +275,7 @@ func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
 			continue
 		}
 		if !t.Watched {
-			return 0, invalid("tab %d (%s) is not watched; a person can switch it on in Tidemark's popup", id, t.URL)
+			return 0, fmt.Errorf("%w%w", invalid("tab %d (%s) is not watched; a person can switch it on in Tidemark's popup", id, t.URL), errUnwatched)
 		}
 		return id, nil
 	}
