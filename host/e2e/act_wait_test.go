@@ -87,3 +87,24 @@ func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
 	holds(t, a.look(), "[Tab: ", "page: Opener]")
 	a.do("browser_click", map[string]any{"ref": all})
 }
+
+// TestGoingBackWhereThereIsNoWebPageIsRefused: the tab would be lost to the agent.
+func TestGoingBackWhereThereIsNoWebPageIsRefused(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Begin", ""), "/first": store("First", ""), "/second": store("Second", "")})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	a.do("browser_navigate", map[string]any{"url": s.URL + "/first"})
+	a.do("browser_navigate", map[string]any{"url": s.URL + "/second"})
+	holds(t, a.do("browser_navigate", map[string]any{"url": "back"}), "First")
+	holds(t, a.do("browser_navigate", map[string]any{"url": "forward"}), "Second")
+	said := ""
+	for range 4 { // to where the tab began
+		var err error
+		if _, err = a.Text("browser_navigate", map[string]any{"url": "back"}); err != nil {
+			said = err.Error()
+			break
+		}
+	}
+	holds(t, said, "there is no web page to go back to")
+}

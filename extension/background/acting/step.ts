@@ -27,6 +27,7 @@ import {
   StepType,
   StepUpload,
 } from '../../protocol';
+import { watchableOrigin } from '../rules';
 import { askFrame, message, namedBy, Refused } from './ask';
 import { click, drag, hover, press, stroke, type } from './input';
 import { modifierBits, readStroke } from './keys';
@@ -336,17 +337,20 @@ export class Step {
   async #navigate(to: string): Promise<void> {
     const { activity, sessions } = this.#parties;
     const tab = this.#tab;
+    const entryId = to === 'back' || to === 'forward' ? await this.#historyEntry(to) : undefined;
     const documents = activity.documents(tab);
     const began = activity.navigations(tab);
     let failed: unknown;
-    const asked = (
-      to === 'back'
-        ? chrome.tabs.goBack(tab)
-        : to === 'forward'
-          ? chrome.tabs.goForward(tab)
-          : to === 'reload'
-            ? chrome.tabs.reload(tab)
-            : chrome.tabs.update(tab, { url: to })
+    const asked: Promise<unknown> = (
+      entryId !== undefined && this.#send !== undefined
+        ? this.#send('Page.navigateToHistoryEntry', { entryId })
+        : to === 'back'
+          ? chrome.tabs.goBack(tab)
+          : to === 'forward'
+            ? chrome.tabs.goForward(tab)
+            : to === 'reload'
+              ? chrome.tabs.reload(tab)
+              : chrome.tabs.update(tab, { url: to })
     ).catch((error: unknown) => {
       failed = error;
       activity.changed(tab);
@@ -363,6 +367,18 @@ export class Step {
     }
     if (failed !== undefined) throw new Refused({ refused: RefusedFailed, text: message(failed) });
     void asked;
+  }
+
+  /**
+   * The entry before or after this one in the tab's history. The browser's own button passes over pages on which
+   * no person did anything, which an agent's are. Refused where it is no web page, on which nobody could act.
+   */
+  async #historyEntry(to: 'back' | 'forward'): Promise<number | undefined> {
+    if (this.#send === undefined) return undefined;
+    const { currentIndex, entries } = await this.#send('Page.getNavigationHistory');
+    const entry = entries[currentIndex + (to === 'back' ? -1 : 1)];
+    if (entry !== undefined && watchableOrigin(entry.url) !== undefined) return entry.id;
+    throw new Refused({ refused: RefusedFailed, text: `there is no web page to go ${to} to in this tab` });
   }
 
   async #answerDialog(): Promise<void> {

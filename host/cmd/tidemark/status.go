@@ -106,7 +106,11 @@ func showStatus(cmd *cobra.Command, s *engine.Status) error {
 		}
 		t := render.Table{Indent: "  "}
 		for _, c := range s.Clients {
-			t.Row(c.Name, c.Scope, render.Faint("since "+c.Since.Local().Format("15:04:05")))
+			held := ""
+			if c.Held {
+				held = "on hold"
+			}
+			t.Row(c.Name, c.Scope, render.Faint("since "+c.Since.Local().Format("15:04:05")), held)
 		}
 		return t.Write(out)
 	}

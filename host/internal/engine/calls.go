@@ -114,6 +114,17 @@ func (e *Engine) Held(client *checkpoint.Client) bool {
 	return false
 }
 
+// heldClients are those whose access a person holds.
+func (e *Engine) heldClients() map[*checkpoint.Client]bool {
+	e.viewing.mu.Lock()
+	defer e.viewing.mu.Unlock()
+	held := map[*checkpoint.Client]bool{}
+	for _, a := range e.viewing.agents {
+		held[a.client] = a.held
+	}
+	return held
+}
+
 // ErrHeld is what an agent is told whose access is held.
 var ErrHeld = invalid("a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
 

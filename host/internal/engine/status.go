@@ -73,6 +73,8 @@ type ClientStatus struct {
 	// Scope is the origins that it hears of, "all" when it hears of everything.
 	Scope string    `json:"scope"`
 	Since diff.Time `json:"since"`
+	// Held is set while a person holds its access.
+	Held bool `json:"held,omitempty"`
 }
 
 // Status says what is connected and watched. The caller fills in what is the process's own.
@@ -89,6 +91,7 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 		}
 		s.Browsers = append(s.Browsers, shown)
 	}
+	held := e.heldClients()
 	e.clients.mu.Lock()
 	for _, c := range e.clients.list {
 		if c.here == 0 {
@@ -98,7 +101,7 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 		if key == "" {
 			key = "all"
 		}
-		s.Clients = append(s.Clients, ClientStatus{c.name, key, diff.Time{Time: c.since}})
+		s.Clients = append(s.Clients, ClientStatus{c.name, key, diff.Time{Time: c.since}, held[c.Client]})
 	}
 	e.clients.mu.Unlock()
 	o := e.noiseOf(client).options(scope)
