@@ -64,6 +64,32 @@ func TestWhatIsNotListedIsSaidWhereItIsMissing(t *testing.T) {
 	v.shows("60 errors, 1 warning", "50 console errors · 11 more of this section are not listed")
 }
 
+// TestAHeldAgentIsHeldByTheNextDaemon too: only a person lifts it.
+func TestAHeldAgentIsHeldByTheNextDaemon(t *testing.T) {
+	needBrowser(t)
+	home, err := testbed.New(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := home.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{home}
+	a := w.agent(t)
+	a.call("checkpoint_list", nil, &struct{}{})
+	d := dashboard(t, shared.get(t), home)
+	d.js(viewerHelp + `await press('What the agent saw'); await until(() => document.querySelector('.agent [role=switch]'), 'the agent');
+document.querySelector('.agent [role=switch]').click(); await until(() => says('on hold'), 'that it is held')`)
+	if r := w.Run("stop"); r.Code != 0 {
+		t.Fatal(r.Err)
+	}
+	if _, err := a.Text("checkpoint_list", nil); err == nil || !strings.Contains(err.Error(), "on hold") {
+		t.Errorf("the agent is answered by the next daemon: %v", err)
+	}
+}
+
 // TestKeysSetACheckpointAndPause gives the extension's keyboard commands, and reads the number on its icon. A
 // browser without a window gives no extension its keys: the worker is told of the command as by them.
 func TestKeysSetACheckpointAndPause(t *testing.T) {

@@ -46,6 +46,8 @@ type ClientState struct {
 	Calls    int
 	// Seen is when it was last there.
 	Seen time.Time
+	// Held says that a person holds its access.
+	Held bool
 }
 
 // StateLocked is what to keep of the client. While it may be that the newest answer never reaches it,

@@ -144,6 +144,9 @@ func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing
 	if p.Held {
 		e.agents.end(a.client, ErrHeld)
 	}
+	if e.disk != nil {
+		e.disk.ReadersChanged() // the next daemon holds it as well
+	}
 	return Nothing{}, nil
 }
 

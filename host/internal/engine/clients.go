@@ -196,7 +196,8 @@ func (e *Engine) Readers() []checkpoint.ClientState {
 		if c.here > 0 {
 			st.Seen = now
 		}
-		if st.Calls > 0 {
+		st.Held = e.Held(c.Client)
+		if st.Calls > 0 || st.Held {
 			states = append(states, st)
 		}
 	}
@@ -216,6 +217,11 @@ func (e *Engine) Restore(named []checkpoint.Checkpoint, readers []checkpoint.Cli
 		c.RestoreLocked(st)
 		c.LookedLocked(v)
 		c.Unlock()
+		if st.Held {
+			e.viewing.mu.Lock()
+			e.viewing.agentLocked(c.Client).held = true
+			e.viewing.mu.Unlock()
+		}
 	}
 }
 

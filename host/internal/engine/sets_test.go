@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/protocol"
 )
 
 func TestEveryToolBelongsToASet(t *testing.T) {
@@ -55,5 +56,24 @@ func TestASessionThatComesBackBringsItsWorkspace(t *testing.T) {
 	defer leave()
 	if client.AutoName() != "auto_3" || client.Workspace != "/srv/me" || !slices.Equal(w.Engine.SetsOf(client), []string{"act"}) {
 		t.Errorf("%s in %q with %q", client.AutoName(), client.Workspace, client.Sets)
+	}
+}
+
+// TestAHoldOutlivesTheDaemon: a person's switch stays as it was left.
+func TestAHoldOutlivesTheDaemon(t *testing.T) {
+	before := enginetest.New(t, capture.Limits{})
+	client, leave := before.Engine.JoinAs("session x", &checkpoint.Client{Name: "agent"})
+	defer leave()
+	agents := view[protocol.ViewOverview](t, before, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
+	view[engine.Nothing](t, before, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
+	if !before.Engine.Held(client) {
+		t.Fatal("it is not held")
+	}
+	after := enginetest.New(t, capture.Limits{})
+	after.Engine.Restore(nil, before.Engine.Readers())
+	again, leave := after.Engine.JoinAs("session x", &checkpoint.Client{Name: "agent"})
+	defer leave()
+	if !after.Engine.Held(again) {
+		t.Error("the hold is gone")
 	}
 }

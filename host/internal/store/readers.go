@@ -39,6 +39,7 @@ type clientRow struct {
 	Told     map[capture.Section]checkpoint.Told
 	Calls    int
 	Seen     int64
+	Held     bool
 }
 
 func (l *keyList) moment(m capture.Moment) moment {
@@ -65,7 +66,7 @@ func EncodeClients(list []checkpoint.ClientState) ([]byte, error) {
 	var keys keyList
 	var f clientFile
 	for _, c := range list {
-		f.Rows = append(f.Rows, clientRow{c.ID, c.Name, c.Scope.Origins, keys.moment(c.Auto), c.Told, c.Calls, c.Seen.UnixMilli()})
+		f.Rows = append(f.Rows, clientRow{c.ID, c.Name, c.Scope.Origins, keys.moment(c.Auto), c.Told, c.Calls, c.Seen.UnixMilli(), c.Held})
 	}
 	f.Keys = keys.Keys
 	return marshal(f)
@@ -110,7 +111,7 @@ func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, re
 		keys := &keyList{Keys: clients.Keys}
 		for _, r := range clients.Rows {
 			readers = append(readers, checkpoint.ClientState{
-				ID: r.ID, Name: r.Name, Scope: checkpoint.Scope{Origins: r.Origins}, Auto: keys.restore(r.Auto, index), Told: r.Told, Calls: r.Calls, Seen: time.UnixMilli(r.Seen),
+				ID: r.ID, Name: r.Name, Scope: checkpoint.Scope{Origins: r.Origins}, Auto: keys.restore(r.Auto, index), Told: r.Told, Calls: r.Calls, Seen: time.UnixMilli(r.Seen), Held: r.Held,
 			})
 		}
 	}
