@@ -208,6 +208,12 @@ export interface ActNeeds {
   hit?: boolean;
 }
 
+/** A part of a viewport, in CSS pixels. */
+export interface Box extends Point {
+  width: number;
+  height: number;
+}
+
 /** What the worker asks of a frame of a tab that it acts on. */
 export interface ActAsk {
   do:
@@ -221,6 +227,7 @@ export interface ActAsk {
     | 'draggable'
     | 'drag'
     | 'box'
+    | 'call'
     | 'veil'
     | 'unveil'
     | 'change'
@@ -236,6 +243,8 @@ export interface ActAsk {
   /** What is waited for before anything else; nothing if absent. */
   needs?: ActNeeds;
   point?: Point;
+  /** A place in the frame that the element shows. */
+  box?: Box;
   texts?: string[];
   clear?: boolean;
   double?: boolean;
@@ -259,7 +268,7 @@ export interface ActTold {
   /** Nothing is left to do: it was done, or is to be done, by setting the field's value. */
   done?: boolean;
   draggable?: boolean;
-  box?: { x: number; y: number; width: number; height: number };
+  box?: Box;
   /** The element holds the focus now. */
   focused?: boolean;
   /** How often the document has changed so far. */

@@ -18,7 +18,7 @@ const (
 	StepNavigate   = "navigate" // Texts[0] is an address, back, forward or reload
 	StepDialog     = "dialog"   // answers the dialog that is open: Accept, Texts[0] for a prompt
 	StepRest       = "rest"     // nothing, only waits
-	StepEvaluate   = "evaluate"
+	StepEvaluate   = "evaluate" // Texts[0] in the page; with an element, that is this and element
 	StepScreenshot = "screenshot"
 	StepStop       = "stop"   // alone: whatever is being done on the tab, no further step of it is
 	StepTab        = "tab"    // Texts[0] is new (with Texts[1], an address), select or close

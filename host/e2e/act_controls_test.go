@@ -224,7 +224,7 @@ func TestNavigating(t *testing.T) {
 
 func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {
 	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>File <input type="file" id="f" multiple></label><button id="b">Choose</button><output id="o"></output><script>b.onclick = () => f.click(); f.onchange = async () => o.textContent = (await Promise.all([...f.files].map(async (x) => x.name + '=' + await x.text()))).join()</script>`)})
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>File <input type="file" id="f" multiple></label><button id="b">Choose</button><output id="o"></output><form onsubmit="o.textContent = 'sent'; return false"><button>Send</button></form><script>b.onclick = () => f.click(); f.onchange = async () => o.textContent = (await Promise.all([...f.files].map(async (x) => x.name + '=' + await x.text()))).join()</script>`)})
 	dir, outside := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "one", filepath.Join(dir, "b.txt"): "two", filepath.Join(outside, "secret.txt"): "no"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -242,6 +242,8 @@ func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {
 	holds(t, d, "a.txt=one,b.txt=two")
 	d = a.do("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Choose"`), "paths": "a.txt"})
 	holds(t, d, `"a.txt=one"`)
+	// What the click did instead is told.
+	holds(t, a.cannot("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Send"`), "paths": "a.txt"}, "opened no file chooser"), `"sent"`)
 	for _, path := range []string{"link.txt", "../x", filepath.Join(outside, "secret.txt"), "/etc/passwd"} {
 		t.Log(a.cannot("browser_upload_file", map[string]any{"ref": refOf(t, first, `"File"`), "paths": []string{path}}, "uploaded"))
 	}

@@ -30,6 +30,8 @@ export class Sessions {
   readonly #tabs = new Map<number, Session>();
   readonly #dialogs = new Map<number, ActDialog>();
   readonly #refused = new Map<number, string>();
+  /** Sessions of frames in other processes, by tab and the debugger's own id of the frame. */
+  readonly #frames = new Map<number, Map<string, string>>();
   readonly #listeners = new Map<number, (method: string, params: unknown) => void>();
 
   constructor(options: SessionsOptions) {
@@ -45,8 +47,7 @@ export class Sessions {
   async of(tab: number): Promise<TabSend> {
     const refused = this.#refused.get(tab);
     if (refused !== undefined) throw new Error(refused);
-    const send: TabSend = (command, params) =>
-      this.#options.api.sendCommand({ tabId: tab }, command, params as object) as ReturnType<typeof send>;
+    const send = this.#sendTo({ tabId: tab });
     const known = this.#tabs.get(tab);
     if (known !== undefined) {
       clearTimeout(known.timer);
@@ -60,6 +61,25 @@ export class Sessions {
       send('Emulation.setFocusEmulationEnabled', { enabled: true }),
     ]);
     return send;
+  }
+
+  #sendTo(target: { tabId: number; sessionId?: string }): TabSend {
+    const send: TabSend = (command, params) =>
+      this.#options.api.sendCommand(target, command, params as object) as ReturnType<typeof send>;
+    return send;
+  }
+
+  /** A way to send commands to a frame of a tab that is in another process than the one around it. */
+  async frame(tab: number, around: TabSend, frameId: string): Promise<TabSend> {
+    const known = (): string | undefined => this.#frames.get(tab)?.get(frameId);
+    if (known() === undefined) {
+      // Those that are there are told before this is answered. Where the page is captured, they were told before.
+      const attach = { waitForDebuggerOnStart: false, flatten: true };
+      await around('Target.setAutoAttach', { autoAttach: true, ...attach });
+    }
+    const sessionId = known();
+    if (sessionId === undefined) throw new Error('the frame is in a process that cannot be reached');
+    return this.#sendTo({ tabId: tab, sessionId });
   }
 
   /** A tab was acted on: its session is let go if that was all for a while. */
@@ -104,6 +124,14 @@ export class Sessions {
     } else if (method === 'Page.javascriptDialogClosed') {
       this.#dialogs.delete(tab);
       this.#options.changed(tab);
+    } else if (method === 'Target.attachedToTarget') {
+      const { sessionId, targetInfo } = params as Protocol.Target.AttachedToTargetEvent;
+      const frames = this.#frames.get(tab) ?? new Map<string, string>();
+      this.#frames.set(tab, frames.set(targetInfo.targetId, sessionId));
+    } else if (method === 'Target.detachedFromTarget') {
+      const { sessionId } = params as Protocol.Target.DetachedFromTargetEvent;
+      for (const [frame, id] of this.#frames.get(tab) ?? [])
+        if (id === sessionId) this.#frames.get(tab)?.delete(frame);
     } else if (method === 'Page.downloadWillBegin') {
       this.#options.loadsDown(tab, (params as Protocol.Page.DownloadWillBeginEvent).suggestedFilename);
     }
@@ -119,13 +147,15 @@ export class Sessions {
     clearTimeout(this.#tabs.get(tab)?.timer);
     this.#tabs.delete(tab);
     this.#dialogs.delete(tab);
+    this.#frames.delete(tab);
     this.#options.changed(tab);
   }
 
   /** The tab is gone. */
   closed(tab: number): void {
     clearTimeout(this.#tabs.get(tab)?.timer);
-    for (const map of [this.#tabs, this.#dialogs, this.#refused, this.#listeners]) map.delete(tab);
+    for (const map of [this.#tabs, this.#dialogs, this.#refused, this.#listeners, this.#frames])
+      map.delete(tab);
     this.#options.changed(tab);
   }
 }

@@ -1,5 +1,6 @@
 /** Does one step on one tab. */
-import type { ActAsk, ActTold, Point } from '../../messages';
+import type { Protocol } from 'devtools-protocol';
+import type { ActAsk, ActTold, Box, Point } from '../../messages';
 import {
   type ActNode,
   type ActParams,
@@ -10,8 +11,8 @@ import {
   RefusedDialog,
   RefusedFailed,
   RefusedGone,
-  RefusedKind,
   RefusedOption,
+  RefusedOutside,
   StepClick,
   StepDialog,
   StepDrag,
@@ -29,6 +30,7 @@ import {
 } from '../../protocol';
 import { watchableOrigin } from '../rules';
 import { askFrame, message, namedBy, Refused } from './ask';
+import { inPage } from './in-page';
 import { click, drag, hover, press, stroke, type } from './input';
 import { modifierBits, readStroke } from './keys';
 import type { ActingParties } from './parties';
@@ -99,7 +101,7 @@ export class Step {
       case StepDialog:
         return await this.#answerDialog();
       case StepEvaluate:
-        return await this.#evaluate(texts[0] ?? '');
+        return await this.#evaluate(path, texts[0] ?? '');
       case StepScreenshot:
         return await this.#screenshot();
       default:
@@ -396,14 +398,23 @@ export class Step {
     }
   }
 
-  async #evaluate(expression: string): Promise<void> {
-    const evaluated = this.#debugger()('Runtime.evaluate', {
-      expression,
-      awaitPromise: true,
-      returnByValue: true,
-      userGesture: true,
-    });
-    const { result, exceptionDetails } = await this.#answered(evaluated, this.#inputMs());
+  async #evaluate(path: readonly ActNode[], expression: string): Promise<void> {
+    const how = { awaitPromise: true, returnByValue: true, userGesture: true } as const;
+    const top = this.#debugger();
+    const evaluate = async (): Promise<Protocol.Runtime.EvaluateResponse> => {
+      if (path.length === 0) return await top('Runtime.evaluate', { expression, ...how });
+      const call = async (node: readonly ActNode[], key: string): Promise<void> => {
+        await this.#ask(node, { do: 'call', key });
+      };
+      const { send, objectId } = await inPage(this.#parties.sessions, this.#tab, top, path, call);
+      return await send('Runtime.callFunctionOn', {
+        objectId,
+        functionDeclaration: `function (element) { const value = (${expression}\n); return typeof value === 'function' ? value.call(this, element) : value }`,
+        arguments: [{ objectId }],
+        ...how,
+      });
+    };
+    const { result, exceptionDetails } = await this.#answered(evaluate(), this.#inputMs());
     if (exceptionDetails !== undefined) {
       const { exception, text } = exceptionDetails;
       throw new Refused({ refused: RefusedFailed, text: exception?.description ?? text });
@@ -418,27 +429,30 @@ export class Step {
   async #screenshot(): Promise<void> {
     const send = this.#debugger();
     const { path = [], full = false } = this.#step;
-    if (path.length > 0) await this.#ask(path, { do: 'ready', needs: { still: true } });
+    for (let i = 1; i <= path.length; i++) {
+      await this.#ask(path.slice(0, i), { do: 'ready', needs: { still: true } });
+    }
     const { cssLayoutViewport: view, cssContentSize: content } = await this.#answered(
       send('Page.getLayoutMetrics'),
       this.#inputMs(),
     );
     let area = { x: view.pageX, y: view.pageY, width: view.clientWidth, height: view.clientHeight };
+    let beyond = full;
     if (full) area = { x: 0, y: 0, width: content.width, height: Math.min(content.height, MAX_PAGE) };
     if (path.length > 0) {
-      const { box } = await this.#ask(path, { do: 'box' });
-      if (box === undefined || path.length > 1)
-        throw new Refused({ refused: RefusedKind, text: 'in the top frame' });
-      area = { ...box, x: box.x + view.pageX, y: box.y + view.pageY };
+      const { x, y, width, height } = await this.#box(path);
+      if (width < 1 || height < 1) throw new Refused({ refused: RefusedOutside });
+      area = { x: x + view.pageX, y: y + view.pageY, width, height };
+      beyond = x < 0 || y < 0 || x + width > view.clientWidth || y + height > view.clientHeight;
     }
     const scale = Math.min(1, MAX_SIDE / Math.max(area.width, area.height));
-    await this.#ask([], { do: 'veil' });
+    await this.#veil('veil');
     try {
       const { data } = await this.#answered(
         send('Page.captureScreenshot', {
           format: 'jpeg',
           quality: 75,
-          captureBeyondViewport: full || path.length > 0,
+          captureBeyondViewport: beyond,
           clip: { ...area, scale },
         }),
         this.#inputMs() + SHOT_MS,
@@ -446,7 +460,26 @@ export class Step {
       this.#result.image = data;
       this.#result.mime = 'image/jpeg';
     } finally {
-      await this.#ask([], { do: 'unveil' }).catch(() => undefined);
+      await this.#veil('unveil');
     }
+  }
+
+  /** The part of the tab's viewport in which an element is shown. */
+  async #box(path: readonly ActNode[]): Promise<Box> {
+    let { box } = await this.#ask(path, { do: 'box' });
+    for (let i = path.length - 1; i > 0; i--) {
+      ({ box } = await this.#ask(path.slice(0, i), { do: 'box', ...(box !== undefined && { box }) }));
+    }
+    if (box === undefined) throw new Refused({ refused: RefusedGone });
+    return box;
+  }
+
+  /** Veils what is secret in every frame that is watched, or takes that back. */
+  async #veil(what: 'veil' | 'unveil'): Promise<void> {
+    const frames = new Set([0, ...this.#parties.frames.frames(this.#tab)]);
+    const asked = [...frames].map((frame) =>
+      askFrame(this.#tab, frame, { do: what, ms: FLUSH_MS }).catch(() => undefined),
+    );
+    await this.#answered(Promise.all(asked), this.#inputMs());
   }
 }

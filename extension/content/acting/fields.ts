@@ -80,6 +80,8 @@ export function fill(element: Element, text: string): Told {
   const on = isOn(element);
   if (on !== undefined) {
     if (text !== 'true' && text !== 'false') return { refused: RefusedOption, text: '"true" or "false"' };
+    if (on && text === 'false' && isRadio(element))
+      return { refused: RefusedOption, text: '"true" only: choose another one of its group to have it off' };
     return String(on) === text ? { done: true } : { focused: false };
   }
   if (tag !== 'input') return {};
@@ -103,6 +105,11 @@ export function fill(element: Element, text: string): Told {
   }
   if (before !== probe.value) setNative(input, 'value', text);
   return { done: true };
+}
+
+function isRadio(element: Element): boolean {
+  const role = attribute(element, 'role');
+  return role === '' ? (element as HTMLInputElement).type === 'radio' : /^(?:menuitem)?radio$/.test(role);
 }
 
 /** Whether what can be on or off is on; undefined for anything else. */

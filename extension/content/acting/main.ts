@@ -2,11 +2,11 @@
 import type { ActAsk as Ask, Point, ActTold as Told } from '../../messages';
 import { RefusedFailed, RefusedGone, RefusedKind, RefusedOther } from '../../protocol';
 import type { AriaTree } from '../aria/tree';
-import { parentAcrossRoots } from '../dom';
+import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
 import { choose, fill, focusField } from './fields';
-import { frame, isAnimated, isRefusal, type Refusal, ready, through } from './ready';
+import { frame, isAnimated, isRefusal, outside, type Refusal, ready, through } from './ready';
 import { scriptedClick, scriptedDrag, scriptedHover, scriptedKey, scriptedText } from './scripted';
 import { veil } from './veil';
 
@@ -96,8 +96,13 @@ export class Acting {
       }
       case 'box': {
         const { x, y, width, height } = element.getBoundingClientRect();
-        return { box: { x, y, width, height } };
+        return { box: ask.box === undefined ? { x, y, width, height } : outside(element, ask.box) };
       }
+      case 'call':
+        // Listeners of other worlds see whatever is inside, except of what is closed.
+        if (isClosedIn(element)) return { refused: RefusedKind, text: 'outside of a closed shadow root' };
+        element.dispatchEvent(new Event(ask.key ?? '', { composed: true }));
+        return {};
       case 'focus':
         (element as HTMLElement).focus();
         return {};
@@ -147,6 +152,13 @@ export class Acting {
       before = changes;
     }
   }
+}
+
+function isClosedIn(element: Element): boolean {
+  let root = rootOf(element);
+  for (; nodeTypeOf(root) === Node.DOCUMENT_FRAGMENT_NODE; root = rootOf((root as ShadowRoot).host))
+    if ((root as ShadowRoot).mode === 'closed') return true;
+  return false;
 }
 
 /** Whether two names may be of one thing: numbers in them count up and down. */

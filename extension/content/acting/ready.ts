@@ -2,7 +2,7 @@
  * Waits until an element can be acted on as a person would: it is shown, stands still, is enabled, and a
  * pointer at its place would hit it. Waits by animation frames; nothing sleeps.
  */
-import type { ActNeeds, Point } from '../../messages';
+import type { ActNeeds, Box, Point } from '../../messages';
 import {
   RefusedCovered,
   RefusedDisabled,
@@ -186,6 +186,32 @@ function belongs(hit: Element, element: Element, shown: Element): boolean {
   return false;
 }
 
+/** What an iframe shows, as far as it is scrolled to: where that is in this viewport, and how it is scaled. */
+function inside(iframe: HTMLIFrameElement): Box & { scaleX: number; scaleY: number } {
+  const rect = iframe.getBoundingClientRect();
+  const style = getComputedStyle(iframe);
+  const [left, top, right, bottom] = (['Left', 'Top', 'Right', 'Bottom'] as const).map((side) =>
+    Number.parseFloat(style[`padding${side}`]),
+  ) as [number, number, number, number];
+  const scaleX = iframe.offsetWidth === 0 ? 1 : rect.width / iframe.offsetWidth;
+  const scaleY = iframe.offsetHeight === 0 ? 1 : rect.height / iframe.offsetHeight;
+  const x = rect.left + (iframe.clientLeft + left) * scaleX;
+  const y = rect.top + (iframe.clientTop + top) * scaleY;
+  const width = (iframe.clientWidth - left - right) * scaleX;
+  const height = (iframe.clientHeight - top - bottom) * scaleY;
+  return { x, y, width, height, scaleX, scaleY };
+}
+
+/** The part of this viewport in which an iframe shows a part of its own. */
+export function outside(iframe: Element, box: Box): Box {
+  const frame = inside(iframe as HTMLIFrameElement);
+  const x = Math.max(frame.x + box.x * frame.scaleX, frame.x);
+  const y = Math.max(frame.y + box.y * frame.scaleY, frame.y);
+  const right = Math.min(frame.x + (box.x + box.width) * frame.scaleX, frame.x + frame.width);
+  const bottom = Math.min(frame.y + (box.y + box.height) * frame.scaleY, frame.y + frame.height);
+  return { x, y, width: Math.max(right - x, 0), height: Math.max(bottom - y, 0) };
+}
+
 /**
  * The place in this viewport of a place in a frame's, brought into view; refused when something of this
  * document is in front of it.
@@ -196,13 +222,8 @@ export async function through(outer: Element, inner: Point, deadline: number): P
     if (!isConnected(iframe)) return { refused: RefusedGone };
     const rect = iframe.getBoundingClientRect();
     if (!isShown(iframe, rect)) return { refused: RefusedHidden };
-    const style = getComputedStyle(iframe);
-    const scaleX = iframe.offsetWidth === 0 ? 1 : rect.width / iframe.offsetWidth;
-    const scaleY = iframe.offsetHeight === 0 ? 1 : rect.height / iframe.offsetHeight;
-    const point = {
-      x: rect.left + (iframe.clientLeft + Number.parseFloat(style.paddingLeft) + inner.x) * scaleX,
-      y: rect.top + (iframe.clientTop + Number.parseFloat(style.paddingTop) + inner.y) * scaleY,
-    };
+    const { x, y, scaleX, scaleY } = inside(iframe);
+    const point = { x: x + inner.x * scaleX, y: y + inner.y * scaleY };
     let why: Refusal;
     if (point.x < 0 || point.y < 0 || point.x >= innerWidth || point.y >= innerHeight) {
       why = { refused: RefusedOutside };

@@ -92,10 +92,12 @@ type actingTab struct {
 	tab      *snapshotTab
 	refs     *references
 	action   action
+	steps    []protocol.ActStep // the last that were done
 }
 
 // do has the browser do more steps.
 func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol.ActResult, error) {
+	t.steps = steps
 	return t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action, t.look())
 }
 
@@ -252,18 +254,20 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 			return nil, err
 		}
 		if r.certain(again) {
-			if result, err = on.do(ctx, again[result.Done:]); err != nil {
+			done := result.Done
+			if result, err = on.do(ctx, again[done:]); err != nil {
 				return nil, err
 			}
+			result.Done += done
 		}
-		steps = again
+		on.steps = again
 	}
 	if a.otherwise != nil {
 		if result, err = a.otherwise(ctx, on, result); err != nil {
 			return nil, err
 		}
 	}
-	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: steps, result: result, refs: r, began: began, from: from, first: first})
+	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, began: began, from: from, first: first})
 }
 
 // certain says whether the elements of steps are surely those that the agent was shown.
@@ -336,7 +340,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 			return nil, ctx.Err()
 		case err != nil && result.Refused == "":
 			page = "The page cannot be read: " + err.Error() + "\n"
-		case err == nil && result.Refused == "":
+		case err == nil: // also what was done before a step was refused has changed the page
 			page = o.refs.seen.Caused(t.page, tree, e.clock(), maxActTokens, o.action.focus)
 		}
 	}
@@ -348,7 +352,11 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		if lines := broken(caused); len(lines) > 0 {
 			message += "\nBroke meanwhile:\n" + strings.Join(lines, "\n")
 		}
-		return nil, &Error{message + lateText(late)}
+		message = strings.TrimRight(message+lateText(late), "\n")
+		if page != "" {
+			message += "\n" + strings.TrimRight(page, "\n")
+		}
+		return nil, &Error{message}
 	}
 	var b strings.Builder
 	if result.Untrusted != "" {

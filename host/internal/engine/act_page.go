@@ -306,7 +306,9 @@ func says(root *aria.Node, text string) bool {
 // PageEvaluateParams are the arguments of browser_evaluate.
 type PageEvaluateParams struct {
 	Expression string `json:"expression"`
-	Tab        int    `json:"tab,omitempty"`
+	// Ref names an element, which is `this` and `element` in the expression; the expression may be a function of it.
+	Ref string `json:"ref,omitempty"`
+	Tab int    `json:"tab,omitempty"`
 }
 
 // Evaluate answers browser_evaluate. It goes around redaction, and is off until a person turns it on.
@@ -314,8 +316,13 @@ func (e *Engine) Evaluate(ctx context.Context, client *checkpoint.Client, p Page
 	if !e.debugSettings.Evaluate {
 		return nil, invalid("evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", steps: func(*references) ([]protocol.ActStep, error) {
-		return []protocol.ActStep{{Op: protocol.StepEvaluate, Texts: []string{p.Expression}}}, nil
+	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", steps: func(r *references) ([]protocol.ActStep, error) {
+		s := protocol.ActStep{Op: protocol.StepEvaluate, Texts: []string{p.Expression}}
+		var err error
+		if p.Ref != "" {
+			s.Path, err = r.path(p.Ref)
+		}
+		return []protocol.ActStep{s}, err
 	}})
 }
 

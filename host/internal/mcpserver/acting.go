@@ -52,7 +52,7 @@ var acting = map[string]*mcp.Tool{
 		"timeout_ms":{"type":"integer","description":"default 10000"},`+ofTab),
 	"browser_evaluate": define("browser_evaluate", "Run code", acts,
 		"Evaluate JavaScript in the page. Off until a person allows it.", `{
-		"expression":{"type":"string"},`+ofTab, "expression"),
+		"expression":{"type":"string","description":"with ref, that is this and element"},`+ofRef+ofTab, "expression"),
 	"browser_screenshot": define("browser_screenshot", "Picture", acts,
 		"Picture of the page or an element. For looks; browser_snapshot is cheaper.", `{`+ofRef+`
 		"full_page":{"type":"boolean"},`+ofTab),
