@@ -269,6 +269,8 @@ export interface ActTold {
   done?: boolean;
   draggable?: boolean;
   box?: Box;
+  /** The frame was scrolled to, so that what was known of places in it holds no more. */
+  moved?: boolean;
   /** The element holds the focus now. */
   focused?: boolean;
   /** How often the document has changed so far. */

@@ -175,6 +175,11 @@ func TestDialogsAreToldAndAnswered(t *testing.T) {
 	d = a.do("browser_handle_dialog", map[string]any{"accept": true, "text": "Ada"})
 	t.Logf("\n%s", d)
 	holds(t, d, `"false Ada"`)
+	// A prompt that is accepted without a text keeps the one that it came with.
+	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)})
+	a.do("browser_handle_dialog", map[string]any{"accept": true})
+	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), `with "Bob" in its field`)
+	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), `"true Bob"`)
 	t.Log(a.cannot("browser_handle_dialog", map[string]any{"accept": true}, "no dialog is open"))
 	d = a.do("browser_navigate", map[string]any{"url": s.URL + "/leave"})
 	t.Logf("\n%s", d)

@@ -84,6 +84,19 @@ func TestPicturesOfElementsInFrames(t *testing.T) {
 	}
 }
 
+// TestAFrameFarBelowGetsTheFirstClick, although it is of another process, which hears later that it was scrolled to.
+func TestAFrameFarBelowGetsTheFirstClick(t *testing.T) {
+	w := shared.get(t)
+	other := newSite(t, map[string]string{"/{$}": `<!doctype html><div style="height:700px"></div><button onclick="this.textContent = 'Got it'">Pay</button>`})
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div style="height:2000px"></div><iframe title="Payment" src="`+strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+`"></iframe><div style="height:900px"></div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	for range 5 {
+		p.js(`scrollTo(0, 0)`)
+		holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, a.do("browser_navigate", map[string]any{"url": "reload"}), `"Pay"`)}), `"Got it"`)
+	}
+}
+
 // TestWhatWasDoneBeforeAStepWasRefusedIsTold, by that answer and not by the next one.
 func TestWhatWasDoneBeforeAStepWasRefusedIsTold(t *testing.T) {
 	w := shared.get(t)

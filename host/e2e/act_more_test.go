@@ -125,7 +125,8 @@ func TestAnElementThatMovesIsWaitedFor(t *testing.T) {
 
 func TestTabsAreOpenedShownAndClosed(t *testing.T) {
 	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("One", ``), "/two": store("Two", `<button>Second</button>`)})
+	s := newSite(t, map[string]string{"/{$}": store("One", ``), "/two": store("Two", `<button>Second</button>`),
+		"/unsaved": store("Unsaved", `<a href="/two" target="_blank" onclick="window.dirty = 1">Other tab</a><script>onbeforeunload = (e) => { if (window.dirty) e.preventDefault() }</script>`)})
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	first := a.do("browser_tabs", nil)
@@ -134,5 +135,17 @@ func TestTabsAreOpenedShownAndClosed(t *testing.T) {
 	holds(t, a.look(), `button "Second"`)
 	lacks(t, a.do("browser_tabs", map[string]any{"action": "close"}), "/two")
 	lacks(t, first, "/two")
-	t.Log(a.cannot("browser_tabs", map[string]any{"action": "new", "url": "chrome://settings"}, "http or https"))
+	lacks(t, a.cannot("browser_tabs", map[string]any{"action": "new", "url": "chrome://settings"}, "http or https"), "back")
+	// A page that asks whether it is to be left is told of at once.
+	a.do("browser_tabs", map[string]any{"action": "new", "url": s.URL + "/unsaved"})
+	d := a.do("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Other tab"`)})
+	holds(t, d, "Opened tab ", s.URL+"/two")
+	lacks(t, d, "browser_tabs")
+	began := time.Now()
+	a.cannot("browser_tabs", map[string]any{"action": "close"}, "is still open", "beforeunload", "browser_handle_dialog")
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	a.do("browser_handle_dialog", map[string]any{"accept": true})
+	lacks(t, a.do("browser_tabs", nil), "/unsaved")
 }

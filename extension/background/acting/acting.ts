@@ -159,16 +159,34 @@ export class Acting {
         CodeUnavailable,
         "this tab is not switched on; a person can do that in Tidemark's popup",
       );
-    if (what === 'close') {
-      await chrome.tabs.remove(tab);
-      return { done: 1 };
-    }
+    if (what === 'close') return await this.#close(tab, settle_ms);
     const shown = await chrome.tabs.update(tab, { active: true });
     if (shown !== undefined) {
       await chrome.windows.update(shown.windowId, { focused: true }).catch(() => undefined);
     }
     sessions.release(tab);
     return { done: 1 };
+  }
+
+  /** Closes a tab; its page may ask whether it is to be left, and then nobody but the debugger hears of that. */
+  async #close(tab: number, ms: number): Promise<ActResult> {
+    const { sessions, activity } = this.#parties;
+    await sessions.of(tab).catch(() => undefined);
+    let closed = false;
+    const closing = chrome.tabs.remove(tab).then(() => {
+      closed = true;
+    });
+    const deadline = Date.now() + ms;
+    while (!closed && Date.now() < deadline) {
+      const dialog = sessions.dialog(tab);
+      if (dialog !== undefined) {
+        closing.catch(() => undefined);
+        sessions.release(tab);
+        return { done: 0, dialog };
+      }
+      await Promise.race([closing, activity.change(tab, deadline - Date.now())]);
+    }
+    return { done: closed ? 1 : 0 };
   }
 
   /** Resolves when a document of the tab changes, or something it asked for has come. */

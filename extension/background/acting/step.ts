@@ -11,6 +11,7 @@ import {
   RefusedDialog,
   RefusedFailed,
   RefusedGone,
+  RefusedMoving,
   RefusedOption,
   RefusedOutside,
   StepClick,
@@ -183,15 +184,24 @@ export class Step {
 
   /** The place of an element in the tab's viewport; it is in view, and would be hit there. */
   async #point(path: readonly ActNode[], enabled: boolean): Promise<Point> {
-    let { point } = await this.#ask(path, { do: 'ready', needs: { enabled, hit: true } });
-    for (let i = path.length - 1; i > 0; i--) {
-      ({ point } = await this.#ask(path.slice(0, i), {
-        do: 'through',
-        ...(point !== undefined && { point }),
-      }));
+    for (;;) {
+      let { point, moved: moves = false } = await this.#ask(path, {
+        do: 'ready',
+        needs: { enabled, hit: true },
+      });
+      for (let i = path.length - 1; i > 0; i--) {
+        const outer = await this.#ask(path.slice(0, i), {
+          do: 'through',
+          ...(point !== undefined && { point }),
+        });
+        point = outer.point;
+        moves ||= outer.moved === true;
+      }
+      if (point === undefined) throw new Refused({ refused: RefusedGone });
+      // A frame that was scrolled to is drawn there some frames later, and until then gets no input.
+      if (!moves || path.length === 1) return point;
+      if (Date.now() >= this.#deadline) throw new Refused({ refused: RefusedMoving });
     }
-    if (point === undefined) throw new Refused({ refused: RefusedGone });
-    return point;
   }
 
   async #click(): Promise<void> {
@@ -385,12 +395,12 @@ export class Step {
 
   async #answerDialog(): Promise<void> {
     const { accept = false, texts } = this.#step;
-    const [promptText] = texts ?? [];
+    const { sessions, activity } = this.#parties;
+    const promptText = texts?.[0] ?? sessions.dialog(this.#tab)?.default;
     await this.#debugger()('Page.handleJavaScriptDialog', {
       accept,
       ...(promptText !== undefined && { promptText }),
     });
-    const { sessions, activity } = this.#parties;
     for (let left = this.#inputMs(); sessions.dialog(this.#tab) !== undefined && left > 0; ) {
       const began = Date.now();
       await activity.change(this.#tab, left);

@@ -1,12 +1,12 @@
 /** What a frame does for the worker that acts on its elements. */
-import type { ActAsk as Ask, Point, ActTold as Told } from '../../messages';
+import type { ActAsk as Ask, ActTold as Told } from '../../messages';
 import { RefusedFailed, RefusedGone, RefusedKind, RefusedOther } from '../../protocol';
 import type { AriaTree } from '../aria/tree';
 import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
 import { choose, fill, focusField } from './fields';
-import { frame, isAnimated, isRefusal, outside, type Refusal, ready, through } from './ready';
+import { frame, isAnimated, isRefusal, outside, type Place, type Refusal, ready, through } from './ready';
 import { scriptedClick, scriptedDrag, scriptedHover, scriptedKey, scriptedText } from './scripted';
 import { veil } from './veil';
 
@@ -66,20 +66,18 @@ export class Acting {
   }
 
   async #act(ask: Ask, element: Element, deadline: number): Promise<Told | Refusal> {
-    let point: Point | undefined;
+    let place: Place | undefined;
     if (ask.needs !== undefined) {
       const stands = this.#tree.mutations === this.#rested && !isAnimated(element);
       const there = await ready(element, ask.needs, deadline, stands);
       if (isRefusal(there)) return there;
-      point = there;
+      place = there;
     }
     switch (ask.do) {
       case 'ready':
-        return point === undefined ? {} : { point };
-      case 'through': {
-        const here = await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
-        return isRefusal(here) ? here : { point: here };
-      }
+        return place ?? {};
+      case 'through':
+        return await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
       case 'field':
         return focusField(element, ask.clear === true);
       case 'fill':

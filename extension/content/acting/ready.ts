@@ -22,20 +22,26 @@ export interface Refusal {
   text?: string;
 }
 
+/** Where to act, and whether something was scrolled for that. */
+export interface Place {
+  point: Point;
+  moved: boolean;
+}
+
 export function isRefusal(answer: object): answer is Refusal {
   return 'refused' in answer;
 }
 
 /**
- * Resolves with the place at which to act, or with the reason that held when the time was over. What is known to
- * stand still is believed; else that takes a frame to see.
+ * Resolves with the place at which to act, or with the reason that held when the time was over. What `stands` is
+ * known to stand still; else that takes a frame to see.
  */
 export async function ready(
   element: Element,
   needs: ActNeeds,
   deadline: number,
   stands: boolean,
-): Promise<Point | Refusal> {
+): Promise<Place | Refusal> {
   let before = stands && isConnected(element) ? pointed(element).getBoundingClientRect() : undefined;
   let tried = 0;
   for (;;) {
@@ -53,10 +59,10 @@ export async function ready(
       before = undefined;
       why = { refused: RefusedOutside };
     } else if (!still && (needs.still === true || needs.hit === true)) why = { refused: RefusedMoving };
-    else if (needs.hit !== true) return middle(rect);
+    else if (needs.hit !== true) return { point: middle(rect), moved: tried > 0 };
     else {
       const hit = hittable(element, shown);
-      if (!isRefusal(hit)) return hit;
+      if (!isRefusal(hit)) return { point: hit, moved: tried > 0 };
       why = hit;
       if (tried < 3) {
         tried++; // it may be under a bar that stays where it is, or clipped by what it scrolls in
@@ -216,12 +222,15 @@ export function outside(iframe: Element, box: Box): Box {
  * The place in this viewport of a place in a frame's, brought into view; refused when something of this
  * document is in front of it.
  */
-export async function through(outer: Element, inner: Point, deadline: number): Promise<Point | Refusal> {
+export async function through(outer: Element, inner: Point, deadline: number): Promise<Place | Refusal> {
   const iframe = outer as HTMLIFrameElement;
+  let before: DOMRect | undefined;
   for (let tried = 0; ; tried++) {
     if (!isConnected(iframe)) return { refused: RefusedGone };
     const rect = iframe.getBoundingClientRect();
     if (!isShown(iframe, rect)) return { refused: RefusedHidden };
+    const still = before !== undefined && same(before, rect);
+    before = rect;
     const { x, y, scaleX, scaleY } = inside(iframe);
     const point = { x: x + inner.x * scaleX, y: y + inner.y * scaleY };
     let why: Refusal;
@@ -231,7 +240,7 @@ export async function through(outer: Element, inner: Point, deadline: number): P
       else scrollBy(point.x - innerWidth / 2, point.y - innerHeight / 2);
     } else {
       const hit = hitAt(document, point);
-      if (hit === iframe) return point;
+      if (hit === iframe && (still || tried === 0)) return { point, moved: tried > 0 };
       why = { refused: RefusedCovered, ...(hit !== null && { by: hit }) };
     }
     if (performance.now() >= deadline) return why;

@@ -363,7 +363,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		fmt.Fprintf(&b, "Done with a script's events, not a person's (%s): the page can tell.\n", result.Untrusted)
 	}
 	if d := result.Dialog; d != nil {
-		fmt.Fprintf(&b, "A dialog is open (%s): %q. Answer it with browser_handle_dialog; until then the page stands still.\n", d.Kind, d.Message)
+		fmt.Fprintf(&b, "A dialog is open %s. Answer it with browser_handle_dialog; until then the page stands still.\n", dialogText(d))
 	}
 	if lines := broken(caused); len(lines) > 0 {
 		b.WriteString("Broke:\n" + strings.Join(lines, "\n") + "\n")
@@ -377,7 +377,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		b.WriteString("Not finished: " + strings.Join(result.Waiting[:min(len(result.Waiting), maxRequests)], ", ") + "\n")
 	}
 	for _, theirs := range result.Opened {
-		b.WriteString(e.openedLine(o, theirs))
+		b.WriteString(e.openedLine(ctx, o, theirs))
 	}
 	if len(result.Downloads) > 0 {
 		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(result.Downloads, ", "))
@@ -405,19 +405,26 @@ func (e *Engine) after(ctx context.Context, id int, t *snapshotTab, told *protoc
 	return e.look(ctx, id, t, false)
 }
 
+// dialogText is what a dialog asks.
+func dialogText(d *protocol.ActDialog) string {
+	text := fmt.Sprintf("(%s): %q", d.Kind, d.Message)
+	if d.Default != "" {
+		text += fmt.Sprintf(", with %q in its field", d.Default)
+	}
+	return text
+}
+
 // openedLine tells of a tab that an action opened.
-func (e *Engine) openedLine(o outcome, theirs int) string {
+func (e *Engine) openedLine(ctx context.Context, o outcome, theirs int) string {
 	instance, _, _ := e.store.BrowserTab(o.id)
-	id := e.store.HostTab(instance, theirs)
-	for _, t := range e.store.View(e.clock()).Tabs {
-		if t.ID == id && t.URL != "" {
-			return fmt.Sprintf("Opened tab %d: %s\n", id, t.URL)
-		}
+	switch t := e.knownTab(ctx, instance, theirs); {
+	case t == nil:
+		return "Opened a tab; browser_tabs lists it.\n"
+	case t.URL == "":
+		return fmt.Sprintf("Opened tab %d.\n", t.ID)
+	default:
+		return fmt.Sprintf("Opened tab %d: %s\n", t.ID, t.URL)
 	}
-	if id != 0 {
-		return fmt.Sprintf("Opened tab %d.\n", id)
-	}
-	return "Opened a tab; browser_tabs lists it.\n"
 }
 
 // toldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before

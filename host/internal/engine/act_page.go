@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/aria"
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -139,8 +140,12 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		return err
 	}
 	defer release()
-	if _, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}, nil); err != nil {
+	result, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}, nil)
+	if err != nil {
 		return err
+	}
+	if d := result.Dialog; d != nil {
+		return invalid("tab %d is still open: its page asks whether it is to be left %s; browser_handle_dialog with accept closes it", id, dialogText(d))
 	}
 	if p.Action == "select" {
 		e.snapshots.used(client, id)
@@ -182,6 +187,33 @@ func (e *Engine) waitForOpened(ctx context.Context, instance string, theirs int)
 		select {
 		case <-ctx.Done():
 			return 0, invalid("the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
+		case <-changed:
+		}
+	}
+}
+
+// openedPatience is how long a tab that a page has opened may take until it is known, and where it leads to.
+const openedPatience = time.Second
+
+// knownTab is a tab that has just been opened, once it is known where it leads to; nil when that takes too long.
+func (e *Engine) knownTab(ctx context.Context, instance string, theirs int) *capture.Tab {
+	ctx, cancel := context.WithTimeout(ctx, openedPatience)
+	defer cancel()
+	for {
+		changed := e.store.Changed()
+		var found *capture.Tab
+		if id := e.store.HostTab(instance, theirs); id != 0 {
+			v := e.store.View(e.clock())
+			if i := slices.IndexFunc(v.Tabs, func(t capture.Tab) bool { return t.ID == id }); i >= 0 {
+				found = &v.Tabs[i]
+			}
+		}
+		if found != nil && found.URL != "" && found.URL != "about:blank" {
+			return found
+		}
+		select {
+		case <-ctx.Done():
+			return found
 		case <-changed:
 		}
 	}

@@ -51,7 +51,7 @@ func (o *outcome) refusal() string {
 		return fmt.Sprintf("%s takes %s; %s", what, r.Text, done)
 	case protocol.RefusedDialog:
 		if d := r.Dialog; d != nil {
-			return fmt.Sprintf("a dialog is open (%s): %q; answer it with browser_handle_dialog first; %s", d.Kind, d.Message, done)
+			return fmt.Sprintf("a dialog is open %s; answer it with browser_handle_dialog first; %s", dialogText(d), done)
 		}
 		return "a dialog is open; answer it with browser_handle_dialog first; " + done
 	case protocol.RefusedChooser:
