@@ -125,8 +125,10 @@ func TestAnElementThatMovesIsWaitedFor(t *testing.T) {
 
 func TestTabsAreOpenedShownAndClosed(t *testing.T) {
 	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("One", ``), "/two": store("Two", `<button>Second</button>`),
-		"/unsaved": store("Unsaved", `<a href="/two" target="_blank" onclick="window.dirty = 1">Other tab</a><script>onbeforeunload = (e) => { if (window.dirty) e.preventDefault() }</script>`)})
+	s := newSite(t, map[string]string{
+		"/{$}": store("One", ``), "/two": store("Two", `<button>Second</button>`),
+		"/unsaved": store("Unsaved", `<a href="/two" target="_blank" onclick="window.dirty = 1">Other tab</a><script>onbeforeunload = (e) => { if (window.dirty) e.preventDefault() }</script>`),
+	})
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	first := a.do("browser_tabs", nil)
