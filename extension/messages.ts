@@ -228,6 +228,7 @@ export interface ActAsk {
     | 'drag'
     | 'box'
     | 'call'
+    | 'struck'
     | 'veil'
     | 'unveil'
     | 'change'
@@ -242,6 +243,8 @@ export interface ActAsk {
   name?: string;
   /** What is waited for before anything else; nothing if absent. */
   needs?: ActNeeds;
+  /** A click comes: nothing else than the element may get it, which `struck` asks about. */
+  guard?: boolean;
   point?: Point;
   /** A place in the frame that the element shows. */
   box?: Box;

@@ -117,3 +117,22 @@ func TestWhatWasDoneBeforeAStepWasRefusedIsTold(t *testing.T) {
 	told = a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Cherry"}}, `option "Cherry"`, "is disabled")
 	holds(t, told, `option "Apple"`)
 }
+
+// TestAFormWhosePageGoesAwayInTheMiddle is answered with what became of it.
+func TestAFormWhosePageGoesAwayInTheMiddle(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{
+		"/{$}":  store("Shop", `<select aria-label="Country" onchange="location = '/next'"><option>Austria<option>Belgium</select><input aria-label="City">`),
+		"/next": store("Next", `<button>On</button>`), "/text": `<!doctype html><title>Text</title><p>Nothing to press here</p>`,
+	})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	field := func(name, value string) map[string]any {
+		return map[string]any{"ref": refOf(t, first, name), "value": value}
+	}
+	told := a.cannot("browser_fill_form", map[string]any{"fields": []any{field(`"Country"`, "Belgium"), field(`"City"`, "Ghent")}}, "is gone", "1 of 2 were done")
+	holds(t, told, "[Page: Next]", `button "On"`)
+	lacks(t, told, "nothing was done")
+	holds(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/text"}), "interactive_only: false")
+}

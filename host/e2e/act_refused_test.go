@@ -123,3 +123,50 @@ func TestWhatIsLeftOfAStoppedActionIsNotDone(t *testing.T) {
 		t.Errorf("typed %s", got)
 	}
 }
+
+// TestNothingElseGetsAClick: neither what comes under the pointer because it came, nor what stands where the element
+// was a moment ago.
+func TestNothingElseGetsAClick(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style>div, button { position: absolute } #cover { left: 0; top: 0; width: 300px; height: 80px }
+			@keyframes swing { to { transform: translateX(400px) } } #swing { top: 300px; animation: swing 400ms infinite alternate ease-in-out }</style>
+		<div style="left:20px;top:200px"><button id="account" style="width:200px">Account</button></div>
+		<button id="shy" style="left:20px;top:400px">Shy</button><button id="swing">Swing</button><p role="status" id="said">-</p><script>
+		for (const type of ['pointerdown', 'mousedown', 'mouseup', 'click']) addEventListener(type, (e) => { if (said.textContent === '-') said.textContent = type + ' on ' + (e.target.id || e.target.tagName) });
+		account.onmouseenter = () => account.parentNode.insertAdjacentHTML('beforeend', '<button id="cover">Delete everything</button>');
+		shy.onmouseenter = () => { shy.style.left = parseInt(shy.style.left) + 300 + 'px' };</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	for name, want := range map[string]string{"Account": "is covered by", "Shy": "does not stand still", "Swing": "does not stand still"} {
+		text, err := a.Text("browser_click", map[string]any{"ref": refOf(t, first, `"`+name+`"`)})
+		got := p.text(`said.textContent`)
+		if err == nil && got == "pointerdown on "+strings.ToLower(name) && name == "Swing" {
+			continue // it was caught where it turns round
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %s (%v)", name, text, err)
+		}
+		if got != "-" {
+			t.Errorf("%s: %s", name, got)
+		}
+		p.js(`said.textContent = '-'; document.getElementById('cover')?.remove()`)
+	}
+}
+
+// TestADropLandsOnItsTarget although the page has moved that when the drag began.
+func TestADropLandsOnItsTarget(t *testing.T) {
+	w := shared.get(t)
+	zones := `<div id="top"></div><div role="button" tabindex="0" id="src" draggable="DRAGGABLE" style="height:40px">Source</div><div role="button" tabindex="0" class="zone" id="one" style="height:60px">One</div><div role="button" tabindex="0" class="zone" id="two" style="height:60px">Two</div><p role="status" id="said">-</p><script>
+		const began = () => { document.getElementById('top').style.height = '100px' };
+		src.ondragstart = (e) => { e.dataTransfer.setData('text', 'x'); setTimeout(began) };
+		let held = false; src.onmousedown = () => { held = src.draggable === false; if (held) began() };
+		for (const z of document.querySelectorAll('.zone')) { z.ondragover = (e) => e.preventDefault(); z.ondrop = (e) => { e.preventDefault(); said.textContent = 'on ' + z.id }; z.onmouseup = () => { if (held) said.textContent = 'on ' + z.id } }</script>`
+	for _, native := range []string{"true", "false"} {
+		s := newSite(t, map[string]string{"/{$}": store("Shop", strings.Replace(zones, "DRAGGABLE", native, 1))})
+		a := w.of(t, s)
+		w.open(t, s.URL)
+		first := a.look()
+		holds(t, a.do("browser_drag", map[string]any{"from": refOf(t, first, `"Source"`), "to": refOf(t, first, `"Two"`)}), `"on two"`)
+	}
+}

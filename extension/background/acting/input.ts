@@ -41,15 +41,17 @@ const DRAG_MS = 500;
 const MOVES = 6;
 
 /**
- * Drags from one place to another. What is `native` the browser itself drags: then it is told what happens to
- * what it carries; else the page follows the mouse. False when the browser did not begin to drag.
+ * Drags from one place to another, which is asked for again once the drag has begun and may have moved it. What is
+ * `native` the browser itself drags: then it is told what happens to what it carries; else the page follows the
+ * mouse. False when the browser did not begin to drag.
  */
 export async function drag(
   send: TabSend,
   tab: number,
   sessions: Pick<Sessions, 'listen'>,
   from: Point,
-  to: Point,
+  first: Point,
+  target: () => Promise<Point>,
   native: boolean,
 ): Promise<boolean> {
   const mouse = (type: 'mouseMoved' | 'mousePressed' | 'mouseReleased', at: Point, buttons: number) =>
@@ -68,7 +70,10 @@ export async function drag(
     await hover(send, from);
     await mouse('mousePressed', from, 1);
     for (let i = 1; i <= MOVES; i++) {
-      const at = { x: from.x + ((to.x - from.x) * i) / MOVES, y: from.y + ((to.y - from.y) * i) / MOVES };
+      const at = {
+        x: from.x + ((first.x - from.x) * i) / MOVES,
+        y: from.y + ((first.y - from.y) * i) / MOVES,
+      };
       if (carried === undefined) await mouse('mouseMoved', at, 1);
     }
     if (native && carried === undefined) {
@@ -79,13 +84,24 @@ export async function drag(
     }
     if (carried !== undefined) {
       const data = carried;
-      for (const type of ['dragEnter', 'dragOver', 'drop'] as const) {
+      const over = async (type: 'dragEnter' | 'dragOver' | 'drop'): Promise<unknown> =>
         await send('Input.dispatchDragEvent', { type, ...to, data });
+      let to = await target();
+      await over('dragEnter');
+      await over('dragOver');
+      const now = await target();
+      if (now.x !== to.x || now.y !== to.y) {
+        to = now;
+        await over('dragOver');
       }
+      await over('drop');
+      await mouse('mouseReleased', to, 0);
     } else {
+      await mouse('mouseMoved', await target(), 1);
+      const to = await target();
       await mouse('mouseMoved', to, 1);
+      await mouse('mouseReleased', to, 0);
     }
-    await mouse('mouseReleased', to, 0);
     return !native || carried !== undefined;
   } finally {
     if (native) {

@@ -44,6 +44,8 @@ const MAX_PAGE = 6000;
 const MAX_SIDE = 1024;
 /** How long the browser may take to draw a picture, in ms. */
 const SHOT_MS = 5000;
+/** How often a click is tried that something else got into the way of. */
+const MOST_TRIES = 3;
 /** What is needed of an element that takes no pointer. */
 const ENABLED = { enabled: true } as const;
 
@@ -183,15 +185,17 @@ export class Step {
   }
 
   /** The place of an element in the tab's viewport; it is in view, and would be hit there. */
-  async #point(path: readonly ActNode[], enabled: boolean): Promise<Point> {
+  async #point(path: readonly ActNode[], enabled: boolean, guard = false): Promise<Point> {
     for (;;) {
       let { point, moved: moves = false } = await this.#ask(path, {
         do: 'ready',
         needs: { enabled, hit: true },
+        guard,
       });
       for (let i = path.length - 1; i > 0; i--) {
         const outer = await this.#ask(path.slice(0, i), {
           do: 'through',
+          guard,
           ...(point !== undefined && { point }),
         });
         point = outer.point;
@@ -207,12 +211,48 @@ export class Step {
   async #click(): Promise<void> {
     const { path = [], button = 'left', double = false, modifiers } = this.#step;
     const bits = modifierBits(modifiers);
-    const point = await this.#point(path, true);
     if (this.#send === undefined) {
+      await this.#point(path, true);
       await this.#ask(path, { do: 'click', button, double, modifiers: bits });
       return;
     }
-    await this.#input(click(this.#send, point, button, double ? 2 : 1, bits));
+    await this.#strike(this.#send, path, button, double ? 2 : 1, bits);
+  }
+
+  /** Clicks on an element, and on nothing else: what comes under the pointer in its place gets nothing of it. */
+  async #strike(
+    send: TabSend,
+    path: readonly ActNode[],
+    button: string,
+    count: number,
+    modifiers: number,
+  ): Promise<void> {
+    for (let tried = 1; ; tried++) {
+      const point = await this.#point(path, true, true);
+      await this.#input(click(send, point, button, count, modifiers));
+      const missed = await this.#missed(path);
+      if (missed === undefined) return;
+      if (tried === MOST_TRIES || Date.now() >= this.#deadline) throw missed;
+    }
+  }
+
+  /** Why a click did not get to its element; undefined when it did, or when nobody can say any longer. */
+  async #missed(path: readonly ActNode[]): Promise<Refused | undefined> {
+    const { sessions, activity, paused } = this.#parties;
+    const tab = this.#tab;
+    if (sessions.dialog(tab) !== undefined || activity.loading(tab) || paused(tab)) return undefined;
+    const asked = path.map(async ({ frame, document }): Promise<Refused | undefined> => {
+      const told = await askFrame(tab, frame, { do: 'struck', document, ms: 0 });
+      if (told.refused === undefined) return undefined;
+      return new Refused({
+        refused: told.refused,
+        ...(told.text !== undefined && { text: told.text }),
+        ...(told.by !== undefined && { by: { frame, document, id: told.by } }),
+      });
+    });
+    // A page that is left, or busy with the click, has got it.
+    const all = await this.#answered(Promise.all(asked), this.#inputMs()).catch(() => []);
+    return all.find((missed) => missed !== undefined);
   }
 
   async #hover(): Promise<void> {
@@ -242,7 +282,7 @@ export class Step {
       if (told.done === true) await this.#ask(path, { do: 'fill', texts: [text] });
       else {
         if (told.focused !== true) {
-          await this.#input(click(send, await this.#point(path, true), 'left', 1, 0));
+          await this.#strike(send, path, 'left', 1, 0);
           await this.#ask(path, { do: 'field', clear });
         }
         if (text !== '') input.push(type(send, text));
@@ -299,10 +339,15 @@ export class Step {
       });
       return;
     }
-    const target = to.length > 1 ? await this.#point(to, false) : told.point;
+    const target = async (): Promise<Point> => {
+      if (to.length > 1) return await this.#point(to, false);
+      const { point } = await this.#ask(to, { do: 'ready', needs: { still: true } });
+      return point ?? first;
+    };
+    const first = to.length > 1 ? await this.#point(to, false) : told.point;
     const { sessions } = this.#parties;
     let dragged = true;
-    const dragging = drag(this.#send, this.#tab, sessions, from, target, draggable === true);
+    const dragging = drag(this.#send, this.#tab, sessions, from, first, target, draggable === true);
     await this.#input(
       dragging.then((done) => {
         dragged = done;
@@ -319,7 +364,6 @@ export class Step {
     const send = this.#debugger();
     const { path = [], texts = [] } = this.#step;
     const { sessions } = this.#parties;
-    const point = await this.#point(path, true);
     await send('Page.setInterceptFileChooserDialog', { enabled: true });
     try {
       const opened = new Promise<{ backendNodeId?: number; mode: string }>((resolve) => {
@@ -328,7 +372,7 @@ export class Step {
             resolve(params as { backendNodeId?: number; mode: string });
         });
       });
-      await this.#input(click(send, point, 'left', 1, 0));
+      await this.#strike(send, path, 'left', 1, 0);
       let timer: ReturnType<typeof setTimeout> | undefined;
       const late = new Promise<undefined>((resolve) => {
         timer = setTimeout(resolve, this.#inputMs(), undefined);

@@ -1,11 +1,19 @@
 /** What a frame does for the worker that acts on its elements. */
 import type { ActAsk as Ask, ActTold as Told } from '../../messages';
-import { RefusedFailed, RefusedGone, RefusedKind, RefusedOther } from '../../protocol';
+import {
+  RefusedCovered,
+  RefusedFailed,
+  RefusedGone,
+  RefusedKind,
+  RefusedMoving,
+  RefusedOther,
+} from '../../protocol';
 import type { AriaTree } from '../aria/tree';
 import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
 import { choose, fill, focusField } from './fields';
+import { Guard } from './guard';
 import { frame, isAnimated, isRefusal, outside, type Place, type Refusal, ready, through } from './ready';
 import { scriptedClick, scriptedDrag, scriptedHover, scriptedKey, scriptedText } from './scripted';
 import { veil } from './veil';
@@ -14,6 +22,7 @@ export class Acting {
   readonly #document: string;
   readonly #tree: AriaTree;
   readonly #sensitive: SensitiveFields;
+  readonly #guard = new Guard();
   /** How often the document had changed when it was last at rest; -1 before it was, and after it was scrolled. */
   #rested = -1;
 
@@ -50,6 +59,8 @@ export class Acting {
       scrollBy({ left: ask.x ?? 0, top: ask.y ?? 0, behavior: 'instant' });
       return {};
     }
+    // The element may be gone by now, as what the click did.
+    if (ask.do === 'struck') return ask.document === this.#document ? this.#struck() : {};
     if (ask.id === undefined) {
       const focused = focusedElement();
       if (ask.do === 'key') scriptedKey(focused, ask.key ?? '', ask.modifiers ?? 0);
@@ -75,8 +86,10 @@ export class Acting {
     }
     switch (ask.do) {
       case 'ready':
+        if (ask.guard === true) this.#guard.expect(element);
         return place ?? {};
       case 'through':
+        if (ask.guard === true) this.#guard.expect(undefined);
         return await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
       case 'field':
         return focusField(element, ask.clear === true);
@@ -123,6 +136,13 @@ export class Acting {
       default:
         return { refused: RefusedKind };
     }
+  }
+
+  /** Whether the click that was watched would have hit something else. */
+  #struck(): Told {
+    const missed = this.#guard.end();
+    if (missed === undefined) return {};
+    return this.#told({ refused: missed.away ? RefusedMoving : RefusedCovered, by: missed.instead });
   }
 
   #told(answer: Told | Refusal): Told {

@@ -105,7 +105,7 @@ function middle({ left, top, width, height }: DOMRect): Point {
 }
 
 /** What a pointer has to hit: the element, or its label where pages draw that in its place. */
-function pointed(element: Element): Element {
+export function pointed(element: Element): Element {
   const type = tagOf(element) === 'input' ? (element as HTMLInputElement).type : '';
   if (type !== 'checkbox' && type !== 'radio' && type !== 'file') return element;
   const rect = element.getBoundingClientRect();
@@ -184,7 +184,7 @@ export function hitAt(document: Document, { x, y }: Point): Element | null {
 }
 
 /** Whether what was hit is the element, stands in it, or is a label of it. */
-function belongs(hit: Element, element: Element, shown: Element): boolean {
+export function belongs(hit: Element, element: Element, shown: Element): boolean {
   for (let at: Element | null = hit; at !== null; at = at.assignedSlot ?? parentAcrossRoots(at)) {
     if (at === element || at === shown) return true;
     if (tagOf(at) === 'label' && (at as HTMLLabelElement).control === element) return true;

@@ -250,10 +250,12 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 			return nil, err
 		}
 		again, err := a.steps(r)
-		if err != nil {
+		if err != nil && result.Done == 0 {
 			return nil, err
 		}
-		if r.certain(again) {
+		if err != nil {
+			again = on.steps // what was done has changed the page: that is told
+		} else if r.certain(again) {
 			done := result.Done
 			if result, err = on.do(ctx, again[done:]); err != nil {
 				return nil, err
