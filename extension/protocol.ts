@@ -85,7 +85,7 @@ export const StepRest = "rest"; // nothing, only waits
 /**
  * Operations of an [ActStep].
  */
-export const StepEvaluate = "evaluate";
+export const StepEvaluate = "evaluate"; // Texts[0] in the page; with an element, that is this and element
 /**
  * Operations of an [ActStep].
  */

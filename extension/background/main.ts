@@ -97,6 +97,7 @@ const sessions = new Sessions({
   api: attachments,
   changed: (tab) => activity.changed(tab),
   loadsDown: (tab, name) => activity.loadsDown(tab, name),
+  answered: (tab, request) => activity.answered(tab, request),
 });
 const port = new HostPort({
   connect: () => chrome.runtime.connectNative(HostName),

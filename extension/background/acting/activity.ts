@@ -4,6 +4,8 @@ import type { AnyEvent } from '../../protocol';
 interface Flight {
   readonly at: number;
   readonly what: string;
+  /** When its answer began to come. */
+  answered?: number;
 }
 
 interface TabActivity {
@@ -22,6 +24,8 @@ interface TabActivity {
 
 /** Requests older than this are streams or long polls, which end when they like; in ms. */
 const SLOW_MS = 2000;
+/** A body that does not end within this is a long one, or the page does not read it; in ms. */
+const BODY_MS = 200;
 /** The most requests that are kept of a tab; more at once are waited for no longer. */
 const MAX_FLIGHTS = 500;
 
@@ -56,6 +60,12 @@ export class Activity {
       this.#tabs.get(event.tab)?.flights.delete(event.id);
       this.changed(event.tab);
     }
+  }
+
+  /** The answer to a request begins to come. */
+  answered(tab: number, id: string): void {
+    const flight = this.#tabs.get(tab)?.flights.get(id);
+    if (flight !== undefined) flight.answered ??= Date.now();
   }
 
   /** An action on a tab begins: what it opens is noted until it ends. */
@@ -120,13 +130,17 @@ export class Activity {
   flights(tab: number, since: number): string[] {
     const now = Date.now();
     return [...this.#of(tab).flights.values()]
-      .filter(({ at }) => at >= since && now - at < SLOW_MS)
+      .filter(({ at, answered = now }) => at >= since && now - at < SLOW_MS && now - answered < BODY_MS)
       .map(({ what }) => what);
   }
 
   /** All requests of the tab that began since a time and have not ended, however old. */
   unended(tab: number, since: number): string[] {
-    return [...this.#of(tab).flights.values()].filter(({ at }) => at >= since).map(({ what }) => what);
+    return [...this.#of(tab).flights.values()]
+      .filter(({ at }) => at >= since)
+      .map(({ what, answered }) =>
+        answered === undefined ? what : `${what} (answered; its body is not read)`,
+      );
   }
 
   /** Something of a tab has changed: whoever waits looks again. */

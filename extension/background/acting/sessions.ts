@@ -23,6 +23,8 @@ export interface SessionsOptions {
   /** Called when something that is waited for may have changed: a dialog, a file chooser. */
   changed(tab: number): void;
   loadsDown(tab: number, name: string): void;
+  /** The answer to a request begins to come. */
+  answered(tab: number, request: string): void;
 }
 
 export class Sessions {
@@ -132,6 +134,8 @@ export class Sessions {
       const { sessionId } = params as Protocol.Target.DetachedFromTargetEvent;
       for (const [frame, id] of this.#frames.get(tab) ?? [])
         if (id === sessionId) this.#frames.get(tab)?.delete(frame);
+    } else if (method === 'Network.responseReceived') {
+      this.#options.answered(tab, (params as Protocol.Network.ResponseReceivedEvent).requestId);
     } else if (method === 'Page.downloadWillBegin') {
       this.#options.loadsDown(tab, (params as Protocol.Page.DownloadWillBeginEvent).suggestedFilename);
     }

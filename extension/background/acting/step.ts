@@ -123,7 +123,12 @@ export class Step {
       ...ask,
       ms: left,
     });
-    const told = await this.#answered(asked, left + FLUSH_MS);
+    const { activity } = this.#parties;
+    const documents = activity.documents(this.#tab);
+    const told = await this.#answered(asked, left + FLUSH_MS, () => {
+      // Its document never answers any more.
+      if (activity.documents(this.#tab) !== documents) throw new Refused({ refused: RefusedGone });
+    });
     if (told.refused !== undefined) {
       throw new Refused({
         refused: told.refused,
@@ -136,7 +141,7 @@ export class Step {
   }
 
   /** Waits for a promise, but not for ever, and not while a dialog keeps the page. */
-  async #answered<T>(promise: Promise<T>, ms: number): Promise<T> {
+  async #answered<T>(promise: Promise<T>, ms: number, look = (): void => undefined): Promise<T> {
     const { sessions, activity } = this.#parties;
     let settled = false;
     const done = promise.finally(() => {
@@ -148,6 +153,7 @@ export class Step {
       const left = deadline - Date.now();
       if (sessions.dialog(this.#tab) !== undefined) throw new Refused({ refused: RefusedDialog });
       if (this.#parties.paused(this.#tab)) throw new Error('the page is paused in the debugger');
+      look();
       if (left <= 0) throw new Error('the page does not answer: it is busy, or hangs');
       await Promise.race([done, activity.change(this.#tab, left)]);
     }

@@ -44,6 +44,7 @@ export async function ready(
 ): Promise<Place | Refusal> {
   let before = stands && isConnected(element) ? pointed(element).getBoundingClientRect() : undefined;
   let tried = 0;
+  let covered: Refusal | undefined;
   for (;;) {
     if (!isConnected(element)) return { refused: RefusedGone };
     const shown = pointed(element);
@@ -63,7 +64,8 @@ export async function ready(
     else {
       const hit = hittable(element, shown);
       if (!isRefusal(hit)) return { point: hit, moved: tried > 0 };
-      why = hit;
+      covered ??= hit; // where it is scrolled to, another thing may be in front of it
+      why = covered;
       if (tried < 3) {
         tried++; // it may be under a bar that stays where it is, or clipped by what it scrolls in
         scrollTo(shown, tried === 1 ? 'center' : tried === 2 ? 'end' : 'start');

@@ -335,7 +335,7 @@ type outcome struct {
 func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snapshotTab, o outcome) (*ActAnswer, error) {
 	var page string
 	result := o.result
-	if result.Dialog == nil && !o.action.blind {
+	if result.Dialog == nil && !result.Busy && !o.action.blind {
 		tree, err := e.after(ctx, o.id, t, result.Page)
 		switch {
 		case err != nil && ctx.Err() != nil:
@@ -369,7 +369,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	}
 	if lines := broken(caused); len(lines) > 0 {
 		b.WriteString("Broke:\n" + strings.Join(lines, "\n") + "\n")
-	} else if result.Dialog == nil {
+	} else if result.Dialog == nil && !result.Busy {
 		b.WriteString("Nothing broke.\n")
 	}
 	if lines := requests(caused); len(lines) > 0 {
@@ -388,10 +388,10 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		fmt.Fprintf(&b, "Value: %s\n", result.Value)
 	}
 	if result.Busy {
-		b.WriteString("The page is busy and did not come to rest.\n")
+		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it.\n")
 	}
 	b.WriteString(strings.TrimPrefix(lateText(late), "\n"))
-	if page == "" && result.Dialog == nil && !o.action.blind {
+	if page == "" && result.Dialog == nil && !result.Busy && !o.action.blind {
 		page = "The page did not change.\n"
 	}
 	return &ActAnswer{Tab: o.id, Text: strings.TrimRight(b.String()+page, "\n"), Image: result.Image, Mime: result.Mime}, nil

@@ -35,6 +35,9 @@ func (o *outcome) refusal() string {
 	case protocol.RefusedHidden:
 		return fmt.Sprintf("%s is not visible; something may have to be opened or hovered first; %s", what, done)
 	case protocol.RefusedDisabled:
+		if r.Text == "read-only" {
+			return fmt.Sprintf("%s is read-only; %s", what, done)
+		}
 		if r.Text != "" {
 			return fmt.Sprintf("%s: %s is disabled; %s", what, r.Text, done)
 		}
