@@ -12,6 +12,7 @@ import type { AriaTree } from '../aria/tree';
 import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
+import { isEditingHost } from '../text';
 import { choose, fill, focusField } from './fields';
 import { Guard } from './guard';
 import { frame, isAnimated, isRefusal, outside, type Place, type Refusal, ready, through } from './ready';
@@ -115,7 +116,9 @@ export class Acting {
         element.dispatchEvent(new Event(ask.key ?? '', { composed: true }));
         return {};
       case 'focus':
-        (element as HTMLElement).focus();
+        // An editor that was never in focus has its caret before the text: keys are for what comes after it.
+        if (isEditingHost(element) && focusedElement() !== element) focusField(element, false);
+        else (element as HTMLElement).focus();
         return {};
       case 'scroll':
         if (ask.x || ask.y)

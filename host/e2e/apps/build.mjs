@@ -20,7 +20,8 @@ const svelte = {
 };
 
 const frameworks = ['react', 'preact', 'vue', 'svelte', 'lit', 'jquery', 'backbone'];
-for (const app of [...frameworks, ...frameworks.map((name) => `todo/${name}`)]) {
+const editors = ['quill', 'lexical', 'prosemirror'].map((name) => `editor/${name}`);
+for (const app of [...frameworks, ...frameworks.map((name) => `todo/${name}`), ...editors]) {
   await build({
     root,
     configFile: false,

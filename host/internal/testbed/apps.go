@@ -1,6 +1,7 @@
 package testbed
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +12,7 @@ import (
 var Apps = []string{"react", "preact", "vue", "svelte", "lit", "jquery", "backbone"}
 
 // BuildApps builds the applications in dir (host/e2e/apps) into out, with the npm packages that they are pinned to:
-// each framework's list, FRAMEWORK.js, and its TodoMVC, todo-FRAMEWORK.js.
+// each framework's list, FRAMEWORK.js, and its TodoMVC, todo-FRAMEWORK.js; rich text editors, editor-NAME.js.
 func BuildApps(dir, out string) error {
 	run := func(name string, args ...string) error {
 		cmd := exec.Command(name, args...)
@@ -21,12 +22,16 @@ func BuildApps(dir, out string) error {
 		}
 		return nil
 	}
-	ready := filepath.Join(dir, "node_modules", ".ready")
-	if _, err := os.Stat(ready); err != nil {
+	locked, err := os.ReadFile(filepath.Join(dir, "package-lock.json"))
+	if err != nil {
+		return err
+	}
+	ready := filepath.Join(dir, "node_modules", ".ready") // holds the packages that are there
+	if there, err := os.ReadFile(ready); err != nil || !bytes.Equal(there, locked) {
 		if err := run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"); err != nil {
 			return err
 		}
-		if err := os.WriteFile(ready, nil, 0o600); err != nil {
+		if err := os.WriteFile(ready, locked, 0o600); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,61 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRichTextEditors: each keeps a document of its own beside the page's, from which it takes back what it did not
+// notice. Two of them send when Enter is pressed.
+func TestRichTextEditors(t *testing.T) {
+	w := shared.get(t)
+	built := buildApps(t)
+	for _, name := range []string{"quill", "lexical", "prosemirror"} {
+		t.Run(name, func(t *testing.T) {
+			script, err := os.ReadFile(filepath.Join(built, "editor-"+name+".js"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newSite(t, map[string]string{
+				"/{$}":       `<!doctype html><meta charset="utf-8"><title>Write</title><main><div id="app"></div><p role="status" id="said"></p><input aria-label="Other"></main><script src="/editor.js"></script>`,
+				"/editor.js": string(script),
+			})
+			a := w.of(t, s)
+			p := w.open(t, s.URL)
+			first := a.look()
+			field, other := refOf(t, first, "textbox \"Message\""), refOf(t, first, `"Other"`)
+			written := func(want string) {
+				t.Helper()
+				if got := p.text(`window.written()`); got != want {
+					t.Errorf("the editor holds %q, not %q", got, want)
+				}
+			}
+			holds(t, a.do("browser_type", map[string]any{"ref": field, "text": "Hello Ada"}), "Hello Ada")
+			written("Hello Ada")
+			a.do("browser_click", map[string]any{"ref": other})
+			a.do("browser_type", map[string]any{"ref": field, "text": " and Bob"}) // behind what is there
+			written("Hello Ada and Bob")
+			a.do("browser_type", map[string]any{"ref": field, "text": "New", "clear": true})
+			written("New")
+			a.do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": field, "value": "Filled in"}, map[string]any{"ref": other, "value": "x"}}})
+			written("Filled in")
+			a.do("browser_press_key", map[string]any{"ref": field, "key": "Backspace"})
+			written("Filled i")
+			a.do("browser_type", map[string]any{"ref": field, "text": "", "clear": true})
+			written("")
+			a.do("browser_type", map[string]any{"ref": field, "text": "One line", "submit": true})
+			d := a.do("browser_type", map[string]any{"ref": field, "text": []string{"First", "Second"}, "submit": true})
+			if name == "quill" {
+				written("One line\nFirst\nSecond")
+				return
+			}
+			written("")
+			holds(t, d, "sent One line; sent First; sent Second;")
+			if strings.Contains(d, "Broke") {
+				t.Error(d)
+			}
+		})
+	}
+}
