@@ -61,7 +61,7 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 
 	a.do("browser_click", map[string]any{"ref": ref})
 	popup.until(`/testbed[\s\S]* on Shop[\s\S]*click button "Pay"/.test(document.querySelector('.agents')?.innerText ?? '')`)
-	panel.until(`/testbed acted on this page.* · click button "Pay"/.test(document.querySelector('.acts')?.textContent ?? '')`)
+	panel.until(`/testbed.* acted on this page.* · click button "Pay"/.test(document.querySelector('.acts')?.textContent ?? '')`)
 	answered := make(chan error, 1)
 	began := time.Now()
 	go func() {
@@ -69,10 +69,10 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 		answered <- err
 	}()
 	popup.until(`document.querySelector('.agents').innerText.includes('Acting on')`)
-	panel.until(`document.querySelector('.acts').textContent.includes('testbed is acting on this page')`)
+	panel.until(`document.querySelector('.acts').textContent.includes('is acting on this page')`)
 	panel.picture("panel-acting")
 	popup.picture("acting")
-	popup.press("Stop testbed")
+	popup.js(`document.querySelector('.agents .stop').click()`)
 	select {
 	case err := <-answered:
 		if err == nil || !strings.Contains(err.Error(), "a person stopped this agent while it acted") {
@@ -99,8 +99,8 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	if text, err := a.Text("browser_click", map[string]any{"ref": ref}); err != nil || !strings.Contains(text, "again") {
 		t.Errorf("%s %v", text, err)
 	}
-	panel.until(`/testbed acted on this page/.test(document.querySelector('.acts').textContent)`)
-	panel.press("Stop testbed")
+	panel.until(`/testbed.* acted on this page/.test(document.querySelector('.acts').textContent)`)
+	panel.js(`document.querySelector('.acts .stop').click()`)
 	popup.until(`document.querySelector('.agents').innerText.includes('Stopped by you')`)
 	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") {
 		t.Errorf("%v", err)
