@@ -192,10 +192,12 @@ func (e *Engine) waitForOpened(ctx context.Context, instance string, theirs int)
 	}
 }
 
-// openedPatience is how long a tab that a page has opened may take until it is known, and where it leads to.
+// openedPatience is how long a tab that a page has opened may take until it is known where it leads to, and it is
+// watched, where it is to be.
 const openedPatience = time.Second
 
-// knownTab is a tab that has just been opened, once it is known where it leads to; nil when that takes too long.
+// knownTab is a tab that has just been opened, once it can be looked at, or as far as it is known when that takes too
+// long; then nil for one that is not known.
 func (e *Engine) knownTab(ctx context.Context, instance string, theirs int) *capture.Tab {
 	ctx, cancel := context.WithTimeout(ctx, openedPatience)
 	defer cancel()
@@ -208,7 +210,7 @@ func (e *Engine) knownTab(ctx context.Context, instance string, theirs int) *cap
 				found = &v.Tabs[i]
 			}
 		}
-		if found != nil && found.URL != "" && found.URL != "about:blank" {
+		if found != nil && found.Watched && found.URL != "" && found.URL != "about:blank" {
 			return found
 		}
 		select {
