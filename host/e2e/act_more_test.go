@@ -1,14 +1,11 @@
 package e2e
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/tiktoken-go/tokenizer/codec"
-
-	"tidemark.dev/tidemark/host/internal/testbed"
 )
 
 const todo = `<!doctype html><title>Todos</title><h1>todos</h1><input aria-label="What needs to be done?" id="new"><ul id="list"></ul>
@@ -153,44 +150,6 @@ func TestTabsAreOpenedShownAndClosed(t *testing.T) {
 	}
 	a.do("browser_handle_dialog", map[string]any{"accept": true})
 	lacks(t, a.do("browser_tabs", nil), "/unsaved")
-}
-
-// TestAReferenceOfAClosedTabIsOfNoOther, although references of every tab begin at e1.
-func TestAReferenceOfAClosedTabIsOfNoOther(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{
-		"/{$}":   store("Opener", `<button id="b" onclick="this.textContent = 'Deleted'">Delete everything</button><button onclick="window.open('/popup')">Log in</button>`),
-		"/popup": store("Popup", `<button onclick="window.close()">Close me</button>`),
-	})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.do("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Log in"`)})
-	var first string
-	if err := testbed.Eventually(context.Background(), func() (bool, error) {
-		list, err := a.Text("browser_tabs", nil)
-		return strings.Contains(list, "/popup"), err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	var tabs struct {
-		Tabs []struct {
-			ID  int    `json:"id"`
-			URL string `json:"url"`
-		} `json:"tabs"`
-	}
-	a.call("browser_tabs", nil, &tabs)
-	for _, tab := range tabs.Tabs {
-		if strings.HasSuffix(tab.URL, "/popup") {
-			first = a.do("browser_snapshot", map[string]any{"tab": tab.ID})
-		}
-	}
-	ref := refOf(t, first, `"Close me"`)
-	a.do("browser_click", map[string]any{"ref": ref})
-	a.cannot("browser_click", map[string]any{"ref": ref}, "is closed", "nothing was done")
-	if got := p.text(`b.textContent`); got != "Delete everything" {
-		t.Error(got)
-	}
-	holds(t, a.look(), "Opener")
 }
 
 // TestAnAnswerThatThePageDoesNotReadIsNotWaitedFor: many pages look at the status alone.

@@ -84,7 +84,7 @@ export class Acting {
           const between = step !== steps.at(-1);
           const rested = await this.#rest.of(tab, {
             frames: framesOf(step),
-            since: step.op === StepRest ? 0 : since, // whoever waits for rest waits for all that is under way
+            since,
             ms: params.settle_ms,
             between,
             look: between ? undefined : params.look,
