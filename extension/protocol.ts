@@ -2447,6 +2447,10 @@ export interface ViewCalls {
    */
   total: number /* int */;
   forgotten?: number /* uint64 */;
+  /**
+   * Since is when this daemon began, in milliseconds since the Unix epoch: calls of an earlier one are not kept.
+   */
+  since: number /* int64 */;
 }
 /**
  * ViewCall is one call of a tool by an agent.

@@ -386,6 +386,8 @@ type ViewCalls struct {
 	// Total counts those that match; Forgotten those that are no longer held.
 	Total     int    `json:"total"`
 	Forgotten uint64 `json:"forgotten,omitempty"`
+	// Since is when this daemon began, in milliseconds since the Unix epoch: calls of an earlier one are not kept.
+	Since int64 `json:"since"`
 }
 
 // ViewCall is one call of a tool by an agent.

@@ -86,6 +86,7 @@ export function Calls({ model }: { model: ViewerModel }): JSX.Element {
           }}
         />
       )}
+      {answer.value !== undefined && <p class="quiet">{t('callsSince', moment(answer.value.since))}</p>}
       {(answer.value?.forgotten ?? 0) > 0 && (
         <p class="quiet">{many('callsForgotten', answer.value?.forgotten ?? 0)}</p>
       )}

@@ -257,7 +257,7 @@ func (e *Engine) ViewCalls(_ context.Context, p protocol.ViewCallsParams) (*prot
 		names[a.ID] = a.Name
 	}
 	view := e.callsView()
-	out := &protocol.ViewCalls{Calls: []protocol.ViewCall{}, Forgotten: view.Evicted()}
+	out := &protocol.ViewCalls{Calls: []protocol.ViewCall{}, Forgotten: view.Evicted(), Since: e.began.UnixMilli()}
 	bytes := 0
 	for pos, c := range view.From(0) {
 		if p.Agent != 0 && c.agent != p.Agent || c.head.At < from || c.head.At > to || len(p.Positions) > 0 && !slices.Contains(p.Positions, pos) {
