@@ -231,7 +231,9 @@ func (b *ariaBench) large() error {
 		b.row("20,000 elements, longest time the page was held", fmt.Sprintf("%.0f ms", longest), fmt.Sprintf("at most %d ms", budgetSlice), longest <= budgetSlice)
 		var looks []time.Duration
 		for i := range b.third(30) {
-			if err := tab.JS(fmt.Sprintf(`for (let i = 0; i < 10; i++) document.querySelectorAll('.text')[i * 97].textContent = 'changed %d ' + i`, i)); err != nil {
+			// The page draws what changed before the look: that is its own work.
+			if err := tab.JS(fmt.Sprintf(`for (let i = 0; i < 10; i++) document.querySelectorAll('.text')[i * 97].textContent = 'changed %d ' + i
+				await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`, i)); err != nil {
 				return err
 			}
 			text, took, err = look(a, everything)
