@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // A set is a group of tools that is switched as one, so that an agent pays only for what it uses.
@@ -47,15 +46,12 @@ func (e *Engine) SetsOf(client *checkpoint.Client) []string {
 	return e.sets
 }
 
-// Callable is nil when a tool of that name may be called by the client; else it says that there is none, or
-// which set is off and how to turn it on.
-func (e *Engine) Callable(client *checkpoint.Client, name string) error {
+// SwitchedOff is nil when a tool of that name may be called by the client or there is none; else it says which
+// set is off, and how to turn it on.
+func (e *Engine) SwitchedOff(client *checkpoint.Client, name string) error {
 	on := e.SetsOf(client)
 	t := FindTool(name)
-	if t == nil {
-		return invalid("there is no tool %q; tools/list lists those there are", event.Clean(name))
-	}
-	if slices.Contains(on, t.Set) {
+	if t == nil || slices.Contains(on, t.Set) {
 		return nil
 	}
 	with := append(slices.Clone(on), t.Set)

@@ -34,11 +34,11 @@ func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
 		if got := w.Engine.SetsOf(client); !slices.Equal(got, c.want) {
 			t.Errorf("asked for %q: %q", c.asked, got)
 		}
-		err := w.Engine.Callable(client, "browser_snapshot")
+		err := w.Engine.SwitchedOff(client, "browser_snapshot")
 		if (err == nil) != (c.off == "") || err != nil && !strings.Contains(err.Error(), c.off) {
 			t.Errorf("asked for %q: %v", c.asked, err)
 		}
-		if err := w.Engine.Callable(client, "no_such_tool"); err == nil || !strings.Contains(err.Error(), `there is no tool "no_such_tool"`) {
+		if err := w.Engine.SwitchedOff(client, "no_such_tool"); err != nil {
 			t.Error(err)
 		}
 		leave()

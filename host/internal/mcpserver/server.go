@@ -73,13 +73,16 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 				if info := asked.ClientInfo(); info != nil && info.Name != "" { // newer clients never initialize
 					e.Rename(client, event.Clean(info.Name))
 				}
-				if err := e.Callable(client, asked.Params.Name); err != nil {
+				if err := e.SwitchedOff(client, asked.Params.Name); err != nil {
 					return failure(err), nil
 				}
 			case *mcp.ReadResourceRequest:
 				asked.Params.URI = unescapedTimes(asked.Params.URI)
 			}
 			result, err := next(ctx, method, req)
+			if asked, ok := req.(*mcp.CallToolRequest); ok && err != nil && engine.FindTool(asked.Params.Name) == nil {
+				return failure(&engine.Error{Message: fmt.Sprintf("there is no tool %q; tools/list lists those there are", event.Clean(asked.Params.Name))}), nil
+			}
 			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && err == nil {
 				begun(session)
 			}
