@@ -191,8 +191,9 @@ func checkHAR(t *testing.T, text []byte, url string) {
 			bodies += fmt.Sprintln(content["text"], content["comment"])
 		}
 	}
-	// The shop itself does not read what it is told of an error.
-	if !strings.Contains(bodies, "Lamp") || !strings.Contains(bodies, "did not read the body") || strings.Contains(bodies, "sk_live_0123456789") {
+	// The shop itself does not read what it is told of an error; quiet capture reads it in any case.
+	unread := strings.Contains(bodies, "did not read the body") || os.Getenv(testbed.WayEnv) == "quiet"
+	if !strings.Contains(bodies, "Lamp") || !unread || strings.Contains(bodies, "sk_live_0123456789") {
 		t.Errorf("the answers are %s", bodies)
 	}
 	if seen["/api/prices?page=2&x=%3Cb%3E"] != 1 || seen["/api/cart"] == 0 {
