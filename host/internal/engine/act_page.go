@@ -173,23 +173,11 @@ func (e *Engine) waitUntilClosed(ctx context.Context, id int) error {
 
 // waitForOpened is the host's id of a tab that has just been opened, once it is watched.
 func (e *Engine) waitForOpened(ctx context.Context, instance string, theirs int) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadPatience)
-	defer cancel()
-	for {
-		changed := e.store.Changed()
-		if id := e.store.HostTab(instance, theirs); id != 0 {
-			for _, t := range e.store.View(e.clock()).Tabs {
-				if t.ID == id && t.Watched {
-					return id, nil
-				}
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return 0, invalid("the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
-		case <-changed:
-		}
+	watched := func(t *capture.Tab) bool { return t.Watched }
+	if t := e.tabOnce(ctx, instance, theirs, loadPatience, watched); t != nil && t.Watched {
+		return t.ID, nil
 	}
+	return 0, invalid("the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
 }
 
 // openedPatience is how long a tab that a page has opened may take until it is known where it leads to, and it is
@@ -199,7 +187,15 @@ const openedPatience = time.Second
 // knownTab is a tab that has just been opened, once it can be looked at, or as far as it is known when that takes too
 // long; then nil for one that is not known.
 func (e *Engine) knownTab(ctx context.Context, instance string, theirs int) *capture.Tab {
-	ctx, cancel := context.WithTimeout(ctx, openedPatience)
+	return e.tabOnce(ctx, instance, theirs, openedPatience, func(t *capture.Tab) bool {
+		return t.Watched && t.URL != "" && t.URL != "about:blank"
+	})
+}
+
+// tabOnce is a tab by the browser's own id once it is ready, or as it is when that takes too long; then nil for one
+// that is not known.
+func (e *Engine) tabOnce(ctx context.Context, instance string, theirs int, patience time.Duration, ready func(*capture.Tab) bool) *capture.Tab {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		changed := e.store.Changed()
@@ -210,7 +206,7 @@ func (e *Engine) knownTab(ctx context.Context, instance string, theirs int) *cap
 				found = &v.Tabs[i]
 			}
 		}
-		if found != nil && found.Watched && found.URL != "" && found.URL != "about:blank" {
+		if found != nil && ready(found) {
 			return found
 		}
 		select {
