@@ -1578,6 +1578,10 @@ export interface CheckpointLine {
    */
   at: string;
   severity: string;
+  /**
+   * NotObserved says that the time before it was not observed in full.
+   */
+  not_observed?: boolean;
   note?: string;
 }
 /**
@@ -2057,6 +2061,10 @@ export interface ViewBrowser {
   name: string;
   extension: string;
   connected: boolean;
+  /**
+   * Paused is set while a person has paused watching there.
+   */
+  paused?: boolean;
 }
 /**
  * ViewAgent is an agent that is connected, or has called since Tidemark was started.

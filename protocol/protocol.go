@@ -261,7 +261,9 @@ type CheckpointLine struct {
 	// At is the time it was made, RFC 3339 in UTC with milliseconds.
 	At       string `json:"at"`
 	Severity string `json:"severity"`
-	Note     string `json:"note,omitempty"`
+	// NotObserved says that the time before it was not observed in full.
+	NotObserved bool   `json:"not_observed,omitempty"`
+	Note        string `json:"note,omitempty"`
 }
 
 // CheckpointParams asks for a named checkpoint in the scope of a tab.

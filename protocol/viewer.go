@@ -101,6 +101,8 @@ type ViewBrowser struct {
 	Name      string `json:"name"`
 	Extension string `json:"extension"`
 	Connected bool   `json:"connected"`
+	// Paused is set while a person has paused watching there.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // ViewAgent is an agent that is connected, or has called since Tidemark was started.

@@ -1,5 +1,7 @@
 /** The number on the icon: errors and warnings since the newest checkpoint of the tab in front. */
 import { MethodOverview, type Overview } from '../protocol';
+import { standing } from '../standing';
+import { t } from '../text';
 
 /** What the badge needs of the worker. */
 export interface BadgeOptions {
@@ -30,16 +32,17 @@ const COLOURS: Readonly<Record<string, string>> = { error: '#b3221f', warning: '
 
 /** What the icon shows of how it stands. */
 export function badgeOf(overview: Overview | undefined, paused: boolean): Badge {
-  if (paused) return { text: 'II', colour: '#4e606b', title: 'Tidemark: paused' };
+  if (paused) return { text: 'II', colour: '#4e606b', title: t('badgePaused') };
   const count = (overview?.errors ?? 0) + (overview?.warnings ?? 0);
   const text = count === 0 ? '' : count > 999 ? '999+' : String(count);
   const colour = COLOURS[overview?.severity ?? ''] ?? '#14703f';
-  const since = overview?.since === undefined ? '' : ` since ${overview.since}`;
-  return {
-    text,
-    colour,
-    title: overview === undefined ? 'Tidemark' : `Tidemark: ${overview.summary}${since}`,
-  };
+  return { text, colour, title: titleOf(overview) };
+}
+
+function titleOf(overview: Overview | undefined): string {
+  if (overview === undefined) return 'Tidemark';
+  const { since } = overview;
+  return since === undefined ? t('badge', standing(overview)) : t('badgeSince', standing(overview), since);
 }
 
 /** Keeps the badge up to date. */

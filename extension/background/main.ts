@@ -18,6 +18,7 @@ import {
   type Overview,
   type Tab,
 } from '../protocol';
+import { t } from '../text';
 import { Acting } from './acting/acting';
 import { Activity } from './acting/activity';
 import { Sessions } from './acting/sessions';
@@ -292,7 +293,7 @@ function developmentPatterns(): string[] {
 async function setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void> {
   await ready;
   const origin = watchableOrigin(await address(tab));
-  if (origin === undefined) throw new Error('Only pages of http and https can be watched.');
+  if (origin === undefined) throw new Error(t('onlyWebPages'));
   const chosen = settings.origins[origin];
   const needsOrigin = on && (isDevelopment(origin) ? chosen === false : chosen !== true);
   if (scope === 'origin' || needsOrigin) {
@@ -343,7 +344,7 @@ async function setWay(chosen: Way, origin?: string): Promise<void> {
 /** Does what a person chose in the popup for the pages of a tab's origin. */
 async function setWayOf(tab: number, chosen: Way): Promise<void> {
   const origin = watchableOrigin(await address(tab));
-  if (origin === undefined) throw new Error('Only pages of http and https can be watched.');
+  if (origin === undefined) throw new Error(t('onlyWebPages'));
   await setWay(chosen, origin);
 }
 

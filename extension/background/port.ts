@@ -24,6 +24,7 @@ import {
   Version,
   type Welcome,
 } from '../protocol';
+import { t } from '../text';
 import { EventQueue } from './queue';
 
 /** When a batch is sent: whichever comes first. After an idle spell the first event goes at once. */
@@ -111,11 +112,11 @@ export class HostPort {
   #text(): string {
     switch (this.#state) {
       case 'connected':
-        return `Connected to Tidemark ${this.#host}.`;
+        return t('connectedTo', this.#host);
       case 'connecting':
-        return 'Connecting to Tidemark…';
+        return t('connectingTo');
       case 'waiting':
-        return `Tidemark cannot be reached${this.#why ? `: ${this.#why}` : ''}. Trying again by itself.`;
+        return this.#why === '' ? t('unreachable') : t('unreachableWhy', this.#why);
       case 'refused':
         return this.#why;
     }
@@ -136,7 +137,7 @@ export class HostPort {
       const error = this.#options.lastError();
       if (this.#port === port) this.#lost(error);
     });
-    this.#welcomeTimer = setTimeout(() => this.#giveUp('it did not answer'), WELCOME_MS);
+    this.#welcomeTimer = setTimeout(() => this.#giveUp(t('unreachableSilent')), WELCOME_MS);
     const hello: Hello = {
       type: TypeHello,
       protocol: Version,
@@ -159,7 +160,7 @@ export class HostPort {
     this.#flushTimer = undefined;
     for (const { reject, timer } of this.#pending.values()) {
       clearTimeout(timer);
-      reject(new Error('the connection to Tidemark was lost'));
+      reject(new Error(t('connectionLost')));
     }
     this.#pending.clear();
     const setup = setupProblem(error);
@@ -213,10 +214,9 @@ export class HostPort {
   #welcome({ protocol, host, next, run }: Welcome): void {
     clearTimeout(this.#welcomeTimer);
     if (protocol !== Version) {
-      this.#refuse(
-        `Tidemark ${host} and this extension speak different versions; update the older of the two.`,
-      );
-      this.#giveUp('different versions');
+      const why = t('otherVersions', host);
+      this.#refuse(why);
+      this.#giveUp(why);
       return;
     }
     this.#retries = 0;
@@ -280,7 +280,7 @@ export class HostPort {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#pending.delete(id);
-        reject(new Error('Tidemark did not answer in time'));
+        reject(new Error(t('answerLate')));
       }, REQUEST_MS);
       this.#pending.set(id, { resolve, reject, timer });
       const request: Request = { type: TypeRequest, id, method, params };
@@ -317,9 +317,7 @@ function asError(error: unknown): { code: string; message: string } {
 /** What a person has to do before the browser starts the host; undefined when nothing. */
 function setupProblem(error: string | undefined): string | undefined {
   if (error === undefined) return undefined;
-  if (/host not found/i.test(error))
-    return 'Tidemark is not installed for this browser. Run `tidemark install` in a terminal.';
-  if (/forbidden/i.test(error))
-    return 'This browser may not start Tidemark. Run `tidemark install` in a terminal.';
+  if (/host not found/i.test(error)) return t('notInstalled');
+  if (/forbidden/i.test(error)) return t('notPermitted');
   return undefined;
 }

@@ -1,6 +1,7 @@
 /** Which tabs are captured: begins and ends capture as tabs come, navigate and go, and as persons choose. */
 import type { CaptureSource, EndReason } from '../capture/source';
 import type { AnyEvent, GapReason } from '../protocol';
+import { t } from '../text';
 import { isWatched, watchableOrigin } from './rules';
 import type { Memory, OpenGap, Settings, TabMemory } from './settings';
 
@@ -27,10 +28,6 @@ interface TabState {
 
 /** How long a tab that lost its debugger may take to be gone itself, in ms. */
 const CLOSING_MS = 100;
-
-const NOTE_CANCELED = 'The debugging bar was closed; the tab is captured quietly since.';
-const NOTE_OFF = 'Switched off.';
-const NOTE_PAUSED = 'Paused.';
 
 /** Drives one capture source. Every method may be called at any time and as often as one likes. */
 export class WatchedTabs {
@@ -109,13 +106,13 @@ export class WatchedTabs {
     }
     if (settings.paused && isWatched(tab, url, { origins: settings.origins, tabsOff: settings.tabsOff })) {
       this.#openGap(tab, 'paused');
-      await this.#stop(tab, Number.POSITIVE_INFINITY, NOTE_PAUSED);
+      await this.#stop(tab, Number.POSITIVE_INFINITY, t('notePaused'));
       return;
     }
     const origin = watchableOrigin(url);
     if (settings.tabsOff.has(tab) || (origin !== undefined && settings.origins[origin] === false)) {
       if (this.capturing(tab)) this.#openGap(tab, 'detached');
-      await this.#stop(tab, Number.POSITIVE_INFINITY, NOTE_OFF);
+      await this.#stop(tab, Number.POSITIVE_INFINITY, t('noteOff'));
     } else {
       await this.#stop(tab, 0);
       this.#closeGap(tab); // what happens there is not looked for
@@ -165,7 +162,7 @@ export class WatchedTabs {
     const from = Date.now();
     if (reason === 'canceled_by_user') {
       await this.#options.settings.chooseQuiet(tab);
-      state.note = NOTE_CANCELED;
+      state.note = t('noteCanceled');
     } else {
       await new Promise((resolve) => setTimeout(resolve, CLOSING_MS));
     }
@@ -184,7 +181,7 @@ export class WatchedTabs {
     state.wanted = true;
     if (state.capture !== 'off') return;
     state.capture = 'starting';
-    if (state.note !== NOTE_CANCELED) state.note = undefined;
+    if (state.note !== t('noteCanceled')) state.note = undefined;
     this.#options.changed(tab);
     // What happened while a person had switched it off is nobody's business.
     if (!Number.isFinite(state.replayFrom)) state.replayFrom = Date.now();
@@ -219,7 +216,7 @@ export class WatchedTabs {
       state.wanted = wanted;
       return;
     }
-    state.note = `Capture could not begin: ${message}`;
+    state.note = t('noteFailed', message);
     this.#openGap(tab, 'capture_failed');
   }
 

@@ -1,5 +1,6 @@
 /** Serves the panel and the side panel: passes what they ask on to the host, and tells how it stands with it. */
 import type { ConnectionState, FromViewer, ToViewer } from '../messages';
+import { t } from '../text';
 
 /** The part of the viewer's port that is used. */
 export interface ViewerPort {
@@ -61,11 +62,11 @@ export class ViewerServer {
   async #do(message: FromViewer): Promise<unknown> {
     switch (message.t) {
       case 'ask':
-        if (!METHOD.test(message.method)) throw new Error(`The viewer may not ask for ${message.method}.`);
+        if (!METHOD.test(message.method)) throw new Error(t('notForViewers', message.method));
         return await this.#options.request(message.method, message.params);
       case 'reveal':
         if (!(await this.#options.reveal(message.tab, message.selector))) {
-          throw new Error('The element is no longer in the page.');
+          throw new Error(t('elementGone'));
         }
         return {};
       case 'connect':

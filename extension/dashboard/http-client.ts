@@ -4,8 +4,8 @@
  */
 import { type Signal, signal } from '@preact/signals';
 import type { ViewPositions, ViewTimeline, ViewTimelineParams } from '../protocol';
+import { t } from '../text';
 import type { Ask, Connection, ViewerClient } from '../ui/client';
-import { t } from '../ui/text';
 import { eventsOf } from './events';
 import { positionsQuery, routeOf, withQuery } from './routes';
 

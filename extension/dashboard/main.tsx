@@ -1,7 +1,7 @@
 /** The web dashboard: the viewer in any browser, for the daemon that serves this page. */
 import { render } from 'preact';
 import '../ui/tokens.css';
-import { t } from '../ui/text';
+import { t } from '../text';
 import './dashboard.css';
 import { Dashboard } from './dashboard';
 import { HttpClient } from './http-client';

@@ -4,7 +4,7 @@
  * ports of this machine included, which get cookies.
  */
 
-import { t } from '../ui/text';
+import { t } from '../text';
 
 /** A token, and until when it is good. */
 export interface Session {

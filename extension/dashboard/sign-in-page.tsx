@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
+import { t } from '../text';
 import { Prose } from '../ui/prose';
-import { t } from '../ui/text';
 
 /** Instead of the dashboard, for whoever has no session: why, and how to get one. */
 export function SignInPage({ text }: { text: string }): JSX.Element {

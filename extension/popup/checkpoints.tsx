@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { CheckpointLine, CheckpointResult } from '../protocol';
-import { MAX_CHECKPOINT_NAME, NAMING_RULE, nameProblem } from '../ui/checkpoint-name';
-import { SeverityBadge, severityOf } from '../ui/severity';
+import { t } from '../text';
+import { MAX_CHECKPOINT_NAME, nameProblem } from '../ui/checkpoint-name';
+import { SeverityBadge, severityOf, severityWord } from '../ui/severity';
 import { shortTime } from '../ui/times';
 import type { WorkerClient } from './worker-client';
 
@@ -33,7 +34,7 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
       if (wanted === name.value) name.value = '';
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      result.value = { text: `${wanted} was not set: ${why}`, failed: true };
+      result.value = { text: t('checkpointNotSet', wanted, why), failed: true };
     } finally {
       busy.value = false;
     }
@@ -45,7 +46,7 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
   const recent = checkpoints.toSorted((a, b) => b.at.localeCompare(a.at)).slice(0, RECENT);
   return (
     <section class="checkpoints">
-      <h2>Checkpoints</h2>
+      <h2>{t('checkpoints')}</h2>
       <div class="buttons">
         {CONVENTIONAL.map((conventional) => (
           <button
@@ -66,10 +67,10 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
       >
         <input
           type="text"
-          aria-label="Name of a checkpoint"
+          aria-label={t('checkpointName')}
           aria-describedby="naming"
           aria-invalid={problem !== ''}
-          placeholder="another_name"
+          placeholder={t('checkpointExample')}
           autocomplete="off"
           autocapitalize="off"
           spellcheck={false}
@@ -82,24 +83,28 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
           }}
         />
         <button type="submit" disabled={disabled || typed === '' || problem !== ''}>
-          Set
+          {t('set')}
         </button>
       </form>
       <p id="naming" class={problem === '' ? 'hint' : 'hint problem'}>
-        {connected ? problem || NAMING_RULE : 'Checkpoints can be set once Tidemark is connected.'}
+        {connected ? problem || t('namingRule') : t('checkpointsLater')}
       </p>
       <p class={result.value?.failed ? 'result problem' : 'result'} role="status">
         {result.value?.text}
       </p>
       {recent.length > 0 && (
         <ol>
-          {recent.map(({ name: set, at, severity, note }) => (
+          {recent.map(({ name: set, at, severity, not_observed: unseen, note }) => (
             <li key={set}>
               <span class="name" title={note === undefined ? set : `${set}: ${note}`}>
                 {set}
               </span>
               <time dateTime={at}>{shortTime(at)}</time>
-              <SeverityBadge severity={severityOf(severity)} />
+              <SeverityBadge
+                severity={severityOf(severity, unseen)}
+                words={severityWord(severityOf(severity))}
+                title={unseen === true ? t('partly') : undefined}
+              />
             </li>
           ))}
         </ol>
@@ -109,6 +114,7 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
 }
 
 function confirmation({ name, replaced }: CheckpointResult): string {
-  const before = replaced === undefined ? '' : shortTime(replaced);
-  return before === '' ? `${name} set` : `${name} set, replaced the one of ${before}`;
+  return replaced === undefined
+    ? t('checkpointSet', name)
+    : t('checkpointReplaced', name, shortTime(replaced));
 }

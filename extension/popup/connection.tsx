@@ -1,15 +1,16 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { ConnectionState as State } from '../messages';
+import { many, type TextKey, t } from '../text';
 import { Prose } from '../ui/prose';
 import type { WorkerClient } from './worker-client';
 
-const WORDS: Readonly<Record<State['state'], string>> = {
-  connected: 'Connected',
-  connecting: 'Connecting…',
-  waiting: 'Not connected',
-  refused: 'Not connected',
-};
+const WORDS = {
+  connected: 'connected',
+  connecting: 'connecting',
+  waiting: 'notConnected',
+  refused: 'notConnected',
+} as const satisfies Record<State['state'], TextKey>;
 
 /** The connection's state in a word, with a mark whose form says the same. */
 export function ConnectionState({ connection }: { connection: State }): JSX.Element {
@@ -17,7 +18,7 @@ export function ConnectionState({ connection }: { connection: State }): JSX.Elem
   return (
     <span class={`connection ${state}`} title={host === undefined ? undefined : `Tidemark ${host}`}>
       <span class="dot" />
-      {WORDS[state]}
+      {t(WORDS[state])}
     </span>
   );
 }
@@ -36,7 +37,7 @@ export function ConnectionBanner({
   if (state === 'connected') {
     return (
       <section class="banner warning">
-        <p>{count(dropped, 'event')} could not be kept while the Tidemark program was away.</p>
+        <p>{many('eventsLost', dropped)}</p>
       </section>
     );
   }
@@ -57,19 +58,14 @@ export function ConnectionBanner({
       </p>
       {(queued > 0 || dropped > 0) && (
         <p class="detail">
-          {queued > 0 && `${count(queued, 'event')} kept until then. `}
-          {dropped > 0 && `${count(dropped, 'event')} could not be kept.`}
+          {queued > 0 && many('eventsWaiting', queued)} {dropped > 0 && many('eventsLost', dropped)}
         </p>
       )}
       {state !== 'connecting' && (
         <button type="button" disabled={trying.value} onClick={() => void again()}>
-          {trying.value ? 'Trying…' : 'Try again'}
+          {trying.value ? t('trying') : t('tryNow')}
         </button>
       )}
     </section>
   );
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString()} ${noun}${number === 1 ? '' : 's'}`;
 }

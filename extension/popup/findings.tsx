@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Finding, Overview } from '../protocol';
+import { type TextKey, t } from '../text';
 import { SeverityMark, severityOf } from '../ui/severity';
 import type { WorkerClient } from './worker-client';
 
@@ -25,24 +26,24 @@ export function Findings({ connected, overview, tab, client }: FindingsProps): J
   const ignored = useSignal<Ignored | undefined>(undefined);
   const problem = useSignal('');
 
-  const attempt = async (what: string, act: () => Promise<void>): Promise<void> => {
+  const attempt = async (failed: TextKey, act: () => Promise<void>): Promise<void> => {
     busy.value = true;
     problem.value = '';
     try {
       await act();
     } catch (error) {
-      problem.value = `${what}: ${error instanceof Error ? error.message : String(error)}`;
+      problem.value = t(failed, error instanceof Error ? error.message : String(error));
     } finally {
       busy.value = false;
     }
   };
   const ignore = (finding: Finding): Promise<void> =>
-    attempt('It was not ignored', async () => {
+    attempt('notIgnored', async () => {
       const { id, unsaved } = await client.ignore(finding, tab);
       ignored.value = { text: finding.text, rule: id, ...(unsaved !== undefined && { unsaved }) };
     });
   const undo = (rule: string): Promise<void> =>
-    attempt('It is ignored still', async () => {
+    attempt('stillIgnored', async () => {
       await client.unignore(rule);
       ignored.value = undefined;
     });
@@ -56,8 +57,8 @@ export function Findings({ connected, overview, tab, client }: FindingsProps): J
   return (
     <section class="findings">
       <h2>
-        Found
-        {hidden > 0 && <span class="detail">{hidden.toLocaleString()} hidden as noise</span>}
+        {t('found')}
+        {hidden > 0 && <span class="detail">{t('hiddenAsNoise', hidden.toLocaleString())}</span>}
       </h2>
       <ul>
         {findings.map((finding) => (
@@ -70,30 +71,30 @@ export function Findings({ connected, overview, tab, client }: FindingsProps): J
             <button
               type="button"
               class="link"
-              title="Ignore this from now on"
-              aria-label={`Ignore from now on: ${finding.text}`}
+              title={t('ignore')}
+              aria-label={t('ignoreThat', finding.text)}
               disabled={disabled}
               onClick={() => void ignore(finding)}
             >
-              Ignore
+              {t('ignoreShort')}
             </button>
           </li>
         ))}
       </ul>
-      {more > 0 && <p class="detail">{more.toLocaleString()} more</p>}
+      {more > 0 && <p class="detail">{t('more', more.toLocaleString())}</p>}
       <p class="undo" role="status">
         {last !== undefined && (
           <>
             <span class="text" title={last.text}>
-              Ignored from now on: {last.text}
+              {t('ignoredThat', last.text)}
             </span>
             <button type="button" class="link" disabled={disabled} onClick={() => void undo(last.rule)}>
-              Undo
+              {t('undo')}
             </button>
           </>
         )}
       </p>
-      {last?.unsaved !== undefined && <p class="hint problem">Until Tidemark ends: {last.unsaved}</p>}
+      {last?.unsaved !== undefined && <p class="hint problem">{t('ignoredUntil', last.unsaved)}</p>}
       {problem.value !== '' && (
         <p class="result problem" role="alert">
           {problem.value}

@@ -1,32 +1,46 @@
 import type { JSX } from 'preact';
 import type { PopupTab } from '../messages';
 import type { Overview } from '../protocol';
-import { SEVERITY_WORDS, SeverityMark, severityOf } from '../ui/severity';
-import { standing } from '../ui/standing';
+import { standing } from '../standing';
+import { type TextKey, t } from '../text';
+import { SeverityMark, severityOf, severityWord } from '../ui/severity';
 import { shortTime } from '../ui/times';
 
-/** How things stand since the newest checkpoint, in a word and a line. */
-export function Now({
-  overview,
-  tabs,
-}: {
+interface NowProps {
   overview: Overview | undefined;
   tabs: readonly PopupTab[];
-}): JSX.Element {
-  const watched = tabs.some((tab) => tab.watched);
-  const severity = severityOf(overview?.severity, !watched || overview?.not_observed !== undefined);
-  const summary = watched
-    ? overview === undefined
-      ? 'Asking…'
-      : standing(overview)
-    : 'No tab is watched. Switch one on to know how it does.';
+  paused: boolean;
+}
+
+/** How things stand since the newest checkpoint, in a word and a line. */
+export function Now({ overview, tabs, paused }: NowProps): JSX.Element {
+  if (paused) return <Unseen head="watchingPaused" text="pausedNow" />;
+  if (!tabs.some(({ watched }) => watched)) return <Unseen head="nothingWatchedShort" text="switchOneOn" />;
+  const severity = severityOf(overview?.severity, overview?.not_observed !== undefined);
   return (
     <section class={`now ${severity}`} aria-live="polite">
       <SeverityMark severity={severity} size={28} />
       <div>
-        <strong>{watched ? SEVERITY_WORDS[severity] : 'Nothing watched'}</strong>
-        <p>{summary}</p>
-        {watched && overview !== undefined && <p class="detail">{since(overview)}</p>}
+        <strong>{overview === undefined ? t('asking') : severityWord(severity)}</strong>
+        {overview !== undefined && (
+          <>
+            <p>{standing(overview)}</p>
+            <p class="detail">{since(overview)}</p>
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Nothing is observed, so nothing is said of how it stands. */
+function Unseen({ head, text }: { head: TextKey; text: TextKey }): JSX.Element {
+  return (
+    <section class="now unknown" aria-live="polite">
+      <SeverityMark severity="unknown" size={28} />
+      <div>
+        <strong>{t(head)}</strong>
+        <p>{t(text)}</p>
       </div>
     </section>
   );
@@ -34,8 +48,8 @@ export function Now({
 
 /** The host names the checkpoint, or tells the time, that its view begins with. */
 function since({ since, checkpoints }: Overview): string {
-  if (since === undefined) return 'Since watching began';
+  if (since === undefined) return t('sinceWatching');
   const checkpoint = checkpoints.find(({ name, at }) => name === since || at === since);
   const time = shortTime(checkpoint?.at ?? since);
-  return `Since ${[checkpoint?.name ?? '', time].filter(Boolean).join(', ') || since}`;
+  return t('since', [checkpoint?.name ?? '', time].filter(Boolean).join(', ') || since);
 }

@@ -138,7 +138,9 @@ describe('agents', () => {
   it('are shown where they act, and stopped at once', async () => {
     expect(root.querySelector('.agents')).toBeNull();
     await show(agent, { ...agent, id: 4, name: 'Cursor', tab: 8, title: 'Site', acting: false });
-    expect(root.querySelector('.agents')?.textContent).toContain('Claude CodeActing on this tabclick e5Stop');
+    expect(root.querySelector('.agents')?.textContent).toContain(
+      'Claude Code is acting on this page · click e5Stop',
+    );
     expect(root.querySelector('.agents')?.textContent).toMatch(/Cursor.* on Site/);
     (root.querySelector('[aria-label="Stop Cursor"]') as HTMLButtonElement).click();
     await rest();
@@ -147,7 +149,7 @@ describe('agents', () => {
 
   it('that were stopped can be allowed again', async () => {
     await show({ ...agent, stopped: true, acting: false });
-    expect(root.querySelector('.agents')?.textContent).toContain('Stopped by youWas on this tab');
+    expect(root.querySelector('.agents')?.textContent).toContain('was stopped by you, on this page');
     button('Allow again').click();
     await rest();
     expect(asked).toEqual(['stop 3 false']);
@@ -156,7 +158,7 @@ describe('agents', () => {
   it('are told of with the browser when that is another one', async () => {
     const { tab: _, ...far } = agent;
     await show({ ...far, elsewhere: 'Chromium 156' });
-    expect(root.querySelector('.agents')?.textContent).toContain('Acting on Shop (Chromium 156)');
+    expect(root.querySelector('.agents')?.textContent).toContain('acting on Shop (Chromium 156)');
   });
 
   it('that cannot be stopped say why', async () => {
@@ -198,7 +200,7 @@ describe('checkpoints', () => {
     button('session_start').click();
     await rest();
     expect(asked).toEqual(['checkpoint session_start 7']);
-    expect(root.textContent).toMatch(/session_start set, replaced the one of .*\d\d/);
+    expect(root.textContent).toMatch(/session_start set; it replaced the one of .*\d\d/);
   });
 
   it('are not set by a name that breaks a rule', async () => {
@@ -282,9 +284,9 @@ describe('without a connection', () => {
     };
     await rest();
     expect(root.querySelector('.banner code')?.textContent).toBe('tidemark install');
-    expect(root.textContent).toContain('3 events kept until then.');
+    expect(root.textContent).toContain('3 events are kept until then.');
     expect(button('session_start').disabled).toBe(true);
-    button('Try again').click();
+    button('Try now').click();
     expect(asked).toEqual(['refresh']);
   });
 });
@@ -302,7 +304,14 @@ describe('how things stand', () => {
       overview: { host: '0.1.0', severity: 'clean', summary: 'No significant changes', checkpoints: [] },
     };
     await rest();
-    expect(root.querySelector('.now')?.textContent).toContain('Nothing watched');
+    expect(root.querySelector('.now')?.textContent).toContain('Nothing is watched');
     expect(root.querySelector('.now')?.textContent).not.toContain('Clean');
+  });
+
+  it('is not told while watching is paused, but how it goes on', async () => {
+    state.value = { ...connected, paused: true };
+    await rest();
+    expect(root.querySelector('.now.unknown')?.textContent).toMatch(/^Watching is paused.*Resume/);
+    expect(button('Resume').getAttribute('aria-pressed')).toBe('true');
   });
 });

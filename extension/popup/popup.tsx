@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../text';
 import { Agents } from './agents';
 import { Checkpoints } from './checkpoints';
 import { ConnectionBanner, ConnectionState } from './connection';
@@ -18,7 +19,7 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
         <header>
           <Brand />
         </header>
-        <p class="quiet">Starting…</p>
+        <p class="quiet">{t('starting')}</p>
       </main>
     );
   }
@@ -32,7 +33,9 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
       </header>
       <ConnectionBanner connection={connection} client={client} />
       <Paused tabs={tabs} client={client} />
-      {connection.state === 'connected' && <Now overview={overview} tabs={tabs} />}
+      {connection.state === 'connected' && (
+        <Now overview={overview} tabs={tabs} paused={state.paused === true} />
+      )}
       <Agents
         connected={connection.state === 'connected'}
         agents={overview?.agents ?? []}

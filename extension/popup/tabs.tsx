@@ -1,6 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { PopupTab, Way } from '../messages';
+import { many, type TextKey, t } from '../text';
+import { Prose } from '../ui/prose';
 import { Switch } from '../ui/switch';
 import type { WorkerClient } from './worker-client';
 
@@ -17,12 +19,11 @@ export function Tabs({ tabs, client }: { tabs: readonly PopupTab[]; client: Work
   return (
     <section class="tabs">
       <h2>
-        Tabs <span class="detail">{tabs.length > 0 && `${watched} of ${tabs.length} watched`}</span>
+        {t('tabs')} {tabs.length > 0 && <span class="detail">{t('tabsWatched', watched, tabs.length)}</span>}
       </h2>
       {tabs.length === 0 ? (
         <p class="quiet">
-          No page is open that could be watched. Open your development server, for example{' '}
-          <code>http://localhost:5173</code>.
+          <Prose text={t('noPages')} />
         </p>
       ) : (
         <ul>
@@ -33,7 +34,7 @@ export function Tabs({ tabs, client }: { tabs: readonly PopupTab[]; client: Work
       )}
       {others.length > shown.length && (
         <button type="button" class="link" onClick={() => (all.value = true)}>
-          Show {others.length - shown.length} more
+          {many('showMore', others.length - shown.length)}
         </button>
       )}
     </section>
@@ -59,7 +60,7 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
   const set = (on: boolean, scope: 'tab' | 'origin', permission?: Promise<boolean>): Promise<void> =>
     ask(async () => {
       if (permission === undefined || (await permission)) await client.setWatched(tab.id, on, scope);
-      else problem.value = 'Not watched: permission for this site was not given.';
+      else problem.value = t('permissionRefused');
     });
 
   const toggle = (on: boolean): void => {
@@ -72,7 +73,7 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
   };
 
   const title = tab.title || tab.origin;
-  const note = problem.value || tab.note || (tab.watched && !tab.capturing ? 'Starting…' : '');
+  const note = problem.value || tab.note || (tab.watched && !tab.capturing ? t('starting') : '');
   return (
     <li class={tab.active ? 'active' : ''}>
       <Favicon url={tab.favicon} origin={tab.origin} />
@@ -81,7 +82,7 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
           {title}
         </span>
         <span class="origin" title={tab.url}>
-          {tab.active && <span class="here">This tab</span>}
+          {tab.active && <span class="here">{t('thisTab')}</span>}
           {tab.origin}
         </span>
         {note !== '' && (
@@ -98,14 +99,14 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
         )}
         {tab.why === 'off_tab' && (
           <button type="button" class="link" onClick={() => void set(false, 'origin')}>
-            Never watch this site
+            {t('neverWatch')}
           </button>
         )}
       </div>
       <Switch
         on={tab.watched}
         busy={busy.value}
-        label={`Watch ${title}`}
+        label={t('watchThat', title)}
         title={reason(tab)}
         onToggle={toggle}
       />
@@ -113,16 +114,10 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
   );
 }
 
-const ways: Record<Way, { label: string; title: string }> = {
-  quiet: {
-    label: 'quietly',
-    title: 'No debugging bar. What workers log and the headers of requests in full are not seen.',
-  },
-  debugger: {
-    label: 'in full, with a debugging bar',
-    title: 'Everything that DevTools would see. The browser shows a bar across its windows.',
-  },
-};
+const WAYS = {
+  quiet: { label: 'wayQuiet', title: 'wayQuietTitle' },
+  debugger: { label: 'wayDebugger', title: 'wayDebuggerTitle' },
+} as const satisfies Record<Way, { label: TextKey; title: TextKey }>;
 
 /** How the pages of this site are captured, and the choice of it. */
 function WayChoice({
@@ -135,17 +130,17 @@ function WayChoice({
   choose: (way: Way) => void;
 }): JSX.Element {
   return (
-    <label class="way" title={ways[way].title}>
-      Capture{' '}
+    <label class="way" title={t(WAYS[way].title)}>
+      {t('capture')}{' '}
       <select
         value={way}
         disabled={busy}
-        aria-label="How this site is captured"
+        aria-label={t('captureOf')}
         onChange={({ currentTarget }) => choose(currentTarget.value as Way)}
       >
-        {Object.entries(ways).map(([key, { label, title }]) => (
-          <option key={key} value={key} title={title}>
-            {label}
+        {Object.entries(WAYS).map(([key, { label, title }]) => (
+          <option key={key} value={key} title={t(title)}>
+            {t(label)}
           </option>
         ))}
       </select>
@@ -161,17 +156,15 @@ function scopeOf(tab: PopupTab): 'tab' | 'origin' {
 function reason(tab: PopupTab): string {
   switch (tab.why) {
     case 'development':
-      return 'Watched by itself: a development site';
+      return t('whyDevelopment');
     case 'chosen':
-      return 'Watched: you switched this site on';
+      return t('whyChosen');
     case 'off_tab':
-      return 'Off for this tab';
+      return t('whyOffTab');
     case 'off_origin':
-      return 'Off for this site';
+      return t('whyOffOrigin');
     case 'not_chosen':
-      return tab.permission === undefined
-        ? 'Watch this site'
-        : 'Watch this site; the browser asks for permission';
+      return t(tab.permission === undefined ? 'whyNotChosen' : 'whyNoPermission');
   }
 }
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { t } from '../ui/text';
+import { t } from '../text';
 import type { WorkerClient } from './worker-client';
 
 /** Opens the viewer beside the page, and pauses watching. */
@@ -30,7 +30,6 @@ export function Viewing({ paused, client }: { paused: boolean; client: WorkerCli
           {paused ? t('resume') : t('pause')}
         </button>
       </div>
-      {paused && <p class="hint">{t('pausedNow')}</p>}
     </section>
   );
 }

@@ -1,6 +1,7 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { type FromPopup, POPUP_PORT, type PopupState, type ToPopup, type Way } from '../messages';
 import type { CheckpointResult, Finding, IgnoreResult } from '../protocol';
+import { t } from '../text';
 
 /** What the popup sees of the worker, and asks of it. Requests reject with words for a person. */
 export interface WorkerClient {
@@ -50,7 +51,7 @@ export function connectToWorker(): WorkerClient {
     opened.onDisconnect.addListener(() => {
       void chrome.runtime.lastError;
       port = undefined;
-      for (const { reject } of waiting.values()) reject(new Error('The extension was restarted. Try again.'));
+      for (const { reject } of waiting.values()) reject(new Error(t('restarted')));
       waiting.clear();
       setTimeout(() => {
         port ??= connect();
@@ -78,12 +79,12 @@ export function connectToWorker(): WorkerClient {
     },
     checkpoint: async (name, tab) => {
       const { checkpoint } = await ask({ t: 'checkpoint', name, ...(tab !== undefined && { tab }) });
-      if (checkpoint === undefined) throw new Error('The Tidemark program did not say whether it was set.');
+      if (checkpoint === undefined) throw new Error(t('notSaid'));
       return checkpoint;
     },
     ignore: async (finding, tab) => {
       const { ignored } = await ask({ t: 'ignore', finding, ...(tab !== undefined && { tab }) });
-      if (ignored === undefined) throw new Error('The Tidemark program did not say whether it was done.');
+      if (ignored === undefined) throw new Error(t('notSaid'));
       return ignored;
     },
     unignore: async (rule) => {

@@ -1,8 +1,7 @@
+import { t } from '../text';
+
 /** The longest name of a checkpoint, characters. */
 export const MAX_CHECKPOINT_NAME = 50;
-
-/** The naming rule in a sentence, as it is shown before anything was typed. */
-export const NAMING_RULE = 'Lowercase words and underscores, no date or time';
 
 /**
  * A date (20260123, 2026_01_23, 23_01_2026), a time of day (14h30, 2pm, 14_30_00), a Unix time: the
@@ -13,17 +12,15 @@ const DATE_OR_TIME =
 
 /** Which rule a name breaks, in words for who types it; "" when it breaks none. */
 export function nameProblem(name: string): string {
-  if (name === '') return 'Give it a name.';
-  if (/\s/.test(name)) return 'Use underscores in place of spaces.';
-  if (/[A-Z]/.test(name)) return 'Use lowercase letters only.';
-  if (!/^[a-z]/.test(name)) return 'Begin with a letter.';
+  if (name === '') return t('nameMissing');
+  if (/\s/.test(name)) return t('nameSpaces');
+  if (/[A-Z]/.test(name)) return t('nameCapitals');
+  if (!/^[a-z]/.test(name)) return t('nameBegins');
   const odd = /[^a-z0-9_]/u.exec(name);
-  if (odd !== null) return `Use letters, digits and underscores only, not “${odd[0]}”.`;
-  if (name.length > MAX_CHECKPOINT_NAME)
-    return `At most ${MAX_CHECKPOINT_NAME} characters; this has ${name.length}.`;
-  if (name === 'auto' || name.startsWith('auto_'))
-    return 'auto_… is reserved for checkpoints that set themselves.';
-  if (name === 'now' || name === 'start') return `“${name}” stands for a moment of its own.`;
-  if (DATE_OR_TIME.test(name)) return 'Leave out date and time: a checkpoint keeps its own.';
+  if (odd !== null) return t('nameOdd', odd[0]);
+  if (name.length > MAX_CHECKPOINT_NAME) return t('nameLong', MAX_CHECKPOINT_NAME, name.length);
+  if (name === 'auto' || name.startsWith('auto_')) return t('nameAuto');
+  if (name === 'now' || name === 'start') return t('nameMoment', name);
+  if (DATE_OR_TIME.test(name)) return t('nameTime');
   return '';
 }

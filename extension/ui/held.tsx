@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { TabPaused } from '../protocol';
-import { type TextKey, t } from './text';
+import { type TextKey, t } from '../text';
 import { shortTime } from './times';
 import './held.css';
 

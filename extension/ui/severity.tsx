@@ -1,16 +1,21 @@
 import type { JSX } from 'preact';
+import { type TextKey, t } from '../text';
 import './severity.css';
 
 /** How things stand; `unknown` while nobody can say. */
 export type Severity = 'clean' | 'warning' | 'error' | 'unknown';
 
+const WORDS = {
+  clean: 'severityClean',
+  warning: 'severityWarning',
+  error: 'severityError',
+  unknown: 'severityUnknown',
+} as const satisfies Record<Severity, TextKey>;
+
 /** The word for a severity, as a person reads it. */
-export const SEVERITY_WORDS: Readonly<Record<Severity, string>> = {
-  clean: 'Clean',
-  warning: 'Warnings',
-  error: 'Errors',
-  unknown: 'Unknown',
-};
+export function severityWord(severity: Severity): string {
+  return t(WORDS[severity]);
+}
 
 /**
  * Takes a severity off the wire; a word that this version does not know is shown as unknown, and so is what is clean
@@ -58,12 +63,18 @@ export function SeverityMark({ severity, size = 16 }: { severity: Severity; size
   );
 }
 
-/** A severity's mark with its word, for where there is little room. */
-export function SeverityBadge({ severity }: { severity: Severity }): JSX.Element {
+interface BadgeProps {
+  severity: Severity;
+  words: string;
+  title?: string | undefined;
+}
+
+/** A severity's mark with words, for where there is little room. */
+export function SeverityBadge({ severity, words, title }: BadgeProps): JSX.Element {
   return (
-    <span class={`severity-badge ${severity}`}>
+    <span class={`severity-badge ${severity}`} title={title}>
       <SeverityMark severity={severity} size={12} />
-      {SEVERITY_WORDS[severity]}
+      {words}
     </span>
   );
 }

@@ -4,13 +4,12 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ViewCheckpoint } from '../../protocol';
-import { MAX_CHECKPOINT_NAME, NAMING_RULE, nameProblem } from '../checkpoint-name';
-import { severityOf } from '../severity';
-import { spanWords } from '../standing';
-import { t } from '../text';
+import { spanWords } from '../../standing';
+import { t } from '../../text';
+import { MAX_CHECKPOINT_NAME, nameProblem } from '../checkpoint-name';
+import { SeverityBadge, severityOf } from '../severity';
 import { moment } from './format';
 import type { ViewerModel } from './model';
-import { Verdict } from './report';
 
 /** The checkpoints that every session should have. */
 const CONVENTIONAL = ['session_start', 'pre_commit'];
@@ -46,7 +45,7 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
             <button type="button" class="pick" aria-current={isNow} onClick={() => model.select(undefined)}>
               <span class="name">{t('now')}</span>
               <span class="arrow">→</span>
-              <Verdict
+              <SeverityBadge
                 severity={severityOf(answer.now.severity, answer.now.not_observed)}
                 words={spanWords(answer.now)}
               />
@@ -91,7 +90,7 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
             {name}
           </span>
           <span class="arrow">→</span>
-          <Verdict severity={severityOf(since.severity, since.not_observed)} words={spanWords(since)} />
+          <SeverityBadge severity={severityOf(since.severity, since.not_observed)} words={spanWords(since)} />
           {note !== undefined && note !== '' && <span class="note">({note})</span>}
           <span class="when">
             <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>
@@ -279,7 +278,7 @@ function Create({ model }: { model: ViewerModel }): JSX.Element {
         {t('set')}
       </button>
       <p id="naming" class={problem === '' ? 'hint quiet' : 'hint problem'}>
-        {problem || NAMING_RULE}
+        {problem || t('namingRule')}
       </p>
     </form>
   );

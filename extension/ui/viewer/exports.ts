@@ -1,7 +1,7 @@
 /** What leaves the viewer as a file: the session as JSON or as one page of HTML, requests as HAR. */
 import type { ViewCall, ViewCheckpoints, ViewEntry, ViewOverview, ViewReport } from '../../protocol';
-import { spanWords } from '../standing';
-import { t } from '../text';
+import { spanWords } from '../../standing';
+import { t } from '../../text';
 import { clock } from './format';
 import { timelineText } from './markdown';
 import type { ViewerModel } from './model';

@@ -1,7 +1,7 @@
 /** A report as Markdown, to be pasted where people talk. */
 import type { ViewCheckpoint, ViewReport } from '../../protocol';
-import { spanWords } from '../standing';
-import { many, t } from '../text';
+import { spanWords } from '../../standing';
+import { many, t } from '../../text';
 import { duration, hour } from './format';
 import { actionWords, gapWords } from './words';
 

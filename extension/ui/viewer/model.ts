@@ -11,8 +11,8 @@ import type {
   ViewTab,
   ViewTimeline,
 } from '../../protocol';
+import { many, t } from '../../text';
 import type { ViewerClient } from '../client';
-import { many, t } from '../text';
 import { moment as instant } from './format';
 import { type LaneName, TimelineData } from './timeline-data';
 import type { Span } from './timeline-draw';
@@ -364,7 +364,10 @@ export class ViewerModel {
         ...this.#at(),
       });
       this.notice.value = {
-        text: made.replaced === undefined ? t('checkpointSet', name) : t('checkpointReplaced', name),
+        text:
+          made.replaced === undefined
+            ? t('checkpointSet', name)
+            : t('checkpointReplaced', name, instant(Date.parse(made.replaced))),
         failed: false,
       };
     });

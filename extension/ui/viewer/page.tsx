@@ -4,7 +4,7 @@ import { diffLines } from 'diff';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ViewPage } from '../../protocol';
-import { t } from '../text';
+import { t } from '../../text';
 import { hour } from './format';
 import { type ViewerModel, words } from './model';
 

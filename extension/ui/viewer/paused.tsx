@@ -1,7 +1,7 @@
 /** Pages that stand still, above all else: what is shown of them does not go on. */
 import type { JSX } from 'preact';
+import { t } from '../../text';
 import { Held } from '../held';
-import { t } from '../text';
 import type { ViewerModel } from './model';
 
 /** The paused pages among the tabs that are shown. */

@@ -2,9 +2,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { ViewHidden, ViewRef, ViewReport } from '../../protocol';
 import type { GapSpan, Report } from '../../report';
-import { type Severity, SeverityBadge, SeverityMark, severityOf } from '../severity';
-import { spanWords } from '../standing';
-import { type CountedKey, many, t } from '../text';
+import { spanWords } from '../../standing';
+import { type CountedKey, many, t } from '../../text';
+import { SeverityMark, severityOf } from '../severity';
 import { Line, Sparkline, Status } from './entry';
 import { duration, hour } from './format';
 import type { ViewerModel } from './model';
@@ -515,15 +515,3 @@ export function Arrow(): JSX.Element {
     </span>
   );
 }
-
-/** A severity with a word of its own, as the list of checkpoints has it. */
-export function Verdict({ severity, words }: { severity: Severity; words: string }): JSX.Element {
-  return (
-    <span class={`severity-badge ${severity}`}>
-      <SeverityMark severity={severity} size={12} />
-      {words}
-    </span>
-  );
-}
-
-export { SeverityBadge };

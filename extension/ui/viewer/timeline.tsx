@@ -4,8 +4,8 @@ import { type Signal, useComputed, useSignal, useSignalEffect } from '@preact/si
 import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ViewEntry } from '../../protocol';
-import { spanWords } from '../standing';
-import { many, type TextKey, t } from '../text';
+import { spanWords } from '../../standing';
+import { many, type TextKey, t } from '../../text';
 import { clock, duration } from './format';
 import type { ViewerModel } from './model';
 import { type Found, LANES, type LaneName } from './timeline-data';

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { ViewScope, ViewValue } from '../../protocol';
-import { type TextKey, t } from '../text';
+import { type TextKey, t } from '../../text';
 import { type Opened, type TreeRow, treeMove, treeRows } from './value-tree';
 
 interface ValueTreeProps {

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ViewTrace, ViewVariableSnapshot, ViewVariables, ViewVariableTree } from '../../protocol';
-import { many, type TextKey, t } from '../text';
+import { many, type TextKey, t } from '../../text';
 import { clock, duration, hour } from './format';
 import { type ViewerModel, words } from './model';
 import { ValueTree } from './value-rows';

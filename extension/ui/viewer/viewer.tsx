@@ -3,9 +3,9 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { render } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { t } from '../../text';
 import { Prose } from '../prose';
 import { SeverityMark, severityOf } from '../severity';
-import { t } from '../text';
 import { ActingAgents } from './acting';
 import { Calls } from './calls';
 import { Checkpoints } from './checkpoints';
@@ -187,11 +187,10 @@ function Changes({ model }: { model: ViewerModel }): JSX.Element {
   const report = model.report.value;
   const beside = model.besideReport.value;
   if (report === undefined) return <p class="empty">{model.problem.value || t('loading')}</p>;
-  const nothing = (model.overview.value?.tabs ?? []).every((tab) => tab.watched !== true);
   return (
     <>
       {model.problem.value !== '' && <p class="problem">{model.problem.value}</p>}
-      {nothing && <p class="said">{t('nothingWatched')}</p>}
+      <Unwatched model={model} />
       {model.beside.value !== undefined && beside !== undefined ? (
         <div class="side-by-side">
           <ReportView model={model} report={beside} />
@@ -201,6 +200,24 @@ function Changes({ model }: { model: ViewerModel }): JSX.Element {
         <ReportView model={model} report={report} />
       )}
     </>
+  );
+}
+
+/** Where nothing is watched: why, and the way to mend it. */
+function Unwatched({ model }: { model: ViewerModel }): JSX.Element | null {
+  const overview = model.overview.value;
+  if (overview === undefined || overview.tabs.some(({ watched }) => watched === true)) return null;
+  const browsers = overview.browsers.filter(({ connected }) => connected);
+  const why =
+    browsers.length === 0
+      ? 'noBrowser'
+      : browsers.some(({ paused }) => paused === true)
+        ? 'resumeIt'
+        : 'nothingWatched';
+  return (
+    <p class="said">
+      <Prose text={t(why)} />
+    </p>
   );
 }
 

@@ -1,6 +1,6 @@
 /** What the host says in numbers and codes, in a person's words. */
 import type { Action } from '../../report';
-import { type TextKey, t } from '../text';
+import { type TextKey, t } from '../../text';
 
 /** What a person did, in words. */
 export function actionWords({ type, target, value }: Pick<Action, 'type' | 'target' | 'value'>): string {

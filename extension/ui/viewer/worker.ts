@@ -2,8 +2,8 @@
 import { signal } from '@preact/signals';
 import { type FromViewer, type ToViewer, VIEWER_PORT } from '../../messages';
 import type { Place } from '../../protocol';
+import { t } from '../../text';
 import type { Ask, Connection, ViewerClient } from '../client';
-import { t } from '../text';
 
 type Request = FromViewer extends infer Each ? (Each extends FromViewer ? Omit<Each, 'id'> : never) : never;
 

@@ -202,16 +202,19 @@ func (e *Engine) CheckpointDelete(ctx context.Context, client *checkpoint.Client
 // Overview answers the popup: severity since the newest checkpoint of the tab's scope.
 func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Overview {
 	client := &checkpoint.Client{Scope: scope}
-	lines := e.CheckpointList(client).Checkpoints
 	out := &protocol.Overview{Host: version, Checkpoints: []protocol.CheckpointLine{}}
-	for _, l := range lines {
-		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{Name: l.Name, At: l.At.String(), Severity: string(l.Severity), Note: l.Note})
-	}
 	v := e.store.View(e.clock())
-	o := e.noiseOf(client).options(scope)
+	list, rules := e.named.List(scope.Key()), e.noiseOf(client)
+	for i, c := range list {
+		since := e.since(scope, 0, rules, list, i, v)
+		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{
+			Name: c.Name, At: diff.Time{Time: c.At}.String(), Severity: string(since.severity), NotObserved: since.notObserved, Note: c.Note,
+		})
+	}
+	o := rules.options(scope)
 	from := v.Start()
 	o.Beginning = true
-	if list := e.named.List(scope.Key()); len(list) > 0 {
+	if len(list) > 0 {
 		newest := list[len(list)-1]
 		from, out.Since, o.Beginning = newest.Moment, newest.Name, false
 	}

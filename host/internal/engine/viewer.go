@@ -144,7 +144,7 @@ func (e *Engine) ViewOverview(_ context.Context, p protocol.ViewParams) (*protoc
 		Notices: e.noiseOf(&checkpoint.Client{Scope: scope}).problems,
 	}
 	for _, b := range v.Browsers {
-		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected})
+		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected, Paused: b.Connected && watchingPaused(v, b.Instance)})
 	}
 	for _, line := range tabsOf(v) {
 		_, line.BrowserID, _ = e.store.BrowserTab(line.ID)
@@ -159,6 +159,13 @@ func (e *Engine) ViewOverview(_ context.Context, p protocol.ViewParams) (*protoc
 	r := e.compute(from, v, nil, o)
 	out.Severity, out.Summary, out.Errors, out.Warnings = string(r.Severity), r.Summary, r.Errors, r.Warnings
 	return out, nil
+}
+
+// watchingPaused says whether a person has paused watching in a browser.
+func watchingPaused(v *capture.View, instance string) bool {
+	return slices.ContainsFunc(v.Gaps, func(g capture.Gap) bool {
+		return g.Reason == protocol.GapPaused && g.To.IsZero() && g.Instance == instance
+	})
 }
 
 // OwnTabs marks the tabs of a browser as the asker's own.

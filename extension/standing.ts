@@ -1,5 +1,5 @@
 /** How it stands, in words for a person: what agents are told of it has its own form. */
-import type { Overview, ViewSpan } from '../protocol';
+import type { Overview, ViewSpan } from './protocol';
 import { many, t } from './text';
 
 /** How a span was: "clean", "1 warning", "2 errors, 1 warning". */
