@@ -68,7 +68,7 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 		_, err := a.Text("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 60_000})
 		answered <- err
 	}()
-	popup.until(`document.querySelector('.agents').innerText.includes('Acting on')`)
+	popup.until(`document.querySelector('.agents').innerText.includes('is acting on')`)
 	panel.until(`document.querySelector('.acts').textContent.includes('is acting on this page')`)
 	panel.picture("panel-acting")
 	popup.picture("acting")
@@ -82,7 +82,7 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	case <-time.After(testbed.Patience):
 		t.Fatal("it was not stopped")
 	}
-	popup.until(`document.querySelector('.agents').innerText.includes('Stopped by you')`)
+	popup.until(`document.querySelector('.agents').innerText.includes('was stopped by you')`)
 	popup.picture("stopped")
 	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") || !strings.Contains(err.Error(), "allow it again") {
 		t.Errorf("%v", err)
@@ -94,14 +94,14 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	panel.until(`document.querySelector('.acts').textContent.includes('was stopped by you')`)
 	panel.picture("panel-stopped")
 	panel.press("Allow again")
-	popup.until(`!document.querySelector('.agents').innerText.includes('Stopped by you')`)
+	popup.until(`!document.querySelector('.agents').innerText.includes('was stopped by you')`)
 	p.js(`b.onclick = () => { s.textContent = 'again' }`)
 	if text, err := a.Text("browser_click", map[string]any{"ref": ref}); err != nil || !strings.Contains(text, "again") {
 		t.Errorf("%s %v", text, err)
 	}
 	panel.until(`/testbed.* acted on this page/.test(document.querySelector('.acts').textContent)`)
 	panel.js(`document.querySelector('.acts .stop').click()`)
-	popup.until(`document.querySelector('.agents').innerText.includes('Stopped by you')`)
+	popup.until(`document.querySelector('.agents').innerText.includes('was stopped by you')`)
 	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") {
 		t.Errorf("%v", err)
 	}

@@ -38,7 +38,7 @@ type Told struct {
 
 // ClientState is a client as it is kept from one process to the next.
 type ClientState struct {
-	// ID finds the client again.
+	// ID finds the client again; "" for one that will not come back, and is kept for its name.
 	ID, Name string
 	Scope    Scope
 	Auto     capture.Moment

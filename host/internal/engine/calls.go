@@ -62,21 +62,27 @@ type agentCalls struct {
 // maxAgents bounds of how many agents the calls are counted.
 const maxAgents = 200
 
-// agentLocked is what is counted of a client.
-func (v *viewing) agentLocked(client *checkpoint.Client) *agentCalls {
-	for _, a := range v.agents {
-		if a.client == client {
-			return a
-		}
+// agentLocked is what is counted of a client, which calls itself name now. One that comes by the name of an agent that
+// is held is held as well: it may be the same one with a new connection.
+func (v *viewing) agentLocked(client *checkpoint.Client, name string) *agentCalls {
+	i := slices.IndexFunc(v.agents, func(a *agentCalls) bool { return a.client == client })
+	if i >= 0 && (v.agents[i].name == name || name == client.Name) { // the name before it has introduced itself
+		return v.agents[i]
+	}
+	held := slices.ContainsFunc(v.agents, func(a *agentCalls) bool { return a.held && a.name == name })
+	if i >= 0 {
+		v.agents[i].name, v.agents[i].held = name, v.agents[i].held || held
+		return v.agents[i]
 	}
 	id := 1
 	if n := len(v.agents); n > 0 {
 		id = v.agents[n-1].id + 1
 	}
-	if len(v.agents) >= maxAgents {
-		v.agents = slices.Delete(v.agents, 0, 1)
+	if len(v.agents) >= maxAgents { // a hold is a person's, and stays
+		i := max(0, slices.IndexFunc(v.agents, func(a *agentCalls) bool { return !a.held }))
+		v.agents = slices.Delete(v.agents, i, i+1)
 	}
-	a := &agentCalls{id: id, client: client, name: client.Name}
+	a := &agentCalls{id: id, client: client, name: name, held: held}
 	v.agents = append(v.agents, a)
 	return a
 }
@@ -90,8 +96,8 @@ func (e *Engine) Called(client *checkpoint.Client, c Call) {
 	v := e.viewing
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	a := v.agentLocked(client)
-	a.name, c.agent = name, a.id
+	a := v.agentLocked(client, name)
+	c.agent = a.id
 	a.calls++
 	a.tokens += tokensOf(c.Bytes)
 	a.rawRead += c.RawRead
@@ -104,23 +110,21 @@ func tokensOf(bytes int) int { return bytes / 4 }
 
 // Held says whether a person holds an agent's access.
 func (e *Engine) Held(client *checkpoint.Client) bool {
+	name := e.clients.nameOf(client)
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()
-	for _, a := range e.viewing.agents {
-		if a.client == client {
-			return a.held
-		}
-	}
-	return false
+	return e.viewing.agentLocked(client, name).held
 }
 
-// heldClients are those whose access a person holds.
-func (e *Engine) heldClients() map[*checkpoint.Client]bool {
+// heldClients are those whose access a person holds, with their names.
+func (e *Engine) heldClients() map[*checkpoint.Client]string {
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()
-	held := map[*checkpoint.Client]bool{}
+	held := map[*checkpoint.Client]string{}
 	for _, a := range e.viewing.agents {
-		held[a.client] = a.held
+		if a.held {
+			held[a.client] = a.name
+		}
 	}
 	return held
 }
@@ -128,9 +132,12 @@ func (e *Engine) heldClients() map[*checkpoint.Client]bool {
 // ErrHeld is what an agent is told whose access is held.
 var ErrHeld = invalid("a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
 
-// ViewHold holds an agent's access, or allows it again.
+// ViewHold holds an agent's access, or allows it again; then those of its name that have left are held no longer.
 func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing, error) {
-	e.viewAgents() // numbers those who have not called yet
+	here := map[int]bool{}
+	for _, a := range e.viewAgents() { // numbers those who have not called yet
+		here[a.ID] = a.Here
+	}
 	e.viewing.mu.Lock()
 	i := slices.IndexFunc(e.viewing.agents, func(a *agentCalls) bool { return a.id == p.Agent })
 	if i < 0 {
@@ -139,6 +146,11 @@ func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing
 	}
 	a := e.viewing.agents[i]
 	a.held = p.Held
+	for _, o := range e.viewing.agents {
+		if !p.Held && o.name == a.name && !here[o.id] {
+			o.held = false
+		}
+	}
 	e.viewing.tellLocked()
 	e.viewing.mu.Unlock()
 	if p.Held {
@@ -160,9 +172,10 @@ func (e *Engine) ViewStop(_ context.Context, p protocol.StopAgentParams) (Nothin
 
 // agentNumber is by what a person's viewer and popup know an agent.
 func (e *Engine) agentNumber(client *checkpoint.Client) int {
+	name := e.clients.nameOf(client)
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()
-	return e.viewing.agentLocked(client).id
+	return e.viewing.agentLocked(client, name).id
 }
 
 // viewActs says what those who act do, or did last.
@@ -194,20 +207,20 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 		if c.here > 0 {
 			order = append(order, c.Client)
 		}
-		known[c.Client] = here{c.name, c.since, c.here > 0}
+		known[c.Client] = here{cmp.Or(c.name, c.Name), c.since, c.here > 0}
 	}
 	e.clients.mu.Unlock()
 	acts := e.viewActs()
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()
 	for _, c := range order {
-		e.viewing.agentLocked(c)
+		e.viewing.agentLocked(c, known[c].name)
 	}
 	list := []protocol.ViewAgent{}
 	alike := map[string]int{}
 	for _, a := range e.viewing.agents {
 		k := known[a.client]
-		if !k.here && a.calls == 0 {
+		if !k.here && a.calls == 0 && !a.held {
 			continue
 		}
 		shown := protocol.ViewAgent{

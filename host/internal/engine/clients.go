@@ -184,6 +184,7 @@ func (e *Engine) Readers() []checkpoint.ClientState {
 		list = append(list, *c)
 	}
 	e.clients.mu.Unlock()
+	held := e.heldClients()
 	var states []checkpoint.ClientState
 	for _, c := range list {
 		if c.id == "" {
@@ -192,14 +193,18 @@ func (e *Engine) Readers() []checkpoint.ClientState {
 		c.Lock()
 		st := c.StateLocked()
 		c.Unlock()
-		st.ID, st.Seen = c.id, c.seen
+		st.ID, st.Name, st.Seen = c.id, c.name, c.seen
 		if c.here > 0 {
 			st.Seen = now
 		}
-		st.Held = e.Held(c.Client)
+		st.Held = held[c.Client] != ""
 		if st.Calls > 0 || st.Held {
 			states = append(states, st)
 		}
+		delete(held, c.Client)
+	}
+	for client, name := range held { // they will not come back, but others by their names
+		states = append(states, checkpoint.ClientState{Name: name, Scope: client.Scope, Seen: now, Held: true})
 	}
 	return states
 }
@@ -211,17 +216,21 @@ func (e *Engine) Restore(named []checkpoint.Checkpoint, readers []checkpoint.Cli
 	e.clients.mu.Lock()
 	defer e.clients.mu.Unlock()
 	for _, st := range readers {
-		c := e.clients.addLocked(st.ID, &checkpoint.Client{Name: st.Name, Scope: st.Scope})
+		client := &checkpoint.Client{Name: st.Name, Scope: st.Scope}
+		if st.Held {
+			e.viewing.mu.Lock()
+			e.viewing.agentLocked(client, st.Name).held = true
+			e.viewing.mu.Unlock()
+		}
+		if st.ID == "" {
+			continue
+		}
+		c := e.clients.addLocked(st.ID, client)
 		c.since, c.seen = st.Seen, st.Seen
 		c.Lock()
 		c.RestoreLocked(st)
 		c.LookedLocked(v)
 		c.Unlock()
-		if st.Held {
-			e.viewing.mu.Lock()
-			e.viewing.agentLocked(c.Client).held = true
-			e.viewing.mu.Unlock()
-		}
 	}
 }
 

@@ -77,3 +77,53 @@ func TestAHoldOutlivesTheDaemon(t *testing.T) {
 		t.Error("the hold is gone")
 	}
 }
+
+// TestAHoldIsOfWhoeverComesByTheName: an agent that connects anew is the same to the person, who sees it held and lifts it.
+func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
+	before := enginetest.New(t, capture.Limits{})
+	agents := func(w *enginetest.World) []protocol.ViewAgent {
+		return view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
+	}
+	hold := func(w *enginetest.World, id int, held bool) {
+		view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: id, Held: held})
+	}
+	join := func(w *enginetest.World, name string) (*checkpoint.Client, func()) {
+		client, leave := w.Engine.JoinAs("", &checkpoint.Client{Name: "mcp"})
+		w.Engine.Rename(client, name)
+		return client, leave
+	}
+	other, leaveOther := join(before, "claude")
+	defer leaveOther()
+	held, leave := join(before, "claude")
+	hold(before, agents(before)[1].ID, true)
+	leave()
+	if before.Engine.Held(other) || !before.Engine.Held(held) {
+		t.Error("the second agent alone is to be held")
+	}
+	cursor, leaveCursor := join(before, "cursor")
+	defer leaveCursor()
+	again, leave := join(before, "claude")
+	if before.Engine.Held(cursor) || !before.Engine.Held(again) {
+		t.Error("of those who come, the one by the name of the held agent is to be held")
+	}
+	leave()
+
+	after := enginetest.New(t, capture.Limits{})
+	after.Engine.Restore(nil, before.Engine.Readers())
+	list := agents(after)
+	if len(list) == 0 || !list[0].Held || list[0].Name != "claude" || list[0].Here {
+		t.Fatalf("the person is to see the hold: %+v", list)
+	}
+	third, leave := join(after, "claude")
+	defer leave()
+	if !after.Engine.Held(third) {
+		t.Error("it is to be held by the next daemon as well")
+	}
+	list = agents(after)
+	hold(after, list[len(list)-1].ID, false)
+	fourth, leave := join(after, "claude")
+	defer leave()
+	if after.Engine.Held(third) || after.Engine.Held(fourth) {
+		t.Error("the person has lifted it")
+	}
+}

@@ -101,7 +101,7 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 		if key == "" {
 			key = "all"
 		}
-		s.Clients = append(s.Clients, ClientStatus{c.name, key, diff.Time{Time: c.since}, held[c.Client]})
+		s.Clients = append(s.Clients, ClientStatus{c.name, key, diff.Time{Time: c.since}, held[c.Client] != ""})
 	}
 	e.clients.mu.Unlock()
 	o := e.noiseOf(client).options(scope)
