@@ -61,12 +61,13 @@ export type ToContent =
  * reports all visible error elements again. `hooked` says that the hooks are in the page's own world
  * (`from`: since when they were missing in it, milliseconds since the epoch); `page` brings what they
  * tell (lists of page/records.ts, each with its number of records before it), and how much of it was
- * lost before.
+ * lost before. `stale` says once that the document has changed since it was looked at.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
   | { t: 'hooked'; from?: number }
   | { t: 'page'; lists: string[]; dropped?: number }
+  | { t: 'stale' }
   | { t: 'flushed'; id: number };
 
 /** How the worker stands with the host. */
@@ -274,6 +275,8 @@ export interface ActTold {
   box?: Box;
   /** The frame was scrolled to, so that what was known of places in it holds no more. */
   moved?: boolean;
+  /** Until when nothing had been done to the element that was waited for, in ms since the epoch. */
+  since?: number;
   /** The element holds the focus now. */
   focused?: boolean;
   /** How often the document has changed so far. */

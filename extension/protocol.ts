@@ -121,6 +121,10 @@ export interface ActParams {
    * Look has the page looked at once all steps are done and it is at rest; absent: nobody wants to see it.
    */
   look?: AriaParams;
+  /**
+   * Before has it looked at before the first step too, where it is not as it was at the last look.
+   */
+  before?: boolean;
 }
 /**
  * ActStep is one thing to do.
@@ -275,9 +279,16 @@ export interface ActResult {
    */
   value?: string;
   /**
-   * Page answers Look; absent also when that was not possible.
+   * Page answers Look; absent also when that was not possible. Before is the page as it was before the first step,
+   * where it was looked at: then Page is relative to it.
    */
   page?: AriaResult;
+  before?: AriaResult;
+  /**
+   * Began is when the first step began to have an effect, in milliseconds since the Unix epoch: what happened
+   * before, while its element was waited for, it did not cause.
+   */
+  began?: number /* int64 */;
 }
 /**
  * ActDialog is a dialog of the page.

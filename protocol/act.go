@@ -35,6 +35,8 @@ type ActParams struct {
 	SettleMs  int `json:"settle_ms"`
 	// Look has the page looked at once all steps are done and it is at rest; absent: nobody wants to see it.
 	Look *AriaParams `json:"look,omitempty"`
+	// Before has it looked at before the first step too, where it is not as it was at the last look.
+	Before bool `json:"before,omitempty"`
 }
 
 // ActStep is one thing to do.
@@ -114,8 +116,13 @@ type ActResult struct {
 	Downloads []string `json:"downloads,omitempty"`
 	// Value is what an expression came to, as JSON.
 	Value string `json:"value,omitempty"`
-	// Page answers Look; absent also when that was not possible.
-	Page *AriaResult `json:"page,omitempty"`
+	// Page answers Look; absent also when that was not possible. Before is the page as it was before the first step,
+	// where it was looked at: then Page is relative to it.
+	Page   *AriaResult `json:"page,omitempty"`
+	Before *AriaResult `json:"before,omitempty"`
+	// Began is when the first step began to have an effect, in milliseconds since the Unix epoch: what happened
+	// before, while its element was waited for, it did not cause.
+	Began int64 `json:"began,omitempty"`
 }
 
 // ActDialog is a dialog of the page.

@@ -19,6 +19,7 @@ import {
   type SyncResult,
 } from '../protocol';
 import { type Acting, readActParams } from './acting/acting';
+import type { Activity } from './acting/activity';
 import { aria, readAriaParams } from './aria';
 import type { ContentFrames } from './frames';
 import type { HostPort } from './port';
@@ -34,6 +35,7 @@ export interface CommandParties {
   readonly maps: SourceMapParties;
   readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused' | 'holdsFrame'>;
   readonly acting: Pick<Acting, 'act'>;
+  readonly activity: Pick<Activity, 'looks' | 'stale'>;
   /** Who acts where has changed. */
   agents(): void;
 }
@@ -61,21 +63,27 @@ export async function answer(parties: CommandParties, method: string, params: un
 /** How long frames are waited for when the debugger holds one of them, in ms. */
 const HELD_FRAME_MS = 1500;
 
-/** A page that stands still answers nobody. */
+/** Waits for each frame for `patience` ms, if that is said. A page that stands still answers nobody. */
 export async function readPage(
-  { debugging }: Pick<CommandParties, 'debugging'>,
+  { debugging, activity }: Pick<CommandParties, 'debugging' | 'activity'>,
   params: AriaParams,
+  patience?: number,
 ): Promise<AriaResult> {
   const paused = debugging.whenPaused(params.tab);
+  activity.looks(params.tab);
   try {
     const answered = await Promise.race([
-      aria(params, debugging.holdsFrame(params.tab) ? HELD_FRAME_MS : undefined),
+      aria(params, debugging.holdsFrame(params.tab) ? HELD_FRAME_MS : patience),
       paused.promise,
     ]);
     if (answered !== undefined) return answered;
+  } catch (error) {
+    activity.stale(params.tab);
+    throw error;
   } finally {
     paused.forget();
   }
+  activity.stale(params.tab);
   throw new CodedError(CodePaused, 'The page is paused in the debugger.');
 }
 

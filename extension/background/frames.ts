@@ -38,6 +38,8 @@ export interface FramesOptions {
   hooked(tab: number, frame: number, from: number | undefined): void;
   /** The hooks of a document have told something. */
   page(tab: number, frame: number, lists: readonly string[], dropped: number): void;
+  /** A document has changed since it was looked at, or is a new one. */
+  stale(tab: number): void;
   /** The document of a frame is gone. */
   gone(tab: number, frame: number): void;
   /** Called when the top frame of a tab has or has no content script now. */
@@ -78,6 +80,7 @@ export class ContentFrames {
       if (frame === 0) this.#options.changed(tab);
     });
     this.#reset(tab, frame, document);
+    this.#options.stale(tab);
     port.postMessage({ t: 'watch', on, mask: MASK, ...(hooks && { hooks }) });
     if (frame === 0) this.#options.changed(tab);
   }
@@ -99,6 +102,8 @@ export class ContentFrames {
       this.#options.hooked(tab, frame, message.from);
     } else if (message.t === 'page' && this.#options.watched(tab)) {
       this.#options.page(tab, frame, message.lists, message.dropped ?? 0);
+    } else if (message.t === 'stale') {
+      this.#options.stale(tab);
     }
   }
 

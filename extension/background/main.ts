@@ -76,6 +76,7 @@ const frames = new ContentFrames({
     if (source.way(tab) === 'quiet' && from !== undefined) quiet.late(tab, from);
   },
   page: (tab, frame, lists, dropped) => quiet.page(tab, frame, lists, dropped),
+  stale: (tab) => activity.stale(tab),
   gone: (tab, frame) => quiet.frameGone(tab, frame),
   changed,
 });
@@ -111,7 +112,7 @@ const port = new HostPort({
   }),
   answer: (method, params) =>
     answer(
-      { tabs, frames, source, port, maps, debugging, acting, agents: () => popup.ask() },
+      { tabs, frames, source, port, maps, debugging, acting, activity, agents: () => popup.ask() },
       method,
       params,
     ),
@@ -127,7 +128,7 @@ const acting = new Acting({
   source,
   frames,
   port,
-  look: (params) => readPage({ debugging }, params),
+  look: (params, patience) => readPage({ debugging, activity }, params, patience),
   watched: (tab) => tabs.watched(tab),
   paused: (tab) => debugging.paused(tab) !== undefined,
   address,

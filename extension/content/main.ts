@@ -1,3 +1,4 @@
+import type { FromContent } from '../messages';
 import { Link } from './link';
 import { PageHooks } from './page-hooks';
 import { Recorder } from './recorder';
@@ -43,13 +44,18 @@ function main(): void {
   );
   // A page rendered ahead of time has not been opened by anybody yet.
   const { prerendering } = document as Document & { prerendering?: boolean };
+  world.tidemarkTell = (message) => link.post(message);
   if (prerendering) document.addEventListener('prerenderingchange', () => link.connect(), { once: true });
   else link.connect();
 }
 
 // Chromium may run the script twice in a frame that was open when its site was switched on. The
 // flag stands in the extension's own world, which the page cannot see and which ends with it.
-const world = globalThis as { tidemarkRuns?: boolean; tidemarkSensitive?: SensitiveFields };
+const world = globalThis as {
+  tidemarkRuns?: boolean;
+  tidemarkSensitive?: SensitiveFields;
+  tidemarkTell?: (message: FromContent) => boolean;
+};
 if (world.tidemarkRuns !== true) {
   world.tidemarkRuns = true;
   main();

@@ -10,6 +10,7 @@ import {
   type ActParams,
   type ActResult,
   type ActStep,
+  type AriaParams,
   CodeInvalid,
   CodePaused,
   CodeUnavailable,
@@ -32,6 +33,9 @@ import type { ActingParties } from './parties';
 import { FLUSH_MS, Rest } from './rest';
 import type { TabSend } from './sessions';
 import { Step } from './step';
+
+/** How long a page may take to say what has changed in it before it is acted on, in ms. */
+const BEFORE_MS = 1000;
 
 /** What a page cannot tell from a person's doing even without the debugger. */
 const UNNOTICED = new Set<string>([StepNavigate, StepScroll, StepReady, StepRest]);
@@ -70,10 +74,11 @@ export class Acting {
     }
     await this.#check(tab, steps);
     const result: ActResult = { done: 0 };
-    const since = Date.now();
     const run = { stopped: false };
     this.#running.set(tab, run);
     activity.begin(tab);
+    const look = await this.#lookBefore(params, result);
+    const since = Date.now();
     try {
       for (const step of steps) {
         if (run.stopped) throw new Refused({ refused: RefusedFailed, text: 'it was stopped' });
@@ -87,7 +92,7 @@ export class Acting {
             since,
             ms: params.settle_ms,
             between,
-            look: between ? undefined : params.look,
+            look: between ? undefined : look,
           });
           delete result.waiting; // for the step before
           Object.assign(result, rested);
@@ -95,6 +100,7 @@ export class Acting {
         if (step.op === StepNavigate && activity.failure(tab) !== '' && result.dialog === undefined) {
           throw new Refused({ refused: RefusedLoad, text: activity.failure(tab) });
         }
+        result.began ??= since;
         result.done++;
         if (result.dialog !== undefined) break;
       }
@@ -135,6 +141,22 @@ export class Acting {
     if (watchableOrigin(await address(tab)) === undefined) {
       throw new CodedError(CodeUnavailable, 'only pages of http and https can be acted on');
     }
+  }
+
+  /**
+   * Looks at a page that is no longer as it was when it was looked at last, so that this is told apart from what the
+   * steps cause. Answers with how to look at it once they are done.
+   */
+  async #lookBefore(params: ActParams, result: ActResult): Promise<AriaParams | undefined> {
+    const { tab, look, before = false } = params;
+    const { activity, sessions } = this.#parties;
+    const known = look?.known?.length ?? 0;
+    if (look === undefined || !before || known === 0) return look;
+    if (activity.seen(tab) || sessions.dialog(tab) !== undefined) return look;
+    const page = await this.#parties.look(look, BEFORE_MS).catch(() => undefined);
+    if (page === undefined) return look; // the page is told as a whole afterwards
+    result.before = page;
+    return { ...look, known: page.frames.map(({ document, version }) => ({ document, version })) };
   }
 
   /** Opens, shows or closes a tab. */

@@ -1,4 +1,7 @@
-/** What goes on in tabs that an action may have caused: requests that have not ended, pages on their way. */
+/**
+ * What goes on in tabs that an action may have caused: requests that have not ended, pages on their way, changes
+ * since a page was looked at.
+ */
 import type { AnyEvent } from '../../protocol';
 
 interface Flight {
@@ -17,6 +20,8 @@ interface TabActivity {
   navigations: number;
   /** Why the last navigation came to nothing. */
   failure: string;
+  /** Whether the page is as it was when it was looked at last. */
+  seen: boolean;
   /** What an action opened; undefined while there is none. */
   opened: number[] | undefined;
   downloads: string[];
@@ -42,6 +47,7 @@ export class Activity {
         documents: 0,
         navigations: 0,
         failure: '',
+        seen: false,
         opened: undefined,
         downloads: [],
       };
@@ -96,6 +102,7 @@ export class Activity {
   navigates(tab: number, step: 'begins' | 'commits' | 'ends' | 'moves', error = ''): void {
     const state = this.#of(tab);
     state.navigations++;
+    state.seen = false;
     if (step === 'moves') {
       this.changed(tab);
       return;
@@ -107,6 +114,20 @@ export class Activity {
       state.flights.clear();
     }
     this.changed(tab);
+  }
+
+  /** The page is being looked at: what changes from now on makes that stale. */
+  looks(tab: number): void {
+    this.#of(tab).seen = true;
+  }
+
+  stale(tab: number): void {
+    this.#of(tab).seen = false;
+  }
+
+  /** Whether the page is as it was when it was looked at last; false also when nobody knows. */
+  seen(tab: number): boolean {
+    return this.#of(tab).seen;
   }
 
   loading(tab: number): boolean {

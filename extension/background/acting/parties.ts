@@ -12,8 +12,8 @@ export interface ActingParties {
   source: Pick<CaptureSource, 'barrier'>;
   frames: Pick<ContentFrames, 'flush' | 'frames'>;
   port: Pick<HostPort, 'drained'>;
-  /** Reads a tab's page. */
-  look(params: AriaParams): Promise<AriaResult>;
+  /** Reads a tab's page, whose frames are each waited for for `patience` ms, if that is said. */
+  look(params: AriaParams, patience?: number): Promise<AriaResult>;
   watched(tab: number): boolean;
   /** Whether the page stands still at a breakpoint. */
   paused(tab: number): boolean;

@@ -137,6 +137,7 @@ export class Step {
           node !== undefined && { by: { frame, document: node.document, id: told.by } }),
       });
     }
+    if (told.since !== undefined) this.#result.began ??= told.since;
     return told;
   }
 

@@ -74,17 +74,14 @@ export class Acting {
     if (ask.role !== undefined && (role !== ask.role || (ask.name !== undefined && !alike(name, ask.name)))) {
       return { refused: RefusedOther, text: `${role} ${JSON.stringify(name.slice(0, 100))}` };
     }
-    return this.#told(await this.#act(ask, element, deadline));
+    if (ask.needs === undefined) return this.#told(await this.#act(ask, element, deadline));
+    const stands = this.#tree.mutations === this.#rested && !isAnimated(element);
+    const place = await ready(element, ask.needs, deadline, stands);
+    if (isRefusal(place)) return this.#told(place);
+    return { ...this.#told(await this.#act(ask, element, deadline, place)), since: place.since };
   }
 
-  async #act(ask: Ask, element: Element, deadline: number): Promise<Told | Refusal> {
-    let place: Place | undefined;
-    if (ask.needs !== undefined) {
-      const stands = this.#tree.mutations === this.#rested && !isAnimated(element);
-      const there = await ready(element, ask.needs, deadline, stands);
-      if (isRefusal(there)) return there;
-      place = there;
-    }
+  async #act(ask: Ask, element: Element, deadline: number, place?: Place): Promise<Told | Refusal> {
     switch (ask.do) {
       case 'ready':
         if (ask.guard === true) this.#guard.expect(element);

@@ -26,6 +26,8 @@ export interface Refusal {
 export interface Place {
   point: Point;
   moved: boolean;
+  /** When it could not be acted on yet, and nothing had been done for that either; in ms since the epoch. */
+  since: number;
 }
 
 export function isRefusal(answer: object): answer is Refusal {
@@ -43,6 +45,7 @@ export async function ready(
   stands: boolean,
 ): Promise<Place | Refusal> {
   let before = stands && isConnected(element) ? pointed(element).getBoundingClientRect() : undefined;
+  let since = Date.now();
   let tried = 0;
   let covered: Refusal | undefined;
   for (;;) {
@@ -60,10 +63,10 @@ export async function ready(
       before = undefined;
       why = { refused: RefusedOutside };
     } else if (!still && (needs.still === true || needs.hit === true)) why = { refused: RefusedMoving };
-    else if (needs.hit !== true) return { point: middle(rect), moved: tried > 0 };
+    else if (needs.hit !== true) return { point: middle(rect), moved: tried > 0, since };
     else {
       const hit = hittable(element, shown);
-      if (!isRefusal(hit)) return { point: hit, moved: tried > 0 };
+      if (!isRefusal(hit)) return { point: hit, moved: tried > 0, since };
       covered ??= hit; // where it is scrolled to, another thing may be in front of it
       why = covered;
       if (tried < 3) {
@@ -73,6 +76,7 @@ export async function ready(
       }
     }
     if (performance.now() >= deadline) return why;
+    if (tried === 0) since = Date.now();
     await frame();
   }
 }
@@ -224,7 +228,11 @@ export function outside(iframe: Element, box: Box): Box {
  * The place in this viewport of a place in a frame's, brought into view; refused when something of this
  * document is in front of it.
  */
-export async function through(outer: Element, inner: Point, deadline: number): Promise<Place | Refusal> {
+export async function through(
+  outer: Element,
+  inner: Point,
+  deadline: number,
+): Promise<Omit<Place, 'since'> | Refusal> {
   const iframe = outer as HTMLIFrameElement;
   let before: DOMRect | undefined;
   for (let tried = 0; ; tried++) {

@@ -2,6 +2,7 @@
  * Run in a frame when somebody looks at its tab for the first time. It leaves two functions in the
  * extension's own world, which the page cannot see: one that looks, and one that helps to act.
  */
+import type { FromContent } from '../../messages';
 import type { AriaFrame, AriaKnown } from '../../protocol';
 import { Acting } from '../acting/main';
 import { SensitiveFields } from '../sensitive';
@@ -30,13 +31,23 @@ interface World {
   tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number, whole: boolean) => Promise<string>;
   /** The recorder's, which has known the fields for longer. */
   tidemarkSensitive?: SensitiveFields;
+  /** Tells the worker something; false when there is no line to it. */
+  tidemarkTell?: (message: FromContent) => boolean;
 }
+
+/** What changes a page without a mutation: what is typed, and what style sheets end. */
+const UNSEEN = ['input', 'transitionend', 'animationend'];
 
 function main(world: World): void {
   const name = documentName();
   const sensitive = world.tidemarkSensitive ?? new SensitiveFields(new AbortController().signal);
   if (world.tidemarkSensitive === undefined) sensitive.observe(document);
-  const tree = new AriaTree(document, sensitive);
+  let looked = false; // and nothing has changed since
+  const changed = (): void => {
+    if (looked) looked = world.tidemarkTell?.({ t: 'stale' }) !== true;
+  };
+  for (const type of UNSEEN) addEventListener(type, changed, { capture: true, passive: true });
+  const tree = new AriaTree(document, sensitive, changed);
   const acting = new Acting(name, tree, sensitive);
   world.tidemarkAct = (request) => acting.answer(request);
   world.tidemarkDocument = name;
@@ -52,6 +63,7 @@ function main(world: World): void {
   world.tidemarkAria = (known, mask, timeoutMs, whole) => {
     const since = known.find((one) => one.document === name)?.version ?? 0;
     const look = before.then(async () => {
+      looked = true;
       const seen: FrameLook = {
         document: name,
         url: location.href,

@@ -78,6 +78,7 @@ export interface Look {
 export class AriaTree {
   readonly #document: Document;
   readonly #sensitive: SensitiveFields;
+  readonly #changed: () => void;
   readonly #parts = new WeakMap<Element, Part>();
   readonly #ids = new WeakMap<Node, number>();
   readonly #live = new Set<Part>();
@@ -109,9 +110,11 @@ export class AriaTree {
   #mask = '';
   #focused: Element | null = null;
 
-  constructor(document: Document, sensitive: SensitiveFields) {
+  /** Changed is called whenever the document has. */
+  constructor(document: Document, sensitive: SensitiveFields, changed: () => void) {
     this.#document = document;
     this.#sensitive = sensitive;
+    this.#changed = changed;
     this.#observe(document);
   }
 
@@ -261,6 +264,7 @@ export class AriaTree {
 
   #mutated(records: readonly MutationRecord[]): void {
     this.#mutations += records.length;
+    if (records.length > 0) this.#changed();
     let moved = false;
     for (const { target, type, attributeName, addedNodes } of records) {
       const element = type === 'characterData' ? target.parentElement : target;

@@ -81,8 +81,10 @@ type StepsOutcome struct {
 
 const stepsPage = `<!doctype html><title>Steps</title><link rel=icon href=data:,><main id="main"><div id="said"></div><button>Nothing</button></main><script>
 window.say = (html) => said.innerHTML = html;
-window.fired = 0;
+window.fired = window.asked = 0;
 window.late = (f) => setTimeout(() => { fired++; f() }, 700);
+const { fetch: ask } = window, dealtWith = () => setTimeout(() => asked--); // by then who asked has the answer
+window.fetch = (...what) => { asked++; const answer = ask(...what); answer.then(dealtWith, dealtWith); return answer };
 const step = (n, f) => { const b = document.createElement('button'); b.textContent = 'Step ' + n; b.onclick = f; main.append(b) };
 `
 
@@ -138,7 +140,7 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 		answers[i] = answer
 		if s.Late {
 			fired++
-			if err := tab.JS(fmt.Sprintf(`while (window.fired < %d) await new Promise((r) => setTimeout(r, 20)); await new Promise((r) => setTimeout(r, 200))`, fired)); err != nil {
+			if err := tab.JS(fmt.Sprintf(`while (window.fired < %d || window.asked > 0) await new Promise(requestAnimationFrame)`, fired)); err != nil {
 				return nil, err
 			}
 			next, err := click("Nothing")

@@ -77,6 +77,10 @@ type action struct {
 	timeout, settle time.Duration
 	// blind leaves out what changed on the page.
 	blind bool
+	// waits is set for an action that causes nothing: what has changed is what was waited for.
+	waits bool
+	// leaves is set for one that goes to another page, which is told as a whole.
+	leaves bool
 	// focus tells where the focus went.
 	focus bool
 	// otherwise goes on from what became of the steps; nil: that is all.
@@ -93,12 +97,32 @@ type actingTab struct {
 	refs     *references
 	action   action
 	steps    []protocol.ActStep // the last that were done
+	// before is the page as it was before anything was done; nil when nobody has looked at it.
+	before *aria.Tree
+	// began is when the first step began to have an effect, in milliseconds since the Unix epoch; 0 when none had.
+	began int64
 }
 
 // do has the browser do more steps.
 func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol.ActResult, error) {
+	untouched := t.began == 0
 	t.steps = steps
-	return t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action, t.look())
+	result, err := t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action, t.look(), untouched && !t.action.waits)
+	if err != nil {
+		return nil, err
+	}
+	if untouched && !t.action.waits {
+		if result.Done > 0 {
+			t.began = result.Began
+		}
+		if result.Before != nil {
+			if _, err := t.tab.page.Apply(result.Before); err != nil {
+				result.Page = nil // it would follow on this one
+			}
+		}
+		t.before = t.tab.page.Tree()
+	}
+	return result, nil
 }
 
 // look is what the browser is to tell of the page once the action is over; nil for nothing.
@@ -237,39 +261,47 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	}
 	e.snapshots.used(client, id)
 	e.agents.doing(client, a.said(r))
-	began := e.clock()
+	began := e.clock().UnixMilli()
 	from, first := e.toldOf(t, client)
 	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
+	on.before = t.page.Tree()
 	result, err := on.do(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
+	var gone error
 	if result.Refused == protocol.RefusedGone {
 		// The page may have rendered the element anew: then its reference is that of the new one.
-		if _, err := e.look(ctx, id, t, false); err != nil {
+		now, err := e.look(ctx, id, t, false)
+		if err != nil {
 			return nil, err
+		}
+		if result.Done == 0 {
+			on.before = now
 		}
 		again, err := a.steps(r)
-		if err != nil && result.Done == 0 {
-			return nil, err
-		}
-		if err != nil {
-			again = on.steps // what was done has changed the page: that is told
-		} else if r.certain(again) {
-			done := result.Done
+		switch done := result.Done; {
+		case err != nil && done == 0:
+			gone = err
+		case err == nil && r.certain(again):
 			if result, err = on.do(ctx, again[done:]); err != nil {
 				return nil, err
 			}
 			result.Done += done
+			on.steps = again
+		case err == nil:
+			on.steps = again
 		}
-		on.steps = again
 	}
 	if a.otherwise != nil {
 		if result, err = a.otherwise(ctx, on, result); err != nil {
 			return nil, err
 		}
 	}
-	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, began: began, from: from, first: first})
+	if on.began == 0 {
+		on.began = began
+	}
+	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, gone: gone, before: on.before, began: on.began, from: from, first: first})
 }
 
 // certain says whether the elements of steps are surely those that the agent was shown.
@@ -289,8 +321,8 @@ func (r *references) certain(steps []protocol.ActStep) bool {
 	return true
 }
 
-// do has the browser do the steps.
-func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action, look *protocol.AriaParams) (*protocol.ActResult, error) {
+// do has the browser do the steps; before says whether it looks at the page before them too.
+func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (*protocol.ActResult, error) {
 	timeout, settle := a.timeout, a.settle
 	if timeout == 0 {
 		timeout = readyTimeout
@@ -303,7 +335,7 @@ func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, st
 	}
 	within := time.Duration(len(steps))*(timeout+settle) + answerGrace
 	result, err := e.hands.Act(ctx, instance, protocol.ActParams{
-		Tab: theirs, Steps: steps, TimeoutMs: int(timeout.Milliseconds()), SettleMs: int(settle.Milliseconds()), Look: look,
+		Tab: theirs, Steps: steps, TimeoutMs: int(timeout.Milliseconds()), SettleMs: int(settle.Milliseconds()), Look: look, Before: before,
 	}, within)
 	var coded *protocol.Error
 	switch {
@@ -326,15 +358,26 @@ type outcome struct {
 	steps  []protocol.ActStep
 	result *protocol.ActResult
 	refs   *references
-	began  time.Time
-	from   capture.Moment
-	first  bool
+	// gone says what became of an element that nothing was done with; nil where that is not known.
+	gone error
+	// before is the page as it was before the action; nil when nobody had looked at it.
+	before *aria.Tree
+	// began is when the action began to have an effect, in milliseconds since the Unix epoch.
+	began int64
+	from  capture.Moment
+	first bool
 }
 
 // answer puts together what an action caused.
 func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snapshotTab, o outcome) (*ActAnswer, error) {
-	var page string
+	var page, meanwhile string
 	result := o.result
+	if !o.action.blind {
+		meanwhile = o.meanwhile(e.clock())
+	}
+	if o.action.leaves && result.Refused == "" {
+		o.refs.seen.Reset()
+	}
 	if result.Dialog == nil && !result.Busy && !o.action.blind {
 		tree, err := e.after(ctx, o.id, t, result.Page)
 		switch {
@@ -354,11 +397,12 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		if lines := broken(caused); len(lines) > 0 {
 			message += "\nBroke meanwhile:\n" + strings.Join(lines, "\n")
 		}
-		message = strings.TrimRight(message+lateText(late), "\n")
-		if page != "" {
-			message += "\n" + strings.TrimRight(page, "\n")
+		before := o.late(late, meanwhile)
+		if before != "" && page != "" {
+			before += "Changed meanwhile:\n"
 		}
-		return nil, &Error{message}
+		message += "\n" + before
+		return nil, &Error{strings.TrimRight(message+page, "\n")}
 	}
 	var b strings.Builder
 	if result.Untrusted != "" {
@@ -390,9 +434,17 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	if result.Busy {
 		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it.\n")
 	}
-	b.WriteString(strings.TrimPrefix(lateText(late), "\n"))
+	before := o.late(late, meanwhile)
+	b.WriteString(before)
 	if page == "" && result.Dialog == nil && !result.Busy && !o.action.blind {
 		page = "The page did not change.\n"
+	}
+	switch {
+	case before == "" || page == "":
+	case o.action.waits:
+		b.WriteString("While waiting:\n")
+	default:
+		b.WriteString("By this action:\n")
 	}
 	return &ActAnswer{Tab: o.id, Text: strings.TrimRight(b.String()+page, "\n"), Image: result.Image, Mime: result.Mime}, nil
 }
@@ -453,10 +505,9 @@ func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outc
 	options := e.noiseOf(client).options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	options.Original = e.originalsIn(v).place
-	began := o.began.UnixMilli()
 	for _, c := range diff.Consequences(o.from, v, options) {
 		switch {
-		case c.At >= began:
+		case c.At >= o.began:
 			caused = append(caused, c)
 		case !o.first:
 			late = append(late, c)
@@ -501,11 +552,30 @@ func times(n int) string {
 	return ""
 }
 
-// lateText tells what came after the last answer and before this action.
-func lateText(late []diff.Consequence) string {
-	lines := broken(late)
-	if len(lines) == 0 {
+// meanwhile is what changed on the page since the agent was told of it last, and before the action; "" for nothing.
+func (o *outcome) meanwhile(now time.Time) string {
+	seen := o.refs.seen
+	if o.before == nil || seen.Told() == 0 || seen.Told() >= o.before.Number {
 		return ""
 	}
-	return "\nLate, after your last action was answered:\n" + strings.Join(lines, "\n") + "\n"
+	text := seen.Caused(o.refs.page, o.before, now, maxActTokens, false)
+	if seen.Told() < o.before.Number {
+		return "The page changed too much to be told twice; what is told of it below is in part of before this action.\n"
+	}
+	return text
+}
+
+// late tells what came after the last answer and before the action: what broke, and what changed on the page.
+func (o *outcome) late(broke []diff.Consequence, meanwhile string) string {
+	text := meanwhile
+	if lines := broken(broke); len(lines) > 0 {
+		text = strings.Join(lines, "\n") + "\n" + meanwhile
+	}
+	switch {
+	case text == "":
+		return ""
+	case o.first:
+		return "Late, after you last looked:\n" + text
+	}
+	return "Late, after your last action was answered:\n" + text
 }

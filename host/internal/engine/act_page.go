@@ -41,8 +41,7 @@ func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p Navi
 			return e.openTab(ctx, client, to)
 		}
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "go to " + to, settle: loadTimeout, steps: func(r *references) ([]protocol.ActStep, error) {
-		r.seen.Reset()
+	return e.act(ctx, client, action{tab: p.Tab, what: "go to " + to, leaves: true, settle: loadTimeout, steps: func(*references) ([]protocol.ActStep, error) {
 		return []protocol.ActStep{{Op: protocol.StepNavigate, Texts: []string{to}}}, nil
 	}})
 }
@@ -67,7 +66,7 @@ func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to stri
 	defer t.mu.Unlock()
 	e.snapshots.used(client, id)
 	r := &references{tab: id, page: t.page, seen: e.snapshots.seen(t, client)}
-	o := outcome{id: id, action: action{what: "go to " + to}, result: result, refs: r, began: e.clock(), from: e.store.View(e.clock()).Start(), first: true}
+	o := outcome{id: id, action: action{what: "go to " + to}, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true}
 	answer, err := e.answer(ctx, client, t, o)
 	if err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 		return 0, nil, err
 	}
 	defer release()
-	result, err := e.do(ctx, 0, instances[0], 0, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{"new", to}}}, action{settle: loadTimeout}, nil)
+	result, err := e.do(ctx, 0, instances[0], 0, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{"new", to}}}, action{settle: loadTimeout}, nil, false)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -140,7 +139,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		return err
 	}
 	defer release()
-	result, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}, nil)
+	result, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}, nil, false)
 	if err != nil {
 		return err
 	}
@@ -249,7 +248,7 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 	if p.Text == "" && p.TextGone == "" && p.Ref == "" && !p.Settled {
 		return nil, invalid("say what to wait for: text, text_gone, ref (until it can be acted on) or settled")
 	}
-	a := action{tab: p.Tab, what: "wait", settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
+	a := action{tab: p.Tab, what: "wait", waits: true, settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		if p.Ref == "" {
 			return nil, nil
 		}
@@ -309,7 +308,7 @@ func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, de
 			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: text}, nil
 		}
 		change := action{settle: min(left, lookAgain)}
-		result, err := e.do(ctx, t.id, t.instance, t.theirs, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil)
+		result, err := e.do(ctx, t.id, t.instance, t.theirs, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil, false)
 		if err != nil || result.Refused != "" || result.Dialog != nil {
 			return result, err
 		}

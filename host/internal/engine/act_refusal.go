@@ -21,6 +21,9 @@ func (o *outcome) refusal() string {
 	}
 	switch r.Refused {
 	case protocol.RefusedGone:
+		if o.gone != nil {
+			return o.gone.Error()
+		}
 		if len(step.Path) > 0 {
 			last := step.Path[len(step.Path)-1]
 			if ref, _ := o.refs.page.At(last.Document, last.ID); ref > 0 {
