@@ -35,17 +35,20 @@ class Port implements ContentPort {
 
 let watched: Set<number>;
 let events: AnyEvent[];
+let stale: number[];
 let frames: ContentFrames;
 
 beforeEach(() => {
   watched = new Set([7]);
   events = [];
+  stale = [];
   frames = new ContentFrames({
     emit: (event) => events.push(event),
     watched: (tab) => watched.has(tab),
     hooks: () => false,
     hooked: () => undefined,
     page: () => undefined,
+    stale: (tab) => stale.push(tab),
     gone: () => undefined,
     changed: () => undefined,
   });
@@ -194,4 +197,11 @@ test('what the host may not ask is refused with a code', async () => {
   await expect(answer(parties, 'sync', { timeout_ms: 5, tabs: 'all' })).rejects.toMatchObject({
     code: 'invalid',
   });
+});
+
+it('hears of documents that are no longer as they were when somebody looked', () => {
+  const port = connect(7, 2);
+  expect(stale).toEqual([7]); // a new one
+  port.message({ t: 'stale' });
+  expect(stale).toEqual([7, 7]);
 });
