@@ -2,6 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import type { ToContent } from '../messages';
 import type { AnyEvent } from '../protocol';
 import { checkEvent } from '../protocol-check';
+import { Activity } from './acting/activity';
 import { answer } from './commands';
 import { ContentFrames, type ContentPort } from './frames';
 
@@ -171,6 +172,7 @@ test('sync names who did not answer, and posts everything before it answers', as
     maps,
     debugging,
     acting,
+    activity: new Activity(),
     agents: () => undefined,
   };
   await expect(answer(parties, 'sync', { timeout_ms: 10 })).resolves.toEqual({
@@ -190,6 +192,7 @@ test('what the host may not ask is refused with a code', async () => {
     maps,
     debugging,
     acting,
+    activity: new Activity(),
     agents: () => undefined,
   };
   await expect(answer(parties, 'dance', {})).rejects.toMatchObject({ code: 'unknown_type' });
@@ -199,7 +202,7 @@ test('what the host may not ask is refused with a code', async () => {
   });
 });
 
-it('hears of documents that are no longer as they were when somebody looked', () => {
+test('who acts hears of documents that are new, or no longer as somebody saw them', () => {
   const port = connect(7, 2);
   expect(stale).toEqual([7]); // a new one
   port.message({ t: 'stale' });
