@@ -125,6 +125,7 @@ func (b *bridge) hangUp() {
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
+	Error  json.RawMessage `json:"error"`
 }
 
 func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
@@ -244,6 +245,9 @@ func (b *bridge) answer(id json.RawMessage, kind string, with map[string]any) er
 func (b *bridge) fromDaemon(line []byte) error {
 	var m message
 	if json.Unmarshal(line, &m) == nil && m.ID != nil && m.Method == "" {
+		if m.Error != nil {
+			b.refused(m.ID)
+		}
 		if b.helloID != nil && bytes.Equal(m.ID, b.helloID) {
 			b.helloID = nil
 			return nil

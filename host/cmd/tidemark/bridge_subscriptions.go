@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +17,8 @@ type subscription struct {
 	key  string
 	uris []string
 	line []byte
+	// asked is the request by which a daemon was asked for it last: one that it refuses is not followed.
+	asked json.RawMessage
 	// id is that of a request that lasts, which is answered when it ends; nil for one that is answered at once.
 	id json.RawMessage
 }
@@ -43,7 +46,7 @@ func (b *bridge) follow(m message, line []byte) (lasts bool) {
 	switch {
 	case m.Method == "resources/subscribe" && m.ID != nil:
 		b.forget(p.Params.URI)
-		b.follows = append(b.follows, subscription{key: p.Params.URI, uris: []string{p.Params.URI}, line: line})
+		b.follows = append(b.follows, subscription{key: p.Params.URI, uris: []string{p.Params.URI}, line: line, asked: m.ID})
 	case m.Method == "resources/unsubscribe":
 		b.forget(p.Params.URI)
 	case m.Method == "subscriptions/listen" && m.ID != nil:
@@ -53,6 +56,11 @@ func (b *bridge) follow(m message, line []byte) (lasts bool) {
 		b.forget(string(p.Params.RequestID))
 	}
 	return false
+}
+
+// refused forgets what a daemon was asked for by a request that it answered with an error.
+func (b *bridge) refused(id json.RawMessage) {
+	b.follows = slices.DeleteFunc(b.follows, func(s subscription) bool { return string(s.asked) == string(id) })
 }
 
 func (b *bridge) forget(key string) {
@@ -69,13 +77,14 @@ func (b *bridge) followAgain() error {
 		}
 		line := s.line
 		if s.id == nil {
-			asked, err := json.Marshal(map[string]any{
-				"jsonrpc": "2.0", "id": fmt.Sprint(subscribeAgain, i), "method": "resources/subscribe", "params": map[string]string{"uri": s.key},
+			id := strconv.Quote(fmt.Sprint(subscribeAgain, i))
+			again, err := json.Marshal(map[string]any{
+				"jsonrpc": "2.0", "id": json.RawMessage(id), "method": "resources/subscribe", "params": map[string]string{"uri": s.key},
 			})
 			if err != nil {
 				return err
 			}
-			line = asked
+			line, b.follows[i].asked = again, json.RawMessage(id)
 		}
 		errs = errors.Join(errs, b.send(line))
 		for _, uri := range s.uris {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestTheNextDaemonIsAskedForWhatTheAgentFollows: an agent's subscriptions outlive daemons, and those that it
-// has ended do not.
+// has ended, or that were refused, do not.
 func TestTheNextDaemonIsAskedForWhatTheAgentFollows(t *testing.T) {
 	toAgent, out := io.Pipe()
 	in, fromAgent := io.Pipe()
@@ -24,8 +24,12 @@ func TestTheNextDaemonIsAskedForWhatTheAgentFollows(t *testing.T) {
 			for lines := bufio.NewScanner(theirs); lines.Scan(); {
 				heard <- lines.Text()
 				_, id, isRequest := strings.Cut(lines.Text(), `"id":`)
+				answer := `"result":{}`
+				if strings.Contains(lines.Text(), "nowhere") {
+					answer = `"error":{"code":-32002,"message":"Resource not found"}`
+				}
 				if isRequest && !strings.Contains(lines.Text(), "listen") {
-					_, _ = fmt.Fprintf(theirs, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{}}\n", id[:strings.IndexByte(id, ',')])
+					_, _ = fmt.Fprintf(theirs, "{\"jsonrpc\":\"2.0\",\"id\":%s,%s}\n", id[:strings.IndexByte(id, ',')], answer)
 				}
 			}
 		}()
@@ -60,6 +64,7 @@ func TestTheNextDaemonIsAskedForWhatTheAgentFollows(t *testing.T) {
 	subscribe(1, "subscribe", "tidemark://changes")
 	subscribe(2, "subscribe", "tidemark://checkpoints")
 	subscribe(3, "unsubscribe", "tidemark://checkpoints")
+	subscribe(5, "subscribe", "tidemark://nowhere")
 	say(listen)
 	if got := <-heard; got != listen {
 		t.Error(got)

@@ -220,6 +220,9 @@ func (r *Rules) Console(e *event.Console) *Rule {
 			return rule
 		}
 	}
+	if e.Via == "browser" && e.Category == "network" && strings.HasPrefix(e.Text, "Failed to load resource") {
+		return r.Network(&event.Network{URL: e.URL, Error: e.Text}) // the browser's line about a request is what the request is
+	}
 	return nil
 }
 

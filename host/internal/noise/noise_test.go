@@ -36,6 +36,26 @@ func TestConsole(t *testing.T) {
 	}
 }
 
+// TestTheBrowsersLineAboutARequestIsWhatTheRequestIs: it is never red beside a request that is hidden.
+func TestTheBrowsersLineAboutARequestIsWhatTheRequestIs(t *testing.T) {
+	rules := Default()
+	line := event.Console{
+		Level: event.Error, Via: "browser", Category: "network", URL: "http://localhost:3000/favicon.ico",
+		Text: "Failed to load resource: the server responded with a status of 404 (Not Found)",
+	}
+	if r := rules.Console(&line); r == nil || r.ID != "favicon" {
+		t.Errorf("a missing favicon's line is hidden by %v", r)
+	}
+	other, said := line, line
+	other.URL = "http://localhost:3000/api/users"
+	said.Via = "console" // by the page
+	for _, c := range []event.Console{other, said} {
+		if r := rules.Console(&c); r != nil {
+			t.Errorf("%+v is hidden by %s", c, r.ID)
+		}
+	}
+}
+
 func TestNetwork(t *testing.T) {
 	rules := Default()
 	for _, c := range []struct {
