@@ -90,7 +90,10 @@ document.getElementById('pay').click(); console.warn('</script><script>globalThi
 		t.Errorf("what the agent was told is not in it: %+v", session.Calls)
 	}
 
-	_, text = export("Requests of what is shown, as HAR", "har")
+	name, text := export("Requests from session_start to now, as HAR", "har")
+	if !strings.Contains(name, "tidemark-session_start-to-now-") {
+		t.Errorf("the archive is called %s, which does not say what is in it", name)
+	}
 	checkHAR(t, text, b.URL)
 
 	file, text := export("Session as one HTML file", "html")

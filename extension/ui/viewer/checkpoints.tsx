@@ -95,7 +95,7 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
           <span class="when">
             <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>
             {since.not_observed === true && <span class="partly"> · {t('partly')}</span>}
-            {scope !== undefined && <span> · {scope === 'all' ? t('everything') : scope}</span>}
+            {scope !== undefined && <span> · {scope === 'all' ? t('ofAllTabs') : scope}</span>}
           </span>
         </button>
       )}

@@ -325,16 +325,23 @@ export function pretty(text: string): string {
   }
 }
 
-const FRAME = /^(.*?) ?\((.+):(\d+):(\d+)\)$/;
+const FRAME = /^(?:(.*?) )?\((.*):(\d+):(\d+)\)$/;
+
+/** A line of a stack in parts; without a place where it is in none: as it stands, or of evaluated code. */
+export function frameOf(line: string): { name: string; place?: Place } {
+  const parts = FRAME.exec(line);
+  if (parts === null) return { name: line };
+  const [, name = '', url = '', row, column] = parts;
+  const called = name || t('anonymous');
+  if (url === '') return { name: `${called} :${row}:${column}` };
+  return { name: called, place: { url, line: Number(row), column: Number(column) } };
+}
 
 function StackFrame({ model, frame }: { model: ViewerModel; frame: string }): JSX.Element {
-  const parts = FRAME.exec(frame);
-  if (parts === null) return <code>{frame}</code>;
-  const [, name, url, line, column] = parts;
+  const { name, place } = frameOf(frame);
   return (
     <>
-      <code>{name || t('anonymous')}</code>{' '}
-      <Source model={model} place={{ url: url ?? '', line: Number(line), column: Number(column) }} />
+      <code>{name}</code> {place !== undefined && <Source model={model} place={place} />}
     </>
   );
 }

@@ -95,8 +95,8 @@ function header(all: Record<string, string> | undefined, wanted: string): string
   return Object.entries(all ?? {}).find(([name]) => name.toLowerCase() === wanted)?.[1] ?? '';
 }
 
-/** Requests in the HTTP Archive format, version 1.2. */
-export function har(entries: readonly ViewEntry[], version: string): object {
+/** Requests in the HTTP Archive format, version 1.2; the comment says which they are. */
+export function har(entries: readonly ViewEntry[], version: string, comment: string): object {
   const headers = (all: Record<string, string> | undefined): { name: string; value: string }[] =>
     Object.entries(all ?? {}).map(([name, value]) => ({ name, value }));
   const query = (url: string): { name: string; value: string }[] => {
@@ -111,6 +111,7 @@ export function har(entries: readonly ViewEntry[], version: string): object {
       version: '1.2',
       creator: { name: 'Tidemark', version },
       pages: [],
+      comment,
       entries: entries.map((e) => ({
         startedDateTime: new Date(e.started || e.at).toISOString(),
         time: e.duration_ms ?? 0,

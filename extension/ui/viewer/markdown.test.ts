@@ -103,8 +103,10 @@ test('requests are exported as an HTTP archive', () => {
       },
     ],
     '1',
-  ) as { log: { version: string; entries: Record<string, never>[] } };
+    'From a to now',
+  ) as { log: { version: string; comment: string; entries: Record<string, never>[] } };
   expect(log.log.version).toBe('1.2');
+  expect(log.log.comment).toBe('From a to now');
   expect(log.log.entries[0]).toMatchObject({
     startedDateTime: '1970-01-01T00:00:01.000Z',
     time: 12,

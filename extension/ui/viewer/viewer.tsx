@@ -393,8 +393,9 @@ function Export({ model }: { model: ViewerModel }): JSX.Element {
     }
     busy.value = false;
   };
-  const name = (ending: string): string =>
-    `tidemark-${new Date().toISOString().slice(0, 19).replace(/[:T]/g, '-')}.${ending}`;
+  const name = (ending: string, of = ''): string =>
+    `tidemark-${of}${new Date().toISOString().slice(0, 19).replace(/[:T]/g, '-')}.${ending}`;
+  const { from, to } = model.selection.value;
   return (
     <details
       class="menu export"
@@ -444,12 +445,14 @@ function Export({ model }: { model: ViewerModel }): JSX.Element {
           type="button"
           onClick={() =>
             void make(async () => {
-              const log = har(await requests(model), model.overview.value?.host ?? '');
-              save(name('har'), 'application/json', JSON.stringify(log, null, 1));
+              const range = t('fromTo', model.nameOf(from), model.nameOf(to));
+              const log = har(await requests(model), model.overview.value?.host ?? '', range);
+              const of = `${from}-to-${to}-`.replace(/[^\w-]/g, '-');
+              save(name('har', of), 'application/json', JSON.stringify(log, null, 1));
             })
           }
         >
-          {t('exportHAR')}
+          {t('exportHAR', model.nameOf(from), model.nameOf(to))}
         </button>
       </div>
     </details>

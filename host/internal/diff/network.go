@@ -181,11 +181,12 @@ func (w *endpointWindow) shownURL() string {
 	return shownURL(w.key.Page, w.key.Origin, path)
 }
 
+// shownURL is cut as messages are; the tools that read entries have it whole.
 func shownURL(page, origin, path string) string {
 	if origin == page || origin == "" {
-		return path
+		return Shorten(path)
 	}
-	return origin + path
+	return Shorten(origin + path)
 }
 
 // sockets' addresses are shown as requests' are: the path when the host is the page's own.
