@@ -17,6 +17,9 @@ const SCRIPT = 'aria.js';
 /** What a frame may take longer than it was told to, in ms: for putting in order what it has read, and the way. */
 const GRACE_MS = 4000;
 
+/** The frame that the address bar names. */
+const TOP = { frameId: 0, parentFrameId: -1 };
+
 type Look = Omit<AriaFrame, 'frame' | 'parent' | 'owner'> & { place: Omit<Placed, 'frame' | 'parent'> };
 
 /** Checks what the host sent. */
@@ -77,6 +80,8 @@ export async function aria(
   chrome.webNavigation.onCommitted.addListener(committed);
   try {
     for (let turn = 0; ; turn++) {
+      // Most pages are one frame: it is looked at while the browser says which others there are.
+      const begun = turn === 0 ? [lookInto(TOP)] : [];
       const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
       if (all == null) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
       const shown = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
@@ -85,7 +90,8 @@ export async function aria(
       const name = ({ documentId, frameId }: (typeof shown)[0]): string | number => documentId ?? frameId;
       const unseen = shown.filter((frame) => !read.has(frame.frameId) && !tried.has(name(frame)));
       for (const frame of unseen) tried.add(name(frame));
-      await Promise.all(unseen.map(lookInto));
+      const others = begun.length === 0 ? unseen : unseen.filter(({ frameId }) => frameId !== TOP.frameId);
+      await Promise.all([...begun, ...others.map(lookInto)]);
       const frames = [...read.values()].sort((a, b) => a.frame - b.frame);
       if (frames[0]?.frame !== 0)
         throw unreadable(

@@ -102,8 +102,11 @@ export function isControl(tag: string): boolean {
 export function traceless(element: Element, tag: string): string {
   switch (tag) {
     case 'input': {
-      const { value, checked, indeterminate, type } = element as HTMLInputElement;
-      return `${type} ${String(checked)} ${String(indeterminate)} ${value}`;
+      const { type } = element as HTMLInputElement;
+      // What such a box would be sent as is an attribute.
+      if (type !== 'checkbox' && type !== 'radio') return String((element as HTMLInputElement).value);
+      const { checked, indeterminate } = element as HTMLInputElement;
+      return indeterminate ? 'indeterminate' : String(checked);
     }
     case 'select': {
       const { selectedIndex, length, selectedOptions } = element as HTMLSelectElement;

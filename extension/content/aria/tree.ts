@@ -153,6 +153,7 @@ export class AriaTree {
       beginAriaCaches();
       try {
         this.#renewSelf(part);
+        this.#unannounced.renewed(part);
       } finally {
         endAriaCaches();
       }
@@ -202,7 +203,7 @@ export class AriaTree {
   /** Reads until the time is over; what was read is put in order in any case. */
   *#work(deadline: number, whole: boolean): Generator<void> {
     let steps = 0;
-    yield* this.#unannounced.look(this.#live, whole);
+    yield* this.#unannounced.look(whole);
     for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {
       for (const part of this.#downwards()) {
         if (part.live) this.#renew(part);
@@ -212,6 +213,7 @@ export class AriaTree {
         if (late) break;
       }
     }
+    yield* this.#unannounced.decide();
     yield* this.#lines.settle(this.#fresh);
   }
 
@@ -266,7 +268,7 @@ export class AriaTree {
     this.#mutations += records.length;
     if (records.length > 0) this.#changed();
     let moved = false;
-    for (const { target, type, attributeName, addedNodes } of records) {
+    for (const { target, type, attributeName, addedNodes, removedNodes } of records) {
       const element = type === 'characterData' ? target.parentElement : target;
       if (element === null) continue;
       const part = this.#partOf(element);
@@ -287,7 +289,7 @@ export class AriaTree {
         if (attributeName !== null && REACHING.has(attributeName)) this.#below(part);
       } else if (type === 'childList') {
         part.staleKids = true;
-        moved = true;
+        moved ||= hasElement(addedNodes) || hasElement(removedNodes);
         this.#newLabels(addedNodes);
         if (part.tag === 'select' || part.tag === 'optgroup') part.staleSelf = true;
         if (part.shadow !== null) {
@@ -297,9 +299,10 @@ export class AriaTree {
           }
         }
       } else {
-        part.hasText = part.asked = true; // or may have
+        part.hasText = true; // or may have
         this.#lines.changed(part);
       }
+      if (type !== 'attributes' && !part.asked) part.staleSelf = true; // it may be hidden by now
       this.#stale.add(part);
       this.#namesAbove(part);
     }
@@ -456,6 +459,7 @@ export class AriaTree {
     if (part.staleSelf) this.#renewSelf(part);
     if (part.staleKids) this.#renewKids(part);
     part.asked = part.hasText || INTERACTIVE.has(part.facts.role);
+    this.#unannounced.renewed(part);
   }
 
   #renewSelf(part: Part): void {
@@ -626,6 +630,11 @@ export class AriaTree {
       ...(part.shapeKeys.length > 0 && { gk: [...part.shapeKeys] }),
     };
   }
+}
+
+function hasElement(nodes: NodeList): boolean {
+  for (const node of nodes) if (nodeTypeOf(node) === Node.ELEMENT_NODE) return true;
+  return false;
 }
 
 /** A drawing may say and hold anything; only where its author calls it a picture it is one. */

@@ -11,7 +11,10 @@ import { generatedText, isMute, isPlainlyShown, PSEUDOS } from './rendering';
  * How many elements are asked in one look whether they have got a closed shadow root, which takes 2 µs
  * each; all others follow in the looks after it.
  */
-const MOST_ASKED = 500;
+const MOST_ASKED = 250;
+
+/** How many elements are asked between two looks at the clock. */
+const AT_ONCE = 64;
 
 /** Among how many of its children a part looks for one that is asked in its place. */
 const MOST_WITNESSES = 8;
@@ -24,29 +27,60 @@ export class Unannounced {
   /** Those that changed in a way that style sheets may mind, for all that is inside them. */
   readonly restyled = new Set<Part>();
   readonly #changed: (part: Part, whole: boolean) => void;
-  /** Goes round and round. */
-  #asking: Iterator<Part> | undefined;
+  /** Those that are asked whether they are still shown as a whole, and all that are not. */
+  readonly #shown = new Roster();
+  readonly #hidden = new Roster();
+  /** Those that may get a shadow root. */
+  readonly #growing = new Roster();
+  /** Who was asked last for a closed one: it goes round and round. */
+  #asked = 0;
+  /** Those that were read since it was decided what they are asked. */
+  readonly #undecided = new Set<Part>();
 
   /** Changed is called for each part that is no longer as it was; whole where what stands in it may be other. */
   constructor(changed: (part: Part, whole: boolean) => void) {
     this.#changed = changed;
   }
 
+  /** Takes in that a part was read, or has gone. */
+  renewed(part: Part): void {
+    this.#undecided.add(part);
+    if (part.parent?.witness === part) this.#undecided.add(part.parent);
+  }
+
   forget(part: Part): void {
     this.controls.delete(part);
     this.generating.delete(part);
+    this.#undecided.add(part);
+  }
+
+  /** Decides what those that were read are asked from now on. */
+  *decide(): Generator<void> {
+    let steps = 0;
+    for (const part of this.#undecided) {
+      this.#undecided.delete(part);
+      const { live, shown, asked, facts, mayGrow } = part;
+      this.#shown.set(
+        part,
+        live && shown === 'shown' && (asked || (facts.role !== '' && !isWitnessed(part))),
+      );
+      this.#hidden.set(part, live && shown !== 'shown');
+      this.#growing.set(part, live && shown !== 'hidden' && mayGrow);
+      if (++steps % 64 === 0) yield;
+    }
   }
 
   /** Asks about all that live, as a whole about what is asked of some in turn else. */
-  *look(live: ReadonlySet<Part>, whole: boolean): Generator<void> {
+  *look(whole: boolean): Generator<void> {
     let steps = 0;
-    for (const part of live) {
-      if (part.asked || part.shown !== 'shown' || (part.facts.role !== '' && !isWitnessed(part)))
-        this.#check(part);
-      if (part.mayGrow && shadowRootOf(part.element) !== null) this.#changed(part, true);
+    yield* this.decide();
+    for (let i = 0; i < this.#shown.elements.length; i += AT_ONCE, yield) this.#askShown(i, i + AT_ONCE);
+    for (const part of this.#hidden.parts) {
+      this.#check(part);
       if (++steps % 64 === 0) yield;
     }
-    yield* this.#growing(live, whole);
+    for (let i = 0; i < this.#growing.elements.length; i += AT_ONCE, yield) this.#askGrowing(i, i + AT_ONCE);
+    yield* this.#closed(whole);
     for (const part of this.controls) {
       if (!part.staleSelf && traceless(part.element, part.tag) !== part.traceless) this.#changed(part, false);
       if (++steps % 64 === 0) yield;
@@ -66,26 +100,37 @@ export class Unannounced {
     }
   }
 
-  /** Sees who has got a closed shadow root, which leaves no trace: of many elements some in each look. */
-  *#growing(live: ReadonlySet<Part>, whole: boolean): Generator<void> {
-    const most = whole ? live.size : MOST_ASKED;
-    for (let asked = 0, seen = 0; asked < most && seen < live.size; seen++) {
-      const part: Part | undefined = this.#asking?.next().value;
-      if (part === undefined) {
-        this.#asking = live.values();
-        continue;
-      }
-      if (!part.mayGrow || part.shown === 'hidden') continue;
-      if (shadowOf(part.element) !== null) this.#changed(part, true);
-      if (++asked % 16 === 0) yield;
+  /** Asks some of those that are shown: a plain loop, which soon runs as fast as it can. */
+  #askShown(from: number, to: number): void {
+    const { parts, elements } = this.#shown;
+    for (let i = from; i < to && i < elements.length; i++) {
+      // Whether it is hidden from those who hear the page is an attribute; a change of that is not missed.
+      if (!isPlainlyShown(elements[i] as Element)) this.#check(parts[i] as Part);
     }
   }
 
-  /** Has the browser say whether an element is still shown as it was, and open to what is inside it. */
+  /** Sees which of some have got an open shadow root. */
+  #askGrowing(from: number, to: number): void {
+    const { parts, elements } = this.#growing;
+    for (let i = from; i < to && i < elements.length; i++) {
+      if (shadowRootOf(elements[i] as Element) !== null) this.#changed(parts[i] as Part, true);
+    }
+  }
+
+  /** Sees who has got a closed shadow root, which leaves no trace: of many elements some in each look. */
+  *#closed(whole: boolean): Generator<void> {
+    const { parts } = this.#growing;
+    const most = whole ? parts.length : Math.min(MOST_ASKED, parts.length);
+    for (let asked = 0; asked < most; asked++) {
+      this.#asked = (this.#asked + 1) % parts.length;
+      const part = parts[this.#asked] as Part;
+      if (shadowOf(part.element) !== null) this.#changed(part, true);
+      if (asked % 16 === 0) yield;
+    }
+  }
+
+  /** Has what changed in how a part is shown read anew; those around it may have been asked through it alone. */
   #check(part: Part): void {
-    // Whether it is hidden from those who hear the page is an attribute; a change of that is not missed.
-    if (part.shown === 'shown' && isPlainlyShown(part.element)) return;
-    // Those around it may have been asked through it alone.
     for (let at: Part | undefined = part; at !== undefined && shownAs(at) !== at.shown; at = at.parent) {
       this.#changed(at, true);
     }
@@ -106,6 +151,32 @@ export class Unannounced {
       this.#changed(part, false);
       return;
     }
+  }
+}
+
+/** A set of parts with the element of each beside it: many elements are gone through much faster than many parts. */
+class Roster {
+  readonly parts: Part[] = [];
+  readonly elements: Element[] = [];
+  readonly #places = new Map<Part, number>();
+
+  /** Takes a part in or out; the last one gets the place of one that leaves. */
+  set(part: Part, isIn: boolean): void {
+    const place = this.#places.get(part);
+    if ((place !== undefined) === isIn) return;
+    if (place === undefined) {
+      this.#places.set(part, this.parts.length);
+      this.parts.push(part);
+      this.elements.push(part.element);
+      return;
+    }
+    this.#places.delete(part);
+    const last = this.parts.pop() as Part;
+    const element = this.elements.pop() as Element;
+    if (last === part) return;
+    this.parts[place] = last;
+    this.elements[place] = element;
+    this.#places.set(last, place);
   }
 }
 

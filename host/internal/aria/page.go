@@ -3,6 +3,7 @@ package aria
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"tidemark.dev/tidemark/protocol"
 )
@@ -184,9 +185,9 @@ func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 	}
 	root.parent = nil
 	root.stale()
-	d.frames = d.frames[:0]
-	for _, e := range d.entries {
-		if e.Role == roleFrame {
+	d.frames = slices.DeleteFunc(d.frames, func(e *entry) bool { return e.Role != roleFrame || d.entries[e.ID] != e })
+	for _, n := range nodes {
+		if e := d.entries[n.ID]; e != nil && n.Role == roleFrame && !slices.Contains(d.frames, e) {
 			d.frames = append(d.frames, e)
 		}
 	}
