@@ -26,7 +26,12 @@ export function Viewing({ paused, client }: { paused: boolean; client: WorkerCli
         >
           {t('openViewer')}
         </button>
-        <button type="button" aria-pressed={paused} onClick={() => void client.pause(!paused)}>
+        <button
+          type="button"
+          class={paused ? 'primary' : undefined}
+          aria-pressed={paused}
+          onClick={() => void client.pause(!paused)}
+        >
           {paused ? t('resume') : t('pause')}
         </button>
       </div>

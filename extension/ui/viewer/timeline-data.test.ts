@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ViewTimeline } from '../../protocol';
 import { ERROR, HIDDEN, TimelineData, WARNING } from './timeline-data';
-import { axisTime, laneAt, zoomed } from './timeline-draw';
+import { axisTime, FOLDED, lanesAt, ROWS, zoomed } from './timeline-draw';
 
 function answer(over: Partial<ViewTimeline>): ViewTimeline {
   return { now: 1000, start: 0, store: 's', lanes: [], first: {}, next: {}, marks: 'm', ...over };
@@ -82,8 +82,10 @@ test('zooming keeps the moment under the pointer, and stays within bounds', () =
   expect(zoomed({ from: 0, to: 30 }, 0.001, 10).to - zoomed({ from: 0, to: 30 }, 0.001, 10).from).toBeCloseTo(
     20,
   );
-  expect(laneAt(0, 176)).toBe(-1);
-  expect(laneAt(30, 176)).toBe(0);
-  expect(laneAt(157, 176)).toBe(5);
+  expect(lanesAt(0, 186, ROWS)).toEqual([]);
+  expect(lanesAt(30, 186, ROWS)).toEqual(['console']);
+  expect(lanesAt(167, 186, ROWS)).toEqual(['calls']);
+  expect(lanesAt(30, 68, FOLDED)).toHaveLength(6);
+  expect(lanesAt(66, 68, FOLDED)).toEqual([]);
   expect(axisTime(new Date(2026, 0, 1, 9, 5, 7, 30).getTime(), 10)).toBe('09:05:07.030');
 });

@@ -1,5 +1,15 @@
 /** Draws the timeline. Pure: everything comes as an argument, so that a frame costs what is visible and nothing else. */
-import { CLEAN, ERROR, HIDDEN, LANES, RANK, type TimelineData, WARNING } from './timeline-data';
+import type { Severity } from '../severity';
+import {
+  CLEAN,
+  ERROR,
+  HIDDEN,
+  LANES,
+  type LaneName,
+  RANK,
+  type TimelineData,
+  WARNING,
+} from './timeline-data';
 
 /** The span of time that is shown, in ms since the epoch. */
 export interface Span {
@@ -11,7 +21,7 @@ export interface Span {
 export interface Flag {
   name: string;
   at: number;
-  severity: string;
+  severity: Severity;
 }
 
 /** The colours of a theme. */
@@ -36,34 +46,47 @@ export interface Frame {
   /** The range whose changes are shown. */
   range: Span | undefined;
   /** What is under the pointer. */
-  hover: { time: number; lane: number } | undefined;
+  hover: { time: number } | undefined;
   width: number;
   height: number;
   palette: Palette;
   now: number;
   /** Since when nothing is heard of the host; undefined while it is connected. */
   blindSince: number | undefined;
+  /** What is drawn below one another; see {@link ROWS} and {@link FOLDED}. */
+  rows: Rows;
   /** Lanes whose events are left out. */
   without: ReadonlySet<string>;
 }
 
-/** Heights in CSS pixels: of the flags' row, of the axis below; the lanes share the rest. */
-export const FLAG_ROW = 20;
+/** Rows of the timeline, each with the lanes that it shows. */
+export type Rows = readonly (readonly LaneName[])[];
+
+/** Each lane in a row of its own. */
+export const ROWS: Rows = LANES.map((lane) => [lane]);
+
+/** All lanes in one row, where there is little room. */
+export const FOLDED: Rows = [LANES];
+
+/** Heights in CSS pixels: of the flags' row, of the axis below; the rows share the rest. */
+export const FLAG_ROW = 24;
 export const AXIS_ROW = 18;
 /** The side of a mark, and of the cell that shows the worst of its events. */
 const CELL = 9;
 
-/** The vertical middle and height of a lane. */
-export function laneBox(index: number, height: number): { top: number; height: number } {
-  const each = (height - FLAG_ROW - AXIS_ROW) / LANES.length;
+/** Where a row begins, and its height. */
+function rowBox(
+  index: number,
+  { rows, height }: Pick<Frame, 'rows' | 'height'>,
+): { top: number; height: number } {
+  const each = (height - FLAG_ROW - AXIS_ROW) / rows.length;
   return { top: FLAG_ROW + index * each, height: each };
 }
 
-/** The lane at a height, -1 for none. */
-export function laneAt(y: number, height: number): number {
-  const each = (height - FLAG_ROW - AXIS_ROW) / LANES.length;
-  const index = Math.floor((y - FLAG_ROW) / each);
-  return index >= 0 && index < LANES.length ? index : -1;
+/** The lanes of the row at a height; none beside them. */
+export function lanesAt(y: number, height: number, rows: Rows): readonly LaneName[] {
+  const each = (height - FLAG_ROW - AXIS_ROW) / rows.length;
+  return rows[Math.floor((y - FLAG_ROW) / each)] ?? [];
 }
 
 /** Columns are kept from one frame to the next: nothing is allocated while a person pans. */
@@ -75,14 +98,14 @@ export function draw(context: CanvasRenderingContext2D, frame: Frame): void {
   const { width, height, palette, span, data } = frame;
   const x = (time: number): number => ((time - span.from) / (span.to - span.from)) * width;
   context.clearRect(0, 0, width, height);
-  drawLanes(context, frame);
+  drawRows(context, frame);
   for (const { from, to } of data.gaps) {
     hatch(context, frame, x(from), x(Math.min(to, frame.now)), FLAG_ROW, height - AXIS_ROW);
   }
   if (frame.blindSince !== undefined) {
     hatch(context, frame, x(frame.blindSince), x(frame.now), FLAG_ROW, height - AXIS_ROW);
   }
-  for (let i = 0; i < LANES.length; i++) drawEvicted(context, frame, i, x);
+  for (let i = 0; i < frame.rows.length; i++) drawEvicted(context, frame, i, x);
   if (frame.range !== undefined) {
     const from = Math.max(0, x(frame.range.from));
     const to = Math.min(width, x(frame.range.to));
@@ -95,7 +118,7 @@ export function draw(context: CanvasRenderingContext2D, frame: Frame): void {
       context.fillRect(to - 1, FLAG_ROW, 1, height - FLAG_ROW - AXIS_ROW);
     }
   }
-  for (let i = 0; i < LANES.length; i++) drawEvents(context, frame, i);
+  for (let i = 0; i < frame.rows.length; i++) drawEvents(context, frame, i);
   drawFlags(context, frame, x);
   drawAxis(context, frame, x);
   if (frame.hover !== undefined) {
@@ -104,27 +127,29 @@ export function draw(context: CanvasRenderingContext2D, frame: Frame): void {
   }
 }
 
-function drawLanes(context: CanvasRenderingContext2D, { width, height, palette }: Frame): void {
-  context.fillStyle = palette.line;
-  for (let i = 0; i <= LANES.length; i++) {
-    const { top } = laneBox(i, height);
-    context.fillRect(0, Math.round(top), width, 1);
+function drawRows(context: CanvasRenderingContext2D, frame: Frame): void {
+  context.fillStyle = frame.palette.line;
+  for (let i = 0; i <= frame.rows.length; i++) {
+    const { top } = rowBox(i, frame);
+    context.fillRect(0, Math.round(top), frame.width, 1);
   }
 }
 
-/** What of a lane is no longer held. */
+/** What of a row's lanes is no longer held. */
 function drawEvicted(
   context: CanvasRenderingContext2D,
   frame: Frame,
   index: number,
   x: (time: number) => number,
 ): void {
-  const name = LANES[index];
-  if (name === undefined || frame.without.has(name)) return;
-  const until = frame.data.held[name];
-  if (until === undefined) return;
-  const { top, height } = laneBox(index, frame.height);
-  hatch(context, frame, x(frame.data.start), x(until), top + 1, top + height);
+  const { top, height } = rowBox(index, frame);
+  const until = Math.max(0, ...lanesOf(frame, index).map((name) => frame.data.held[name] ?? 0));
+  if (until > 0) hatch(context, frame, x(frame.data.start), x(until), top + 1, top + height);
+}
+
+/** The lanes that a row shows. */
+function lanesOf({ rows, without }: Frame, index: number): LaneName[] {
+  return (rows[index] ?? []).filter((name) => !without.has(name));
 }
 
 /** Hatches what was not observed or is not held; the shortest is seen too. */
@@ -158,10 +183,7 @@ function hatch(
 }
 
 function drawEvents(context: CanvasRenderingContext2D, frame: Frame, index: number): void {
-  const { data, span, width, height, palette } = frame;
-  const name = LANES[index];
-  if (name === undefined || frame.without.has(name)) return;
-  const { times, marks, length } = data.lanes[name];
+  const { data, span, width, palette } = frame;
   const columns = Math.ceil(width / 2) + 1;
   const cells = Math.ceil(width / CELL) + 1;
   if (counts.length < columns) counts = new Uint16Array(columns);
@@ -170,21 +192,24 @@ function drawEvents(context: CanvasRenderingContext2D, frame: Frame, index: numb
   worst.fill(0, 0, cells);
   const scale = width / (span.to - span.from);
   let most = 0;
-  for (let i = 0; i < length; i++) {
-    const at = ((times[i] as number) - span.from) * scale;
-    if (at < 0 || at >= width) continue;
-    const column = (at / 2) | 0;
-    const n = (counts[column] as number) + 1;
-    if (n < 65535) counts[column] = n;
-    if (n > most) most = n;
-    const mark = marks[i] as number;
-    if (mark === CLEAN) continue;
-    const cell = (at / CELL) | 0;
-    const rank = RANK[mark] ?? 0;
-    if (rank > (worst[cell] as number)) worst[cell] = rank;
+  for (const name of lanesOf(frame, index)) {
+    const { times, marks, length } = data.lanes[name];
+    for (let i = 0; i < length; i++) {
+      const at = ((times[i] as number) - span.from) * scale;
+      if (at < 0 || at >= width) continue;
+      const column = (at / 2) | 0;
+      const n = (counts[column] as number) + 1;
+      if (n < 65535) counts[column] = n;
+      if (n > most) most = n;
+      const mark = marks[i] as number;
+      if (mark === CLEAN) continue;
+      const cell = (at / CELL) | 0;
+      const rank = RANK[mark] ?? 0;
+      if (rank > (worst[cell] as number)) worst[cell] = rank;
+    }
   }
   if (most === 0) return;
-  const box = laneBox(index, height);
+  const box = rowBox(index, frame);
   const room = box.height - 5;
   const base = Math.round(box.top + box.height - 2);
   // How many there are: the taller, the more, by the logarithm.
@@ -266,22 +291,24 @@ function drawFlags(
         ? palette.error
         : flag.severity === 'warning'
           ? palette.warning
-          : palette.clean;
+          : flag.severity === 'clean'
+            ? palette.clean
+            : palette.unknown;
     context.fillStyle = palette.muted;
     context.globalAlpha = 0.6;
     context.fillRect(at, 2, 1, height - AXIS_ROW - 2);
     context.globalAlpha = 1;
     context.fillStyle = colour;
     context.beginPath();
-    context.moveTo(at + 1, 3);
-    context.lineTo(at + 11, 7.5);
-    context.lineTo(at + 1, 12);
+    context.moveTo(at + 1, 4);
+    context.lineTo(at + 11, 8.5);
+    context.lineTo(at + 1, 13);
     context.closePath();
     context.fill();
     const text = fitted(context, flag.name, room);
     if (text === '') continue;
     context.fillStyle = palette.text;
-    context.fillText(text, at + 14, 9);
+    context.fillText(text, at + 14, 10);
   }
 }
 

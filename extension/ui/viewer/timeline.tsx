@@ -6,6 +6,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ViewEntry } from '../../protocol';
 import { spanWords } from '../../standing';
 import { many, type TextKey, t } from '../../text';
+import { severityOf } from '../severity';
 import { clock, duration } from './format';
 import type { ViewerModel } from './model';
 import { type Found, LANES, type LaneName } from './timeline-data';
@@ -14,8 +15,10 @@ import {
   draw,
   FLAG_ROW,
   type Flag,
-  laneAt,
+  FOLDED,
+  lanesAt,
   type Palette,
+  ROWS,
   type Span,
   zoomed,
 } from './timeline-draw';
@@ -76,12 +79,14 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
   const live = useSignal(true);
   const span = useSignal<Span>(firstSpan(model));
   const brush = useSignal<Span | undefined>(undefined);
-  const hover = useSignal<{ time: number; lane: number; x: number } | undefined>(undefined);
+  const hover = useSignal<Hover | undefined>(undefined);
+  const folded = useFolded();
+  const rows = folded.value ? FOLDED : ROWS;
   /** Of the canvas, in CSS pixels: asking the canvas itself would have the page laid out in every frame. */
   const size = useSignal({ width: 0, height: 0 });
   const pressed = useRef<Pressed | undefined>(undefined);
 
-  useFrames(model, canvas, { live, span, brush, hover, size });
+  useFrames(model, canvas, { live, span, brush, hover, size, folded });
 
   const width = (): number => size.value.width || 1;
   const timeAt = (x: number): number => span.value.from + (x / width()) * (span.value.to - span.value.from);
@@ -133,8 +138,8 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
     };
   };
   const moved = (event: TargetedPointerEvent<HTMLCanvasElement>): void => {
-    const lane = laneAt(event.offsetY, size.value.height);
-    hover.value = { time: timeAt(event.offsetX), lane, x: event.offsetX };
+    const lanes = lanesAt(event.offsetY, size.value.height, rows);
+    hover.value = { time: timeAt(event.offsetX), lanes, x: event.offsetX };
     const from = pressed.current;
     if (from === undefined || Math.abs(event.offsetX - from.x) < 4) return;
     if (from.kind === 'pan') {
@@ -177,11 +182,26 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
     act();
   };
   return (
-    <section class="timeline" aria-label={t('timeline')}>
-      <div class="lane-names">
-        {LANES.map((name) => (
-          <LaneSwitch key={name} model={model} lane={name} />
-        ))}
+    <section class={folded.value ? 'timeline folded' : 'timeline'} aria-label={t('timeline')}>
+      <div class="timeline-left">
+        <button
+          type="button"
+          class="fold"
+          aria-expanded={!folded.value}
+          title={t(folded.value ? 'timelineUnfold' : 'timelineFold')}
+          onClick={() => {
+            folded.value = !folded.value;
+          }}
+        >
+          {t('timeline')}
+        </button>
+        {!folded.value && (
+          <div class="lane-names">
+            {LANES.map((name) => (
+              <LaneSwitch key={name} model={model} lane={name} />
+            ))}
+          </div>
+        )}
       </div>
       <div
         class="canvas-frame"
@@ -253,11 +273,33 @@ function LaneSwitch({ model, lane }: { model: ViewerModel; lane: LaneName }): JS
   );
 }
 
+/** What the pointer is at. */
+interface Hover {
+  time: number;
+  lanes: readonly LaneName[];
+  x: number;
+}
+
+/** Whether all lanes are drawn in one: where DevTools is docked low, unless a person chooses. */
+function useFolded(): Signal<boolean> {
+  const low = useRef(matchMedia('(max-height: 420px)')).current;
+  const folded = useSignal(low.matches);
+  useEffect(() => {
+    const changed = (): void => {
+      folded.value = low.matches;
+    };
+    low.addEventListener('change', changed);
+    return () => low.removeEventListener('change', changed);
+  }, [low, folded]);
+  return folded;
+}
+
 interface Shown {
   live: Signal<boolean>;
   span: Signal<Span>;
   brush: Signal<Span | undefined>;
-  hover: Signal<{ time: number; lane: number; x: number } | undefined>;
+  hover: Signal<Hover | undefined>;
+  folded: Signal<boolean>;
   size: Signal<{ width: number; height: number }>;
 }
 
@@ -271,7 +313,7 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
     (model.checkpoints.value?.checkpoints ?? []).map(({ name, at, since }) => ({
       name,
       at,
-      severity: since.severity,
+      severity: severityOf(since.severity, since.not_observed),
     })),
   );
   useEffect(() => {
@@ -306,7 +348,7 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
       flags.value,
       model.range.value,
     ];
-    void [shown.span.value, shown.live.value, model.without.value];
+    void [shown.span.value, shown.live.value, shown.folded.value, model.without.value];
     if (asked.current !== 0) return;
     asked.current = requestAnimationFrame(() => {
       frame();
@@ -338,18 +380,26 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     const hover = shown.hover.value;
+    const connected = model.client.connection.value.state === 'connected';
+    const range = model.range.value;
     draw(context, {
       data: model.data,
       span: shown.span.value,
       flags: flags.value,
-      range: shown.brush.value ?? model.range.value,
+      // What is compared with now goes on, be there anything new or not.
+      range:
+        shown.brush.value ??
+        (range !== undefined && connected && model.selection.value.to === 'now'
+          ? { ...range, to: now }
+          : range),
       hover,
       width,
       height,
       palette: palette.current,
       now,
+      rows: shown.folded.value ? FOLDED : ROWS,
       without: model.without.value,
-      blindSince: model.client.connection.value.state === 'connected' ? undefined : model.data.now,
+      blindSince: connected ? undefined : model.data.now,
     });
   };
 }
@@ -364,7 +414,7 @@ function flagAt(model: ViewerModel, x: number, span: Span, width: number): { nam
 
 interface TipProps {
   model: ViewerModel;
-  hover: Signal<{ time: number; lane: number; x: number } | undefined>;
+  hover: Signal<Hover | undefined>;
   span: Signal<Span>;
   width: () => number;
 }
@@ -375,9 +425,8 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const at = hover.value;
   const within = ((span.value.to - span.value.from) / width()) * NEAR;
-  const lane = at === undefined ? undefined : LANES[at.lane];
-  const found: Found | undefined =
-    at === undefined || lane === undefined ? undefined : model.data.nearest(lane, at.time, within);
+  const lanes = at?.lanes ?? [];
+  const found = at && nearest(model, lanes, at.time, within);
   const key = found === undefined ? '' : `${found.lane} ${found.position}`;
   useEffect(() => {
     clearTimeout(timer.current);
@@ -391,13 +440,13 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
   }, [key]);
   if (at === undefined) return null;
   const gap = model.data.gaps.find(({ from, to }) => at.time >= from - within && at.time <= to + within);
-  const held = lane === undefined ? undefined : model.data.held[lane];
+  const held = Math.max(0, ...lanes.map((lane) => model.data.held[lane] ?? 0));
   const flag = model.checkpoints.value?.checkpoints.find((c) => Math.abs(c.at - at.time) <= within);
   const lines: string[] = [];
   if (found !== undefined) lines.push(details.value?.key === key ? details.value.text : laneName(found.lane));
   if (flag !== undefined) lines.push(`${flag.name} → ${spanWords(flag.since)}`);
   if (gap !== undefined) lines.push(t('gapTip', gapWords(gap.reason)));
-  if (held !== undefined && at.time >= model.data.start && at.time < held) lines.push(t('evictedTip'));
+  if (at.time >= model.data.start && at.time < held) lines.push(t('evictedTip'));
   if (lines.length === 0) return null;
   const right = at.x > width() / 2;
   return (
@@ -408,6 +457,22 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
       ))}
     </div>
   );
+}
+
+/** The event that is nearest to a time, of those that are near. */
+function nearest(
+  { data }: ViewerModel,
+  lanes: readonly LaneName[],
+  time: number,
+  within: number,
+): Found | undefined {
+  let best: Found | undefined;
+  for (const lane of lanes) {
+    const found = data.nearest(lane, time, within);
+    if (found === undefined) continue;
+    if (best === undefined || Math.abs(found.time - time) < Math.abs(best.time - time)) best = found;
+  }
+  return best;
 }
 
 async function describe(model: ViewerModel, { lane, position }: Found): Promise<string> {
