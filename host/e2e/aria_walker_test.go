@@ -273,7 +273,8 @@ func TestChoicesAreToldWithTheirStates(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
-	holds(t, first, `option "lab" [e`, `option "Off" [e`, `group "Warm" [e`, `option "Blue" [e`, `combobox "One" [e`, `[value="named"]`, `"Held"`)
+	holds(t, first, `option "lab" [e`, `option "Off" [e`, `group "Warm" [e`, `option "Blue" [e`, `combobox "One" [e`, `[value="named"]`, `"Held"`,
+		`- options: ["named", {"Warm": ["Orange"]}, "Never"]  # disabled: "Never"`)
 	for _, line := range []string{`option "Off"`, `option "Blue"`, `button "Held"`, `textbox "Field"`} {
 		for l := range strings.Lines(first) {
 			if strings.Contains(l, line) && !strings.Contains(l, "[disabled]") {
@@ -284,6 +285,28 @@ func TestChoicesAreToldWithTheirStates(t *testing.T) {
 	a.whole()
 	p.js(`document.getElementById('d').removeAttribute('aria-disabled'); document.getElementById('f').focus()`)
 	holds(t, a.look(), `button "Held" [`, `# was [disabled]`, `# was not [focused]`)
+}
+
+// TestWhoHasTheKeysIsTold: the option that the arrows have come to while the focus stays in the field, and what
+// opens a menu.
+func TestWhoHasTheKeysIsTold(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button aria-haspopup="true">More</button><button aria-haspopup="false">Less</button>
+		<input id="c" role="combobox" aria-label="City" aria-expanded="true" aria-controls="l"><ul id="l" role="listbox" aria-label="Cities"><li role="option" id="o1">Bergen</li><li role="option" id="o2">Oslo</li></ul>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	holds(t, first, `[haspopup=menu]`)
+	lacks(t, first, "[active]", "haspopup=false")
+	p.js(`c.focus(); c.setAttribute('aria-activedescendant', 'o1')`)
+	bergen, oslo := refOf(t, first, `"Bergen"`), refOf(t, first, `"Oslo"`)
+	holds(t, a.look(), `option "Bergen" [`+bergen+`] [active]  # was not [active]`)
+	p.js(`c.setAttribute('aria-activedescendant', 'o2')`)
+	second := a.look()
+	holds(t, second, `option "Oslo" [`+oslo+`] [active]  # was not [active]`, `option "Bergen" [`+bergen+`]  # was [active]`)
+	lacks(t, second, "City")
+	p.js(`c.blur()`)
+	holds(t, a.look(), `option "Oslo" [`+oslo+`]  # was [active]`)
 }
 
 // TestWhatOtherLanguagesAndMapsHoldIsRead: formulas, what stands in for an object, areas of an image.

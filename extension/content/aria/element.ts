@@ -12,7 +12,7 @@ import {
   getElementAccessibleName,
 } from 'ivya/utils';
 import { accessibleName, roleOf } from '../accessible-name';
-import { all, attribute, closest, has, matches, tagOf } from '../dom';
+import { all, attribute, closest, has, matches, rootOf, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import { writtenText } from './editor';
@@ -328,9 +328,17 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   if (/dialog$/.test(role) && (attribute(element, 'aria-modal') === 'true' || isModal(element, tag)))
     states.push('modal');
   if (isLive(element) && !ANNOUNCED.has(role)) add('live', attribute(element, 'aria-live'));
+  const popup = attribute(element, 'aria-haspopup');
+  if (POPPING.has(role) && popup !== 'false') add('haspopup', popup === 'true' ? 'menu' : popup);
   if (isFocused(element, role)) states.push('focused');
+  else if (isActive(element)) states.push('active');
   return states;
 }
+
+/** Roles of what opens something. A combobox is known to. */
+const POPPING = new Set(
+  'button link menuitem menuitemcheckbox menuitemradio switch tab treeitem textbox generic'.split(' '),
+);
 
 /** True inside what is disabled as a whole. */
 function isDisabledAround(element: Element, tag: string): boolean {
@@ -375,8 +383,20 @@ function isOpen(summary: Element): boolean {
 
 function isFocused(element: Element, role: string): boolean {
   if (role === 'document') return false;
-  const root = element.getRootNode() as Document | ShadowRoot;
+  const root = rootOf(element) as Document | ShadowRoot;
   return root.activeElement === element && element !== document.body;
+}
+
+/** The element to which a focused one gives its keys, such as the option that the arrows have come to. */
+export function activeIn(focused: Element): Element | null {
+  const id = attribute(focused, 'aria-activedescendant');
+  return id === '' ? null : (rootOf(focused) as Document | ShadowRoot).getElementById(id);
+}
+
+function isActive(element: Element): boolean {
+  if (!has(element, 'id')) return false;
+  const { activeElement } = rootOf(element) as Document | ShadowRoot;
+  return activeElement != null && activeIn(activeElement) === element;
 }
 
 /** The attributes by which a page knows its elements, for finding them again after a re-render. */

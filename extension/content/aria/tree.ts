@@ -11,6 +11,7 @@ import { all, first, has, isConnected, nodeTypeOf, parentAcrossRoots, parentOf, 
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import {
+  activeIn,
   fold,
   INTERACTIVE,
   isControl,
@@ -109,6 +110,8 @@ export class AriaTree {
   #left = 0;
   #mask = '';
   #focused: Element | null = null;
+  /** The one that the focused element says has the keys. */
+  #active: Element | null = null;
 
   /** Changed is called whenever the document has. */
   constructor(document: Document, sensitive: SensitiveFields, changed: () => void) {
@@ -236,11 +239,16 @@ export class AriaTree {
     let focused = this.#document.activeElement;
     for (let root = shadowIf(focused); root?.activeElement; root = shadowIf(focused))
       focused = root.activeElement;
-    if (focused === this.#focused) return;
-    for (const element of [this.#focused, focused]) {
-      for (let at = element; at !== null && at !== undefined; at = hostOf(at)) this.#touch(at);
+    if (focused !== this.#focused) {
+      for (const element of [this.#focused, focused]) {
+        for (let at = element; at !== null && at !== undefined; at = hostOf(at)) this.#touch(at);
+      }
+      this.#focused = focused;
     }
-    this.#focused = focused;
+    const active = focused === null ? null : activeIn(focused);
+    if (active === this.#active) return;
+    for (const element of [this.#active, active]) if (element !== null) this.#touch(element);
+    this.#active = active;
   }
 
   #touch(element: Element): void {

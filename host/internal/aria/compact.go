@@ -217,21 +217,44 @@ func isOptions(list []*Node) bool {
 	return len(list) > 0
 }
 
+// optionNames lists the options of a closed list: groups by their names, and behind it what cannot be chosen.
 func optionNames(list []*Node) string {
-	var names []string
-	for _, n := range list {
-		n.Walk(func(o *Node) {
-			if o.Role == "option" {
-				names = append(names, quote(o.Name, maxName))
+	var disabled []string
+	shown, more := 0, 0
+	var names func(list []*Node) string
+	names = func(list []*Node) string {
+		var out []string
+		for _, n := range list {
+			name := quote(n.Name, maxName)
+			switch {
+			case n.Role != "option":
+				if held := names(n.Children); held != "[]" {
+					out = append(out, "{"+name+": "+held+"}")
+				}
+				continue
+			case shown == maxListed:
+				more++
+				continue
+			case n.Has("disabled"):
+				disabled = append(disabled, name)
 			}
-		})
+			shown++
+			out = append(out, name)
+		}
+		return "[" + strings.Join(out, ", ") + "]"
 	}
-	more := ""
-	if len(names) > maxListed {
-		more = fmt.Sprintf("  # %d more", len(names)-maxListed)
-		names = names[:maxListed]
+	text := names(list)
+	var notes []string
+	if more > 0 {
+		notes = append(notes, fmt.Sprintf("%d more", more))
 	}
-	return "[" + strings.Join(names, ", ") + "]" + more
+	if len(disabled) > 0 {
+		notes = append(notes, "disabled: "+strings.Join(disabled, ", "))
+	}
+	if len(notes) > 0 {
+		text += "  # " + strings.Join(notes, "; ")
+	}
+	return text
 }
 
 func (w *compact) indent(n int) {

@@ -108,7 +108,7 @@ func (w *blocks) properties(n, was *Node, indent int) {
 }
 
 // stateNames are the names of all states, in the order in which they are written.
-var stateNames = strings.Fields("checked selected pressed expanded disabled invalid required readonly level current sort busy modal clickable focused")
+var stateNames = strings.Fields("checked selected pressed expanded disabled invalid required readonly level current sort busy modal live haspopup clickable focused active")
 
 func or(s, otherwise string) string {
 	if s == "" {
