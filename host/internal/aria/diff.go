@@ -1,6 +1,9 @@
 package aria
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // Diff is what has to be done to a tree to get another one. References are those of nodes; text has some
 // too, below 0.
@@ -93,9 +96,21 @@ func (d *Diff) Share() float64 {
 
 // differ compares two trees.
 type differ struct {
-	old, now refs[*Node]
-	d        Diff
-	touched  refs[bool]
+	old, now       refs[*Node]
+	d              Diff
+	touched, shown refs[bool]
+}
+
+// differs are kept from comparison to comparison: their lists are as long as pages are large.
+var differs = sync.Pool{New: func() any { return &differ{} }}
+
+// clear makes a differ ready for other trees.
+func (df *differ) clear() {
+	df.d = Diff{}
+	df.old.clear()
+	df.now.clear()
+	df.touched.clear()
+	df.shown.clear()
 }
 
 // refs maps references, of elements and of text, to values; references are dense, so that it is two lists.
@@ -112,9 +127,20 @@ func (r *refs[T]) at(ref int) *T {
 	return &(*list)[i]
 }
 
+// clear empties both lists; what they are long enough for they stay.
+func (r *refs[T]) clear() {
+	clear(r.elements)
+	clear(r.texts)
+	r.elements, r.texts = r.elements[:0], r.texts[:0]
+}
+
 // Compare says what has to be done to old to get now. It takes time in proportion to the size of both.
 func Compare(old, now *Node) *Diff {
-	df := &differ{}
+	df := differs.Get().(*differ)
+	defer func() {
+		df.clear()
+		differs.Put(df)
+	}()
 	if old == now {
 		return df.finish(old, now)
 	}
@@ -309,17 +335,16 @@ func (df *differ) touchAll(n *Node) {
 }
 
 func (df *differ) finish(old, now *Node) *Diff {
-	d := &df.d
+	d := df.d
 	d.Total = max(old.Count(), now.Count())
 	// The ranges go over what the new tree shows: a number between that names nothing shown ends none.
-	var shown refs[bool]
 	now.Walk(func(n *Node) {
 		if n.Ref > 0 && n != now { // the root has no line
-			*shown.at(n.Ref) = true
+			*df.shown.at(n.Ref) = true
 		}
 	})
 	open := false
-	for ref, is := range shown.elements {
+	for ref, is := range df.shown.elements {
 		switch {
 		case !is:
 		case ref < len(df.touched.elements) && df.touched.elements[ref]:
@@ -335,7 +360,7 @@ func (df *differ) finish(old, now *Node) *Diff {
 	if !d.Exact {
 		d.Unchanged = []Range{{d.Unchanged[0].From, d.Unchanged[len(d.Unchanged)-1].To}}
 	}
-	return d
+	return &d
 }
 
 // Apply does to a tree what a difference says.
