@@ -279,6 +279,8 @@ export interface ActTold {
   since?: number;
   /** The element holds the focus now. */
   focused?: boolean;
+  /** The field takes one line of text, as an input does. */
+  line?: boolean;
   /** How often the document has changed so far. */
   changes?: number;
 }

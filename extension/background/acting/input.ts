@@ -1,7 +1,7 @@
 /** Input as from a mouse and a keyboard, which the page cannot tell from a person's. */
 import type { Protocol } from 'devtools-protocol';
 import type { Point } from '../../messages';
-import type { Key, Stroke } from './keys';
+import { type Key, keyOf, type Stroke } from './keys';
 import type { Sessions, TabSend } from './sessions';
 
 type Button = 'left' | 'right' | 'middle';
@@ -111,13 +111,38 @@ export async function drag(
   }
 }
 
-/** Types a text at once, as an input method does. */
-export function type(send: TabSend, text: string): Promise<unknown> {
-  return send('Input.insertText', { text });
+/** The most characters that are typed key by key: a page works at each. */
+const MOST_KEYS = 200;
+
+/**
+ * Types a text: key by key where that is asked for; else it is inserted at once, as an input method does, but for its
+ * last character, which has its key, for pages that listen to keys. What no key types is inserted, and so are line
+ * breaks, since Enter does other things.
+ */
+export async function type(send: TabSend, text: string, byKeys: boolean): Promise<void> {
+  const chars = [...text];
+  const from = byKeys && chars.length <= MOST_KEYS ? 0 : chars.length - 1;
+  let inserted = chars.slice(0, from).join('');
+  const sent: Promise<unknown>[] = [];
+  const insert = (): void => {
+    if (inserted !== '') sent.push(send('Input.insertText', { text: inserted }));
+    inserted = '';
+  };
+  for (const char of chars.slice(from)) {
+    const stroke = keyOf(char);
+    if (stroke === undefined) {
+      inserted += char;
+      continue;
+    }
+    insert();
+    sent.push(press(send, stroke));
+  }
+  insert();
+  await Promise.all(sent);
 }
 
 /** Presses a key and lets it go. */
-export async function press(send: TabSend, { key, modifiers }: Stroke): Promise<void> {
+export async function press(send: TabSend, { key, modifiers }: Omit<Stroke, 'held'>): Promise<void> {
   await Promise.all([down(send, key, modifiers), up(send, key, modifiers)]);
 }
 

@@ -55,6 +55,31 @@ const PUNCTUATION: Readonly<Record<string, [code: string, number: number]>> = {
   "'": ['Quote', 222],
 };
 
+/** What keys type while Shift is held down. */
+const SHIFTED: Readonly<Record<string, string>> = {
+  '!': '1',
+  '@': '2',
+  '#': '3',
+  $: '4',
+  '%': '5',
+  '^': '6',
+  '&': '7',
+  '*': '8',
+  '(': '9',
+  ')': '0',
+  ':': ';',
+  '+': '=',
+  '<': ',',
+  _: '-',
+  '>': '.',
+  '?': '/',
+  '~': '`',
+  '{': '[',
+  '|': '\\',
+  '}': ']',
+  '"': "'",
+};
+
 /** Other names that are in use for keys. */
 const ALIASES: Readonly<Record<string, string>> = {
   Esc: 'Escape',
@@ -77,6 +102,15 @@ export interface Stroke {
   held: Key[];
   modifiers: number;
   key: Key;
+}
+
+/** The key that types a character, with Shift where it takes that; undefined where a keyboard has none. */
+export function keyOf(char: string): Omit<Stroke, 'held'> | undefined {
+  if (/^[A-Z]$/.test(char) || char in SHIFTED) {
+    const key = readKey(SHIFTED[char] ?? char, 0, char);
+    return { modifiers: MODIFIERS.Shift ?? 0, key: { ...key, key: char, text: char } };
+  }
+  return /^[ -~]$/.test(char) ? { modifiers: 0, key: readKey(char, 0, char) } : undefined;
 }
 
 /** Reads `Enter`, `a`, `Control+Shift+K`; what it cannot read is an error that says so. */

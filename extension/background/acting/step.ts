@@ -81,7 +81,11 @@ export class Step {
       case StepHover:
         return await this.#hover();
       case StepType:
-        return await this.#type(path, texts, this.#step.clear === true, this.#step.submit === true);
+        return await this.#type(path, texts, {
+          clear: this.#step.clear === true,
+          submit: this.#step.submit === true,
+          byKeys: true,
+        });
       case StepFill:
         return await this.#fill();
       case StepSelect:
@@ -272,8 +276,7 @@ export class Step {
   async #type(
     path: readonly ActNode[],
     texts: readonly string[],
-    clear: boolean,
-    submit: boolean,
+    { clear, submit, byKeys }: { clear: boolean; submit: boolean; byKeys: boolean },
   ): Promise<void> {
     const send = this.#send;
     for (const text of texts) {
@@ -292,7 +295,7 @@ export class Step {
           await this.#strike(send, path, 'left', 1, 0);
           await this.#ask(path, { do: 'field', clear });
         }
-        if (text !== '') input.push(type(send, text));
+        if (text !== '') input.push(type(send, text, byKeys && told.line === true));
         else if (clear) input.push(press(send, readStroke('Delete')));
       }
       if (submit) input.push(press(send, readStroke('Enter')));
@@ -308,7 +311,7 @@ export class Step {
       // a checkbox, radio button or switch that is not as it is to be
       await this.#click();
     } else if (told.done !== true) {
-      await this.#type(path, texts, true, false);
+      await this.#type(path, texts, { clear: true, submit: false, byKeys: false });
     }
   }
 

@@ -58,7 +58,7 @@ export function focusField(element: Element, all: boolean): Told {
     selection?.selectAllChildren(field);
     if (!all) selection?.collapseToEnd();
   }
-  return { focused };
+  return { focused, line: tagOf(field) === 'input' };
 }
 
 /** Sets a property as the page's own framework would see it set by a person. */

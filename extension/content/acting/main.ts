@@ -89,8 +89,12 @@ export class Acting {
       case 'through':
         if (ask.guard === true) this.#guard.expect(undefined);
         return await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
-      case 'field':
-        return focusField(element, ask.clear === true);
+      case 'field': {
+        const told = focusField(element, ask.clear === true);
+        // Editors hear of a selection a little later, and until then keys are for another one.
+        if (told.line === false) await Promise.race([selectionChange(), frame()]);
+        return told;
+      }
       case 'fill':
         return fill(element, ask.texts?.[0] ?? '');
       case 'choose':
@@ -170,6 +174,10 @@ export class Acting {
       before = changes;
     }
   }
+}
+
+function selectionChange(): Promise<unknown> {
+  return new Promise((resolve) => document.addEventListener('selectionchange', resolve, { once: true }));
 }
 
 function isClosedIn(element: Element): boolean {

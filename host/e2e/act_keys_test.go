@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestTypingIsHeardKeyByKey: many pages listen to keys, not to what a field holds.
+func TestTypingIsHeardKeyByKey(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Keys", `
+		<label>Search <input id="search"></label><ul id="found"></ul>
+		<label>Amount <input id="amount"></label>
+		<fieldset><legend>Code</legend><input aria-label="Digit 1" maxlength="1"><input aria-label="Digit 2" maxlength="1"><input aria-label="Digit 3" maxlength="1"></fieldset>
+		<label>Name <input id="name"></label><label>Story <textarea id="story"></textarea></label><p role="status" id="left"></p>
+		<div contenteditable role="textbox" aria-label="Chat" id="chat"></div><button id="send" disabled>Send</button><script>
+		window.heard = []; window.sent = 0;
+		for (const type of ['keydown', 'keypress', 'keyup']) document.addEventListener(type, (e) => heard.push([type, e.key, e.code, e.keyCode, e.shiftKey, e.isTrusted].join(' ')), true);
+		search.onkeyup = () => found.innerHTML = ['Ada', 'Adam', 'Bob'].filter((n) => search.value && n.startsWith(search.value)).map((n) => '<li>' + n + '</li>').join('');
+		amount.onkeydown = (e) => { if (e.key.length === 1 && !/\d/.test(e.key)) e.preventDefault() };
+		for (const box of document.querySelectorAll('fieldset input')) box.onkeyup = () => box.value && box.nextElementSibling?.focus();
+		story.onkeyup = () => left.textContent = 100 - story.value.length + ' left';
+		story.onkeydown = chat.onkeydown = (e) => { if (e.key === 'Enter') sent++ };
+		chat.onkeyup = () => send.disabled = chat.textContent === ''</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.everything()
+	write := func(field, text string) string {
+		return a.do("browser_type", map[string]any{"ref": refOf(t, first, `"`+field+`"`), "text": text})
+	}
+	d := write("Search", "Ada")
+	holds(t, d, `"Ada"`, `"Adam"`)
+	lacks(t, d, "Bob")
+	if got, want := p.text(`heard.slice(0, 6).join(', ')`), "keydown A KeyA 65 true true, keypress A KeyA 65 true true, keyup A KeyA 65 true true, keydown d KeyD 68 false true, keypress d KeyD 100 false true, keyup d KeyD 68 false true"; got != want {
+		t.Errorf("the page heard %s, not %s", got, want)
+	}
+	write("Amount", "1a2.5")
+	write("Digit 1", "123")
+	const name = `Zoë O'Neil 5€ (me@home!) ~"x" 日本 🎉`
+	write("Name", name)
+	if got := p.text(`[amount.value, ...[...document.querySelectorAll('fieldset input')].map((i) => i.value), document.getElementById('name').value].join('|')`); got != "125|1|2|3|"+name {
+		t.Errorf("the fields hold %s", got)
+	}
+	p.js(`heard = []`)
+	holds(t, write("Story", "one\ntwo\tthree"), "87 left", `"one\ntwo\tthree"`)
+	holds(t, write("Chat", "Hi\nAda"), `button "Send"`, "# was [disabled]")
+	if got := p.text(`sent + ' ' + chat.innerText.replace(/\n+/g, '|')`); got != "0 Hi|Ada" {
+		t.Errorf("the editor holds and has sent %s", got)
+	}
+	long := strings.Repeat("a long text ", 40) + "end"
+	d = a.do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": refOf(t, first, `"Story"`), "value": long}, map[string]any{"ref": refOf(t, first, `"Search"`), "value": "Bo"}}})
+	holds(t, d, `"Bob"`, "-383 left")
+	if got := p.text(`story.value`); got != long {
+		t.Errorf("the field holds %s", got)
+	}
+}
