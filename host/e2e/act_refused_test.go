@@ -60,7 +60,7 @@ func TestATabThatAPersonSwitchedOffIsNotActedOn(t *testing.T) {
 func TestWithoutTheDebuggerTheAnswerSaysSo(t *testing.T) {
 	w := worldIn(t, "quiet")
 	w.inWorker(t, `chrome.debugger.attach = () => Promise.reject(new Error('The administrator forbids debugging'))`)
-	s := newSite(t, map[string]string{"/{$}": counterPage})
+	s := newSite(t, map[string]string{"/{$}": counterPage, "/search": store("Search", `<label>Search <input onkeyup="said.textContent = 'for ' + this.value"></label><p role="status" id="said"></p>`)})
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	d := a.do("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Count"`)})
@@ -68,6 +68,8 @@ func TestWithoutTheDebuggerTheAnswerSaysSo(t *testing.T) {
 	if p.text(`window.trusted`) != "false" {
 		t.Error("the click was trusted")
 	}
+	ref := refOf(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/search"}), `"Search"`)
+	holds(t, a.do("browser_type", map[string]any{"ref": ref, "text": "Ada"}), "script", `"for Ada"`)
 }
 
 func TestOneAgentHoldsATabAndTheOtherIsTold(t *testing.T) {

@@ -3,6 +3,7 @@ import type { ActTold as Told } from '../../messages';
 import { RefusedDisabled, RefusedKind, RefusedOption } from '../../protocol';
 import { attribute, has, tagOf } from '../dom';
 import { isEditingHost } from '../text';
+import { frame } from './ready';
 
 /** Inputs whose value is set as a whole: a browser has its own pickers for them. */
 const SET_TYPES: Readonly<Record<string, string>> = {
@@ -16,6 +17,9 @@ const SET_TYPES: Readonly<Record<string, string>> = {
 };
 
 const NO_TEXT = new Set('button checkbox file hidden image radio reset submit'.split(' '));
+
+/** How long an editor may take until a selection stands in it, in ms. */
+const SELECTION_MS = 500;
 
 /** The element of a reference that takes text, or one in it that does. */
 function textField(element: Element): HTMLElement | undefined {
@@ -59,6 +63,35 @@ export function focusField(element: Element, all: boolean): Told {
     if (!all) selection?.collapseToEnd();
   }
   return { focused, line: tagOf(field) === 'input' };
+}
+
+/**
+ * As {@link focusField}, and resolves when the selection stands. Editors hear of one a little later, and for a moment
+ * after they have changed something put theirs back.
+ */
+export async function focusEditor(element: Element, all: boolean): Promise<Told> {
+  const deadline = performance.now() + SELECTION_MS;
+  for (;;) {
+    const told = focusField(element, all);
+    const field = textField(element);
+    if (told.focused !== true || field === undefined || 'select' in field) return told;
+    await frame();
+    if (isSelected(field, all) || performance.now() >= deadline) return told;
+  }
+}
+
+/** Whether all of a field's text is selected, or the caret stands behind it. */
+function isSelected(field: Element, all: boolean): boolean {
+  const selection = getSelection();
+  if (selection === null || selection.rangeCount === 0) return false;
+  const selected = selection.getRangeAt(0);
+  const before = document.createRange();
+  before.setStart(field, 0);
+  before.setEnd(selected.startContainer, selected.startOffset);
+  const behind = document.createRange();
+  behind.selectNodeContents(field);
+  behind.setStart(selected.endContainer, selected.endOffset);
+  return `${behind}` === '' && (all ? `${before}` === '' : selected.collapsed);
 }
 
 /** Sets a property as the page's own framework would see it set by a person. */

@@ -13,7 +13,7 @@ import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
-import { choose, fill, focusField } from './fields';
+import { choose, fill, focusEditor, focusField } from './fields';
 import { Guard } from './guard';
 import { frame, isAnimated, isRefusal, outside, type Place, type Refusal, ready, through } from './ready';
 import { scriptedClick, scriptedDrag, scriptedHover, scriptedKey, scriptedText } from './scripted';
@@ -89,12 +89,8 @@ export class Acting {
       case 'through':
         if (ask.guard === true) this.#guard.expect(undefined);
         return await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
-      case 'field': {
-        const told = focusField(element, ask.clear === true);
-        // Editors hear of a selection a little later, and until then keys are for another one.
-        if (told.line === false) await Promise.race([selectionChange(), frame()]);
-        return told;
-      }
+      case 'field':
+        return await focusEditor(element, ask.clear === true);
       case 'fill':
         return fill(element, ask.texts?.[0] ?? '');
       case 'choose':
@@ -174,10 +170,6 @@ export class Acting {
       before = changes;
     }
   }
-}
-
-function selectionChange(): Promise<unknown> {
-  return new Promise((resolve) => document.addEventListener('selectionchange', resolve, { once: true }));
 }
 
 function isClosedIn(element: Element): boolean {

@@ -50,23 +50,31 @@ export function scriptedText(element: Element, text: string, clear: boolean): To
   const told = focusField(element, clear);
   if (told.refused !== undefined || told.done === true) return told;
   const field = document.activeElement ?? element;
+  const key = [...text].at(-1) ?? 'Delete';
+  keyEvent(field, 'keydown', key);
   const inserted = document.execCommand(text === '' ? 'delete' : 'insertText', false, text);
-  if (inserted || text === '') return {};
-  if (!('value' in field)) return { refused: RefusedKind, text: 'a field that takes text' };
-  const input = field as HTMLInputElement;
-  setNative(input, 'value', clear ? text : input.value + text);
+  if (!inserted && text !== '') {
+    if (!('value' in field)) return { refused: RefusedKind, text: 'a field that takes text' };
+    const input = field as HTMLInputElement;
+    setNative(input, 'value', clear ? text : input.value + text);
+  }
+  keyEvent(field, 'keyup', key);
   return {};
 }
 
-export function scriptedKey(element: Element, key: string, modifiers: number): void {
+function keyEvent(element: Element, type: 'keydown' | 'keyup', key: string, modifiers = 0): boolean {
   const init = { key, bubbles: true, cancelable: true, composed: true, ...keys(modifiers) };
-  const goesOn = element.dispatchEvent(new KeyboardEvent('keydown', init));
+  return element.dispatchEvent(new KeyboardEvent(type, init));
+}
+
+export function scriptedKey(element: Element, key: string, modifiers: number): void {
+  const goesOn = keyEvent(element, 'keydown', key, modifiers);
   if (goesOn && key === 'Enter') {
     const { form } = element as HTMLInputElement;
     if (element.tagName === 'BUTTON' || element.tagName === 'A') (element as HTMLElement).click();
     else if (form != null && element.tagName === 'INPUT') form.requestSubmit();
   }
-  element.dispatchEvent(new KeyboardEvent('keyup', init));
+  keyEvent(element, 'keyup', key, modifiers);
 }
 
 export function scriptedDrag(from: Element, to: Element): void {
