@@ -116,7 +116,7 @@ export interface PopupTab {
   way?: Way;
   /** What went wrong or what ended capture, in words; absent when there is nothing to say. */
   note?: string;
-  /** Set while the debugger holds the page. */
+  /** Set while the debugger holds the page, or a worker or frame of it. */
   paused?: TabPaused;
   /** True for the tab in front of the window that was focused last: the popup's own tab. */
   active: boolean;

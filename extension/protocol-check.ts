@@ -121,6 +121,18 @@ const kinds: Record<string, Record<string, Rule>> = {
   [KindGap]: { from: whole(1), to: whole(0), reason: filled, dropped: maybe(whole(0)) },
 };
 
+const paused = maybe(
+  (value) =>
+    object(value) &&
+    check(value as Fields, {
+      by: maybe(text),
+      reason: filled,
+      at: whole(1),
+      place: maybe(text),
+      kind: maybe(text),
+    }) === undefined,
+);
+
 const tab = {
   id: whole(0),
   url: maybe(text),
@@ -130,12 +142,8 @@ const tab = {
   dom: maybe(flag),
   active: maybe(flag),
   note: maybe(text),
-  paused: maybe(
-    (value) =>
-      object(value) &&
-      check(value as Fields, { by: maybe(text), reason: filled, at: whole(1), place: maybe(text) }) ===
-        undefined,
-  ),
+  paused,
+  paused_part: paused,
 };
 
 const messages: Record<string, Record<string, Rule>> = {

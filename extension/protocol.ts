@@ -889,6 +889,10 @@ export interface TabPaused {
   by?: string;
   reason: string;
   /**
+   * Kind is what of the tab stands still where it is not the page itself: iframe, worker, shared_worker, service_worker.
+   */
+  kind?: string;
+  /**
    * At is since when, in milliseconds since the epoch.
    */
   at: number /* int64 */;
@@ -1389,6 +1393,10 @@ export interface Tab {
    * Paused is set while the debugger holds the tab's page.
    */
   paused?: TabPaused;
+  /**
+   * PausedPart is set while the page itself runs and the debugger holds a worker of it, or a frame in a process of its own.
+   */
+  paused_part?: TabPaused;
 }
 /**
  * Request asks the other side for something. Both sides may ask; ids are the asker's own.
@@ -2064,6 +2072,10 @@ export interface ViewTab {
    * Paused is set while the debugger holds the page.
    */
   paused?: TabPaused;
+  /**
+   * PausedPart is set while the page itself runs and the debugger holds a worker of it, or a frame in a process of its own.
+   */
+  paused_part?: TabPaused;
 }
 /**
  * ViewBrowser is a browser that is or was connected.

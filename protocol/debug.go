@@ -262,6 +262,8 @@ type TabPaused struct {
 	// By is the agent whose doing it is, "" when it is nobody's that is known.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason"`
+	// Kind is what of the tab stands still where it is not the page itself: iframe, worker, shared_worker, service_worker.
+	Kind string `json:"kind,omitempty"`
 	// At is since when, in milliseconds since the epoch.
 	At int64 `json:"at"`
 	// Place is the function and the line, as in "total (app.js:13)".

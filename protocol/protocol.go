@@ -115,6 +115,8 @@ type Tab struct {
 	Note string `json:"note,omitempty"`
 	// Paused is set while the debugger holds the tab's page.
 	Paused *TabPaused `json:"paused,omitempty"`
+	// PausedPart is set while the page itself runs and the debugger holds a worker of it, or a frame in a process of its own.
+	PausedPart *TabPaused `json:"paused_part,omitempty"`
 }
 
 // Request asks the other side for something. Both sides may ask; ids are the asker's own.

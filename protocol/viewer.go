@@ -94,6 +94,8 @@ type ViewTab struct {
 	Severity  string `json:"severity,omitempty"`
 	// Paused is set while the debugger holds the page.
 	Paused *TabPaused `json:"paused,omitempty"`
+	// PausedPart is set while the page itself runs and the debugger holds a worker of it, or a frame in a process of its own.
+	PausedPart *TabPaused `json:"paused_part,omitempty"`
 }
 
 // ViewBrowser is a browser that is or was connected.

@@ -25,6 +25,8 @@ export interface TabFacts {
   note(tab: number): string | undefined;
   /** Whether the debugger holds a tab's page. */
   paused(tab: number): TabPaused | undefined;
+  /** Whether the debugger holds a worker or a frame of a page that runs itself. */
+  pausedPart(tab: number): TabPaused | undefined;
   /** How a tab is captured. */
   way(tab: number): Way | undefined;
   /** How a tab is to be captured. */
@@ -43,6 +45,7 @@ export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
     const watched = capturing && isWatched(id, url, facts.choices);
     const note = facts.note(id);
     const paused = facts.paused(id);
+    const part = facts.pausedPart(id);
     list.push({
       id,
       url: watched ? redactURL(url).text : `${origin}/`,
@@ -53,6 +56,7 @@ export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
       ...(active && windowId === facts.window && { active }),
       ...(note !== undefined && { note }),
       ...(watched && paused !== undefined && { paused }),
+      ...(watched && paused === undefined && part !== undefined && { paused_part: part }),
     });
   }
   return list;
@@ -71,7 +75,7 @@ export function popupTabs(
     const permission = permissionFor(origin);
     const note = facts.note(id);
     const watched = isWatched(id, url, facts.choices);
-    const paused = facts.paused(id);
+    const paused = facts.paused(id) ?? facts.pausedPart(id);
     list.push({
       id,
       title: plain(title ?? ''),

@@ -229,6 +229,7 @@ async function listed(): Promise<[chrome.tabs.Tab[], TabFacts]> {
     dom: (tab) => frames.has(tab),
     note: (tab) => tabs.note(tab),
     paused: (tab) => debugging.paused(tab),
+    pausedPart: (tab) => debugging.pausedPart(tab),
     way: (tab) => source.way(tab),
     wanted: way,
     window: window?.id,

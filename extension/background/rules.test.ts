@@ -63,6 +63,7 @@ const facts: TabFacts = {
   dom: () => true,
   note: (tab) => (tab === 3 ? 'Switched off.' : undefined),
   paused: () => undefined,
+  pausedPart: () => undefined,
   way: (tab) => (tab === 4 ? undefined : 'debugger'),
   wanted: () => 'quiet',
   window: 1,

@@ -168,12 +168,21 @@ export class Debugging {
     return this.#sessions.get(tab);
   }
 
-  /** Whether and why the page of a tab, or a worker of it, stands still. */
+  /** Whether and why the page of a tab stands still. */
   paused(tab: number): TabPaused | undefined {
-    const session = this.#sessions.get(tab);
-    const threads = [...(session?.threads.values() ?? [])];
-    const paused = threads.find(({ kind, paused }) => kind === 'page' && paused !== undefined)?.paused;
-    if (paused === undefined) return undefined;
+    return this.#held(tab, (kind) => kind === 'page');
+  }
+
+  /** Whether and why a worker of a page stands still, or a frame in a process of its own. */
+  pausedPart(tab: number): TabPaused | undefined {
+    return this.#held(tab, (kind) => kind !== 'page');
+  }
+
+  #held(tab: number, of: (kind: string) => boolean): TabPaused | undefined {
+    const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
+    const thread = threads.find(({ kind, paused }) => of(kind) && paused !== undefined);
+    if (thread?.paused === undefined) return undefined;
+    const { kind, paused } = thread;
     const frame = paused.callFrames[0];
     const file = frame?.url.replace(/[?#].*$/s, '').replace(/^.*\//s, '');
     const place =
@@ -182,6 +191,7 @@ export class Debugging {
     return {
       at,
       reason,
+      ...(kind !== 'page' && { kind }),
       ...(by !== '' && { by }),
       ...(place !== undefined && { place: shorten(place) }),
     };

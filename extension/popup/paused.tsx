@@ -21,7 +21,7 @@ export function Paused({
           paused !== undefined && (
             <Held
               key={id}
-              title={active ? t('thisPage') : title || origin}
+              page={active ? undefined : title || origin}
               paused={paused}
               resume={() => client.resume(id)}
             />

@@ -6,14 +6,18 @@ import { shortTime } from './times';
 import './held.css';
 
 interface HeldProps {
-  /** What the page is called. */
-  title: string;
+  /** What the page is called; undefined for the one that is looked at. */
+  page: string | undefined;
   paused: TabPaused;
   resume(): Promise<void>;
 }
 
-/** A page that stands still: who holds it, where, and the way to let it go on. */
-export function Held({ title, paused: { by, reason, place, at }, resume }: HeldProps): JSX.Element {
+/** A page that stands still, or a part of it: who holds it, where, and the way to let it go on. */
+export function Held({ page, paused: { by, reason, place, at, kind }, resume }: HeldProps): JSX.Element {
+  const title =
+    kind === undefined
+      ? (page ?? t('thisPage'))
+      : t(kind === 'iframe' ? 'frameOf' : 'workerOf', page ?? t('onThisPage'));
   const busy = useSignal(false);
   const problem = useSignal('');
   const press = async (): Promise<void> => {

@@ -258,6 +258,29 @@ func TestAPersonResumesInThePopup(t *testing.T) {
 	}
 }
 
+// TestAPersonResumesAWorker: the page runs, a worker of it stands still; popup and panel say so.
+func TestAPersonResumesAWorker(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{
+		"/{$}": debugPage, "/app.js": `function begin() { new Worker('/worker.js').onmessage = ({ data }) => { document.title = 'worker ' + data; }; }`,
+		"/worker.js": "const n = 7;\npostMessage(n); // line 2\n",
+	})
+	a := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	v := w.view(t, s)
+	popup := w.open(t, installer.Origin+"popup/index.html")
+	a.breakpoint(map[string]any{"url": "worker.js", "line": 2})
+	p.js(`begin()`)
+	a.paused()
+	popup.until(`/A worker of shop is paused by testbed/.test(document.querySelector('.paused')?.innerText ?? '')`)
+	v.shows("A worker of this page is paused by testbed", "(worker.js:2)")
+	v.picture("panel-worker-paused")
+	v.js(`document.querySelector('.paused button').click()`)
+	p.title("worker 7")
+	popup.until(`document.querySelector('.paused') === null`)
+	v.until(`document.querySelector('.paused button') === null`)
+}
+
 // TestTheExtensionsWorkerEndsDuringAPause: the page goes on, the breakpoint stands again, and the agent is told.
 func TestTheExtensionsWorkerEndsDuringAPause(t *testing.T) {
 	needBrowser(t)

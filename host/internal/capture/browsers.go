@@ -177,7 +177,7 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		t := s.tabs[id]
 		t.Watched, t.Capture, t.DOM, t.Active, t.Note = p.Watched, p.Capture, p.DOM, p.Active, event.Clean(p.Note)
 		t.title = event.Clean(p.Title)
-		t.Paused = p.Paused
+		t.Paused, t.PausedPart = p.Paused, p.PausedPart
 		// While a tab is watched its navigation events say where it is, in their place in the order.
 		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {
 			t.url, t.origin = url, OriginOf(url)

@@ -32,6 +32,8 @@ type Tab struct {
 	Capture, Note        string
 	// Paused is set while the debugger holds the page.
 	Paused *protocol.TabPaused
+	// PausedPart is set while the page runs and the debugger holds a worker or a frame of it.
+	PausedPart *protocol.TabPaused
 	// LastEvent is when anything but a socket frame or polling came from it last, by the host's clock.
 	LastEvent time.Time
 }

@@ -119,7 +119,7 @@ func (e *Engine) marks(v *capture.View) string {
 func tabsOf(v *capture.View) []protocol.ViewTab {
 	var tabs []protocol.ViewTab
 	for _, t := range v.Tabs {
-		tabs = append(tabs, protocol.ViewTab{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Capture: t.Capture, Note: t.Note, Paused: t.Paused})
+		tabs = append(tabs, protocol.ViewTab{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Capture: t.Capture, Note: t.Note, Paused: t.Paused, PausedPart: t.PausedPart})
 	}
 	return tabs
 }

@@ -101,7 +101,7 @@ func (f *fields) tabs() (any, *protocol.Error) {
 		tabs.Tabs = append(tabs.Tabs, protocol.Tab{
 			ID: int(tf.integer("id", 0, true)), URL: tf.text("url", false), Title: tf.text("title", false), Watched: tf.flag("watched"),
 			Capture: tf.text("capture", false), DOM: tf.flag("dom"), Active: tf.flag("active"), Note: tf.text("note", false),
-			Paused: tf.paused(),
+			Paused: tf.paused("paused"), PausedPart: tf.paused("paused_part"),
 		})
 		if tf.err != nil {
 			return nil, tf.err
@@ -110,18 +110,18 @@ func (f *fields) tabs() (any, *protocol.Error) {
 	return tabs, f.err
 }
 
-// paused reads what holds a tab, nil when nothing does.
-func (f *fields) paused() *protocol.TabPaused {
-	v := f.obj.Get("paused")
+// paused reads what holds a tab or a part of it, nil when nothing does.
+func (f *fields) paused(name string) *protocol.TabPaused {
+	v := f.obj.Get(name)
 	if !v.Exists() {
 		return nil
 	}
 	if !v.IsObject() {
-		f.fail("paused", "an object")
+		f.fail(name, "an object")
 		return nil
 	}
 	pf := fields{obj: v}
-	p := &protocol.TabPaused{By: pf.text("by", false), Reason: pf.text("reason", true), At: pf.integer("at", 1, true), Place: pf.text("place", false)}
+	p := &protocol.TabPaused{By: pf.text("by", false), Reason: pf.text("reason", true), At: pf.integer("at", 1, true), Place: pf.text("place", false), Kind: pf.text("kind", false)}
 	if pf.err != nil {
 		f.err = pf.err
 	}
@@ -202,9 +202,12 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 		url, _ := d.redact.URL(cut(OneLine(t.URL), 2*MaxURL))
 		title, _ := d.redact.Text(cut(Clean(t.Title), 2*MaxShort))
 		t.URL, t.Title, t.Note = cut(url, MaxURL), cut(title, MaxShort), cut(Clean(t.Note), MaxShort)
-		if p := t.Paused; p != nil {
+		for _, p := range []*protocol.TabPaused{t.Paused, t.PausedPart} {
+			if p == nil {
+				continue
+			}
 			place, _ := d.redact.Text(cut(OneLine(p.Place), MaxShort))
-			p.Place, p.By, p.Reason = place, cut(OneLine(p.By), MaxShort), cut(OneLine(p.Reason), MaxShort)
+			p.Place, p.By, p.Reason, p.Kind = place, cut(OneLine(p.By), MaxShort), cut(OneLine(p.Reason), MaxShort), cut(OneLine(p.Kind), MaxShort)
 		}
 	}
 }
