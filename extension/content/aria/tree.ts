@@ -72,7 +72,8 @@ export interface Look {
   since: number;
   version: number;
   root: number;
-  nodes: AriaNode[];
+  /** Those that changed, each as JSON: written one by one, so that a large page is not kept from its work. */
+  nodes: string[];
   left: number;
 }
 
@@ -613,7 +614,7 @@ export class AriaTree {
       item.look = look;
       if (item.version === 0 || isNew) item.version = version;
       if (item.version > from) {
-        answer.nodes.push(isPart(item) ? this.#node(item) : textNode(item));
+        answer.nodes.push(JSON.stringify(isPart(item) ? this.#node(item) : textNode(item)));
         if (++steps % 64 === 0) yield;
       }
       if (isPart(item))
