@@ -2,13 +2,11 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { CheckpointLine, CheckpointResult } from '../protocol';
 import { t } from '../text';
-import { MAX_CHECKPOINT_NAME, nameProblem } from '../ui/checkpoint-name';
+import { words } from '../ui/attempt';
+import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../ui/checkpoint-name';
 import { SeverityBadge, severityOf, severityWord } from '../ui/severity';
 import { shortTime } from '../ui/times';
 import type { WorkerClient } from './worker-client';
-
-/** The checkpoints that every session should have. */
-const CONVENTIONAL = ['session_start', 'pre_commit'];
 
 const RECENT = 4;
 
@@ -33,8 +31,7 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
       result.value = { text: confirmation(await client.checkpoint(wanted, tab)), failed: false };
       if (wanted === name.value) name.value = '';
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      result.value = { text: t('checkpointNotSet', wanted, why), failed: true };
+      result.value = { text: t('checkpointNotSet', wanted, words(error)), failed: true };
     } finally {
       busy.value = false;
     }

@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Finding, Overview } from '../protocol';
-import { type TextKey, t } from '../text';
+import { t } from '../text';
+import { useAttempt } from '../ui/attempt';
 import { SeverityMark, severityOf } from '../ui/severity';
 import type { WorkerClient } from './worker-client';
 
@@ -22,31 +23,24 @@ interface Ignored {
 
 /** What is wrong, entry by entry; each can be ignored from now on, and the last one taken back. */
 export function Findings({ connected, overview, tab, client }: FindingsProps): JSX.Element | null {
-  const busy = useSignal(false);
   const ignored = useSignal<Ignored | undefined>(undefined);
-  const problem = useSignal('');
-
-  const attempt = async (failed: TextKey, act: () => Promise<void>): Promise<void> => {
-    busy.value = true;
-    problem.value = '';
-    try {
-      await act();
-    } catch (error) {
-      problem.value = t(failed, error instanceof Error ? error.message : String(error));
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, problem, run } = useAttempt();
   const ignore = (finding: Finding): Promise<void> =>
-    attempt('notIgnored', async () => {
-      const { id, unsaved } = await client.ignore(finding, tab);
-      ignored.value = { text: finding.text, rule: id, ...(unsaved !== undefined && { unsaved }) };
-    });
+    run(
+      async () => {
+        const { id, unsaved } = await client.ignore(finding, tab);
+        ignored.value = { text: finding.text, rule: id, ...(unsaved !== undefined && { unsaved }) };
+      },
+      (why) => t('notIgnored', why),
+    );
   const undo = (rule: string): Promise<void> =>
-    attempt('stillIgnored', async () => {
-      await client.unignore(rule);
-      ignored.value = undefined;
-    });
+    run(
+      async () => {
+        await client.unignore(rule);
+        ignored.value = undefined;
+      },
+      (why) => t('stillIgnored', why),
+    );
 
   const findings = overview?.findings ?? [];
   const more = overview?.more_findings ?? 0;

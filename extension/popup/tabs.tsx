@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { PopupTab, Way } from '../messages';
 import { many, type TextKey, t } from '../text';
+import { useAttempt } from '../ui/attempt';
 import { Prose } from '../ui/prose';
 import { Switch } from '../ui/switch';
 import type { WorkerClient } from './worker-client';
@@ -42,25 +43,12 @@ export function Tabs({ tabs, client }: { tabs: readonly PopupTab[]; client: Work
 }
 
 function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.Element {
-  const busy = useSignal(false);
-  const problem = useSignal('');
-
-  const ask = async (work: () => Promise<void>): Promise<void> => {
-    busy.value = true;
-    problem.value = '';
-    try {
-      await work();
-    } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, problem, run } = useAttempt();
 
   const set = (on: boolean, scope: 'tab' | 'origin', permission?: Promise<boolean>): Promise<void> =>
-    ask(async () => {
-      if (permission === undefined || (await permission)) await client.setWatched(tab.id, on, scope);
-      else problem.value = t('permissionRefused');
+    run(async () => {
+      if (permission !== undefined && !(await permission)) throw new Error(t('permissionRefused'));
+      await client.setWatched(tab.id, on, scope);
     });
 
   const toggle = (on: boolean): void => {
@@ -94,7 +82,7 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
           <WayChoice
             way={tab.way}
             busy={busy.value}
-            choose={(way) => void ask(() => client.setWay(tab.id, way))}
+            choose={(way) => void run(() => client.setWay(tab.id, way))}
           />
         )}
         {tab.why === 'off_tab' && (

@@ -1,6 +1,6 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { t } from '../text';
+import { useAttempt } from './attempt';
 import { shortTime } from './times';
 import './pulse.css';
 import './acts.css';
@@ -25,19 +25,7 @@ interface ActsProps {
 /** An agent that acts, or did: where and what, and the way to stop it at once. */
 export function Acts(props: ActsProps): JSX.Element {
   const { name, where, what, now, since, stopped, disabled = false, set } = props;
-  const busy = useSignal(false);
-  const problem = useSignal('');
-  const press = async (): Promise<void> => {
-    busy.value = true;
-    problem.value = '';
-    try {
-      await set(!stopped);
-    } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, problem, run } = useAttempt();
   const line = now ? t('actsOn', where) : t('actedOn', where, shortTime(since));
   return (
     <div class={stopped ? 'acts-line stopped' : now ? 'acts-line acting' : 'acts-line'}>
@@ -60,7 +48,7 @@ export function Acts(props: ActsProps): JSX.Element {
         title={stopped ? undefined : t('stopTitle', name)}
         aria-label={stopped ? t('allowThatAgain', name) : t('stopThat', name)}
         disabled={disabled || busy.value}
-        onClick={() => void press()}
+        onClick={() => void run(() => set(!stopped))}
       >
         {stopped ? t('allowAgain') : t('stop')}
       </button>

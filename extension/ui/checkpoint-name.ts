@@ -1,5 +1,8 @@
 import { t } from '../text';
 
+/** The checkpoints that every session should have. */
+export const CONVENTIONAL = ['session_start', 'pre_commit'];
+
 /** The longest name of a checkpoint, characters. */
 export const MAX_CHECKPOINT_NAME = 50;
 

@@ -1,7 +1,7 @@
-import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { TabPaused } from '../protocol';
 import { type TextKey, t } from '../text';
+import { useAttempt } from './attempt';
 import { shortTime } from './times';
 import './held.css';
 
@@ -18,19 +18,7 @@ export function Held({ page, paused: { by, reason, place, at, kind }, resume }: 
     kind === undefined
       ? (page ?? t('thisPage'))
       : t(kind === 'iframe' ? 'frameOf' : 'workerOf', page ?? t('onThisPage'));
-  const busy = useSignal(false);
-  const problem = useSignal('');
-  const press = async (): Promise<void> => {
-    busy.value = true;
-    problem.value = '';
-    try {
-      await resume();
-    } catch (error) {
-      problem.value = error instanceof Error ? error.message : String(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, problem, run } = useAttempt();
   return (
     <div class="held">
       <span class="bars" aria-hidden="true" />
@@ -51,7 +39,7 @@ export function Held({ page, paused: { by, reason, place, at, kind }, resume }: 
         class="primary"
         disabled={busy.value}
         aria-label={t('resumeThat', title)}
-        onClick={() => void press()}
+        onClick={() => void run(resume)}
       >
         {t('resume')}
       </button>

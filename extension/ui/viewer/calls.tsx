@@ -4,11 +4,12 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ViewAgent, ViewCall, ViewCalls } from '../../protocol';
 import { many, t } from '../../text';
+import { words } from '../attempt';
 import { SeverityMark } from '../severity';
 import { Switch } from '../switch';
 import { pretty } from './entry';
 import { clock, duration, moment, size } from './format';
-import { type ViewerModel, words } from './model';
+import type { ViewerModel } from './model';
 import { Rows } from './rows';
 
 /** Agents with their switch and totals, and each call. */

@@ -6,13 +6,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { ViewCheckpoint } from '../../protocol';
 import { spanWords } from '../../standing';
 import { t } from '../../text';
-import { MAX_CHECKPOINT_NAME, nameProblem } from '../checkpoint-name';
+import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../checkpoint-name';
 import { SeverityBadge, severityOf } from '../severity';
 import { moment } from './format';
 import type { ViewerModel } from './model';
-
-/** The checkpoints that every session should have. */
-const CONVENTIONAL = ['session_start', 'pre_commit'];
 
 /** The list, what is new since the newest, and the form for another. */
 export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {

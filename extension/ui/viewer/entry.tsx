@@ -4,10 +4,10 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Place, ViewEntry, ViewRef } from '../../protocol';
 import { many, t } from '../../text';
+import { words } from '../attempt';
 import { type Severity, SeverityMark } from '../severity';
 import { clock, duration, size } from './format';
 import type { ViewerModel } from './model';
-import { words } from './model';
 
 /** How many occurrences are shown at first, and more at a time. */
 const SHOWN = 5;
@@ -409,5 +409,15 @@ export function Sparkline({ entry }: { entry: ViewRef | undefined }): JSX.Elemen
         );
       })}
     </svg>
+  );
+}
+
+/** From one to the other; heard as a word. */
+export function Arrow(): JSX.Element {
+  return (
+    <span class="arrow">
+      <span aria-hidden="true">→</span>
+      <span class="heard">{t('then')}</span>
+    </span>
   );
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ViewReport } from '../../protocol';
 import { escaped, har, page, type Session } from './exports';
-import { quoted, reportMarkdown, timelineText } from './markdown';
+import { reportMarkdown, timelineText } from './markdown';
+import { quoted } from './quoted';
 import { actionWords, gapWords } from './words';
 
 const report = {

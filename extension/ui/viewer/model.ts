@@ -12,6 +12,7 @@ import type {
   ViewTimeline,
 } from '../../protocol';
 import { many, t } from '../../text';
+import { words } from '../attempt';
 import type { ViewerClient } from '../client';
 import { moment as instant } from './format';
 import { type LaneName, TimelineData } from './timeline-data';
@@ -456,11 +457,6 @@ export class ViewerModel {
 /** A time as the host takes it. */
 export function iso(at: number): string {
   return new Date(Math.round(at)).toISOString();
-}
-
-/** An error in words. */
-export function words(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function pause(ms: number): Promise<void> {

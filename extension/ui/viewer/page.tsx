@@ -5,8 +5,9 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ViewPage } from '../../protocol';
 import { t } from '../../text';
+import { words } from '../attempt';
 import { hour } from './format';
-import { type ViewerModel, words } from './model';
+import type { ViewerModel } from './model';
 
 /** One line of the tree, and what became of it. */
 export interface TreeLine {
