@@ -2257,6 +2257,11 @@ export interface ViewSpan {
 export interface ViewCheckpoint {
   name: string;
   /**
+   * Moment finds it wherever a moment or a checkpoint is named: its name, with "@" and its scope where others that are
+   * seen have the same name.
+   */
+  moment: string;
+  /**
    * At is milliseconds since the Unix epoch.
    */
   at: number /* int64 */;

@@ -225,6 +225,9 @@ type ViewSpan struct {
 // ViewCheckpoint is a checkpoint, and the span since the one before it (for the first: since the beginning).
 type ViewCheckpoint struct {
 	Name string `json:"name"`
+	// Moment finds it wherever a moment or a checkpoint is named: its name, with "@" and its scope where others that are
+	// seen have the same name.
+	Moment string `json:"moment"`
 	// At is milliseconds since the Unix epoch.
 	At   int64  `json:"at"`
 	Note string `json:"note,omitempty"`

@@ -20,8 +20,9 @@ function show(selector: string): boolean {
   return true;
 }
 
-/** Brings the first element that a selector finds in any frame of a tab into view; false when there is none. */
+/** Brings the first element that a selector finds in any frame of a tab into view, and the tab; false when there is none. */
 export async function reveal(tab: number, selector: string): Promise<boolean> {
+  await chrome.tabs.update(tab, { active: true }); // a page that nobody sees scrolls nowhere
   const answers = await chrome.scripting.executeScript({
     target: { tabId: tab, allFrames: true },
     func: show,

@@ -24,17 +24,19 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
       if (frame != null) frame.scrollTop = frame.scrollHeight;
     }
   }, [list.length]);
-  const isNow = selection.to === 'now' && selection.from === (newest?.name ?? 'start');
+  const isNow = selection.to === 'now' && selection.from === (newest?.moment ?? 'start');
   return (
     <nav class="checkpoints" aria-label={t('checkpoints')}>
       <h2>{t('checkpoints')}</h2>
       <ol class="checkpoint-list" ref={shown}>
         {list.map((checkpoint, i) => (
           <Item
-            key={`${checkpoint.name} ${checkpoint.scope ?? ''}`}
+            key={checkpoint.moment}
             model={model}
             checkpoint={checkpoint}
-            selected={selection.to === checkpoint.name && selection.from === (list[i - 1]?.name ?? 'start')}
+            selected={
+              selection.to === checkpoint.moment && selection.from === (list[i - 1]?.moment ?? 'start')
+            }
           />
         ))}
         {answer !== undefined && (
@@ -63,7 +65,7 @@ interface ItemProps {
 }
 
 function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
-  const { name, at, since, note, scope } = checkpoint;
+  const { name, moment: itself, at, since, note, scope } = checkpoint;
   const renaming = useSignal(false);
   const confirming = useSignal(false);
   const menu = useRef<HTMLDetailsElement>(null);
@@ -78,11 +80,11 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
           name={name}
           onDone={(to) => {
             if (to === undefined || to === name) renaming.value = false;
-            else void model.renameCheckpoint(name, to).then((done) => (renaming.value = !done));
+            else void model.renameCheckpoint(itself, to).then((done) => (renaming.value = !done));
           }}
         />
       ) : (
-        <button type="button" class="pick" aria-current={selected} onClick={() => model.selectUntil(name)}>
+        <button type="button" class="pick" aria-current={selected} onClick={() => model.selectUntil(itself)}>
           <span class="name" title={name}>
             {name}
           </span>
@@ -114,18 +116,17 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
             type="button"
             onClick={() => {
               closeMenu();
-              model.select({ from: name, to: 'now' });
+              model.select({ from: itself, to: 'now' });
             }}
           >
             {t('compareWithNow')}
           </button>
           <button
             type="button"
-            disabled={chosen.from === name}
+            disabled={chosen.from === itself}
             onClick={() => {
               closeMenu();
-              const begin = model.timeOf(chosen.from) ?? 0;
-              model.select(begin <= at ? { from: chosen.from, to: name } : { from: name, to: chosen.from });
+              model.select({ from: chosen.from, to: itself });
             }}
           >
             {t('compareWith', model.nameOf(chosen.from))}
@@ -134,7 +135,7 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
             type="button"
             onClick={() => {
               closeMenu();
-              besideOf(model, name);
+              model.select(chosen, model.until(itself));
             }}
           >
             {t('sideBySide')}
@@ -157,7 +158,7 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
                 return;
               }
               closeMenu();
-              void model.deleteCheckpoint(name);
+              void model.deleteCheckpoint(itself);
             }}
           >
             {confirming.value ? t('deleteSure') : t('delete')}
@@ -166,13 +167,6 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
       </details>
     </li>
   );
-}
-
-/** Shows what happened up to a checkpoint beside what is shown. */
-function besideOf(model: ViewerModel, name: string): void {
-  const list = model.checkpoints.value?.checkpoints ?? [];
-  const index = list.findIndex((checkpoint) => checkpoint.name === name);
-  model.select(model.selection.value, { from: list[index - 1]?.name ?? 'start', to: name });
 }
 
 function Rename({ name, onDone }: { name: string; onDone: (to: string | undefined) => void }): JSX.Element {

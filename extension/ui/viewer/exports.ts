@@ -30,7 +30,7 @@ export async function gather(model: ViewerModel): Promise<Session> {
   const { checkpoints } = await client.ask('view_checkpoints', tab);
   const shown = await client.ask('view_report', { from, to, ...tab });
   const spans: ViewReport[] = [];
-  const moments = ['start', ...checkpoints.map(({ name }) => name), 'now'];
+  const moments = ['start', ...checkpoints.map(({ moment }) => moment), 'now'];
   for (let i = 1; i < moments.length; i++) {
     spans.push(
       await client.ask('view_report', { from: moments[i - 1] ?? 'start', to: moments[i] ?? 'now', ...tab }),

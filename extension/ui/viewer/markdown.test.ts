@@ -35,6 +35,7 @@ test('a report reads as Markdown, and a page’s text cannot be more than text i
 test('the checkpoints read as the specification has them', () => {
   const checkpoint = (name: string, warnings = 0, note?: string) => ({
     name,
+    moment: name,
     at: 0,
     since: { severity: warnings > 0 ? 'warning' : 'clean', summary: '', warnings },
     ...(note !== undefined && { note }),

@@ -114,7 +114,7 @@ export class ViewerModel {
 
   /** What is compared: what a person chose, else what is new since the newest checkpoint. */
   readonly selection: ReadonlySignal<Selection> = computed(
-    () => this.chosen.value ?? { from: this.newest.value?.name ?? 'start', to: 'now' },
+    () => this.chosen.value ?? { from: this.newest.value?.moment ?? 'start', to: 'now' },
   );
 
   readonly newest: ReadonlySignal<ViewCheckpoint | undefined> = computed(() =>
@@ -137,7 +137,7 @@ export class ViewerModel {
   timeOf(moment: string): number | undefined {
     if (moment === 'now') return this.data.now || undefined;
     if (moment === 'start') return Math.min(this.data.start, this.data.first) || undefined;
-    const checkpoint = this.checkpoints.value?.checkpoints.find(({ name }) => name === moment);
+    const checkpoint = this.checkpoints.value?.checkpoints.find((one) => one.moment === moment);
     if (checkpoint !== undefined) return checkpoint.at;
     const time = Date.parse(moment);
     return Number.isNaN(time) ? undefined : time;
@@ -148,7 +148,7 @@ export class ViewerModel {
     if (moment === 'now') return t('now');
     if (moment === 'start') return t('start');
     const time = /^\d{4}-/.test(moment) ? Date.parse(moment) : Number.NaN;
-    if (Number.isNaN(time)) return moment;
+    if (Number.isNaN(time)) return moment.replace(/@(.*)$/, ' ($1)'); // one of several of that name
     return instant(time);
   }
 
@@ -340,10 +340,15 @@ export class ViewerModel {
   }
 
   /** Compares what happened up to a checkpoint with the one before it. */
-  selectUntil(name: string): void {
+  selectUntil(moment: string): void {
+    this.select(this.until(moment));
+  }
+
+  /** What happened up to a checkpoint since the one before it. */
+  until(moment: string): Selection {
     const list = this.checkpoints.value?.checkpoints ?? [];
-    const index = list.findIndex((checkpoint) => checkpoint.name === name);
-    this.select({ from: list[index - 1]?.name ?? 'start', to: name });
+    const index = list.findIndex((checkpoint) => checkpoint.moment === moment);
+    return { from: list[index - 1]?.moment ?? 'start', to: moment };
   }
 
   /** Selects a range of time, as brushed. */
@@ -381,7 +386,7 @@ export class ViewerModel {
         to,
         ...this.#at(),
       });
-      const renamed = (moment: string): string => (moment === name ? to : moment);
+      const renamed = (moment: string): string => (moment === name ? name.replace(/^[^@]*/, to) : moment);
       const chosen = this.chosen.value;
       if (chosen !== undefined) this.chosen.value = { from: renamed(chosen.from), to: renamed(chosen.to) };
     });
@@ -393,7 +398,7 @@ export class ViewerModel {
         name,
         ...this.#at(),
       });
-      this.notice.value = { text: t('checkpointDeleted', name), failed: false };
+      this.notice.value = { text: t('checkpointDeleted', this.nameOf(name)), failed: false };
     });
   }
 

@@ -160,7 +160,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
       live.value = false;
     } else if (from !== undefined && event.offsetY <= FLAG_ROW) {
       const flag = flagAt(model, event.offsetX, span.value, width());
-      if (flag !== undefined) model.selectUntil(flag.name);
+      if (flag !== undefined) model.selectUntil(flag.moment);
     }
   };
   const key = (event: TargetedKeyboardEvent<HTMLElement>): void => {
@@ -404,7 +404,7 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
   };
 }
 
-function flagAt(model: ViewerModel, x: number, span: Span, width: number): { name: string } | undefined {
+function flagAt(model: ViewerModel, x: number, span: Span, width: number): { moment: string } | undefined {
   const list = model.checkpoints.value?.checkpoints ?? [];
   return list.findLast(({ at }) => {
     const left = ((at - span.from) / (span.to - span.from)) * width;

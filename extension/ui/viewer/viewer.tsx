@@ -149,11 +149,11 @@ function shortcut(key: string, model: ViewerModel, does: Does): boolean {
 function step(model: ViewerModel, by: number): void {
   const list = model.checkpoints.value?.checkpoints ?? [];
   const { to } = model.selection.value;
-  const at = to === 'now' ? list.length : list.findIndex(({ name }) => name === to);
+  const at = to === 'now' ? list.length : list.findIndex(({ moment }) => moment === to);
   const next = Math.min(list.length, Math.max(0, at + by));
   const checkpoint = list[next];
   if (checkpoint === undefined) model.select(undefined);
-  else model.selectUntil(checkpoint.name);
+  else model.selectUntil(checkpoint.moment);
 }
 
 function moveFocus(by: number): boolean {
@@ -227,7 +227,7 @@ function Unwatched({ model }: { model: ViewerModel }): JSX.Element | null {
 function Compared({ model }: { model: ViewerModel }): JSX.Element {
   const { from, to } = model.selection.value;
   const list = model.checkpoints.value?.checkpoints ?? [];
-  const names = list.map(({ name }) => name);
+  const names = list.map(({ moment }) => moment);
   const options = (moments: string[], chosen: string): JSX.Element[] =>
     [...new Set([...moments, chosen])].map((moment) => (
       <option key={moment} value={moment}>

@@ -103,7 +103,7 @@ func (e *UnknownError) Error() string {
 type AmbiguousError struct{ Name, Scope, Other string }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%q is the name of checkpoints in several scopes (%s and %s); narrow yours with `tidemark mcp --origin URL`", e.Name, e.Scope, e.Other)
+	return fmt.Sprintf("%q is the name of checkpoints in several scopes (%s and %s); name one of them, as %s@%s, or narrow yours with `tidemark mcp --origin URL`", e.Name, e.Scope, e.Other, e.Name, e.Scope)
 }
 
 var (
@@ -165,8 +165,20 @@ func (r *Registry) indexLocked(scope, name string) int {
 	return slices.IndexFunc(r.named, func(c Checkpoint) bool { return c.Scope == scope && c.Name == name })
 }
 
+// everything is what the scope of everything is called in an address.
+const everything = "all"
+
+// Address is by what whoever sees a scope finds a checkpoint: its name, with "@" and the checkpoint's scope behind it
+// where the name alone finds another one, or several.
+func (r *Registry) Address(scope string, c Checkpoint) string {
+	if found, err := r.Get(scope, c.Name); err == nil && found.Scope == c.Scope {
+		return c.Name
+	}
+	return c.Name + "@" + cmp.Or(c.Scope, everything)
+}
+
 // Get finds a checkpoint as a scope sees it: its own first, then that of everything; whoever sees
-// everything finds any, when only one scope has that name. Errors: *[UnknownError], *[AmbiguousError].
+// everything finds any, when only one scope has that name, or by its [Registry.Address]. Errors: *[UnknownError], *[AmbiguousError].
 func (r *Registry) Get(scope, name string) (Checkpoint, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,6 +190,14 @@ func (r *Registry) Get(scope, name string) (Checkpoint, error) {
 }
 
 func (r *Registry) findLocked(scope, name string) (int, error) {
+	if bare, of, isAddress := strings.Cut(name, "@"); isAddress {
+		if of == everything {
+			of = ""
+		}
+		if i := r.indexLocked(of, bare); i >= 0 && sees(scope, r.named[i]) {
+			return i, nil
+		}
+	}
 	if i := r.indexLocked(scope, name); i >= 0 {
 		return i, nil
 	}

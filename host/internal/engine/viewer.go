@@ -186,7 +186,7 @@ func (e *Engine) ViewCheckpoints(_ context.Context, p protocol.ViewParams) (*pro
 	list, rules := e.named.List(scope.Key()), e.noiseOf(&checkpoint.Client{Scope: scope})
 	out := &protocol.ViewCheckpoints{Checkpoints: []protocol.ViewCheckpoint{}, Most: checkpoint.MaxNamed}
 	for i, c := range list {
-		line := protocol.ViewCheckpoint{Name: c.Name, At: c.At.UnixMilli(), Note: c.Note, Since: e.since(scope, p.Tab, rules, list, i, v).view()}
+		line := protocol.ViewCheckpoint{Name: c.Name, Moment: e.named.Address(scope.Key(), c), At: c.At.UnixMilli(), Note: c.Note, Since: e.since(scope, p.Tab, rules, list, i, v).view()}
 		if c.Scope != scope.Key() {
 			if line.Scope = c.Scope; c.Scope == "" {
 				line.Scope = "all"
@@ -262,8 +262,8 @@ func (e *Engine) window(tab int, from, to string) (*window, error) {
 	if w.fromName == "" {
 		w.fromName = checkpoint.Start
 		for _, c := range e.named.List(scope.Key()) {
-			if c.Name != w.toName && !c.At.After(w.to.At) {
-				w.fromName = c.Name
+			if address := e.named.Address(scope.Key(), c); address != w.toName && !c.At.After(w.to.At) {
+				w.fromName = address
 			}
 		}
 	}

@@ -316,6 +316,42 @@ func TestAgentsHaveTheNamesThatTheirClientsGive(t *testing.T) {
 	}
 }
 
+// TestTheViewerTellsCheckpointsOfOneNameApart: each project has its session_start, and a person looks at all of them.
+func TestTheViewerTellsCheckpointsOfOneNameApart(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for _, origin := range []string{"localhost:5173", "localhost:3000"} {
+		if _, err := w.Call(w.Scoped(origin), "checkpoint_create", `{"name":"session_start"}`); err != nil {
+			t.Fatal(err)
+		}
+		w.Pass(time.Second)
+	}
+	list := func() (moments []string) {
+		for _, c := range view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{}).Checkpoints {
+			moments = append(moments, c.Moment)
+		}
+		return moments
+	}
+	first, second := "session_start@http://localhost:5173", "session_start@http://localhost:3000"
+	if got := list(); !slices.Equal(got, []string{first, second}) {
+		t.Fatalf("they are found by %q", got)
+	}
+	// Without a beginning it is the newest.
+	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{To: engine.Now}); r.From != second {
+		t.Errorf("what is new is told since %s", r.From)
+	}
+	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: first, To: second}); r.From != first || r.To != second {
+		t.Errorf("compared are %s and %s", r.From, r.To)
+	}
+	view[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: first, To: "other_start"})
+	if got := list(); !slices.Equal(got, []string{"other_start", "session_start"}) {
+		t.Errorf("renamed, they are found by %q", got)
+	}
+	view[engine.Nothing](t, w, protocol.MethodViewCheckpointDelete, protocol.ViewDeleteParams{Name: second})
+	if got := list(); !slices.Equal(got, []string{"other_start"}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
 func TestAnAgentsAccessIsHeld(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a, other := w.Agent(), w.Agent()
