@@ -229,6 +229,10 @@ export const RefusedDebugger = "debugger"; // this needs the debugger, which is 
 /**
  * Why a step was refused.
  */
+export const RefusedCode = "code"; // an agent's code threw or did not end: Text says which; what it did stays done
+/**
+ * Why a step was refused.
+ */
 export const RefusedFailed = "failed"; // Text says why
 /**
  * ActResult is how the steps went.

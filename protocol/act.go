@@ -87,6 +87,7 @@ const (
 	RefusedChooser  = "chooser"  // clicking it opens no file chooser
 	RefusedLoad     = "load"     // the page could not be loaded: Text is the browser's error
 	RefusedDebugger = "debugger" // this needs the debugger, which is refused: Text says why
+	RefusedCode     = "code"     // an agent's code threw or did not end: Text says which; what it did stays done
 	RefusedFailed   = "failed"   // Text says why
 )
 

@@ -6,6 +6,7 @@ import (
 	"image/jpeg"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -42,9 +43,44 @@ func TestCodeIsEvaluatedOnElements(t *testing.T) {
 	holds(t, a.do("browser_evaluate", evaluate(`"Here"`, "element.textContent = 'There'")), `button "There"`, `# was "Here"`)
 	holds(t, a.do("browser_evaluate", evaluate(`"Deep down"`, "[element.textContent, window.secret]")), `["Deep down","of the deep"]`)
 	holds(t, a.do("browser_evaluate", evaluate(`"Elsewhere"`, "[this.textContent, location.hostname]")), `["Elsewhere","localhost"]`)
-	a.cannot("browser_evaluate", evaluate(`"Deep down"`, "nothing.at.all"), "nothing is not defined")
-	a.cannot("browser_evaluate", evaluate(`"Deep down"`, "1 +"), "SyntaxError")
+	holds(t, a.do("browser_evaluate", map[string]any{"expression": "() => document.title"}), `Value: "Shop"`)
+	lacks(t, a.cannot("browser_evaluate", evaluate(`"Deep down"`, "nothing.at.all"), "the code threw ReferenceError: nothing is not defined"), "nothing was done")
+	for _, expression := range []string{"1 +", "let 1"} {
+		a.cannot("browser_evaluate", evaluate(`"Deep down"`, expression), "SyntaxError", "nothing was done")
+		a.cannot("browser_evaluate", map[string]any{"expression": expression}, "SyntaxError", "nothing was done")
+	}
 	a.cannot("browser_evaluate", evaluate(`"Closed in"`, "1"), "closed shadow root")
+}
+
+// TestCodeThatThrowsOrDoesNotEnd: what it threw is told, and what it had done by then.
+func TestCodeThatThrowsOrDoesNotEnd(t *testing.T) {
+	needBrowser(t)
+	w := startWith(t, "[debugger]\nevaluate = true\n")
+	s := newSite(t, map[string]string{"/{$}": store("Count", `<p role="status" id="count">0</p><script>const add = () => { count.textContent = Number(count.textContent) + 1 }</script>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	ref := refOf(t, a.everything(), "status")
+	fails := func(args map[string]any, parts ...string) {
+		t.Helper()
+		said := a.cannot("browser_evaluate", args, append(parts, "what it did before that is not undone", "status ["+ref)...)
+		lacks(t, said, "nothing was done")
+		t.Log(said)
+	}
+	fails(map[string]any{"expression": "add(); throw new TypeError('no such thing')"}, "the code threw TypeError: no such thing", `"1"  # was "0"`)
+	fails(map[string]any{"expression": "add(); throw 'a text'"}, `the code threw "a text"`)
+	fails(map[string]any{"expression": "add(); throw {code: 7}"}, `the code threw {"code":7}`)
+	fails(map[string]any{"expression": "add(); JSON.parse('{')"}, "the code threw SyntaxError: ")
+	fails(map[string]any{"expression": "(async () => { add(); await 0; throw new Error('later') })()"}, "the code threw Error: later")
+	fails(map[string]any{"expression": "() => { add(); throw new Error('inside') }", "ref": ref}, "the code threw Error: inside")
+	fails(map[string]any{"expression": "add(); window"}, "the code came to no value: Object reference chain is too long")
+	began := time.Now()
+	fails(map[string]any{"expression": "add(); new Promise(() => {})"}, "the code came to no value: it did not end in time")
+	fails(map[string]any{"expression": "add(); for (;;);"}, "the code came to no value: it did not end in time")
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	holds(t, a.do("browser_evaluate", map[string]any{"expression": "add(); alert('Stop'); 5"}), `A dialog is open (alert): "Stop"`)
+	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), "status [")
 }
 
 // TestPicturesOfElementsInFrames: an element is found wherever it is drawn, and nothing else is in its picture.

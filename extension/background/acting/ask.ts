@@ -14,7 +14,9 @@ export class Refused extends Error {
 }
 
 export function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  // The debugger's errors are written as JSON.
+  return /^\{.*"message":"((?:[^"\\]|\\.)*)"/.exec(text)?.[1] ?? text;
 }
 
 /** By what a frame knows an element, and what it must still be. */

@@ -7,6 +7,7 @@ import {
   type ActResult,
   type ActStep,
   RefusedChooser,
+  RefusedCode,
   RefusedDebugger,
   RefusedDialog,
   RefusedFailed,
@@ -44,6 +45,9 @@ const MAX_PAGE = 6000;
 const MAX_SIDE = 1024;
 /** How long the browser may take to draw a picture, in ms. */
 const SHOT_MS = 5000;
+/** How long before the time is over an agent's code is ended, in ms. */
+const ENDING_MS = 500;
+const NOT_IN_TIME = 'it did not end in time';
 /** How often a click is tried that something else got into the way of. */
 const MOST_TRIES = 3;
 /** What is needed of an element that takes no pointer. */
@@ -146,7 +150,12 @@ export class Step {
   }
 
   /** Waits for a promise, but not for ever, and not while a dialog keeps the page. */
-  async #answered<T>(promise: Promise<T>, ms: number, look = (): void => undefined): Promise<T> {
+  async #answered<T>(
+    promise: Promise<T>,
+    ms: number,
+    look = (): void => undefined,
+    late = 'the page does not answer: it is busy, or hangs',
+  ): Promise<T> {
     const { sessions, activity } = this.#parties;
     let settled = false;
     const done = promise.finally(() => {
@@ -159,7 +168,7 @@ export class Step {
       if (sessions.dialog(this.#tab) !== undefined) throw new Refused({ refused: RefusedDialog });
       if (this.#parties.paused(this.#tab)) throw new Error('the page is paused in the debugger');
       look();
-      if (left <= 0) throw new Error('the page does not answer: it is busy, or hangs');
+      if (left <= 0) throw new Error(late);
       await Promise.race([done, activity.change(this.#tab, left)]);
     }
     return await done;
@@ -464,13 +473,20 @@ export class Step {
 
   async #evaluate(path: readonly ActNode[], expression: string): Promise<void> {
     const how = { awaitPromise: true, returnByValue: true, userGesture: true } as const;
-    const top = this.#debugger();
+    let send = this.#debugger();
     const evaluate = async (): Promise<Protocol.Runtime.EvaluateResponse> => {
-      if (path.length === 0) return await top('Runtime.evaluate', { expression, ...how });
+      if (path.length === 0) {
+        const timeout = this.#inputMs() - ENDING_MS;
+        const answer = await send('Runtime.evaluate', { expression, ...how, timeout });
+        if (answer.result.type !== 'function') return answer;
+        return await send('Runtime.evaluate', { expression: `(${expression}\n)()`, ...how, timeout });
+      }
       const call = async (node: readonly ActNode[], key: string): Promise<void> => {
         await this.#ask(node, { do: 'call', key });
       };
-      const { send, objectId } = await inPage(this.#parties.sessions, this.#tab, top, path, call);
+      const found = await inPage(this.#parties.sessions, this.#tab, send, path, call);
+      const { objectId } = found;
+      send = found.send;
       return await send('Runtime.callFunctionOn', {
         objectId,
         functionDeclaration: `function (element) { const value = (${expression}\n); return typeof value === 'function' ? value.call(this, element) : value }`,
@@ -478,10 +494,20 @@ export class Step {
         ...how,
       });
     };
-    const { result, exceptionDetails } = await this.#answered(evaluate(), this.#inputMs());
+    let response: Protocol.Runtime.EvaluateResponse;
+    try {
+      response = await this.#answered(evaluate(), this.#inputMs(), undefined, NOT_IN_TIME);
+    } catch (error) {
+      if (this.#parties.sessions.dialog(this.#tab) !== undefined) return; // that the code has opened, and waits for
+      if (error instanceof Refused) throw error;
+      const why = this.#inputMs() <= ENDING_MS ? NOT_IN_TIME : message(error);
+      throw new Refused({ refused: RefusedCode, text: `came to no value: ${why}` });
+    }
+    const { result, exceptionDetails } = response;
     if (exceptionDetails !== undefined) {
-      const { exception, text } = exceptionDetails;
-      throw new Refused({ refused: RefusedFailed, text: exception?.description ?? text });
+      const text = (await thrown(send, exceptionDetails)).slice(0, MAX_VALUE);
+      if (isUnread(exceptionDetails)) throw new Refused({ refused: RefusedFailed, text });
+      throw new Refused({ refused: RefusedCode, text: `threw ${text}` });
     }
     this.#result.value = (JSON.stringify(result.value) ?? result.description ?? 'undefined').slice(
       0,
@@ -546,4 +572,23 @@ export class Step {
     );
     await this.#answered(Promise.all(asked), this.#inputMs());
   }
+}
+
+/** What code threw, whatever it is. */
+async function thrown(
+  send: TabSend,
+  { exception, text }: Protocol.Runtime.ExceptionDetails,
+): Promise<string> {
+  if (exception === undefined) return text;
+  const { objectId, subtype, value, description = JSON.stringify(value) ?? text } = exception;
+  if (objectId === undefined || subtype === 'error') return description;
+  const functionDeclaration = 'function () { return JSON.stringify(this) }';
+  const asked = send('Runtime.callFunctionOn', { objectId, functionDeclaration, returnByValue: true });
+  const json: unknown = await asked.then(({ result }) => result.value).catch(() => undefined);
+  return typeof json === 'string' ? json : description;
+}
+
+/** Whether code was no code, so that none of it ran. */
+function isUnread({ exception, stackTrace }: Protocol.Runtime.ExceptionDetails): boolean {
+  return exception?.className === 'SyntaxError' && stackTrace === undefined;
 }

@@ -340,12 +340,15 @@ type PageEvaluateParams struct {
 	Tab int    `json:"tab,omitempty"`
 }
 
+// evaluateTimeout is how long an agent's code may take.
+const evaluateTimeout = 5 * time.Second
+
 // Evaluate answers browser_evaluate. It goes around redaction, and is off until a person turns it on.
 func (e *Engine) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
 	if !e.debugSettings.Evaluate {
 		return nil, invalid("evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", steps: func(r *references) ([]protocol.ActStep, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", timeout: evaluateTimeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepEvaluate, Texts: []string{p.Expression}}
 		var err error
 		if p.Ref != "" {

@@ -66,6 +66,8 @@ func (o *outcome) refusal() string {
 		return "the page could not be loaded: " + r.Text
 	case protocol.RefusedDebugger:
 		return fmt.Sprintf("this needs the browser's debugger, which is refused (%s); nothing was done", r.Text)
+	case protocol.RefusedCode:
+		return fmt.Sprintf("the code %s; what it did before that is not undone", r.Text)
 	case protocol.RefusedNoDialog:
 		return "no dialog is open"
 	}
