@@ -168,3 +168,44 @@ func TestAnAnswerThatThePageDoesNotReadIsNotWaitedFor(t *testing.T) {
 		t.Errorf("it took %s", took)
 	}
 }
+
+// TestAPageThatHangsIsToldSoInTime: one in an endless loop, which the browser does not leave either.
+func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{
+		"/{$}":  store("Hangs", `<button onclick="for (;;);">Hang</button><button>Other</button>`),
+		"/next": store("Next", `<button onclick="this.textContent = 'Clicked'">Click</button>`),
+	})
+	a := w.of(t, s)
+	first := a.do("browser_navigate", map[string]any{"url": s.URL}) // in a tab that no test's debugger holds
+	within := func(most time.Duration, do func() string) {
+		t.Helper()
+		began := time.Now()
+		said := do()
+		took := time.Since(began)
+		t.Logf("%s: %s", took.Round(time.Millisecond), said)
+		if took > most {
+			t.Errorf("it took %s: %s", took, said)
+		}
+	}
+	within(10*time.Second, func() string {
+		d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Hang"`)})
+		holds(t, d, "The page does not answer")
+		return d
+	})
+	within(6*time.Second, func() string {
+		return a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Other"`)}, "the page does not answer", "nothing was done")
+	})
+	for _, to := range []string{s.URL + "/next", "reload"} {
+		within(9*time.Second, func() string {
+			return a.cannot("browser_navigate", map[string]any{"url": to}, "hangs", "cannot be left", "browser_tabs")
+		})
+	}
+	within(9*time.Second, func() string { return a.do("browser_tabs", map[string]any{"action": "close"}) })
+	within(9*time.Second, func() string {
+		d := a.do("browser_navigate", map[string]any{"url": s.URL + "/next"})
+		holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Click"`)}), "Clicked")
+		return d
+	})
+	a.do("browser_tabs", map[string]any{"action": "close"})
+}

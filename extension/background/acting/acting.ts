@@ -34,6 +34,9 @@ import { FLUSH_MS, Rest } from './rest';
 import type { TabSend } from './sessions';
 import { Step } from './step';
 
+/** How long a page is waited for to which nothing was done, in ms. */
+const REFUSED_MS = 1000;
+
 /** How long a page may take to say what has changed in it before it is acted on, in ms. */
 const BEFORE_MS = 1000;
 
@@ -106,7 +109,8 @@ export class Acting {
       }
     } catch (error) {
       const told = error instanceof Refused ? error.told : { refused: RefusedFailed, text: message(error) };
-      Object.assign(result, told, await this.#rest.of(tab, { frames: [], since, ms: params.settle_ms }));
+      const ms = result.done > 0 ? params.settle_ms : Math.min(params.settle_ms, REFUSED_MS);
+      Object.assign(result, told, await this.#rest.of(tab, { frames: [], since, ms }));
     } finally {
       sessions.release(tab);
       if (this.#running.get(tab) === run) this.#running.delete(tab);

@@ -5,9 +5,9 @@ import { inFrame } from '../aria';
 
 /** A step that was not done. */
 export class Refused extends Error {
-  readonly told: Pick<ActResult, 'refused' | 'by' | 'text'>;
+  readonly told: Pick<ActResult, 'refused' | 'by' | 'text' | 'busy'>;
 
-  constructor(told: Pick<ActResult, 'refused' | 'by' | 'text'>) {
+  constructor(told: Pick<ActResult, 'refused' | 'by' | 'text' | 'busy'>) {
     super(told.refused);
     this.told = told;
   }

@@ -10,6 +10,9 @@ import type { ActDialog } from '../../protocol';
 /** How long a session that was made for acting is kept, in ms. */
 const KEEP_MS = 20_000;
 
+/** How long a page may take to be ready for input, in ms. */
+const ENABLE_MS = 1000;
+
 /** Sends a command to a tab's page. */
 export type TabSend = <C extends Command>(command: C, params?: Params<C>) => Promise<Result<C>>;
 
@@ -57,11 +60,17 @@ export class Sessions {
     }
     await this.#options.api.attach({ tabId: tab }, '1.3');
     this.#tabs.set(tab, {});
-    await Promise.all([
+    const enabled = Promise.all([
       send('Page.enable'),
       // The page draws, and takes input, whether its tab is in front or not.
       send('Emulation.setFocusEmulationEnabled', { enabled: true }),
     ]);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const hangs = new Promise((resolve) => {
+      timer = setTimeout(resolve, ENABLE_MS); // it takes them when it is free again
+    });
+    await Promise.race([enabled, hangs]);
+    clearTimeout(timer);
     return send;
   }
 

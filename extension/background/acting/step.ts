@@ -12,6 +12,7 @@ import {
   RefusedDialog,
   RefusedFailed,
   RefusedGone,
+  RefusedLoad,
   RefusedMoving,
   RefusedOption,
   RefusedOutside,
@@ -48,6 +49,11 @@ const SHOT_MS = 5000;
 /** How long before the time is over an agent's code is ended, in ms. */
 const ENDING_MS = 500;
 const NOT_IN_TIME = 'it did not end in time';
+/** How long a page may take to be left, and then to answer at all, in ms. */
+const LEAVING_MS = 1000;
+const HANGING_MS = 3000;
+const HANGS =
+  'the one that is open hangs (a script in it runs on and on) and cannot be left; close its tab and open another one (browser_tabs)';
 /** How often a click is tried that something else got into the way of. */
 const MOST_TRIES = 3;
 /** What is needed of an element that takes no pointer. */
@@ -431,14 +437,29 @@ export class Step {
       activity.changed(tab);
     });
     // A page asks before it is left, or the address differs in its fragment alone: then nothing is loaded.
+    let deadline = Date.now() + LEAVING_MS;
+    let asking = false;
+    let answers = false;
+    const answered = (): void => {
+      answers = true;
+      activity.changed(tab);
+    };
     while (
       failed === undefined &&
+      !answers &&
+      sessions.dialog(tab) === undefined &&
       activity.documents(tab) === documents &&
-      activity.navigations(tab) === began
+      (activity.navigations(tab) === began || activity.loading(tab))
     ) {
-      const left = this.#deadline - Date.now();
-      if (left <= 0 || sessions.dialog(tab) !== undefined) return;
-      await activity.change(tab, left);
+      const left = deadline - Date.now();
+      if (left > 0) await activity.change(tab, left);
+      else if (asking) throw new Refused({ refused: RefusedLoad, text: HANGS, busy: true });
+      else {
+        // The browser leaves no page that does not answer; one that does is on its way, or stays where it is.
+        asking = true;
+        deadline = Date.now() + HANGING_MS;
+        askFrame(tab, 0, { do: 'rest', ms: 0 }).then(answered, answered);
+      }
     }
     if (failed !== undefined) throw new Refused({ refused: RefusedFailed, text: message(failed) });
     void asked;
