@@ -84,6 +84,12 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	}
 	popup.until(`document.querySelector('.agents').innerText.includes('was stopped by you')`)
 	popup.picture("stopped")
+	for _, theme := range []string{"light", "dark"} {
+		popup.theme(theme)
+		popup.accessible("the popup with an agent, " + theme)
+		panel.theme(theme)
+		panel.accessible("the panel with an agent, " + theme)
+	}
 	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") || !strings.Contains(err.Error(), "allow it again") {
 		t.Errorf("%v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -98,6 +99,33 @@ document.querySelector('button.source').click();`)
 const until = async (holds) => { for (let i = 0; i < 500; i++) { if (holds()) return; await new Promise((done) => setTimeout(done, 20)); } throw new Error('the Sources panel does not open'); };
 const { ViewManager } = await import('./ui/legacy/legacy.js');
 await until(() => ViewManager.ViewManager.instance().isViewVisible('sources'));`)
+}
+
+// TestThePanelFollowsTheThemeOfDevTools, and axe-core finds nothing in it either way.
+func TestThePanelFollowsTheThemeOfDevTools(t *testing.T) {
+	axe, err := os.ReadFile("../../node_modules/axe-core/axe.min.js")
+	if errors.Is(err, os.ErrNotExist) {
+		t.Skip("axe-core is not installed; npm ci")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newBasket(t)
+	in := inspect(t, s.site)
+	s.status.Store(500)
+	in.page.js(`document.getElementById('pay').click()`)
+	run(in.panel, t, viewerHelp+`await until(() => says('1 failed request'), 'what happened')`)
+	for theme, ground := range map[string]string{"dark": "dark", "default": "light"} {
+		run(in.tools, t, `
+const { Settings } = await import('./core/common/common.js');
+Settings.Settings.instance().moduleSetting('ui-theme').set('`+theme+`')`)
+		run(in.panel, t, viewerHelp+`
+const light = () => Number(getComputedStyle(document.body).backgroundColor.match(/\d+/)[0]) > 128;
+await until(() => light() === (`+strconv.Quote(ground)+` === 'light'), 'a `+ground+` panel');
+`+string(axe)+`
+const found = (await axe.run(document)).violations.map((v) => [v.id, v.nodes.map((n) => n.html + ' ' + n.failureSummary)]);
+if (found.length > 0) throw new Error(JSON.stringify(found));`)
+	}
 }
 
 // attach attaches to a target of the browser, once it is there.
@@ -240,6 +268,13 @@ func TestWatchingIsPausedAndResumed(t *testing.T) {
 	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
 	popup.js(`await press('Pause'); await until(() => says('Watching is paused') && button('Resume'), 'that it is paused');
 await until(() => document.querySelector('.now.unknown'), 'that nobody can say how it stands')`)
+	for _, theme := range []string{"light", "dark"} {
+		popup.theme(theme)
+		popup.accessible("the popup while watching is paused, " + theme)
+	}
+	d := dashboard(t, w, own)
+	d.see("Watching is paused")
+	d.accessible("the dashboard while watching is paused")
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		return !strings.Contains(w.Run("status", "--json").Out, `"watched":true`), nil
 	}); err != nil {
