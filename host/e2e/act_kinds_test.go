@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"image/jpeg"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
+)
+
+func TestClicksCarryTheirModifiersAndButton(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Clicks", `<button id="b">Here</button><script>
+		const told = (e) => { e.preventDefault(); b.textContent = [e.type, e.button, e.altKey, e.ctrlKey, e.metaKey, e.shiftKey, e.detail, e.isTrusted].join(' ') };
+		b.onclick = b.onauxclick = b.oncontextmenu = told</script>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	ref := refOf(t, a.look(), `"Here"`)
+	for _, c := range []struct {
+		args map[string]any
+		want string
+	}{
+		{map[string]any{"modifiers": []string{"Shift", "Alt"}}, "click 0 true false false true 1 true"},
+		{map[string]any{"modifiers": []string{"Control"}, "double": true}, "click 0 false true false false 2 true"},
+		{map[string]any{"modifiers": []string{"Meta"}}, "click 0 false false true false 1 true"},
+		{map[string]any{"button": "middle"}, "auxclick 1 false false false false 1 true"},
+	} {
+		c.args["ref"] = ref
+		// The button is called another thing after each, and its reference is the same.
+		holds(t, a.do("browser_click", c.args), c.want)
+	}
+	a.cannot("browser_click", map[string]any{"ref": ref, "modifiers": []string{"Hyper"}}, "Alt, Control, Meta and Shift")
+	a.cannot("browser_click", map[string]any{"ref": ref, "button": "fourth"}, "left, right or middle")
+}
+
+// TestWhatBecameHiddenIsNotActedOn, however it was hidden since it was shown to the agent.
+func TestWhatBecameHiddenIsNotActedOn(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Hidden", `<style>.gone { display: none } .away { visibility: hidden }</style><button id="one">One</button><button id="two">Two</button><input aria-label="Three" id="three"><script>
+		window.heard = ''; document.onclick = document.oninput = (e) => { heard += e.target.id }</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	p.js(`one.className = 'gone'; two.className = 'away'; three.className = 'gone'`)
+	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"One"`)}, "is not visible", "nothing was done")
+	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Two"`)}, "is not visible", "nothing was done")
+	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Three"`), "text": "x"}, "is not visible", "nothing was done")
+	if got := p.text(`heard + three.value`); got != "" {
+		t.Errorf("the page heard %s", got)
+	}
+}
+
+// TestAPictureIsSmallEnoughForAnAgent, of a page however long.
+func TestAPictureIsSmallEnoughForAnAgent(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Long", `<div style="height:20000px;background:linear-gradient(red, blue)"></div>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	for _, full := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(context.Background(), testbed.Patience)
+		defer cancel()
+		result, err := a.CallTool(ctx, &mcp.CallToolParams{Name: "browser_screenshot", Arguments: map[string]any{"full_page": full}})
+		if err != nil || result.IsError {
+			t.Fatalf("%v %+v", err, result)
+		}
+		data := result.Content[len(result.Content)-1].(*mcp.ImageContent).Data
+		picture, err := jpeg.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := picture.Bounds().Size()
+		t.Logf("full %v: %d × %d, %d bytes", full, size.X, size.Y, len(data))
+		if size.X > 1024 || size.Y > 1024 || size.X < 100 || len(data) > 200_000 {
+			t.Errorf("the picture has %d × %d and %d bytes", size.X, size.Y, len(data))
+		}
+		if tall := size.Y > 4*size.X; tall != full {
+			t.Errorf("full %v: %d × %d", full, size.X, size.Y)
+		}
+	}
+}
+
+func TestWaitingForWhatGoesAndForWhatComesToLife(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Wait", `<button onclick="busy.textContent = 'Loading'; setTimeout(() => busy.textContent = '', 900); pay.disabled = true; setTimeout(() => pay.disabled = false, 1500)">Load</button>
+		<p role="status" id="busy"></p><button id="pay" onclick="this.textContent = 'Paid'">Pay</button>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Load"`)}), "Loading")
+	began := time.Now()
+	a.do("browser_wait_for", map[string]any{"text_gone": "loading"})
+	if got := p.text(`busy.textContent`); got != "" {
+		t.Errorf("the page says %s", got)
+	}
+	a.do("browser_wait_for", map[string]any{"ref": refOf(t, first, `"Pay"`)})
+	if got := p.text(`String(pay.disabled)`); got != "false" {
+		t.Error("it was not waited for")
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
