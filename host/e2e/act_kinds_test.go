@@ -46,9 +46,9 @@ func TestWhatBecameHiddenIsNotActedOn(t *testing.T) {
 	p := w.open(t, s.URL)
 	first := a.look()
 	p.js(`one.className = 'gone'; two.className = 'away'; three.className = 'gone'`)
-	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"One"`)}, "is not visible", "nothing was done")
-	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Two"`)}, "is not visible", "nothing was done")
-	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Three"`), "text": "x"}, "is not visible", "nothing was done")
+	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"One"`)}, `button "One" [e`, "is not visible", "nothing was done")
+	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Two"`)}, "is gone", "nothing was done")
+	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Three"`), "text": "x"}, "is gone", "nothing was done")
 	if got := p.text(`heard + three.value`); got != "" {
 		t.Errorf("the page heard %s", got)
 	}

@@ -106,7 +106,7 @@ func TestWhatCannotBeClickedIsNot(t *testing.T) {
 	t.Log(a.cannot("browser_click", map[string]any{"ref": "the button"}, "browser_snapshot"))
 	t.Log(a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Far"`), "text": "x"}, `button "Far"`, "field that takes text"))
 	p.js(`far.textContent = 'Delete everything'`)
-	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Far"`)}, `has become button "Delete everything"`))
+	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Far"`)}, `button "Far" [e`, `has become button "Delete everything"`))
 	if got := p.text(`window.clicks.join()`); got != "far" {
 		t.Errorf("the page was clicked on %s", got)
 	}

@@ -4,6 +4,7 @@ import {
   RefusedCovered,
   RefusedFailed,
   RefusedGone,
+  RefusedHidden,
   RefusedKind,
   RefusedMoving,
   RefusedOther,
@@ -15,7 +16,17 @@ import { describe } from '../target';
 import { isEditingHost } from '../text';
 import { choose, fill, focusEditor, focusField } from './fields';
 import { Guard } from './guard';
-import { frame, isAnimated, isRefusal, outside, type Place, type Refusal, ready, through } from './ready';
+import {
+  frame,
+  isAnimated,
+  isRefusal,
+  isShown,
+  outside,
+  type Place,
+  type Refusal,
+  ready,
+  through,
+} from './ready';
 import { scriptedClick, scriptedDrag, scriptedHover, scriptedKey, scriptedText } from './scripted';
 import { veil } from './veil';
 
@@ -72,6 +83,7 @@ export class Acting {
     if (found === undefined) return { refused: RefusedGone };
     const { element, role, name } = found;
     if (ask.role !== undefined && (role !== ask.role || (ask.name !== undefined && !alike(name, ask.name)))) {
+      if (!isShown(element, element.getBoundingClientRect())) return { refused: RefusedHidden };
       return { refused: RefusedOther, text: `${role} ${JSON.stringify(name.slice(0, 100))}` };
     }
     if (ask.needs === undefined) return this.#told(await this.#act(ask, element, deadline));

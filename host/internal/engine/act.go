@@ -97,6 +97,7 @@ type actingTab struct {
 	refs     *references
 	action   action
 	steps    []protocol.ActStep // the last that were done
+	names    []string           // of their elements, as the agent knew them
 	// before is the page as it was before anything was done; nil when nobody has looked at it.
 	before *aria.Tree
 	// began is when the first step began to have an effect, in milliseconds since the Unix epoch; 0 when none had.
@@ -106,7 +107,10 @@ type actingTab struct {
 // do has the browser do more steps.
 func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol.ActResult, error) {
 	untouched := t.began == 0
-	t.steps = steps
+	t.steps, t.names = steps, nil
+	for _, s := range steps {
+		t.names = append(t.names, t.refs.named(s.Path))
+	}
 	result, err := t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action, t.look(), untouched && !t.action.waits)
 	if err != nil {
 		return nil, err
@@ -288,7 +292,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 				return nil, err
 			}
 			result.Done += done
-			on.steps = again
+			on.steps, on.names = again, slices.Concat(make([]string, done), on.names)
 		case err == nil:
 			on.steps = again
 		}
@@ -301,7 +305,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	if on.began == 0 {
 		on.began = began
 	}
-	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, gone: gone, before: on.before, began: on.began, from: from, first: first})
+	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, began: on.began, from: from, first: first})
 }
 
 // certain says whether the elements of steps are surely those that the agent was shown.
@@ -358,6 +362,8 @@ type outcome struct {
 	steps  []protocol.ActStep
 	result *protocol.ActResult
 	refs   *references
+	// names are those of the elements of the steps, as the agent knew them.
+	names []string
 	// gone says what became of an element that nothing was done with; nil where that is not known.
 	gone error
 	// before is the page as it was before the action; nil when nobody had looked at it.

@@ -14,7 +14,10 @@ func (o *outcome) refusal() string {
 	if r.Done < len(o.steps) {
 		step = o.steps[r.Done]
 	}
-	what := o.named(step.Path)
+	what := o.refs.named(step.Path)
+	if r.Done < len(o.names) {
+		what = o.names[r.Done]
+	}
 	done := "nothing was done"
 	if r.Done > 0 {
 		done = fmt.Sprintf("%d of %d were done", r.Done, len(o.steps))
@@ -75,16 +78,16 @@ func (o *outcome) refusal() string {
 }
 
 // named is an element as it is told: its role and name with its reference.
-func (o *outcome) named(path []protocol.ActNode) string {
+func (r *references) named(path []protocol.ActNode) string {
 	if len(path) == 0 {
 		return "the page"
 	}
 	last := path[len(path)-1]
-	ref, node := o.refs.page.At(last.Document, last.ID)
+	ref, node := r.page.At(last.Document, last.ID)
 	if ref <= 0 {
 		return "the element"
 	}
-	if shown := o.refs.seen.Node(ref); shown != nil {
+	if shown := r.seen.Node(ref); shown != nil {
 		node = shown
 	}
 	if node == nil {
