@@ -7,8 +7,12 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/installer"
 )
 
 // worked is a viewer for a session with two checkpoints and a failure since.
@@ -241,4 +245,28 @@ func TestThePageIsComparedAsATree(t *testing.T) {
 	v.js(`
 await press('Look again');
 await until(() => document.querySelector('.tree .added')?.textContent.includes('Try again') && document.querySelector('.tree .removed')?.textContent.includes('Pay now'), 'before and after');`)
+}
+
+// TestThePopupOpensTheViewerBesideThePage: the side panel is there, with the same viewer.
+func TestThePopupOpensTheViewerBesideThePage(t *testing.T) {
+	needBrowser(t)
+	own, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := own.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &world{own}
+	s := newSite(t, map[string]string{"/{$}": blank})
+	w.open(t, s.URL).js(`console.error('seen beside the page')`)
+	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
+	popup.js(`await until(() => button('Open the viewer') && !button('Open the viewer').disabled, 'the button'); button('Open the viewer').id = 'open'`)
+	popup.do(chromedp.Click("#open")) // a person's gesture: the browser opens it for nothing else
+	panel := attach(t, own.Browser, "the side panel", func(info *target.Info) bool {
+		return info.URL == installer.Origin+"sidepanel/index.html"
+	})
+	run(panel, t, viewerHelp+`await until(() => says('seen beside the page'), 'what happened')`)
 }

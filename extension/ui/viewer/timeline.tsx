@@ -504,6 +504,6 @@ export function gist(entry: ViewEntry): string {
     case 'actions':
       return [entry.kind, entry.text, entry.value].filter(Boolean).join(' ');
     default:
-      return entry.text ?? '';
+      return entry.text || t('noText');
   }
 }
