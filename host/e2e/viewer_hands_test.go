@@ -77,7 +77,7 @@ func TestTheViewerIsUsedByKeysAlone(t *testing.T) {
 	v.keys("[")
 	v.shows("From session_start to after_refactor", "auth.login() is deprecated", "Address changed", "/checkout")
 	v.keys("[")
-	v.shows("From the beginning to session_start")
+	v.shows("to session_start ·")
 	v.keys("]", "]")
 	v.shows("From after_refactor to now")
 	v.keys("[", "n")
