@@ -1,7 +1,9 @@
 /**
- * Finds an element in the page's own world, in which code of an agent's is evaluated. Nothing of this shows in the
- * page: the element says where it is by an event of a name that nobody else knows, to a world of its own.
+ * Finds an element in the page's own world, in which code of an agent's is evaluated, and reads what that threw.
+ * Nothing of this shows in the page: the element says where it is by an event of a name that nobody else knows, to a
+ * world of its own.
  */
+import type { Protocol } from 'devtools-protocol';
 import type { ActNode } from '../../protocol';
 import { RefusedGone } from '../../protocol';
 import { Refused } from './ask';
@@ -43,4 +45,23 @@ export async function inPage(
     if (node.frameId === undefined) throw new Refused({ refused: RefusedGone });
     frameId = node.frameId;
   }
+}
+
+/** What code threw, whatever it is. */
+export async function thrown(
+  send: TabSend,
+  { exception, text }: Protocol.Runtime.ExceptionDetails,
+): Promise<string> {
+  if (exception === undefined) return text;
+  const { objectId, subtype, value, description = JSON.stringify(value) ?? text } = exception;
+  if (objectId === undefined || subtype === 'error') return description;
+  const functionDeclaration = 'function () { return JSON.stringify(this) }';
+  const asked = send('Runtime.callFunctionOn', { objectId, functionDeclaration, returnByValue: true });
+  const json: unknown = await asked.then(({ result }) => result.value).catch(() => undefined);
+  return typeof json === 'string' ? json : description;
+}
+
+/** Whether code was no code, so that none of it ran. */
+export function isUnread({ exception, stackTrace }: Protocol.Runtime.ExceptionDetails): boolean {
+  return exception?.className === 'SyntaxError' && stackTrace === undefined;
 }

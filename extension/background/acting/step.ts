@@ -33,7 +33,7 @@ import {
 } from '../../protocol';
 import { watchableOrigin } from '../rules';
 import { askFrame, message, namedBy, Refused } from './ask';
-import { inPage } from './in-page';
+import { inPage, isUnread, thrown } from './in-page';
 import { click, drag, hover, press, stroke, type } from './input';
 import { modifierBits, readStroke } from './keys';
 import type { ActingParties } from './parties';
@@ -593,23 +593,4 @@ export class Step {
     );
     await this.#answered(Promise.all(asked), this.#inputMs());
   }
-}
-
-/** What code threw, whatever it is. */
-async function thrown(
-  send: TabSend,
-  { exception, text }: Protocol.Runtime.ExceptionDetails,
-): Promise<string> {
-  if (exception === undefined) return text;
-  const { objectId, subtype, value, description = JSON.stringify(value) ?? text } = exception;
-  if (objectId === undefined || subtype === 'error') return description;
-  const functionDeclaration = 'function () { return JSON.stringify(this) }';
-  const asked = send('Runtime.callFunctionOn', { objectId, functionDeclaration, returnByValue: true });
-  const json: unknown = await asked.then(({ result }) => result.value).catch(() => undefined);
-  return typeof json === 'string' ? json : description;
-}
-
-/** Whether code was no code, so that none of it ran. */
-function isUnread({ exception, stackTrace }: Protocol.Runtime.ExceptionDetails): boolean {
-  return exception?.className === 'SyntaxError' && stackTrace === undefined;
 }
