@@ -72,5 +72,15 @@ test('no element shows two frames', () => {
 test('a frame that an element shows and nobody has heard of is missing, unless it is known to be unread', () => {
   const page = top({ index: 0 }, { index: 1, url: 'https://c.test/' }, { index: 2, expected: false });
   expect(owners([page, inner(7, { index: 0 })]).missing).toEqual(['https://c.test/']);
-  expect(owners([page, inner(7, { index: 0 })], [0]).missing).toEqual([]);
+  const unread = { parent: 0, url: 'about:blank' };
+  expect(owners([page, inner(7, { index: 0 })], [unread]).missing).toEqual([]);
+});
+
+test('of those that show no known frame, the ones that were not read are told by their addresses', () => {
+  const page = top({ url: 'https://b.test/' }, { url: 'blob:x' }, { url: 'https://c.test/' });
+  const unread = [
+    { parent: 0, url: 'https://c.test/' },
+    { parent: 0, url: 'about:blank' },
+  ];
+  expect(owners([page], unread).missing).toEqual(['blob:x']);
 });

@@ -39,7 +39,7 @@ function isOpen(frame: Placed, slot: Slot): boolean {
   return slot.document === undefined && slot.index < 0 && frame.url !== '';
 }
 
-function isAddress(frame: Placed, slot: Slot): boolean {
+function isAddress(frame: { url: string }, slot: Slot): boolean {
   return frame.url.replace(/\/$/, '') === slot.url.replace(/\/$/, '');
 }
 
@@ -55,8 +55,14 @@ export interface Owners {
   open: string[];
 }
 
+/** A frame that could not be read. */
+export interface Unread {
+  parent: number;
+  url: string;
+}
+
 /** Finds the element that shows each frame. Those that could not be read are given by what is around them. */
-export function owners(places: readonly Placed[], unread: readonly number[] = []): Owners {
+export function owners(places: readonly Placed[], unread: readonly Unread[] = []): Owners {
   const owner = new Map<number, number>();
   const unsure: string[] = [];
   const missing: string[] = [];
@@ -81,10 +87,15 @@ export function owners(places: readonly Placed[], unread: readonly number[] = []
     const either = frames.filter((one) => open.some((slot) => isOpen(one, slot) && isAddress(one, slot)));
     unsure.push(...either.map(({ url }) => url));
     // Some of those without a frame show one that was found and cannot be read or told apart.
-    const explained = either.length + unread.filter((around) => around === frame).length;
     const expected = open.filter((slot) => slot.expected);
     unfilled.push(...expected.map(named));
-    if (expected.length > explained) missing.push(...expected.slice(explained).map(named));
+    let explained = either.length;
+    for (const one of unread.filter(({ parent }) => parent === frame)) {
+      const at = expected.findIndex((slot) => isAddress(one, slot));
+      if (at < 0) explained++;
+      else expected.splice(at, 1);
+    }
+    missing.push(...expected.slice(explained).map(named));
   }
   return { owner, unsure, missing, open: unfilled };
 }

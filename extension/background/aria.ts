@@ -134,7 +134,7 @@ async function place(
   tab: number,
   frames: readonly AriaFrame[],
   said: ReadonlyMap<number, Placed>,
-  unread: readonly { parentFrameId: number }[],
+  unread: readonly { parentFrameId: number; url: string }[],
 ): Promise<Omit<Owners, 'owner'> & { gone: AriaFrame[] }> {
   const ask = async ({ frame, parent, document }: AriaFrame): Promise<Placed | undefined> => {
     const asked = chrome.scripting.executeScript({
@@ -156,7 +156,7 @@ async function place(
   }
   const { owner, ...rest } = owners(
     places,
-    unread.map(({ parentFrameId }) => parentFrameId),
+    unread.map(({ parentFrameId, url }) => ({ parent: parentFrameId, url })),
   );
   for (const frame of frames) frame.owner = owner.get(frame.frame) ?? 0;
   const placed = new Set(places.map(({ frame }) => frame));

@@ -406,3 +406,48 @@ func TestALabelStandsForAFieldThatIsNotShown(t *testing.T) {
 	text := a.look()
 	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, text, "Toggle it")}), "on: true")
 }
+
+// TestALabelTakesThePlaceOfAHiddenField: the field of a styled upload is hidden after it was seen.
+func TestALabelTakesThePlaceOfAHiddenField(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style>.h { display: none }</style>
+		<label>Upload <p>a picture</p><input type="file" id="f"></label><label for="g">Terms <section>and conditions</section></label><input type="checkbox" id="g">`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	holds(t, a.whole(), `button "Upload a picture"`, `checkbox "Terms and conditions"`)
+	p.js(`f.className = g.className = 'h'`)
+	after := a.whole()
+	holds(t, after, "generic [e", `text: "Upload"`, `text: "a picture"`, `text: "Terms"`, `text: "and conditions"`)
+	p.js(`f.className = g.className = ''`)
+	back := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+	holds(t, back, `button "Upload a picture"`, `checkbox "Terms and conditions"`)
+	lacks(t, back, `text: "a picture"`, `text: "and conditions"`)
+}
+
+// TestWhatHasNoRoleOfItsOwnIsTold: media and drawings, splitters with their value.
+func TestWhatHasNoRoleOfItsOwnIsTold(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<video controls aria-label="Tour" width="100"></video><canvas aria-label="Sales" width="20" height="20"></canvas>
+		<div role="separator" tabindex="0" aria-valuenow="5" aria-label="Divider" id="d">|</div>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	holds(t, a.look(), `video "Tour" [e`, `separator "Divider" [e`, `: "5"`)
+	holds(t, a.everything(), `canvas "Sales"`)
+	p.js(`d.setAttribute('aria-valuenow', '9')`)
+	holds(t, a.look(), `: "9"  # was "5"`)
+}
+
+// TestAFieldThatTheBrowserRefusesIsInvalid: a form that is not sent says which field is wrong.
+func TestAFieldThatTheBrowserRefusesIsInvalid(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<form><label>Name <input id="n" required></label><label>Mail <input type="email" id="m"></label><button id="b">Send</button></form>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	lacks(t, first, "invalid")
+	send := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Send"`)})
+	holds(t, send, `textbox "Name"`, "# was not [invalid]")
+	lacks(t, send, `textbox "Mail"`)
+	p.js(`n.value = 'Ann'`)
+	holds(t, a.look(), `was [invalid]`)
+}

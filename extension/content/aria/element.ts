@@ -49,6 +49,9 @@ const TRANSPARENT = new Set(
   ).split(' '),
 );
 
+/** What has no role in ARIA, and shows what no element of the page says. */
+const DRAWN = new Set(['audio', 'canvas', 'video']);
+
 /** Roles whose name is what they contain, unless an author says otherwise. */
 const NAMED_BY_CONTENT = new Set(
   (
@@ -84,7 +87,7 @@ const EXPANDABLE = new Set(
   ).split(' '),
 );
 const FIELDS = new Set(
-  'combobox listbox searchbox slider spinbutton textbox scrollbar meter progressbar'.split(' '),
+  'combobox listbox searchbox separator slider spinbutton textbox scrollbar meter progressbar'.split(' '),
 );
 
 export function isNamedByContent(role: string): boolean {
@@ -100,6 +103,11 @@ export function isControl(tag: string): boolean {
 
 /** All that can change in a control without a trace, in one string: to see whether it has to be read again. */
 export function traceless(element: Element, tag: string): string {
+  const holds = heldBy(element, tag);
+  return isRefused(element) ? `${holds} refused` : holds;
+}
+
+function heldBy(element: Element, tag: string): string {
   switch (tag) {
     case 'input': {
       const { type } = element as HTMLInputElement;
@@ -196,7 +204,7 @@ function plainRole(element: Element, tag: string, disturbed: boolean): string {
       return type === 'hidden' ? '' : type === 'file' || type === 'color' ? 'button' : 'textbox';
     }
     if (tag === 'summary') return 'button';
-    return '';
+    return DRAWN.has(tag) ? tag : '';
   }
   return role;
 }
@@ -312,10 +320,8 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   }
   if (FIELDS.has(role) || CHECKABLE.has(role)) {
     const invalid = getAriaInvalid(element);
-    add(
-      'invalid',
-      has(element, 'aria-invalid') && invalid !== 'false' ? invalid === 'true' || invalid : false,
-    );
+    const saysSo = has(element, 'aria-invalid') && invalid !== 'false';
+    add('invalid', saysSo ? invalid === 'true' || invalid : isRefused(element));
     add('required', has(element, 'required') || attribute(element, 'aria-required') === 'true');
     add('readonly', has(element, 'readonly') || attribute(element, 'aria-readonly') === 'true');
   }
@@ -339,6 +345,11 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
 const POPPING = new Set(
   'button link menuitem menuitemcheckbox menuitemradio switch tab treeitem textbox generic'.split(' '),
 );
+
+/** Whether the browser takes what was put into a field for wrong, once somebody has left it or sent its form. */
+function isRefused(element: Element): boolean {
+  return matches(element, ':user-invalid');
+}
 
 /** True inside what is disabled as a whole. */
 function isDisabledAround(element: Element, tag: string): boolean {

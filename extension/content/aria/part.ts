@@ -163,12 +163,15 @@ export function canGrow(tag: string): boolean {
   return HOSTS.has(tag) || tag.includes('-');
 }
 
+/** What has controls of its own, which are no elements of the page. */
+const MEDIA = new Set(['video', 'audio']);
+
 /** True for what looks operable and says so by nothing else: it takes focus, or the pointer's shape changes on it. */
 export function isClickable(part: Part): boolean {
   const { element, tag, parent } = part;
   if (tag === 'html' || tag === 'body' || tag === 'option') return false;
   if (tag === 'label') return standsForHidden(element as HTMLLabelElement);
-  if (has(element, 'onclick')) return true;
+  if (has(element, 'onclick') || (MEDIA.has(tag) && has(element, 'controls'))) return true;
   if (has(element, 'tabindex') && Number(attribute(element, 'tabindex')) >= 0) return true;
   if (!part.pointer || parent === undefined || parent.pointer) return false;
   for (let at: Part | undefined = parent; at !== undefined; at = at.parent) {

@@ -517,7 +517,11 @@ export class AriaTree {
         part.facts = TRANSPARENT;
       this.#references.note(part);
     }
-    if (part.shown !== wasShown) part.staleKids = true;
+    if (part.shown !== wasShown) {
+      part.staleKids = true;
+      // A label stands for a field that is not shown itself.
+      for (const label of this.#references.naming(part)) this.#relabel(this.#parts.get(label));
+    }
     if (part.inert !== wasInert || part.hushes !== hushed) this.#below(part);
     if (before.role !== part.facts.role) {
       // The rule for what stands inside depends on the role, and so does whose children they are.
@@ -525,9 +529,22 @@ export class AriaTree {
     }
     if (sameFacts(before, part.facts)) return;
     part.version = 0;
-    for (const label of this.#references.naming(part)) this.#lines.changed(this.#parts.get(label));
+    for (const label of this.#references.naming(part)) this.#relist(this.#parts.get(label));
     if (part.facts.role !== '') this.#lines.changed(part);
     this.#lines.changed(part.parent);
+  }
+
+  #relabel(label: Part | undefined): void {
+    if (label?.tag !== 'label') return;
+    this.#again(label);
+    this.#relist(label);
+  }
+
+  /** Has all that stands in a part listed anew: what of a label's text its field is named by is left out. */
+  #relist(part: Part | undefined): void {
+    if (part?.live !== true) return;
+    for (const kid of part.kids) if (isPart(kid)) this.#relist(kid);
+    this.#lines.changed(part);
   }
 
   /** Takes in what style sheets write around what a part contains. */

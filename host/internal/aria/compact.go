@@ -26,8 +26,8 @@ func quote(s string, limit int) string {
 	if err := e.Encode(s); err != nil {
 		return `""` // a string can always be encoded
 	}
-	// JSON leaves three characters as they are that would end a line of YAML.
-	return strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`).Replace(strings.TrimSuffix(b.String(), "\n"))
+	// JSON leaves some characters as they are that would end a line of YAML, or that it does not know.
+	return strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`, "\ufffe", `\ufffe`, "\uffff", `\uffff`).Replace(strings.TrimSuffix(b.String(), "\n"))
 }
 
 // shorten cuts text at so many characters; the last one is an ellipsis then.
@@ -299,7 +299,7 @@ func compactDiff(d *Diff) string {
 			if m.Node.IsText() {
 				l = "text " + quote(m.Node.Name, maxName)
 			}
-			w.b.WriteString("- " + key(l) + ": " + where(m.In, m.After, false) + "\n")
+			w.b.WriteString("- " + key(l) + ": " + key(where(m.In, m.After, false)) + "\n")
 		}
 	}
 	if len(d.Removed) > 0 {
@@ -370,7 +370,7 @@ func (w *compact) change(c Change) {
 		was = append(was, c.Old.Role)
 	}
 	if c.Old.Name != c.New.Name || c.Old.Cut.NameSum != c.New.Cut.NameSum {
-		was = append(was, quote(c.Old.Name, maxName))
+		was = append(was, nameWas(c.Old, c.New))
 	}
 	if c.Old.Description != c.New.Description {
 		was = append(was, "("+quote(c.Old.Description, maxName)+")")
@@ -399,6 +399,15 @@ func (w *compact) change(c Change) {
 		w.b.WriteString("  # " + note + "was " + strings.Join(was, ", "))
 	}
 	w.b.WriteString("\n")
+}
+
+// nameWas is what a node was called. Where a line shows no difference because names are cut, it is shown here.
+func nameWas(old, now *Node) string {
+	if quote(old.Name, maxName) != quote(now.Name, maxName) {
+		return quote(old.Name, maxName)
+	}
+	is, _, was := contrast(old.Name, now.Name, old.Cut.Name, now.Cut.Name, maxName)
+	return was + ", now " + is
 }
 
 // stateChanges lists the states that only one of two nodes has; of a state whose value changed the old one

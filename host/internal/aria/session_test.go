@@ -221,6 +221,31 @@ func TestLongNamesAndValuesAreCutWithTheirLength(t *testing.T) {
 	}
 }
 
+// TestALongNameThatChangedAtItsEndShowsWhere: both would be cut to the same line.
+func TestALongNameThatChangedAtItsEndShowsWhere(t *testing.T) {
+	s := newSite(t)
+	s.set(4, "button", strings.Repeat("N", 300)+"x")
+	s.show(Request{})
+	s.set(4, "button", strings.Repeat("N", 300)+"y")
+	if a := s.is(s.show(Request{}), KindDiff); !strings.Contains(a.Text, `Nx" (301 characters), now "…`) || !strings.Contains(a.Text, `Ny"`) {
+		t.Error(a.Text)
+	}
+}
+
+// TestLinesStayYAML: of a place with a colon in its name, and of what YAML does not know.
+func TestLinesStayYAML(t *testing.T) {
+	s := newSite(t)
+	s.set(2, "form", "Payment: card", 3, 4)
+	s.set(100, "link", "end\ufffe\uffff")
+	if a := s.show(Request{}); !strings.Contains(a.Text, `- link "end\ufffe\uffff" [`) {
+		t.Error(a.Text)
+	}
+	s.set(2, "form", "Payment: card", 4, 3)
+	if a := s.is(s.show(Request{}), KindDiff); !strings.Contains(a.Text, `: 'in form "Payment: card" [e2] first'`) && !strings.Contains(a.Text, `: 'in form "Payment: card" [e2] after [`) {
+		t.Error(a.Text)
+	}
+}
+
 func TestTheBlockLayoutIsTheSpecifications(t *testing.T) {
 	s := newSite(t)
 	n := s.set(4, "button", "Pay Now")

@@ -127,7 +127,7 @@ func hash(s string) string {
 // plain writes text without quotes where YAML reads it as it is, on one line.
 func plain(s string) string {
 	folded := strings.Join(strings.Fields(s), " ")
-	if folded == "" || folded != s || strings.ContainsAny(s[:1], "!&*-?:,[]{}#|>@`\"'%") || strings.Contains(s, ": ") || strings.Contains(s, " #") ||
+	if folded == "" || folded != s || strings.ContainsAny(s[:1], "!&*-?:,[]{}#|>@`\"'%") || strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.ContainsAny(s, "\ufffe\uffff") ||
 		strings.HasSuffix(s, ":") {
 		return quote(folded, 500)
 	}
