@@ -61,6 +61,7 @@ var frameworks = []struct {
 	{"a crash reporter, which wraps console, fetch and XMLHttpRequest", []string{"@bugsnag/browser/dist/bugsnag.js"}, `
 		const seen = []
 		Bugsnag.start({ apiKey: '0'.repeat(32), autoTrackSessions: false, logger: null, onError: (event) => { seen.push(event.errors[0].errorMessage, event.errors[0].stacktrace[0]?.method, event.breadcrumbs.map((b) => b.type + ' ' + b.message)); return false } })
+		await new Promise((shown) => addEventListener('pageshow', shown)) // its crumbs come in one order only
 		await (await fetch('/json')).text(); await fetch('/missing'); console.log('a crumb')
 		await new Promise((done) => { const x = new XMLHttpRequest(); x.open('GET', '/json'); x.onloadend = done; x.send() })
 		setTimeout(function thrower() { throw new Error('thrown') }); Promise.reject(new Error('rejected')); await pause(200)
