@@ -451,3 +451,22 @@ func TestAFieldThatTheBrowserRefusesIsInvalid(t *testing.T) {
 	p.js(`n.value = 'Ann'`)
 	holds(t, a.look(), `was [invalid]`)
 }
+
+// TestWhatAHiddenOwnerClaimedStandsInItsOwnPlace: aria-owns moves nothing on the screen.
+func TestWhatAHiddenOwnerClaimedStandsInItsOwnPlace(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div role="group" aria-label="One" id="o1" aria-owns="x1"></div><button id="x1">First</button>
+		<dialog open aria-label="Two" id="o2" aria-owns="x2">Words</dialog><button id="x2">Second</button>
+		<table><tr title="Line" id="r"><td><button id="b"><span id="sum">28</span> Edit</button></td></tr></table>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.whole()
+	one, two := refOf(t, first, `"First"`), refOf(t, first, `"Second"`)
+	p.js(`o1.hidden = true; o2.open = false; sum.textContent = '29'`)
+	after := a.look()
+	lacks(t, after, "Removed: ["+one, "Removed: ["+two)
+	holds(t, a.snapshot(map[string]any{"full_snapshot": true}), `button "First" [`+one+`]`, `button "Second" [`+two+`]`)
+	holds(t, a.everything(), "29 Edit")
+	p.js(`o1.hidden = false; b.inert = true; sum.textContent = '30'`)
+	holds(t, a.everything(), `group "One"`, "30 Edit")
+}

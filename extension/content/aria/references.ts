@@ -75,7 +75,7 @@ export class References {
   /** Forgets a part; returns what it owned, which its own parents have again. */
   forget(part: Part): readonly Element[] {
     this.#forgetNaming(part);
-    return this.#release(part);
+    return this.release(part);
   }
 
   #forgetNaming(part: Part): void {
@@ -87,7 +87,8 @@ export class References {
     this.#naming.delete(part);
   }
 
-  #release(part: Part): readonly Element[] {
+  /** Has a part own nothing; returns what it did, which its own parents have again. */
+  release(part: Part): readonly Element[] {
     const owned = this.#owned.get(part);
     if (owned === undefined) return [];
     for (const element of owned) this.#owner.delete(element);
@@ -100,7 +101,7 @@ export class References {
    * owns now, and those elements that came to it or left it.
    */
   claim(part: Part): { owned: readonly Element[]; moved: readonly Element[] } {
-    const before = this.#release(part);
+    const before = this.release(part);
     if (!has(part.element, 'aria-owns')) return { owned: [], moved: before };
     const owned: Element[] = [];
     for (const [, found] of byId(part.element, 'aria-owns')) {

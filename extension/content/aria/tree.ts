@@ -357,6 +357,7 @@ export class AriaTree {
         part.tag === 'fieldset' ||
         part.tag === 'table' ||
         part.tag === 'svg' ||
+        has(part.element, 'title') || // after which only what has no name in its contents is called
         part.facts.value !== undefined
       ) {
         part.staleSelf = true;
@@ -598,6 +599,8 @@ export class AriaTree {
         }
       }
       if (generatedAfter !== undefined) kids.push(generatedAfter);
+    } else {
+      this.#giveBack(this.#references.release(part));
     }
     this.#left += part.left;
     part.kids = kids;
