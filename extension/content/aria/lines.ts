@@ -28,6 +28,13 @@ export class Lines {
     if (around !== undefined && isNamedByContent(around.facts.role)) this.#again(around);
   }
 
+  /** What of all that stands in a part has a line is no longer as it was. */
+  changedThroughout(part: Part | undefined): void {
+    if (part?.live !== true) return;
+    for (const kid of part.kids) if (isPart(kid)) this.changedThroughout(kid);
+    this.changed(part);
+  }
+
   /** The name that the page has for a block is no longer the same. */
   renamed(block: Part): void {
     const around = lineFrom(block.parent);

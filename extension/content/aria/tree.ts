@@ -7,7 +7,7 @@
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
-import { all, first, has, isConnected, nodeTypeOf, parentAcrossRoots, parentOf, tagOf } from '../dom';
+import { first, has, isConnected, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import {
@@ -18,7 +18,6 @@ import {
   isDisturbed,
   isLive,
   isModal,
-  isNamedByContent,
   LEAVES,
   read,
   readGeneric,
@@ -44,6 +43,7 @@ import {
 import { References } from './references';
 import { generatedText, isMute, PSEUDOS } from './rendering';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
+import { Stale } from './stale';
 import { Unannounced } from './unannounced';
 
 /** The most elements that are read; beyond it they are counted. */
@@ -63,9 +63,6 @@ const CLOSED = new Set('textarea input video audio canvas embed iframe frame met
 /** What may be operable inside a picture or a switch, and is lost unless it has a line of its own. */
 const MAYBE_OPERABLE =
   'a, button, input, select, textarea, summary, iframe, foreignObject, [role], [tabindex], [onclick], [contenteditable]';
-
-/** What decides for all that it surrounds: a fieldset's `disabled`, a table's role. */
-const REACHING = new Set('disabled aria-disabled role open inert'.split(' '));
 
 /** What a look answers with. */
 export interface Look {
@@ -87,24 +84,29 @@ export class AriaTree {
   readonly #byId = new Map<number, Part>();
   /** Those that show a frame, or may. */
   readonly #frames = new Set<Part>();
-  readonly #stale = new Set<Part>();
   /** What came since the last look. */
   readonly #fresh: Part[] = [];
   readonly #observer = new MutationObserver((records) => this.#mutated(records));
-  #mutations = 0;
   readonly #roots = new WeakSet<Node>();
   readonly #lines = new Lines(
     (element) => this.#parts.get(element),
     (node) => this.#id(node),
   );
   readonly #unannounced = new Unannounced((part, whole) => {
-    part.staleSelf = true;
     if (whole) part.staleKids = true;
-    this.#stale.add(part);
-    this.#namesAbove(part.parent);
+    this.#stale.itself(part);
+    this.#stale.namesAbove(part.parent);
   });
   readonly #labels = new Labels();
   readonly #references = new References(this.#labels);
+  /** What has to be read. */
+  readonly #stale = new Stale({
+    partOf: (element) => this.#parts.get(element),
+    isClosed: (part) => this.#isClosed(part),
+    lines: this.#lines,
+    unannounced: this.#unannounced,
+    references: this.#references,
+  });
   #lastId = 0;
   #version = 0;
   #look = 0;
@@ -144,7 +146,7 @@ export class AriaTree {
   /** How many mutations there were so far, those of this very moment included. */
   get mutations(): number {
     this.#mutated(this.#observer.takeRecords());
-    return this.#mutations;
+    return this.#stale.mutations;
   }
 
   /** The element of a node, with what it is now; undefined when it is no longer in the tree. */
@@ -242,21 +244,19 @@ export class AriaTree {
       focused = root.activeElement;
     if (focused !== this.#focused) {
       for (const element of [this.#focused, focused]) {
-        for (let at = element; at !== null && at !== undefined; at = hostOf(at)) this.#touch(at);
+        for (let at = element; at !== null && at !== undefined; at = hostOf(at)) this.#stale.touched(at);
       }
       this.#focused = focused;
     }
     const active = focused === null ? null : activeIn(focused);
     if (active === this.#active) return;
-    for (const element of [this.#active, active]) if (element !== null) this.#touch(element);
+    for (const element of [this.#active, active]) if (element !== null) this.#stale.touched(element);
     this.#active = active;
   }
 
-  #touch(element: Element): void {
-    const part = this.#parts.get(element);
-    if (part?.live !== true) return;
-    part.staleSelf = true;
-    this.#stale.add(part);
+  #mutated(records: readonly MutationRecord[]): void {
+    if (records.length > 0) this.#changed();
+    this.#stale.mutated(records);
   }
 
   #observe(root: Document | ShadowRoot): void {
@@ -271,147 +271,6 @@ export class AriaTree {
         this.#stale.add(part);
       });
     }
-  }
-
-  #mutated(records: readonly MutationRecord[]): void {
-    this.#mutations += records.length;
-    if (records.length > 0) this.#changed();
-    let moved = false;
-    for (const { target, type, attributeName, addedNodes, removedNodes } of records) {
-      const element = type === 'characterData' ? target.parentElement : target;
-      if (element === null) continue;
-      const part = this.#partOf(element);
-      if (part?.live !== true) {
-        this.#mutatedInside(element as Element, attributeName);
-        continue;
-      }
-      if (type === 'attributes') {
-        part.staleSelf = true;
-        const isData = attributeName?.startsWith('data-') === true;
-        if ((isData || attributeName === 'id') && part.facts.role === '') this.#lines.renamed(part);
-        if (isData || attributeName === 'class') this.#unannounced.restyled.add(part);
-        if (attributeName === 'slot' || attributeName === 'aria-owns') part.staleKids = true;
-        if (attributeName === 'id' || attributeName === 'for' || attributeName === 'role') {
-          this.#referringAll();
-          if (part.tag === 'label') this.#field(part.element);
-        }
-        if (attributeName !== null && REACHING.has(attributeName)) this.#below(part);
-      } else if (type === 'childList') {
-        part.staleKids = true;
-        moved ||= hasElement(addedNodes) || hasElement(removedNodes);
-        this.#newLabels(addedNodes);
-        if (part.tag === 'select' || part.tag === 'optgroup') part.staleSelf = true;
-        if (part.shadow !== null) {
-          for (const slot of all(part.shadow, 'slot')) {
-            const slotted = this.#parts.get(slot);
-            if (slotted !== undefined) slotted.staleKids = this.#stale.add(slotted) !== undefined;
-          }
-        }
-      } else {
-        part.hasText = true; // or may have
-        this.#lines.changed(part);
-      }
-      if (type !== 'attributes' && !part.asked) part.staleSelf = true; // it may be hidden by now
-      this.#stale.add(part);
-      this.#namesAbove(part);
-    }
-    if (moved) this.#referencesMoved();
-  }
-
-  /** The part of an element, or of the host of a shadow root. */
-  #partOf(node: Node): Part | undefined {
-    if (nodeTypeOf(node) === Node.DOCUMENT_FRAGMENT_NODE && 'host' in node) {
-      return this.#parts.get((node as ShadowRoot).host);
-    }
-    return this.#parts.get(node as Element);
-  }
-
-  /** Something changed in an element that is not read by itself: it may be the name or the value of what it is in. */
-  #mutatedInside(element: Element, attributeName: string | null): void {
-    let around: Part | undefined;
-    for (let at = parentOf(element); at !== null && around?.live !== true; at = parentOf(at))
-      around = this.#parts.get(at);
-    if (around?.live !== true) return;
-    this.#namesAbove(around);
-    const opens = around.inert && attributeName === 'open';
-    if (around.shown === 'hidden' && !opens) return;
-    if (!opens && around.tag !== 'svg' && !this.#isClosed(around)) return;
-    around.staleSelf = around.staleKids = true;
-    this.#stale.add(around);
-  }
-
-  #below(part: Part): void {
-    for (const kid of part.kids) {
-      if (!isPart(kid)) continue;
-      kid.staleSelf = true;
-      this.#stale.add(kid);
-      this.#below(kid);
-    }
-  }
-
-  /** Whoever is named by what surrounds this part must be named anew. */
-  #namesAbove(from: Part | undefined): void {
-    for (let part = from; part !== undefined; part = part.parent) {
-      if (
-        isNamedByContent(part.facts.role) ||
-        part.tag === 'fieldset' ||
-        part.tag === 'table' ||
-        part.tag === 'svg' ||
-        has(part.element, 'title') || // after which only what has no name in its contents is called
-        part.facts.value !== undefined
-      ) {
-        part.staleSelf = true;
-        this.#stale.add(part);
-      }
-      for (const other of this.#references.namedBy(part.element)) this.#again(other);
-    }
-  }
-
-  #again(part: Part): void {
-    if (!part.live) return;
-    part.staleSelf = true;
-    this.#stale.add(part);
-  }
-
-  #newKids(part: Part | undefined): void {
-    if (part?.live !== true) return;
-    part.staleKids = true;
-    this.#stale.add(part);
-  }
-
-  /** Has those in whom elements stand list them, or list them no more, since somebody claims them or did. */
-  #giveBack(elements: readonly Element[]): void {
-    for (const element of elements) {
-      const parent = parentAcrossRoots(element);
-      if (parent !== null) this.#newKids(this.#parts.get(parent));
-    }
-  }
-
-  #referringAll(): void {
-    for (const part of this.#references.all()) this.#again(part);
-    for (const part of this.#references.owners()) this.#newKids(part);
-  }
-
-  /** Fields whose labels have just come. */
-  #newLabels(added: NodeList): void {
-    for (const node of added) {
-      if (nodeTypeOf(node) !== Node.ELEMENT_NODE) continue;
-      const labels = tagOf(node as Element) === 'label' ? [node as Element] : all(node, 'label');
-      for (const label of labels) this.#field(label);
-    }
-  }
-
-  /** Has a label's field named anew. */
-  #field(label: Element): void {
-    const { control } = label as HTMLLabelElement;
-    const part = control == null ? undefined : this.#parts.get(control);
-    if (part !== undefined) this.#again(part);
-  }
-
-  /** Removed nodes may have named others; new ones may be what an id was waiting for. */
-  #referencesMoved(): void {
-    for (const part of this.#references.unsettled()) this.#again(part);
-    for (const part of this.#references.owners()) this.#newKids(part);
   }
 
   #part(element: Element, parent: Part | undefined): Part {
@@ -453,7 +312,7 @@ export class AriaTree {
       this.#byId.delete(next.id);
       this.#frames.delete(next);
       this.#unannounced.forget(next);
-      this.#giveBack(this.#references.forget(next));
+      this.#stale.givenBack(this.#references.forget(next));
       for (const kid of next.kids) if (isPart(kid) && kid.parent === next) leaving.push(kid);
     }
   }
@@ -520,32 +379,18 @@ export class AriaTree {
     }
     if (part.shown !== wasShown) {
       part.staleKids = true;
-      // A label stands for a field that is not shown itself.
-      for (const label of this.#references.naming(part)) this.#relabel(this.#parts.get(label));
+      for (const label of this.#references.naming(part)) this.#stale.relabelled(this.#parts.get(label));
     }
-    if (part.inert !== wasInert || part.hushes !== hushed) this.#below(part);
+    if (part.inert !== wasInert || part.hushes !== hushed) this.#stale.below(part);
     if (before.role !== part.facts.role) {
       // The rule for what stands inside depends on the role, and so does whose children they are.
       part.staleKids = true;
     }
     if (sameFacts(before, part.facts)) return;
     part.version = 0;
-    for (const label of this.#references.naming(part)) this.#relist(this.#parts.get(label));
+    for (const label of this.#references.naming(part)) this.#lines.changedThroughout(this.#parts.get(label));
     if (part.facts.role !== '') this.#lines.changed(part);
     this.#lines.changed(part.parent);
-  }
-
-  #relabel(label: Part | undefined): void {
-    if (label?.tag !== 'label') return;
-    this.#again(label);
-    this.#relist(label);
-  }
-
-  /** Has all that stands in a part listed anew: what of a label's text its field is named by is left out. */
-  #relist(part: Part | undefined): void {
-    if (part?.live !== true) return;
-    for (const kid of part.kids) if (isPart(kid)) this.#relist(kid);
-    this.#lines.changed(part);
   }
 
   /** Takes in what style sheets write around what a part contains. */
@@ -583,7 +428,7 @@ export class AriaTree {
       const [generatedBefore, generatedAfter] = part.generated;
       if (generatedBefore !== undefined) kids.push(generatedBefore);
       const { owned, moved } = this.#references.claim(part);
-      this.#giveBack(moved);
+      this.#stale.givenBack(moved);
       for (const node of [...childrenOf(part), ...owned]) {
         const type = nodeTypeOf(node);
         if (this.#references.isClaimed(node) && !owned.includes(node as Element)) continue;
@@ -600,7 +445,7 @@ export class AriaTree {
       }
       if (generatedAfter !== undefined) kids.push(generatedAfter);
     } else {
-      this.#giveBack(this.#references.release(part));
+      this.#stale.givenBack(this.#references.release(part));
     }
     this.#left += part.left;
     part.kids = kids;
@@ -659,11 +504,6 @@ export class AriaTree {
       ...(part.shapeKeys.length > 0 && { gk: [...part.shapeKeys] }),
     };
   }
-}
-
-function hasElement(nodes: NodeList): boolean {
-  for (const node of nodes) if (nodeTypeOf(node) === Node.ELEMENT_NODE) return true;
-  return false;
 }
 
 /** A drawing may say and hold anything; only where its author calls it a picture it is one. */
