@@ -66,7 +66,7 @@ Only asking without --since moves your own place; --watch never does.`,
 	f.StringVar(&p.Severity, "severity", "", "all, warnings or errors_only")
 	f.StringVar(&p.Wait, "wait", "", "none, settled or reload")
 	f.IntVar(&timeout, "timeout", 3000, "how long --wait may take, in milliseconds")
-	f.IntVar(&p.Tab, "tab", 0, "only this tab (see `tidemark status`)")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab (tidemark status lists them)")
 	f.BoolVar(&asJSON, "json", false, "print what an agent gets")
 	f.BoolVar(&watch, "watch", false, "follow live")
 	f.StringVar(&failOn, "fail-on", "", "exit with code 4 when the severity is this or worse: error or warning")

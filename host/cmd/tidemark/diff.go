@@ -70,7 +70,7 @@ At a terminal the report is coloured text, anywhere else Markdown. It moves nobo
 	f := cmd.Flags()
 	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
 	f.StringVar(&p.Severity, "severity", "", "all, warnings or errors_only")
-	f.IntVar(&p.Tab, "tab", 0, "only this tab (see `tidemark status`)")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab (tidemark status lists them)")
 	f.BoolVar(&asJSON, "json", false, "print the report as an agent gets it")
 	f.BoolVar(&markdown, "markdown", false, "print Markdown at a terminal, too")
 	f.StringVar(&failOn, "fail-on", "", "exit with code 4 when the severity is this or worse: error or warning")

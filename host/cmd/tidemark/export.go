@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -94,10 +95,13 @@ func newImport() *cobra.Command {
 	return cmd
 }
 
+// scopedName is a checkpoint's name with whose it is: session_start@http://localhost:5173.
+var scopedName = regexp.MustCompile(`^[a-z][a-z0-9_]*@`)
+
 // isCheckpointFile says whether --since names a file: no name of a checkpoint and no time has a path's
-// separator or ends like this.
+// separator or ends like this, but for a name with its scope.
 func isCheckpointFile(since string) bool {
-	return strings.ContainsRune(since, '/') || strings.ContainsRune(since, filepath.Separator) || strings.EqualFold(filepath.Ext(since), ".json")
+	return !scopedName.MatchString(since) && (strings.ContainsRune(since, '/') || strings.ContainsRune(since, filepath.Separator) || strings.EqualFold(filepath.Ext(since), ".json"))
 }
 
 // readCheckpoint reads an exported checkpoint, and says what is wrong with one that cannot be used.

@@ -96,6 +96,9 @@ func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("there is no checkpoint %q, and none has been made yet; make one with checkpoint_create, or leave checkpoint out to read what is new since your last call", e.Name)
 	}
+	if len(e.Known) == 1 {
+		return fmt.Sprintf("there is no checkpoint %q; there is %s only", e.Name, e.Known[0])
+	}
 	return fmt.Sprintf("there is no checkpoint %q; there are %s (the nearest first)", e.Name, strings.Join(e.Known, ", "))
 }
 
