@@ -279,6 +279,8 @@ export interface ActTold {
   since?: number;
   /** The element holds the focus now. */
   focused?: boolean;
+  /** What has the focus in place of the field that was to have it. */
+  elsewhere?: string;
   /** The field takes one line of text, as an input does. */
   line?: boolean;
   /** How often the document has changed so far. */

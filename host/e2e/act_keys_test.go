@@ -54,3 +54,29 @@ func TestTypingIsHeardKeyByKey(t *testing.T) {
 		t.Errorf("the field holds %s", got)
 	}
 }
+
+// TestAFieldThatGivesItsFocusAwayIsNotTypedInto: the keys would go to another one.
+func TestAFieldThatGivesItsFocusAwayIsNotTypedInto(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>Delta <input onfocus="b.focus()"></label><label>Beta <input id="b"></label><label>Gone <input onfocus="this.blur()"></label>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Delta"`), "text": "delta"}, `textbox "Delta"`, `gives the focus to textbox "Beta"`, "nothing was done")
+	a.cannot("browser_fill_form", map[string]any{"fields": []map[string]any{{"ref": refOf(t, first, `"Delta"`), "value": "delta"}}}, `gives the focus to textbox "Beta"`)
+	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Gone"`), "text": "x"}, `gives the focus to page`)
+	if got := p.text(`[...document.querySelectorAll('input')].map((i) => i.value).join('|')`); got != "||" {
+		t.Errorf("the page has %q", got)
+	}
+}
+
+// TestWhatIsTypedPressesNoButton that gets the focus in the middle of it.
+func TestWhatIsTypedPressesNoButton(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>Name <input id="n" oninput="d.focus()"></label><button id="d" onclick="n.value += ' DELETED'">Delete</button>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	answer := a.do("browser_type", map[string]any{"ref": refOf(t, a.look(), `"Name"`), "text": "a b c"})
+	holds(t, answer, `textbox "Name"`)
+	lacks(t, answer, "DELETED")
+}

@@ -194,3 +194,19 @@ func TestAPageThatNeverStandsStillIsActedOnAllTheSame(t *testing.T) {
 		holds(t, caused, "status")
 	}
 }
+
+// TestTheSameBreakLateAndAtOnceIsToldTwice: that it came late takes nothing from what the action itself broke.
+func TestTheSameBreakLateAndAtOnceIsToldTwice(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Late", lately+`<script>let n = 0; const fail = () => { fired++; throw new Error('no stock') }; const order = () => n++ === 0 ? setTimeout(fail, 700) : fail()</script>
+		<button onclick="order()">Order</button>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	ref := refOf(t, a.look(), `"Order"`)
+	holds(t, a.do("browser_click", map[string]any{"ref": ref}), "Nothing broke.")
+	p.waitForLate()
+	broke, lately, found := strings.Cut(a.do("browser_click", map[string]any{"ref": ref}), late)
+	if !found || !strings.Contains(broke, "Error: no stock") || !strings.Contains(lately, "Error: no stock") {
+		t.Errorf("%s\n%s%s", broke, late, lately)
+	}
+}

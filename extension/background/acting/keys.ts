@@ -104,13 +104,16 @@ export interface Stroke {
   key: Key;
 }
 
-/** The key that types a character, with Shift where it takes that; undefined where a keyboard has none. */
+/**
+ * The key that types a character, with Shift where it takes that; undefined where a keyboard has none, and for the
+ * space: should the page give the focus to a button meanwhile, that key would press it.
+ */
 export function keyOf(char: string): Omit<Stroke, 'held'> | undefined {
   if (/^[A-Z]$/.test(char) || char in SHIFTED) {
     const key = readKey(SHIFTED[char] ?? char, 0, char);
     return { modifiers: MODIFIERS.Shift ?? 0, key: { ...key, key: char, text: char } };
   }
-  return /^[ -~]$/.test(char) ? { modifiers: 0, key: readKey(char, 0, char) } : undefined;
+  return /^[!-~]$/.test(char) ? { modifiers: 0, key: readKey(char, 0, char) } : undefined;
 }
 
 /** Reads `Enter`, `a`, `Control+Shift+K`; what it cannot read is an error that says so. */

@@ -308,7 +308,11 @@ export class Step {
       else {
         if (told.focused !== true) {
           await this.#strike(send, path, 'left', 1, 0);
-          await this.#ask(path, { do: 'field', clear });
+          const { elsewhere } = await this.#ask(path, { do: 'field', clear });
+          if (elsewhere !== undefined) {
+            const text = `what is typed would not go there, because the page gives the focus to ${elsewhere}`;
+            throw new Refused({ refused: RefusedFailed, text });
+          }
         }
         if (text !== '') input.push(type(send, text, byKeys && told.line === true));
         else if (clear) input.push(press(send, readStroke('Delete')));

@@ -2,6 +2,7 @@
 import type { ActTold as Told } from '../../messages';
 import { RefusedDisabled, RefusedKind, RefusedOption } from '../../protocol';
 import { attribute, has, tagOf } from '../dom';
+import { describe } from '../target';
 import { isEditingHost } from '../text';
 import { frame } from './ready';
 
@@ -45,7 +46,10 @@ export function focusField(element: Element, all: boolean): Told {
   if (tagOf(field) === 'input' && (field as HTMLInputElement).type in SET_TYPES) return { done: true };
   field.focus();
   const root = field.getRootNode() as Document | ShadowRoot;
-  const focused = root.activeElement === field && document.hasFocus();
+  const active = root.activeElement;
+  const focused = active === field && document.hasFocus();
+  const isInside =
+    active !== null && (field.contains(active) || (isEditingHost(active) && active.contains(field)));
   if ('select' in field) {
     const input = field as HTMLInputElement;
     if (all) input.select();
@@ -62,7 +66,11 @@ export function focusField(element: Element, all: boolean): Told {
     selection?.selectAllChildren(field);
     if (!all) selection?.collapseToEnd();
   }
-  return { focused, line: tagOf(field) === 'input' };
+  return {
+    focused,
+    line: tagOf(field) === 'input',
+    ...(!isInside && { elsewhere: describe(focusedElement()).target }),
+  };
 }
 
 /**
@@ -78,6 +86,13 @@ export async function focusEditor(element: Element, all: boolean): Promise<Told>
     await frame();
     if (isSelected(field, all) || performance.now() >= deadline) return told;
   }
+}
+
+/** The element that has the keys. */
+export function focusedElement(): Element {
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  return focused ?? document.documentElement;
 }
 
 /** Whether all of a field's text is selected, or the caret stands behind it. */

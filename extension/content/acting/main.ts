@@ -14,7 +14,7 @@ import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
-import { choose, fill, focusEditor, focusField } from './fields';
+import { choose, fill, focusEditor, focusedElement, focusField } from './fields';
 import { Guard } from './guard';
 import {
   frame,
@@ -209,12 +209,6 @@ function isDraggable(element: Element): boolean {
     if ((at as HTMLElement).draggable === true) return true;
   }
   return false;
-}
-
-function focusedElement(): Element {
-  let focused = document.activeElement;
-  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
-  return focused ?? document.documentElement;
 }
 
 /** What scrolls when an element is scrolled: itself, or what it stands in. */

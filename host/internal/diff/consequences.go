@@ -21,11 +21,14 @@ type Consequence struct {
 }
 
 // Consequences are what happened since a moment: what broke, whether the same was broken before or not, and
-// the requests that a page's scripts made. Noise rules hide what they hide elsewhere. Equal ones are one.
-func Consequences(from capture.Moment, v *capture.View, o Options) []Consequence {
+// the requests that a page's scripts made. Noise rules hide what they hide elsewhere. Equal ones are one,
+// where they came on the same side of since (milliseconds since the Unix epoch).
+func Consequences(from capture.Moment, v *capture.View, since int64, o Options) []Consequence {
 	var list []Consequence
 	add := func(c Consequence) {
-		i := slices.IndexFunc(list, func(e Consequence) bool { return e.Text == c.Text && e.Severity == c.Severity })
+		i := slices.IndexFunc(list, func(e Consequence) bool {
+			return e.Text == c.Text && e.Severity == c.Severity && (e.At >= since) == (c.At >= since)
+		})
 		if i >= 0 {
 			list[i].Count++
 			return

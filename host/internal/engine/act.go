@@ -511,7 +511,7 @@ func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outc
 	options := e.noiseOf(client).options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	options.Original = e.originalsIn(v).place
-	for _, c := range diff.Consequences(o.from, v, options) {
+	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
 		case c.At >= o.began:
 			caused = append(caused, c)
