@@ -1542,11 +1542,11 @@ export interface Overview {
  */
 export const MaxFindings = 5;
 /**
- * Finding is one distinct message, failed request or step of a connection.
+ * Finding is one distinct message, failed request, step of a connection, error element or slow endpoint.
  */
 export interface Finding {
   /**
-   * Kind, Level, Origin and Fingerprint are what a noise rule knows it by.
+   * Kind, Level, Origin and Fingerprint are what a noise rule knows it by; Fingerprint is empty where no rule can.
    */
   kind: string;
   level: string;
@@ -1595,6 +1595,9 @@ export interface UnignoreParams {
  * CheckpointLine is one named checkpoint as the popup lists it.
  */
 export interface CheckpointLine {
+  /**
+   * Name has "@" and its scope behind it where the name alone would be another's or several's.
+   */
   name: string;
   /**
    * At is the time it was made, RFC 3339 in UTC with milliseconds.

@@ -221,9 +221,9 @@ type Overview struct {
 // MaxFindings bounds what the popup lists.
 const MaxFindings = 5
 
-// Finding is one distinct message, failed request or step of a connection.
+// Finding is one distinct message, failed request, step of a connection, error element or slow endpoint.
 type Finding struct {
-	// Kind, Level, Origin and Fingerprint are what a noise rule knows it by.
+	// Kind, Level, Origin and Fingerprint are what a noise rule knows it by; Fingerprint is empty where no rule can.
 	Kind        string `json:"kind"`
 	Level       string `json:"level"`
 	Origin      string `json:"origin,omitempty"`
@@ -259,6 +259,7 @@ type UnignoreParams struct {
 
 // CheckpointLine is one named checkpoint as the popup lists it.
 type CheckpointLine struct {
+	// Name has "@" and its scope behind it where the name alone would be another's or several's.
 	Name string `json:"name"`
 	// At is the time it was made, RFC 3339 in UTC with milliseconds.
 	At       string `json:"at"`

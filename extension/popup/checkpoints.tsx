@@ -94,7 +94,8 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
           {recent.map(({ name: set, at, severity, not_observed: unseen, note }) => (
             <li key={set}>
               <span class="name" title={note === undefined ? set : `${set}: ${note}`}>
-                {set}
+                {set.split('@', 1)}
+                {set.includes('@') && <span class="scope">{set.slice(set.indexOf('@'))}</span>}
               </span>
               <time dateTime={at}>{shortTime(at)}</time>
               <SeverityBadge

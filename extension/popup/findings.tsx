@@ -21,7 +21,7 @@ interface Ignored {
   unsaved?: string;
 }
 
-/** What is wrong, entry by entry; each can be ignored from now on, and the last one taken back. */
+/** What is wrong, entry by entry; most can be ignored from now on, and the last one taken back. */
 export function Findings({ connected, overview, tab, client }: FindingsProps): JSX.Element | null {
   const ignored = useSignal<Ignored | undefined>(undefined);
   const { busy, problem, run } = useAttempt();
@@ -47,7 +47,7 @@ export function Findings({ connected, overview, tab, client }: FindingsProps): J
   const hidden = overview?.hidden ?? 0;
   const last = ignored.value;
   const disabled = !connected || busy.value;
-  if (findings.length === 0 && hidden === 0 && last === undefined && problem.value === '') return null;
+  if (findings.length + more + hidden === 0 && last === undefined && problem.value === '') return null;
   return (
     <section class="findings">
       <h2>
@@ -56,22 +56,26 @@ export function Findings({ connected, overview, tab, client }: FindingsProps): J
       </h2>
       <ul>
         {findings.map((finding) => (
-          <li key={`${finding.kind} ${finding.level} ${finding.origin} ${finding.fingerprint}`}>
+          <li
+            key={`${finding.kind} ${finding.level} ${finding.origin} ${finding.fingerprint || finding.text}`}
+          >
             <SeverityMark severity={severityOf(finding.level)} size={14} />
             <span class="text" title={finding.text}>
               {finding.text}
             </span>
             {finding.count > 1 && <span class="detail">×{finding.count.toLocaleString()}</span>}
-            <button
-              type="button"
-              class="link"
-              title={t('ignore')}
-              aria-label={t('ignoreThat', finding.text)}
-              disabled={disabled}
-              onClick={() => void ignore(finding)}
-            >
-              {t('ignoreShort')}
-            </button>
+            {finding.fingerprint !== '' && (
+              <button
+                type="button"
+                class="link"
+                title={t('ignore')}
+                aria-label={t('ignoreThat', finding.text)}
+                disabled={disabled}
+                onClick={() => void ignore(finding)}
+              >
+                {t('ignoreShort')}
+              </button>
+            )}
           </li>
         ))}
       </ul>

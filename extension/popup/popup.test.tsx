@@ -219,6 +219,28 @@ describe('checkpoints', () => {
     expect(input.value).toBe('');
   });
 
+  it('of one name in two projects are told apart, in the list and in what is since', async () => {
+    const line = { at: '2026-01-23T14:30:00.000Z', severity: 'clean' };
+    const checkpoints = [
+      { ...line, name: 'session_start@http://localhost:5173' },
+      { ...line, name: 'session_start@http://localhost:3000', at: '2026-01-23T14:31:00.000Z' },
+    ];
+    state.value = {
+      ...connected,
+      overview: {
+        host: '0.1.0',
+        severity: 'clean',
+        summary: '',
+        since: 'session_start@http://localhost:3000',
+        checkpoints,
+      },
+    };
+    await rest();
+    const names = [...root.querySelectorAll('.checkpoints li .name')].map((name) => name.textContent);
+    expect(names).toEqual(['session_start@http://localhost:3000', 'session_start@http://localhost:5173']);
+    expect(root.querySelector('.now')?.textContent).toContain('Since session_start@http://localhost:3000, ');
+  });
+
   it('say why one was not set', async () => {
     client.checkpoint = async () => {
       throw new Error('there are 20 already');
@@ -252,6 +274,20 @@ describe('findings', () => {
     expect(text).toContain('×3');
     expect(text).toContain('2 more');
     expect(text).toContain('4 hidden as noise');
+  });
+
+  it('that no rule can hide, as an error element, are listed without a button', async () => {
+    const alert = { kind: 'dom', level: 'warning', fingerprint: '', text: 'Payment failed', count: 1 };
+    state.value = { ...connected, overview: { ...connected.overview, findings: [alert] } as never };
+    await rest();
+    expect(root.querySelector('.findings li')?.textContent).toBe('Payment failed');
+    expect(root.querySelector('.findings li button')).toBeNull();
+  });
+
+  it('that are not listed are counted, though none is', async () => {
+    state.value = { ...connected, overview: { ...connected.overview, more_findings: 2 } as never };
+    await rest();
+    expect(root.querySelector('.findings')?.textContent).toContain('2 more');
   });
 
   it('are ignored from now on, and the last one can be taken back', async () => {

@@ -389,9 +389,12 @@ func TestThePopupSpeaksForTheScopeOfItsTab(t *testing.T) {
 	if again := e.ask("checkpoint", `{"name":"session_start","tab":1}`); again["replaced"] != made["at"] {
 		t.Errorf("%v does not replace %v", again, made)
 	}
-	for tab, want := range map[int]int{1: 1, 2: 1, 9: 2} {
+	for tab, want := range map[int]struct {
+		checkpoints int
+		since       string
+	}{1: {1, "session_start"}, 2: {1, "session_start"}, 9: {2, "session_start@http://localhost:5173"}} {
 		overview := e.ask("overview", fmt.Sprintf(`{"tab":%d}`, tab))
-		if list, _ := overview["checkpoints"].([]any); len(list) != want || overview["severity"] != "clean" || overview["host"] != "1.2.3" || overview["since"] != "session_start" {
+		if list, _ := overview["checkpoints"].([]any); len(list) != want.checkpoints || overview["severity"] != "clean" || overview["host"] != "1.2.3" || overview["since"] != want.since {
 			t.Errorf("tab %d: %v", tab, overview)
 		}
 	}

@@ -208,7 +208,7 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 	for i, c := range list {
 		since := e.since(scope, 0, rules, list, i, v)
 		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{
-			Name: c.Name, At: diff.Time{Time: c.At}.String(), Severity: string(since.severity), NotObserved: since.notObserved, Note: c.Note,
+			Name: e.named.Address(scope.Key(), c), At: diff.Time{Time: c.At}.String(), Severity: string(since.severity), NotObserved: since.notObserved, Note: c.Note,
 		})
 	}
 	o := rules.options(scope)
@@ -216,7 +216,7 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 	o.Beginning = true
 	if len(list) > 0 {
 		newest := list[len(list)-1]
-		from, out.Since, o.Beginning = newest.Moment, newest.Name, false
+		from, out.Since, o.Beginning = newest.Moment, e.named.Address(scope.Key(), newest), false
 	}
 	r := e.compute(from, v, nil, o)
 	out.Severity, out.Summary, out.Hidden = string(r.Severity), r.Summary, r.NoiseHidden
@@ -224,6 +224,6 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 	if r.Coverage != nil {
 		out.NotObserved = r.Coverage.Note
 	}
-	e.findings(out, from, v, o)
+	e.findings(out, r, from, v, o)
 	return out
 }

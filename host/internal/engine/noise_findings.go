@@ -15,10 +15,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// findings lists what a person may want to ignore.
-func (e *Engine) findings(out *protocol.Overview, from capture.Moment, v *capture.View, o diff.Options) {
+// findings lists what is wrong: what a person may want to ignore, and what of the report no rule can hide.
+func (e *Engine) findings(out *protocol.Overview, r *diff.Report, from capture.Moment, v *capture.View, o diff.Options) {
 	found := map[entryKey]*protocol.Finding{}
-	var list []*protocol.Finding
+	list, more := unruled(r)
 	diff.Entries(from, v, o, func(n diff.Entry) {
 		if n.Hidden() || noise.LevelOf(n.Event) < event.Warning || o.Noise.FailedUpdate(n.Event) {
 			return // (what failed of a hot update cannot be ignored)
@@ -38,10 +38,39 @@ func (e *Engine) findings(out *protocol.Overview, from capture.Moment, v *captur
 	slices.SortStableFunc(list, func(a, b *protocol.Finding) int {
 		return cmp.Or(strings.Compare(a.Level, b.Level), cmp.Compare(b.Count, a.Count)) // error before warning
 	})
-	out.MoreFindings = max(0, len(list)-protocol.MaxFindings)
-	for _, f := range list[:len(list)-out.MoreFindings] {
+	all := len(list) + more
+	if !v.Holds(from) { // the report read more than what is in memory
+		all = max(all, r.Errors+r.Warnings)
+	}
+	for _, f := range list[:min(len(list), protocol.MaxFindings)] {
 		out.Findings = append(out.Findings, *f)
 	}
+	out.MoreFindings = all - len(out.Findings)
+}
+
+// unruled are the findings that no noise rule knows: error elements, crashed pages, endpoints that became
+// slow; and how many more of them the report left out.
+func unruled(r *diff.Report) (list []*protocol.Finding, more int) {
+	add := func(kind string, level event.Level, text string) {
+		i := slices.IndexFunc(list, func(f *protocol.Finding) bool { return f.Level == level.String() && f.Text == text })
+		if i < 0 {
+			i, list = len(list), append(list, &protocol.Finding{Kind: kind, Level: level.String(), Text: text})
+		}
+		list[i].Count++
+	}
+	for _, c := range r.DOM.Crashed {
+		add("dom", event.Error, diff.Shorten("crashed: "+c.URL))
+	}
+	for _, el := range r.DOM.NewErrorElements {
+		add("dom", event.Warning, el.Text)
+	}
+	if len(r.DOM.Crashed)+len(r.DOM.NewErrorElements) == diff.MaxEntries {
+		more = r.DOM.Omitted
+	}
+	for _, d := range r.Network.Degraded {
+		add("network", event.Warning, fmt.Sprintf("%s %s became slower: %d → %d ms", d.Method, d.URL, d.PreviousAvgMs, d.AvgMs))
+	}
+	return list, more
 }
 
 // readable is an entry as a person reads it.

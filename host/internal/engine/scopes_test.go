@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/protocol"
 )
 
 func TestAnAgentHearsOfItsProjectOnly(t *testing.T) {
@@ -118,5 +119,53 @@ func TestThePopupSpeaksForTheNarrowestScopeOfItsTab(t *testing.T) {
 	}
 	if o := w.Engine.Overview(narrow.Scope, "1.2.3"); o.Severity != "clean" || o.Since != "after_it" || len(o.Checkpoints) != 1 || o.Checkpoints[0].Note != "n" || o.Checkpoints[0].Severity != "error" {
 		t.Errorf("%+v", o)
+	}
+}
+
+func TestThePopupListsWhatItCounts(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(8, "http://localhost:3000/")
+	w.Element("appeared", 1, ".alert", "Payment failed")
+	w.Log("warning", "slow")
+	o := w.Engine.Overview(checkpoint.Scope{}, "1")
+	if o.Warnings != 2 || len(o.Findings) != 2 || o.MoreFindings != 0 {
+		t.Fatalf("%+v", o)
+	}
+	if f := o.Findings[0]; f.Text != "Payment failed" || f.Level != "warning" || f.Count != 1 || f.Fingerprint != "" {
+		t.Errorf("an error element: %+v", f)
+	}
+	if f := o.Findings[1]; f.Text != "slow" || f.Fingerprint != "slow" {
+		t.Errorf("a warning: %+v", f)
+	}
+	for _, text := range []string{"a", "b", "c"} {
+		w.Log("error", text+" broke")
+	}
+	w.Element("appeared", 2, ".alert", "Delivery failed")
+	w.Element("appeared", 3, "#other", "Delivery failed")
+	o = w.Engine.Overview(checkpoint.Scope{}, "1")
+	if o.Errors != 3 || o.Warnings != 4 || len(o.Findings) != protocol.MaxFindings || o.MoreFindings != 1 {
+		t.Errorf("%+v", o)
+	}
+	if f := o.Findings[3]; f.Text != "Delivery failed" || f.Count != 2 {
+		t.Errorf("two elements that say the same: %+v", f)
+	}
+}
+
+func TestThePopupTellsCheckpointsOfOneNameApart(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(8, "http://localhost:3000/")
+	shop, admin := w.Scoped("localhost:5173"), w.Scoped("localhost:3000")
+	for _, client := range []*checkpoint.Client{shop, admin} {
+		if _, err := w.Call(client, "checkpoint_create", `{"name":"session_start"}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := w.Engine.Overview(checkpoint.Scope{}, "1")
+	if len(o.Checkpoints) != 2 || o.Checkpoints[0].Name != "session_start@http://localhost:5173" ||
+		o.Checkpoints[1].Name != "session_start@http://localhost:3000" || o.Since != o.Checkpoints[1].Name {
+		t.Errorf("of all: %+v", o)
+	}
+	if o := w.Engine.Overview(shop.Scope, "1"); len(o.Checkpoints) != 1 || o.Checkpoints[0].Name != "session_start" || o.Since != "session_start" {
+		t.Errorf("of one: %+v", o)
 	}
 }
