@@ -71,7 +71,7 @@ export function unreadable(
   if (known !== undefined) return known;
   if (failure === 'late') {
     const text =
-      'The page does not answer: a dialog (alert, confirm) may be open in it, or a script in it runs on and on.';
+      'The page does not answer: a dialog (alert, confirm) may be open in it, or a script in it runs on and on; if it stays so, close its tab and open another one (browser_tabs).';
     return new CodedError(CodeInvalid, text);
   }
   const said = failure?.error ?? '';

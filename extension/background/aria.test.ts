@@ -8,6 +8,8 @@ type Target = { target: { tabId: number; frameIds: number[] }; files?: string[];
 let frames: Frame[] | null;
 /** What each frame says: a string once the script is in it, undefined before, or a promise that never ends. */
 let says: Map<number, unknown>;
+/** What a frame answers that is asked whether it is still reading. */
+let answering: () => Promise<unknown>;
 let injected: number[];
 let committed: ((details: { tabId: number; frameId: number }) => void)[];
 
@@ -34,6 +36,7 @@ const look = (nodes: unknown[] = []): string =>
 beforeEach(() => {
   frames = [frame(0, -1)];
   says = new Map([[0, look()]]);
+  answering = () => new Promise(() => undefined);
   injected = [];
   committed = [];
   vi.stubGlobal('chrome', {
@@ -57,6 +60,7 @@ beforeEach(() => {
         if (String(func).includes('tidemarkPlaces')) {
           return [{ result: JSON.stringify(PLACE) }];
         }
+        if (String(func).endsWith('=> true')) return [{ result: await answering() }];
         const said = says.get(id);
         if (said instanceof Error) throw said;
         return [{ result: await said }];
@@ -116,6 +120,27 @@ test('a page that does not answer in time is an error', async () => {
   const refused = expect(answer).rejects.toMatchObject({ message: /does not answer/ });
   await vi.advanceTimersByTimeAsync(5000);
   await refused;
+});
+
+test('a page that reads for long is waited for, and one in an endless loop is not', async () => {
+  vi.useFakeTimers();
+  let read: (text: unknown) => void = () => undefined;
+  const reading = new Promise((resolve) => {
+    read = resolve;
+  });
+  says.set(0, reading);
+  answering = async () => true;
+  const long = aria({ ...params, timeout_ms: 6000 });
+  await vi.advanceTimersByTimeAsync(9000);
+  read(look());
+  expect((await long).frames).toHaveLength(1);
+  answering = () => new Promise(() => undefined);
+  says.set(0, new Promise(() => undefined));
+  const endless = expect(aria({ ...params, timeout_ms: 6000 })).rejects.toMatchObject({
+    message: /does not answer/,
+  });
+  await vi.advanceTimersByTimeAsync(6000);
+  await endless;
 });
 
 test('a tab that is gone is an error', async () => {

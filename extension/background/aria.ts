@@ -16,6 +16,9 @@ import { type Failure, knownTrouble, onTrouble, unreadable } from './aria-troubl
 const SCRIPT = 'aria.js';
 /** What a frame may take longer than it was told to, in ms: for putting in order what it has read, and the way. */
 const GRACE_MS = 4000;
+/** After how long a frame is asked whether it is reading, and how long that answer may take, in ms. */
+const READING_MS = 3000;
+const BUSY_MS = 3000;
 
 /** The frame that the address bar names. */
 const TOP = { frameId: 0, parentFrameId: -1 };
@@ -203,7 +206,21 @@ async function lookAt(
     fail({ error: error instanceof Error ? error.message : String(error) });
     return undefined;
   });
-  const said = await within(patience, asked, () => fail('late'));
+  let late = false;
+  const isLate = (): void => {
+    late = true;
+  };
+  let said = await within(Math.min(READING_MS, patience), asked, isLate);
+  if (late && patience > READING_MS) {
+    // A frame that reads much answers meanwhile; one in which a script runs on and on does not.
+    const target = { tabId: tab, frameIds: [frame] };
+    const answer = chrome.scripting.executeScript({ target, injectImmediately: true, func: () => true });
+    if ((await within(Math.min(BUSY_MS, patience - READING_MS), answer)) !== undefined) {
+      late = false;
+      said = await within(patience - READING_MS, asked, isLate);
+    }
+  }
+  if (late) fail('late');
   return typeof said === 'string' ? (JSON.parse(said) as Look) : undefined;
 }
 

@@ -201,6 +201,22 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 			return a.cannot("browser_navigate", map[string]any{"url": to}, "hangs", "cannot be left", "browser_tabs")
 		})
 	}
+	// The browser is on its way to another page now, and never leaves this one.
+	for _, c := range []struct {
+		tool string
+		args map[string]any
+		most time.Duration
+	}{
+		{"browser_press_key", map[string]any{"key": "Enter"}, 6 * time.Second},
+		{"browser_click", map[string]any{"ref": refOf(t, first, `"Other"`)}, 6 * time.Second},
+		{"browser_wait_for", map[string]any{"text": "never", "timeout_ms": 1000}, 2500 * time.Millisecond},
+		{"browser_wait_for", map[string]any{"settled": true, "timeout_ms": 1000}, 3500 * time.Millisecond},
+		{"browser_wait_for", map[string]any{"ref": refOf(t, first, `"Other"`), "timeout_ms": 1000}, 3500 * time.Millisecond},
+		{"browser_screenshot", nil, 6 * time.Second},
+		{"browser_snapshot", nil, 8 * time.Second},
+	} {
+		within(c.most, func() string { return a.cannot(c.tool, c.args, "page does not answer", "browser_tabs") })
+	}
 	within(9*time.Second, func() string { return a.do("browser_tabs", map[string]any{"action": "close"}) })
 	within(9*time.Second, func() string {
 		d := a.do("browser_navigate", map[string]any{"url": s.URL + "/next"})

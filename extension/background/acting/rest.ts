@@ -44,6 +44,7 @@ export class Rest {
     const deadline = Date.now() + options.ms;
     const rested: Rested = {};
     let flushed = false;
+    let answers = true;
     for (let prepared = -1; ; ) {
       const dialog = sessions.dialog(tab);
       if (dialog !== undefined) {
@@ -57,12 +58,18 @@ export class Rest {
       const left = deadline - Date.now();
       if (left <= 0) {
         rested.waiting = activity.loading(tab) ? ['the next page'] : activity.unended(tab, since);
+        if (activity.loading(tab) && !answers) rested.busy = true; // one that hangs, and is never left
         break;
       }
       const documents = activity.documents(tab);
       if (activity.loading(tab)) {
         // While it loads, what the page will be asked by is put into it.
-        if (prepared !== documents) void this.#changes(tab, 0, 0);
+        if (prepared !== documents) {
+          answers = false;
+          void this.#changes(tab, 0, 0).then(() => {
+            answers = true;
+          });
+        }
         prepared = documents;
         await activity.change(tab, left);
         continue;

@@ -49,6 +49,7 @@ const SHOT_MS = 5000;
 /** How long before the time is over an agent's code is ended, in ms. */
 const ENDING_MS = 500;
 const NOT_IN_TIME = 'it did not end in time';
+const MUTE = 'the page does not answer: it is busy, or hangs';
 /** How long a page may take to be left, and then to answer at all, in ms. */
 const LEAVING_MS = 1000;
 const HANGING_MS = 3000;
@@ -127,15 +128,15 @@ export class Step {
   }
 
   /** Asks the frame of a path's last element; a refusal is thrown. */
-  async #ask(path: readonly ActNode[], ask: Omit<ActAsk, 'ms'>): Promise<ActTold> {
+  async #ask(path: readonly ActNode[], ask: Omit<ActAsk, 'ms'> & { ms?: number }): Promise<ActTold> {
     const node = path.at(-1);
     const frame = node?.frame ?? 0;
     const left = Math.max(this.#deadline - Date.now(), 1);
     const of = node === undefined ? {} : namedBy(node);
     const asked = askFrame(this.#tab, frame, {
       ...of,
-      ...ask,
       ms: left,
+      ...ask,
     });
     const { activity } = this.#parties;
     const documents = activity.documents(this.#tab);
@@ -160,7 +161,7 @@ export class Step {
     promise: Promise<T>,
     ms: number,
     look = (): void => undefined,
-    late = 'the page does not answer: it is busy, or hangs',
+    late: Error = new Refused({ refused: RefusedFailed, text: MUTE, busy: true }),
   ): Promise<T> {
     const { sessions, activity } = this.#parties;
     let settled = false;
@@ -174,7 +175,7 @@ export class Step {
       if (sessions.dialog(this.#tab) !== undefined) throw new Refused({ refused: RefusedDialog });
       if (this.#parties.paused(this.#tab)) throw new Error('the page is paused in the debugger');
       look();
-      if (left <= 0) throw new Error(late);
+      if (left <= 0) throw late;
       await Promise.race([done, activity.change(this.#tab, left)]);
     }
     return await done;
@@ -337,9 +338,8 @@ export class Step {
   async #press(): Promise<void> {
     const { path = [], key = '' } = this.#step;
     const pressed = readStroke(key);
-    if (path.length > 0) {
-      await this.#ask(path, { do: 'focus', needs: ENABLED });
-    }
+    // A page that does not answer would take the key some time later.
+    await this.#ask(path, path.length > 0 ? { do: 'focus', needs: ENABLED } : { do: 'rest', ms: 0 });
     if (this.#send === undefined) {
       await this.#ask(path, { do: 'key', key: pressed.key.key, modifiers: pressed.modifiers });
     } else {
@@ -521,7 +521,7 @@ export class Step {
     };
     let response: Protocol.Runtime.EvaluateResponse;
     try {
-      response = await this.#answered(evaluate(), this.#inputMs(), undefined, NOT_IN_TIME);
+      response = await this.#answered(evaluate(), this.#inputMs(), undefined, new Error(NOT_IN_TIME));
     } catch (error) {
       if (this.#parties.sessions.dialog(this.#tab) !== undefined) return; // that the code has opened, and waits for
       if (error instanceof Refused) throw error;

@@ -438,7 +438,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		fmt.Fprintf(&b, "Value: %s\n", result.Value)
 	}
 	if result.Busy {
-		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it.\n")
+		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it; if the page stays so, " + wayOut + ".\n")
 	}
 	before := o.late(late, meanwhile)
 	b.WriteString(before)

@@ -278,10 +278,19 @@ func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, 
 	if err != nil {
 		return nil, err
 	}
-	if !outcome.ok {
-		return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: "the page did not settle: " + outcome.because}, nil
+	unsettled := "the page did not settle: " + outcome.because
+	if !outcome.ok && !slices.Contains(outcome.noDOM, t.id) {
+		return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: unsettled}, nil
 	}
-	return t.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
+	result, err := t.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
+	switch {
+	case err != nil || result.Refused != "" || result.Dialog != nil:
+	case result.Busy: // nothing comes of a page that hangs either
+		result.Refused, result.Text = protocol.RefusedFailed, mute
+	case !outcome.ok:
+		result.Refused, result.Text = protocol.RefusedFailed, unsettled
+	}
+	return result, err
 }
 
 // waitForText looks at the page until it says something, or no more.
@@ -289,7 +298,7 @@ func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, de
 	for {
 		tree, err := e.lookBy(ctx, t, deadline)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: "the page did not answer in time"}, nil
+			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: mute, Busy: true}, nil
 		}
 		if err != nil {
 			return nil, err

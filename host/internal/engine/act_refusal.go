@@ -74,8 +74,21 @@ func (o *outcome) refusal() string {
 	case protocol.RefusedNoDialog:
 		return "no dialog is open"
 	}
-	return fmt.Sprintf("%s: %s; %s", what, r.Text, done)
+	why := r.Text
+	if r.Busy {
+		why += "; if it stays so, " + wayOut
+	}
+	if len(step.Path) == 0 && r.Busy {
+		return fmt.Sprintf("%s; %s", why, done)
+	}
+	return fmt.Sprintf("%s: %s; %s", what, why, done)
 }
+
+// What is said of a page that does not answer.
+const (
+	mute   = "the page does not answer: it is busy, or hangs"
+	wayOut = "close its tab and open another one (browser_tabs)"
+)
 
 // named is an element as it is told: its role and name with its reference.
 func (r *references) named(path []protocol.ActNode) string {
