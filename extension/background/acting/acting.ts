@@ -108,7 +108,8 @@ export class Acting {
         if (result.dialog !== undefined) break;
       }
     } catch (error) {
-      const told: Refused['told'] = error instanceof Refused ? error.told : { refused: RefusedFailed, text: message(error) };
+      const told: Refused['told'] =
+        error instanceof Refused ? error.told : { refused: RefusedFailed, text: message(error) };
       const most = told.busy === true ? 0 : REFUSED_MS;
       const ms = result.done > 0 ? params.settle_ms : Math.min(params.settle_ms, most);
       Object.assign(result, told, await this.#rest.of(tab, { frames: [], since, ms }));

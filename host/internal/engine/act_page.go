@@ -286,9 +286,9 @@ func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, 
 	switch {
 	case err != nil || result.Refused != "" || result.Dialog != nil:
 	case result.Busy: // nothing comes of a page that hangs either
-		result.Refused, result.Text = protocol.RefusedFailed, mute
+		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, mute
 	case !outcome.ok:
-		result.Refused, result.Text = protocol.RefusedFailed, unsettled
+		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, unsettled
 	}
 	return result, err
 }
