@@ -1196,6 +1196,10 @@ export const GapBrowserEnded = "browser_ended"; // the browser ended, or the ext
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */
+export const GapNoBrowser = "no_browser"; // no browser was connected
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
 export const GapJournalDamaged = "journal_damaged"; // a part of what was kept on disk could not be read
 /**
  * Quiet capture only: the page has something into which it cannot look.

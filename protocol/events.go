@@ -172,6 +172,7 @@ const (
 	GapDisconnected   = "disconnected"    // the browser's connection to the host was interrupted and events are missing
 	GapMalformed      = "malformed"       // the host could not read events that the extension sent
 	GapBrowserEnded   = "browser_ended"   // the browser ended, or the extension was loaded anew; what it had not yet told is lost
+	GapNoBrowser      = "no_browser"      // no browser was connected
 	GapJournalDamaged = "journal_damaged" // a part of what was kept on disk could not be read
 	// Quiet capture only: the page has something into which it cannot look.
 	GapWorkerUnseen        = "worker_unseen"         // a worker's console and WebSockets; its requests and uncaught errors are seen

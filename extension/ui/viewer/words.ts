@@ -34,6 +34,7 @@ const GAPS: Readonly<Record<string, TextKey>> = {
   disconnected: 'gapDisconnected',
   malformed: 'gapMalformed',
   browser_ended: 'gapBrowserEnded',
+  no_browser: 'gapNoBrowser',
   journal_damaged: 'gapJournalDamaged',
   not_replayed: 'gapNotReplayed',
   worker_unseen: 'gapWorkerUnseen',

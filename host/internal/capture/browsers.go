@@ -40,6 +40,9 @@ type tab struct {
 func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if since, away := s.awayLocked(); away && now.Sub(since) >= goneAfter {
+		s.gaps.push(Gap{From: since.UTC(), To: now.UTC(), Reason: protocol.GapNoBrowser})
+	}
 	b := s.browsers[h.Instance]
 	if b == nil {
 		b = &browser{instance: h.Instance, lastEvent: now, tabs: map[int]int{}}
@@ -82,6 +85,19 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 		return b.kept
 	}
 	return b.next
+}
+
+// awayLocked says whether every browser that there was is silent, and since when.
+func (s *Store) awayLocked() (since time.Time, away bool) {
+	for _, b := range s.browsers {
+		if b.connections > 0 {
+			return time.Time{}, false
+		}
+		if b.silentSince.After(since) {
+			since = b.silentSince
+		}
+	}
+	return since, !since.IsZero()
 }
 
 func (b *browser) lastSeen() time.Time {

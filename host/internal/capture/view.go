@@ -112,6 +112,9 @@ func (s *Store) View(now time.Time) *View {
 			v.Browsers = append(v.Browsers, Browser{b.name, b.version, b.instance, b.connections > 0, b.silentSince})
 		}
 	}
+	if since, away := s.awayLocked(); away {
+		v.Gaps = append(slices.Clone(v.Gaps), Gap{From: since.UTC(), Reason: protocol.GapNoBrowser, Pos: s.gaps.last})
+	}
 	slices.SortFunc(v.Browsers, func(a, b Browser) int { return strings.Compare(a.Instance, b.Instance) })
 	for _, f := range s.flights {
 		v.Flights = append(v.Flights, f)

@@ -23,6 +23,7 @@ var reasonWords = map[string]string{
 	protocol.GapCaptureFailed:       "a tab could not be captured",
 	protocol.GapDisconnected:        "the browser's connection was interrupted",
 	protocol.GapBrowserEnded:        "the browser was ended, and its last moments may be missing",
+	protocol.GapNoBrowser:           "no browser was connected then",
 	protocol.GapJournalDamaged:      "a part of the journal could not be read",
 	protocol.GapMalformed:           "events could not be read",
 	protocol.GapWorkerUnseen:        "quiet capture does not see what workers log and their WebSockets",
@@ -89,6 +90,10 @@ func (c *computation) gaps() []capture.Gap {
 // covers says whether a gap lies in the window and the scope: it was heard of in the window, or it
 // had not ended before. A gap of a whole browser, or of a page that is not known, is everyone's.
 func (c *computation) covers(g capture.Gap) bool {
+	if g.Reason == protocol.GapNoBrowser {
+		// Where there was no browser nothing happened: that matters only to a window in which there never was one.
+		return c.o.Ended && !g.From.After(c.from.At) && (g.To.IsZero() || !g.To.Before(c.v.At))
+	}
 	if c.o.Ended && (c.over(g) || g.From.After(c.v.At)) {
 		return false
 	}

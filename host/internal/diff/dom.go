@@ -85,7 +85,7 @@ func (c *computation) dom() *DOMDiff {
 		switch {
 		case w.isNew:
 			fresh = append(fresh, &tally[NewElement]{entry: NewElement{k.Selector, Shorten(k.Text), w.appeared, w.gone, c.tab(k.Tab), w.ref}, count: 1, last: w.last})
-		case w.before > 0 && w.now == 0:
+		case w.before > 0 && w.now == 0 && !c.closed(k.Tab):
 			gone = append(gone, &tally[GoneElement]{entry: GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab), w.ref}, count: 1, last: w.last})
 		}
 	}
@@ -99,6 +99,12 @@ func (c *computation) dom() *DOMDiff {
 	d.DisappearedElements = entries(take(r, byFrequency(gone)))
 	d.Omitted = r.omitted
 	return d
+}
+
+// closed says whether a tab has gone, and with it what it showed: that is not mended.
+func (c *computation) closed(tab int) bool {
+	_, open := c.v.Page.URLs()[tab]
+	return tab != 0 && !open
 }
 
 // refer has a change belong to what is told of the element.

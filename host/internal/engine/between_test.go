@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // named makes a checkpoint of this moment.
@@ -175,5 +176,38 @@ func TestMistakesAboutTwoMoments(t *testing.T) {
 	}
 	if _, err := w.Engine.CheckpointCreate(context.Background(), c, engine.CheckpointParams{Name: "now"}); err == nil || !strings.Contains(err.Error(), "present moment") {
 		t.Error(err)
+	}
+}
+
+// TestASpanWithoutAnyBrowserIsNotClean, neither while it is the newest nor once a browser is there again; a span that
+// only begins in it is.
+func TestASpanWithoutAnyBrowserIsNotClean(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	w.Element("appeared", 1, ".error", "Payment failed")
+	w.Pass(time.Second)
+	w.Store.Disconnected("i", w.Now)
+	for _, name := range []string{"first", "second"} {
+		w.Pass(time.Second)
+		named(t, w, c, name)
+	}
+	w.Pass(time.Minute)
+	named(t, w, c, "third")
+	hello := protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Session: "again", Stream: "new", First: 1}
+	for _, connected := range []bool{false, true} {
+		if connected {
+			w.Store.Hello(&hello, w.Now)
+		}
+		for _, to := range []string{"second", "third"} {
+			r := between(t, w, c, "first", to)
+			if !strings.Contains(note(r), "no browser was connected then") || r.DOM != nil && len(r.DOM.DisappearedElements) > 0 {
+				t.Errorf("connected %v, to %s: %s", connected, to, show(r))
+			}
+		}
+	}
+	w.Pass(time.Second)
+	named(t, w, c, "fourth")
+	if r := between(t, w, c, "third", "fourth"); strings.Contains(note(r), "no browser") {
+		t.Error(show(r))
 	}
 }
