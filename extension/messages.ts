@@ -43,7 +43,8 @@ export type ContentEvent =
  *
  * - `watch` is the worker's first message on every port, and comes again when it changes. Nothing is
  *   to be recorded before it or while it is off; when it turns on, error elements that are visible
- *   already are reported as `appeared`, and when it turns off the content script forgets them.
+ *   already are reported as `appeared`, and those that vanished while it was off as `gone`; of what was
+ *   reported before and is still there nothing is.
  *   `mask` is the text to put in place of what must not leave the page; `hooks` says whether what the
  *   hooks in the page's own world tell is wanted too.
  * - `flush` asks for everything seen so far at once: pending mutations are examined now and events

@@ -356,15 +356,22 @@ describe('starting and ending', () => {
     ]);
   });
 
-  it('after a stop says nothing, and begins with new numbers', () => {
+  it('after a stop says nothing, and then only what has come and gone, by their numbers', () => {
     elements.start(window);
+    const gone = add('<p class="error">Zero</p>');
     add('<p class="error">One</p>');
     told();
     elements.stop();
+    elements.stop();
+    gone.remove();
     add('<p class="error">Two</p>');
     expect(told()).toEqual([]);
     elements.start(window);
     elements.flush();
-    expect(events.map(({ id }) => id)).toEqual([2, 3]);
+    expect(events.map(({ op, id, text }) => `${op} ${id} ${text}`)).toEqual([
+      'gone 1 Zero',
+      'appeared 4 Two',
+    ]);
+    expect(elements.shown()).toMatchObject([{ id: 2 }, { id: 4 }]);
   });
 });

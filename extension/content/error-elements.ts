@@ -87,6 +87,8 @@ export class ErrorElements {
   readonly #roots = new Set<Node>();
   /** Custom elements without a shadow root yet: one that is defined later gets it without a mutation. */
   readonly #bare = new Set<Element>();
+  /** What was shown when it ended: whoever was told knows it still. */
+  #left: Reported[] = [];
   #running: AbortController | undefined;
   #passTimer: ReturnType<typeof setTimeout> | undefined;
   #againTimer: ReturnType<typeof setTimeout> | undefined;
@@ -104,19 +106,23 @@ export class ErrorElements {
     options.signal.addEventListener('abort', () => this.stop(), { once: true });
   }
 
-  /** Begins, and reports what is there already. `view` is the document's window. */
+  /** Begins, and reports what is there already and was not told before. `view` is the document's window. */
   start(view: EventTarget): void {
     if (this.#running !== undefined || this.#options.signal.aborted) return;
     this.#running = new AbortController();
     const listening = { capture: true, passive: true, signal: this.#running.signal };
     for (const type of STATE_EVENTS) view.addEventListener(type, () => this.#soon(), listening);
     this.#observe(this.#root);
+    for (const reported of this.#left.splice(0)) this.#batch.gone(reported, this.#now());
     this.#scan(this.#root, this.#now());
     this.#pass();
   }
 
-  /** Ends, and forgets what was seen; ids are not used again. */
-  stop(): void {
+  /** Ends. What was told counts as known when it begins anew, unless it may not have been `heard`. */
+  stop(heard = true): void {
+    if (this.#running !== undefined && heard) {
+      for (const { reported } of this.#known.values()) if (reported !== null) this.#left.push(reported);
+    }
     this.#running?.abort();
     this.#running = undefined;
     this.#observer.disconnect();

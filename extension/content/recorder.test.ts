@@ -64,16 +64,18 @@ describe('a recorder', () => {
     ]);
   });
 
-  it('switched off says nothing more, and on again tells all that is shown', () => {
+  it('switched off says nothing more, and on again tells what has come and gone meanwhile', () => {
     recorder.take({ t: 'watch', on: true, mask: '[masked]' });
     addError('One');
+    const leaves = addError('Leaves');
     recorder.flush();
     recorder.take({ t: 'watch', on: false, mask: '[masked]' });
     addError('Two');
+    leaves.remove();
     recorder.flush();
-    expect(heard()).toEqual(['appeared 1 One']);
+    expect(heard()).toEqual(['appeared 1 One', 'appeared 2 Leaves']);
     recorder.take({ t: 'watch', on: true, mask: '[masked]' });
-    expect(heard()).toEqual(['appeared 2 One', 'appeared 3 Two']);
+    expect(heard()).toEqual(['gone 2 Leaves', 'appeared 4 Two']);
   });
 
   it('goes on while the worker restarts, and tells the new one what is shown and what it missed', () => {
@@ -116,5 +118,7 @@ describe('a recorder', () => {
     recorder.connected();
     recorder.take({ t: 'watch', on: false, mask: '[masked]' });
     expect(posted).toEqual([]);
+    recorder.take({ t: 'watch', on: true, mask: '[masked]' });
+    expect(heard()).toEqual(['appeared 2 One']);
   });
 });

@@ -80,7 +80,7 @@ export class Recorder {
       this.#on = false;
       this.#kept = [];
       this.#actions.discard();
-      this.#elements.stop();
+      this.#elements.stop(!anew);
       this.#sensitive.unobserve();
     } else if (!this.#on) {
       this.#on = true;

@@ -142,10 +142,21 @@ if (text !== %q) throw new Error(%q + ': the icon shows ' + JSON.stringify(text)
 	p.js(`console.error('four')`)
 	a.changes()
 	badge("one since the checkpoint", "1")
+	p.js(`
+window.alarm = (text) => document.body.insertAdjacentHTML('beforeend', '<p role=alert id=' + text + '>' + text + '</p>');
+alarm('stays');
+alarm('leaves');`)
+	a.changes()
+	badge("two elements more", "3")
 	command("pause")
 	badge("paused", "II")
+	p.js(`document.getElementById('leaves').remove(); alarm('comes')`)
 	command("pause")
-	badge("resumed", "1")
+	badge("resumed", "4")
+	r := a.changes()
+	if d := r.DOM; len(d.NewErrorElements) != 1 || d.NewErrorElements[0].Text != "comes" || len(d.DisappearedElements) != 1 || d.DisappearedElements[0].Text != "leaves" {
+		t.Errorf("after the pause: %s", show(r))
+	}
 }
 
 // TestADashboardThatFellBehindCatchesUp freezes the dashboard's page while more comes than buffers hold.
