@@ -38,7 +38,8 @@ func newCheckpointAdd() *cobra.Command {
 				if a.Replaced != nil {
 					line += ", in place of the one of " + a.Replaced.Local().Format("15:04:05")
 				}
-				return render.Line(cmd.OutOrStdout(), "%s; since the one before: %s  %s", line, render.Severity(a.Severity), a.Summary)
+				how, what := render.Standing(a.Severity, a.Summary)
+				return render.Line(cmd.OutOrStdout(), "%s; since the one before: %s  %s", line, how, what)
 			})
 		},
 	}
@@ -61,11 +62,11 @@ func newCheckpointList() *cobra.Command {
 				}
 				t := render.Table{}
 				for _, c := range a.Checkpoints {
-					said := c.Summary
+					how, said := render.Standing(c.Severity, c.Summary)
 					if c.Note != "" {
 						said = strings.TrimSpace(said + " (" + c.Note + ")")
 					}
-					t.Row(c.At.Local().Format("2006-01-02 15:04:05"), c.Name, "→ "+render.Severity(c.Severity), said, c.Scope)
+					t.Row(c.At.Local().Format("2006-01-02 15:04:05"), c.Name, "→ "+how, said, c.Scope)
 				}
 				return t.Write(cmd.OutOrStdout())
 			})

@@ -87,7 +87,8 @@ func newImport() *cobra.Command {
 			if err := json.Unmarshal(raw, &made); err != nil {
 				return err
 			}
-			return render.Line(cmd.OutOrStdout(), "%s set; since it: %s  %s", made.Name, render.Severity(made.Severity), made.Summary)
+			how, what := render.Standing(made.Severity, made.Summary)
+			return render.Line(cmd.OutOrStdout(), "%s set; since it: %s  %s", made.Name, how, what)
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "", "another name for it")

@@ -43,7 +43,8 @@ func newStatus() *cobra.Command {
 
 func showStatus(cmd *cobra.Command, s *engine.Status) error {
 	out := cmd.OutOrStdout()
-	if err := render.Line(out, "%s  %s", render.Severity(s.Severity), s.Summary); err != nil {
+	how, what := render.Standing(s.Severity, s.Summary)
+	if err := render.Line(out, "%s  %s", how, what); err != nil {
 		return err
 	}
 	if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("   tidemark %s, pid %d, %s", s.Version, s.PID, s.Socket))); err != nil {

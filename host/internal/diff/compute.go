@@ -157,9 +157,18 @@ func (c *computation) summary(coverage *Coverage) string {
 		s = strings.Join(c.parts, ", ")
 	}
 	if coverage != nil {
-		s += "; not fully observed: " + coverage.Note
+		s += notObserved + coverage.Note
 	}
 	return s
+}
+
+// notObserved parts a summary from what was not observed.
+const notObserved = "; not fully observed: "
+
+// SplitSummary parts a [Report.Summary] into what was found and why it was not observed in full, "" when it was.
+func SplitSummary(summary string) (found, unseen string) {
+	found, unseen, _ = strings.Cut(summary, notObserved)
+	return found, unseen
 }
 
 func (c *computation) actions() *ActionsDiff {

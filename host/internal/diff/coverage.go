@@ -192,4 +192,6 @@ func (r *Report) Unobserved(why string) {
 		why = r.Coverage.Note + "; " + why
 	}
 	r.Coverage.Note = why
+	found, _ := SplitSummary(r.Summary)
+	r.Summary = found + notObserved + why
 }

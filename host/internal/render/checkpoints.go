@@ -23,8 +23,9 @@ func MarkdownCheckpoints(w io.Writer, list []Checkpoint) error {
 	var b strings.Builder
 	b.WriteString("## Checkpoints\n\n")
 	for _, c := range list {
-		fmt.Fprintf(&b, "- %s %s → %s", c.At.UTC().Format("2006-01-02 15:04:05"), code(c.Name), severitySign(c.Severity)+" "+string(c.Severity))
-		for _, more := range []string{c.Summary, c.Note} {
+		mark, how, what := standing(c.Severity, c.Summary)
+		fmt.Fprintf(&b, "- %s %s → %s %s", c.At.UTC().Format("2006-01-02 15:04:05"), code(c.Name), mark, how)
+		for _, more := range []string{what, c.Note} {
 			if more != "" {
 				b.WriteString(", " + escape(more))
 			}

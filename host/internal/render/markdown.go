@@ -14,7 +14,8 @@ import (
 // link, mention, image, HTML or heading.
 func Markdown(w io.Writer, r *diff.Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s %s: %s\n\n", severitySign(r.Severity), r.Severity, escape(r.Summary))
+	mark, how, what := standing(r.Severity, r.Summary)
+	fmt.Fprintf(&b, "## %s %s: %s\n\n", mark, how, escape(what))
 	fmt.Fprintf(&b, "%s to %s UTC (%s)", r.From.UTC().Format("2006-01-02 15:04:05"), endTime(r.From, r.To), Duration(r.DurationMs))
 	if r.Checkpoint != "" {
 		fmt.Fprintf(&b, ", since %s", code(r.Checkpoint))
@@ -52,17 +53,6 @@ func Markdown(w io.Writer, r *diff.Report) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// severitySign is a severity at a glance.
-func severitySign(s diff.Severity) string {
-	switch s {
-	case diff.Error:
-		return string(failed)
-	case diff.Warning:
-		return string(warned)
-	}
-	return string(mended)
 }
 
 func utcClock(t diff.Time) string { return t.UTC().Format("15:04:05") }

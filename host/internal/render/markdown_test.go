@@ -21,8 +21,9 @@ func markdown(t *testing.T, r *diff.Report) string {
 
 func TestMarkdownReports(t *testing.T) {
 	for name, r := range map[string]*diff.Report{
-		"full":  full(),
-		"clean": {From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}},
+		"full":   full(),
+		"clean":  {From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}},
+		"unseen": unseen(),
 	} {
 		path := filepath.Join("testdata", name+".md.golden")
 		got := markdown(t, r)

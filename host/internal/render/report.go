@@ -29,23 +29,34 @@ var (
 	newSign = blue.Render("+")
 )
 
-// Severity is a severity as a word with its sign.
-func Severity(s diff.Severity) string {
+// standing is how a span stood: a sign and a word, and what more there is to say. What is clean only as far as
+// it was observed is not called clean.
+func standing(s diff.Severity, summary string) (mark sign, how, what string) {
+	if found, unseen := diff.SplitSummary(summary); s == diff.Clean && unseen != "" {
+		return unknown, "not fully observed", found + "; " + unseen
+	}
 	switch s {
 	case diff.Error:
-		return badSign + " " + red.Bold(true).Render("error")
+		return failed, string(s), summary
 	case diff.Warning:
-		return badish + " " + yellow.Bold(true).Render("warning")
-	default:
-		return good + " " + green.Bold(true).Render("clean")
+		return warned, string(s), summary
 	}
+	return mended, string(s), summary
+}
+
+// Standing is how a span stood, by its severity and summary: a word with its sign, and what more there is to say.
+func Standing(s diff.Severity, summary string) (how, what string) {
+	mark, how, what := standing(s, summary)
+	colour := map[sign]lipgloss.Style{failed: red, warned: yellow, mended: green, unknown: faint}[mark]
+	return mark.colored() + " " + colour.Bold(mark != unknown).Render(how), what
 }
 
 // Report writes a report for a person, in lines of at most width columns where it can. It writes
 // through [lipgloss.Fprint], which leaves colours out where w shows none.
 func Report(w io.Writer, r *diff.Report, width int) error {
 	p := printer{width: max(width, 40)}
-	p.line("%s  %s", Severity(r.Severity), bold.Render(r.Summary))
+	how, what := Standing(r.Severity, r.Summary)
+	p.line("%s  %s", how, bold.Render(what))
 	p.line("%s", faint.Render(fmt.Sprintf("   %s to %s (%s)%s", clock(r.From), clock(r.To), Duration(r.DurationMs), name(r.Checkpoint))))
 	for _, s := range sections(r, clock) {
 		p.section(s)

@@ -60,6 +60,13 @@ func full() *diff.Report {
 	}
 }
 
+// unseen is a report of which nothing was observed.
+func unseen() *diff.Report {
+	r := &diff.Report{From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}}
+	r.Unobserved("no browser is connected")
+	return r
+}
+
 func TestReports(t *testing.T) {
 	local := time.Local
 	time.Local = time.UTC
@@ -69,7 +76,8 @@ func TestReports(t *testing.T) {
 		width  int
 	}{
 		"full": {full(), 100}, "narrow": {full(), 60},
-		"clean": {&diff.Report{From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}}, 80},
+		"clean":  {&diff.Report{From: at(0), To: at(1), DurationMs: 900, Severity: diff.Clean, Summary: "No significant changes", Console: &diff.ConsoleDiff{}}, 80},
+		"unseen": {unseen(), 80},
 	} {
 		var out bytes.Buffer
 		if err := Report(&out, c.report, c.width); err != nil {

@@ -44,6 +44,8 @@ const (
 	mended sign = "✔"
 	added  sign = "+"
 	done   sign = "·"
+	// unknown is neither well nor wrong.
+	unknown sign = "–"
 )
 
 // row is one entry: what it is about, and what is said of it at the end.
