@@ -279,6 +279,10 @@ export interface ActResult {
   opened?: number /* int */[];
   downloads?: string[];
   /**
+   * Late is what was opened and loaded down before the first step, since the action before.
+   */
+  late?: ActMade;
+  /**
    * Value is what an expression came to, as JSON.
    */
   value?: string;
@@ -293,6 +297,13 @@ export interface ActResult {
    * before, while its element was waited for, it did not cause.
    */
   began?: number /* int64 */;
+}
+/**
+ * ActMade is what a page opened and loaded down: see [ActResult].
+ */
+export interface ActMade {
+  opened?: number /* int */[];
+  downloads?: string[];
 }
 /**
  * ActDialog is a dialog of the page.

@@ -115,6 +115,8 @@ type ActResult struct {
 	// loaded down.
 	Opened    []int    `json:"opened,omitempty"`
 	Downloads []string `json:"downloads,omitempty"`
+	// Late is what was opened and loaded down before the first step, since the action before.
+	Late *ActMade `json:"late,omitempty"`
 	// Value is what an expression came to, as JSON.
 	Value string `json:"value,omitempty"`
 	// Page answers Look; absent also when that was not possible. Before is the page as it was before the first step,
@@ -124,6 +126,12 @@ type ActResult struct {
 	// Began is when the first step began to have an effect, in milliseconds since the Unix epoch: what happened
 	// before, while its element was waited for, it did not cause.
 	Began int64 `json:"began,omitempty"`
+}
+
+// ActMade is what a page opened and loaded down: see [ActResult].
+type ActMade struct {
+	Opened    []int    `json:"opened,omitempty"`
+	Downloads []string `json:"downloads,omitempty"`
 }
 
 // ActDialog is a dialog of the page.

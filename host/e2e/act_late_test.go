@@ -1,6 +1,9 @@
 package e2e
 
 import (
+	"context"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -208,5 +211,35 @@ func TestTheSameBreakLateAndAtOnceIsToldTwice(t *testing.T) {
 	broke, lately, found := strings.Cut(a.do("browser_click", map[string]any{"ref": ref}), late)
 	if !found || !strings.Contains(broke, "Error: no stock") || !strings.Contains(lately, "Error: no stock") {
 		t.Errorf("%s\n%s%s", broke, late, lately)
+	}
+}
+
+// TestWhatAPageOpensAndLoadsDownLateIsToldSo: tabs and files that its timers have the browser open.
+func TestWhatAPageOpensAndLoadsDownLateIsToldSo(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Late", lately+`<button onclick="later(() => open('/other'))">Open</button>
+		<button onclick="later(() => { location = '/file' })">Load</button><button>Other</button>`), "/other": blank})
+	s.mux.HandleFunc("/file", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", `attachment; filename="report.csv"`)
+		_, _ = io.WriteString(w, "a,b")
+	})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	click := func(button string) string {
+		return a.do("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
+	}
+	for button, told := range map[string]string{"Open": "Opened ", "Load": "Downloading: report.csv"} {
+		lacks(t, click(button), told)
+		p.waitForLate()
+		var seen string
+		err := testbed.Eventually(context.Background(), func() (bool, error) {
+			_, seen, _ = strings.Cut(click("Other"), late)
+			return strings.Contains(seen, told), nil
+		})
+		if err != nil {
+			t.Errorf("%s: %v: %s", button, err, seen)
+		}
+		lacks(t, click("Other"), told)
 	}
 }

@@ -79,7 +79,6 @@ export class Acting {
     const result: ActResult = { done: 0 };
     const run = { stopped: false };
     this.#running.set(tab, run);
-    activity.begin(tab);
     const look = await this.#lookBefore(params, result);
     const since = Date.now();
     try {
@@ -117,10 +116,10 @@ export class Acting {
       sessions.release(tab);
       if (this.#running.get(tab) === run) this.#running.delete(tab);
     }
-    const { opened, downloads } = activity.end(tab);
-    if (opened.length > 0) result.opened = opened;
-    if (downloads.length > 0) result.downloads = downloads;
-    return result;
+    // Who only waits for a change asks again: the last of them tells.
+    return steps.every(({ op }) => op === StepChange)
+      ? result
+      : Object.assign(result, activity.made(tab, since));
   }
 
   /** Refuses tabs that no person has allowed, and pages that are no web pages. */

@@ -2,7 +2,7 @@
  * What goes on in tabs that an action may have caused: requests that have not ended, pages on their way, changes
  * since a page was looked at.
  */
-import type { AnyEvent } from '../../protocol';
+import type { ActResult, AnyEvent } from '../../protocol';
 
 interface Flight {
   readonly at: number;
@@ -22,9 +22,15 @@ interface TabActivity {
   failure: string;
   /** Whether the page is as it was when it was looked at last. */
   seen: boolean;
-  /** What an action opened; undefined while there is none. */
-  opened: number[] | undefined;
-  downloads: string[];
+  /** The tabs that the page opened and the files that it had loaded down since somebody was told of them. */
+  made: Made[];
+}
+
+/** A tab or a file that a page made, and when, in ms since the epoch. */
+interface Made {
+  readonly at: number;
+  readonly tab?: number;
+  readonly file?: string;
 }
 
 /** Requests older than this are streams or long polls, which end when they like; in ms. */
@@ -33,6 +39,9 @@ const SLOW_MS = 2000;
 const BODY_MS = 200;
 /** The most requests that are kept of a tab; more at once are waited for no longer. */
 const MAX_FLIGHTS = 500;
+
+/** The most tabs and files that are kept of a tab until somebody is told of them. */
+const MAX_MADE = 20;
 
 export class Activity {
   readonly #tabs = new Map<number, TabActivity>();
@@ -48,8 +57,7 @@ export class Activity {
         navigations: 0,
         failure: '',
         seen: false,
-        opened: undefined,
-        downloads: [],
+        made: [],
       };
       this.#tabs.set(tab, state);
     }
@@ -74,28 +82,36 @@ export class Activity {
     if (flight !== undefined) flight.answered ??= Date.now();
   }
 
-  /** An action on a tab begins: what it opens is noted until it ends. */
-  begin(tab: number): void {
-    const state = this.#of(tab);
-    state.opened = [];
-    state.downloads = [];
-  }
-
-  end(tab: number): { opened: number[]; downloads: string[] } {
-    const { opened = [], downloads } = this.#of(tab);
-    this.#of(tab).opened = undefined;
-    return { opened, downloads };
+  /** What a page opened and loaded down since this was asked last: since an action began, and late, before it. */
+  made(tab: number, since: number): Pick<ActResult, 'opened' | 'downloads' | 'late'> {
+    const { made } = this.#of(tab);
+    this.#of(tab).made = [];
+    const of = (list: Made[]): Pick<ActResult, 'opened' | 'downloads'> => {
+      const opened = list.flatMap(({ tab = [] }) => tab);
+      const downloads = list.flatMap(({ file = [] }) => file);
+      return { ...(opened.length > 0 && { opened }), ...(downloads.length > 0 && { downloads }) };
+    };
+    const late = of(made.filter(({ at }) => at < since));
+    return {
+      ...of(made.filter(({ at }) => at >= since)),
+      ...(Object.keys(late).length > 0 && { late }),
+    };
   }
 
   /** A tab was opened by another one's page. */
   opens(by: number | undefined, tab: number): void {
-    if (by !== undefined) this.#tabs.get(by)?.opened?.push(tab);
+    if (by !== undefined) this.#make(by, { at: Date.now(), tab });
   }
 
   /** A page has the browser load a file down. */
-  loadsDown(tab: number, name: string): void {
-    this.#of(tab).downloads.push(name);
+  loadsDown(tab: number, file: string): void {
+    this.#make(tab, { at: Date.now(), file });
     this.changed(tab);
+  }
+
+  #make(tab: number, made: Made): void {
+    const state = this.#of(tab);
+    state.made = [...state.made, made].slice(-MAX_MADE);
   }
 
   /** A navigation of the top frame begins, commits, ends, with an error or without; or only the address changes. */

@@ -398,6 +398,9 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	v := e.store.View(e.clock())
 	caused, late := e.consequences(client, v, o)
 	e.snapshots.tell(t, client, v.Now())
+	if result.Late != nil && !o.first {
+		meanwhile = e.made(ctx, o, *result.Late) + meanwhile
+	}
 	if result.Refused != "" {
 		message := o.refusal()
 		if lines := broken(caused); len(lines) > 0 {
@@ -428,12 +431,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	if len(result.Waiting) > 0 {
 		b.WriteString("Not finished: " + strings.Join(result.Waiting[:min(len(result.Waiting), maxRequests)], ", ") + "\n")
 	}
-	for _, theirs := range result.Opened {
-		b.WriteString(e.openedLine(ctx, o, theirs))
-	}
-	if len(result.Downloads) > 0 {
-		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(result.Downloads, ", "))
-	}
+	b.WriteString(e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads}))
 	if result.Value != "" {
 		fmt.Fprintf(&b, "Value: %s\n", result.Value)
 	}
@@ -474,7 +472,19 @@ func dialogText(d *protocol.ActDialog) string {
 	return text
 }
 
-// openedLine tells of a tab that an action opened.
+// made tells what a page opened and loaded down.
+func (e *Engine) made(ctx context.Context, o outcome, made protocol.ActMade) string {
+	var b strings.Builder
+	for _, theirs := range made.Opened {
+		b.WriteString(e.openedLine(ctx, o, theirs))
+	}
+	if len(made.Downloads) > 0 {
+		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(made.Downloads, ", "))
+	}
+	return b.String()
+}
+
+// openedLine tells of a tab that a page opened.
 func (e *Engine) openedLine(ctx context.Context, o outcome, theirs int) string {
 	instance, _, _ := e.store.BrowserTab(o.id)
 	switch t := e.knownTab(ctx, instance, theirs); {
