@@ -247,3 +247,16 @@ func TestWhatAPageOpensAndLoadsDownLateIsToldSo(t *testing.T) {
 		lacks(t, click("Other"), told)
 	}
 }
+
+// TestAPageThatTakesItselfAwayIsEmpty: document.open leaves a document without any element.
+func TestAPageThatTakesItselfAwayIsEmpty(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Late", `<button onclick="document.open()">Open</button>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	lacks(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Open"`)}), `"Open" [`)
+	holds(t, a.whole(), "the page is empty")
+	p.js(`document.write('<title>Again</title><button>New</button>'); document.close()`)
+	holds(t, a.look(), `button "New" [`)
+}

@@ -138,6 +138,9 @@ func (p *Page) Apply(r *protocol.AriaResult) (*Tree, error) {
 func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 	nodes := f.Nodes
 	f.Nodes = nil
+	if f.Root == 0 { // the document has no element at all, as after document.open
+		nodes = []protocol.AriaNode{{Role: roleDocument}}
+	}
 	sameRoot := d.frame.Root == f.Root
 	d.frame = f
 	if len(nodes) == 0 && sameRoot {

@@ -225,3 +225,19 @@ func TestATreeThatWasHandedOutNeverChanges(t *testing.T) {
 		t.Error(dump(first.Root))
 	}
 }
+
+// TestADocumentWithoutAnyElementIsEmpty: document.open takes all of them away, and others may come.
+func TestADocumentWithoutAnyElementIsEmpty(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{})
+	full := s.frame
+	s.frame.Root, s.frame.Since, s.frame.Nodes = 0, 0, nil
+	if a := s.show(Request{}); strings.Contains(a.Text, "Pay Now") || len(s.page.Tree().Root.Children) > 0 {
+		t.Error(a.Text)
+	}
+	s.show(Request{})
+	s.frame.Root, s.frame.Since, s.frame.Nodes = full.Root, 0, newSite(t).frame.Nodes
+	if a := s.show(Request{Full: true}); !strings.Contains(a.Text, `button "Pay Now" [`) {
+		t.Error(a.Text)
+	}
+}
