@@ -193,7 +193,8 @@ func (e *Engine) viewActs() map[*checkpoint.Client]*protocol.ViewActs {
 	return acts
 }
 
-// viewAgents lists the agents that are connected or have called; those of the same name are numbered.
+// viewAgents lists the agents that are connected, have called or are held; those of the same name are numbered. Of
+// those that have left a hold is the name's: one of them shows it, whoever was held.
 func (e *Engine) viewAgents() []protocol.ViewAgent {
 	type here struct {
 		name  string
@@ -216,15 +217,26 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 	for _, c := range order {
 		e.viewing.agentLocked(c, known[c].name)
 	}
+	held, shows := map[string]bool{}, map[string]bool{}
+	for _, a := range e.viewing.agents {
+		if !known[a.client].here {
+			held[a.name] = held[a.name] || a.held
+			shows[a.name] = shows[a.name] || a.calls > 0
+		}
+	}
 	list := []protocol.ViewAgent{}
 	alike := map[string]int{}
 	for _, a := range e.viewing.agents {
 		k := known[a.client]
-		if !k.here && a.calls == 0 && !a.held {
-			continue
+		isHeld := a.held
+		if !k.here {
+			if isHeld = held[a.name]; a.calls == 0 && (!isHeld || shows[a.name]) {
+				continue
+			}
+			shows[a.name] = true
 		}
 		shown := protocol.ViewAgent{
-			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: a.held, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead, Acts: acts[a.client],
+			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: isHeld, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead, Acts: acts[a.client],
 		}
 		if alike[shown.Name]++; alike[shown.Name] > 1 {
 			shown.Name = fmt.Sprintf("%s %d", shown.Name, alike[shown.Name])

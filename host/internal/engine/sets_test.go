@@ -111,8 +111,8 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 	after := enginetest.New(t, capture.Limits{})
 	after.Engine.Restore(nil, before.Engine.Readers())
 	list := agents(after)
-	if len(list) == 0 || !list[0].Held || list[0].Name != "claude" || list[0].Here {
-		t.Fatalf("the person is to see the hold: %+v", list)
+	if len(list) != 1 || !list[0].Held || list[0].Name != "claude" || list[0].Here {
+		t.Fatalf("the person is to see the hold, once: %+v", list)
 	}
 	third, leave := join(after, "claude")
 	defer leave()
