@@ -48,6 +48,11 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
                 severity={severityOf(answer.now.severity, answer.now.not_observed)}
                 words={spanWords(answer.now)}
               />
+              {answer.now.not_observed === true && (
+                <span class="when">
+                  <span class="partly">{t('partly')}</span>
+                </span>
+              )}
             </button>
           </li>
         )}
@@ -108,7 +113,7 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
           if (!event.currentTarget.contains(event.relatedTarget as Node | null)) closeMenu();
         }}
       >
-        <summary aria-label={t('menuOf', name)} title={t('menuOf', name)}>
+        <summary aria-label={t('menuOf', itself)} title={t('menuOf', itself)}>
           ⋯
         </summary>
         <div class="menu-items">

@@ -1,7 +1,6 @@
 /** What leaves the viewer as a file: the session as JSON or as one page of HTML, requests as HAR. */
 import type { ViewCall, ViewCheckpoints, ViewEntry, ViewOverview, ViewReport } from '../../protocol';
-import { spanWords } from '../../standing';
-import { t } from '../../text';
+import { many, t } from '../../text';
 import { clock } from './format';
 import { timelineText } from './markdown';
 import type { ViewerModel } from './model';
@@ -12,6 +11,8 @@ export interface Session {
   exported: string;
   overview: ViewOverview;
   checkpoints: ViewCheckpoints['checkpoints'];
+  /** What is new since the last of them. */
+  now: ViewCheckpoints['now'];
   /** What is shown, then each span between two checkpoints. */
   shown: ViewReport;
   spans: ViewReport[];
@@ -27,7 +28,7 @@ export async function gather(model: ViewerModel): Promise<Session> {
   const tab = model.tab.value === 0 ? {} : { tab: model.tab.value };
   const { from, to } = model.selection.value;
   const overview = await client.ask('view_overview', tab);
-  const { checkpoints } = await client.ask('view_checkpoints', tab);
+  const { checkpoints, now } = await client.ask('view_checkpoints', tab);
   const shown = await client.ask('view_report', { from, to, ...tab });
   const spans: ViewReport[] = [];
   const moments = ['start', ...checkpoints.map(({ moment }) => moment), 'now'];
@@ -46,6 +47,7 @@ export async function gather(model: ViewerModel): Promise<Session> {
     exported: new Date().toISOString(),
     overview,
     checkpoints,
+    now,
     shown,
     spans,
     calls,
@@ -148,7 +150,7 @@ export function har(entries: readonly ViewEntry[], version: string, comment: str
         },
         cache: {},
         timings: { send: 0, wait: e.duration_ms ?? 0, receive: 0 },
-        ...((e.masked ?? 0) > 0 && { comment: t('maskedInFile', e.masked ?? 0) }),
+        ...((e.masked ?? 0) > 0 && { comment: many('maskedInFile', e.masked ?? 0) }),
       })),
     },
   };
@@ -194,7 +196,7 @@ body.exported { display: block; max-width: 1000px; margin: 0 auto; padding: 16px
 <h1>Tidemark</h1>
 <p class="quiet">${escaped(t('exportedAt', dated(Date.parse(session.exported)), session.tidemark))}</p>
 <h2>${escaped(t('checkpoints'))}</h2>
-<pre class="body">${escaped(timelineText(session.checkpoints))}${escaped(t('now'))} → ${escaped(spanWords(session.spans.at(-1) ?? {}))}</pre>
+<pre class="body">${escaped(timelineText(session.checkpoints, session.now))}</pre>
 ${reports}
 <h2>${escaped(t('whatAgentSaw'))}</h2>
 ${calls || `<p class="quiet">${escaped(t('noCalls'))}</p>`}

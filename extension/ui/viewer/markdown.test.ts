@@ -41,18 +41,22 @@ test('the checkpoints read as the specification has them', () => {
     ...(note !== undefined && { note }),
   });
   expect(
-    timelineText([
-      checkpoint('session_start'),
-      checkpoint('before_auth_refactor'),
-      checkpoint('after_auth_refactor', 1, 'new deprecation notice, acceptable'),
-      checkpoint('before_commit'),
-    ]),
+    timelineText(
+      [
+        checkpoint('session_start'),
+        checkpoint('before_auth_refactor'),
+        checkpoint('after_auth_refactor', 1, 'new deprecation notice, acceptable'),
+        checkpoint('before_commit'),
+      ],
+      { severity: 'error', summary: '', errors: 2, not_observed: true },
+    ),
   ).toBe(
     [
       'session_start        → clean',
       'before_auth_refactor → clean',
       'after_auth_refactor  → 1 warning (new deprecation notice, acceptable)',
       'before_commit        → clean',
+      'now                  → 2 errors, partly observed',
       '',
     ].join('\n'),
   );
@@ -64,6 +68,7 @@ test('an exported page runs nothing, whatever pages and agents said', () => {
     exported: 'now',
     overview: { tabs: [{ title: '<script>alert(1)</script>' }] },
     checkpoints: [],
+    now: { severity: 'clean', summary: '' },
     spans: [],
     calls: [
       {

@@ -1,5 +1,5 @@
 /** A report as Markdown, to be pasted where people talk. */
-import type { ViewCheckpoint, ViewReport } from '../../protocol';
+import type { ViewCheckpoint, ViewReport, ViewSpan } from '../../protocol';
 import { spanWords } from '../../standing';
 import { many, t } from '../../text';
 import { duration, hour } from './format';
@@ -37,9 +37,11 @@ export function reportMarkdown(
 }
 
 /** The checkpoints as the specification's timeline has them. */
-export function timelineText(list: readonly ViewCheckpoint[]): string {
-  const wide = Math.max(0, ...list.map(({ name }) => name.length));
-  return list
+export function timelineText(list: readonly ViewCheckpoint[], now?: ViewSpan): string {
+  const lines = list.map(({ moment, since, note }) => ({ name: moment, since, note }));
+  if (now !== undefined) lines.push({ name: t('now'), since: now, note: undefined });
+  const wide = Math.max(0, ...lines.map(({ name }) => name.length));
+  return lines
     .map(({ name, since, note }) => {
       const partly = since.not_observed === true ? `, ${t('partly')}` : '';
       const said = note ? ` (${note.replace(/\s+/g, ' ')})` : ''; // on one line nothing ends the block it stands in

@@ -4,7 +4,7 @@ import { diffLines } from 'diff';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { ViewPage } from '../../protocol';
-import { t } from '../../text';
+import { many, t } from '../../text';
 import { words } from '../attempt';
 import { hour } from './format';
 import type { ViewerModel } from './model';
@@ -77,7 +77,7 @@ export function PageTree({ model }: { model: ViewerModel }): JSX.Element {
     if (folded === 0) return;
     shown.push(
       <li class="folded quiet" key={`folded ${i}`}>
-        {t('linesSame', folded)}
+        {many('linesSame', folded)}
       </li>,
     );
     folded = 0;
@@ -133,7 +133,7 @@ export function PageTree({ model }: { model: ViewerModel }): JSX.Element {
             ? t('pageFirst', hour(page.value.at))
             : changed === 0
               ? t('pageSame', hour(page.value.before_at ?? 0))
-              : t('pageChanged', changed, hour(page.value.before_at ?? 0))}
+              : many('pageChanged', changed, hour(page.value.before_at ?? 0))}
         </p>
       )}
       <ul class="tree" aria-label={t('pageTitle')}>
