@@ -35,6 +35,10 @@ describe('nameProblem', () => {
     expect(nameProblem(name)).toMatch(why);
   });
 
+  it('names a character that shows nothing by its number', () => {
+    expect(nameProblem('a\u202eb')).toContain('U+202E');
+  });
+
   it('takes only what the form allows', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 60 }), (name) => {
