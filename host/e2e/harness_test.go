@@ -180,7 +180,17 @@ func (w *world) agent(t *testing.T, args ...string) *agent {
 // of is an agent that hears of a site only.
 func (w *world) of(t *testing.T, s *site) *agent {
 	t.Helper()
-	return w.agent(t, "--origin", s.URL)
+	a := w.agent(t, "--origin", s.URL)
+	t.Cleanup(func() { // a world that tests share holds twenty checkpoints
+		var list struct{ Checkpoints []struct{ Name string } }
+		if text, err := a.Text("checkpoint_list", nil); err != nil || json.Unmarshal([]byte(text), &list) != nil {
+			return // it was stopped, or the agent is on hold
+		}
+		for _, c := range list.Checkpoints {
+			_, _ = a.Text("checkpoint_delete", map[string]any{"name": c.Name})
+		}
+	})
+	return a
 }
 
 // call calls a tool and decodes its answer.
