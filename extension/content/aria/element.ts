@@ -104,7 +104,7 @@ export function isControl(tag: string): boolean {
 /** All that can change in a control without a trace, in one string: to see whether it has to be read again. */
 export function traceless(element: Element, tag: string): string {
   const holds = heldBy(element, tag);
-  return isRefused(element) ? `${holds} refused` : holds;
+  return isBound(element) && isRefused(element) ? `${holds} refused` : holds;
 }
 
 function heldBy(element: Element, tag: string): string {
@@ -349,6 +349,15 @@ const POPPING = new Set(
 /** Whether the browser takes what was put into a field for wrong, once somebody has left it or sent its form. */
 function isRefused(element: Element): boolean {
   return matches(element, ':user-invalid');
+}
+
+/** Whether a field says what may be put into it. One that only a script refuses is read when its focus changes. */
+function isBound(element: Element): boolean {
+  return (
+    has(element, 'required') ||
+    has(element, 'pattern') ||
+    /^(?:email|number|url)$/.test(attribute(element, 'type'))
+  );
 }
 
 /** True inside what is disabled as a whole. */
