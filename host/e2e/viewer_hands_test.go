@@ -224,7 +224,7 @@ document.addEventListener('copy', ({ target }) => { globalThis.copied = target.v
 await press('Copy as Markdown');
 await until(() => says('Copied as Markdown.'), 'that it was copied');`)
 	text := v.text(`copied`)
-	for _, part := range []string{"session_start", "→ clean", "### 1 failed request", "`GET /api/cart`", "200 → 500", "the cart cannot be read"} {
+	for _, part := range []string{"session_start", "after_refactor → 1 warning", "### 1 failed request", "`GET /api/cart`", "200 → 500", "the cart cannot be read"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in what was copied:\n%s", part, text)
 		}

@@ -11,7 +11,7 @@ import { generatedText, isMute, isPlainlyShown, PSEUDOS } from './rendering';
  * How many elements are asked in one look whether they have got a closed shadow root, which takes 2 µs
  * each; all others follow in the looks after it.
  */
-const MOST_ASKED = 100;
+const MOST_ASKED = 250;
 
 /** How many elements are asked between two looks at the clock. */
 const AT_ONCE = 64;
