@@ -10,6 +10,7 @@ import type { AriaNode } from '../../protocol';
 import { first, has, isConnected, nodeTypeOf, parentAcrossRoots, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
+import { Ahead } from './ahead';
 import {
   activeIn,
   fold,
@@ -42,6 +43,7 @@ import {
 } from './part';
 import { References } from './references';
 import { generatedText, isMute, PSEUDOS } from './rendering';
+import { Signals } from './signals';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
 import { Stale } from './stale';
 import { Unannounced } from './unannounced';
@@ -96,6 +98,7 @@ export class AriaTree {
     if (whole) part.staleKids = true;
     this.#stale.itself(part);
     this.#stale.namesAbove(part.parent);
+    this.#signals.came();
   });
   readonly #labels = new Labels();
   readonly #references = new References(this.#labels);
@@ -107,6 +110,12 @@ export class AriaTree {
     unannounced: this.#unannounced,
     references: this.#references,
   });
+  readonly #signals: Signals;
+  readonly #ahead = new Ahead((until) => this.#workAhead(until));
+  /** How many signs of a change there were when all were asked last. */
+  #asked = -1;
+  /** What was begun ahead of a look. */
+  #begun: Generator<void> | undefined;
   #lastId = 0;
   #version = 0;
   #look = 0;
@@ -121,6 +130,7 @@ export class AriaTree {
     this.#document = document;
     this.#sensitive = sensitive;
     this.#changed = changed;
+    this.#signals = new Signals(document, this.#ahead.soon);
     this.#observe(document);
   }
 
@@ -136,11 +146,27 @@ export class AriaTree {
     const top = this.#document.documentElement;
     if (top === null) return { since: 0, version: ++this.#version, root: 0, nodes: [], left: 0 };
     const root = this.#part(top, undefined);
-    await this.#slices(this.#work(performance.now() + timeoutMs, whole));
-    const left = this.#left + this.#stale.size;
-    const answer: Look = { since: 0, version: 0, root: root.id, nodes: [], left };
-    await this.#slices(this.#answer(root, since, answer));
-    return answer;
+    this.#ahead.leave();
+    try {
+      if (this.#begun !== undefined) await this.#slices(this.#begun);
+      this.#begun = undefined;
+      this.#signals.look();
+      await this.#slices(this.#work(performance.now() + timeoutMs, whole ? 'everything' : 'what may differ'));
+      const left = this.#left + this.#stale.size;
+      const answer: Look = { since: 0, version: 0, root: root.id, nodes: [], left };
+      await this.#slices(this.#answer(root, since, answer));
+      return answer;
+    } finally {
+      this.#ahead.looked();
+    }
+  }
+
+  /** Does what a look would have to do; returns whether that is done. */
+  #workAhead(until: number): boolean {
+    this.#begun ??= this.#work(Number.POSITIVE_INFINITY, 'all');
+    if (!this.#slice(this.#begun, until)) return false;
+    this.#begun = undefined;
+    return true;
   }
 
   /** How many mutations there were so far, those of this very moment included. */
@@ -192,24 +218,33 @@ export class AriaTree {
 
   /** Does work in slices. */
   async #slices(work: Generator<void>): Promise<void> {
-    for (let done = false; ; await pause()) {
-      const end = performance.now() + SLICE_MS;
-      this.#labels.forget();
-      beginAriaCaches();
-      try {
-        do done = work.next().done === true;
-        while (!done && performance.now() < end);
-      } finally {
-        endAriaCaches();
-      }
-      if (done) return;
+    while (!this.#slice(work, performance.now() + SLICE_MS)) await pause();
+  }
+
+  /** Does work until a time is over; returns whether it is done. */
+  #slice(work: Generator<void>, until: number): boolean {
+    this.#labels.forget();
+    beginAriaCaches();
+    try {
+      let done = false;
+      do done = work.next().done === true;
+      while (!done && performance.now() < until);
+      return done;
+    } finally {
+      endAriaCaches();
     }
   }
 
   /** Reads until the time is over; what was read is put in order in any case. */
-  *#work(deadline: number, whole: boolean): Generator<void> {
+  *#work(deadline: number, asks: 'what may differ' | 'all' | 'everything'): Generator<void> {
     let steps = 0;
-    yield* this.#unannounced.look(whole);
+    yield* this.#unannounced.fields();
+    if (asks !== 'what may differ' || this.#asked !== this.#signals.count) {
+      const signs = this.#signals.count;
+      yield* this.#unannounced.shown();
+      this.#asked = signs;
+    }
+    yield* this.#unannounced.grown(asks === 'everything');
     for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {
       for (const part of this.#downwards()) {
         if (part.live) this.#renew(part);
@@ -256,6 +291,7 @@ export class AriaTree {
 
   #mutated(records: readonly MutationRecord[]): void {
     if (records.length > 0) this.#changed();
+    this.#signals.mutated(records);
     this.#stale.mutated(records);
   }
 
@@ -264,6 +300,7 @@ export class AriaTree {
     this.#roots.add(root);
     this.#observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
     if (nodeTypeOf(root) === Node.DOCUMENT_FRAGMENT_NODE) {
+      this.#signals.observe(root as ShadowRoot);
       root.addEventListener('slotchange', (event) => {
         const part = this.#parts.get(event.target as Element);
         if (part?.live !== true) return;

@@ -70,19 +70,22 @@ export class Unannounced {
     }
   }
 
-  /** Asks about all that live, as a whole about what is asked of some in turn else. */
-  *look(whole: boolean): Generator<void> {
+  /** Asks fields for what they hold. */
+  *fields(): Generator<void> {
+    let steps = 0;
+    for (const part of this.controls) {
+      if (!part.staleSelf && traceless(part.element, part.tag) !== part.traceless) this.#changed(part, false);
+      if (++steps % 64 === 0) yield;
+    }
+  }
+
+  /** Asks all how they are shown. */
+  *shown(): Generator<void> {
     let steps = 0;
     yield* this.decide();
     for (let i = 0; i < this.#shown.elements.length; i += AT_ONCE, yield) this.#askShown(i, i + AT_ONCE);
     for (const part of this.#hidden.parts) {
       this.#check(part);
-      if (++steps % 64 === 0) yield;
-    }
-    for (let i = 0; i < this.#growing.elements.length; i += AT_ONCE, yield) this.#askGrowing(i, i + AT_ONCE);
-    yield* this.#closed(whole);
-    for (const part of this.controls) {
-      if (!part.staleSelf && traceless(part.element, part.tag) !== part.traceless) this.#changed(part, false);
       if (++steps % 64 === 0) yield;
     }
     for (const part of this.generating) {
@@ -98,6 +101,13 @@ export class Unannounced {
         if (++steps % 64 === 0) yield;
       }
     }
+  }
+
+  /** Asks who has got a shadow root: an open one all, a closed one all or some in turn. */
+  *grown(all: boolean): Generator<void> {
+    yield* this.decide();
+    for (let i = 0; i < this.#growing.elements.length; i += AT_ONCE, yield) this.#askGrowing(i, i + AT_ONCE);
+    yield* this.#closed(all);
   }
 
   /** Asks some of those that are shown: a plain loop, which soon runs as fast as it can. */
@@ -118,9 +128,9 @@ export class Unannounced {
   }
 
   /** Sees who has got a closed shadow root, which leaves no trace: of many elements some in each look. */
-  *#closed(whole: boolean): Generator<void> {
+  *#closed(all: boolean): Generator<void> {
     const { parts } = this.#growing;
-    const most = whole ? parts.length : Math.min(MOST_ASKED, parts.length);
+    const most = all ? parts.length : Math.min(MOST_ASKED, parts.length);
     for (let asked = 0; asked < most; asked++) {
       this.#asked = (this.#asked + 1) % parts.length;
       const part = parts[this.#asked] as Part;

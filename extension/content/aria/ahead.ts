@@ -1,0 +1,75 @@
+/**
+ * Does the work of the next look in the page's idle time, while somebody looks now and then: what changed
+ * is read when it changed, so that the look finds little to do.
+ */
+
+/** For how long after a look, in ms. */
+const FOLLOWED_MS = 60_000;
+/** When all is asked again though nothing gave a sign of a change, in ms after a look. */
+const UNSIGNALLED_MS = 500;
+/** How long the page is kept from its own work at a time, in ms; a look that begins meanwhile waits as long. */
+const SLICE_MS = 4;
+
+export class Ahead {
+  /** Works until a time is over, in ms; returns whether all is done. */
+  readonly #work: (until: number) => boolean;
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** How long the present round has worked, in ms, and before when the next one may not begin. */
+  #spent = 0;
+  #earliest = 0;
+  /** When the next round is to begin. */
+  #due = Number.POSITIVE_INFINITY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #idle = 0;
+
+  constructor(work: (until: number) => boolean) {
+    this.#work = work;
+  }
+
+  /** Takes in that something changed. */
+  soon = (): void => {
+    const now = performance.now();
+    if (now - this.#lookedAt < FOLLOWED_MS) this.#plan(Math.max(now, this.#earliest));
+  };
+
+  /** Leaves the work to a look, which does it now. */
+  leave(): void {
+    clearTimeout(this.#timer);
+    cancelIdleCallback(this.#idle);
+    this.#due = Number.POSITIVE_INFINITY;
+    this.#spent = 0;
+  }
+
+  /** Takes in that a look is over. */
+  looked(): void {
+    this.leave();
+    this.#lookedAt = this.#earliest = performance.now();
+    this.#plan(this.#lookedAt + UNSIGNALLED_MS);
+  }
+
+  #plan(at: number): void {
+    if (at >= this.#due) return;
+    this.#due = at;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#wait, at - performance.now());
+  }
+
+  readonly #wait = (): void => {
+    this.#idle = requestIdleCallback(this.#run);
+  };
+
+  readonly #run = (idle: IdleDeadline): void => {
+    const began = performance.now();
+    const done = this.#work(began + Math.min(idle.timeRemaining(), SLICE_MS));
+    const now = performance.now();
+    this.#spent += now - began;
+    if (!done) {
+      this.#wait();
+      return;
+    }
+    // The longer ago somebody looked, the smaller the share of the time.
+    this.#earliest = now + this.#spent * (2 + (now - this.#lookedAt) / 250);
+    this.#spent = 0;
+    this.#due = Number.POSITIVE_INFINITY;
+  };
+}
