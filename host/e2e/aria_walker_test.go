@@ -470,3 +470,56 @@ func TestWhatAHiddenOwnerClaimedStandsInItsOwnPlace(t *testing.T) {
 	p.js(`o1.hidden = false; b.inert = true; sum.textContent = '30'`)
 	holds(t, a.everything(), `group "One"`, "30 Edit")
 }
+
+// TestWhateverShowsAndHidesIsTold: by the very next look where the page gave any sign of it, else by the one
+// after, since all elements are asked between two looks.
+func TestWhateverShowsAndHidesIsTold(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style id="s" media="all">
+			#hint { display: none } #name:focus ~ #hint, #box:checked ~ #hint, #name:placeholder-shown ~ #hint { display: block }
+			#menu:hover button { visibility: hidden } @media (max-width: 500px) { #wide { display: none } }
+			not-yet:not(:defined) { visibility: hidden } @keyframes away { to { visibility: hidden } } #gone.away { animation: away .05s forwards }
+			#faded { transition: visibility .05s } #faded.away { visibility: hidden } #plain { color: red }</style>
+		<style id="off" disabled>#spare { display: none }</style>
+		<input id="name" value="x" placeholder="Name" aria-label="Name"><input type="checkbox" id="box" aria-label="Box"><p id="hint"><a href="/hint">Hint</a></p>
+		<div id="menu"><button>Menu</button></div><button id="wide">Wide</button><button id="spare">Spare</button><not-yet><button>Yet</button></not-yet>
+		<button id="gone">Gone</button><button id="faded">Faded</button><button id="plain">Plain</button><button id="act">Act</button>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	p.js(`document.getElementById('off').disabled = true`)
+	lacks(t, a.look(), "Hint", "Yet")
+	for _, step := range []struct{ name, script, back, want string }{
+		{"a focus", `document.getElementById('name').focus()`, `document.activeElement.blur()`, "Hint"},
+		{"a box that a script ticks", `document.getElementById('box').checked = true`, `document.getElementById('box').checked = false`, "Hint"},
+		{"a field that a script empties", `document.getElementById('name').value = ''`, `document.getElementById('name').value = 'x'`, "Hint"},
+		{"a rule", `document.getElementById('s').sheet.insertRule('#plain { display: none }', 0)`, `document.getElementById('s').sheet.deleteRule(0)`, "Plain"},
+		{"a style sheet that is turned on", `document.getElementById('off').sheet.disabled = false`, `document.getElementById('off').sheet.disabled = true`, "Spare"},
+		{"an adopted style sheet", `const sheet = new CSSStyleSheet(); sheet.replaceSync('#plain { visibility: hidden }'); document.adoptedStyleSheets = [sheet]`, `document.adoptedStyleSheets = []`, "Plain"},
+		{"media", `document.getElementById('s').sheet.media.mediaText = 'print'`, `document.getElementById('s').sheet.media.mediaText = 'all'`, "Yet"},
+		{"an animation", `await Promise.all((document.getElementById('gone').className = 'away', document.getAnimations()).map((a) => a.finished))`, `document.getElementById('gone').className = ''`, "Gone"},
+		{"an animation by script", `await document.getElementById('plain').animate([{visibility: 'hidden'}, {visibility: 'hidden'}], {duration: 20, fill: 'forwards'}).finished`, `document.getAnimations().forEach((a) => a.cancel())`, "Plain"},
+		{"a transition", `const faded = document.getElementById('faded'); await new Promise((done) => { faded.ontransitionend = done; faded.className = 'away' })`, `const faded = document.getElementById('faded'); await new Promise((done) => { faded.ontransitionend = done; faded.className = '' })`, "Faded"},
+		{"an element that is defined", `customElements.define('not-yet', class extends HTMLElement {})`, ``, "Yet"},
+	} {
+		p.js(step.script)
+		if d := a.look(); !strings.Contains(d, step.want) && !strings.Contains(d, "Removed:") {
+			t.Errorf("%s: %s is not told in\n%s", step.name, step.want, d)
+		}
+		if step.back == "" {
+			continue
+		}
+		p.js(step.back)
+		if d := a.look(); !strings.Contains(d, step.want) && !strings.Contains(d, "Removed:") {
+			t.Errorf("%s, taken back: %s is not told in\n%s", step.name, step.want, d)
+		}
+	}
+	// A rule that is written anew gives no sign whatever.
+	p.js(`[...document.getElementById('s').sheet.cssRules].find((rule) => rule.selectorText === '#plain').style.display = 'none'`)
+	seen := ""
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		seen += a.look()
+		return strings.Contains(seen, "Removed:"), nil
+	}); err != nil {
+		t.Errorf("%v: %s", err, seen)
+	}
+}

@@ -5,7 +5,7 @@
 
 /** For how long after a look, in ms. */
 const FOLLOWED_MS = 60_000;
-/** When all is asked again though nothing gave a sign of a change, in ms after a look. */
+/** When all is asked again though nothing gave a sign of a change, in ms after it was asked last. */
 const UNSIGNALLED_MS = 500;
 /** How long the page is kept from its own work at a time, in ms; a look that begins meanwhile waits as long. */
 const SLICE_MS = 4;
@@ -40,11 +40,11 @@ export class Ahead {
     this.#spent = 0;
   }
 
-  /** Takes in that a look is over. */
-  looked(): void {
+  /** Takes in that a look is over, and when all was asked last. */
+  looked(asked: number): void {
     this.leave();
     this.#lookedAt = this.#earliest = performance.now();
-    this.#plan(this.#lookedAt + UNSIGNALLED_MS);
+    this.#plan(Math.max(this.#lookedAt, asked + UNSIGNALLED_MS));
   }
 
   #plan(at: number): void {

@@ -8,7 +8,7 @@ import { nodeTypeOf } from '../dom';
 /** After which an element may match other rules, or a rule may hold that did not. */
 const EVENTS = (
   'focusin focusout pointerover pointerout pointerdown pointerup keydown keyup click input change invalid reset toggle ' +
-  'load transitionrun transitionend transitioncancel animationstart animationend animationcancel'
+  'beforetoggle load transitionrun transitionend transitioncancel animationstart animationend animationcancel'
 ).split(' ');
 /** Those that stay within the shadow root in which they are. */
 const ENCLOSED = ['transitionend', 'animationend', 'change'];

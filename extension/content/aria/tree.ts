@@ -3,7 +3,8 @@
  * stale is computed anew, everything else is not.
  *
  * Style sheets can show and hide anything without a mutation, so whether an element is shown is asked of
- * the browser at every look (it knows); so are the values of fields, which scripts set without a trace.
+ * the browser (it knows) once anything gave a sign that it may differ; the values of fields, which scripts
+ * set without a trace, at every look. Between looks this is done ahead, in the page's idle time.
  */
 import { beginAriaCaches, endAriaCaches } from 'ivya/utils';
 import type { AriaNode } from '../../protocol';
@@ -112,8 +113,9 @@ export class AriaTree {
   });
   readonly #signals: Signals;
   readonly #ahead = new Ahead((until) => this.#workAhead(until));
-  /** How many signs of a change there were when all were asked last. */
+  /** How many signs of a change there were when all were asked last, and when that was. */
   #asked = -1;
+  #askedAt = 0;
   /** What was begun ahead of a look. */
   #begun: Generator<void> | undefined;
   #lastId = 0;
@@ -157,7 +159,7 @@ export class AriaTree {
       await this.#slices(this.#answer(root, since, answer));
       return answer;
     } finally {
-      this.#ahead.looked();
+      this.#ahead.looked(this.#askedAt);
     }
   }
 
@@ -239,10 +241,12 @@ export class AriaTree {
   *#work(deadline: number, asks: 'what may differ' | 'all' | 'everything'): Generator<void> {
     let steps = 0;
     yield* this.#unannounced.fields();
+    yield* this.#unannounced.hidden();
     if (asks !== 'what may differ' || this.#asked !== this.#signals.count) {
       const signs = this.#signals.count;
       yield* this.#unannounced.shown();
       this.#asked = signs;
+      this.#askedAt = performance.now();
     }
     yield* this.#unannounced.grown(asks === 'everything');
     for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {

@@ -1,6 +1,6 @@
 /**
- * What changes without a mutation, and is asked of the browser at each look: style sheets show and hide, write
- * text around what they style and take it back; scripts set the values of fields, and attach shadow roots.
+ * What changes without a mutation, and is asked of the browser: style sheets show and hide, write text around
+ * what they style and take it back; scripts set the values of fields, and attach shadow roots.
  */
 import { parentOf, shadowRootOf } from '../dom';
 import { traceless } from './element';
@@ -79,15 +79,20 @@ export class Unannounced {
     }
   }
 
-  /** Asks all how they are shown. */
-  *shown(): Generator<void> {
+  /** Asks those that were not shown whether they are now. */
+  *hidden(): Generator<void> {
     let steps = 0;
     yield* this.decide();
-    for (let i = 0; i < this.#shown.elements.length; i += AT_ONCE, yield) this.#askShown(i, i + AT_ONCE);
     for (const part of this.#hidden.parts) {
       this.#check(part);
       if (++steps % 64 === 0) yield;
     }
+  }
+
+  /** Asks all others whether they are shown as they were. */
+  *shown(): Generator<void> {
+    let steps = 0;
+    for (let i = 0; i < this.#shown.elements.length; i += AT_ONCE, yield) this.#askShown(i, i + AT_ONCE);
     for (const part of this.generating) {
       this.#checkGenerated(part);
       if (++steps % 64 === 0) yield;
@@ -105,7 +110,6 @@ export class Unannounced {
 
   /** Asks who has got a shadow root: an open one all, a closed one all or some in turn. */
   *grown(all: boolean): Generator<void> {
-    yield* this.decide();
     for (let i = 0; i < this.#growing.elements.length; i += AT_ONCE, yield) this.#askGrowing(i, i + AT_ONCE);
     yield* this.#closed(all);
   }
