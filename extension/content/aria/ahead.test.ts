@@ -6,16 +6,23 @@ const ROUND = 10;
 let left: number;
 let worked: number;
 let rounds: number;
-let idle: ((deadline: IdleDeadline) => void) | undefined;
 let ahead: Ahead;
 
-/** Lets time pass; the page is idle throughout. */
+interface Task {
+  run: () => void;
+  at: number;
+  signal: AbortSignal;
+}
+let tasks: Task[];
+
+/** Lets time pass; the page has nothing to do throughout. */
 function pass(ms: number): void {
   for (let i = 0; i < ms; i++) {
     vi.advanceTimersByTime(1);
-    const run = idle;
-    idle = undefined;
-    run?.({ didTimeout: false, timeRemaining: () => 50 });
+    const now = performance.now();
+    const due = tasks.filter(({ at }) => at <= now);
+    tasks = tasks.filter(({ at }) => at > now);
+    for (const { run, signal } of due) if (!signal.aborted) run();
   }
 }
 
@@ -23,13 +30,12 @@ beforeEach(() => {
   vi.useFakeTimers();
   left = 0;
   worked = rounds = 0;
-  idle = undefined;
-  vi.stubGlobal('requestIdleCallback', (run: typeof idle) => {
-    idle = run;
-    return 1;
-  });
-  vi.stubGlobal('cancelIdleCallback', () => {
-    idle = undefined;
+  tasks = [];
+  vi.stubGlobal('scheduler', {
+    postTask: (run: () => void, { delay, signal }: { delay: number; signal: AbortSignal }) => {
+      tasks.push({ run, at: performance.now() + delay, signal });
+      return Promise.resolve();
+    },
   });
   ahead = new Ahead((until) => {
     if (left === 0) left = ROUND;

@@ -19,8 +19,7 @@ export class Ahead {
   #earliest = 0;
   /** When the next round is to begin. */
   #due = Number.POSITIVE_INFINITY;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #idle = 0;
+  #planned = new AbortController();
 
   constructor(work: (until: number) => boolean) {
     this.#work = work;
@@ -34,8 +33,7 @@ export class Ahead {
 
   /** Leaves the work to a look, which does it now. */
   leave(): void {
-    clearTimeout(this.#timer);
-    cancelIdleCallback(this.#idle);
+    this.#planned.abort();
     this.#due = Number.POSITIVE_INFINITY;
     this.#spent = 0;
   }
@@ -50,21 +48,26 @@ export class Ahead {
   #plan(at: number): void {
     if (at >= this.#due) return;
     this.#due = at;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#wait, at - performance.now());
+    this.#planned.abort();
+    this.#planned = new AbortController();
+    this.#post(Math.max(0, at - performance.now()));
   }
 
-  readonly #wait = (): void => {
-    this.#idle = requestIdleCallback(this.#run);
-  };
+  /** Has a part of the work done when the page has nothing else to do. */
+  #post(delay: number): void {
+    const { signal } = this.#planned;
+    scheduler.postTask(this.#run, { priority: 'background', delay, signal }).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+  }
 
-  readonly #run = (idle: IdleDeadline): void => {
+  readonly #run = (): void => {
     const began = performance.now();
-    const done = this.#work(began + Math.min(idle.timeRemaining(), SLICE_MS));
+    const done = this.#work(began + SLICE_MS);
     const now = performance.now();
     this.#spent += now - began;
     if (!done) {
-      this.#wait();
+      this.#post(0);
       return;
     }
     // The longer ago somebody looked, the smaller the share of the time.

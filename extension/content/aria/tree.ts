@@ -239,7 +239,7 @@ export class AriaTree {
 
   /** Reads until the time is over; what was read is put in order in any case. */
   *#work(deadline: number, asks: 'what may differ' | 'all' | 'everything'): Generator<void> {
-    let steps = 0;
+    yield* this.#read(deadline); // before anything is asked of what has gone
     yield* this.#unannounced.fields();
     yield* this.#unannounced.hidden();
     if (asks !== 'what may differ' || this.#asked !== this.#signals.count) {
@@ -249,6 +249,14 @@ export class AriaTree {
       this.#askedAt = performance.now();
     }
     yield* this.#unannounced.grown(asks === 'everything');
+    yield* this.#read(deadline);
+    yield* this.#unannounced.decide();
+    yield* this.#lines.settle(this.#fresh);
+  }
+
+  /** Reads what is stale, until the time is over. */
+  *#read(deadline: number): Generator<void> {
+    let steps = 0;
     for (let late = false; !late && this.#stale.size > 0; this.#mutated(this.#observer.takeRecords())) {
       for (const part of this.#downwards()) {
         if (part.live) this.#renew(part);
@@ -258,8 +266,6 @@ export class AriaTree {
         if (late) break;
       }
     }
-    yield* this.#unannounced.decide();
-    yield* this.#lines.settle(this.#fresh);
   }
 
   /** Takes out what is stale, in the order of the page: when the time is over, its beginning is read whole. */
