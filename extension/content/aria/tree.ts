@@ -53,7 +53,7 @@ import { Unannounced } from './unannounced';
 const MAX_ELEMENTS = 100_000;
 
 /** How long the page is kept from its own work at a time, in ms; well under what a person would notice. */
-const SLICE_MS = 25;
+const SLICE_MS = 12;
 
 /** How deep an element may stand for the library to read it: it goes up by recursion. */
 const MAX_LIBRARY_DEPTH = 1000;
