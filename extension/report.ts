@@ -315,6 +315,10 @@ export interface GapSpan {
   to?: Time;
   reason: string;
   tab?: number /* int */;
+  /**
+   * Tabs are those of a gap that several tabs have alike; Tab is 0 then.
+   */
+  tabs?: number /* int */[];
 }
 /**
  * bytesPerToken is the specification's estimate.

@@ -248,7 +248,8 @@ func (p *tab) textOf(expression string) string {
 	return text
 }
 
-// TestWatchingIsPausedAndResumed pauses in the popup: what happens meanwhile is a gap, and is never told.
+// TestWatchingIsPausedAndResumed pauses in the popup: what happens meanwhile is a gap, and is never told. What came
+// before keeps the names of its tabs.
 func TestWatchingIsPausedAndResumed(t *testing.T) {
 	needBrowser(t)
 	own, err := testbed.Start(binary)
@@ -261,9 +262,12 @@ func TestWatchingIsPausedAndResumed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := newSite(t, map[string]string{"/{$}": blank})
+	s := newSite(t, map[string]string{"/{$}": blank, "/second": strings.Replace(blank, "<title>page", "<title>The second", 1)})
 	a := w.agent(t)
 	p := w.open(t, s.URL)
+	second := w.open(t, s.URL+"/second")
+	p.js(`console.error('before the pause')`)
+	second.js(`console.error('before the pause')`)
 	a.changes()
 	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
 	popup.js(`await press('Pause'); await until(() => says('Watching is paused') && button('Resume'), 'that it is paused');
@@ -275,6 +279,12 @@ await until(() => document.querySelector('.now.unknown'), 'that nobody can say h
 	d := dashboard(t, w, own)
 	d.see("Watching is paused")
 	d.accessible("the dashboard while watching is paused")
+	d.js(viewerHelp + `
+const named = (tag) => [...document.querySelectorAll(tag)].map((e) => e.textContent + ' ' + e.title).join();
+await until(() => /tab \d page/.test(named('.line .tab-name')) && /tab \d The second/.test(named('.line .tab-name')), 'the names of both tabs at entries');
+await until(() => /The second/.test(named('.tab-select option')), 'both tabs in the list');
+const gaps = [...document.querySelectorAll('.coverage li')].map((li) => li.textContent).filter((text) => /paused/.test(text));
+if (gaps.length !== 1 || !/tabs \d+, \d+/.test(gaps[0])) throw new Error('what was not observed reads ' + JSON.stringify(gaps));`)
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		return !strings.Contains(w.Run("status", "--json").Out, `"watched":true`), nil
 	}); err != nil {

@@ -18,7 +18,7 @@ const report = {
     summary: '1 network failure(s)',
     network: { failures: [{ method: 'POST', url: '/api/pay', status: 500, previous_status: 200, count: 2 }] },
     console: { new_warnings: [{ message: 'use `signIn`\n# not a heading', source: 'app.js:3', count: 1 }] },
-    coverage: { note: 'x', gaps: [{ from: '2026-01-01T10:00:01.000Z', reason: 'paused' }] },
+    coverage: { note: 'x', gaps: [{ from: '2026-01-01T10:00:01.000Z', reason: 'paused', tabs: [1, 3] }] },
   },
 } as unknown as ViewReport;
 
@@ -27,7 +27,7 @@ test('a report reads as Markdown, and a page’s text cannot be more than text i
   expect(text).toContain('## before_fix → now: 1 error');
   expect(text).toContain('- `POST /api/pay` 200 → 500 ×2');
   expect(text).toContain('- ``use `signIn` # not a heading`` app.js:3');
-  expect(text).toContain('a person paused watching');
+  expect(text).toMatch(/–now .*a person paused watching, tabs 1, 3$/m);
   expect(text).not.toMatch(/^# not/m);
   expect(quoted('```')).toBe('```` ``` ````');
 });

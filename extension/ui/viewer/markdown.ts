@@ -2,9 +2,9 @@
 import type { ViewCheckpoint, ViewReport, ViewSpan } from '../../protocol';
 import { spanWords } from '../../standing';
 import { many, t } from '../../text';
-import { duration, hour } from './format';
+import { duration } from './format';
 import { LISTS, omittedOf } from './lists';
-import { gapWords } from './words';
+import { gapTabs, gapTime, gapWords } from './words';
 
 /** A report as Markdown. */
 export function reportMarkdown(
@@ -20,9 +20,8 @@ export function reportMarkdown(
     if (lines.length === 0) return;
     out.push('', `### ${title}`, '', ...lines.map((line) => `- ${line}`));
   };
-  const gaps = r.coverage?.gaps?.map(
-    (gap) =>
-      `${hour(Date.parse(gap.from))}–${gap.to == null ? t('now') : hour(Date.parse(gap.to))} ${gapWords(gap.reason)}`,
+  const gaps = r.coverage?.gaps?.map((gap) =>
+    [`${gapTime(gap)} ${gapWords(gap.reason)}`, gapTabs(gap)].filter(Boolean).join(', '),
   );
   if (r.coverage !== undefined) group(t('notObserved'), gaps ?? [r.coverage.note]);
   for (const { title, markdown } of LISTS) {

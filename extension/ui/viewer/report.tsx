@@ -5,10 +5,10 @@ import type { GapSpan, Report } from '../../report';
 import { spanWords } from '../../standing';
 import { type CountedKey, many, t } from '../../text';
 import { SeverityMark, severityOf } from '../severity';
-import { duration, hour } from './format';
+import { duration } from './format';
 import { LISTS, omittedOf } from './lists';
 import type { ViewerModel } from './model';
-import { gapWords } from './words';
+import { gapTabs, gapTime, gapWords } from './words';
 
 /** A report: one line of how it stands, then everything that is in it. */
 export function ReportView({ model, report }: { model: ViewerModel; report: ViewReport }): JSX.Element {
@@ -63,10 +63,8 @@ function Coverage({ report }: { report: Report }): JSX.Element | null {
       <ul>
         {coverage?.gaps?.map((gap: GapSpan, i: number) => (
           <li key={i}>
-            <span class="quiet">
-              {hour(Date.parse(gap.from))}–{gap.to == null ? t('now') : hour(Date.parse(gap.to))}
-            </span>{' '}
-            {gapWords(gap.reason)}
+            <span class="quiet">{gapTime(gap)}</span> {gapWords(gap.reason)}
+            {gapTabs(gap) !== '' && <span class="quiet"> · {gapTabs(gap)}</span>}
           </li>
         ))}
         {(coverage?.dropped ?? 0) > 0 && <li>{many('dropped', coverage?.dropped ?? 0)}</li>}

@@ -299,7 +299,10 @@ interface BarProps {
 /** Which tab, how it stands, what is looked for, and what can be taken along. */
 function Bar({ model, search, onHelp }: BarProps): JSX.Element {
   const overview = model.overview.value;
-  const tabs = (overview?.tabs ?? []).filter((tab) => tab.watched === true || tab.id === model.tab.value);
+  // The title of a tab is known from when it was watched: something may be held of it.
+  const tabs = (overview?.tabs ?? []).filter(
+    (tab) => tab.watched === true || tab.id === model.tab.value || tab.title !== '',
+  );
   const severity =
     overview === undefined
       ? 'unknown'

@@ -1,6 +1,7 @@
 /** What the host says in numbers and codes, in a person's words. */
-import type { Action } from '../../report';
+import type { Action, GapSpan } from '../../report';
 import { type TextKey, t } from '../../text';
+import { hour } from './format';
 
 /** What a person did, in words. */
 export function actionWords({ type, target, value }: Pick<Action, 'type' | 'target' | 'value'>): string {
@@ -46,4 +47,15 @@ const GAPS: Readonly<Record<string, TextKey>> = {
 export function gapWords(reason: string): string {
   const key = GAPS[reason];
   return key === undefined ? reason.replaceAll('_', ' ') : t(key);
+}
+
+/** When something was not observed. */
+export function gapTime({ from, to }: GapSpan): string {
+  return `${hour(Date.parse(from))}–${to == null ? t('now') : hour(Date.parse(to))}`;
+}
+
+/** In which tabs; "" where that goes without saying. */
+export function gapTabs({ tab, tabs }: GapSpan): string {
+  if (tabs !== undefined) return t('tabNumbers', tabs.join(', '));
+  return tab === undefined ? '' : t('tabNumber', tab);
 }

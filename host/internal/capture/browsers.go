@@ -192,7 +192,9 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		open[p.ID] = true
 		t := s.tabs[id]
 		t.Watched, t.Capture, t.DOM, t.Active, t.Note = p.Watched, p.Capture, p.DOM, p.Active, event.Clean(p.Note)
-		t.title = event.Clean(p.Title)
+		if p.Watched || OriginOf(event.Clean(p.URL)) != t.origin {
+			t.title = event.Clean(p.Title) // of a tab that is not watched none is told: what it has left keeps its name
+		}
 		t.Paused, t.PausedPart = p.Paused, p.PausedPart
 		// While a tab is watched its navigation events say where it is, in their place in the order.
 		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {

@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/ring"
 )
 
 // Options say what a report covers.
@@ -125,18 +126,47 @@ func (c *computation) count(n int, what string, s Severity) {
 	c.raise(s)
 }
 
-// nameTabs decides whether entries name their tab: they do where several are covered.
+// nameTabs decides whether entries name their tab: they do where several are covered, be it that they are watched,
+// that they were not observed for a while, or that entries of the window are from them. What has left the buffers is
+// not read for this alone.
 func (c *computation) nameTabs() {
 	if c.o.Tab != 0 {
 		return
 	}
-	n := 0
+	covered := map[int]bool{}
 	for _, t := range c.v.Tabs {
 		if t.Watched && c.o.InScope(t.Origin, t.ID) {
-			n++
+			covered[t.ID] = true
 		}
 	}
-	c.manyTabs = n > 1
+	for _, g := range c.v.Gaps {
+		if g.Tab != 0 && c.covers(g) && c.o.InScope(g.Origin, g.Tab) {
+			covered[g.Tab] = true
+		}
+	}
+	tabsOf(c, covered, c.v.Console, c.from.Pos.Console)
+	tabsOf(c, covered, c.v.Network, c.from.Pos.Network)
+	tabsOf(c, covered, c.v.WebSocket, c.from.Pos.WebSocket)
+	tabsOf(c, covered, c.v.Actions, c.from.Pos.Actions)
+	tabsOf(c, covered, c.v.DOM, c.from.Pos.DOM)
+	c.manyTabs = len(covered) > 1
+}
+
+// tabsOf adds the tabs that a buffer's entries are from, until there are several.
+func tabsOf[T any, P interface {
+	*T
+	event.Event
+}](c *computation, covered map[int]bool, v ring.View[T], from uint64) {
+	if len(covered) > 1 {
+		return
+	}
+	for _, e := range v.InRing().From(from) {
+		if h := P(e).Header(); h.Tab != 0 && c.o.InScope(h.Origin, h.Tab) {
+			if covered[h.Tab] = true; len(covered) > 1 {
+				return
+			}
+		}
+	}
 }
 
 func (c *computation) tab(id int) int {

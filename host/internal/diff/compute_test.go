@@ -3,6 +3,7 @@ package diff_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -331,6 +332,48 @@ func TestTabsAreNamedOnlyWhereThereAreSeveral(t *testing.T) {
 	}
 	if r := w.Changes(w.Agent(), params{Tab: 2}); len(r.Console.NewErrors) != 1 {
 		t.Errorf("one tab: %+v", r.Console)
+	}
+}
+
+func TestTabsKeepTheirNamesForAsLongAsThereIsSomethingFromThem(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Open(8, enginetest.Page+"/other")
+	tabs := func(what string) {
+		t.Helper()
+		r := w.Changes(w.Agent(), params{})
+		if len(r.Console.NewErrors) != 2 || r.Console.NewErrors[0].Tab+r.Console.NewErrors[1].Tab != 3 {
+			t.Errorf("%s: %+v", what, r.Console)
+		}
+	}
+	w.Log("error", "one")
+	w.Send("console", `"tab":8,"level":"error","via":"console","text":"one"`)
+	tabs("both are watched")
+	for _, tab := range []int{7, 8} { // as when a person pauses: the extension tells one after the other
+		w.Pass(20 * time.Millisecond)
+		w.Send("gap", fmt.Sprintf(`"tab":%d,"from":%d,"to":0,"reason":"paused"`, tab, w.Now.UnixMilli()))
+		w.SetTab(protocol.Tab{ID: tab, URL: enginetest.Page + "/"})
+	}
+	tabs("watching is paused")
+	for _, tab := range w.Store.View(w.Now).Tabs {
+		if tab.Title != "page" {
+			t.Errorf("tab %d is called %q while watching is paused", tab.ID, tab.Title)
+		}
+	}
+	began := diff.Time{Time: w.Now.Add(-20 * time.Millisecond)}
+	if gaps := w.Changes(w.Agent(), params{}).Coverage.Gaps; len(gaps) != 1 || gaps[0].From != began || gaps[0].Tab != 0 || !slices.Equal(gaps[0].Tabs, []int{1, 2}) {
+		t.Errorf("what both tabs missed is told as %+v", gaps)
+	}
+	w.Pass(2 * time.Second)
+	w.Open(7, enginetest.Page+"/")
+	w.Send("gap", fmt.Sprintf(`"from":%d,"to":%d,"reason":"paused"`, began.UnixMilli(), w.Now.UnixMilli()))
+	if gaps := w.Changes(w.Agent(), params{}).Coverage.Gaps; len(gaps) != 2 || gaps[0].Tab != 1 || gaps[1].Tab != 2 {
+		t.Errorf("what one of them went on to miss is told as %+v", gaps)
+	}
+	w.CloseTab(8)
+	tabs("one is closed")
+	w.SetTab(protocol.Tab{ID: 7, URL: "https://elsewhere.example/"})
+	if tab := w.Store.View(w.Now).Tabs[0]; tab.Title != "" {
+		t.Errorf("a tab that has gone elsewhere is called %q", tab.Title)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -43,9 +44,7 @@ func (c *computation) coverage() *Coverage {
 	}
 	for _, g := range c.gaps() {
 		cov.Dropped += g.Dropped
-		if len(cov.Gaps) < maxGapSpans {
-			cov.Gaps = append(cov.Gaps, c.span(g))
-		}
+		cov.add(c.span(g))
 		words := reasonWords[g.Reason]
 		if words == "" {
 			words = strings.ReplaceAll(g.Reason, "_", " ")
@@ -122,6 +121,42 @@ func (c *computation) span(g capture.Gap) GapSpan {
 		}
 	}
 	return s
+}
+
+// joinGaps is how far apart gaps of several tabs may begin and end to be told as one.
+const joinGaps = time.Second
+
+// add lists a gap, together with those of other tabs that are the same.
+func (c *Coverage) add(s GapSpan) {
+	for i := range c.Gaps {
+		if c.Gaps[i].join(s) {
+			return
+		}
+	}
+	if len(c.Gaps) < maxGapSpans {
+		c.Gaps = append(c.Gaps, s)
+	}
+}
+
+// join makes the gap that of another tab as well, where both are the same.
+func (g *GapSpan) join(s GapSpan) bool {
+	tabs := g.Tabs
+	if g.Tab != 0 {
+		tabs = []int{g.Tab}
+	}
+	near := func(a, b Time) bool { return a.Sub(b.Time).Abs() < joinGaps }
+	if s.Tab == 0 || len(tabs) == 0 || slices.Contains(tabs, s.Tab) || g.Reason != s.Reason || !near(g.From, s.From) ||
+		(g.To == nil) != (s.To == nil) || g.To != nil && !near(*g.To, *s.To) {
+		return false
+	}
+	if s.From.Before(g.From.Time) {
+		g.From = s.From
+	}
+	if g.To != nil && s.To.After(g.To.Time) {
+		g.To = s.To
+	}
+	g.Tab, g.Tabs = 0, append(tabs, s.Tab)
+	return true
 }
 
 // unwatched says why nothing is observed at the window's end, "" when something is.

@@ -292,6 +292,8 @@ type GapSpan struct {
 	To     *Time  `json:"to,omitempty"`
 	Reason string `json:"reason"`
 	Tab    int    `json:"tab,omitempty"`
+	// Tabs are those of a gap that several tabs have alike; Tab is 0 then.
+	Tabs []int `json:"tabs,omitempty"`
 }
 
 // Shorten cuts a message to MaxMessage characters, on one line.

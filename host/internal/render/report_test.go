@@ -56,7 +56,7 @@ func full() *diff.Report {
 		},
 		Actions: &diff.ActionsDiff{NewActions: []diff.Action{{Type: "type", Target: `textbox "Email"`, Value: "ann@example.com", At: at(5)}}, TotalNewActions: 1},
 		Settled: &unsettled, UnsettledBecause: "1 request(s) in flight: GET /slow", DOMUnavailable: true, NoiseHidden: 1, SeverityHidden: 2,
-		Coverage: &diff.Coverage{Note: "the extension's worker was restarted", Gaps: []diff.GapSpan{{From: at(10), To: &end, Reason: "worker_restart", Tab: 2}, {From: at(31), Reason: "detached"}}},
+		Coverage: &diff.Coverage{Note: "the extension's worker was restarted", Gaps: []diff.GapSpan{{From: at(10), To: &end, Reason: "worker_restart", Tab: 2}, {From: at(31), Reason: "detached", Tabs: []int{1, 3}}}},
 	}
 }
 

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -33,6 +34,7 @@ func quote(text string) word   { return word{text: text, quoted: true} }
 func (w word) as(t tone) word  { w.tone = t; return w }
 func saidTimes(n int) word     { return said(times(n)) }
 func saidTab(id int) word      { return said(tab(id)) }
+func saidTabs(ids []int) word   { return said(tabs(ids)) }
 func mutedQuote(s string) word { return quote(s).as(muted) }
 
 // sign says at a glance what a row is.
@@ -124,6 +126,17 @@ func tab(id int) string {
 		return ""
 	}
 	return fmt.Sprintf("tab %d", id)
+}
+
+func tabs(ids []int) string {
+	if len(ids) == 0 {
+		return ""
+	}
+	numbers := make([]string, len(ids))
+	for i, id := range ids {
+		numbers[i] = strconv.Itoa(id)
+	}
+	return "tabs " + strings.Join(numbers, ", ")
 }
 
 func console(d *diff.ConsoleDiff) section {
@@ -252,7 +265,7 @@ func remarks(r *diff.Report, clock func(diff.Time) string) []remark {
 			if g.To != nil {
 				to = clock(*g.To)
 			}
-			last.below = append(last.below, []word{said(clock(g.From) + " to " + to), said(strings.ReplaceAll(g.Reason, "_", " ")), saidTab(g.Tab)})
+			last.below = append(last.below, []word{said(clock(g.From) + " to " + to), said(strings.ReplaceAll(g.Reason, "_", " ")), saidTab(g.Tab), saidTabs(g.Tabs)})
 		}
 	}
 	if r.DOMUnavailable {
