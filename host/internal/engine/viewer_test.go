@@ -190,6 +190,17 @@ func laneOf(t protocol.ViewTimeline, name string) protocol.ViewLane {
 	return protocol.ViewLane{}
 }
 
+func TestAFaviconIsHiddenForAReasonThatHoldsWhetherItIsThereOrNot(t *testing.T) {
+	for _, status := range []int{200, 404} {
+		w := enginetest.New(t, capture.Limits{})
+		w.Request("GET", "/favicon.ico", status, 5)
+		hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{})
+		if len(hidden.Entries) != 1 || hidden.Entries[0].Because != "pack browser-advice: the favicon, which the browser asks for by itself" {
+			t.Errorf("one that is answered with %d is hidden as %+v", status, hidden.Entries)
+		}
+	}
+}
+
 func TestWhatIsHiddenIsListedWithItsRuleAndCanBeShownAgain(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Log("error", "the clock is slow")

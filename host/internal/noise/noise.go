@@ -78,7 +78,7 @@ var Packs = []Pack{
 	{"hot-update", "logs, files and sockets of development servers; never a failed hot update"},
 	{"extensions", "what browser extensions log and request"},
 	{"analytics", "analytics, advertisement and error-report beacons"},
-	{"browser-advice", "advice of Chromium and of frameworks, missing favicons and source maps"},
+	{"browser-advice", "advice of Chromium and of frameworks, favicons and source maps"},
 }
 
 // IsPack says whether there is a pack of that name.

@@ -64,6 +64,7 @@ func TestNetwork(t *testing.T) {
 		want   string
 	}{
 		{"http://localhost:3000/favicon.ico", 404, "favicon"},
+		{"http://localhost:3000/favicon.ico", 200, "favicon"},
 		{"http://localhost:3000/img/favicon.ico.png", 404, ""},
 		{"https://www.google-analytics.com/g/collect?v=2", 204, "analytics"},
 		{"https://o1.ingest.sentry.io/api/1/envelope/", 429, "analytics"},

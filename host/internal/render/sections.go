@@ -34,7 +34,7 @@ func quote(text string) word   { return word{text: text, quoted: true} }
 func (w word) as(t tone) word  { w.tone = t; return w }
 func saidTimes(n int) word     { return said(times(n)) }
 func saidTab(id int) word      { return said(tab(id)) }
-func saidTabs(ids []int) word   { return said(tabs(ids)) }
+func saidTabs(ids []int) word  { return said(tabs(ids)) }
 func mutedQuote(s string) word { return quote(s).as(muted) }
 
 // sign says at a glance what a row is.
