@@ -28,8 +28,10 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 	for i := range r.Waiting {
 		text(&r.Waiting[i], MaxShort)
 	}
-	if r.Page != nil {
-		d.page(r.Page)
+	for _, page := range []*protocol.AriaResult{r.Page, r.Before} {
+		if page != nil {
+			d.page(page)
+		}
 	}
 	return &r, nil
 }

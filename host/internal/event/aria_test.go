@@ -10,15 +10,22 @@ import (
 )
 
 func TestATreeIsCleanedAndMasked(t *testing.T) {
-	raw := `{"frames":[{"frame":0,"parent":-1,"index":-1,"document":"d","url":"http://localhost/?access_token=abcdef123456","title":"a\u001b[31mb","version":1,"root":1,
+	page := `{"frames":[{"frame":0,"parent":-1,"index":-1,"document":"d","url":"http://localhost/?access_token=abcdef123456","title":"a\u001b[31mb","version":1,"root":1,
 		"nodes":[{"i":1,"r":"document","c":[2]},{"i":2,"r":"button","n":"x\u202ey","v":"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"}]}]}`
-	r, bad := event.NewDecoder(redact.Default()).Aria([]byte(raw))
+	d := event.NewDecoder(redact.Default())
+	looked, bad := d.Aria([]byte(page))
 	if bad != nil {
 		t.Fatal(bad)
 	}
-	f := r.Frames[0]
-	if strings.Contains(f.URL, "abcdef") || f.Title != "ab" || f.Nodes[1].Name != "xy" || strings.Contains(*f.Nodes[1].Value, "eyJ") || f.Masked != 2 {
-		t.Errorf("%+v %+v %q", f, f.Nodes[1], *f.Nodes[1].Value)
+	acted, bad := d.Act([]byte(`{"done":1,"before":` + page + `,"page":` + page + `}`))
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	for name, r := range map[string]*protocol.AriaResult{"a snapshot": looked, "before an action": acted.Before, "after it": acted.Page} {
+		f := r.Frames[0]
+		if strings.Contains(f.URL, "abcdef") || f.Title != "ab" || f.Nodes[1].Name != "xy" || strings.Contains(*f.Nodes[1].Value, "eyJ") || f.Masked != 2 {
+			t.Errorf("%s: %+v %+v %q", name, f, f.Nodes[1], *f.Nodes[1].Value)
+		}
 	}
 }
 

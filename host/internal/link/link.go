@@ -226,13 +226,14 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 			c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: 1})
 			return nil
 		}
+		// Who is told by the store that the browser is connected can ask it at once.
+		h.mu.Lock()
 		next := h.store.Hello(m, now)
-		h.remember(ctx)
 		c.instance, c.stream, c.acked = m.Instance, m.Stream, next
 		c.browser, c.extension = m.Browser, m.Extension
-		h.mu.Lock()
 		h.conns[c] = true
 		h.mu.Unlock()
+		h.remember(ctx)
 		h.log.Info("a browser connected", "browser", m.Browser, "extension", m.Extension)
 		c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next, Run: h.run})
 	case *event.Batch:

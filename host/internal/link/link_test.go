@@ -32,11 +32,14 @@ type peer struct {
 	w     *wire.Writer
 }
 
-func newHub(t *testing.T) (*link.Hub, *capture.Store) {
+func newHub(t *testing.T) (*link.Hub, *capture.Store) { return newHubOn(t, nil) }
+
+// newHubOn makes a hub whose disk is what it is given.
+func newHubOn(t *testing.T, disk func(context.Context) error) (*link.Hub, *capture.Store) {
 	t.Helper()
 	store := capture.New(capture.DefaultLimits(), noise.Default(), time.Now())
 	return link.NewHub(link.Options{
-		Store: store, Decoder: event.NewDecoder(redact.Default()), Version: "0.0.0", Clock: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: store, Decoder: event.NewDecoder(redact.Default()), Disk: disk, Version: "0.0.0", Clock: time.Now, Log: slog.New(slog.DiscardHandler),
 		Handle: func(_ context.Context, instance, method string, params []byte) (any, error) {
 			if method == "fail" {
 				return nil, errors.New("it broke a rule")
@@ -235,6 +238,35 @@ func TestSyncNamesTheTabsThatDidNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-answers
+}
+
+// TestABrowserThatIsConnectedCanBeAsked from the moment on in which the store says so, also while it is being put
+// on disk.
+func TestABrowserThatIsConnectedCanBeAsked(t *testing.T) {
+	writing, written := make(chan struct{}), make(chan struct{})
+	hub, store := newHubOn(t, func(context.Context) error {
+		close(writing)
+		<-written
+		return nil
+	})
+	p := connect(t, hub, store)
+	p.send(hello)
+	<-writing
+	if v := store.View(time.Now()); len(v.Browsers) != 1 || !v.Browsers[0].Connected {
+		t.Errorf("%+v", v.Browsers)
+	}
+	asked := make(chan error, 1)
+	go func() {
+		_, err := hub.Ask(context.Background(), "i", "sync", nil, 5*time.Second)
+		asked <- err
+	}()
+	p.expect("request", map[string]any{"method": "sync", "id": 1.0})
+	close(written)
+	p.expect("welcome", nil)
+	p.send(`{"type":"response","id":1,"result":{}}`)
+	if err := <-asked; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAProbeIsAnsweredAndNothingIsKeptOfIt(t *testing.T) {
