@@ -102,6 +102,37 @@ func TestAPageThatChangesLateIsToldSo(t *testing.T) {
 	holds(t, caused, `button "Save"`)
 }
 
+// TestLateTextThatASnapshotLeftOutIsToldSo: one of what can be operated does not show it.
+func TestLateTextThatASnapshotLeftOutIsToldSo(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Late", lately+`<button onclick="later(() => { state.textContent = 'Saved'; undo.disabled = false })">Save</button>
+		<button id="undo" disabled>Undo</button><button onclick="count.textContent = Number(count.textContent) + 1">Count</button>
+		<p>The list is <b id="state">a draft</b>.</p><p>Counted <b id="count">0</b></p>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	count := map[string]any{"ref": refOf(t, first, `"Count"`)}
+	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Save"`)})
+	p.waitForLate()
+	d := a.look()
+	holds(t, d, `"Undo"`)
+	lacks(t, d, "Saved")
+	answer := a.do("browser_click", count)
+	t.Logf("\n%s", answer)
+	before, caused := parts(t, answer)
+	holds(t, before, "Saved", "a draft")
+	lacks(t, before, "Undo", "Counted")
+	holds(t, caused, "Counted")
+	lacks(t, caused, "Saved", "Undo")
+
+	// What is known is not told again, and one of everything leaves nothing out.
+	a.look()
+	lacks(t, a.do("browser_click", count), "Late", "Saved")
+	p.js(`state.textContent = 'Sent'`)
+	holds(t, a.everything(), "Sent")
+	lacks(t, a.do("browser_click", count), "Late", "Sent")
+}
+
 // TestALateChangeInAFrameIsToldSo, also in one of another process.
 func TestALateChangeInAFrameIsToldSo(t *testing.T) {
 	w := shared.get(t)
@@ -189,7 +220,7 @@ func TestAPageThatNeverStandsStillIsActedOnAllTheSame(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	ref := refOf(t, a.look(), `"Count"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": ref}), "Late, after you last looked:\n", "timer", thisAction)
+	holds(t, a.do("browser_click", map[string]any{"ref": ref}), "Late, before this action:\n", "timer", thisAction)
 	for range 5 {
 		before, caused := parts(t, a.do("browser_click", map[string]any{"ref": ref}))
 		holds(t, before, "timer")

@@ -153,6 +153,33 @@ func TestADiffAppliedToTheOldTreeGivesTheNewOne(t *testing.T) {
 	})
 }
 
+// TestALookAtTheInteractivePartHidesNothing: of what it does not show every change is still to be told, and of what
+// it shows none.
+func TestALookAtTheInteractivePartHidesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		g := &generator{t: t}
+		old := g.tree(1, rapid.IntRange(0, 40).Draw(t, "size"))
+		now := g.edit(old)
+		d := Compare(afterLook(old, now), now)
+		if a, b := dump(d.Apply(afterLook(old, now))), dump(now); a != b {
+			t.Fatalf("from\n%sto\n%sgot\n%s", dump(old), b, a)
+		}
+		shown := references(Interactive(now))
+		left := map[int]bool{}
+		for _, c := range d.Changed {
+			left[c.New.Ref] = true
+			if shown[c.New.Ref] {
+				t.Errorf("e%d was shown", c.New.Ref)
+			}
+		}
+		for _, c := range Compare(old, now).Changed {
+			if !shown[c.New.Ref] && !left[c.New.Ref] {
+				t.Errorf("the change of e%d is lost", c.New.Ref)
+			}
+		}
+	})
+}
+
 type generator struct {
 	t    *rapid.T
 	next int

@@ -14,8 +14,10 @@ func sortedCopy(list []int) []int { return slices.Sorted(slices.Values(list)) }
 // concurrent use.
 type Seen struct {
 	full, reduced view
-	// told is the whole tree as it was when the agent was last told anything of it.
-	told view
+	// told is the whole tree as it was when the agent was last told anything of it, but for a look at the interactive
+	// part since then: that one was at the tree looked.
+	told   view
+	looked *Tree
 }
 
 // view is what was shown of one of the two trees: the whole or the interactive part.
@@ -33,6 +35,22 @@ func (s *Seen) Reset() { *s = Seen{} }
 
 // Told is the number of the newest tree that the agent was shown.
 func (s *Seen) Told() int { return max(s.full.unsure, s.reduced.unsure) }
+
+// Knows says whether the agent was told all that changed up to a tree.
+func (s *Seen) Knows(number int) bool { return s.looked == nil && s.told.unsure >= number }
+
+// known is the whole tree as far as the agent knows it. Looking at another page, or at most of one anew, is a first
+// look, at which text that is not shown is no change.
+func (s *Seen) known() view {
+	if s.looked == nil {
+		return s.told
+	}
+	known := view{tree: s.looked, shown: afterLook(s.told.shown, s.looked.Root), unsure: s.looked.Number}
+	if Compare(known.shown, s.looked.Root).Share() > MaxChanged {
+		known.shown = s.looked.Root
+	}
+	return known
+}
 
 // Node is what an element was when the agent was shown it last; nil when it never was.
 func (s *Seen) Node(ref int) *Node {
@@ -56,9 +74,9 @@ func (s *Seen) Node(ref int) *Node {
 // another one. It is "" when nothing changed. Where the focus went is told only when that is asked for.
 func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
 	r := Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
-	before, reduced := s.told, Interactive(t.Root)
+	before, reduced := s.known(), Interactive(t.Root)
 	advance := func() {
-		s.told = view{tree: t, shown: t.Root, at: now, unsure: t.Number}
+		s.told, s.looked = view{tree: t, shown: t.Root, at: now, unsure: t.Number}, nil
 		s.reduced = view{tree: t, shown: reduced, at: now, unsure: t.Number}
 		if s.full.shown != nil {
 			s.full = s.told
@@ -174,7 +192,11 @@ func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 	a := s.decide(p, v, t, root, r)
 	if a.advance == nil {
 		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number, hidden: a.hidden}
-		s.told = view{tree: t, shown: t.Root, at: r.Now, unsure: t.Number}
+		if r.Interactive && !r.Full && s.told.shown != nil && samePage(s.told.tree, t) {
+			s.looked = t
+		} else {
+			s.told, s.looked = view{tree: t, shown: t.Root, at: r.Now, unsure: t.Number}, nil
+		}
 	}
 	return a, nil
 }

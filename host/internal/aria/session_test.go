@@ -189,6 +189,42 @@ func TestTheInteractivePartAndTheWholeAreComparedEachWithItself(t *testing.T) {
 	}
 }
 
+// TestWhatALookAtTheInteractivePartLeavesOutIsToldLater: text that changed before it, and nothing that it showed.
+func TestWhatALookAtTheInteractivePartLeavesOutIsToldLater(t *testing.T) {
+	s := newSite(t)
+	s.set(1, roleDocument, "", 2, 60, 63, 50)
+	s.set(60, "paragraph", "", 61)
+	s.set(61, RoleText, "Waiting")
+	s.set(63, "paragraph", "", 64)
+	s.set(64, RoleText, "Please be patient")
+	s.show(Request{Interactive: true})
+	s.set(61, RoleText, "Paid")
+	s.set(4, "button", "Pay again")
+	s.set(1, roleDocument, "", 2, 60, 65, 50)
+	s.set(65, "paragraph", "", 66)
+	s.set(66, RoleText, "Thank you")
+	a := s.is(s.show(Request{Interactive: true}), KindDiff)
+	if !strings.Contains(a.Text, "Pay again") || strings.Contains(a.Text, "Paid") {
+		t.Errorf("\n%s", a.Text)
+	}
+	tree := s.page.Tree()
+	if s.seen.Knows(tree.Number) {
+		t.Error("the text was not shown")
+	}
+	told := s.seen.Caused(s.page, tree, s.now, 0, false)
+	for _, part := range []string{`"Paid"  # was "Waiting"`, "Thank you", "Removed: [e6]"} {
+		if !strings.Contains(told, part) {
+			t.Errorf("%s is missing in\n%s", part, told)
+		}
+	}
+	if strings.Contains(told, "Pay again") {
+		t.Errorf("it is told again:\n%s", told)
+	}
+	if again := s.seen.Caused(s.page, tree, s.now, 0, false); again != "" || !s.seen.Knows(tree.Number) {
+		t.Errorf("told twice:\n%s", again)
+	}
+}
+
 func TestADifferenceThatDoesNotFitComesAgain(t *testing.T) {
 	s := newSite(t)
 	s.show(Request{})

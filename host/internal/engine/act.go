@@ -571,11 +571,11 @@ func times(n int) string {
 // meanwhile is what changed on the page since the agent was told of it last, and before the action; "" for nothing.
 func (o *outcome) meanwhile(now time.Time) string {
 	seen := o.refs.seen
-	if o.before == nil || seen.Told() == 0 || seen.Told() >= o.before.Number {
+	if o.before == nil || seen.Told() == 0 || seen.Knows(o.before.Number) {
 		return ""
 	}
 	text := seen.Caused(o.refs.page, o.before, now, maxActTokens, false)
-	if seen.Told() < o.before.Number {
+	if !seen.Knows(o.before.Number) {
 		return "The page changed too much to be told twice; what is told of it below is in part of before this action.\n"
 	}
 	return text
@@ -591,7 +591,7 @@ func (o *outcome) late(broke []diff.Consequence, meanwhile string) string {
 	case text == "":
 		return ""
 	case o.first:
-		return "Late, after you last looked:\n" + text
+		return "Late, before this action:\n" + text
 	}
 	return "Late, after your last action was answered:\n" + text
 }
