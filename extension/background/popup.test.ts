@@ -77,6 +77,23 @@ test('a popup that opens connects at once and gets the state, then the host’s 
   expect(port.state).toMatchObject({ connection, tabs: [tab], overview: { severity: 'clean' } });
 });
 
+test('when the host is there again it is asked at once, and once', async () => {
+  const server = new PopupServer(options);
+  const port = new Port();
+  server.connect(port);
+  await vi.advanceTimersByTimeAsync(100);
+  connection = { state: 'waiting', text: 'Not reachable.', queued: 0, dropped: 0 };
+  server.changed();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(port.state?.overview).toBeUndefined();
+  asked = [];
+  connection = { state: 'connected', text: 'Connected.', queued: 0, dropped: 0 };
+  server.changed();
+  await vi.advanceTimersByTimeAsync(200);
+  expect(port.state?.overview).toMatchObject({ severity: 'clean' });
+  expect(asked).toEqual([['overview', { tab: 7 }]]);
+});
+
 test('changes are gathered and pushed while it is open, and the host is asked again now and then', async () => {
   const server = new PopupServer(options);
   const port = new Port();

@@ -44,6 +44,8 @@ export class PopupServer {
   readonly #options: PopupOptions;
   readonly #ports = new Set<PopupPort>();
   #overview: Overview | undefined;
+  /** Whether the host was asked since the connection is there. */
+  #asked = false;
   #pushTimer: ReturnType<typeof setTimeout> | undefined;
   #overviewTimer: ReturnType<typeof setInterval> | undefined;
 
@@ -83,7 +85,10 @@ export class PopupServer {
   async #push(): Promise<void> {
     const tabs = await this.#options.tabs();
     const connection = this.#options.connection();
-    if (connection.state !== 'connected') this.#overview = undefined;
+    if (connection.state !== 'connected') {
+      this.#overview = undefined;
+      this.#asked = false;
+    } else if (!this.#asked) void this.#askHost();
     const state: PopupState = {
       connection,
       tabs,
@@ -95,6 +100,7 @@ export class PopupServer {
 
   async #askHost(): Promise<void> {
     if (this.#options.connection().state !== 'connected') return;
+    this.#asked = true;
     const tab = (await this.#options.tabs()).find(({ active }) => active)?.id;
     try {
       this.#overview = (await this.#options.request(

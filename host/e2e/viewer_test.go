@@ -283,7 +283,7 @@ for (const tab of document.querySelectorAll('.sections button')) {
 }`)
 }
 
-// TestTheViewerComesBackWithTheDaemon stops the daemon while the viewer is open.
+// TestTheViewerComesBackWithTheDaemon stops the daemon while the viewer and the popup are open.
 func TestTheViewerComesBackWithTheDaemon(t *testing.T) {
 	needBrowser(t)
 	own, err := testbed.Start(binary)
@@ -303,6 +303,8 @@ func TestTheViewerComesBackWithTheDaemon(t *testing.T) {
 	v := w.view(t, s)
 	p.js(`console.error('before it went')`)
 	v.shows("before it went")
+	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
+	popup.shows("before it went")
 	if r := w.Run("stop"); r.Code != 0 {
 		t.Fatal(r.Err)
 	}
@@ -311,6 +313,7 @@ await until(() => document.querySelector('.banner') || says('before it went'), '
 await until(() => !document.querySelector('.banner'), 'that the banner goes');`)
 	p.js(`console.error('after it came back')`)
 	v.shows("after it came back", "before it went")
+	popup.shows("Connected", "after it came back")
 }
 
 // shot is a picture of a page in a size and theme, as PNG.
