@@ -176,14 +176,20 @@ await until(() => says('From session_start to before_auth_refactor'), 'the earli
 
 	// Side by side, renamed, deleted.
 	v.js(`
-const item = (name) => [...document.querySelectorAll('.checkpoint')].find((l) => l.textContent.includes(name));
+const item = (name) => [...document.querySelectorAll('.checkpoint')].find((l) => l.querySelector('.name')?.textContent === name);
 item('after_auth_refactor').querySelector('summary').click();
 await press('Show side by side', item('after_auth_refactor'));
 await until(() => document.querySelectorAll('.side-by-side .report').length === 2, 'two reports');
 item('before_commit').querySelector('summary').click();
 await press('Rename', item('before_commit'));
 await until(() => document.querySelector('.rename input'), 'a field');
+// A name that is taken is refused in the form, for as long as it stands there.
+fill(document.querySelector('.rename input'), 'session_start');
+document.querySelector('.rename').requestSubmit();
+await until(() => document.querySelector('.rename .problem')?.textContent.includes('"session_start" already'), 'why it is refused');
+if (document.querySelector('.notice.failed')) throw new Error('it is said twice');
 fill(document.querySelector('.rename input'), 'pre_commit');
+await until(() => !document.querySelector('.rename .problem'), 'that the reason goes');
 document.querySelector('.rename').requestSubmit();
 await until(() => item('pre_commit'), 'the new name');
 item('pre_commit').querySelector('summary').click();

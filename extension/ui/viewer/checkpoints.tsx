@@ -1,11 +1,12 @@
 /** The checkpoints in order: the session's timeline as a person reads it. */
 
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ViewCheckpoint } from '../../protocol';
 import { spanWords } from '../../standing';
 import { t } from '../../text';
+import { useAttempt } from '../attempt';
 import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../checkpoint-name';
 import { SeverityBadge, severityOf } from '../severity';
 import { moment } from './format';
@@ -83,9 +84,9 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
       {renaming.value ? (
         <Rename
           name={name}
-          onDone={(to) => {
-            if (to === undefined || to === name) renaming.value = false;
-            else void model.renameCheckpoint(itself, to).then((done) => (renaming.value = !done));
+          rename={(to) => model.renameCheckpoint(itself, to)}
+          onClose={() => {
+            renaming.value = false;
           }}
         />
       ) : (
@@ -174,23 +175,61 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
   );
 }
 
-function Rename({ name, onDone }: { name: string; onDone: (to: string | undefined) => void }): JSX.Element {
+interface Naming {
+  /** What is wrong with the name as it is typed; "" for nothing. */
+  wrong: string;
+  /** That, or why it was refused. */
+  problem: string;
+  busy: boolean;
+  /** Has the name be taken, where nothing is wrong with it. */
+  submit: (take: (name: string) => Promise<void>, done: () => void) => Promise<void>;
+}
+
+/** For a field in which a checkpoint's name is typed: a refusal stands until another name is. */
+function useNaming(typed: Signal<string>): Naming {
+  const attempt = useAttempt();
+  const tried = useSignal('');
+  const wrong = nameProblem(typed.value);
+  return {
+    wrong,
+    problem: wrong || (typed.value === tried.value ? attempt.problem.value : ''),
+    busy: attempt.busy.value,
+    submit: async (take, done) => {
+      const name = typed.value;
+      if (attempt.busy.value || nameProblem(name) !== '') return;
+      tried.value = name;
+      await attempt.run(async () => {
+        await take(name);
+        done();
+      });
+    },
+  };
+}
+
+interface RenameProps {
+  name: string;
+  rename: (to: string) => Promise<void>;
+  onClose: () => void;
+}
+
+function Rename({ name, rename, onClose }: RenameProps): JSX.Element {
   const typed = useSignal(name);
+  const { wrong, problem, submit, busy } = useNaming(typed);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {
     input.current?.focus();
     input.current?.select();
   }, []);
-  const problem = nameProblem(typed.value);
   return (
     <form
       class="rename"
       onSubmit={(event) => {
         event.preventDefault();
-        if (problem === '') onDone(typed.value);
+        if (typed.value === name) onClose();
+        else void submit(rename, onClose);
       }}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') onDone(undefined);
+        if (event.key === 'Escape') onClose();
       }}
     >
       <input
@@ -205,10 +244,14 @@ function Rename({ name, onDone }: { name: string; onDone: (to: string | undefine
           typed.value = event.currentTarget.value;
         }}
       />
-      <button type="submit" disabled={problem !== ''}>
+      <button type="submit" disabled={busy || wrong !== ''}>
         {t('ok')}
       </button>
-      {problem !== '' && <p class="problem">{problem}</p>}
+      {problem !== '' && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
     </form>
   );
 }
@@ -216,24 +259,23 @@ function Rename({ name, onDone }: { name: string; onDone: (to: string | undefine
 function Create({ model }: { model: ViewerModel }): JSX.Element {
   const name = useSignal('');
   const note = useSignal('');
-  const busy = useSignal(false);
+  const { wrong, submit, busy, ...naming } = useNaming(name);
+  const problem = name.value === '' ? '' : naming.problem;
   const connected = model.client.connection.value.state === 'connected';
-  const make = async (wanted: string): Promise<void> => {
-    busy.value = true;
-    if (await model.createCheckpoint(wanted, note.value.trim())) {
-      name.value = '';
-      note.value = '';
-    }
-    busy.value = false;
-  };
-  const problem = name.value === '' ? '' : nameProblem(name.value);
-  const disabled = !connected || busy.value;
+  const disabled = !connected || busy;
   return (
     <form
       class="create"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!disabled && nameProblem(name.value) === '') void make(name.value);
+        if (disabled) return;
+        void submit(
+          (wanted) => model.createCheckpoint(wanted, note.value.trim()),
+          () => {
+            name.value = '';
+            note.value = '';
+          },
+        );
       }}
     >
       <input
@@ -270,10 +312,10 @@ function Create({ model }: { model: ViewerModel }): JSX.Element {
           }}
         />
       )}
-      <button type="submit" class="primary" disabled={disabled || name.value === '' || problem !== ''}>
+      <button type="submit" class="primary" disabled={disabled || wrong !== ''}>
         {t('set')}
       </button>
-      <p id="naming" class={problem === '' ? 'hint quiet' : 'hint problem'}>
+      <p id="naming" role="status" class={problem === '' ? 'hint quiet' : 'hint problem'}>
         {problem || t('namingRule')}
       </p>
     </form>

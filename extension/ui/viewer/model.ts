@@ -362,8 +362,9 @@ export class ViewerModel {
     void this.#read();
   }
 
-  async createCheckpoint(name: string, note: string): Promise<boolean> {
-    return await this.#do(async () => {
+  /** Sets a checkpoint; rejects with the reason in words. */
+  async createCheckpoint(name: string, note: string): Promise<void> {
+    await this.#change(async () => {
       const made = await this.client.ask('view_checkpoint_create', {
         name,
         ...(note !== '' && { note }),
@@ -379,8 +380,9 @@ export class ViewerModel {
     });
   }
 
-  async renameCheckpoint(name: string, to: string): Promise<boolean> {
-    return await this.#do(async () => {
+  /** Gives a checkpoint another name; rejects with the reason in words. */
+  async renameCheckpoint(name: string, to: string): Promise<void> {
+    await this.#change(async () => {
       await this.client.ask('view_checkpoint_rename', {
         name,
         to,
@@ -392,8 +394,8 @@ export class ViewerModel {
     });
   }
 
-  async deleteCheckpoint(name: string): Promise<boolean> {
-    return await this.#do(async () => {
+  async deleteCheckpoint(name: string): Promise<void> {
+    await this.#do(async () => {
       await this.client.ask('view_checkpoint_delete', {
         name,
         ...this.#at(),
@@ -430,14 +432,14 @@ export class ViewerModel {
 
   /** Asks what noise rules keep out of the report that is shown. */
   async explainHidden(): Promise<void> {
-    await this.#do(async () => {
+    await this.#said(async () => {
       const { from, to } = this.selection.value;
       this.hidden.value = await this.client.ask('view_hidden', {
         from,
         to,
         ...this.#at(),
       });
-    }, false);
+    });
   }
 
   async hold(agent: number, held: boolean): Promise<void> {
@@ -446,16 +448,23 @@ export class ViewerModel {
     });
   }
 
-  /** Does something, says why it failed, and reads again what it may have changed. */
-  async #do(what: () => Promise<void>, refresh = true): Promise<boolean> {
+  /** Does something, and reads again what it may have changed. */
+  async #change(what: () => Promise<void>): Promise<void> {
+    await what();
+    await this.#refresh();
+  }
+
+  /** Says why something failed, where there is no place of its own to say it. */
+  async #said(what: () => Promise<void>): Promise<void> {
     try {
       await what();
-      if (refresh) await this.#refresh();
-      return true;
     } catch (error) {
       this.notice.value = { text: words(error), failed: true };
-      return false;
     }
+  }
+
+  async #do(what: () => Promise<void>): Promise<void> {
+    await this.#said(() => this.#change(what));
   }
 }
 

@@ -464,16 +464,21 @@ function Export({ model }: { model: ViewerModel }): JSX.Element {
   );
 }
 
-const NOTICE_MS = 8000;
+/** How long it is said what was done, and why something was not, in ms. */
+const DONE_MS = 8000;
+const FAILED_MS = 20_000;
 
-/** What was done, or why not; goes away by itself unless it failed. */
+/** What was done, or why not; goes away by itself. */
 function NoticeBar({ model }: { model: ViewerModel }): JSX.Element {
   const notice = model.notice.value;
   useEffect(() => {
-    if (notice === undefined || notice.failed) return;
-    const timer = setTimeout(() => {
-      model.notice.value = undefined;
-    }, NOTICE_MS);
+    if (notice === undefined) return;
+    const timer = setTimeout(
+      () => {
+        model.notice.value = undefined;
+      },
+      notice.failed ? FAILED_MS : DONE_MS,
+    );
     return () => clearTimeout(timer);
   }, [notice, model]);
   return (

@@ -115,6 +115,24 @@ func TestTheViewersReportIsTheAgentsWithWhatItWasMadeOf(t *testing.T) {
 	}
 }
 
+// TestWhatHasLeftTheMemoryIsCountedWhenItIsOpened: the report that a person reads may be older than what is held.
+func TestWhatHasLeftTheMemoryIsCountedWhenItIsOpened(t *testing.T) {
+	limits := capture.DefaultLimits()
+	limits.Console.Count = 5
+	w := enginetest.New(t, limits)
+	for range 4 {
+		w.Log("error", "boom")
+	}
+	positions := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{}).Refs["console.new_errors"][0].Positions
+	for i := range 3 {
+		w.Log("log", fmt.Sprint("later ", i))
+	}
+	got := view[protocol.ViewEntries](t, w, protocol.MethodViewEntries, protocol.ViewEntriesParams{Lane: "console", Positions: positions})
+	if len(positions) != 4 || got.Missing != 2 || len(got.Entries) != 2 || got.Entries[1].Text != "boom" || got.Total != 4 {
+		t.Errorf("of %v there is %+v", positions, got)
+	}
+}
+
 func TestARangeOfTimeIsComparedAsWell(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Log("error", "before")
