@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -513,13 +515,84 @@ func TestWhateverShowsAndHidesIsTold(t *testing.T) {
 			t.Errorf("%s, taken back: %s is not told in\n%s", step.name, step.want, d)
 		}
 	}
-	// A rule that is written anew gives no sign whatever.
-	p.js(`[...document.getElementById('s').sheet.cssRules].find((rule) => rule.selectorText === '#plain').style.display = 'none'`)
-	seen := ""
-	if err := testbed.Eventually(t.Context(), func() (bool, error) {
-		seen += a.look()
-		return strings.Contains(seen, "Removed:"), nil
-	}); err != nil {
-		t.Errorf("%v: %s", err, seen)
+	// A rule that is written anew gives no sign whatever, however long ago the last look was.
+	p.js(`await new Promise((done) => setTimeout(done, 700))
+		;[...document.getElementById('s').sheet.cssRules].find((rule) => rule.selectorText === '#plain').style.display = 'none'
+		await new Promise((done) => setTimeout(done, 1100))`)
+	holds(t, a.look(), "Removed:")
+}
+
+// TestWhateverShowsAndHidesInShadowRootsIsTold: of most of what happens in one the document does not hear.
+func TestWhateverShowsAndHidesInShadowRootsIsTold(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="host"></div><style id="s">#light { display: block }</style><button id="light">Light</button><script>
+		window.root = document.getElementById('host').attachShadow({mode: 'closed'})
+		root.innerHTML = '<style>.pop { color: red } .anim { color: red } #one:hover ~ .hov { visibility: hidden } wait-for:not(:defined) ~ .soon { display: block } .soon, .kept { display: none }</style>' +
+			'<div id="one">One</div><div id="two">Two</div><button class="hov">Hov</button><div popover class="pop"><button>Pop</button></div><button class="anim">Anim</button><wait-for></wait-for><button class="soon">Soon</button><button class="kept">Kept</button>'
+		window.of = (selector) => root.querySelector(selector)
+		window.adopted = (rule) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(rule); return [sheet] }
+		root.adoptedStyleSheets = adopted('.anim { color: blue }')</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	a.look()
+	moveTo := func(id string) {
+		t.Helper()
+		var at struct{ X, Y float64 }
+		if err := json.Unmarshal([]byte(p.text(`JSON.stringify(of('`+id+`').getBoundingClientRect())`)), &at); err != nil {
+			t.Fatal(err)
+		}
+		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X+2, at.Y+2))
 	}
+	moveTo("#two")
+	a.look()
+	for _, step := range []struct{ name, script, want string }{
+		{"the pointer moves in it", "#one", "Removed:"},
+		{"the pointer moves back", "#two", "Hov"},
+		{"a popover opens", `of('.pop').showPopover()`, "Pop"},
+		{"a popover closes", `of('.pop').hidePopover()`, "Removed:"},
+		{"a rule", `of('style').sheet.insertRule('.anim { display: none }', 0)`, "Removed:"},
+		{"a rule goes", `of('style').sheet.deleteRule(0)`, "Anim"},
+		{"an adopted style sheet for another one", `root.adoptedStyleSheets = adopted('.anim { display: none }')`, "Removed:"},
+		{"and back", `root.adoptedStyleSheets = adopted('.anim { color: red }')`, "Anim"},
+		{"an animation", `await of('.anim').animate([{visibility: 'hidden'}, {visibility: 'hidden'}], {duration: 20, fill: 'forwards'}).finished`, "Removed:"},
+		{"it goes", `root.getAnimations().forEach((one) => one.cancel())`, "Anim"},
+		{"an animation that shows", `await of('.kept').animate([{display: 'block'}, {display: 'block'}], {duration: 20, fill: 'forwards'}).finished`, "Kept"},
+		{"it goes too", `root.getAnimations().forEach((one) => one.cancel())`, "Removed:"},
+		{"an element that is defined", `customElements.define('wait-for', class extends HTMLElement { constructor() { super(); this.attachShadow({mode: 'open'}) } })`, "Removed:"},
+		{"a style sheet that is written anew", `of('style').textContent = of('style').textContent.replace('.anim { color: red }', '.anim { display: none }')`, "Removed:"},
+		{"one of the document", `document.getElementById('s').textContent = '#light { display: none }'`, "Removed:"},
+	} {
+		if strings.HasPrefix(step.script, "#") {
+			moveTo(step.script)
+		} else {
+			p.js(step.script)
+		}
+		if d := a.look(); !strings.Contains(d, step.want) {
+			t.Errorf("%s: %s is not told in\n%s", step.name, step.want, d)
+		}
+	}
+}
+
+// TestWhatStyleSheetsChangeInTextIsTold: in what they write, and in names made of it; the whole page is asked.
+func TestWhatStyleSheetsChangeInTextIsTold(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style id="s">#c:checked ~ p::after { content: " (needed)" } #c:checked ~ #by::after { content: "!" } #c:checked ~ aside { visibility: hidden } #c:checked ~ h2 { cursor: pointer } .gone { display: none }</style>
+		<input type="checkbox" id="c" aria-label="Firm"><p>Tax number</p><button aria-labelledby="by">x</button><span id="by">Go</span><aside><a href="/a" style="visibility: visible">Shown</a></aside><h2>Title</h2>
+		<select aria-label="Size"><option>S<option class="gone">M</select>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	everything := func() string {
+		return a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+	}
+	first := everything()
+	holds(t, first, "Tax number", `button "Go"`, "complementary", `heading "Title"`, `options: ["S", "M"]`)
+	lacks(t, first, "needed", "clickable")
+	p.js(`document.getElementById('c').checked = true`)
+	on := everything()
+	holds(t, on, "Tax number (needed)", `button "Go!"`, "[clickable]", `link "Shown"`)
+	lacks(t, on, "complementary")
+	p.js(`document.getElementById('c').checked = false`)
+	off := everything()
+	holds(t, off, `button "Go"`, "complementary")
+	lacks(t, off, "needed", "clickable")
 }

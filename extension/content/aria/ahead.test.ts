@@ -59,21 +59,28 @@ describe('work ahead of a look', () => {
     pass(1000);
     expect(worked).toBe(0);
     ahead.looked(performance.now());
-    pass(61_000);
+    pass(65_000);
     const before = rounds;
     ahead.soon();
     pass(5000);
     expect(rounds).toBe(before);
   });
 
-  it('is done once after each look, though nothing gave a sign', () => {
+  it('is done again and again after each look, though nothing gave a sign', () => {
     ahead.looked(performance.now());
     pass(400);
     expect(rounds).toBe(0);
-    pass(300);
+    pass(200);
     expect(rounds).toBe(1);
-    pass(5000);
-    expect(rounds).toBe(1);
+    pass(600);
+    expect(rounds).toBe(2);
+    pass(30_000);
+    expect(rounds).toBeGreaterThan(15);
+    expect(worked / 31_000).toBeLessThan(0.02);
+    pass(40_000);
+    const before = rounds;
+    pass(40_000);
+    expect(rounds).toBe(before);
   });
 
   it('is done between looks that follow one another quickly', () => {

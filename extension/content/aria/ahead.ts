@@ -5,7 +5,7 @@
 
 /** For how long after a look, in ms. */
 const FOLLOWED_MS = 60_000;
-/** When all is asked again though nothing gave a sign of a change, in ms after it was asked last. */
+/** When all is asked again though nothing gave a sign of a change, in ms after it was asked last, at the earliest. */
 const UNSIGNALLED_MS = 500;
 /** How long the page is kept from its own work at a time, in ms; a look that begins meanwhile waits as long. */
 const SLICE_MS = 4;
@@ -74,5 +74,6 @@ export class Ahead {
     this.#earliest = now + this.#spent * (2 + (now - this.#lookedAt) / 250);
     this.#spent = 0;
     this.#due = Number.POSITIVE_INFINITY;
+    if (now - this.#lookedAt < FOLLOWED_MS) this.#plan(Math.max(now + UNSIGNALLED_MS, this.#earliest));
   };
 }

@@ -230,12 +230,12 @@ function nameOf(element: Element, tag: string, role: string, disturbed: boolean,
   if ((tag === 'option' || tag === 'optgroup') && has(element, 'label') && !has(element, 'aria-label'))
     return fold(attribute(element, 'label'));
   if (tag === 'area') return fold(accessibleName(element, role)); // it has no box: the library takes it for hidden
-  return fold(
-    withAlternatives(
-      labels.during(element, () => getElementAccessibleName(element, false)),
-      element,
-    ),
+  const name = withAlternatives(
+    labels.during(element, () => getElementAccessibleName(element, false)),
+    element,
   );
+  // A list that is not open has no box: whatever a style sheet says of its options, they are listed.
+  return fold(name === '' && tag === 'option' ? (element as HTMLOptionElement).label : name);
 }
 
 /**

@@ -24,6 +24,16 @@ export function isImageShown(area: Element): boolean {
   return false;
 }
 
+/** Whether an element stands in lines of its own. */
+export function isBlock(tag: string, { display }: CSSStyleDeclaration): boolean {
+  return !/^(?:inline|contents|math|block math)/.test(display) || tag === 'br';
+}
+
+/** Whether the pointer on an element is the hand that says that it can be clicked. */
+export function isPointed({ cursor }: CSSStyleDeclaration): boolean {
+  return cursor === 'pointer';
+}
+
 /** True where what an element says is hidden and it is not: closed details, contents that a style hides. */
 export function isMute(element: Element, tag: string, { contentVisibility }: CSSStyleDeclaration): boolean {
   if (contentVisibility === 'hidden') return true;

@@ -3,15 +3,15 @@
  * all elements were asked how they are shown, they need not be asked again.
  */
 
-import { nodeTypeOf } from '../dom';
+import { isConnected, nodeTypeOf, tagOf } from '../dom';
 
 /** After which an element may match other rules, or a rule may hold that did not. */
-const EVENTS = (
-  'focusin focusout pointerover pointerout pointerdown pointerup keydown keyup click input change invalid reset toggle ' +
-  'beforetoggle load transitionrun transitionend transitioncancel animationstart animationend animationcancel'
+const EVENTS = 'pointerdown pointerup keydown keyup click input fullscreenchange'.split(' ');
+/** Those of which only the shadow root hears in which they are, or in which the focus or the pointer moves. */
+const ENCLOSED = (
+  'focusin focusout pointerover pointerout change invalid reset toggle beforetoggle load scroll ' +
+  'transitionrun transitionend transitioncancel animationstart animationend animationcancel'
 ).split(' ');
-/** Those that stay within the shadow root in which they are. */
-const ENCLOSED = ['transitionend', 'animationend', 'change'];
 
 /** What a person has set up, or a tool emulates. */
 const MEDIA = ['(prefers-color-scheme: dark)', '(prefers-reduced-motion: reduce)', 'print'];
@@ -21,10 +21,15 @@ export class Signals {
   /** How many there were so far. */
   count = 0;
   readonly #document: Document;
+  /** The shadow roots in it. */
+  readonly #roots = new Set<ShadowRoot>();
   readonly #media = MEDIA.map((query) => matchMedia(query));
   readonly #came: () => void;
-  /** How the window and the style sheets were when they were looked at last. */
+  /** How the window, the animations and the style sheets were when they were looked at last. */
   #around = '';
+  /** Each sheet's number: another one may take its place. */
+  readonly #sheets = new WeakMap<CSSStyleSheet, number>();
+  #lastSheet = 0;
   /** Those that may not be read, because of their origin: the page may not change them either. */
   readonly #foreign = new WeakSet<CSSStyleSheet>();
 
@@ -33,7 +38,8 @@ export class Signals {
     this.#document = document;
     this.#came = came;
     // Not at the window, which is not told of what has loaded.
-    for (const type of EVENTS) document.addEventListener(type, this.came, { capture: true, passive: true });
+    for (const type of [...EVENTS, ...ENCLOSED])
+      document.addEventListener(type, this.came, { capture: true, passive: true });
   }
 
   readonly came = (): void => {
@@ -46,45 +52,67 @@ export class Signals {
     if (!records.every(isOtherText)) this.came();
   }
 
-  /** Takes in a shadow root. */
+  /** Takes in a shadow root, be it for the first time or again. */
   observe(root: ShadowRoot): void {
+    if (this.#roots.has(root)) return;
+    this.#roots.add(root);
     for (const type of ENCLOSED) root.addEventListener(type, this.came, { capture: true, passive: true });
   }
 
   /** Looks at what gives a sign only when it is looked at: the window, animations, and the style sheets. */
   look(): void {
-    const around = [
+    const around: unknown[] = [
       innerWidth,
       innerHeight,
       devicePixelRatio,
       location.href,
       ...this.#media.map(({ matches }) => matches),
-      ...Array.from(this.#document.styleSheets, this.#sheet),
-      ...this.#document.adoptedStyleSheets.map(this.#sheet),
-    ].join(' ');
-    if (around !== this.#around || this.#document.getAnimations().length > 0) this.came();
-    this.#around = around;
+    ];
+    let moves = this.#lookInto(this.#document, around);
+    for (const root of this.#roots) {
+      if (!isConnected(root)) this.#roots.delete(root);
+      else if (this.#lookInto(root, around)) moves = true;
+    }
+    const now = around.join(' ');
+    if (now !== this.#around || moves) this.came();
+    this.#around = now;
   }
 
-  readonly #sheet = (sheet: CSSStyleSheet): string => {
+  /** Notes the style sheets and the animations of a document or shadow root; returns whether it has animations. */
+  #lookInto(root: Document | ShadowRoot, around: unknown[]): boolean {
+    const { styleSheets, adoptedStyleSheets } = root;
+    for (const sheet of styleSheets) around.push(this.#sheet(sheet));
+    for (const sheet of adoptedStyleSheets) around.push(this.#sheet(sheet));
+    const moves = root.getAnimations().length > 0;
+    around.push(moves); // what an animation shows is hidden once it has gone
+    return moves;
+  }
+
+  #sheet(sheet: CSSStyleSheet): string {
     if (sheet.disabled) return 'disabled';
-    if (this.#foreign.has(sheet)) return 'foreign';
+    let which = this.#sheets.get(sheet);
+    if (which === undefined) this.#sheets.set(sheet, (which = ++this.#lastSheet));
+    if (this.#foreign.has(sheet)) return `${which}`;
     try {
-      return `${sheet.media.mediaText} ${sheet.cssRules.length}`;
+      return `${which} ${sheet.media.mediaText} ${sheet.cssRules.length}`;
     } catch {
       this.#foreign.add(sheet);
-      return 'foreign';
+      return `${which}`;
     }
-  };
+  }
 }
 
-/** Whether text took the place of text, which no rule of a style sheet minds. */
+/** Whether text took the place of text, which no rule of a style sheet minds, and is no such rule itself. */
 function isOtherText({ type, target, addedNodes, removedNodes }: MutationRecord): boolean {
-  if (type === 'characterData') return (target as CharacterData).data !== '';
-  return type === 'childList' && isText(addedNodes) && isText(removedNodes);
+  if (type === 'characterData') return (target as CharacterData).data !== '' && !isStyle(target.parentNode);
+  return type === 'childList' && isText(addedNodes) && isText(removedNodes) && !isStyle(target);
 }
 
 function isText(nodes: NodeList): boolean {
   for (const node of nodes) if (nodeTypeOf(node) !== Node.TEXT_NODE) return false;
   return nodes.length > 0;
+}
+
+function isStyle(node: Node | null): boolean {
+  return node !== null && nodeTypeOf(node) === Node.ELEMENT_NODE && tagOf(node as Element) === 'style';
 }

@@ -43,7 +43,7 @@ import {
   textNode,
 } from './part';
 import { References } from './references';
-import { generatedText, isMute, PSEUDOS } from './rendering';
+import { generatedText, isBlock, isMute, isPointed, PSEUDOS } from './rendering';
 import { Signals } from './signals';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
 import { Stale } from './stale';
@@ -54,6 +54,9 @@ const MAX_ELEMENTS = 100_000;
 
 /** How long the page is kept from its own work at a time, in ms; well under what a person would notice. */
 const SLICE_MS = 12;
+
+/** After which time without being asked elements are asked though nothing gave a sign of a change, in ms. */
+const UNASKED_MS = 1000;
 
 /** How deep an element may stand for the library to read it: it goes up by recursion. */
 const MAX_LIBRARY_DEPTH = 1000;
@@ -98,7 +101,7 @@ export class AriaTree {
   readonly #unannounced = new Unannounced((part, whole) => {
     if (whole) part.staleKids = true;
     this.#stale.itself(part);
-    this.#stale.namesAbove(part.parent);
+    this.#stale.namesAbove(part);
     this.#signals.came();
   });
   readonly #labels = new Labels();
@@ -240,15 +243,20 @@ export class AriaTree {
   /** Reads until the time is over; what was read is put in order in any case. */
   *#work(deadline: number, asks: 'what may differ' | 'all' | 'everything'): Generator<void> {
     yield* this.#read(deadline); // before anything is asked of what has gone
+    if (asks !== 'what may differ') yield* this.#unannounced.styled(asks === 'everything');
     yield* this.#unannounced.fields();
     yield* this.#unannounced.hidden();
-    if (asks !== 'what may differ' || this.#asked !== this.#signals.count) {
+    yield* this.#unannounced.grown(asks === 'everything');
+    if (
+      asks !== 'what may differ' ||
+      this.#asked !== this.#signals.count ||
+      performance.now() - this.#askedAt > UNASKED_MS
+    ) {
       const signs = this.#signals.count;
       yield* this.#unannounced.shown();
       this.#asked = signs;
       this.#askedAt = performance.now();
     }
-    yield* this.#unannounced.grown(asks === 'everything');
     yield* this.#read(deadline);
     yield* this.#unannounced.decide();
     yield* this.#lines.settle(this.#fresh);
@@ -288,6 +296,7 @@ export class AriaTree {
     for (let root = shadowIf(focused); root?.activeElement; root = shadowIf(focused))
       focused = root.activeElement;
     if (focused !== this.#focused) {
+      this.#signals.came(); // a frame that takes the focus has no event
       for (const element of [this.#focused, focused]) {
         for (let at = element; at !== null && at !== undefined; at = hostOf(at)) this.#stale.touched(at);
       }
@@ -306,11 +315,12 @@ export class AriaTree {
   }
 
   #observe(root: Document | ShadowRoot): void {
+    const isInside = nodeTypeOf(root) === Node.DOCUMENT_FRAGMENT_NODE;
+    if (isInside) this.#signals.observe(root as ShadowRoot);
     if (this.#roots.has(root)) return;
     this.#roots.add(root);
     this.#observer.observe(root, { subtree: true, childList: true, characterData: true, attributes: true });
-    if (nodeTypeOf(root) === Node.DOCUMENT_FRAGMENT_NODE) {
-      this.#signals.observe(root as ShadowRoot);
+    if (isInside) {
       root.addEventListener('slotchange', (event) => {
         const part = this.#parts.get(event.target as Element);
         if (part?.live !== true) return;
@@ -359,6 +369,7 @@ export class AriaTree {
       this.#byId.delete(next.id);
       this.#frames.delete(next);
       this.#unannounced.forget(next);
+      for (const label of this.#references.naming(next)) this.#stale.relabelled(this.#parts.get(label));
       this.#stale.givenBack(this.#references.forget(next));
       for (const kid of next.kids) if (isPart(kid) && kid.parent === next) leaving.push(kid);
     }
@@ -396,7 +407,7 @@ export class AriaTree {
     } else {
       const style = getComputedStyle(part.element);
       const wasBlock = part.block;
-      part.block = !/^(?:inline|contents|math|block math)/.test(style.display) || part.tag === 'br';
+      part.block = isBlock(part.tag, style);
       const wasMute = part.mute;
       part.mute = isMute(part.element, part.tag, style);
       if (part.mute !== wasMute) part.staleKids = true;
@@ -405,7 +416,11 @@ export class AriaTree {
         this.#lines.changed(part.parent);
       }
       this.#renewGenerated(part);
-      part.pointer = style.cursor === 'pointer';
+      const wasPointed = part.pointer;
+      part.pointer = isPointed(style);
+      if (part.pointer !== wasPointed) {
+        for (const kid of part.kids) if (isPart(kid) && kid.pointer) this.#stale.itself(kid);
+      }
       part.facts = read(part.element, {
         disturbed: part.disturbed,
         labels: this.#labels,
@@ -423,6 +438,13 @@ export class AriaTree {
       if (part.shown === 'itself hidden' || (part.hushed && !isKeptInside(part.facts.role)))
         part.facts = TRANSPARENT;
       this.#references.note(part);
+      if (before === TRANSPARENT) {
+        // A label stands for a field only until that is shown.
+        for (const label of this.#references.naming(part)) {
+          const named = this.#parts.get(label);
+          if (named?.tag === 'label' && named.facts.role === 'generic') this.#stale.itself(named);
+        }
+      }
     }
     if (part.shown !== wasShown) {
       part.staleKids = true;

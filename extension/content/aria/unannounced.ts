@@ -5,13 +5,16 @@
 import { parentOf, shadowRootOf } from '../dom';
 import { traceless } from './element';
 import { isPart, type Part, shadowOf, shownAs } from './part';
-import { generatedText, isMute, isPlainlyShown, PSEUDOS } from './rendering';
+import { generatedText, isBlock, isMute, isPlainlyShown, isPointed, PSEUDOS } from './rendering';
 
 /**
  * How many elements are asked in one look whether they have got a closed shadow root, which takes 2 µs
  * each; all others follow in the looks after it.
  */
 const MOST_ASKED = 250;
+
+/** How many are asked ahead of a look how they are styled, in turn too; it takes 5 µs each. */
+const MOST_STYLED = 200;
 
 /** How many elements are asked between two looks at the clock. */
 const AT_ONCE = 64;
@@ -32,8 +35,11 @@ export class Unannounced {
   readonly #hidden = new Roster();
   /** Those that may get a shadow root. */
   readonly #growing = new Roster();
-  /** Who was asked last for a closed one: it goes round and round. */
+  /** Those into which style sheets may write text yet, or whose cursor and place in the line they may change. */
+  readonly #styled = new Roster();
+  /** Who was asked last for a closed one, and how it is styled: it goes round and round. */
   #asked = 0;
+  #askedStyle = 0;
   /** Those that were read since it was decided what they are asked. */
   readonly #undecided = new Set<Part>();
 
@@ -66,6 +72,7 @@ export class Unannounced {
       );
       this.#hidden.set(part, live && shown !== 'shown');
       this.#growing.set(part, live && shown !== 'hidden' && mayGrow);
+      this.#styled.set(part, live && shown === 'shown');
       if (++steps % 64 === 0) yield;
     }
   }
@@ -94,17 +101,29 @@ export class Unannounced {
     let steps = 0;
     for (let i = 0; i < this.#shown.elements.length; i += AT_ONCE, yield) this.#askShown(i, i + AT_ONCE);
     for (const part of this.generating) {
-      this.#checkGenerated(part);
+      this.#checkStyle(part);
       if (++steps % 64 === 0) yield;
     }
     for (const restyled of this.restyled) {
       this.restyled.delete(restyled);
       const open = [restyled];
       for (let part = open.pop(); part !== undefined; part = open.pop()) {
-        this.#checkGenerated(part);
+        this.#checkStyle(part);
         for (const kid of part.kids) if (isPart(kid)) open.push(kid);
         if (++steps % 64 === 0) yield;
       }
+    }
+  }
+
+  /** Asks how elements are styled, all or some in turn; those that have just been read are not among them. */
+  *styled(all: boolean): Generator<void> {
+    const { parts } = this.#styled;
+    const most = all ? parts.length : Math.min(MOST_STYLED, parts.length);
+    for (let asked = 0; asked < most; asked++) {
+      this.#askedStyle = (this.#askedStyle + 1) % parts.length;
+      const part = parts[this.#askedStyle] as Part;
+      if (!part.staleSelf) this.#checkStyle(part);
+      if (asked % 16 === 0) yield;
     }
   }
 
@@ -150,12 +169,16 @@ export class Unannounced {
     }
   }
 
-  /** Sees whether style sheets still write the same text around what an element contains. */
-  #checkGenerated(part: Part): void {
-    if (part.shown !== 'shown') return;
+  /** Sees whether style sheets still treat an element as they did, and write the same text around what it contains. */
+  #checkStyle(part: Part): void {
+    if (part.shown !== 'shown' || !part.live) return;
+    const style = getComputedStyle(part.element);
+    // What stands in it, and is asked in its place, may be visible though it is not.
+    if (style.visibility !== 'visible') this.#check(part);
     if (
-      (part.mute || part.hasText) &&
-      isMute(part.element, part.tag, getComputedStyle(part.element)) !== part.mute
+      isBlock(part.tag, style) !== part.block ||
+      isPointed(style) !== part.pointer ||
+      ((part.mute || part.hasText) && isMute(part.element, part.tag, style) !== part.mute)
     ) {
       this.#changed(part, false);
       return;
