@@ -578,7 +578,8 @@ func TestWhatStyleSheetsChangeInTextIsTold(t *testing.T) {
 	w := shared.get(t)
 	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style id="s">#c:checked ~ p::after { content: " (needed)" } #c:checked ~ #by::after { content: "!" } #c:checked ~ aside { visibility: hidden } #c:checked ~ h2 { cursor: pointer } .gone { display: none }</style>
 		<input type="checkbox" id="c" aria-label="Firm"><p>Tax number</p><button aria-labelledby="by">x</button><span id="by">Go</span><aside><a href="/a" style="visibility: visible">Shown</a></aside><h2>Title</h2>
-		<select aria-label="Size"><option>S<option class="gone">M</select>`)})
+		<select aria-label="Size"><option>S<option class="gone">M</select>
+		<select id="unseen" aria-label="Colour" size="2"><option>Red<option>Blue</select>`)})
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	everything := func() string {
@@ -587,10 +588,11 @@ func TestWhatStyleSheetsChangeInTextIsTold(t *testing.T) {
 	first := everything()
 	holds(t, first, "Tax number", `button "Go"`, "complementary", `heading "Title"`, `options: ["S", "M"]`)
 	lacks(t, first, "needed", "clickable")
-	p.js(`document.getElementById('c').checked = true`)
+	holds(t, first, `option "Red"`)
+	p.js(`document.getElementById('c').checked = true; document.getElementById('unseen').style.visibility = 'hidden'`)
 	on := everything()
 	holds(t, on, "Tax number (needed)", `button "Go!"`, "[clickable]", `link "Shown"`)
-	lacks(t, on, "complementary")
+	lacks(t, on, "complementary", "Red")
 	p.js(`document.getElementById('c').checked = false`)
 	off := everything()
 	holds(t, off, `button "Go"`, "complementary")

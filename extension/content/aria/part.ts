@@ -146,7 +146,9 @@ export function shownAs({ element, tag, parent, inert }: Part): Shown {
   if (isPlainlyShown(element)) return 'shown';
   if (tag === 'area') return isImageShown(element) ? 'shown' : 'hidden';
   if (parent?.mute === true) return 'hidden';
-  if (tag === 'option' || tag === 'optgroup') return has(element, 'hidden') ? 'hidden' : 'shown';
+  if (tag === 'option' || tag === 'optgroup')
+    // of which a closed list shows none
+    return has(element, 'hidden') || parent?.shown === 'itself hidden' ? 'hidden' : 'shown';
   if (tag === 'slot') return 'shown';
   if (parent === undefined) return 'shown';
   const { display, visibility } = getComputedStyle(element);

@@ -90,8 +90,8 @@ export class Signals {
 
   #sheet(sheet: CSSStyleSheet): string {
     if (sheet.disabled) return 'disabled';
-    let which = this.#sheets.get(sheet);
-    if (which === undefined) this.#sheets.set(sheet, (which = ++this.#lastSheet));
+    const which = this.#sheets.get(sheet) ?? ++this.#lastSheet;
+    this.#sheets.set(sheet, which);
     if (this.#foreign.has(sheet)) return `${which}`;
     try {
       return `${which} ${sheet.media.mediaText} ${sheet.cssRules.length}`;

@@ -404,6 +404,7 @@ export class AriaTree {
       (part.tag === 'form' && isDisturbed(part.element));
     if (part.shown === 'hidden') {
       part.facts = TRANSPARENT;
+      if (isControl(part.tag)) this.#references.note(part); // a label stands for it
     } else {
       const style = getComputedStyle(part.element);
       const wasBlock = part.block;
@@ -448,6 +449,7 @@ export class AriaTree {
     }
     if (part.shown !== wasShown) {
       part.staleKids = true;
+      if (part.tag === 'select' || part.tag === 'optgroup') this.#stale.below(part);
       for (const label of this.#references.naming(part)) this.#stale.relabelled(this.#parts.get(label));
     }
     if (part.inert !== wasInert || part.hushes !== hushed) this.#stale.below(part);
