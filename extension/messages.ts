@@ -9,6 +9,7 @@
 import type { Way } from './capture/chosen';
 import type {
   ActionEvent,
+  ActObjection,
   CheckpointResult,
   ElementEvent,
   Finding,
@@ -260,6 +261,8 @@ export interface ActAsk {
   y?: number;
   /** The element to drop on. */
   to?: number;
+  /** What fields made of what was done to them is told, too. */
+  fields?: boolean;
   /** How long it may take, in ms. */
   ms: number;
 }
@@ -286,4 +289,12 @@ export interface ActTold {
   line?: boolean;
   /** How often the document has changed so far. */
   changes?: number;
+  /** What fields of the document made of what was done to them, where they did not take it. */
+  objections?: FieldObjection[];
+  document?: string;
+}
+
+/** A field that did not take what was done. */
+export interface FieldObjection extends Omit<ActObjection, 'field'> {
+  id: number;
 }

@@ -279,6 +279,10 @@ export interface ActResult {
   opened?: number /* int */[];
   downloads?: string[];
   /**
+   * Objections are the fields that did not take what was done.
+   */
+  objections?: ActObjection[];
+  /**
    * Late is what was opened and loaded down before the first step, since the action before.
    */
   late?: ActMade;
@@ -304,6 +308,21 @@ export interface ActResult {
 export interface ActMade {
   opened?: number /* int */[];
   downloads?: string[];
+}
+/**
+ * ActObjection is a field that did not take what was done to it.
+ */
+export interface ActObjection {
+  field: ActNode;
+  /**
+   * Invalid is why the browser did not submit the field's form, in its own words; "" where these may tell a secret.
+   * Absent: it is about what was typed.
+   */
+  invalid?: string;
+  /**
+   * Typed is how many characters were typed, and left the field as it was.
+   */
+  typed?: number /* int */;
 }
 /**
  * ActDialog is a dialog of the page.

@@ -115,6 +115,8 @@ type ActResult struct {
 	// loaded down.
 	Opened    []int    `json:"opened,omitempty"`
 	Downloads []string `json:"downloads,omitempty"`
+	// Objections are the fields that did not take what was done.
+	Objections []ActObjection `json:"objections,omitempty"`
 	// Late is what was opened and loaded down before the first step, since the action before.
 	Late *ActMade `json:"late,omitempty"`
 	// Value is what an expression came to, as JSON.
@@ -132,6 +134,16 @@ type ActResult struct {
 type ActMade struct {
 	Opened    []int    `json:"opened,omitempty"`
 	Downloads []string `json:"downloads,omitempty"`
+}
+
+// ActObjection is a field that did not take what was done to it.
+type ActObjection struct {
+	Field ActNode `json:"field"`
+	// Invalid is why the browser did not submit the field's form, in its own words; "" where these may tell a secret.
+	// Absent: it is about what was typed.
+	Invalid *string `json:"invalid,omitempty"`
+	// Typed is how many characters were typed, and left the field as it was.
+	Typed int `json:"typed,omitempty"`
 }
 
 // ActDialog is a dialog of the page.

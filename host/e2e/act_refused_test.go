@@ -60,7 +60,7 @@ func TestATabThatAPersonSwitchedOffIsNotActedOn(t *testing.T) {
 func TestWithoutTheDebuggerTheAnswerSaysSo(t *testing.T) {
 	w := worldIn(t, "quiet")
 	w.inWorker(t, `chrome.debugger.attach = () => Promise.reject(new Error('The administrator forbids debugging'))`)
-	s := newSite(t, map[string]string{"/{$}": counterPage, "/search": store("Search", `<label>Search <input onkeyup="said.textContent = 'for ' + this.value"></label><p role="status" id="said"></p>`)})
+	s := newSite(t, map[string]string{"/{$}": counterPage, "/order": store("Order", order), "/search": store("Search", `<label>Search <input onkeyup="said.textContent = 'for ' + this.value"></label><p role="status" id="said"></p>`)})
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	d := a.do("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Count"`)})
@@ -70,6 +70,11 @@ func TestWithoutTheDebuggerTheAnswerSaysSo(t *testing.T) {
 	}
 	ref := refOf(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/search"}), `"Search"`)
 	holds(t, a.do("browser_type", map[string]any{"ref": ref, "text": "Ada"}), "script", `"for Ada"`)
+	first := a.do("browser_navigate", map[string]any{"url": s.URL + "/order"})
+	for range 2 {
+		d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Order"`)})
+		holds(t, d, `- textbox "Name" [`+refOf(t, first, `"Name"`)+`]: Please fill out this field.`)
+	}
 }
 
 func TestOneAgentHoldsATabAndTheOtherIsTold(t *testing.T) {

@@ -19,13 +19,17 @@ import {
   RefusedLoad,
   RefusedNoDialog,
   StepChange,
+  StepClick,
   StepDialog,
+  StepFill,
   StepNavigate,
+  StepPress,
   StepReady,
   StepRest,
   StepScroll,
   StepStop,
   StepTab,
+  StepType,
 } from '../../protocol';
 import { watchableOrigin } from '../rules';
 import { askFrame, message, Refused } from './ask';
@@ -42,6 +46,9 @@ const BEFORE_MS = 1000;
 
 /** What a page cannot tell from a person's doing even without the debugger. */
 const UNNOTICED = new Set<string>([StepNavigate, StepScroll, StepReady, StepRest]);
+
+/** What fields may not take, or not submit. */
+const OF_FIELDS = new Set<string>([StepClick, StepFill, StepPress, StepType]);
 
 /** Checks what the host sent. */
 export function readActParams(params: unknown): ActParams {
@@ -89,8 +96,9 @@ export class Acting {
         } else {
           await this.#step(params, step, result);
           const between = step !== steps.at(-1);
-          const rested = await this.#rest.of(tab, {
+          const { objections = [], ...rested } = await this.#rest.of(tab, {
             frames: framesOf(step),
+            fields: OF_FIELDS.has(step.op),
             since,
             ms: params.settle_ms,
             between,
@@ -98,6 +106,7 @@ export class Acting {
           });
           delete result.waiting; // for the step before
           Object.assign(result, rested);
+          if (objections.length > 0) result.objections = [...(result.objections ?? []), ...objections];
         }
         if (step.op === StepNavigate && activity.failure(tab) !== '' && result.dialog === undefined) {
           throw new Refused({ refused: RefusedLoad, text: activity.failure(tab) });

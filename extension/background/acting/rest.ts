@@ -2,7 +2,7 @@
  * Waits until a page has dealt with what was done to it. Nothing sleeps: what is waited for are frames of the
  * documents without a change, ends of requests and of loading.
  */
-import type { ActResult, AriaParams, AriaResult } from '../../protocol';
+import type { ActObjection, ActResult, AriaParams, AriaResult } from '../../protocol';
 import { askFrame } from './ask';
 import type { ActingParties } from './parties';
 
@@ -21,11 +21,16 @@ export interface RestOptions {
   ms: number;
   /** Another step follows, so that nothing is told yet. */
   between?: boolean;
+  /** It was fields that were acted on: what they did not take is told. */
+  fields?: boolean;
   /** The page is looked at. */
   look?: AriaParams | undefined;
 }
 
-type Rested = Pick<ActResult, 'dialog' | 'waiting' | 'busy' | 'page'>;
+type Rested = Pick<ActResult, 'dialog' | 'waiting' | 'busy' | 'page' | 'objections'>;
+
+/** What was told by each frame. */
+type Objections = Map<number, ActObjection[]>;
 
 export class Rest {
   readonly #parties: ActingParties;
@@ -43,6 +48,7 @@ export class Rest {
     const { since, between = false } = options;
     const deadline = Date.now() + options.ms;
     const rested: Rested = {};
+    const objections: Objections = new Map();
     let flushed = false;
     let answers = true;
     for (let prepared = -1; ; ) {
@@ -66,9 +72,10 @@ export class Rest {
         // While it loads, what the page will be asked by is put into it.
         if (prepared !== documents) {
           answers = false;
-          void this.#changes(tab, 0, 0).then(() => {
+          const answered = (): void => {
             answers = true;
-          });
+          };
+          askFrame(tab, 0, { do: 'rest', ms: 0 }).then(answered, answered);
         }
         prepared = documents;
         await activity.change(tab, left);
@@ -81,8 +88,8 @@ export class Rest {
         activity.documents(tab) !== documents;
       let page: AriaResult | undefined;
       const quiet = between
-        ? this.#quiet(tab, options.frames, Math.min(RESTLESS_MS, left))
-        : this.#told(tab, options, left).then((looked) => {
+        ? this.#quiet(tab, options, Math.min(RESTLESS_MS, left), objections)
+        : this.#told(tab, options, left, objections).then((looked) => {
             page = looked;
           });
       if (!(await this.#until(tab, quiet, interrupted, left))) {
@@ -95,6 +102,8 @@ export class Rest {
         const unended = activity.unended(tab, since);
         if (unended.length > 0) rested.waiting = unended;
         if (page !== undefined) rested.page = page;
+        const told = [...objections.values()].flat();
+        if (told.length > 0) rested.objections = told;
         flushed = !between;
         break;
       }
@@ -115,13 +124,15 @@ export class Rest {
    */
   async #told(
     tab: number,
-    { frames, since, look }: RestOptions,
+    options: RestOptions,
     ms: number,
+    objections: Objections,
   ): Promise<AriaResult | undefined> {
     const { activity, source, frames: contents } = this.#parties;
+    const { since, look } = options;
     const deadline = Date.now() + Math.min(RESTLESS_MS, ms);
     const quiet = (): Promise<string | undefined> =>
-      this.#quiet(tab, frames, Math.max(deadline - Date.now(), 0));
+      this.#quiet(tab, options, Math.max(deadline - Date.now(), 0), objections);
     let page: AriaResult | undefined;
     for (let before = await quiet(); ; ) {
       // With requests under way there is more to come.
@@ -139,14 +150,22 @@ export class Rest {
   }
 
   /** Resolves when the top frame and others were at rest for a frame, with how often each has changed so far. */
-  async #quiet(tab: number, frames: readonly number[], ms: number): Promise<string> {
-    const all = [...new Set([0, ...frames])];
-    return (await Promise.all(all.map((frame) => this.#changes(tab, frame, ms)))).join();
-  }
-
-  async #changes(tab: number, frame: number, ms: number): Promise<number | undefined> {
-    const told = await askFrame(tab, frame, { do: 'rest', ms }).catch(() => undefined);
-    return told?.changes;
+  async #quiet(
+    tab: number,
+    { frames, fields = false }: RestOptions,
+    ms: number,
+    objections: Objections,
+  ): Promise<string> {
+    const quiet = [...new Set([0, ...frames])].map(async (frame) => {
+      const told = await askFrame(tab, frame, { do: 'rest', ms, fields }).catch(() => undefined);
+      const { document = '', objections: list = [] } = told ?? {};
+      objections.set(
+        frame,
+        list.map(({ id, ...objection }) => ({ field: { frame, document, id }, ...objection })),
+      );
+      return told?.changes;
+    });
+    return (await Promise.all(quiet)).join();
   }
 
   /** Waits for something, unless it is interrupted or takes too long: then false. */

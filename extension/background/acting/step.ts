@@ -302,14 +302,14 @@ export class Step {
         if (submit) await this.#ask(path, { do: 'key', key: 'Enter' });
         continue;
       }
-      const told = await this.#ask(path, { do: 'field', needs: ENABLED, clear });
+      const told = await this.#ask(path, { do: 'field', needs: ENABLED, clear, texts: [text] });
       // The browser takes input in the order in which it is sent.
       const input: Promise<unknown>[] = [];
       if (told.done === true) await this.#ask(path, { do: 'fill', texts: [text] });
       else {
         if (told.focused !== true) {
           await this.#strike(send, path, 'left', 1, 0);
-          const { elsewhere } = await this.#ask(path, { do: 'field', clear });
+          const { elsewhere } = await this.#ask(path, { do: 'field', clear, texts: [text] });
           if (elsewhere !== undefined) {
             const text = `what is typed would not go there, because the page gives the focus to ${elsewhere}`;
             throw new Refused({ refused: RefusedFailed, text });
@@ -339,7 +339,7 @@ export class Step {
     const { path = [], key = '' } = this.#step;
     const pressed = readStroke(key);
     // A page that does not answer would take the key some time later.
-    await this.#ask(path, path.length > 0 ? { do: 'focus', needs: ENABLED } : { do: 'rest', ms: 0 });
+    await this.#ask(path, { do: 'focus', needs: ENABLED });
     if (this.#send === undefined) {
       await this.#ask(path, { do: 'key', key: pressed.key.key, modifiers: pressed.modifiers });
     } else {

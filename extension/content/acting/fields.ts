@@ -23,7 +23,7 @@ const NO_TEXT = new Set('button checkbox file hidden image radio reset submit'.s
 const SELECTION_MS = 500;
 
 /** The element of a reference that takes text, or one in it that does. */
-function textField(element: Element): HTMLElement | undefined {
+export function textField(element: Element): HTMLElement | undefined {
   const tag = tagOf(element);
   if (tag === 'textarea') return element as HTMLElement;
   if (tag === 'input')

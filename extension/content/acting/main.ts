@@ -14,8 +14,9 @@ import { nodeTypeOf, parentAcrossRoots, rootOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
 import { describe } from '../target';
 import { isEditingHost } from '../text';
-import { choose, fill, focusEditor, focusedElement, focusField } from './fields';
+import { choose, fill, focusEditor, focusedElement, focusField, textField } from './fields';
 import { Guard } from './guard';
+import { Objections } from './objections';
 import {
   frame,
   isAnimated,
@@ -35,6 +36,7 @@ export class Acting {
   readonly #tree: AriaTree;
   readonly #sensitive: SensitiveFields;
   readonly #guard = new Guard();
+  readonly #objections: Objections;
   /** How often the document had changed when it was last at rest; -1 before it was, and after it was scrolled. */
   #rested = -1;
 
@@ -42,6 +44,7 @@ export class Acting {
     this.#document = document;
     this.#tree = tree;
     this.#sensitive = sensitive;
+    this.#objections = new Objections(tree, sensitive);
     const moved = (): void => {
       this.#rested = -1;
     };
@@ -61,7 +64,7 @@ export class Acting {
 
   async #answer(ask: Ask): Promise<Told> {
     const deadline = performance.now() + ask.ms;
-    if (ask.do === 'rest') return await this.#rest(deadline);
+    if (ask.do === 'rest') return await this.#rest(deadline, ask.fields === true);
     if (ask.do === 'change') return await this.#change(deadline);
     if (ask.do === 'veil' || ask.do === 'unveil') {
       veil(this.#tree.fields(), this.#sensitive, ask.do === 'veil');
@@ -75,6 +78,7 @@ export class Acting {
     if (ask.do === 'struck') return ask.document === this.#document ? this.#struck() : {};
     if (ask.id === undefined) {
       const focused = focusedElement();
+      if (ask.do === 'focus') this.#objections.watch(focused);
       if (ask.do === 'key') scriptedKey(focused, ask.key ?? '', ask.modifiers ?? 0);
       return {};
     }
@@ -96,14 +100,17 @@ export class Acting {
   async #act(ask: Ask, element: Element, deadline: number, place?: Place): Promise<Told | Refusal> {
     switch (ask.do) {
       case 'ready':
+        this.#objections.watch(element);
         if (ask.guard === true) this.#guard.expect(element);
         return place ?? {};
       case 'through':
         if (ask.guard === true) this.#guard.expect(undefined);
         return await through(element, ask.point ?? { x: 0, y: 0 }, deadline);
       case 'field':
+        this.#types(element, ask);
         return await focusEditor(element, ask.clear === true);
       case 'fill':
+        this.#objections.watch(element);
         return fill(element, ask.texts?.[0] ?? '');
       case 'choose':
         return choose(element, ask.texts ?? []);
@@ -126,6 +133,7 @@ export class Acting {
         return {};
       case 'focus':
         // An editor that was never in focus has its caret before the text: keys are for what comes after it.
+        this.#objections.watch(element);
         if (isEditingHost(element) && focusedElement() !== element) focusField(element, false);
         else (element as HTMLElement).focus();
         return {};
@@ -141,6 +149,7 @@ export class Acting {
         scriptedHover(element);
         return {};
       case 'text':
+        this.#types(element, ask);
         return scriptedText(element, ask.texts?.[0] ?? '', ask.clear === true);
       case 'key':
         scriptedKey(element, ask.key ?? '', ask.modifiers ?? 0);
@@ -148,6 +157,12 @@ export class Acting {
       default:
         return { refused: RefusedKind };
     }
+  }
+
+  #types(element: Element, { texts: [text = ''] = [], clear = false }: Ask): void {
+    this.#objections.watch(element);
+    const field = textField(element);
+    if (field !== undefined) this.#objections.types(field, text, clear);
   }
 
   /** Whether the click that was watched would have hit something else. */
@@ -172,13 +187,16 @@ export class Acting {
   }
 
   /** Resolves when the document did not change for a frame, or when the time is over. */
-  async #rest(deadline: number): Promise<Told> {
+  async #rest(deadline: number, fields: boolean): Promise<Told> {
     for (let before = this.#tree.mutations; ; ) {
       await frame();
       const changes = this.#tree.mutations;
       const still = changes === before;
       if (still) this.#rested = changes;
-      if (still || performance.now() >= deadline) return { changes };
+      if (still || performance.now() >= deadline) {
+        const objections = fields ? this.#objections.told() : [];
+        return { changes, ...(objections.length > 0 && { objections, document: this.#document }) };
+      }
       before = changes;
     }
   }

@@ -468,8 +468,11 @@ func Brief(n *Node) string {
 	if n.Name == "" {
 		return n.Role
 	}
-	return n.Role + " " + quote(n.Name, 60)
+	return n.Role + " " + Quote(n.Name)
 }
+
+// Quote is a name or a value in quotation marks, at most 60 characters of it.
+func Quote(s string) string { return quote(s, 60) }
 
 // Unsure are the references that were given to other elements since a tree without certainty.
 func (p *Page) Unsure(since int) []int {

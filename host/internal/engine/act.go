@@ -402,7 +402,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		meanwhile = e.made(ctx, o, *result.Late) + meanwhile
 	}
 	if result.Refused != "" {
-		message := o.refusal()
+		message := strings.TrimRight(o.refusal()+"\n"+o.objections(), "\n")
 		if lines := broken(caused); len(lines) > 0 {
 			message += "\nBroke meanwhile:\n" + strings.Join(lines, "\n")
 		}
@@ -420,6 +420,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	if d := result.Dialog; d != nil {
 		fmt.Fprintf(&b, "A dialog is open %s. Answer it with browser_handle_dialog; until then the page stands still.\n", dialogText(d))
 	}
+	b.WriteString(o.objections())
 	if lines := broken(caused); len(lines) > 0 {
 		b.WriteString("Broke:\n" + strings.Join(lines, "\n") + "\n")
 	} else if result.Dialog == nil && !result.Busy {

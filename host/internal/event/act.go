@@ -25,6 +25,11 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		text(&r.Dialog.Message, MaxDialog)
 		text(&r.Dialog.Default, MaxDialog)
 	}
+	for _, o := range r.Objections {
+		if o.Invalid != nil {
+			text(o.Invalid, MaxShort)
+		}
+	}
 	for i := range r.Waiting {
 		text(&r.Waiting[i], MaxShort)
 	}

@@ -1,0 +1,123 @@
+/**
+ * Notices what fields make of what is done to them: text that they do not take, and a form that the browser does not
+ * submit because of them.
+ */
+import type { FieldObjection } from '../../messages';
+import type { AriaTree } from '../aria/tree';
+import { isConnected, rootOf } from '../dom';
+import type { SensitiveFields } from '../sensitive';
+
+/** An element that has its own part in a form: one of HTML's, or one that the page has defined. */
+type Field = HTMLElement &
+  Partial<Pick<HTMLInputElement, 'form' | 'name' | 'type' | 'validity' | 'validationMessage'>>;
+
+interface Typed {
+  readonly field: HTMLElement;
+  readonly before: string;
+  /** How many characters were typed. */
+  readonly characters: number;
+  /** Whether the field was as before when the key came that submits, after which pages empty it. */
+  submitted?: boolean;
+}
+
+/** What a click does not submit a form by. */
+const FIELDS = 'input:not([type=submit], [type=image], [type=button], [type=reset]), select, textarea, label';
+
+export class Objections {
+  readonly #tree: AriaTree;
+  readonly #sensitive: SensitiveFields;
+  #watching = new AbortController();
+  #typed: Typed | undefined;
+  /** Whether a key or a click came by which forms are submitted. */
+  #submits = false;
+  /** The fields that the browser has found wrong since then, and what it says of them. */
+  readonly #wrong = new Map<Field, string>();
+
+  constructor(tree: AriaTree, sensitive: SensitiveFields) {
+    this.#tree = tree;
+    this.#sensitive = sensitive;
+  }
+
+  /** From now on something is done to an element. A form and its fields stand in one root, which hears of all. */
+  watch(element: Element): void {
+    this.#watching.abort();
+    this.#watching = new AbortController();
+    this.#typed = undefined;
+    this.#tries(false);
+    const options = { capture: true, signal: this.#watching.signal };
+    const root = rootOf(element);
+    root.addEventListener(
+      'click',
+      (event) => this.#tries((event.composedPath()[0] as Element).closest(FIELDS) === null),
+      options,
+    );
+    root.addEventListener(
+      'keydown',
+      (event) => {
+        if ((event as KeyboardEvent).key !== 'Enter') return;
+        this.#tries(true);
+        const typed = this.#typed;
+        if (typed !== undefined) typed.submitted ??= isAsBefore(typed);
+      },
+      options,
+    );
+    root.addEventListener('invalid', (event) => this.#refuses(event.target as Field), options);
+    root.addEventListener('submit', () => this.#tries(false), options); // the browser let it pass
+  }
+
+  /** Text is about to be typed that makes another value of a field's. */
+  types(field: HTMLElement, text: string, clear: boolean): void {
+    const before = written(field);
+    const after = clear ? text : before + text;
+    if (after !== before) this.#typed = { field, before, characters: [...text].length };
+  }
+
+  /** What they made of it so far. */
+  told(): FieldObjection[] {
+    const told: FieldObjection[] = [];
+    const tell = (field: Element, objection: Omit<FieldObjection, 'id'>): void => {
+      const id = this.#tree.around(field);
+      if (id !== undefined) told.push({ id, ...objection });
+    };
+    const typed = this.#typed;
+    if (typed !== undefined && (typed.submitted ?? isAsBefore(typed)))
+      tell(typed.field, { typed: typed.characters });
+    // The browser takes whom it asks to the first of them; pages look for what is wrong without that, too.
+    for (const [field, message] of this.#isAsked() ? this.#wrong : []) tell(field, { invalid: message });
+    return told;
+  }
+
+  #isAsked(): boolean {
+    for (const field of this.#wrong.keys())
+      if ((rootOf(field) as Document | ShadowRoot).activeElement === field) return true;
+    return false;
+  }
+
+  #tries(submits: boolean): void {
+    this.#submits = submits;
+    this.#wrong.clear();
+  }
+
+  #refuses(field: Field): void {
+    if (!this.#submits) return;
+    const { form, name, type } = field;
+    // Of radio buttons every one of a group is wrong.
+    for (const other of type === 'radio' ? this.#wrong.keys() : [])
+      if (other.type === type && other.name === name && other.form === form) return;
+    this.#wrong.set(field, this.#message(field));
+  }
+
+  /** The browser's message, which may quote what the field holds. */
+  #message(field: Field): string {
+    const quotes = this.#sensitive.has(field) && field.validity?.valueMissing !== true;
+    return quotes ? '' : (field.validationMessage ?? '');
+  }
+}
+
+function isAsBefore({ field, before }: Typed): boolean {
+  return isConnected(field) && written(field) === before;
+}
+
+function written(field: HTMLElement): string {
+  return 'value' in field ? String(field.value) : (field.textContent ?? '');
+}

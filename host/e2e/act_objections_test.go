@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// unsent are an answer's lines about what the browser did not submit; untaken those about text that fields did not take.
+func unsent(answer string) string  { return objected(answer, "Not submitted:") }
+func untaken(answer string) string { return objected(answer, "Not taken:") }
+
+func objected(answer, what string) string {
+	_, rest, found := strings.Cut(answer, what)
+	if !found {
+		return ""
+	}
+	first, rest, _ := strings.Cut(rest, "\n")
+	for first == "" || strings.HasPrefix(rest, "- ") {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		first += line + "\n"
+	}
+	return first
+}
+
+const order = `<form id="f" aria-label="Checkout" onsubmit="event.preventDefault(); sent.textContent = Number(sent.textContent) + 1">
+	<label>Name <input id="name" required></label><label>Email <input id="email" type="email" required></label>
+	<label>Confirmation code <input id="code" type="email"></label>
+	<label><input type="radio" name="pay" required> Cash</label><label><input type="radio" name="pay" required> Card</label>
+	<button>Order</button><button formnovalidate>Save draft</button></form><p role="status" id="sent">0</p>`
+
+// TestASubmitThatTheBrowserRefusesSaysWhy, each time anew, however it is tried.
+func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Order", order)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
+	click := func(button string) string {
+		return a.do("browser_click", map[string]any{"ref": ref(button)})
+	}
+	typed := func(args map[string]any) string {
+		args["clear"] = true
+		return a.do("browser_type", args)
+	}
+	// refused checks an answer for what it names, and for nothing else.
+	refused := func(answer string, named ...string) {
+		t.Helper()
+		t.Logf("\n%s", answer)
+		got := unsent(answer)
+		holds(t, got, named...)
+		if lines := strings.Count(got, "[e"); lines != len(named) {
+			t.Errorf("%d fields are named, want %d:\n%s", lines, len(named), answer)
+		}
+		holds(t, answer, "Nothing broke.")
+	}
+	missing := []string{`textbox "Name" [` + ref("Name") + `]: Please fill out this field.`, `textbox "Email" [` + ref("Email") + `]: `, `radio "Cash" [`}
+	refused(click("Order"), missing...)
+	refused(click("Order"), missing...)
+	refused(a.do("browser_fill_form", map[string]any{"fields": []any{
+		map[string]any{"ref": ref("Name"), "value": "Ada"}, map[string]any{"ref": ref("Cash"), "value": true},
+	}, "submit": ref("Order")}), `textbox "Email" [`+ref("Email")+`]: Please fill out this field.`)
+	refused(typed(map[string]any{"ref": ref("Email"), "text": "ada", "submit": true}), `Please include an '@' in the email address. 'ada' is missing an '@'.`)
+	for range 2 {
+		refused(a.do("browser_press_key", map[string]any{"key": "Enter"}), `'ada' is missing`)
+	}
+	refused(a.do("browser_press_key", map[string]any{"key": "Enter", "ref": ref("Name")}), `'ada' is missing`)
+	if got := p.text(`sent.textContent`); got != "0" {
+		t.Errorf("it was submitted %s times", got)
+	}
+
+	// What is secret is not quoted, and what is submitted not refused.
+	lacks(t, typed(map[string]any{"ref": ref("Email"), "text": "ada@example.org"}), "Not ")
+	d := typed(map[string]any{"ref": ref("Confirmation code"), "text": "xyzzy", "submit": true})
+	refused(d, `textbox "Confirmation code" [`+ref("Confirmation code")+`]: what it holds is not valid`)
+	lacks(t, d, "xyzzy")
+	lacks(t, click("Save draft"), "Not ")
+	lacks(t, typed(map[string]any{"ref": ref("Confirmation code"), "text": "a@b.org", "submit": true}), "Not ")
+	if got := p.text(`sent.textContent`); got != "2" {
+		t.Errorf("it was submitted %s times", got)
+	}
+}
+
+// TestASubmitIsToldAsRefusedInFramesAndShadowRootsToo.
+func TestASubmitIsToldAsRefusedInFramesAndShadowRootsToo(t *testing.T) {
+	w := shared.get(t)
+	inner := newSite(t, map[string]string{"/{$}": store("Inner", `<form><label>Inner <input required></label><button>Send</button></form>`)})
+	s := newSite(t, map[string]string{"/{$}": store("Outer", `<iframe title="Other" src="`+inner.URL+`" width="600" height="1200"></iframe><open-form></open-form><closed-form></closed-form><script>
+		for (const mode of ['open', 'closed']) customElements.define(mode + '-form', class extends HTMLElement { connectedCallback() { this.attachShadow({mode}).innerHTML = '<form><label>In ' + mode + ' <input required></label><button>Send ' + mode + '</button></form>' } })</script>`)})
+	a := w.agent(t, "--origin", s.URL, "--origin", inner.URL)
+	w.open(t, s.URL)
+	first := a.everything()
+	for button, field := range map[string]string{"Send": "Inner", "Send open": "In open", "Send closed": "In closed"} {
+		d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
+		t.Logf("\n%s", d)
+		holds(t, d, `Not submitted: textbox "`+field+`" [`+refOf(t, first, `"`+field+`"`)+`]: Please fill out this field.`)
+	}
+}
+
+// TestAPageThatOnlyLooksForWhatIsWrongSubmitsNothing: nor does one whose form the browser does not check.
+func TestAPageThatOnlyLooksForWhatIsWrongSubmitsNothing(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Form", `<form id="f"><label>Name <input required></label><label>Mail <input required></label><label><input type="checkbox" required> Agree</label>
+			<button type="button">Help</button><button id="go" disabled>Go</button></form>
+		<form id="g" novalidate><label>Own <input required></label><button>Own go</button></form><p role="status" id="said"></p><script>
+		for (const type of ['input', 'change', 'click', 'keydown']) f.addEventListener(type, () => { go.disabled = !f.checkValidity() });
+		g.onsubmit = (e) => { e.preventDefault(); said.textContent = g.checkValidity() ? 'fine' : 'Own is missing' }</script>`)})
+	a := w.of(t, s)
+	w.open(t, s.URL)
+	first := a.look()
+	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
+	lacks(t, a.do("browser_type", map[string]any{"ref": ref("Name"), "text": "Ada"}), "Not ")
+	lacks(t, a.do("browser_press_key", map[string]any{"key": "Backspace"}), "Not ")
+	for _, button := range []string{"Agree", "Agree", "Help"} {
+		lacks(t, a.do("browser_click", map[string]any{"ref": ref(button)}), "Not ")
+	}
+	for range 2 {
+		lacks(t, a.do("browser_click", map[string]any{"ref": ref("Own go")}), "Not ")
+	}
+}
+
+// TestTextThatAFieldDoesNotTakeIsToldSo, and no other.
+func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Fields", `
+		<label>Refuses input <input onbeforeinput="event.preventDefault()" value="12"></label>
+		<label>Refuses keys <input onkeydown="event.preventDefault()"></label>
+		<label>Full <input maxlength="3" value="abc"></label>
+		<label>Puts back <input value="12" oninput="this.value = '12'"></label>
+		<label>Puts back later <input value="12" oninput="requestAnimationFrame(() => { this.value = '12' })"></label>
+		<label>Number <input type="number"></label>
+		<label>Area <textarea onbeforeinput="event.preventDefault()">fixed</textarea></label>
+		<div contenteditable role="textbox" aria-label="Editor" onbeforeinput="event.preventDefault()">written</div>
+		<label>Password <input type="password" onbeforeinput="event.preventDefault()" value="hunter2-hunter2"></label>
+		<label>Half <input maxlength="3"></label>
+		<label>Digits <input value="1" oninput="this.value = this.value.replace(/\D/g, '')"></label>
+		<label>Upper <input oninput="this.value = this.value.toUpperCase()"></label>
+		<label>Same <input value="hello"></label>
+		<form onsubmit="event.preventDefault(); heard.append(task.value + ';'); task.value = ''"><label>Task <input id="task"></label></form><p role="status" id="heard"></p>
+		<label>Chips <input onkeydown="if (event.key === 'Enter') { heard.append(this.value + ';'); this.value = '' }"></label>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
+	for name, want := range map[string]string{
+		"Refuses input": `still holds "12"`, "Refuses keys": "is still empty", "Full": `still holds "abc"`, "Puts back": `still holds "12"`,
+		"Puts back later": `still holds "12"`, "Number": "is still empty", "Area": `still holds "fixed"`, "Editor": `still holds "written"`, "Password": "still holds what it held",
+	} {
+		ways := []map[string]any{{}, {"clear": true}, {"submit": true}}
+		switch name {
+		case "Full": // has room again once it is emptied
+			ways = []map[string]any{{}, {"submit": true}}
+		case "Puts back later": // what a page does after a submit is its own affair
+			ways = ways[:2]
+		}
+		for _, args := range ways {
+			args["ref"], args["text"] = ref(name), "hello"
+			d := a.do("browser_type", args)
+			if name == "Puts back" && args["clear"] == nil {
+				t.Logf("\n%s", d)
+			}
+			holds(t, untaken(d), `"`+name+`" [`+ref(name)+"] "+want+" (typed: 5 characters)")
+			lacks(t, d, "hunter2")
+		}
+		if name != "Full" && name != "Refuses keys" { // which hears of the last character only
+			holds(t, untaken(a.do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": ref(name), "value": "hello"}}})), want)
+		}
+	}
+	holds(t, untaken(a.do("browser_type", map[string]any{"ref": ref("Refuses input"), "text": "", "clear": true})), `still holds "12" (it was to be emptied)`)
+
+	// What takes some of it, or what it makes of it, is told by the difference.
+	for _, name := range []string{"Half", "Digits", "Upper", "Same", "Task", "Chips"} {
+		lacks(t, a.do("browser_type", map[string]any{"ref": ref(name), "text": "he2llo", "clear": true}), "Not ")
+	}
+	lacks(t, a.do("browser_type", map[string]any{"ref": ref("Same"), "text": "he2llo", "clear": true}), "Not ")
+	for _, name := range []string{"Task", "Chips"} {
+		d := a.do("browser_type", map[string]any{"ref": ref(name), "text": []string{"One", "Two"}, "clear": true, "submit": true})
+		lacks(t, d, "Not ")
+	}
+	if got := p.text(`heard.textContent`); got != "One;Two;One;Two;" {
+		t.Errorf("it heard %s", got)
+	}
+	// Two fields of a form, and what comes after them.
+	d := a.do("browser_fill_form", map[string]any{"fields": []any{
+		map[string]any{"ref": ref("Half"), "value": "x"}, map[string]any{"ref": ref("Refuses keys"), "value": "x"}, map[string]any{"ref": ref("Refuses input"), "value": "x"},
+	}})
+	t.Logf("\n%s", d)
+	if got := untaken(d); strings.Count(got, "\n- ")+1 != 2 || strings.Contains(got, "Half") {
+		t.Errorf("\n%s", d)
+	}
+	lacks(t, a.do("browser_wait_for", map[string]any{"settled": true}), "Not ")
+	lacks(t, a.do("browser_scroll", map[string]any{"direction": "down"}), "Not ")
+}
