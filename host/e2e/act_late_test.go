@@ -218,10 +218,15 @@ func TestAPageThatNeverStandsStillIsActedOnAllTheSame(t *testing.T) {
 	w := shared.get(t)
 	s := newSite(t, map[string]string{"/{$}": store("Clock", `<p role="timer" id="clock">0</p><button onclick="count.textContent = Number(count.textContent) + 1">Count</button><p role="status" id="count">0</p><script>setInterval(() => { clock.textContent = Number(clock.textContent) + 1 }, 20)</script>`)})
 	a := w.of(t, s)
-	w.open(t, s.URL)
+	p := w.open(t, s.URL)
+	tick := func() {
+		p.js(`const was = clock.textContent; while (clock.textContent === was) await new Promise((r) => requestAnimationFrame(r))`)
+	}
 	ref := refOf(t, a.look(), `"Count"`)
+	tick()
 	holds(t, a.do("browser_click", map[string]any{"ref": ref}), "Late, before this action:\n", "timer", thisAction)
 	for range 5 {
+		tick()
 		before, caused := parts(t, a.do("browser_click", map[string]any{"ref": ref}))
 		holds(t, before, "timer")
 		lacks(t, before, "status")
