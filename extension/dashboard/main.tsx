@@ -2,7 +2,6 @@
 import { render } from 'preact';
 import '../ui/tokens.css';
 import { t } from '../text';
-import './dashboard.css';
 import { Dashboard } from './dashboard';
 import { HttpClient } from './http-client';
 import { SignedOut, signIn } from './session';

@@ -1,12 +1,19 @@
 /** The panel in DevTools: the viewer, for the tab that is inspected. */
-import { render } from 'preact';
+import { type JSX, render } from 'preact';
+import { t } from '../text';
 import '../ui/tokens.css';
+import { Instead } from '../ui/instead';
 import { ViewerModel } from '../ui/viewer/model';
 import { Viewer } from '../ui/viewer/viewer';
 import { connectToWorker, openInSources } from '../ui/viewer/worker';
 
 const root = document.getElementById('viewer');
-const model = new ViewerModel(
-  connectToWorker({ tab: chrome.devtools.inspectedWindow.tabId, openSource: openInSources }),
-);
-if (root !== null) render(<Viewer model={model} />, root);
+if (root !== null) render(panel(), root);
+
+function panel(): JSX.Element {
+  // Only DevTools give their panels these; whoever opens the page by its address gets no tab to show.
+  const inspected = (chrome.devtools as typeof chrome.devtools | undefined)?.inspectedWindow;
+  if (inspected === undefined) return <Instead icon="../icons/48.png" text={t('onlyInDevTools')} />;
+  const client = connectToWorker({ tab: inspected.tabId, openSource: openInSources });
+  return <Viewer model={new ViewerModel(client)} />;
+}

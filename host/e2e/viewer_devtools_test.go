@@ -101,6 +101,18 @@ const { ViewManager } = await import('./ui/legacy/legacy.js');
 await until(() => ViewManager.ViewManager.instance().isViewVisible('sources'));`)
 }
 
+// TestThePanelOutsideOfDevToolsSaysWhereItBelongs to whoever opens it by its address.
+func TestThePanelOutsideOfDevToolsSaysWhereItBelongs(t *testing.T) {
+	w := shared.get(t)
+	p := w.open(t, installer.Origin+"panel/index.html")
+	p.see("Open DevTools on the page that you want to look at")
+	p.see("“Open the viewer”")
+	for _, theme := range []string{"light", "dark"} {
+		p.theme(theme)
+		p.accessible("the panel outside of DevTools, " + theme)
+	}
+}
+
 // TestThePanelFollowsTheThemeOfDevTools, and axe-core finds nothing in it either way.
 func TestThePanelFollowsTheThemeOfDevTools(t *testing.T) {
 	axe, err := os.ReadFile("../../node_modules/axe-core/axe.min.js")
