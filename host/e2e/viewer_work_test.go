@@ -82,6 +82,17 @@ func TestAHeldAgentIsHeldByTheNextDaemon(t *testing.T) {
 	d := dashboard(t, shared.get(t), home)
 	d.js(viewerHelp + `await press('What the agent saw'); await until(() => document.querySelector('.agent [role=switch]'), 'the agent');
 document.querySelector('.agent [role=switch]').click(); await until(() => says('on hold'), 'that it is held')`)
+	for range 3 { // who comes by its name is held as well, and leaves no line each time
+		again := w.agent(t)
+		if _, err := again.Text("checkpoint_list", nil); err == nil || !strings.Contains(err.Error(), "on hold") {
+			t.Errorf("the agent is answered on another connection: %v", err)
+		}
+		_ = again.Close()
+	}
+	d.js(viewerHelp + `
+const left = () => [...document.querySelectorAll('.agent')].filter((one) => /has left/.test(one.textContent));
+await until(() => left().length === 1 && left()[0].querySelector('dd').textContent === '3', 'those that have left as one');
+if (document.querySelectorAll('.agent').length !== 2) throw new Error('the agents are ' + document.querySelector('.agents').innerText);`)
 	if r := w.Run("stop"); r.Code != 0 {
 		t.Fatal(r.Err)
 	}

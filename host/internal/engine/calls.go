@@ -135,7 +135,8 @@ var ErrHeld = invalid("a person has put this agent's access to Tidemark on hold,
 // ViewHold holds an agent's access, or allows it again; then those of its name that have left are held no longer.
 func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing, error) {
 	here := map[int]bool{}
-	for _, a := range e.viewAgents() { // numbers those who have not called yet
+	agents, _ := e.viewAgents() // numbers those who have not called yet
+	for _, a := range agents {
 		here[a.ID] = a.Here
 	}
 	e.viewing.mu.Lock()
@@ -193,9 +194,10 @@ func (e *Engine) viewActs() map[*checkpoint.Client]*protocol.ViewActs {
 	return acts
 }
 
-// viewAgents lists the agents that are connected, have called or are held; those of the same name are numbered. Of
-// those that have left a hold is the name's: one of them shows it, whoever was held.
-func (e *Engine) viewAgents() []protocol.ViewAgent {
+// viewAgents lists the agents that are connected, have called or are held; those of the same name are numbered.
+// Those that have left are one for each name and scope, as which the calls of all of them are told: an agent that
+// connects anew again and again is told once. Of those a hold is the name's: one of them shows it, whoever was held.
+func (e *Engine) viewAgents() (list []protocol.ViewAgent, told map[int]int) {
 	type here struct {
 		name  string
 		since time.Time
@@ -224,9 +226,11 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 			shows[a.name] = shows[a.name] || a.calls > 0
 		}
 	}
-	list := []protocol.ViewAgent{}
+	list, told = []protocol.ViewAgent{}, map[int]int{}
+	left := map[[2]string]int{} // name and scope → where in the list
 	alike := map[string]int{}
 	for _, a := range e.viewing.agents {
+		told[a.id] = a.id
 		k := known[a.client]
 		isHeld := a.held
 		if !k.here {
@@ -234,6 +238,14 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 				continue
 			}
 			shows[a.name] = true
+			key := [2]string{a.name, a.client.Scope.Key()}
+			if i, ok := left[key]; ok {
+				same := &list[i]
+				same.Calls, same.Tokens, same.RawRead = same.Calls+a.calls, same.Tokens+a.tokens, same.RawRead+a.rawRead
+				told[a.id] = same.ID
+				continue
+			}
+			left[key] = len(list)
 		}
 		shown := protocol.ViewAgent{
 			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: isHeld, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead, Acts: acts[a.client],
@@ -246,7 +258,7 @@ func (e *Engine) viewAgents() []protocol.ViewAgent {
 		}
 		list = append(list, shown)
 	}
-	return list
+	return list, told
 }
 
 func (e *Engine) callsView() ring.View[Call] {
@@ -278,19 +290,21 @@ func (e *Engine) ViewCalls(_ context.Context, p protocol.ViewCallsParams) (*prot
 		}
 	}
 	names := map[int]string{}
-	for _, a := range e.viewAgents() {
+	agents, told := e.viewAgents()
+	for _, a := range agents {
 		names[a.ID] = a.Name
 	}
+	toldAs := func(agent int) int { return cmp.Or(told[agent], agent) }
 	view := e.callsView()
 	out := &protocol.ViewCalls{Calls: []protocol.ViewCall{}, Forgotten: view.Evicted(), Since: e.began.UnixMilli()}
 	bytes := 0
 	for pos, c := range view.From(0) {
-		if p.Agent != 0 && c.agent != p.Agent || c.head.At < from || c.head.At > to || len(p.Positions) > 0 && !slices.Contains(p.Positions, pos) {
+		if p.Agent != 0 && toldAs(c.agent) != toldAs(p.Agent) || c.head.At < from || c.head.At > to || len(p.Positions) > 0 && !slices.Contains(p.Positions, pos) {
 			continue
 		}
 		out.Total++
 		call := protocol.ViewCall{
-			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: c.agent, AgentName: names[c.agent], Tool: c.Tool,
+			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: toldAs(c.agent), AgentName: names[toldAs(c.agent)], Tool: c.Tool,
 			Tokens: tokensOf(c.Bytes), RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
 		}
 		if len(p.Positions) > 0 {

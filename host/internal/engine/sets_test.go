@@ -127,3 +127,46 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 		t.Error("the person has lifted it")
 	}
 }
+
+// TestThoseWhoLeftByOneNameAreToldAsOne: a held agent that tries again and again, each time with a new connection,
+// does not fill the list.
+func TestThoseWhoLeftByOneNameAreToldAsOne(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	agents := func() []protocol.ViewAgent {
+		return view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
+	}
+	calls := func(agent int) int {
+		return view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{Agent: agent}).Total
+	}
+	join := func(origins ...string) func() {
+		client, leave := w.Engine.JoinAs("", &checkpoint.Client{Name: "mcp", Scope: checkpoint.Scope{Origins: origins}})
+		w.Engine.Rename(client, "claude")
+		w.Engine.Called(client, engine.Call{At: w.Now, Tool: "checkpoint_list", Answer: "12345678"})
+		return leave
+	}
+	leave := join()
+	first := agents()[0].ID
+	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first, Held: true})
+	leave()
+	for range 3 {
+		join()()
+	}
+	second := first + 1
+	list := agents()
+	if len(list) != 1 || list[0].ID != first || list[0].Calls != 4 || list[0].Tokens != 8 || !list[0].Held || list[0].Here {
+		t.Errorf("four that have left are told as %+v", list)
+	}
+	if one, other := calls(first), calls(second); one != 4 || other != 4 {
+		t.Errorf("of the agent %d calls are told, of one that is told as it %d", one, other)
+	}
+	defer join()()
+	join("http://localhost:3000")()
+	list = agents()
+	if len(list) != 3 || !list[1].Here || list[1].Calls != 1 || list[2].Calls != 1 || len(list[2].Scope) != 1 || calls(list[1].ID) != 1 {
+		t.Errorf("who is here, and who heard of less, is told apart: %+v", list)
+	}
+	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first})
+	if list = agents(); list[0].Held || !list[1].Held {
+		t.Errorf("allowed again are those that have left: %+v", list)
+	}
+}

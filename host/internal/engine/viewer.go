@@ -140,9 +140,10 @@ func (e *Engine) ViewOverview(_ context.Context, p protocol.ViewParams) (*protoc
 	}
 	v := e.store.View(e.clock())
 	out := &protocol.ViewOverview{
-		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Agents: e.viewAgents(), Masked: v.Masked,
+		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Masked: v.Masked,
 		Notices: e.noiseOf(&checkpoint.Client{Scope: scope}).problems,
 	}
+	out.Agents, _ = e.viewAgents()
 	for _, b := range v.Browsers {
 		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected, Paused: b.Connected && watchingPaused(v, b.Instance)})
 	}

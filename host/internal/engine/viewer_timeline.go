@@ -100,6 +100,7 @@ func (e *Engine) storeID(v *capture.View) string {
 // marks names the state of everything but entries.
 func (e *Engine) marks(v *capture.View) string {
 	_, named := e.named.All()
+	agents, _ := e.viewAgents()
 	h := fnv.New64a()
 	state, err := json.Marshal(struct {
 		Named    uint64
@@ -108,7 +109,7 @@ func (e *Engine) marks(v *capture.View) string {
 		Browsers []capture.Browser
 		Agents   []protocol.ViewAgent
 		Gaps     []capture.Gap
-	}{named, e.noise.version(), tabsOf(v), v.Browsers, e.viewAgents(), v.Gaps})
+	}{named, e.noise.version(), tabsOf(v), v.Browsers, agents, v.Gaps})
 	if err != nil {
 		return "" // plain values always marshal
 	}
