@@ -29,6 +29,19 @@ func TestATreeIsCleanedAndMasked(t *testing.T) {
 	}
 }
 
+func TestWhatAFieldObjectsToIsCleanedAndMasked(t *testing.T) {
+	r, bad := event.NewDecoder(redact.Default()).Act([]byte(`{"done":1,"objections":[{"field":{"frame":0,"document":"d","id":3},"invalid":"'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U' is\u001b[31m missing an '@'"},{"field":{"frame":0,"document":"d","id":4},"typed":5}]}`))
+	if bad != nil {
+		t.Fatal(bad)
+	}
+	if o := r.Objections[0]; o.Field.ID != 3 || strings.Contains(*o.Invalid, "eyJ") || !strings.HasSuffix(*o.Invalid, "is missing an '@'") {
+		t.Errorf("%+v %q", o, *o.Invalid)
+	}
+	if o := r.Objections[1]; o.Invalid != nil || o.Typed != 5 {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestATreeThatIsNoneIsRefused(t *testing.T) {
 	for _, raw := range []string{``, `7`, `{"frames":7}`, `{"frames":[{"nodes":[{"i":"one"}]}]}`} {
 		if _, bad := event.NewDecoder(redact.Default()).Aria([]byte(raw)); bad == nil || bad.Code != protocol.CodeMalformed {
