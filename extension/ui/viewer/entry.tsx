@@ -127,17 +127,26 @@ function Opened({ model, entry }: { model: ViewerModel; entry: ViewRef }): JSX.E
   const key = wanted.join(' ');
   useEffect(() => {
     let stale = false;
-    model.client.ask('view_entries', { lane: entry.lane, positions: wanted }).then(
-      (answer) => {
+    const ask = async (): Promise<void> => {
+      const all: ViewEntry[] = [];
+      let gone = 0;
+      for (let told = 0; ; ) {
+        const positions = wanted.slice(told);
+        const answer = await model.client.ask('view_entries', { lane: entry.lane, positions });
         if (stale) return;
-        entries.value = answer.entries;
-        missing.value = answer.missing ?? 0;
+        all.push(...answer.entries);
+        gone += answer.missing ?? 0;
+        entries.value = [...all];
+        missing.value = gone;
         problem.value = '';
-      },
-      (error: unknown) => {
-        if (!stale) problem.value = words(error);
-      },
-    );
+        const before = told;
+        told = all.length + gone;
+        if (told === before || told >= wanted.length) return; // an answer holds as many as fit into one message
+      }
+    };
+    ask().catch((error: unknown) => {
+      if (!stale) problem.value = words(error);
+    });
     return () => {
       stale = true;
     };

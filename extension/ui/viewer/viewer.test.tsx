@@ -97,6 +97,32 @@ async function opened(positions: number[]): Promise<void> {
   await vi.advanceTimersByTimeAsync(150);
 }
 
+test('occurrences that are too much for one answer are asked for in several', async () => {
+  const asked: number[][] = [];
+  answers.view_entries = ({ positions = [] }: ViewEntriesParams): ViewEntries => {
+    asked.push(positions);
+    return {
+      entries: positions.slice(0, 2).map((position) => ({
+        lane: 'console',
+        position,
+        at: position,
+        tab: 1,
+        mark: '2',
+        kind: 'error',
+        text: `boom ${position}`,
+      })),
+      total: positions.length,
+    };
+  };
+  await opened([3, 6, 9]);
+  expect(asked).toEqual([[9, 6, 3], [3]]);
+  expect([...root.querySelectorAll('.occurrence pre')].map((pre) => pre.textContent)).toEqual([
+    'boom 9',
+    'boom 6',
+    'boom 3',
+  ]);
+});
+
 test('of occurrences that have left the memory it is said how many, and the others are shown', async () => {
   const asked: number[][] = [];
   answers.view_entries = ({ positions = [] }: ViewEntriesParams): ViewEntries => {
