@@ -80,6 +80,7 @@ export async function aria(
   const trouble = knownTrouble(tab);
   if (trouble !== undefined) throw trouble;
   const tried = new Set<string | number>();
+  let unlisted: Shown[] = []; // by the browser
   chrome.webNavigation.onCommitted.addListener(committed);
   try {
     for (let turn = 0; ; turn++) {
@@ -87,10 +88,12 @@ export async function aria(
       const begun = turn === 0 ? [lookInto(TOP)] : [];
       const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
       if (all == null) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
-      const shown = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
+      const listed = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
+      const isListed = (frame: number): boolean => listed.some(({ frameId }) => frameId === frame);
+      const shown: Shown[] = [...listed, ...unlisted.filter(({ frameId }) => !isListed(frameId))];
       for (const frame of read.keys())
         if (shown.every(({ frameId }) => frameId !== frame)) read.delete(frame);
-      const name = ({ documentId, frameId }: (typeof shown)[0]): string | number => documentId ?? frameId;
+      const name = ({ documentId, frameId }: Shown): string | number => documentId ?? frameId;
       const unseen = shown.filter((frame) => !read.has(frame.frameId) && !tried.has(name(frame)));
       for (const frame of unseen) tried.add(name(frame));
       const others = begun.length === 0 ? unseen : unseen.filter(({ frameId }) => frameId !== TOP.frameId);
@@ -99,7 +102,7 @@ export async function aria(
       if (frames[0]?.frame !== 0)
         throw unreadable(
           tab,
-          shown.find(({ frameId }) => frameId === 0),
+          listed.find(({ frameId }) => frameId === 0),
           failure,
         );
       const unread = shown.filter(({ frameId }) => !read.has(frameId));
@@ -107,6 +110,7 @@ export async function aria(
       for (const { frame } of gone) read.delete(frame);
       if (turn < PATIENCE && (missing.length > 0 || gone.length > 0)) {
         await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+        if (missing.length > 0) unlisted = await framesInTop(tab);
         continue;
       }
       const given = open.filter((url) => unread.every((frame) => frame.url !== url));
@@ -126,6 +130,29 @@ export async function aria(
     chrome.webNavigation.onCommitted.removeListener(committed);
     ended();
   }
+}
+
+/** A frame, as the browser lists it. */
+interface Shown {
+  frameId: number;
+  parentFrameId: number;
+  url: string;
+  documentId?: string | undefined;
+}
+
+/** The frames in the top one that scripts reach: of a page that came back by "back", the browser lists none. */
+async function framesInTop(tab: number): Promise<Shown[]> {
+  const found = await within(
+    GRACE_MS,
+    chrome.scripting.executeScript({
+      target: { tabId: tab, allFrames: true },
+      injectImmediately: true,
+      func: () => (window !== top && parent === top ? location.href : undefined),
+    }),
+  );
+  return (found ?? []).flatMap(({ frameId, documentId, result }) =>
+    typeof result === 'string' ? [{ frameId, documentId, url: result, parentFrameId: TOP.frameId }] : [],
+  );
 }
 
 /**

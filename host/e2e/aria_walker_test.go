@@ -116,6 +116,36 @@ func TestFramesStandWhereTheyAreAfterOthersWentOrCame(t *testing.T) {
 	}
 }
 
+// TestFramesOfAPageThatCameBackAreRead: the browser keeps it as it was, and no longer lists what frames it has.
+func TestFramesOfAPageThatCameBackAreRead(t *testing.T) {
+	w := shared.get(t)
+	other := newSite(t, map[string]string{"/talk": `<!doctype html><button>Talk</button>`})
+	s := newSite(t, map[string]string{
+		"/{$}":  store("Shop", `<iframe title="Own" src="/own"></iframe><iframe title="Chat" src="`+other.URL+`/talk"></iframe>`),
+		"/own":  `<!doctype html><button onclick="this.textContent = 'Clicked'">Ours</button>`,
+		"/next": store("Next", `<button>There</button>`),
+	})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	first := a.look()
+	underOne(t, first, "Own", "Ours")
+	p.js(`window.kept = 'kept'`)
+	p.do(chromedp.Navigate(s.URL + "/next"))
+	holds(t, a.look(), "There")
+	p.js(`setTimeout(() => history.back())`)
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		kept, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](`String(window.kept)`))
+		return kept == "kept", err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	back := a.look()
+	lacks(t, back, "Not read")
+	underOne(t, back, "Own", "Ours")
+	underOne(t, back, "Chat", "Talk")
+	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, back, `"Ours"`)}), `button "Clicked"`)
+}
+
 func TestFramesInShadowRootsStandWhereTheyAre(t *testing.T) {
 	w := shared.get(t)
 	other := newSite(t, map[string]string{"/a": `<!doctype html><button>Talk</button>`, "/b": `<!doctype html><script>document.write('<button>Size ' + innerWidth + '</button>')</script>`})
