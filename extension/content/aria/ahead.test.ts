@@ -109,7 +109,12 @@ describe('work ahead of a look', () => {
     ahead.leave();
     const before = worked;
     pass(1000);
+    ahead.soon();
+    pass(1000);
     expect(worked).toBe(before);
+    ahead.looked(performance.now());
+    pass(600);
+    expect(rounds).toBeGreaterThan(0);
   });
 
   it('takes a small share of a page that never rests, and ever less', () => {

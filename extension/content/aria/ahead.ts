@@ -20,6 +20,8 @@ export class Ahead {
   /** When the next round is to begin. */
   #due = Number.POSITIVE_INFINITY;
   #planned = new AbortController();
+  /** A look is at work: two that read and list at the same time would tell a part in two places. */
+  #looks = false;
 
   constructor(work: (until: number) => boolean) {
     this.#work = work;
@@ -27,12 +29,14 @@ export class Ahead {
 
   /** Takes in that something changed. */
   soon = (): void => {
+    if (this.#looks) return;
     const now = performance.now();
     if (now - this.#lookedAt < FOLLOWED_MS) this.#plan(Math.max(now, this.#earliest));
   };
 
   /** Leaves the work to a look, which does it now. */
   leave(): void {
+    this.#looks = true;
     this.#planned.abort();
     this.#due = Number.POSITIVE_INFINITY;
     this.#spent = 0;
@@ -40,7 +44,7 @@ export class Ahead {
 
   /** Takes in that a look is over, and when all was asked last. */
   looked(asked: number): void {
-    this.leave();
+    this.#looks = false;
     this.#lookedAt = this.#earliest = performance.now();
     this.#plan(Math.max(this.#lookedAt, asked + UNSIGNALLED_MS));
   }
