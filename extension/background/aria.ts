@@ -147,7 +147,9 @@ async function framesInTop(tab: number): Promise<Shown[]> {
     chrome.scripting.executeScript({
       target: { tabId: tab, allFrames: true },
       injectImmediately: true,
-      func: () => (window !== top && parent === top ? location.href : undefined),
+      // With an empty document frames begin: what they are to show is still on its way.
+      func: () =>
+        window !== top && parent === top && location.href !== 'about:blank' ? location.href : undefined,
     }),
   );
   return (found ?? []).flatMap(({ frameId, documentId, result }) =>
