@@ -27,7 +27,8 @@ const order = `<form id="f" aria-label="Checkout" onsubmit="event.preventDefault
 	<label>Name <input id="name" required></label><label>Email <input id="email" type="email" required></label>
 	<label>Confirmation code <input id="code" type="email"></label>
 	<label><input type="radio" name="pay" required> Cash</label><label><input type="radio" name="pay" required> Card</label>
-	<button>Order</button><button formnovalidate>Save draft</button></form><p role="status" id="sent">0</p>`
+	<button>Order</button><button formnovalidate>Save draft</button>
+	<button type="button" onclick="f.requestSubmit()">By script</button><button type="button" onclick="f.reportValidity()">Check</button></form><p role="status" id="sent">0</p>`
 
 // TestASubmitThatTheBrowserRefusesSaysWhy, each time anew, however it is tried.
 func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
@@ -56,8 +57,11 @@ func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
 		holds(t, answer, "Nothing broke.")
 	}
 	missing := []string{`textbox "Name" [` + ref("Name") + `]: Please fill out this field.`, `textbox "Email" [` + ref("Email") + `]: `, `radio "Cash" [`}
-	refused(click("Order"), missing...)
-	refused(click("Order"), missing...)
+	for _, button := range []string{"Order", "Order", "By script", "Check"} {
+		refused(click(button), missing...)
+	}
+	a.do("browser_hover", map[string]any{"ref": ref("Name")})
+	refused(a.do("browser_press_key", map[string]any{"key": "Space", "ref": ref("Order")}), missing...)
 	refused(a.do("browser_fill_form", map[string]any{"fields": []any{
 		map[string]any{"ref": ref("Name"), "value": "Ada"}, map[string]any{"ref": ref("Cash"), "value": true},
 	}, "submit": ref("Order")}), `textbox "Email" [`+ref("Email")+`]: Please fill out this field.`)
