@@ -32,21 +32,27 @@ func TestRichTextEditors(t *testing.T) {
 					t.Errorf("the editor holds %q, not %q", got, want)
 				}
 			}
-			holds(t, a.do("browser_type", map[string]any{"ref": field, "text": "Hello Ada"}), "Hello Ada")
+			do := func(tool string, args map[string]any) string {
+				t.Helper()
+				d := a.do(tool, args)
+				lacks(t, d, "Not taken")
+				return d
+			}
+			holds(t, do("browser_type", map[string]any{"ref": field, "text": "Hello Ada"}), "Hello Ada")
 			written("Hello Ada")
-			a.do("browser_click", map[string]any{"ref": other})
-			a.do("browser_type", map[string]any{"ref": field, "text": " and Bob"}) // behind what is there
+			do("browser_click", map[string]any{"ref": other})
+			do("browser_type", map[string]any{"ref": field, "text": " and Bob"}) // behind what is there
 			written("Hello Ada and Bob")
-			a.do("browser_type", map[string]any{"ref": field, "text": "New", "clear": true})
+			do("browser_type", map[string]any{"ref": field, "text": "New", "clear": true})
 			written("New")
-			a.do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": field, "value": "Filled in"}, map[string]any{"ref": other, "value": "x"}}})
+			do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": field, "value": "Filled in"}, map[string]any{"ref": other, "value": "x"}}})
 			written("Filled in")
-			a.do("browser_press_key", map[string]any{"ref": field, "key": "Backspace"})
+			do("browser_press_key", map[string]any{"ref": field, "key": "Backspace"})
 			written("Filled i")
-			a.do("browser_type", map[string]any{"ref": field, "text": "", "clear": true})
+			do("browser_type", map[string]any{"ref": field, "text": "", "clear": true})
 			written("")
-			a.do("browser_type", map[string]any{"ref": field, "text": "One line", "submit": true})
-			d := a.do("browser_type", map[string]any{"ref": field, "text": []string{"First", "Second"}, "submit": true})
+			do("browser_type", map[string]any{"ref": field, "text": "One line", "submit": true})
+			d := do("browser_type", map[string]any{"ref": field, "text": []string{"First", "Second"}, "submit": true})
 			if name == "quill" {
 				written("One line\nFirst\nSecond")
 				return

@@ -21,6 +21,8 @@ const NO_TEXT = new Set('button checkbox file hidden image radio reset submit'.s
 
 /** How long an editor may take until a selection stands in it, in ms. */
 const SELECTION_MS = 500;
+/** In how many frames an editor has heard of a selection for sure. */
+const HEARD_FRAMES = 2;
 
 /** The element of a reference that takes text, or one in it that does. */
 export function textField(element: Element): HTMLElement | undefined {
@@ -83,8 +85,12 @@ export async function focusEditor(element: Element, all: boolean): Promise<Told>
     const told = focusField(element, all);
     const field = textField(element);
     if (told.focused !== true || field === undefined || 'select' in field) return told;
-    await frame();
-    if (isSelected(field, all) || performance.now() >= deadline) return told;
+    let stands = true;
+    for (let frames = 0; stands && frames < HEARD_FRAMES; frames++) {
+      await frame();
+      stands = isSelected(field, all);
+    }
+    if (stands || performance.now() >= deadline) return told;
   }
 }
 
