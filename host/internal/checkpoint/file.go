@@ -138,7 +138,7 @@ func ParseFile(data []byte) (*File, error) {
 func (f *File) Moment(journal string, start capture.Moment, pages []string, index *capture.Index) capture.Moment {
 	m := start
 	renamed := f.renamed(pages)
-	if f.Journal == journal && journal != "" {
+	if f.From(journal) {
 		m, renamed = capture.Moment{At: f.At.UTC(), Pos: f.Positions}, func(origin string) string { return origin }
 	}
 	m.Endpoints = capture.NewTable(index)
@@ -157,6 +157,9 @@ func (f *File) Moment(journal string, start capture.Moment, pages []string, inde
 	m.Page = capture.NewPage(elements, nil)
 	return m
 }
+
+// From says whether the file is from a journal, so that its positions mean something there; "" is none.
+func (f *File) From(journal string) bool { return f.Journal == journal && journal != "" }
 
 // renamed is how origins of the file are called where pages of these origins are open.
 func (f *File) renamed(pages []string) func(string) string {

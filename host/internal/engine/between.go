@@ -63,7 +63,9 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 		}
 		until = &end
 	}
-	report := e.compute(begin, v, until, r.options)
+	v, past := e.reach(begin, v, r.options.Beginning || file != nil && !file.From(e.journalID()))
+	defer past.close()
+	report := past.report(begin, v, until, r.options)
 	switch report.Checkpoint = from; {
 	case file != nil:
 		report.Checkpoint = file.Name
@@ -90,8 +92,7 @@ func (e *Engine) Peek(client *checkpoint.Client) (*diff.Report, error) {
 	}
 	defer past.close()
 	r.options.Original = e.originalsIn(v).place
-	report := diff.Compute(from, v, r.options)
-	past.tell(report)
+	report := past.report(from, v, nil, r.options)
 	report.Checkpoint = name
 	report.CountTokens()
 	return report, nil

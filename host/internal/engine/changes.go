@@ -136,8 +136,7 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 		return nil, err
 	}
 	defer past.close()
-	report := diff.Compute(from, v, r.options)
-	past.tell(report)
+	report := past.report(from, v, nil, r.options)
 	report.RawTokens = rawTokens(from, v, &r.options)
 	if paused := pausedIn(v, r.options.InScope); paused != "" {
 		report.Unobserved(paused)
@@ -209,11 +208,17 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 	default:
 		from = client.SinceLocked(v, r.options.Include)
 	}
-	if v.Holds(from) || r.file != nil && from.Pos == v.Start().Pos {
-		return from, v, nil, nil
+	v, past := e.reach(from, v, r.file != nil && !r.file.From(e.journalID()))
+	return from, v, past, nil
+}
+
+// reach is the view that reaches back to a moment, and the reading of the disk that it needs for it, to be
+// closed. What is compared with no moment of this journal is about what the buffers hold.
+func (e *Engine) reach(from capture.Moment, v *capture.View, held bool) (*capture.View, *reading) {
+	if held || v.Holds(from) {
+		return v, nil
 	}
-	deep, past := e.behind(v)
-	return from, deep, past, nil
+	return e.behind(v)
 }
 
 // maxReadings is how many answers read from the disk at once: each keeps two processors busy and holds what
@@ -246,6 +251,18 @@ func (r *reading) close() {
 	if r != nil && r.past != nil {
 		r.ended()
 	}
+}
+
+// report is about the time from a moment to another in the view that was read, or until now (nil).
+func (r *reading) report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
+	if until != nil {
+		to := *until
+		to.Pos.Gaps = v.Now().Pos.Gaps // what was not observed is often known later only
+		v, o.Ended = v.Until(to), true
+	}
+	report := diff.Compute(from, v, o)
+	r.tell(report)
+	return report
 }
 
 // tell puts into a report what could not be read.

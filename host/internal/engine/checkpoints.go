@@ -158,19 +158,9 @@ type spanKey struct {
 // compute reports on the time from a moment to another, or until now (nil). Where the buffers do not reach
 // back, what was kept on disk is read too.
 func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
-	var past *reading
-	if from.At.After(v.Started) && !v.Holds(from) {
-		v, past = e.behind(v)
-		defer past.close()
-	}
-	if until != nil {
-		to := *until
-		to.Pos.Gaps = v.Now().Pos.Gaps // what was not observed is often known later only
-		v, o.Ended = v.Until(to), true
-	}
-	r := diff.Compute(from, v, o)
-	past.tell(r)
-	return r
+	v, past := e.reach(from, v, o.Beginning)
+	defer past.close()
+	return past.report(from, v, until, o)
 }
 
 // CheckpointDeleteParams are the arguments of checkpoint_delete.

@@ -1,13 +1,19 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // TestWhatIsVisibleIsToldHoweverMuchWasEvicted: an error that a person sees is never "clean", though
@@ -52,4 +58,72 @@ func TestWhatIsVisibleIsToldHoweverMuchWasEvicted(t *testing.T) {
 	wander()
 	r := w.Changes(a, params{})
 	expect(t, r.DOM.NewErrorElements == nil && r.DOM.DisappearedElements == nil && r.Severity == diff.Clean, r)
+}
+
+// kept is a world's journal, written when the test says so.
+type kept struct {
+	*store.Store
+	w *enginetest.World
+}
+
+func (k *kept) Past() (engine.Past, error) { return k.Store.Past(k.w.Store.Index()) }
+
+func (k *kept) ReadersChanged() {}
+
+func (k *kept) Sync(context.Context) error {
+	d := k.w.Store.Drain(k.w.Now)
+	if err := k.Commit(d, nil); err != nil {
+		return err
+	}
+	k.w.Store.Kept(d)
+	return nil
+}
+
+// TestACheckpointOfTheFirstInstantReachesBack: whoever starts Tidemark by making a checkpoint may make it in the
+// very millisecond in which it began. What has left the buffers since then is read from the disk all the same;
+// what is compared with the beginning of the buffers is not.
+func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
+	disk, notice, err := store.Open(filepath.Join(t.TempDir(), "journal.db"), store.DefaultLimits(), time.Now())
+	if err != nil || notice != "" {
+		t.Fatal(err, notice)
+	}
+	t.Cleanup(func() { _ = disk.Close() })
+	limits := capture.DefaultLimits()
+	limits.Console.Count = 5
+	k := &kept{Store: disk}
+	w := enginetest.NewKept(t, limits, k)
+	k.w = w
+	a := w.Agent()
+	if _, err := w.Engine.CheckpointCreate(t.Context(), a, engine.CheckpointParams{Name: "first"}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		w.Pass(time.Second)
+		w.Log("error", fmt.Sprintf("fault %c", 'a'+i))
+	}
+	if err := k.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]int{
+		"first":                20,
+		"2026-01-23T10:29:00Z": 20, // before there was anything
+		"":                     5,
+	} {
+		between, err := w.Engine.Between(a, engine.BetweenParams{From: from}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := between.Console.TotalNewEntries; n != want || between.BufferOverflow != (want < 20) {
+			t.Errorf("since %q: %d entries of %d; %s", from, n, want, show(between))
+		}
+	}
+	seen, err := w.Engine.ViewReport(t.Context(), protocol.ViewReportParams{From: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := seen.Report.(*diff.Report); r.Console.TotalNewEntries != 20 || r.BufferOverflow {
+		t.Errorf("the viewer shows %s", show(r))
+	}
+	asked := w.Changes(a, params{Checkpoint: "first"})
+	expect(t, asked.Console.TotalNewEntries == 20 && !asked.BufferOverflow, asked)
 }

@@ -36,6 +36,7 @@ type World struct {
 	// Now is the time, which stands still unless a test moves it; not in a live world.
 	Now     time.Time
 	clock   func() time.Time
+	disk    engine.Disk
 	decoder *event.Decoder
 	stream  string
 	next    int64
@@ -72,6 +73,16 @@ func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 	return w
 }
 
+// NewKept makes a world with a disk, on which the test keeps what the store collects.
+func NewKept(t testing.TB, limits capture.Limits, disk engine.Disk) *World {
+	t.Helper()
+	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC), disk: disk}
+	w.clock = func() time.Time { return w.Now }
+	w.begin(limits, nil, nil)
+	w.Store.Keep()
+	return w
+}
+
 // NewLive makes a world in which time passes, for tests in a bubble of package synctest. Browsers may
 // be nil.
 func NewLive(t testing.TB, browsers engine.Browsers) *World {
@@ -88,7 +99,7 @@ func (w *World) begin(limits capture.Limits, browsers engine.Browsers, maps *sou
 	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
 	w.Restart("s")
 	w.Open(7, Page+"/")
 }
