@@ -160,18 +160,22 @@ func TestFirstPageLoadsOnlyWhenTheExtensionIsReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := nextMessage(t, messages); got["type"] != "navigation" || got["url"] != srv.URL+"/" {
+	got := nextMessage(t, messages)
+	if got["url"] == "about:blank" { // where the browser waits; an extension that starts early hears of it
+		got = nextMessage(t, messages)
+	}
+	if got["type"] != "navigation" || got["url"] != srv.URL+"/" {
 		t.Errorf("the extension saw %v first", got)
 	}
-	got, err := chromedp.Run(b.Context(), chromedp.Evaluate[string](`document.readyState === 'complete' ? report() : new Promise(
+	says, err := chromedp.Run(b.Context(), chromedp.Evaluate[string](`document.readyState === 'complete' ? report() : new Promise(
 		done => addEventListener('load', () => done(report())));
 		function report() { return [document.title, navigator.webdriver, outerWidth, location.pathname].join() }`,
 		chromedp.EvalAwaitPromise))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != "First,false,900,/" {
-		t.Errorf("page says %s", got)
+	if says != "First,false,900,/" {
+		t.Errorf("page says %s", says)
 	}
 	if noSandbox() != strings.Contains(notes.String(), "running as root") {
 		t.Errorf("notes = %q", notes.String())
