@@ -14,7 +14,9 @@ var (
 // Ask puts a request to the extension of a browser (its instance) and returns the answer as it came, an
 // error of the extension's own words, or one of a browser that is gone or answers too late.
 func (h *Hub) Ask(ctx context.Context, instance, method string, params any, within time.Duration) ([]byte, error) {
-	c := h.connection(instance)
+	h.mu.Lock()
+	c := h.conns[instance]
+	h.mu.Unlock()
 	if c == nil {
 		return nil, errNotConnected
 	}
@@ -25,16 +27,4 @@ func (h *Hub) Ask(ctx context.Context, instance, method string, params any, with
 		return nil, errLate
 	}
 	return raw, err
-}
-
-// connection is a connection of a browser's, nil when there is none.
-func (h *Hub) connection(instance string) *conn {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for c := range h.conns {
-		if c.instance == instance {
-			return c
-		}
-	}
-	return nil
 }

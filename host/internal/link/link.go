@@ -54,7 +54,7 @@ type Hub struct {
 	log     *slog.Logger
 
 	mu    sync.Mutex
-	conns map[*conn]bool
+	conns map[string]*conn // by instance; a browser that connects again takes the place of what it left behind
 }
 
 // Options make a hub.
@@ -71,7 +71,7 @@ type Options struct {
 
 // NewHub makes a hub without connections.
 func NewHub(o Options) *Hub {
-	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, disk: o.Disk, version: o.Version, run: strconv.FormatInt(o.Clock().UnixNano(), 36), clock: o.Clock, log: o.Log, conns: map[*conn]bool{}}
+	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, disk: o.Disk, version: o.Version, run: strconv.FormatInt(o.Clock().UnixNano(), 36), clock: o.Clock, log: o.Log, conns: map[string]*conn{}}
 }
 
 // conn is one connection. The first group never changes after hello; mu guards the second.
@@ -150,7 +150,9 @@ func (w deadlineWriter) Write(p []byte) (int, error) {
 func (c *conn) end() {
 	h := c.hub
 	h.mu.Lock()
-	delete(h.conns, c)
+	if h.conns[c.instance] == c {
+		delete(h.conns, c.instance)
+	}
 	h.mu.Unlock()
 	c.mu.Lock()
 	for _, ch := range c.waiting {
@@ -231,7 +233,7 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 		next := h.store.Hello(m, now)
 		c.instance, c.stream, c.acked = m.Instance, m.Stream, next
 		c.browser, c.extension = m.Browser, m.Extension
-		h.conns[c] = true
+		h.conns[c.instance] = c
 		h.mu.Unlock()
 		h.remember(ctx)
 		h.log.Info("a browser connected", "browser", m.Browser, "extension", m.Extension)
@@ -321,7 +323,7 @@ func (c *conn) acknowledge(sent int64) {
 // Kept says that more events can be acknowledged: they are on disk.
 func (h *Hub) Kept() {
 	h.mu.Lock()
-	conns := slices.Collect(maps.Keys(h.conns))
+	conns := slices.Collect(maps.Values(h.conns))
 	h.mu.Unlock()
 	for _, c := range conns {
 		c.acknowledge(math.MaxInt64)
@@ -392,7 +394,7 @@ func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, erro
 // Rounds asks every connected extension to deliver what it holds and to answer, and says how that went.
 func (h *Hub) Rounds(ctx context.Context, timeout time.Duration) []Round {
 	h.mu.Lock()
-	conns := slices.Collect(maps.Keys(h.conns))
+	conns := slices.Collect(maps.Values(h.conns))
 	h.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -434,7 +436,7 @@ type Round struct {
 // Sync implements engine.Browsers.
 func (h *Hub) Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture []int) {
 	h.mu.Lock()
-	conns := slices.Collect(maps.Keys(h.conns))
+	conns := slices.Collect(maps.Values(h.conns))
 	h.mu.Unlock()
 	// The extension answers by itself when its time is over; a little more is for the way.
 	ctx, cancel := context.WithTimeout(ctx, timeout+timeout/4)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -30,6 +31,7 @@ type peer struct {
 	conn  net.Conn
 	r     *wire.Reader
 	w     *wire.Writer
+	ended chan struct{} // closed when the hub serves it no more
 }
 
 func newHub(t *testing.T) (*link.Hub, *capture.Store) { return newHubOn(t, nil) }
@@ -63,7 +65,7 @@ func connect(t *testing.T, hub *link.Hub, store *capture.Store) *peer {
 		cancel()
 		<-done
 	})
-	return &peer{t, store, hub, theirs, wire.NewReader(theirs, 0), wire.NewWriter(theirs, protocol.MaxToHost)}
+	return &peer{t, store, hub, theirs, wire.NewReader(theirs, 0), wire.NewWriter(theirs, protocol.MaxToHost), done}
 }
 
 func (p *peer) send(raw string) {
@@ -76,6 +78,9 @@ func (p *peer) send(raw string) {
 // read returns the next message.
 func (p *peer) read() map[string]any {
 	p.t.Helper()
+	if err := p.conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		p.t.Fatal(err)
+	}
 	frame, err := p.r.Read()
 	if err != nil {
 		p.t.Fatal(err)
@@ -267,6 +272,39 @@ func TestABrowserThatIsConnectedCanBeAsked(t *testing.T) {
 	if err := <-asked; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestTheNewestConnectionIsAsked: what a worker that was ended has left behind is asked nothing any more, and when
+// it goes the browser can be asked all the same.
+func TestTheNewestConnectionIsAsked(t *testing.T) {
+	hub, store := newHub(t)
+	old := connect(t, hub, store)
+	old.send(hello)
+	old.expect("welcome", nil)
+	p := connect(t, hub, store)
+	p.send(`{"type":"hello","protocol":1,"extension":"1","browser":"Chromium 156","instance":"i","stream":"t","first":1}`)
+	p.expect("welcome", nil)
+	ask := func(id float64) {
+		t.Helper()
+		asked := make(chan error, 1)
+		go func() {
+			_, err := hub.Ask(context.Background(), "i", "look", nil, 5*time.Second)
+			asked <- err
+		}()
+		p.expect("request", map[string]any{"method": "look", "id": id})
+		p.send(fmt.Sprintf(`{"type":"response","id":%v,"result":{}}`, id))
+		if err := <-asked; err != nil {
+			t.Error(err)
+		}
+	}
+	for id := range 8 { // (one of two would be asked by chance)
+		ask(float64(id + 1))
+	}
+	if err := old.conn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-old.ended
+	ask(9)
 }
 
 func TestAProbeIsAnsweredAndNothingIsKeptOfIt(t *testing.T) {
