@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type World struct {
 	Maps *sourcemap.Cache
 	// Now is the time, which stands still unless a test moves it; not in a live world.
 	Now     time.Time
+	passing sync.Mutex // while Pass moves Now: what watches reads it in goroutines of its own
 	clock   func() time.Time
 	disk    engine.Disk
 	decoder *event.Decoder
@@ -57,7 +59,7 @@ func (w *World) Aria(ctx context.Context, _ string, params protocol.AriaParams) 
 func New(t testing.TB, limits capture.Limits) *World {
 	t.Helper()
 	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
-	w.clock = func() time.Time { return w.Now }
+	w.clock = w.standing
 	w.begin(limits, nil, nil)
 	return w
 }
@@ -66,7 +68,7 @@ func New(t testing.TB, limits capture.Limits) *World {
 func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 	t.Helper()
 	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
-	w.clock = func() time.Time { return w.Now }
+	w.clock = w.standing
 	w.Maps = sourcemap.NewCache(sourcemap.CacheOptions{Fetch: fetch, Bytes: 1 << 20, Retry: time.Minute, Clock: w.clock})
 	t.Cleanup(w.Maps.Close)
 	w.begin(capture.Limits{}, nil, w.Maps)
@@ -77,7 +79,7 @@ func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 func NewKept(t testing.TB, limits capture.Limits, disk engine.Disk) *World {
 	t.Helper()
 	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC), disk: disk}
-	w.clock = func() time.Time { return w.Now }
+	w.clock = w.standing
 	w.begin(limits, nil, nil)
 	w.Store.Keep()
 	return w
@@ -133,7 +135,18 @@ func (w *World) CloseTab(id int) {
 }
 
 // Pass lets time pass.
-func (w *World) Pass(d time.Duration) { w.Now = w.Now.Add(d) }
+func (w *World) Pass(d time.Duration) {
+	w.passing.Lock()
+	defer w.passing.Unlock()
+	w.Now = w.Now.Add(d)
+}
+
+// standing is the time of a world in which it stands still.
+func (w *World) standing() time.Time {
+	w.passing.Lock()
+	defer w.passing.Unlock()
+	return w.Now
+}
 
 // Send sends events: JSON fields without kind, at and tab where the defaults do (tab 7, now).
 func (w *World) Send(kind, fields string) {
