@@ -429,6 +429,40 @@ func TestAStyleSheetHidesWhatHoldsOthers(t *testing.T) {
 	holds(t, a.everything(), "Added:", `list "Things" [`+list, `link "First" [`+link)
 }
 
+// TestARuleInOneOfManyShadowRootsIsTold: more of them than one look looks into. Of the first few it is told at once,
+// of all of them a second later at the latest.
+func TestARuleInOneOfManyShadowRootsIsTold(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<main></main><script>
+		customElements.define('my-button', class extends HTMLElement {
+			connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = '<style>p { margin: 0 }</style><p><button>Button ' + this.id.slice(1) + '</button></p>' }
+		});
+		document.querySelector('main').innerHTML = Array.from({length: 300}, (_, i) => '<my-button id="n' + i + '"></my-button>').join('');
+		function rule(i, text) { const [sheet] = document.getElementById('n' + i).shadowRoot.styleSheets; text ? sheet.insertRule(text) : sheet.deleteRule(0) }</script>`)})
+	a := w.of(t, s)
+	p := w.open(t, s.URL)
+	holds(t, a.snapshot(map[string]any{"full_snapshot": true, "max_tokens": 20000}), `button "Button 0"`, `button "Button 299"`)
+	for _, i := range []int{0, 150, 299, 299, 150, 0} {
+		name := fmt.Sprintf("button %q", fmt.Sprintf("Button %d", i))
+		p.js(fmt.Sprintf(`rule(%d, 'p { display: none }')`, i))
+		told(t, a, "Removed:")
+		p.js(fmt.Sprintf(`rule(%d)`, i))
+		told(t, a, name)
+	}
+}
+
+// told looks until an answer holds a text.
+func told(t *testing.T, a *agent, want string) {
+	t.Helper()
+	var last string
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		last = a.look()
+		return strings.Contains(last, want), nil
+	}); err != nil {
+		t.Fatalf("%q is not told, but\n%s", want, last)
+	}
+}
+
 // TestALabelStandsForAFieldThatIsNotShown: styled checkboxes hide the real one, and draw another.
 func TestALabelStandsForAFieldThatIsNotShown(t *testing.T) {
 	w := shared.get(t)

@@ -16,16 +16,22 @@ const ENCLOSED = (
 /** What a person has set up, or a tool emulates. */
 const MEDIA = ['(prefers-color-scheme: dark)', '(prefers-reduced-motion: reduce)', 'print'];
 
+/** At the end of what is known of a document or shadow root with animations. */
+const MOVES = ' moves';
+
+/** Into how many shadow roots one look looks, some 10 µs each. The others have their turn, or a second passes before. */
+const MOST_ROOTS = 100;
+
 /** Counts signs. */
 export class Signals {
   /** How many there were so far. */
   count = 0;
   readonly #document: Document;
-  /** The shadow roots in it. */
-  readonly #roots = new Set<ShadowRoot>();
+  /** The shadow roots in it, each with how it was when it was looked into last; whose turn is next comes first. */
+  readonly #roots = new Map<ShadowRoot, string>();
   readonly #media = MEDIA.map((query) => matchMedia(query));
   readonly #came: () => void;
-  /** How the window, the animations and the style sheets were when they were looked at last. */
+  /** How the window and the document were when they were looked at last. */
   #around = '';
   /** Each sheet's number: another one may take its place. */
   readonly #sheets = new WeakMap<CSSStyleSheet, number>();
@@ -55,37 +61,42 @@ export class Signals {
   /** Takes in a shadow root, be it for the first time or again. */
   observe(root: ShadowRoot): void {
     if (this.#roots.has(root)) return;
-    this.#roots.add(root);
+    this.#roots.set(root, this.#within(root));
     for (const type of ENCLOSED) root.addEventListener(type, this.came, { capture: true, passive: true });
   }
 
   /** Looks at what gives a sign only when it is looked at: the window, animations, and the style sheets. */
   look(): void {
-    const around: unknown[] = [
+    const media = this.#media.map(({ matches }) => matches);
+    const around = [
       innerWidth,
       innerHeight,
       devicePixelRatio,
       location.href,
-      ...this.#media.map(({ matches }) => matches),
-    ];
-    let moves = this.#lookInto(this.#document, around);
-    for (const root of this.#roots) {
-      if (!isConnected(root)) this.#roots.delete(root);
-      else if (this.#lookInto(root, around)) moves = true;
+      ...media,
+      this.#within(this.#document),
+    ].join(' ');
+    let differs = around !== this.#around || around.endsWith(MOVES);
+    this.#around = around;
+    let left = Math.min(this.#roots.size, MOST_ROOTS);
+    for (const [root, was] of this.#roots) {
+      if (left-- === 0) break;
+      this.#roots.delete(root);
+      if (!isConnected(root)) continue;
+      const now = this.#within(root);
+      this.#roots.set(root, now);
+      if (now !== was || now.endsWith(MOVES)) differs = true;
     }
-    const now = around.join(' ');
-    if (now !== this.#around || moves) this.came();
-    this.#around = now;
+    if (differs) this.came();
   }
 
-  /** Notes the style sheets and the animations of a document or shadow root; returns whether it has animations. */
-  #lookInto(root: Document | ShadowRoot, around: unknown[]): boolean {
-    const { styleSheets, adoptedStyleSheets } = root;
-    for (const sheet of styleSheets) around.push(this.#sheet(sheet));
-    for (const sheet of adoptedStyleSheets) around.push(this.#sheet(sheet));
-    const moves = root.getAnimations().length > 0;
-    around.push(moves); // what an animation shows is hidden once it has gone
-    return moves;
+  /** The style sheets of a document or shadow root, and whether anything in it moves. */
+  #within(root: Document | ShadowRoot): string {
+    const within: string[] = [];
+    for (const sheet of root.styleSheets) within.push(this.#sheet(sheet));
+    for (const sheet of root.adoptedStyleSheets) within.push(this.#sheet(sheet));
+    within.push(root.getAnimations().length > 0 ? MOVES : ''); // what an animation shows is hidden once it has gone
+    return within.join(' ');
   }
 
   #sheet(sheet: CSSStyleSheet): string {
