@@ -98,13 +98,13 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	defer endJournal()
 	var running, keeping sync.WaitGroup
 	keeping.Go(func() { d.journal.run(keep) })
+	d.web.begin(ctx) // before anybody can ask for it
+	running.Go(func() { d.web.wait(ctx) })
 	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
 	running.Go(browser.Sweep) // profiles of a daemon that was killed
 	running.Go(func() { d.engine.AskForMaps(ctx) })
-	d.web.begin(ctx)
-	running.Go(func() { d.web.wait(ctx) })
 	running.Go(func() { d.tellOfAgents(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
