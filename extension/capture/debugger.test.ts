@@ -218,3 +218,36 @@ test('a detached tab ends its requests and says why', async () => {
   expect(events.at(-1)).toMatchObject({ kind: 'network', id: '5.1', canceled: true });
   await expect(source.barrier(7)).rejects.toThrow('not captured');
 });
+
+test('an error whose body nobody reads is told without it, and says why', async () => {
+  vi.useFakeTimers();
+  try {
+    page.fresh = true;
+    await start();
+    const told = () => events.filter(({ kind }) => kind === 'network');
+    const network = (what: string, rest: object) =>
+      source.event({ tabId: 7 }, `Network.${what}`, {
+        requestId: 'r',
+        loaderId: 'L',
+        frameId: 'top',
+        type: 'Fetch',
+        ...rest,
+      });
+    const url = 'http://localhost:5173/api';
+    network('requestWillBeSent', {
+      initiator: { type: 'script' },
+      request: { url, method: 'GET', headers: {} },
+      timestamp: 1,
+      wallTime: T / 1000,
+    });
+    network('responseReceived', {
+      response: { url, status: 500, headers: {}, mimeType: 'text/plain' },
+      timestamp: 2,
+    });
+    expect(told()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(told()).toMatchObject([{ url, status: 500, body_note: 'the page did not read the body' }]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
