@@ -429,8 +429,7 @@ func TestAStyleSheetHidesWhatHoldsOthers(t *testing.T) {
 	holds(t, a.everything(), "Added:", `list "Things" [`+list, `link "First" [`+link)
 }
 
-// TestARuleInOneOfManyShadowRootsIsTold: more of them than one look looks into. Of the first few it is told at once,
-// of all of them a second later at the latest.
+// TestARuleInOneOfManyShadowRootsIsTold: more of them than one look looks into, which have their turn.
 func TestARuleInOneOfManyShadowRootsIsTold(t *testing.T) {
 	w := shared.get(t)
 	s := newSite(t, map[string]string{"/{$}": store("Shop", `<main></main><script>

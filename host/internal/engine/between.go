@@ -63,7 +63,7 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 		}
 		until = &end
 	}
-	v, past := e.reach(begin, v, r.options.Beginning || file != nil && !file.From(e.journalID()))
+	v, past := e.reach(begin, v, r.options.Beginning || e.foreign(file))
 	defer past.close()
 	report := past.report(begin, v, until, r.options)
 	switch report.Checkpoint = from; {

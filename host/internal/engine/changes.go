@@ -208,7 +208,7 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 	default:
 		from = client.SinceLocked(v, r.options.Include)
 	}
-	v, past := e.reach(from, v, r.file != nil && !r.file.From(e.journalID()))
+	v, past := e.reach(from, v, e.foreign(r.file))
 	return from, v, past, nil
 }
 

@@ -25,6 +25,9 @@ func (e *Engine) journalID() string {
 	return e.disk.ID()
 }
 
+// foreign says whether what is compared with, nil for no file, is from another journal.
+func (e *Engine) foreign(f *checkpoint.File) bool { return f != nil && !f.From(e.journalID()) }
+
 // Import makes an exported state a named checkpoint of the client's scope; name is another name for it,
 // or "". Compared with it, what happens from now on is new; in the journal that it is from, what happened
 // since it was made.

@@ -58,8 +58,7 @@ func (w *World) Aria(ctx context.Context, _ string, params protocol.AriaParams) 
 // New makes a world. Limits of zero mean the defaults.
 func New(t testing.TB, limits capture.Limits) *World {
 	t.Helper()
-	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
-	w.clock = w.standing
+	w := newStanding(t)
 	w.begin(limits, nil, nil)
 	return w
 }
@@ -67,8 +66,7 @@ func New(t testing.TB, limits capture.Limits) *World {
 // NewWithMaps makes a world whose engine has source maps of a fetch; a failure is remembered for a minute.
 func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 	t.Helper()
-	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
-	w.clock = w.standing
+	w := newStanding(t)
 	w.Maps = sourcemap.NewCache(sourcemap.CacheOptions{Fetch: fetch, Bytes: 1 << 20, Retry: time.Minute, Clock: w.clock})
 	t.Cleanup(w.Maps.Close)
 	w.begin(capture.Limits{}, nil, w.Maps)
@@ -78,8 +76,8 @@ func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 // NewKept makes a world with a disk, on which the test keeps what the store collects.
 func NewKept(t testing.TB, limits capture.Limits, disk engine.Disk) *World {
 	t.Helper()
-	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC), disk: disk}
-	w.clock = w.standing
+	w := newStanding(t)
+	w.disk = disk
 	w.begin(limits, nil, nil)
 	w.Store.Keep()
 	return w
@@ -141,7 +139,14 @@ func (w *World) Pass(d time.Duration) {
 	w.Now = w.Now.Add(d)
 }
 
-// standing is the time of a world in which it stands still.
+// newStanding is a world that has not begun, in which time stands still.
+func newStanding(t testing.TB) *World {
+	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
+	w.clock = w.standing
+	return w
+}
+
+// standing is the time of such a world.
 func (w *World) standing() time.Time {
 	w.passing.Lock()
 	defer w.passing.Unlock()
