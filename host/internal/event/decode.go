@@ -3,7 +3,9 @@ package event
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -220,11 +222,59 @@ func (d *Decoder) Source(name string) string {
 }
 
 // Decode reads one event of a [Batch]. The event is one of the pointer types of this package.
-func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
+func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) { return d.decode(raw, addresses{}) }
+
+// minShare is how many events are worth a goroutine of their own.
+const minShare = 32
+
+// Events reads all events of a batch, several at once where there are processors for it. An event that cannot
+// be read is nil; the error is the first of those.
+func (d *Decoder) Events(b *Batch) ([]Event, *protocol.Error) {
+	events := make([]Event, len(b.Events))
+	size := max(minShare, (len(events)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
+	errs := make([]*protocol.Error, (len(events)+size-1)/size)
+	var all sync.WaitGroup
+	for share := range errs {
+		read := func() {
+			known := addresses{}
+			for i := share * size; i < min(len(events), (share+1)*size); i++ {
+				ev, err := d.decode(b.Events[i], known)
+				if err == nil {
+					events[i] = ev
+				} else if errs[share] == nil {
+					errs[share] = err
+				}
+			}
+		}
+		if share == len(errs)-1 {
+			read()
+		} else {
+			all.Go(read)
+		}
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return events, err
+		}
+	}
+	return events, nil
+}
+
+// addresses are those that were read before, as they came: neighbouring events come from the same scripts and
+// go to the same sockets.
+type addresses map[string]address
+
+type address struct {
+	url    string
+	masked int
+}
+
+func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Error) {
 	if !raw.IsObject() {
 		return nil, Errorf(protocol.CodeMalformed, "an event is not a JSON object")
 	}
-	r := reader{redact: d.redact}
+	r := reader{redact: d.redact, known: known}
 	kind := raw.Get("kind")
 	if kind.Type != gjson.String || kind.Str == "" {
 		return nil, Errorf(protocol.CodeMalformed, "kind must be a string")
@@ -268,6 +318,7 @@ func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
 // reader reads the fields of one event in one pass; the first error wins.
 type reader struct {
 	redact *redact.Redactor
+	known  addresses
 	head   Head
 	masked int
 	err    *protocol.Error
@@ -385,9 +436,14 @@ func (r *reader) url(name string, v gjson.Result) string {
 		r.fail(name, "a string")
 		return ""
 	}
-	s, n := r.redact.URL(cut(OneLine(v.Str), 2*MaxURL)) // masked before it is cut: half a secret has no looks
-	r.masked += n
-	return own(v, cut(s, MaxURL))
+	a, ok := r.known[v.Str]
+	if !ok {
+		s, n := r.redact.URL(cut(OneLine(v.Str), 2*MaxURL)) // masked before it is cut: half a secret has no looks
+		a = address{own(v, cut(s, MaxURL)), n}
+		r.known[v.Str] = a
+	}
+	r.masked += a.masked
+	return a.url
 }
 
 func (r *reader) body(name string, v gjson.Result) string {

@@ -79,6 +79,18 @@ type Request struct {
 	ID, Method, URL, Resource string
 }
 
+// EndpointKey names what counts as one endpoint: the page that asks, and origin, method and
+// templated path of what it asks for. The query never counts.
+type EndpointKey struct {
+	// Page is the origin of the page, so that two projects that use the same API stay apart.
+	Page string
+	// Origin is the endpoint's own.
+	Origin string
+	Method string
+	// Path has {id} in place of ids and {hash} in place of the hashes in the names of built files.
+	Path string
+}
+
 // Network is a request that has ended, or whose streamed answer has begun.
 type Network struct {
 	Head
@@ -92,6 +104,8 @@ type Network struct {
 	Size                                        int64
 	RequestHeaders, ResponseHeaders             map[string]string
 	RequestBody, ResponseBody, BodyNote, Target string
+	// Endpoint is what capture.KeyOf found, kept because every report asks for it; nil until a buffer has the request.
+	Endpoint *EndpointKey `msgpack:"-"`
 }
 
 // Failed says whether the request failed: a status of 400 or more, none at all, or an answer that

@@ -282,18 +282,7 @@ func (c *conn) events(ctx context.Context, b *event.Batch, now time.Time, ack bo
 	if err := c.hub.store.WaitForRoom(ctx); err != nil {
 		return nil // the connection is ending
 	}
-	events := make([]event.Event, len(b.Events))
-	var first *protocol.Error
-	for i, raw := range b.Events {
-		ev, bad := c.hub.decoder.Decode(raw)
-		if bad != nil {
-			if first == nil {
-				first = bad
-			}
-			continue // a nil event is counted as missing
-		}
-		events[i] = ev
-	}
+	events, first := c.hub.decoder.Events(b) // one that is nil is counted as missing
 	if _, bad := c.hub.store.Apply(c.instance, b.Stream, b.First, events, now); bad != nil {
 		return bad
 	}
