@@ -7,17 +7,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// EndpointKey names what counts as one endpoint: the page that asks, and origin, method and
-// templated path of what it asks for. The query never counts.
-type EndpointKey struct {
-	// Page is the origin of the page, so that two projects that use the same API stay apart.
-	Page string
-	// Origin is the endpoint's own.
-	Origin string
-	Method string
-	// Path has {id} in place of ids and {hash} in place of the hashes in the names of built files.
-	Path string
-}
+// EndpointKey names what counts as one endpoint.
+type EndpointKey = event.EndpointKey
 
 // Endpoint is what is known of an endpoint. A value in a [Table] never changes.
 type Endpoint struct {
@@ -61,6 +52,9 @@ func Counts(n *event.Network) bool {
 
 // KeyOf names the endpoint of a request.
 func KeyOf(n *event.Network) EndpointKey {
+	if n.Endpoint != nil {
+		return *n.Endpoint
+	}
 	origin, path := SplitURL(n.URL)
 	return EndpointKey{Page: n.Origin, Origin: origin, Method: n.Method, Path: TemplatePath(path)}
 }

@@ -378,27 +378,33 @@ func (s *Store) skipTo(section Section, pos uint64, now time.Time) {
 func (s *Store) addConsole(e event.Console) {
 	pos, stored := s.console.Append(e)
 	s.keep.add(ConsoleSection, pos, stored, sizeOfConsole(stored))
+	s.pages.note(ConsoleSection, pos, &stored.Head, s.firstLocked)
 }
 
 func (s *Store) addNetwork(e event.Network) {
+	s.endpoints = s.endpoints.apply(&e)
+	e.Endpoint = s.index.named(KeyOf(&e))
 	pos, stored := s.network.Append(e)
 	s.keep.add(NetworkSection, pos, stored, sizeOfNetwork(stored))
-	s.endpoints = s.endpoints.apply(stored)
+	s.pages.note(NetworkSection, pos, &stored.Head, s.firstLocked)
 }
 
 func (s *Store) addWebSocket(e event.WebSocket) {
 	pos, stored := s.websocket.Append(e)
 	s.keep.add(WebSocketSection, pos, stored, sizeOfWebSocket(stored))
+	s.pages.note(WebSocketSection, pos, &stored.Head, s.firstLocked)
 }
 
 func (s *Store) addAction(e event.Action) {
 	pos, stored := s.actions.Append(e)
 	s.keep.add(ActionsSection, pos, stored, sizeOfAction(stored))
+	s.pages.note(ActionsSection, pos, &stored.Head, s.firstLocked)
 }
 
 func (s *Store) change(c Change) {
 	pos, stored := s.dom.Append(c)
 	s.keep.add(DOMSection, pos, stored, sizeOfChange(stored))
+	s.pages.note(DOMSection, pos, &stored.Head, s.firstLocked)
 	s.page = s.page.apply(stored)
 }
 

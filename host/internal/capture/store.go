@@ -68,6 +68,7 @@ type Store struct {
 	joins    joiner
 	gaps     gapList
 	evicted  evictions
+	pages    tabPages
 	masked   int
 	keep     keeper
 }
@@ -104,6 +105,14 @@ func (s *Store) makeRings(limits Limits, at Positions) {
 		s.oldPage = s.oldPage.apply(c)
 	})
 	s.updates = newRing(Limit{1000, 1 << 20}, 64, 1, func(*Update) int { return 64 }, nil)
+}
+
+// firstLocked are the positions of the oldest entries that the buffers hold.
+func (s *Store) firstLocked() Positions {
+	return Positions{
+		Console: s.console.View().First(), Network: s.network.View().First(), WebSocket: s.websocket.View().First(),
+		Actions: s.actions.View().First(), DOM: s.dom.View().First(),
+	}
 }
 
 // maxFlights bounds the requests that are in flight; when there are more, those older than

@@ -45,7 +45,7 @@ const failingBit = 1 << 15
 type Index struct {
 	mu     sync.RWMutex
 	ids    map[EndpointKey]int
-	keys   []EndpointKey
+	keys   []*EndpointKey
 	words  map[string]string // parts of keys, each kept once
 	errors []string          // the first is ""
 	made   uint64
@@ -76,7 +76,7 @@ func (x *Index) add(k EndpointKey) int {
 	defer x.mu.Unlock()
 	k = EndpointKey{x.wordLocked(k.Page), x.wordLocked(k.Origin), x.wordLocked(k.Method), x.wordLocked(k.Path)}
 	x.ids[k] = len(x.keys)
-	x.keys = append(x.keys, k)
+	x.keys = append(x.keys, &k)
 	return len(x.keys) - 1
 }
 
@@ -120,7 +120,17 @@ func (x *Index) error(id uint16) string {
 func (x *Index) key(id int) EndpointKey {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.keys[id]
+	return *x.keys[id]
+}
+
+// named is an endpoint's name as the index keeps it, nil for one that the index does not know.
+func (x *Index) named(k EndpointKey) *EndpointKey {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if id, ok := x.ids[k]; ok {
+		return x.keys[id]
+	}
+	return nil
 }
 
 func (x *Index) next() uint64 {

@@ -79,7 +79,8 @@ type View struct {
 	// Masked counts the secrets masked so far.
 	Masked int
 
-	past     Past // nil when only the buffers are read
+	pages    []TabPage // nil where they are not known without reading the buffers
+	past     Past      // nil when only the buffers are read
 	oldTable *Table
 	oldPage  *Page
 	evicted  map[evictedFrom]uint64
@@ -98,6 +99,9 @@ func (s *Store) View(now time.Time) *View {
 		Actions: s.actions.View(), DOM: s.dom.View(), Updates: s.updates.View(),
 		Endpoints: s.endpoints.share(), Page: s.page.share(), oldTable: s.oldTable.share(), oldPage: s.oldPage.share(),
 		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, evicted: s.evicted.view(), gone: s.evicted.newest,
+	}
+	if !s.pages.full {
+		v.pages = append([]TabPage{}, s.pages.list...)
 	}
 	for _, t := range s.tabs {
 		shown := t.Tab
@@ -253,7 +257,7 @@ func (v *View) Until(m Moment) *View {
 	u.WebSocket = v.WebSocket.Until(m.Pos.WebSocket)
 	u.Actions = v.Actions.Until(m.Pos.Actions)
 	u.DOM = v.DOM.Until(m.Pos.DOM)
-	u.Endpoints, u.Page = m.Endpoints, m.Page
+	u.Endpoints, u.Page, u.pages = m.Endpoints, m.Page, nil
 	known, _ := slices.BinarySearchFunc(v.Gaps, m.Pos.Gaps, func(g Gap, pos uint64) int { return cmp.Compare(g.Pos, pos) })
 	u.Gaps = v.Gaps[:known]
 	return &u

@@ -144,6 +144,15 @@ func (c *computation) nameTabs() {
 			covered[g.Tab] = true
 		}
 	}
+	known := c.v.PagesSince(c.from.Pos, func(tab int, origin string) {
+		if tab != 0 && c.o.InScope(origin, tab) {
+			covered[tab] = true
+		}
+	})
+	if known {
+		c.manyTabs = len(covered) > 1
+		return
+	}
 	tabsOf(c, covered, c.v.Console, c.from.Pos.Console)
 	tabsOf(c, covered, c.v.Network, c.from.Pos.Network)
 	tabsOf(c, covered, c.v.WebSocket, c.from.Pos.WebSocket)

@@ -10,6 +10,7 @@ package diff
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -94,6 +95,8 @@ type Report struct {
 	Warnings int `json:"-"`
 	// RawTokens is about what reading everything in the window raw would have taken; 0 where nobody counted.
 	RawTokens int `json:"-"`
+
+	encoded []byte // the report's JSON as it was counted; nil before
 }
 
 // Untrusted marks answers that quote pages.
@@ -317,14 +320,23 @@ func Shorten(s string) string {
 // bytesPerToken is the specification's estimate.
 const bytesPerToken = 4
 
-// CountTokens sets TokenCount: the length of the report's JSON in bytes / 4.
+// tokenCount is how a report's JSON begins its count, before it is counted. No text within can look like it: the
+// quotes of a text are escaped.
+const tokenCount = `"token_count":0`
+
+// CountTokens sets TokenCount: the length of the report's JSON in bytes / 4. It comes last: what [Encode] writes of
+// the report from now on is what was counted.
 func (r *Report) CountTokens() {
-	r.TokenCount = 0
+	r.TokenCount, r.encoded = 0, nil
 	data, err := Encode(r)
 	if err != nil {
 		return // a report of plain values always marshals
 	}
 	r.TokenCount = (len(data) + len("00")) / bytesPerToken
+	before, after, _ := bytes.Cut(data, []byte(tokenCount))
+	counted := append(make([]byte, 0, len(data)+8), before...)
+	counted = strconv.AppendInt(append(counted, tokenCount[:len(tokenCount)-1]...), int64(r.TokenCount), 10)
+	r.encoded = append(counted, after...)
 }
 
 // Empty says whether nothing at all happened in the window.
@@ -339,6 +351,9 @@ func (r *Report) Empty() bool {
 // Encode is an answer's JSON as every surface writes it: without insignificant white space, and
 // without the escapes that only HTML needs, which an agent would pay for.
 func Encode(answer any) ([]byte, error) {
+	if r, ok := answer.(*Report); ok && r != nil && r.encoded != nil {
+		return r.encoded, nil
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
