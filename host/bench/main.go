@@ -95,6 +95,7 @@ func main() {
 	flag.BoolVar(&r.quick, "quick", false, "a third of everything")
 	flag.StringVar(&r.match, "match", "", "signal, act: only cases whose name contains this, with their answers")
 	file := flag.String("json", "", "also write the figures to this file")
+	binary := flag.String("binary", "", "measure this program instead of building the checkout's")
 	stub := flag.String("stub", "", "serve the stub tool at this socket (the latency part starts it)")
 	flag.Parse()
 	if *stub != "" {
@@ -107,6 +108,7 @@ func main() {
 			os.Exit(2)
 		}
 	}
+	r.binary = *binary
 	err := r.measure(wanted)
 	if *file != "" {
 		data, bad := json.MarshalIndent(r.report, "", "  ")
@@ -133,9 +135,11 @@ func (r *run) measure(wanted []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	fmt.Println("building …")
-	if r.binary, err = testbed.Build(dir); err != nil {
-		return err
+	if r.binary == "" {
+		fmt.Println("building …")
+		if r.binary, err = testbed.Build(dir); err != nil {
+			return err
+		}
 	}
 	r.report.OS, r.report.Arch, r.report.CPUs, r.report.Quick, r.report.At = runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.quick, time.Now().UTC()
 	r.report.Before = calibrate()

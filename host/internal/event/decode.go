@@ -222,7 +222,9 @@ func (d *Decoder) Source(name string) string {
 }
 
 // Decode reads one event of a [Batch]. The event is one of the pointer types of this package.
-func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) { return d.decode(raw, addresses{}) }
+func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
+	return d.decode(raw, addresses{})
+}
 
 // minShare is how many events are worth a goroutine of their own.
 const minShare = 32
