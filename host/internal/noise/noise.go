@@ -13,7 +13,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -48,7 +47,7 @@ type Rule struct {
 	// Marks are the entries among those matched that tell of a hot update.
 	Marks []Mark `json:"marks"`
 
-	origin, text, url *regexp.Regexp
+	origin, text, url *pattern
 	levels            [event.Error + 1]bool
 	prefix            string
 }
@@ -59,7 +58,7 @@ type Mark struct {
 	// How is hot_update or hot_update_failed.
 	How string `json:"how"`
 
-	text *regexp.Regexp
+	text *pattern
 }
 
 // Rules is a compiled table. It never changes and is safe for concurrent use.
@@ -180,12 +179,12 @@ func New(rulesJSON []byte) (*Rules, error) {
 }
 
 func (r *Rule) compile() (err error) {
-	expr := func(s string) (re *regexp.Regexp) {
+	expr := func(s string) (p *pattern) {
 		if s == "" || err != nil {
 			return nil
 		}
-		re, err = regexp.Compile(s)
-		return re
+		p, err = newPattern(s)
+		return p
 	}
 	r.origin, r.text, r.url = expr(r.Origin), expr(r.Text), expr(r.URL)
 	for i := range r.Marks {
