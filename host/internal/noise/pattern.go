@@ -12,7 +12,12 @@ type pattern struct {
 	expr *regexp.Regexp
 	// literals are pieces of which every text that matches has at least one; nil when there are none to go by.
 	literals []string
+	// starts has a bit for the hash of each literal's first bytes, so that a text is read once for many of them.
+	starts [16]uint64
 }
+
+// few is how many literals are looked for one after the other.
+const few = 2
 
 func newPattern(s string) (*pattern, error) {
 	expr, err := regexp.Compile(s)
@@ -23,15 +28,44 @@ func newPattern(s string) (*pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &pattern{expr, literalsOf(tree.Simplify())}, nil
+	p := &pattern{expr: expr, literals: literalsOf(tree.Simplify())}
+	if shortest(p.literals) < gram {
+		p.literals = nil
+	}
+	for _, l := range p.literals {
+		h := hash(uint32(l[0])<<16 | uint32(l[1])<<8 | uint32(l[2]))
+		p.starts[h>>6&15] |= 1 << (h & 63)
+	}
+	return p, nil
 }
 
 // MatchString says whether the text has a match.
 func (p *pattern) MatchString(s string) bool {
-	if p.literals != nil && !slices.ContainsFunc(p.literals, func(l string) bool { return strings.Contains(s, l) }) {
+	return p.worthTrying(s) && p.expr.MatchString(s)
+}
+
+// worthTrying says whether the text has one of the literals.
+func (p *pattern) worthTrying(s string) bool {
+	if p.literals == nil {
+		return true
+	}
+	if len(p.literals) <= few {
+		return slices.ContainsFunc(p.literals, func(l string) bool { return strings.Contains(s, l) })
+	}
+	if len(s) < gram {
 		return false
 	}
-	return p.expr.MatchString(s)
+	g := uint32(s[0])<<8 | uint32(s[1])
+	for i := gram - 1; i < len(s); i++ {
+		g = (g<<8 | uint32(s[i])) & 0xffffff
+		if h := hash(g); p.starts[h>>6&15]&(1<<(h&63)) == 0 {
+			continue
+		}
+		if rest := s[i-gram+1:]; slices.ContainsFunc(p.literals, func(l string) bool { return strings.HasPrefix(rest, l) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // literalsOf are the literals of which a match has at least one: of several choices the one whose shortest is the
