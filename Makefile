@@ -15,6 +15,7 @@ FUZZTIME ?= 30s
 SOAK     ?= 30m
 KILLS    ?= 200
 REPOSITORY ?=
+AGAINST  ?=
 # End-to-end tests that need not run again with quiet capture: they choose the way themselves, or have no page.
 ONE_WAY := TestSoak|TestWhateverIsKilled|TestAnAgentOutlives|TestThePageCannot|TestFrameworks|TestASiteIsCaptured
 TARGETS  ?=
@@ -72,8 +73,8 @@ dist-check: $(LINT) node_modules/.ready ## A release in small (TARGETS=all: the 
 	@TIDEMARK_DIST=$(TARGETS) go -C .ci/dist test -count=1 -timeout 30m ./...
 
 .PHONY: bench
-bench: chromium build ## Tokens, latency, signal to noise, against their targets
-	@go run ./host/bench
+bench: chromium build ## Every figure against its target, published in docs/bench.json and README.md; AGAINST=REV: beside an older commit
+	@go run ./host/bench $(if $(AGAINST),-against $(AGAINST),-publish)
 
 .PHONY: screenshots
 screenshots: chromium build ## docs/images: a picture of each view, light and dark

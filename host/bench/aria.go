@@ -23,7 +23,7 @@ const (
 	budgetStub      = 10 * time.Millisecond
 	budgetLarge     = 2500 * time.Millisecond
 	budgetLater     = 20 * time.Millisecond
-	budgetSlice     = 50 // ms of a page's time at once
+	budgetSlice     = 50 * time.Millisecond // of a page's time at once
 	budgetDiffer    = 5 * time.Millisecond
 )
 
@@ -137,7 +137,7 @@ func (b *ariaBench) unchanged() error {
 		n := b.count.tokens(text)
 		b.row("2,000 elements unchanged, tokens", fmt.Sprint(n), fmt.Sprintf("at most %d", budgetUnchanged), n <= budgetUnchanged)
 		above := quantile(looks, .5) - quantile(stubs, .5)
-		b.row("2,000 elements unchanged, above a stub tool, p50", ms(above), "at most "+ms(budgetStub), above <= budgetStub)
+		b.within("2,000 elements unchanged, above a stub tool, p50", above, budgetStub, "")
 		return nil
 	})
 }
@@ -223,12 +223,12 @@ func (b *ariaBench) large() error {
 		if err != nil {
 			return fmt.Errorf("first look: %w", err)
 		}
-		b.row("20,000 elements, first look", fmt.Sprintf("%s (%d tokens)", ms(took), b.count.tokens(text)), "at most "+ms(budgetLarge), took <= budgetLarge)
+		b.within("20,000 elements, first look", took, budgetLarge, fmt.Sprintf("%s (%d tokens)", ms(took), b.count.tokens(text)))
 		longest, err := tab.Number("window.longest")
 		if err != nil {
 			return err
 		}
-		b.row("20,000 elements, longest time the page was held", fmt.Sprintf("%.0f ms", longest), fmt.Sprintf("at most %d ms", budgetSlice), longest <= budgetSlice)
+		b.within("20,000 elements, longest time the page was held", time.Duration(longest*float64(time.Millisecond)), budgetSlice, "")
 		for _, kind := range tenChanges {
 			var looks []time.Duration
 			for i := range b.third(30) {
@@ -251,7 +251,7 @@ func (b *ariaBench) large() error {
 				b.figure("20,000 elements, "+kind.what+", p50 (p95)", said)
 				continue
 			}
-			b.row("20,000 elements, "+kind.what+", p50 (p95)", said, "at most "+ms(kind.budget), p50 <= kind.budget)
+			b.within("20,000 elements, "+kind.what+", p50 (p95)", p50, kind.budget, said)
 		}
 		return nil
 	})
@@ -396,11 +396,11 @@ func (b *ariaBench) differ() {
 		now := syntheticTree(n, changed)
 		took := best(30, func() { aria.Compare(old, now) })
 		figures = append(figures, took)
-		target := ""
-		if n == 20_000 {
-			target = "at most " + ms(budgetDiffer)
+		if what := fmt.Sprintf("the differ, %d nodes, 100 changes", n); n == 20_000 {
+			b.within(what, took, budgetDiffer, "")
+		} else {
+			b.figure(what, ms(took))
 		}
-		b.row(fmt.Sprintf("the differ, %d nodes, 100 changes", n), ms(took), target, target == "" || took <= budgetDiffer)
 	}
 	growth := float64(figures[2]) / float64(figures[1])
 	b.row("the differ, 80,000 nodes / 20,000", fmt.Sprintf("%.1f times", growth), "about 4 times", growth < 7)

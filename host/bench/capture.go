@@ -20,10 +20,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/testbed"
 )
 
-// What a call may cost a page that is captured quietly, more than without an extension, in µs.
+// What a call may cost a page that is captured quietly, more than without an extension.
 const (
-	logTarget   = 5.0
-	errorTarget = 25.0
+	logTarget   = 5 * time.Microsecond
+	errorTarget = 25 * time.Microsecond
 )
 
 // ways are those in which pages are captured; none is a browser without the extension.
@@ -81,7 +81,8 @@ func (r *run) capture() error {
 			budget = logTarget
 			fallthrough
 		default:
-			s.row(b.name, measured, fmt.Sprintf("at most %.0f more quiet", budget), quiet-none < budget)
+			more := time.Duration((quiet - none) * float64(time.Microsecond))
+			s.row(b.name, measured, fmt.Sprintf("at most %s more quiet (%s × %.2f)", r.scaled(budget), budget, r.scale()), more <= r.scaled(budget))
 		}
 	}
 	for _, way := range ways[1:] {

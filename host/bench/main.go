@@ -1,11 +1,11 @@
 // Command bench measures what Tidemark promises, each figure against its target.
 //
 // It guarantees: what is compared was measured in one run, in turn, and is given as a ratio or a
-// difference; absolute times stand beside a calibration figure of the machine, and beside how busy
-// the machine was; every miss is told by name. It fails only when something could not be measured: a
+// difference; a budget in milliseconds is scaled by a calibration loop that ran right before the part; every
+// miss is listed at the end. A part that could not be measured does not keep the others from it. It fails only then: a
 // missed target is printed, not an exit code. It uses homes of its own and ends what it starts.
 //
-//	go run ./host/bench [-only PART,PART…] [-quick] [-json FILE] [-match TEXT]
+//	go run ./host/bench [-only PART,PART…] [-quick] [-json FILE] [-match TEXT] [-against REV | -publish]
 package main
 
 import (
@@ -13,8 +13,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -32,6 +34,9 @@ type run struct {
 	quick  bool
 	match  string
 	report report
+	// machine is the calibration before the part that runs.
+	machine machine
+	part    string
 }
 
 // report is what -json writes.
@@ -48,6 +53,7 @@ type report struct {
 }
 
 type table struct {
+	Part  string   `json:"part"`
 	Title string   `json:"title"`
 	Rows  []row    `json:"rows"`
 	Notes []string `json:"notes,omitempty"`
@@ -64,24 +70,27 @@ type row struct {
 type part struct {
 	name string
 	run  func(*run) error
+	// inside is true for what is measured inside this program, not of the program that was built.
+	inside bool
 }
 
 // parts are what can be asked for by -only, in the order in which they run.
 var parts = []part{
-	{"latency", (*run).latency},
-	{"hook", (*run).hook},
-	{"tokens", (*run).tokens},
-	{"signal", (*run).signal},
-	{"daemon", (*run).daemon},
-	{"flood", (*run).flood},
-	{"capture", (*run).capture},
-	{"noise", (*run).noise},
-	{"sourcemap", (*run).sourcemap},
-	{"aria", (*run).aria},
-	{"viewer", (*run).viewer},
-	{"variables", (*run).variables},
-	{"act", (*run).act},
-	{"sessions", (*run).sessions},
+	{"latency", (*run).latency, false},
+	{"budgets", (*run).budgets, true},
+	{"hook", (*run).hook, false},
+	{"tokens", (*run).tokens, false},
+	{"signal", (*run).signal, false},
+	{"daemon", (*run).daemon, false},
+	{"flood", (*run).flood, false},
+	{"capture", (*run).capture, false},
+	{"noise", (*run).noise, true},
+	{"sourcemap", (*run).sourcemap, false},
+	{"aria", (*run).aria, false},
+	{"viewer", (*run).viewer, false},
+	{"variables", (*run).variables, false},
+	{"act", (*run).act, false},
+	{"sessions", (*run).sessions, false},
 }
 
 func main() {
@@ -96,10 +105,16 @@ func main() {
 	flag.StringVar(&r.match, "match", "", "signal, act: only cases whose name contains this, with their answers")
 	file := flag.String("json", "", "also write the figures to this file")
 	binary := flag.String("binary", "", "measure this program instead of building the checkout's")
+	against := flag.String("against", "", "build this commit and run both programs in turn")
+	publish := flag.Bool("publish", false, "write the figures to docs/bench.json, and those that README.md quotes into it")
 	stub := flag.String("stub", "", "serve the stub tool at this socket (the latency part starts it)")
+	bare := flag.String("copy", "", "serve a bare copy at this socket (the daemon part starts it)")
 	flag.Parse()
-	if *stub != "" {
+	switch {
+	case *stub != "":
 		exit(serveStub(*stub))
+	case *bare != "":
+		exit(serveCopy(*bare))
 	}
 	wanted := strings.Split(*only, ",")
 	for _, name := range wanted {
@@ -109,7 +124,13 @@ func main() {
 		}
 	}
 	r.binary = *binary
+	if *against != "" {
+		exit(r.compare(*against, wanted))
+	}
 	err := r.measure(wanted)
+	if *publish && err == nil {
+		err = r.report.publish(len(wanted) == len(parts) && !r.quick && r.match == "")
+	}
 	if *file != "" {
 		data, bad := json.MarshalIndent(r.report, "", "  ")
 		if bad == nil {
@@ -144,22 +165,49 @@ func (r *run) measure(wanted []string) (err error) {
 	r.report.OS, r.report.Arch, r.report.CPUs, r.report.Quick, r.report.At = runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.quick, time.Now().UTC()
 	r.report.Before = calibrate()
 	fmt.Printf("machine: %s/%s, %d CPUs; %s\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), r.report.Before)
+	done := 0
 	for _, part := range parts {
-		if slices.Contains(wanted, part.name) {
-			if bad := part.run(r); bad != nil {
-				err = errors.Join(err, fmt.Errorf("%s could not be measured: %w", part.name, bad))
-			}
+		if !slices.Contains(wanted, part.name) {
+			continue
+		}
+		done++
+		r.part, r.machine = part.name, calibrate()
+		fmt.Printf("\n[%d/%d] %s, after %s\n", done, len(wanted), part.name, time.Since(r.report.At).Round(time.Second))
+		if bad := r.guarded(part); bad != nil {
+			fmt.Printf("  could not be measured: %v\n", bad)
+			err = errors.Join(err, fmt.Errorf("%s could not be measured: %w", part.name, bad))
 		}
 	}
 	r.report.After = calibrate()
-	fmt.Printf("\nmachine, afterwards: %s\n", r.report.After)
-	switch {
-	case r.report.Missed > 0:
-		fmt.Printf("%d target(s) missed\n", r.report.Missed)
-	case err == nil:
-		fmt.Println("every target met")
-	}
+	fmt.Printf("\nmachine, afterwards: %s; %s in all\n", r.report.After, time.Since(r.report.At).Round(time.Second))
+	r.report.summary(os.Stdout)
 	return err
+}
+
+// guarded runs a part. One that panics is one that could not be measured.
+func (r *run) guarded(p part) (err error) {
+	defer func() {
+		if bad := recover(); bad != nil {
+			err = fmt.Errorf("%v\n%s", bad, debug.Stack())
+		}
+	}()
+	return p.run(r)
+}
+
+// summary lists the targets that were missed.
+func (r *report) summary(w io.Writer) {
+	if r.Missed == 0 {
+		_, _ = fmt.Fprintln(w, "every target that was measured is met")
+		return
+	}
+	_, _ = fmt.Fprintf(w, "%d target(s) MISSED\n", r.Missed)
+	for _, t := range r.Tables {
+		for _, row := range t.Rows {
+			if !row.Met {
+				_, _ = fmt.Fprintf(w, "  MISSED %s: %s: %s, wanted %s\n", t.Part, row.What, row.Measured, row.Target)
+			}
+		}
+	}
 }
 
 // machine is how fast the machine is, and how busy: what absolute times are to be read beside.
@@ -212,7 +260,7 @@ type sheet struct {
 	*table
 }
 
-func (r *run) sheet(title string) *sheet { return &sheet{r, &table{Title: title}} }
+func (r *run) sheet(title string) *sheet { return &sheet{r, &table{Part: r.part, Title: title}} }
 
 // row adds a figure and whether its target is met.
 func (s *sheet) row(what, measured, target string, met bool) {
@@ -253,10 +301,19 @@ func (s *sheet) print() error {
 	return nil
 }
 
-// progress shows how far a part is, on a terminal only.
+// progressEvery is how often progress is written where there is no terminal.
+const progressEvery = 15 * time.Second
+
+var progressed = time.Now()
+
+// progress shows how far a part is: in place on a terminal, else as a line now and then.
 func progress(format string, args ...any) {
-	if term.IsTerminal(int(os.Stdout.Fd())) {
+	switch {
+	case term.IsTerminal(int(os.Stdout.Fd())):
 		fmt.Printf("\r\x1b[K"+format, args...)
+	case format != "" && time.Since(progressed) > progressEvery:
+		progressed = time.Now()
+		fmt.Printf("  "+format+"\n", args...)
 	}
 }
 

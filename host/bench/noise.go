@@ -76,7 +76,7 @@ func (r *run) noise() error {
 				}
 			}
 		})
-		s.row(c.what, fmt.Sprintf("%s, %d hidden", ms(took), hidden), "under "+ms(budgetNoise), took < budgetNoise)
+		s.within(c.what, took, budgetNoise, fmt.Sprintf("%s, %d hidden", ms(took), hidden))
 	}
 	// What the same costs by trying each rule, for comparison.
 	entries := make([]event.Event, noiseEntries)

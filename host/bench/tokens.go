@@ -105,10 +105,6 @@ func (r *run) tokens() (err error) {
 		rawTokens, newTokens = append(rawTokens, raw), append(newTokens, fresh)
 	}
 	progress("")
-	definitions, err := definitionTokens(agent, count)
-	if err != nil {
-		return err
-	}
 	quietAnswer, err := quiet(w, count)
 	if err != nil {
 		return err
@@ -124,7 +120,6 @@ func (r *run) tokens() (err error) {
 	s.row("an answer, median (largest)", fmt.Sprintf("%d tokens, %d bytes (%d, %d)", quantile(diffTokens, .5), quantile(diffBytes, .5), quantile(diffTokens, 1), quantile(diffBytes, 1)), "under 2 KB typically", quantile(diffBytes, .5) < 2048)
 	s.figure("a clean answer with reload and socket in it", fmt.Sprintf("%d tokens (of %d clean ones)", cleanTokens, clean))
 	s.row("a clean answer when nothing happened", fmt.Sprintf("%d tokens", quietAnswer), "under 100", quietAnswer < 100)
-	s.row("all tool definitions", fmt.Sprintf("%d tokens", definitions), "under 2,000", definitions < 2000)
 	return s.print()
 }
 

@@ -22,9 +22,9 @@ const (
 	budgetDeep       = 500 * time.Millisecond
 	budgetCompare    = 2 * time.Millisecond
 	budgetPaths      = 150 * time.Millisecond
-	budgetHit        = 1.0  // ms of a page's time
-	budgetScope      = 15.0 // ms of a page's time
-	budgetCalls      = .4   // of reading at each point
+	budgetHit        = time.Millisecond      // of a page's time
+	budgetScope      = 15 * time.Millisecond // of a page's time
+	budgetCalls      = .4                    // of reading at each point
 	budgetReadTokens = .2
 )
 
@@ -162,7 +162,7 @@ func (b *variablesBench) capture() error {
 		}
 		times = append(times, took)
 	}
-	b.row("snapshot_create, 50 variables, p50", ms(quantile(times, .5)), "at most "+ms(budgetCapture), quantile(times, .5) <= budgetCapture)
+	b.within("snapshot_create, 50 variables, p50", quantile(times, .5), budgetCapture, "")
 	if err := b.call("snapshot_clear", nil, nil); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (b *variablesBench) deep() error {
 		}
 		times = append(times, took)
 	}
-	b.row("snapshot_create, depth 2, 4,951 fields, p50", ms(quantile(times, .5)), "at most "+ms(budgetDeep), quantile(times, .5) <= budgetDeep)
+	b.within("snapshot_create, depth 2, 4,951 fields, p50", quantile(times, .5), budgetDeep, "")
 	if err := b.call("snapshot_clear", nil, nil); err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (b *variablesBench) traces() error {
 	if err != nil {
 		return err
 	}
-	measure := func(what string, paths []string, n int, budget float64) error {
+	measure := func(what string, paths []string, n int, budget time.Duration) error {
 		args := map[string]any{"url": "app.js", "line": line, "paths": paths, "limit": n + 1}
 		if err := b.call("snapshot_trace", args, nil); err != nil {
 			return err
@@ -297,14 +297,14 @@ func (b *variablesBench) traces() error {
 		if tr.Hits != n+1 {
 			return fmt.Errorf("%s: %d hits were recorded, not %d: %+v", what, tr.Hits, n+1, tr.Notes)
 		}
-		b.row(what, fmt.Sprintf("%.3f ms", each-bare), fmt.Sprintf("at most %.0f ms", budget), each-bare <= budget)
+		b.within(what, time.Duration((each-bare)*float64(time.Millisecond)), budget, "")
 		return nil
 	}
 	for _, m := range []struct {
 		what   string
 		paths  []string
 		n      int
-		budget float64
+		budget time.Duration
 	}{
 		{"tracepoint, two variables, a hit", []string{"retryCount", "status"}, hits, budgetHit},
 		{"tracepoint, a variable and a field, a hit", []string{"retryCount", "job.left"}, hits, budgetHit},
@@ -349,9 +349,9 @@ func compareVariables(s *sheet) {
 		return best(n, func() { variables.Compare(a, b) })
 	}
 	few := took(wide(0), wide(1), 200)
-	s.row("snapshot_diff, 200 variables each", ms(few), "at most "+ms(budgetCompare), few <= budgetCompare)
+	s.within("snapshot_diff, 200 variables each", few, budgetCompare, "")
 	all := took(deep(100_000, 0), deep(100_000, 1), 15)
-	s.row("snapshot_diff, 100,000 paths each, every tenth another", ms(all), "at most "+ms(budgetPaths), all <= budgetPaths)
+	s.within("snapshot_diff, 100,000 paths each, every tenth another", all, budgetPaths, "")
 	// Both within the processor's caches, and both beyond them: in between is the step from the ones to the others.
 	for _, n := range []int{25_000, 200_000} {
 		once, twice := took(deep(n, 0), deep(n, 1), 15), took(deep(2*n, 0), deep(2*n, 1), 15)

@@ -103,8 +103,7 @@ func numbers(of *testbed.Tab, script string) (list []float64, err error) {
 }
 
 func (b *viewerBench) under(what string, list []float64, share, most float64) {
-	got := quantile(list, share)
-	b.row(what, fmt.Sprintf("%.1f ms", got), fmt.Sprintf("< %.0f ms", most), got < most)
+	b.within(what, time.Duration(quantile(list, share)*float64(time.Millisecond)), time.Duration(most*float64(time.Millisecond)), "")
 }
 
 // ready opens the viewer several times.

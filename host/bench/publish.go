@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Where the figures are published, from the project's top folder.
+const (
+	publishedFile = "docs/bench.json"
+	quotingFile   = "README.md"
+)
+
+// Between these lines README.md has what [quotes] says of docs/bench.json.
+const (
+	quotesBegin = "<!-- figures of the last `make bench`, written by it -->\n"
+	quotesEnd   = "<!-- end of the figures -->\n"
+)
+
+// quoted are the figures that README.md has, and the line that each is in.
+var quoted = []struct{ part, what, line string }{
+	{"signal", "regressions detected, cause named", "Regressions reported with their cause: %s."},
+	{"signal", "false alarms in healthy runs", "False alarms on healthy pages: %s."},
+	{"latency", "get_changes_since, p50 (p95)", "A state check: %s."},
+	{"latency", "get_changes_since / stub, p50", "A state check against an MCP tool that returns the same bytes: %s."},
+	{"tokens", "an answer, median (largest)", "An answer after an edit, median (largest): %s."},
+	{"daemon", "anonymous memory, all buffers full", "Memory with full buffers: %s."},
+}
+
+// publish writes the figures of a whole run.
+func (r *report) publish(whole bool) error {
+	if !whole {
+		return errors.New("only a whole run is published: leave out -only, -quick and -match")
+	}
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(publishedFile, append(data, '\n'), 0o644); err != nil { //nolint:gosec // a file of the project
+		return err
+	}
+	text, err := os.ReadFile(quotingFile)
+	if err != nil {
+		return err
+	}
+	now, err := requote(string(text), r)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Clean(quotingFile), []byte(now), 0o644) //nolint:gosec // a file of the project
+}
+
+// requote is a text with the figures of a report in place of those between the marks.
+func requote(text string, r *report) (string, error) {
+	before, rest, ok := strings.Cut(text, quotesBegin)
+	_, after, ended := strings.Cut(rest, quotesEnd)
+	if !ok || !ended {
+		return "", fmt.Errorf("%s has no lines %q and %q to put the figures between", quotingFile, strings.TrimSpace(quotesBegin), strings.TrimSpace(quotesEnd))
+	}
+	lines, err := quotes(r)
+	return before + quotesBegin + lines + quotesEnd + after, err
+}
+
+// quotes are the lines that README.md has of a report.
+func quotes(r *report) (string, error) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured on %s (%s/%s, %d CPUs):\n\n", r.At.Format("2 January 2006"), r.OS, r.Arch, r.CPUs)
+	for _, q := range quoted {
+		measured := ""
+		for _, t := range r.Tables {
+			for _, row := range t.Rows {
+				if t.Part == q.part && row.What == q.what {
+					measured = row.Measured
+				}
+			}
+		}
+		if measured == "" {
+			return "", fmt.Errorf("part %s measured no %q", q.part, q.what)
+		}
+		fmt.Fprintf(&b, "- "+q.line+"\n", measured)
+	}
+	return b.String(), nil
+}
