@@ -27,8 +27,8 @@ const (
 	ingestTarget = .6 // of what a bare copy takes in
 	frameEvents  = 200
 	memoryTarget = 96 << 20
-	startTarget  = 4 // times tidemark --version, with an empty home
-	fullTarget   = 4 // times the start with an empty home
+	startTarget  = 4    // times tidemark --version, with an empty home
+	fullTarget   = 4    // times the start with an empty home
 	idleTarget   = .002 // of a core
 	idleFor      = 20 * time.Second
 	behind       = 1_000_000 // events before the comparison

@@ -41,15 +41,17 @@ type run struct {
 
 // report is what -json writes.
 type report struct {
-	OS     string    `json:"os"`
-	Arch   string    `json:"arch"`
-	CPUs   int       `json:"cpus"`
-	Quick  bool      `json:"quick,omitempty"`
-	Before machine   `json:"machine_before"`
-	After  machine   `json:"machine_after"`
-	Tables []*table  `json:"tables"`
-	Missed int       `json:"missed"`
-	At     time.Time `json:"at"`
+	OS     string   `json:"os"`
+	Arch   string   `json:"arch"`
+	CPUs   int      `json:"cpus"`
+	Quick  bool     `json:"quick,omitempty"`
+	Before machine  `json:"machine_before"`
+	After  machine  `json:"machine_after"`
+	Tables []*table `json:"tables"`
+	Missed int      `json:"missed"`
+	// Unmeasured are the parts that could not be measured.
+	Unmeasured []string  `json:"unmeasured,omitempty"`
+	At         time.Time `json:"at"`
 }
 
 type table struct {
@@ -175,6 +177,7 @@ func (r *run) measure(wanted []string) (err error) {
 		fmt.Printf("\n[%d/%d] %s, after %s\n", done, len(wanted), part.name, time.Since(r.report.At).Round(time.Second))
 		if bad := r.guarded(part); bad != nil {
 			fmt.Printf("  could not be measured: %v\n", bad)
+			r.report.Unmeasured = append(r.report.Unmeasured, part.name)
 			err = errors.Join(err, fmt.Errorf("%s could not be measured: %w", part.name, bad))
 		}
 	}
@@ -196,6 +199,9 @@ func (r *run) guarded(p part) (err error) {
 
 // summary lists the targets that were missed.
 func (r *report) summary(w io.Writer) {
+	if len(r.Unmeasured) > 0 {
+		_, _ = fmt.Fprintf(w, "could not be measured: %s\n", strings.Join(r.Unmeasured, ", "))
+	}
 	if r.Missed == 0 {
 		_, _ = fmt.Fprintln(w, "every target that was measured is met")
 		return

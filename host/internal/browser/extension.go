@@ -74,6 +74,9 @@ func loadExtension(ctx context.Context, dir string, needsHost bool, way string) 
 	if err != nil {
 		return "", "", fmt.Errorf("waiting for the extension in %s: %w", dir, err)
 	}
+	if res.ID != protocol.ExtensionID {
+		return res.ID, "", nil // another extension has no ways of capture
+	}
 	instance, err = setWay(limited, worker.TargetID, way)
 	if err != nil {
 		return "", "", fmt.Errorf("the extension in %s cannot be told how to capture: %w", dir, err)

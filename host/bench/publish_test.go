@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestReadmeQuotesTheLastBench compares the figures in README.md with those of docs/bench.json.
+func TestReadmeQuotesTheLastBench(t *testing.T) {
+	top := filepath.Join("..", "..")
+	data, err := os.ReadFile(filepath.Join(top, publishedFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last report
+	if err := json.Unmarshal(data, &last); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(top, quotingFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := requote(string(text), &last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(text) != want {
+		t.Errorf("%s does not have the figures of %s; `make bench` writes both", quotingFile, publishedFile)
+	}
+}
+
+func TestRequoteNeedsItsMarksAndEveryFigure(t *testing.T) {
+	r := &report{At: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), OS: "linux", Arch: "amd64", CPUs: 2}
+	text := "before\n" + quotesBegin + "old\n" + quotesEnd + "after\n"
+	if _, err := requote(text, r); err == nil || !strings.Contains(err.Error(), quoted[0].what) {
+		t.Errorf("a report without figures was quoted: %v", err)
+	}
+	for _, q := range quoted {
+		r.Tables = append(r.Tables, &table{Part: q.part, Rows: []row{{What: q.what, Measured: "7 of 7"}}})
+	}
+	got, err := requote(text, r)
+	if err != nil || strings.Contains(got, "old") || strings.Count(got, "7 of 7") != len(quoted) || !strings.Contains(got, "22 November 2026 (linux/amd64, 2 CPUs)") {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if again, err := requote(got, r); err != nil || again != got {
+		t.Errorf("quoting twice is not the same as once: %q, %v", again, err)
+	}
+	if _, err := requote("no marks", r); err == nil {
+		t.Error("a text without marks was quoted")
+	}
+	if err := r.publish(false); err == nil {
+		t.Error("a part of a run was published")
+	}
+}
+
+func TestTheSummaryListsWhatWasMissedAndWhatWasNot(t *testing.T) {
+	r := &run{machine: machine{LoopMs: 2 * referenceLoopMs}, part: "hook"}
+	s := r.sheet("title")
+	s.within("in time", 19*time.Millisecond, 10*time.Millisecond, "")
+	s.within("late", 21*time.Millisecond, 10*time.Millisecond, "")
+	s.ratio("twice", 2*time.Second, time.Second, 1.5)
+	r.report.Tables, r.report.Unmeasured = []*table{s.table}, []string{"flood"}
+	var b strings.Builder
+	r.report.summary(&b)
+	for _, want := range []string{"could not be measured: flood\n", "2 target(s) MISSED", "MISSED hook: late: 21.000 ms, wanted at most 20.000 ms (10 × 2.00)", "MISSED hook: twice: 2.00 times (2000.000 ms, 1000.000 ms), wanted at most 1.5 times"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the summary lacks %q:\n%s", want, b.String())
+		}
+	}
+	if strings.Contains(b.String(), "in time") {
+		t.Errorf("the summary lists what was met:\n%s", b.String())
+	}
+}
+
+func TestFiguresAreComparedByTheNumberThatTheyBeginWith(t *testing.T) {
+	f := newFigures()
+	f.add(&report{Tables: []*table{{Rows: []row{{What: "a", Measured: "1.50 ms (2.00 ms)"}, {What: "b", Measured: "12 of 14"}, {What: "c", Measured: "all"}}}}})
+	f.add(&report{Tables: []*table{{Rows: []row{{What: "a", Measured: "2.50 ms"}}}}})
+	if got := f.values["a"]; len(got) != 2 || got[0] != 1.5 || got[1] != 2.5 || f.values["b"][0] != 12 || len(f.values["c"]) != 0 {
+		t.Errorf("got %v", f.values)
+	}
+}
