@@ -162,21 +162,6 @@ func newEncoder(w *bytes.Buffer) *msgpack.Encoder {
 	return e
 }
 
-// decodeEntries reads the entries of a block.
-func decodeEntries[T any](data []byte, n uint32) ([]T, error) {
-	if int(n) > len(data) {
-		return nil, fmt.Errorf("%w: %d entries in %d bytes", errDamaged, n, len(data))
-	}
-	d := msgpack.NewDecoder(bytes.NewReader(data))
-	list := make([]T, n)
-	for i := range list {
-		if err := d.Decode(&list[i]); err != nil {
-			return nil, fmt.Errorf("%w: %w", errDamaged, err)
-		}
-	}
-	return list, nil
-}
-
 func unmarshal(data []byte, into any) error {
 	if err := msgpack.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)

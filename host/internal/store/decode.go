@@ -1,0 +1,267 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// The three kinds of which there are tens of thousands are read field by field, in the order in which the encoder
+// writes them: reading them by reflection was most of a daemon's start. Words that many entries share are kept once
+// for a block. The rest goes by reflection.
+
+// decodeEntries reads the entries of a block.
+func decodeEntries[T any](data []byte, n uint32) ([]T, error) {
+	if int(n) > len(data) {
+		return nil, fmt.Errorf("%w: %d entries in %d bytes", errDamaged, n, len(data))
+	}
+	r := entryReader{d: msgpack.NewDecoder(bytes.NewReader(data)), words: map[string]string{}}
+	list := make([]T, n)
+	for i := range list {
+		switch e := any(&list[i]).(type) {
+		case *event.Console:
+			r.console(e)
+		case *event.Network:
+			r.network(e)
+		case *event.WebSocket:
+			r.websocket(e)
+		default:
+			r.err = r.d.Decode(e)
+		}
+		if r.err != nil {
+			return nil, fmt.Errorf("%w: %w", errDamaged, r.err)
+		}
+	}
+	return list, nil
+}
+
+// entryReader reads fields; the first error wins, after which nothing more is read.
+type entryReader struct {
+	d     *msgpack.Decoder
+	words map[string]string
+	buf   []byte
+	err   error
+}
+
+// maxWord bounds the words that are kept once, in bytes.
+const maxWord = 4 << 10
+
+// each calls field for every field of a struct, by its place. Fields that this program does not know are skipped,
+// those that an older one did not write are not called for.
+func (r *entryReader) each(known int, field func(i int)) {
+	n, err := r.d.DecodeArrayLen()
+	for i := range max(0, n) {
+		if r.err = err; r.err != nil {
+			return
+		}
+		if i < known {
+			field(i)
+			err = r.err
+		} else {
+			err = r.d.Skip()
+		}
+	}
+	r.err = err
+}
+
+func take[T any](r *entryReader, into *T, decode func() (T, error)) {
+	if r.err == nil {
+		*into, r.err = decode()
+	}
+}
+
+func (r *entryReader) text(into *string) { take(r, into, r.d.DecodeString) }
+func (r *entryReader) int(into *int)     { take(r, into, r.d.DecodeInt) }
+func (r *entryReader) int64(into *int64) { take(r, into, r.d.DecodeInt64) }
+func (r *entryReader) bool(into *bool)   { take(r, into, r.d.DecodeBool) }
+
+// word reads a text that other entries are likely to have too.
+func (r *entryReader) word(into *string) {
+	n := 0
+	take(r, &n, r.d.DecodeBytesLen)
+	if r.err != nil || n <= 0 {
+		return
+	}
+	if n > maxWord {
+		r.err = fmt.Errorf("a word of %d bytes", n)
+		return
+	}
+	if cap(r.buf) < n {
+		r.buf = make([]byte, maxWord)
+	}
+	if r.err = r.d.ReadFull(r.buf[:n]); r.err != nil {
+		return
+	}
+	w, ok := r.words[string(r.buf[:n])]
+	if !ok {
+		w = string(r.buf[:n])
+		r.words[w] = w
+	}
+	*into = w
+}
+
+func (r *entryReader) texts(into *[]string) {
+	n := 0
+	if take(r, &n, r.d.DecodeArrayLen); r.err != nil || n < 0 {
+		return
+	}
+	*into = []string{}
+	for range n {
+		s := ""
+		if r.text(&s); r.err != nil {
+			return
+		}
+		*into = append(*into, s)
+	}
+}
+
+func (r *entryReader) headers(into *map[string]string) {
+	n := 0
+	if take(r, &n, r.d.DecodeMapLen); r.err != nil || n < 0 {
+		return
+	}
+	*into = map[string]string{}
+	for range n {
+		name, value := "", ""
+		r.word(&name)
+		r.text(&value)
+		if r.err != nil {
+			return
+		}
+		(*into)[name] = value
+	}
+}
+
+// headFields is how many fields of an entry its head has.
+const headFields = 4
+
+func (r *entryReader) head(h *event.Head, i int) {
+	switch i {
+	case 0:
+		r.int64(&h.At)
+	case 1:
+		r.int(&h.Tab)
+	case 2:
+		r.word(&h.Origin)
+	case 3:
+		r.int(&h.Masked)
+	}
+}
+
+func (r *entryReader) console(e *event.Console) {
+	r.each(headFields+12, func(i int) {
+		switch i - headFields {
+		case 0:
+			level := 0
+			r.int(&level)
+			e.Level = event.Level(level)
+		case 1:
+			r.word(&e.Via)
+		case 2:
+			r.word(&e.Category)
+		case 3:
+			r.text(&e.Text)
+		case 4:
+			r.int(&e.Length)
+		case 5:
+			r.word(&e.URL)
+		case 6:
+			r.int(&e.Line)
+		case 7:
+			r.int(&e.Column)
+		case 8:
+			r.texts(&e.Stack)
+		case 9:
+			r.text(&e.Request)
+		case 10:
+			r.word(&e.Target)
+		case 11:
+			r.bool(&e.Joined)
+		default:
+			r.head(&e.Head, i)
+		}
+	})
+}
+
+func (r *entryReader) network(e *event.Network) {
+	r.each(headFields+20, func(i int) {
+		switch i - headFields {
+		case 0:
+			r.text(&e.ID)
+		case 1:
+			r.word(&e.Method)
+		case 2:
+			r.text(&e.URL)
+		case 3:
+			r.word(&e.Resource)
+		case 4:
+			r.int(&e.Status)
+		case 5:
+			r.word(&e.Error)
+		case 6:
+			r.bool(&e.Canceled)
+		case 7:
+			r.bool(&e.Cached)
+		case 8:
+			r.bool(&e.Stream)
+		case 9:
+			r.bool(&e.Backfilled)
+		case 10:
+			r.int64(&e.Started)
+		case 11:
+			take(r, &e.Duration, r.d.DecodeFloat64)
+		case 12:
+			r.word(&e.Mime)
+		case 13:
+			r.int64(&e.Size)
+		case 14:
+			r.headers(&e.RequestHeaders)
+		case 15:
+			r.headers(&e.ResponseHeaders)
+		case 16:
+			r.text(&e.RequestBody)
+		case 17:
+			r.text(&e.ResponseBody)
+		case 18:
+			r.word(&e.BodyNote)
+		case 19:
+			r.word(&e.Target)
+		default:
+			r.head(&e.Head, i)
+		}
+	})
+}
+
+func (r *entryReader) websocket(e *event.WebSocket) {
+	r.each(headFields+11, func(i int) {
+		switch i - headFields {
+		case 0:
+			r.word(&e.ID)
+		case 1:
+			r.word(&e.URL)
+		case 2:
+			r.word(&e.Op)
+		case 3:
+			r.text(&e.Text)
+		case 4:
+			r.int(&e.Size)
+		case 5:
+			r.bool(&e.Binary)
+		case 6:
+			r.int(&e.Code)
+		case 7:
+			r.text(&e.Reason)
+		case 8:
+			r.bool(&e.Leaving)
+		case 9:
+			r.bool(&e.Joined)
+		case 10:
+			r.bool(&e.Bad)
+		default:
+			r.head(&e.Head, i)
+		}
+	})
+}
