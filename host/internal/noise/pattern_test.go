@@ -37,4 +37,6 @@ func TestAPatternMatchesWhatItsExpressionMatches(t *testing.T) {
 	})
 }
 
-func slicesOf(r *Rules) []*Rule { return append(append(append([]*Rule{}, r.console...), r.network...), r.websocket...) }
+func slicesOf(r *Rules) []*Rule {
+	return append(append(append([]*Rule{}, r.console...), r.network...), r.websocket...)
+}
