@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // Record is what an installation wrote, so that it can be taken back and nothing else.
@@ -37,12 +39,15 @@ type Written struct {
 	Dirs    []string `json:"dirs,omitempty"`
 }
 
-const recordFormat = 1
+const (
+	recordFormat = 1
+	maxRecord    = 16 << 20 // bytes
+)
 
 // ReadRecord reads a record; one that is not there is empty.
 func ReadRecord(path string) (*Record, error) {
 	r := &Record{Format: recordFormat, path: path}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path, maxRecord)
 	if errors.Is(err, os.ErrNotExist) {
 		return r, nil
 	}

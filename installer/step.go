@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // Group is whom a step serves.
@@ -72,6 +74,9 @@ type found struct {
 	mode fs.FileMode
 }
 
+// maxSettings bounds an agent's settings file, in bytes: some keep their history in it.
+const maxSettings = 64 << 20
+
 // look reads a file that is to be changed: nil when there is none. It refuses what cannot or must not be
 // written to.
 func (s *System) look(path string) (*found, error) {
@@ -86,19 +91,9 @@ func (s *System) look(path string) (*found, error) {
 	if err != nil {
 		return nil, unable(path, "read", err)
 	}
-	info, err := os.Stat(real)
+	data, info, err := safefile.ReadInfo(real, maxSettings)
 	if err != nil {
 		return nil, unable(path, "read", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
-	}
-	data, err := os.ReadFile(real)
-	if err != nil {
-		return nil, unable(path, "read", err)
-	}
-	if data == nil {
-		data = []byte{}
 	}
 	return &found{real, data, info.Mode().Perm()}, nil
 }
