@@ -54,8 +54,8 @@ func ReadRecord(path string) (*Record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the record of what was installed cannot be read: %w", err)
 	}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("the record of what was installed, %s, cannot be read: %w; move it away, and look through your settings by hand", path, err)
+	if err := r.decode(data); err != nil {
+		return nil, fmt.Errorf("the record of what was installed, %s, is damaged: %w; nothing was changed. Move it away and run this again: what is plainly Tidemark's is found without it", path, err)
 	}
 	if r.Format != recordFormat {
 		return nil, fmt.Errorf("the record of what was installed, %s, is of another version of Tidemark; use that one", path)

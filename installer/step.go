@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 
@@ -146,10 +147,9 @@ func (s *System) Apply(st *Step, r *Record) error {
 	}
 	w := st.written
 	w.Created = f == nil
-	dir := filepath.Dir(s.disk(st.Path))
 	var made []string
-	for missing := dir; ; missing = filepath.Dir(missing) {
-		if _, err := os.Lstat(missing); !errors.Is(err, fs.ErrNotExist) || missing == filepath.Dir(missing) {
+	for missing := parent(st.Path); ; missing = parent(missing) {
+		if _, err := os.Lstat(s.disk(missing)); !errors.Is(err, fs.ErrNotExist) || missing == parent(missing) {
 			break
 		}
 		made = append(made, missing)
@@ -160,7 +160,7 @@ func (s *System) Apply(st *Step, r *Record) error {
 	if err := r.Put(w); err != nil {
 		return err
 	}
-	err = os.MkdirAll(dir, 0o700)
+	err = os.MkdirAll(filepath.Dir(s.disk(st.Path)), 0o700)
 	if err == nil {
 		err = writeFile(disk, st.After, mode)
 	}
@@ -172,6 +172,14 @@ func (s *System) Apply(st *Step, r *Record) error {
 		}
 	}
 	return err
+}
+
+// parent is the directory of a path of any system.
+func parent(path string) string {
+	if at := strings.LastIndexAny(path, `/\`); at > 0 {
+		return path[:at]
+	}
+	return "/"
 }
 
 // unable says that a file cannot be read or written, without the names of temporary files.
@@ -236,7 +244,7 @@ func (s *System) removeDirs(w Written) {
 	for _, dir := range slices.Backward(w.Dirs) {
 		switch {
 		case !w.Registry:
-			_ = os.Remove(dir) // refuses what is not empty
+			removeDir(s.disk(dir))
 		case s.Registry != nil && s.Registry.Empty(dir):
 			_ = s.Registry.Delete(dir) // what came into it meanwhile stays
 		}
