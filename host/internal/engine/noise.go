@@ -72,12 +72,19 @@ func newNoises(table *noise.Rules, user UserNoise, location *time.Location) *noi
 	return &noises{table: table, user: user, location: location, projects: map[string]*project{}, compiled: map[string]*noiseInUse{}}
 }
 
-// readProjectLocked reads a project's file when it has changed.
-func (n *noises) readProjectLocked(path string, now time.Time) *project {
+// readProject reads a project's file when it has changed. Nothing is locked while the disk is waited for.
+func (n *noises) readProject(path string, now time.Time) *project {
+	n.mu.Lock()
 	old := n.projects[path]
+	n.mu.Unlock()
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		delete(n.projects, path)
-		return nil // it has gone, and its rules with it
+		if old != nil { // it has gone, and its rules with it
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			delete(n.projects, path)
+			delete(n.compiled, path)
+		}
+		return nil
 	}
 	p := &project{}
 	if info, err := os.Stat(path); err == nil {
@@ -99,6 +106,8 @@ func (n *noises) readProjectLocked(path string, now time.Time) *project {
 		p.Problems[i] = filepath.Base(path) + ": " + problem
 	}
 	p.until = firstEnd(p.Rules)
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.projects[path] = p
 	delete(n.compiled, path)
 	return p
@@ -115,12 +124,12 @@ func firstEnd(rules []*noise.UserRule) (first time.Time) {
 
 // in is what holds for a project; path is "" for none.
 func (n *noises) in(path string, now time.Time) *noiseInUse {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	var p *project
 	if path != "" {
-		p = n.readProjectLocked(path, now)
+		p = n.readProject(path, now)
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if u := n.compiled[path]; u != nil && (u.until.IsZero() || now.Before(u.until)) {
 		return u
 	}
