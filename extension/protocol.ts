@@ -556,6 +556,11 @@ export const MethodDebugEvaluate = "debug_evaluate";
  */
 export const MethodDebugEnd = "debug_end";
 /**
+ * MethodDebugLeave takes [DebugCaller] and answers with {}: its client has left while another one debugs the tab.
+ * Its breakpoints are removed, and what it alone paused runs on.
+ */
+export const MethodDebugLeave = "debug_leave";
+/**
  * MethodDebugScript is asked of the host while a script with a source map waits to be run for the first time.
  * It takes [DebugScriptParams] and answers with [DebugScriptResult].
  */
@@ -569,6 +574,10 @@ export interface DebugCaller {
    * By names the agent, for the person whose page it pauses.
    */
   by: string;
+  /**
+   * Client is the host's number of the agent's client, by which it is known whose a pause is; 0 for nobody's.
+   */
+  client?: number /* int */;
   /**
    * ReleaseMs is after how long a pause that nobody ends is ended, in milliseconds.
    */
@@ -675,7 +684,7 @@ export interface DebugPause {
    */
   reason: string;
   /**
-   * By is the agent whose doing it is; "" for the page itself or another debugger.
+   * By is the agent whose doing it is, or several; "" for the page itself or another debugger.
    */
   by?: string;
   /**
@@ -773,6 +782,10 @@ export const ResumedHost = "host_gone";
  */
 export const ResumedWorker = "extension_restarted";
 /**
+ * Ways in which a pause ends.
+ */
+export const ResumedLeft = "agent_left"; // the agent that paused it has left
+/**
  * DebugScripts is the code that a tab has loaded.
  */
 export interface DebugScripts {
@@ -799,6 +812,10 @@ export interface DebugBreakpointParams extends DebugCaller {
  */
 export interface DebugBreakpoint {
   id: string;
+  /**
+   * Client is the one that set it, as in [DebugCaller].
+   */
+  client?: number /* int */;
   /**
    * Places are where it is set; one without any waits for its original source.
    */

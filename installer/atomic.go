@@ -5,12 +5,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // writeFile replaces path by data in one step: readers see the old content or the new one. A file
 // that holds data already is not touched.
 func writeFile(path string, data []byte, mode os.FileMode) (err error) {
-	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+	if old, err := safefile.Read(path, int64(len(data))); err == nil && bytes.Equal(old, data) {
 		return nil
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")

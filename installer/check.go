@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/protocol"
+	"tidemark.dev/tidemark/safefile"
 )
 
 // State is how a check came out.
@@ -55,7 +56,7 @@ func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []strin
 			program, detail, err := s.checkLink(l)
 			if err != nil {
 				c.State, c.Detail, c.Fix = Broken, err.Error(), installFix
-				if data, rerr := os.ReadFile(s.disk(l.path)); rerr == nil && !l.registry && !readManifest(data).own() {
+				if data, rerr := safefile.Read(s.disk(l.path), maxManifest); rerr == nil && !l.registry && !readManifest(data).own() {
 					c.Fix += "; where it leaves the file alone, remove that first"
 				}
 				break
@@ -85,7 +86,7 @@ func (s *System) checkLink(l link) (program, detail string, err error) {
 		}
 		return "", l.value, nil
 	}
-	data, err := os.ReadFile(s.disk(l.path))
+	data, err := safefile.Read(s.disk(l.path), maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", "", fmt.Errorf("%s is missing", l.path)
 	}
@@ -132,7 +133,7 @@ func CheckExtension(dir string) Check {
 }
 
 func unpackedVersion(dir string) string {
-	data, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	data, err := safefile.Read(filepath.Join(dir, "manifest.json"), maxManifest)
 	if err != nil {
 		return ""
 	}

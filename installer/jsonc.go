@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // jsonFormat is JSON, with comments and trailing commas where a file has them.
@@ -19,6 +21,9 @@ const bom = "\ufeff"
 
 // parseJSON parses a text whose outermost value is an object.
 func parseJSON(text []byte) (*hujson.Value, error) {
+	if err := safefile.CheckJSON(text); err != nil {
+		return nil, err
+	}
 	v, err := hujson.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("it is no JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
@@ -97,6 +102,9 @@ func items(v *hujson.Value) []item {
 }
 
 func decodeJSON(text []byte) (any, error) {
+	if err := safefile.CheckJSON(text); err != nil {
+		return nil, err
+	}
 	standard, err := hujson.Standardize(bytes.Clone(text))
 	if err != nil {
 		return nil, err

@@ -65,6 +65,9 @@ func manifestFor(binary string) ([]byte, error) {
 	return append(data, '\n'), err
 }
 
+// maxManifest bounds a manifest, in bytes.
+const maxManifest = 1 << 20
+
 // readManifest reads a manifest; of what is none, nothing is known.
 func readManifest(data []byte) (m Manifest) {
 	if json.Unmarshal(data, &m) != nil {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // Record is what an installation wrote, so that it can be taken back and nothing else.
@@ -37,20 +39,23 @@ type Written struct {
 	Dirs    []string `json:"dirs,omitempty"`
 }
 
-const recordFormat = 1
+const (
+	recordFormat = 1
+	maxRecord    = 16 << 20 // bytes
+)
 
 // ReadRecord reads a record; one that is not there is empty.
 func ReadRecord(path string) (*Record, error) {
 	r := &Record{Format: recordFormat, path: path}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path, maxRecord)
 	if errors.Is(err, os.ErrNotExist) {
 		return r, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the record of what was installed cannot be read: %w", err)
 	}
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("the record of what was installed, %s, cannot be read: %w; move it away, and look through your settings by hand", path, err)
+	if err := r.decode(data); err != nil {
+		return nil, fmt.Errorf("the record of what was installed, %s, is damaged: %w; nothing was changed. Move it away and run this again: what is plainly Tidemark's is found without it", path, err)
 	}
 	if r.Format != recordFormat {
 		return nil, fmt.Errorf("the record of what was installed, %s, is of another version of Tidemark; use that one", path)

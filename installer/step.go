@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // Group is whom a step serves.
@@ -72,6 +75,9 @@ type found struct {
 	mode fs.FileMode
 }
 
+// maxSettings bounds an agent's settings file, in bytes: some keep their history in it.
+const maxSettings = 64 << 20
+
 // look reads a file that is to be changed: nil when there is none. It refuses what cannot or must not be
 // written to.
 func (s *System) look(path string) (*found, error) {
@@ -86,19 +92,9 @@ func (s *System) look(path string) (*found, error) {
 	if err != nil {
 		return nil, unable(path, "read", err)
 	}
-	info, err := os.Stat(real)
+	data, info, err := safefile.ReadInfo(real, maxSettings)
 	if err != nil {
 		return nil, unable(path, "read", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no file", path)
-	}
-	data, err := os.ReadFile(real)
-	if err != nil {
-		return nil, unable(path, "read", err)
-	}
-	if data == nil {
-		data = []byte{}
 	}
 	return &found{real, data, info.Mode().Perm()}, nil
 }
@@ -151,10 +147,9 @@ func (s *System) Apply(st *Step, r *Record) error {
 	}
 	w := st.written
 	w.Created = f == nil
-	dir := filepath.Dir(s.disk(st.Path))
 	var made []string
-	for missing := dir; ; missing = filepath.Dir(missing) {
-		if _, err := os.Lstat(missing); !errors.Is(err, fs.ErrNotExist) || missing == filepath.Dir(missing) {
+	for missing := parent(st.Path); ; missing = parent(missing) {
+		if _, err := os.Lstat(s.disk(missing)); !errors.Is(err, fs.ErrNotExist) || missing == parent(missing) {
 			break
 		}
 		made = append(made, missing)
@@ -165,7 +160,7 @@ func (s *System) Apply(st *Step, r *Record) error {
 	if err := r.Put(w); err != nil {
 		return err
 	}
-	err = os.MkdirAll(dir, 0o700)
+	err = os.MkdirAll(filepath.Dir(s.disk(st.Path)), 0o700)
 	if err == nil {
 		err = writeFile(disk, st.After, mode)
 	}
@@ -177,6 +172,14 @@ func (s *System) Apply(st *Step, r *Record) error {
 		}
 	}
 	return err
+}
+
+// parent is the directory of a path of any system.
+func parent(path string) string {
+	if at := strings.LastIndexAny(path, `/\`); at > 0 {
+		return path[:at]
+	}
+	return "/"
 }
 
 // unable says that a file cannot be read or written, without the names of temporary files.
@@ -241,7 +244,7 @@ func (s *System) removeDirs(w Written) {
 	for _, dir := range slices.Backward(w.Dirs) {
 		switch {
 		case !w.Registry:
-			_ = os.Remove(dir) // refuses what is not empty
+			removeDir(s.disk(dir))
 		case s.Registry != nil && s.Registry.Empty(dir):
 			_ = s.Registry.Delete(dir) // what came into it meanwhile stays
 		}

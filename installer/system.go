@@ -76,10 +76,15 @@ func (s *System) exists(path string) bool {
 
 // env is a variable that holds a directory, or a default.
 func (s *System) env(name string, otherwise ...string) string {
-	if v := s.Getenv(name); v != "" {
-		return v
+	v := s.Getenv(name)
+	relative := s.OS != "windows" && !strings.HasPrefix(v, "/")
+	if v == "" || relative && strings.HasPrefix(name, "XDG_") { // the specification has relative ones be ignored
+		return s.join(otherwise...)
 	}
-	return s.join(otherwise...)
+	if abs, err := filepath.Abs(v); relative && err == nil {
+		return abs // relative to where this is run, as the program that reads it would take it
+	}
+	return v
 }
 
 // appData is where applications keep a user's settings: what VS Code and Claude Desktop go by.

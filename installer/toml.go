@@ -9,13 +9,21 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // tomlFormat is TOML. The entry is a table of its own at the end of the file, which no table before it
 // can change the meaning of; items of lists are not written.
 type tomlFormat struct{}
 
+// maxKeys is how many keys and tables a settings file in TOML may define.
+const maxKeys = 8192
+
 func decodeTOML(text []byte) (map[string]any, error) {
+	if err := safefile.CheckTOML(text, maxKeys); err != nil {
+		return nil, err
+	}
 	tree := map[string]any{}
 	if err := toml.Unmarshal(bytes.TrimPrefix(text, []byte(bom)), &tree); err != nil {
 		var bad *toml.DecodeError

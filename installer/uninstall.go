@@ -133,7 +133,7 @@ func (s *System) planRemoval(w Written) Step {
 	}
 	st.Before = f.data
 	if len(w.Edits) == 0 {
-		if string(f.data) != w.Content {
+		if string(f.data) != w.Content || w.Content == "" {
 			st.Note, st.After = left, f.data
 		}
 	} else {
@@ -218,11 +218,15 @@ func InstallExtension(dir string, r *Record) (bool, error) {
 	return true, nil
 }
 
-// RemoveExtension removes what [InstallExtension] unpacked.
-func RemoveExtension(r *Record) error {
+// RemoveExtension removes what [InstallExtension] unpacked to dir. A record that names another directory is damaged,
+// or another home's: what is there is left.
+func RemoveExtension(dir string, r *Record) error {
 	for _, w := range r.Written {
 		if w.Group != Extension {
 			continue
+		}
+		if filepath.Clean(w.Path) != filepath.Clean(dir) {
+			return fmt.Errorf("the record names %s as the extension's directory, and this home's is %s; neither is removed: remove by hand what is Tidemark's", w.Path, dir)
 		}
 		if err := os.RemoveAll(w.Path); err != nil {
 			return err

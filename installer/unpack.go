@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/extension"
+	"tidemark.dev/tidemark/safefile"
 )
 
 // ErrNoExtension says that the binary carries no extension.
@@ -127,7 +128,7 @@ func readExtension(files fs.FS) ([]file, string, error) {
 // browsers keep their own in a directory named _metadata.
 func holds(dir string, list []file) bool {
 	for _, f := range list {
-		data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.name)))
+		data, err := safefile.Read(filepath.Join(dir, filepath.FromSlash(f.name)), int64(len(f.data)))
 		if err != nil || !bytes.Equal(data, f.data) {
 			return false
 		}

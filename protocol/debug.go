@@ -22,6 +22,9 @@ const (
 	MethodDebugEvaluate = "debug_evaluate"
 	// MethodDebugEnd takes [DebugCaller] and answers with {}: whatever is paused runs on, no breakpoint is left.
 	MethodDebugEnd = "debug_end"
+	// MethodDebugLeave takes [DebugCaller] and answers with {}: its client has left while another one debugs the tab.
+	// Its breakpoints are removed, and what it alone paused runs on.
+	MethodDebugLeave = "debug_leave"
 )
 
 // MethodDebugScript is asked of the host while a script with a source map waits to be run for the first time.
@@ -33,6 +36,8 @@ type DebugCaller struct {
 	Tab int `json:"tab"`
 	// By names the agent, for the person whose page it pauses.
 	By string `json:"by"`
+	// Client is the host's number of the agent's client, by which it is known whose a pause is; 0 for nobody's.
+	Client int `json:"client,omitempty"`
 	// ReleaseMs is after how long a pause that nobody ends is ended, in milliseconds.
 	ReleaseMs int `json:"release_ms"`
 	// Evaluate allows expressions to change the page.
@@ -97,7 +102,7 @@ type DebugPause struct {
 	At int64 `json:"at"`
 	// Reason is one of the Pause constants.
 	Reason string `json:"reason"`
-	// By is the agent whose doing it is; "" for the page itself or another debugger.
+	// By is the agent whose doing it is, or several; "" for the page itself or another debugger.
 	By string `json:"by,omitempty"`
 	// Hit are the ids of the breakpoints that it stands at.
 	Hit []string `json:"hit,omitempty"`
@@ -147,6 +152,7 @@ const (
 	ResumedGone     = "navigation"
 	ResumedHost     = "host_gone"
 	ResumedWorker   = "extension_restarted"
+	ResumedLeft     = "agent_left" // the agent that paused it has left
 )
 
 // DebugScripts is the code that a tab has loaded.
@@ -170,6 +176,8 @@ type DebugBreakpointParams struct {
 // DebugBreakpoint is a breakpoint as the browser is told of it.
 type DebugBreakpoint struct {
 	ID string `json:"id"`
+	// Client is the one that set it, as in [DebugCaller].
+	Client int `json:"client,omitempty"`
 	// Places are where it is set; one without any waits for its original source.
 	Places    []DebugPlace `json:"places"`
 	Condition string       `json:"condition,omitempty"`

@@ -3,7 +3,9 @@
  * it, each with its own condition.
  */
 import type { Protocol } from 'devtools-protocol';
-import type { DebugBreakpoint, DebugLocation, DebugPlace } from '../protocol';
+import { redactText } from '../capture/redact';
+import { CodedError } from '../coded-error';
+import { CodeInvalid, type DebugBreakpoint, type DebugLocation, type DebugPlace } from '../protocol';
 import type { DebugSession, Thread } from './session';
 
 /** A breakpoint whose condition threw. */
@@ -95,6 +97,21 @@ export class Breakpoints {
     }
     await Promise.all(threads.map((thread) => this.#instrument(thread).catch(ignore)));
     await Promise.all(threads.map((thread) => this.#place(thread, breakpoint)));
+  }
+
+  /** Makes sure that a condition is one expression. It is not run. */
+  async checkCondition(condition: string): Promise<void> {
+    const page = this.#session.threads.get(1) ?? [...this.#session.threads.values()][0];
+    if (page === undefined) return;
+    const { exceptionDetails } = await this.#session.send(page, 'Runtime.evaluate', {
+      expression: `(() => { return (${condition}\n) })`,
+      silent: true,
+      throwOnSideEffect: true,
+    });
+    if (exceptionDetails === undefined) return;
+    const { exception, text } = exceptionDetails;
+    const why = (exception?.description ?? text).split('\n', 1)[0] ?? '';
+    throw new CodedError(CodeInvalid, `The condition cannot be read: ${redactText(why).text}.`);
   }
 
   /** Removes a breakpoint. */

@@ -143,3 +143,112 @@ test('what cannot be meant is refused', async () => {
     'no thread 9',
   );
 });
+
+const second = { ...caller, by: 'codex', client: 2 };
+const first = { ...caller, client: 1 };
+
+/** What two agents, of whom the first leaves, may have done to a page that is paused. */
+function paused(hitBreakpoints: string[], reason = 'other'): void {
+  const location = { scriptId: '1', lineNumber: 3, columnNumber: 0 };
+  debugging.event({ tabId: 7 }, 'Debugger.paused', {
+    reason,
+    hitBreakpoints,
+    callFrames: [{ callFrameId: '0', functionName: 'total', location, url: 'http://localhost/app.js' }],
+  });
+}
+
+test.each([
+  ['its breakpoint', async () => paused(['1:3:0:app.js']), [1], undefined],
+  ['the breakpoints of both', async () => paused(['1:3:0:app.js']), [1, 2], 'codex'],
+  ['the other breakpoint', async () => paused(['1:3:0:app.js']), [2], 'codex'],
+  [
+    'its wish',
+    async () => {
+      await debugging.answer('debug_run', { ...first, kind: 'pause' });
+      paused([]);
+    },
+    [],
+    undefined,
+  ],
+  [
+    'its wish for exceptions',
+    async () => {
+      await debugging.answer('debug_run', { ...first, kind: 'exceptions', exceptions: 'all' });
+      paused([], 'exception');
+    },
+    [],
+    undefined,
+  ],
+  [
+    'exceptions that both wish for',
+    async () => {
+      await debugging.answer('debug_run', { ...first, kind: 'exceptions', exceptions: 'all' });
+      await debugging.answer('debug_run', { ...second, kind: 'exceptions', exceptions: 'uncaught' });
+      paused([], 'exception');
+    },
+    [],
+    'codex',
+  ],
+  ['a statement of the page', async () => paused([]), [], 'page'],
+] as const)('an agent leaves a page that %s paused', async (_, pause, setBy, stays) => {
+  await debugging.answer('debug_breakpoint', {
+    ...second,
+    breakpoint: { id: 'bp-9', client: 2, places: [{ url: 'http://localhost/other.js', line: 1 }] },
+  });
+  for (const client of setBy)
+    await debugging.answer('debug_breakpoint', {
+      ...(client === 1 ? first : second),
+      breakpoint: { ...breakpoint, id: `bp-${client}`, client },
+    });
+  await pause();
+  await vi.waitFor(() => expect(debugging.paused(7)).toBeDefined());
+  await debugging.answer('debug_leave', first);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(debugging.paused(7) !== undefined).toBe(stays !== undefined);
+  if (stays === undefined)
+    expect((await state()).threads[0]).toMatchObject({ resumed: { how: 'agent_left' } });
+  expect(detached).toBe(0);
+  expect(debugging.session(7)?.breakpoints.all.has('bp-1')).toBe(false);
+  expect(debugging.session(7)?.breakpoints.all.has('bp-9')).toBe(true);
+  if (stays === 'codex') {
+    await debugging.answer('debug_leave', second);
+    expect(debugging.paused(7)).toBeUndefined();
+  }
+});
+
+test('a step is the pause of whoever steps', async () => {
+  await debugging.answer('debug_breakpoint', { ...first, breakpoint: { ...breakpoint, client: 1 } });
+  paused(['1:3:0:app.js']);
+  await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'claude' }));
+  await debugging.answer('debug_run', { ...second, kind: 'over' });
+  paused([], 'step');
+  await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'codex', reason: 'step' }));
+  await debugging.answer('debug_leave', first);
+  expect(debugging.paused(7)).toBeDefined();
+  await debugging.answer('debug_leave', second);
+  expect(debugging.paused(7)).toBeUndefined();
+});
+
+test('a pause that comes about after the agent that asked for it has left is no pause', async () => {
+  await debugging.answer('debug_run', { ...first, kind: 'pause' });
+  await debugging.answer('debug_breakpoint', { ...second, breakpoint: { ...breakpoint, client: 2 } });
+  await debugging.answer('debug_leave', first);
+  sent = [];
+  paused([]);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(debugging.paused(7)).toBeUndefined();
+  expect(sent).toEqual(['Debugger.resume']);
+  paused(['1:3:0:app.js']);
+  await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'codex' }));
+});
+
+test('the next life of the worker knows whose a breakpoint is', async () => {
+  await debugging.answer('debug_breakpoint', { ...first, breakpoint: { ...breakpoint, client: 1 } });
+  await debugging.answer('debug_run', { ...first, kind: 'exceptions', exceptions: 'all' });
+  const before = structuredClone(memory);
+  debugging.detached(7, 'target_closed');
+  await debugging.restore(before);
+  await debugging.answer('debug_leave', first);
+  expect(debugging.session(7)?.breakpoints.all.size).toBe(0);
+  expect(debugging.session(7)?.exceptions.size).toBe(0);
+});

@@ -25,6 +25,7 @@ import {
   MethodDebugBreakpoint,
   MethodDebugEnd,
   MethodDebugEvaluate,
+  MethodDebugLeave,
   MethodDebugRemove,
   MethodDebugRun,
   MethodDebugScript,
@@ -61,13 +62,16 @@ export type DebugMemory = Record<
     caller: DebugCaller;
     began: number;
     breakpoints: DebugBreakpoint[];
-    exceptions: Exceptions;
+    exceptions: [client: number, state: Exceptions][];
     paused: boolean;
   }
 >;
 
 /** One more thing that the debugger can do, for the table of methods. */
 export type DebugMethod = (session: DebugSession, params: Record<string, unknown>) => Promise<unknown>;
+
+/** What is taken over from a session in an earlier life of the worker. */
+type Earlier = Pick<DebugMemory[string], 'began' | 'exceptions'>;
 
 interface Targets {
   /** Known targets by their session; the page's is ''. */
@@ -153,7 +157,13 @@ export class Debugging {
         return await this.#run(given as unknown as DebugRunParams);
       case MethodDebugEvaluate:
         return await this.#evaluate(given as unknown as DebugEvaluateParams);
+      case MethodDebugLeave:
+        await this.#starting.get(caller.tab)?.catch(() => undefined);
+        await this.#sessions.get(caller.tab)?.leave(caller.client ?? 0);
+        this.#remember();
+        return {};
       case MethodDebugEnd:
+        await this.#starting.get(caller.tab)?.catch(() => undefined);
         await this.#end(caller.tab, ResumedAgent);
         return {};
     }
@@ -280,7 +290,7 @@ export class Debugging {
   leaving(tab: number): void {
     const session = this.#sessions.get(tab);
     const page = session?.threads.get(1);
-    if (page !== undefined) void session?.leave(page).catch(() => undefined);
+    if (page !== undefined) void session?.leaveDocument(page).catch(() => undefined);
   }
 
   /** A tab shows another document, since a time in milliseconds since the epoch. */
@@ -317,8 +327,7 @@ export class Debugging {
       Object.entries(memory ?? {}).map(async ([id, { caller, began, breakpoints, exceptions, paused }]) => {
         const tab = Number(id);
         try {
-          const session = await this.#begin(caller, began);
-          if (exceptions !== 'none') await session.pauseOnExceptions(exceptions);
+          const session = await this.#begin(caller, { began, exceptions });
           await Promise.all(breakpoints.map((breakpoint) => session.breakpoints.set(breakpoint)));
           const page = session.threads.get(1);
           if (paused && page !== undefined && page.paused === undefined)
@@ -337,11 +346,12 @@ export class Debugging {
       memory[tab] = {
         caller,
         began,
-        exceptions,
+        exceptions: [...exceptions],
         breakpoints: [...breakpoints.all.values()].map(
-          ({ id, places, condition, hit_count, original }): DebugBreakpoint => ({
+          ({ id, client, places, condition, hit_count, original }): DebugBreakpoint => ({
             id,
             places,
+            ...(client !== undefined && { client }),
             ...(condition !== undefined && { condition }),
             ...(hit_count !== undefined && { hit_count }),
             ...(original !== undefined && { original }),
@@ -354,7 +364,7 @@ export class Debugging {
   }
 
   /** The session of a tab, begun if need be. */
-  async #begin(caller: DebugCaller, began?: number): Promise<DebugSession> {
+  async #begin(caller: DebugCaller, earlier?: Earlier): Promise<DebugSession> {
     const { tab } = caller;
     const running = this.#sessions.get(tab);
     if (running !== undefined) {
@@ -363,13 +373,13 @@ export class Debugging {
     }
     let starting = this.#starting.get(tab);
     if (starting === undefined) {
-      starting = this.#start(caller, began).finally(() => this.#starting.delete(tab));
+      starting = this.#start(caller, earlier).finally(() => this.#starting.delete(tab));
       this.#starting.set(tab, starting);
     }
     return await starting;
   }
 
-  async #start(caller: DebugCaller, began?: number): Promise<DebugSession> {
+  async #start(caller: DebugCaller, earlier?: Earlier): Promise<DebugSession> {
     const { tab } = caller;
     const url = await this.#options.page(tab);
     if (url === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
@@ -380,7 +390,7 @@ export class Debugging {
     const session = new DebugSession(caller, {
       tab,
       own: !shared,
-      began,
+      ...earlier,
       send: (sessionId, method, params) =>
         api.sendCommand(sessionId === undefined ? { tabId: tab } : { tabId: tab, sessionId }, method, params),
       resolve: async (script, map) => {
@@ -447,7 +457,8 @@ export class Debugging {
   async #setBreakpoint(params: DebugBreakpointParams): Promise<DebugPlaced> {
     const session = await this.#begin(params);
     const { breakpoint } = params;
-    if (breakpoint.condition) await session.checkCondition(breakpoint.condition);
+    if (breakpoint.condition) await session.breakpoints.checkCondition(breakpoint.condition);
+    if (session.hasLeft(params)) throw new CodedError(CodeInvalid, 'The agent that asked has left.');
     await session.breakpoints.set(breakpoint);
     this.#remember();
     return {
@@ -464,7 +475,7 @@ export class Debugging {
     }
     if (kind === 'pause' || kind === 'exceptions') {
       const session = await this.#begin(params);
-      if (exceptions) await session.pauseOnExceptions(exceptions as Exceptions);
+      if (exceptions) await session.pauseOnExceptions(params.client ?? 0, exceptions as Exceptions);
       if (kind === 'pause') await session.pause(session.thread(params.thread || 1));
       this.#remember();
       return await this.#state({ ...params, wait_ms });
@@ -560,9 +571,17 @@ function letRun(session: DebugSession, target: Target): void {
 }
 
 function readCaller(method: string, params: unknown): DebugCaller {
-  const { tab, by, release_ms, evaluate } = (params ?? {}) as Partial<Record<keyof DebugCaller, unknown>>;
+  const { tab, by, client, release_ms, evaluate } = (params ?? {}) as Partial<
+    Record<keyof DebugCaller, unknown>
+  >;
   if (typeof tab !== 'number' || typeof by !== 'string' || typeof release_ms !== 'number') {
     throw new CodedError(CodeInvalid, `${method}: tab, by and release_ms are needed.`);
   }
-  return { tab, by, release_ms, ...(evaluate === true && { evaluate }) };
+  return {
+    tab,
+    by,
+    release_ms,
+    ...(typeof client === 'number' && { client }),
+    ...(evaluate === true && { evaluate }),
+  };
 }

@@ -4,7 +4,6 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
-import { redactText } from '../capture/redact';
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
@@ -20,6 +19,7 @@ import {
   ResumedAgent,
   ResumedDebugger,
   ResumedGone,
+  ResumedLeft,
   ResumedTime,
 } from '../protocol';
 import { Breakpoints } from './breakpoints';
@@ -54,8 +54,10 @@ export interface Paused {
   readonly at: number;
   /** One of the protocol's Pause constants. */
   readonly reason: string;
-  /** The agent whose doing it is; empty for the page's own and another debugger's. */
+  /** The agents whose doing it is; empty for the page's own and another debugger's. */
   readonly by: string;
+  /** The clients whose doing it is, as long as they have not left. */
+  readonly owners: Set<number>;
   /** The ids of the breakpoints that were hit. */
   readonly hit: readonly string[];
   readonly data: Protocol.Debugger.PausedEvent['data'];
@@ -70,6 +72,10 @@ export interface Thread extends Target {
   resumed: DebugResumed | undefined;
   /** What the agent asked for and waits to come about. */
   asked: 'pause' | 'step' | undefined;
+  /** The client that asked. */
+  asker: number;
+  /** Whether a pause is still to come about whose client has left. */
+  unwanted: boolean;
   /** Why the next resume comes; undefined when it is another debugger's doing. */
   resuming: string | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -90,6 +96,8 @@ export interface SessionOptions {
   readonly own: boolean;
   /** When it began, if that was in an earlier life of the worker. */
   readonly began?: number | undefined;
+  /** Which exceptions were to pause in that life. */
+  readonly exceptions?: readonly (readonly [number, Exceptions])[] | undefined;
   send: SendTo;
   /** Asks the host for the breakpoints that lie in a script that waits to run. */
   resolve(url: string, map: string): Promise<DebugBreakpoint[]>;
@@ -119,10 +127,12 @@ export class DebugSession {
   readonly breakpoints: Breakpoints;
   /** Threads that were paused when they ended, the newest at the end. */
   gone: readonly Thread[] = [];
-  exceptions: Exceptions = 'none';
-  /** Who asked last, and for how long a pause may last. */
-  caller: DebugCaller;
+  /** Which exceptions each client wants to pause. */
+  readonly exceptions: Map<number, Exceptions>;
   ended = false;
+  readonly #names = new Map<number, string>();
+  readonly #left = new Set<number>();
+  #caller: DebugCaller;
   readonly #options: SessionOptions;
   readonly #listeners = new Set<(event: DebugEvent) => void>();
   readonly #bindings = new Map<string, (thread: Thread, payload: string) => void>();
@@ -131,9 +141,28 @@ export class DebugSession {
     this.tab = options.tab;
     this.own = options.own;
     this.began = options.began ?? Date.now();
+    this.#caller = caller;
     this.caller = caller;
+    this.exceptions = new Map(options.exceptions);
     this.#options = options;
     this.breakpoints = new Breakpoints(this);
+  }
+
+  /** Who asked last, and for how long a pause may last. */
+  get caller(): DebugCaller {
+    return this.#caller;
+  }
+
+  set caller(caller: DebugCaller) {
+    this.#caller = caller;
+    const { client = 0, by } = caller;
+    this.#names.set(client, by);
+    this.#left.delete(client);
+  }
+
+  /** Whether a client has left since it asked. */
+  hasLeft({ client = 0 }: DebugCaller): boolean {
+    return this.#left.has(client);
   }
 
   /** Sends a command of the debugger protocol to a thread. */
@@ -153,7 +182,7 @@ export class DebugSession {
   get idle(): boolean {
     return (
       this.breakpoints.all.size === 0 &&
-      this.exceptions === 'none' &&
+      this.exceptions.size === 0 &&
       this.#listeners.size <= 1 &&
       [...this.threads.values()].every(({ paused, asked }) => paused === undefined && asked === undefined)
     );
@@ -230,6 +259,8 @@ export class DebugSession {
       paused: undefined,
       resumed: undefined,
       asked: undefined,
+      asker: 0,
+      unwanted: false,
       resuming: undefined,
       timer: undefined,
       leaving: 0,
@@ -238,9 +269,9 @@ export class DebugSession {
     const on = this.send(thread, 'Debugger.enable', { maxScriptsCacheSize: 16 << 20 });
     const rest = [
       this.send(thread, 'Debugger.setAsyncCallStackDepth', { maxDepth: ASYNC_DEPTH }),
-      ...(this.exceptions === 'none'
+      ...(this.#pausing === 'none'
         ? []
-        : [this.send(thread, 'Debugger.setPauseOnExceptions', { state: this.exceptions })]),
+        : [this.send(thread, 'Debugger.setPauseOnExceptions', { state: this.#pausing })]),
       ...this.breakpoints.begin(thread),
     ];
     for (const sent of rest) void sent.catch(ignore);
@@ -319,8 +350,15 @@ export class DebugSession {
       return;
     }
     if (event.reason === 'instrumentation') return await this.#scriptWaits(thread, event);
-    const { hit, ours: mine } = await this.breakpoints.hit(thread, event);
-    const { asked } = thread;
+    const { hit: held, ours: mine } = await this.breakpoints.hit(thread, event);
+    // Whoever set one may have left while its condition was looked at.
+    const hit = held.filter((id) => this.breakpoints.all.has(id));
+    const { asked, unwanted } = thread;
+    thread.unwanted = false;
+    if (unwanted && hit.length === 0 && !otherReason(event)) {
+      await this.send(thread, 'Debugger.resume').catch(ignore);
+      return;
+    }
     // What only breakpoints stopped that do not want to goes on.
     if (mine && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
       thread.resuming = ResumedAgent;
@@ -331,14 +369,15 @@ export class DebugSession {
     thread.asked = undefined;
     thread.resuming = undefined;
     const reason = reasonOf(event, hit, asked);
-    const ours =
-      hit.length > 0 ||
-      asked !== undefined ||
-      ((reason === PauseException || reason === PauseRejection) && this.exceptions !== 'none');
+    const owners = new Set<number>(hit.map((id) => this.breakpoints.all.get(id)?.client ?? 0));
+    if (asked !== undefined) owners.add(thread.asker);
+    if (reason === PauseException || reason === PauseRejection)
+      for (const client of this.exceptions.keys()) owners.add(client);
     thread.paused = {
       at: this.#now(),
       reason,
-      by: ours ? this.caller.by : '',
+      by: [...owners].map((client) => this.#names.get(client) ?? this.caller.by).join(', '),
+      owners,
       hit,
       data: event.data,
       // The browser leaves the addresses to be looked up.
@@ -387,6 +426,8 @@ export class DebugSession {
   async pause(thread: Thread): Promise<void> {
     if (thread.paused !== undefined) return;
     thread.asked = 'pause';
+    thread.asker = this.caller.client ?? 0;
+    thread.unwanted = false;
     await this.send(thread, 'Debugger.pause');
   }
 
@@ -399,7 +440,7 @@ export class DebugSession {
   }
 
   /** A document that is paused is about to be left: it goes on until it is gone. */
-  async leave(thread: Thread): Promise<void> {
+  async leaveDocument(thread: Thread): Promise<void> {
     if (thread.paused === undefined) return;
     thread.leaving = this.#now() + LEAVING_MS;
     await this.resume(thread, ResumedGone);
@@ -413,6 +454,7 @@ export class DebugSession {
 
   async step(thread: Thread, kind: 'over' | 'into' | 'out'): Promise<void> {
     thread.asked = 'step';
+    thread.asker = this.caller.client ?? 0;
     thread.resuming = ResumedAgent;
     const commands = {
       over: 'Debugger.stepOver',
@@ -443,21 +485,6 @@ export class DebugSession {
     });
   }
 
-  /** Makes sure that a condition is one expression. It is not run. */
-  async checkCondition(condition: string): Promise<void> {
-    const page = this.threads.get(1) ?? [...this.threads.values()][0];
-    if (page === undefined) return;
-    const { exceptionDetails } = await this.send(page, 'Runtime.evaluate', {
-      expression: `(() => { return (${condition}\n) })`,
-      silent: true,
-      throwOnSideEffect: true,
-    });
-    if (exceptionDetails === undefined) return;
-    const { exception, text } = exceptionDetails;
-    const why = (exception?.description ?? text).split('\n', 1)[0] ?? '';
-    throw new CodedError(CodeInvalid, `The condition cannot be read: ${redactText(why).text}.`);
-  }
-
   /** Finds out where threads are that had no address yet when they were attached. */
   async nameThreads(): Promise<void> {
     await Promise.all(
@@ -470,14 +497,43 @@ export class DebugSession {
     );
   }
 
-  /** Pauses at exceptions from now on. */
-  async pauseOnExceptions(state: Exceptions): Promise<void> {
-    this.exceptions = state;
+  /** Pauses at the exceptions that a client wants, from now on, beside those that others want. */
+  async pauseOnExceptions(client: number, wanted: Exceptions): Promise<void> {
+    if (wanted === 'none') this.exceptions.delete(client);
+    else this.exceptions.set(client, wanted);
+    const state = this.#pausing;
     await Promise.all(
       [...this.threads.values()].map((thread) =>
         this.send(thread, 'Debugger.setPauseOnExceptions', { state }).catch(ignore),
       ),
     );
+  }
+
+  /** Which exceptions pause: all that any client wants. */
+  get #pausing(): Exceptions {
+    const wanted = [...this.exceptions.values()];
+    return wanted.find((state) => state === 'all') ?? wanted[0] ?? 'none';
+  }
+
+  /** A client has left while another debugs the tab: what it set is gone, and what it alone paused runs on. */
+  async leave(client: number): Promise<void> {
+    this.#left.add(client);
+    const set = [...this.breakpoints.all.values()].filter((breakpoint) => breakpoint.client === client);
+    const removed = set.map(({ id }) => this.breakpoints.remove(id));
+    const ended = [...this.threads.values()].map(async (thread) => {
+      const { paused, asked, asker } = thread;
+      if (asked !== undefined && asker === client) {
+        thread.asked = undefined;
+        thread.unwanted = true;
+      }
+      if (paused?.owners.delete(client) && paused.owners.size === 0)
+        await this.resume(thread, ResumedLeft).catch(ignore);
+    });
+    await Promise.all([
+      ...removed,
+      ...ended,
+      ...(this.exceptions.has(client) ? [this.pauseOnExceptions(client, 'none')] : []),
+    ]);
   }
 
   /** Hears what the page says by a function of that name. */
@@ -498,7 +554,7 @@ export class DebugSession {
         clearTimeout(thread.timer);
         thread.resuming = how;
         this.breakpoints.clear(thread);
-        if (this.exceptions !== 'none')
+        if (this.exceptions.size > 0)
           void this.send(thread, 'Debugger.setPauseOnExceptions', { state: 'none' }).catch(ignore);
         await this.send(thread, 'Debugger.disable').catch(ignore);
         this.#resumed(thread, how);

@@ -81,7 +81,7 @@ class Trace {
 
   async begin(): Promise<void> {
     const { condition = '' } = this.#params;
-    if (condition !== '') await this.#session.checkCondition(condition);
+    if (condition !== '') await this.#session.breakpoints.checkCondition(condition);
     this.#off = this.#session.on((event) => {
       if (event.type === 'thread') void this.#place(event.thread).catch(() => undefined);
       if (event.type === 'gone') this.#set.delete(event.thread.id);

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -428,17 +429,83 @@ func TestTwoAgentsKnowOfEachOther(t *testing.T) {
 	if s := b.debugger("debugger_state", nil); len(s.Notes) != 1 || !strings.Contains(s.Notes[0], "Also debugged by testbed") {
 		t.Errorf("%+v", s)
 	}
-	_ = a.Close() // and its breakpoint with it
-	at := b.debugger("debugger_resume", map[string]any{"wait_ms": 10000})
-	if at.State != "paused" || !strings.Contains(at.Threads[0].Stack[0].Source, "app.js:4:") {
-		t.Fatalf("%+v", at)
-	}
-	if !slices.Contains(at.Threads[0].Breakpoints, own.ID) { // the pause before A's was gone
-		at = b.debugger("debugger_resume", map[string]any{"wait_ms": 10000})
-	}
-	if at.State != "paused" || !slices.Equal(at.Threads[0].Breakpoints, []string{own.ID}) {
-		t.Errorf("%+v", at)
-	}
+	_ = a.Close() // and its breakpoint with it, and its pause
+	b.pausedAt(own.ID)
 	_ = b.Close() // and with the last agent, everything goes on
 	p.title("6")
+}
+
+// TestWhatAKilledAgentPausedGoesOn: also while another agent debugs the same tab, whose own pauses stay.
+func TestWhatAKilledAgentPausedGoesOn(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	b := w.debugs(t, s)
+	p := w.open(t, s.URL)
+	other := b.breakpoint(map[string]any{"url": "app.js", "line": 11})
+	for name, pause := range map[string]func(a *agent){
+		"a breakpoint": func(a *agent) {
+			a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+			p.start(`document.title = ''; total([{price: 1}, {price: 5}]); document.title = 'on'`)
+		},
+		"a request": func(a *agent) {
+			p.js(`setTimeout(() => { document.title = 'on' }, 1500)`) // what would begin now would pause itself
+			a.debugger("debugger_pause", nil)
+		},
+		"an exception": func(a *agent) {
+			a.debugger("debugger_pause", map[string]any{"exceptions": "all"})
+			p.start(`try { document.title = ''; throw new Error('caught') } catch {} document.title = 'on'`)
+		},
+		"a step": func(a *agent) {
+			a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+			p.start(`document.title = ''; total([]); document.title = 'on'`)
+			a.paused()
+			a.debugger("debugger_step", map[string]any{"kind": "out"})
+		},
+	} {
+		a := w.debugs(t, s)
+		p.js("document.title = 'before'")
+		pause(a)
+		a.paused()
+		if err := a.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if err := testbed.Eventually(t.Context(), func() (bool, error) { return p.text("document.title") == "on", nil }); err != nil {
+			t.Fatalf("%s: the page does not go on: %v", name, err)
+		}
+	}
+	if s := b.debugger("debugger_state", nil); len(s.Notes) == 0 || !strings.Contains(strings.Join(s.Notes, " "), "the agent that had paused it has left") {
+		t.Errorf("%+v", s)
+	}
+	// A pause of both stays for the one that is there.
+	a := w.debugs(t, s)
+	first := a.breakpoint(map[string]any{"url": "app.js", "line": 11})
+	p.start(`document.title = ''; counter(); document.title = 'on'`)
+	if at := b.paused(); !slices.Contains(at.Breakpoints, first.ID) || !slices.Contains(at.Breakpoints, other.ID) {
+		t.Errorf("%+v", at)
+	}
+	if err := a.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		list, err := b.Text("breakpoint_list", nil)
+		return !strings.Contains(list, first.ID+`"`), err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if at := b.paused(); !slices.Contains(at.Breakpoints, other.ID) {
+		t.Errorf("%+v", at)
+	}
+	b.debugger("debugger_resume", nil)
+	p.title("on")
+}
+
+// pausedAt waits until the page stands at a breakpoint.
+func (a *agent) pausedAt(id string) {
+	a.t.Helper()
+	if err := testbed.Eventually(a.t.Context(), func() (bool, error) {
+		at := a.paused()
+		return slices.Equal(at.Breakpoints, []string{id}), fmt.Errorf("%+v", at)
+	}); err != nil {
+		a.t.Fatal(err)
+	}
 }

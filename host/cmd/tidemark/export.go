@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/safefile"
 )
 
 func newExport() *cobra.Command {
@@ -107,14 +107,9 @@ func isCheckpointFile(since string) bool {
 
 // readCheckpoint reads an exported checkpoint, and says what is wrong with one that cannot be used.
 func readCheckpoint(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	data, err := safefile.Read(path, checkpoint.MaxFile)
 	if err != nil {
 		return nil, usageError{err}
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, checkpoint.MaxFile+1))
-	if err != nil {
-		return nil, err
 	}
 	if _, err := checkpoint.ParseFile(data); err != nil {
 		return nil, usageError{fmt.Errorf("%s: %w", path, err)}

@@ -150,11 +150,17 @@ func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {
 	return hook.Parse(data, o.bash)
 }
 
+// maxDir bounds the path of a directory that an agent names, in bytes: it is walked up, name by name.
+const maxDir = 4096
+
 // projectOf is the settings file of the project that the agent works in, and its origins.
 func projectOf(call *hook.Call) (project string, origins []string, err error) {
 	dir := call.Dir
 	if dir == "" {
 		dir = "."
+	}
+	if len(dir) > maxDir {
+		return "", nil, fmt.Errorf("the agent's working directory has a path of %d bytes; at most %d are looked at", len(dir), maxDir)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", nil, err

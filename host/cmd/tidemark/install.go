@@ -54,6 +54,13 @@ With --user-data-dir it only registers one browser profile, and asks nothing.`,
 			if err := known("--agent", agents, installer.AgentIDs()); err != nil {
 				return err
 			}
+			if !asked.dryRun {
+				unlock, err := home.LockInstall(cmd.Context())
+				if err != nil {
+					return err
+				}
+				defer unlock()
+			}
 			record, err := installer.ReadRecord(recordFile(home))
 			if err != nil {
 				return err

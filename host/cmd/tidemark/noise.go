@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -159,6 +160,14 @@ func addToProject(cmd *cobra.Command, p *engine.NoiseParams) error {
 			}
 		}
 		return fmt.Errorf("the rule cannot be added to %s (%s); nothing was written. Write it yourself:\n%s", path, why, table)
+	}
+	// What stands in a repository must not lead a write out of it.
+	if real, err := filepath.EvalSymlinks(path); err != nil {
+		return err
+	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err != nil {
+		return err
+	} else if within, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(within) {
+		return fmt.Errorf("%s is a link to %s, outside the project; nothing was written. Write it yourself:\n%s", path, real, table)
 	}
 	if err := daemon.ReplaceFile(path, []byte(text)); err != nil {
 		return err

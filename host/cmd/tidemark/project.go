@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/safefile"
 )
 
 // projectFile is a project's settings; the nearest at or above the working directory counts.
@@ -32,7 +33,7 @@ func findProject() string {
 func findProjectIn(dir string) string {
 	for {
 		path := filepath.Join(dir, projectFile)
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // a link that leads nowhere is a mistake to report
 			return path
 		}
 		parent := filepath.Dir(dir)
@@ -53,7 +54,7 @@ func originsOf(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := readProjectFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +129,18 @@ func readProject() (path string, data []byte, err error) {
 	if path = findProject(); path == "" {
 		return "", nil, nil
 	}
-	data, err = os.ReadFile(path)
+	data, err = readProjectFile(path)
 	return path, data, err
+}
+
+// readProjectFile reads a project's settings file. Whoever wrote the repository chose what is in its place.
+func readProjectFile(path string) ([]byte, error) {
+	data, err := safefile.Read(path, noise.MaxProjectFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := safefile.CheckTOML(data, noise.MaxProjectKeys); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return data, nil
 }

@@ -29,6 +29,13 @@ Remove the extension itself in chrome://extensions.`,
 			if err != nil {
 				return err
 			}
+			if !asked.dryRun {
+				unlock, err := home.LockInstall(cmd.Context())
+				if err != nil {
+					return err
+				}
+				defer unlock()
+			}
 			record, err := installer.ReadRecord(recordFile(home))
 			if err != nil {
 				return err
@@ -84,7 +91,7 @@ func uninstall(cmd *cobra.Command, home daemon.Home, record *installer.Record, a
 		c.heading(installer.Extension)
 		if asked.dryRun {
 			c.sheet.Outcome(string(installer.None), c.short("would be removed from "+dir))
-		} else if err := installer.RemoveExtension(record); err != nil {
+		} else if err := installer.RemoveExtension(extensionDir(home), record); err != nil {
 			c.fail(c.sheet.Outcome, err)
 		} else {
 			c.sheet.Outcome(string(installer.OK), c.short("removed from "+dir))

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"sync"
@@ -10,8 +11,8 @@ import (
 )
 
 // Client is one reader and its own checkpoint, which follows it from call to call. The named
-// fields never change while it is connected; Lock serialises the client's calls, so that no event is told twice or missed
-// between two of them.
+// fields never change while it is connected; Lock guards the others, and is not held while anything is waited for.
+// Turn serialises the client's answers, so that no event is told twice or missed between two of them.
 type Client struct {
 	// Name is what the client calls itself.
 	Name string
@@ -23,11 +24,28 @@ type Client struct {
 	Sets []string
 
 	sync.Mutex
+	turn  chan struct{} // nil before the first answer
 	auto  capture.Moment
 	told  map[capture.Section]Told // nil before the first call
 	looks uint64                   // the update that a wait for one counts from
 	calls int
 	heard *ClientState // what the client has certainly heard, nil when that is all
+}
+
+// Turn waits until no other answer to the client is made. The function that comes back ends the turn.
+func (c *Client) Turn(ctx context.Context) (end func(), err error) {
+	c.Lock()
+	if c.turn == nil {
+		c.turn = make(chan struct{}, 1)
+	}
+	turn := c.turn
+	c.Unlock()
+	select {
+	case turn <- struct{}{}:
+		return func() { <-turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // Told is when a section was told last, in milliseconds, and up to which gap.

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/safefile"
 )
 
 // Config is config.toml.
@@ -70,12 +71,15 @@ type Buffer struct {
 
 // ReadConfig reads the settings file; one that is not there sets nothing. The error names the line.
 func ReadConfig(path string) (*Config, error) {
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path, maxSettings)
 	if errors.Is(err, os.ErrNotExist) {
 		return &Config{}, nil
 	}
 	if err != nil {
 		return nil, err
+	}
+	if err := safefile.CheckTOML(data, maxConfigKeys); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var c Config
 	d := toml.NewDecoder(bytes.NewReader(data)).DisallowUnknownFields()

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -250,6 +251,7 @@ func TestWhereAHomeIs(t *testing.T) {
 		{"set", "/srv/t", "", "", Home{"/srv/t", "/srv/t/config.toml", "/srv/t/run", "0.1.0"}},
 		{"by the platform's directories", "", "/s", "/r", Home{"/s/tidemark", "/c/tidemark/config.toml", "/r/tidemark", "0.1.0"}},
 		{"without a runtime directory", "", "/s", "", Home{"/s/tidemark", "/c/tidemark/config.toml", "/s/tidemark/run", "0.1.0"}},
+		{"relative directories are ignored", "", "s", "r", Home{"/u/.local/state/tidemark", "/c/tidemark/config.toml", "/u/.local/state/tidemark/run", "0.1.0"}},
 		{"by the user's directory", "", "", "", Home{"/u/.local/state/tidemark", "/c/tidemark/config.toml", "/u/.local/state/tidemark/run", "0.1.0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -265,7 +267,13 @@ func TestWhereAHomeIs(t *testing.T) {
 		})
 	}
 	t.Setenv(HomeEnv, "relative")
-	if h, err := FindHome("0.1.0"); err != nil || !filepath.IsAbs(h.State) {
+	if h, err := FindHome("0.1.0"); err != nil || !filepath.IsAbs(h.State) || os.Getenv(HomeEnv) != h.State {
+		t.Errorf("%+v %v", h, err)
+	}
+	t.Setenv(HomeEnv, "")
+	t.Setenv("HOME", "/u")
+	t.Setenv("XDG_CONFIG_HOME", "relative")
+	if h, err := FindHome("0.1.0"); err != nil || runtime.GOOS == "linux" && h.Config != "/u/.config/tidemark/config.toml" {
 		t.Errorf("%+v %v", h, err)
 	}
 }

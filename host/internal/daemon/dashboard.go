@@ -19,6 +19,7 @@ import (
 
 	dashboardfiles "tidemark.dev/tidemark/extension/dashboard"
 	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/safefile"
 )
 
 // How a person signs in to the dashboard, and why so, is in docs/THREAT_MODEL.md: `tidemark open` gets a code that
@@ -112,7 +113,7 @@ func (h Home) keepDashboard(port int, until time.Time) error {
 
 // dashboardPort is the port that a dashboard may wait on, 0 when none does.
 func (h Home) dashboardPort(now time.Time) int {
-	data, err := os.ReadFile(h.dashboardFile())
+	data, err := safefile.Read(h.dashboardFile(), maxOwnFile)
 	var k kept
 	if err != nil || json.Unmarshal(data, &k) != nil || !now.Before(k.Until) || k.Port < 1 || k.Port > 65535 {
 		return 0

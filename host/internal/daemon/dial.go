@@ -117,8 +117,13 @@ const maxLog = 4 << 20
 
 func openLog(path string) (*os.File, error) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
-		flags |= os.O_TRUNC
+	if info, err := os.Stat(path); err == nil {
+		if !info.Mode().IsRegular() { // a pipe would be waited for
+			return nil, fmt.Errorf("%s is not a file; remove it", path)
+		}
+		if info.Size() > maxLog {
+			flags |= os.O_TRUNC
+		}
 	}
 	return os.OpenFile(path, flags, 0o600)
 }

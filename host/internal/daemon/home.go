@@ -11,6 +11,14 @@ import (
 	"strings"
 )
 
+// Bounds of the files of a home, in bytes: of settings, and of what the daemon writes down of itself. maxConfigKeys is
+// how many keys the settings file may define.
+const (
+	maxSettings   = 4 << 20
+	maxOwnFile    = 64 << 10
+	maxConfigKeys = 4096
+)
+
 // HomeEnv names the environment variable under whose directory everything lies when it is set.
 const HomeEnv = "TIDEMARK_HOME"
 
@@ -22,16 +30,20 @@ type Home struct {
 	Version string
 }
 
-// FindHome reads the environment. It creates nothing.
+// FindHome reads the environment. It creates nothing. A relative home is made absolute in the environment too: the
+// programs that this one starts have other working directories.
 func FindHome(version string) (Home, error) {
 	if dir := os.Getenv(HomeEnv); dir != "" {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
+			return Home{}, fmt.Errorf("%s is relative, and the working directory is not known: %w; set it to an absolute path", HomeEnv, err)
+		}
+		if err := os.Setenv(HomeEnv, dir); err != nil {
 			return Home{}, err
 		}
 		return Home{State: dir, Config: filepath.Join(dir, "config.toml"), Run: filepath.Join(dir, "run"), Version: version}, nil
 	}
-	config, err := os.UserConfigDir()
+	config, err := userConfigDir()
 	if err != nil {
 		return Home{}, fmt.Errorf("no place for settings: %w; set %s to a directory", err, HomeEnv)
 	}
@@ -48,7 +60,7 @@ func FindHome(version string) (Home, error) {
 		h.State = filepath.Join(local, "Tidemark")
 	default:
 		state := os.Getenv("XDG_STATE_HOME")
-		if state == "" {
+		if !filepath.IsAbs(state) { // the specification has relative ones be ignored
 			user, err := os.UserHomeDir()
 			if err != nil {
 				return Home{}, fmt.Errorf("no home directory: %w; set %s to a directory", err, HomeEnv)
@@ -58,10 +70,19 @@ func FindHome(version string) (Home, error) {
 		h.State = filepath.Join(state, "tidemark")
 	}
 	h.Run = filepath.Join(h.State, "run")
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" && runtime.GOOS == "linux" {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) && runtime.GOOS == "linux" {
 		h.Run = filepath.Join(dir, "tidemark")
 	}
 	return h, nil
+}
+
+// userConfigDir is [os.UserConfigDir], but for a relative XDG_CONFIG_HOME, which is ignored.
+func userConfigDir() (string, error) {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); runtime.GOOS == "linux" && dir != "" && !filepath.IsAbs(dir) {
+		user, err := os.UserHomeDir()
+		return filepath.Join(user, ".config"), err
+	}
+	return os.UserConfigDir()
 }
 
 // Create makes the home's directories, for their owner alone.
@@ -124,6 +145,8 @@ func (h Home) Log() string { return filepath.Join(h.State, "daemon.log") }
 
 func (h Home) infoFile() string { return filepath.Join(h.Run, "daemon.json") }
 
+func (h Home) installLock() string { return filepath.Join(h.State, "install.lock") }
+
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 
 // Kept lists what Tidemark keeps and is there: captures, settings, the log, its own browser's profile.
@@ -155,6 +178,7 @@ func (h Home) Leave() error {
 			return err
 		}
 	}
+	_ = os.Remove(h.installLock()) // on Windows it goes when it is given back
 	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config)} {
 		_ = os.Remove(dir) // refuses what holds something of somebody else's
 	}

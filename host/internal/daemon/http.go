@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/safefile"
 )
 
 // web is what the daemon serves over HTTP on a port of the loopback interface: the dashboard and the live API,
@@ -205,7 +206,7 @@ func (h Home) readToken() (string, error) {
 	if err := checkSecretFile(path, info); err != nil {
 		return "", fmt.Errorf("%w; delete it, and a new one is made", err)
 	}
-	data, err := os.ReadFile(path)
+	data, err := safefile.Read(path, maxOwnFile)
 	if err != nil {
 		return "", err
 	}

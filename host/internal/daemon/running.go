@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/semver"
+
+	"tidemark.dev/tidemark/safefile"
 )
 
 // info is what a daemon writes down of itself while it runs.
@@ -30,7 +32,7 @@ func (h Home) writeInfo() error {
 
 // readInfo is what the last daemon wrote down of itself.
 func (h Home) readInfo() (i info) {
-	data, err := os.ReadFile(h.infoFile())
+	data, err := safefile.Read(h.infoFile(), maxOwnFile)
 	if err != nil || json.Unmarshal(data, &i) != nil {
 		return info{}
 	}

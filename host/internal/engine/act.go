@@ -87,56 +87,6 @@ type action struct {
 	otherwise func(context.Context, *actingTab, *protocol.ActResult) (*protocol.ActResult, error)
 }
 
-// actingTab is a tab that is being acted on; its lock is held.
-type actingTab struct {
-	engine   *Engine
-	id       int
-	instance string
-	theirs   int
-	tab      *snapshotTab
-	refs     *references
-	action   action
-	steps    []protocol.ActStep // the last that were done
-	names    []string           // of their elements, as the agent knew them
-	// before is the page as it was before anything was done; nil when nobody has looked at it.
-	before *aria.Tree
-	// began is when the first step began to have an effect, in milliseconds since the Unix epoch; 0 when none had.
-	began int64
-}
-
-// do has the browser do more steps.
-func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol.ActResult, error) {
-	untouched := t.began == 0
-	t.steps, t.names = steps, nil
-	for _, s := range steps {
-		t.names = append(t.names, t.refs.named(s.Path))
-	}
-	result, err := t.engine.do(ctx, t.id, t.instance, t.theirs, steps, t.action, t.look(), untouched && !t.action.waits)
-	if err != nil {
-		return nil, err
-	}
-	if untouched && !t.action.waits {
-		if result.Done > 0 {
-			t.began = result.Began
-		}
-		if result.Before != nil {
-			if _, err := t.tab.page.Apply(result.Before); err != nil {
-				result.Page = nil // it would follow on this one
-			}
-		}
-		t.before = t.tab.page.Tree()
-	}
-	return result, nil
-}
-
-// look is what the browser is to tell of the page once the action is over; nil for nothing.
-func (t *actingTab) look() *protocol.AriaParams {
-	if t.action.blind {
-		return nil
-	}
-	return &protocol.AriaParams{Tab: t.theirs, Known: t.tab.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds())}
-}
-
 // references turn references into the way to elements.
 type references struct {
 	tab  int
@@ -305,7 +255,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	if on.began == 0 {
 		on.began = began
 	}
-	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, began: on.began, from: from, first: first})
+	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first})
 }
 
 // certain says whether the elements of steps are surely those that the agent was shown.
@@ -368,6 +318,8 @@ type outcome struct {
 	gone error
 	// before is the page as it was before the action; nil when nobody had looked at it.
 	before *aria.Tree
+	// follows is the page that the result's is relative to.
+	follows *aria.Tree
 	// began is when the action began to have an effect, in milliseconds since the Unix epoch.
 	began int64
 	from  capture.Moment
@@ -385,7 +337,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		o.refs.seen.Reset()
 	}
 	if result.Dialog == nil && !result.Busy && !o.action.blind {
-		tree, err := e.after(ctx, o.id, t, result.Page)
+		tree, err := e.after(ctx, o, t)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -399,7 +351,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	caused, late := e.consequences(client, v, o)
 	e.snapshots.tell(t, client, v.Now())
 	if result.Late != nil && !o.first {
-		meanwhile = e.made(ctx, o, *result.Late) + meanwhile
+		t.waiting(func() { meanwhile = e.made(ctx, o, *result.Late) + meanwhile })
 	}
 	if result.Refused != "" {
 		message := strings.TrimRight(o.refusal()+"\n"+o.objections(), "\n")
@@ -432,7 +384,9 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	if len(result.Waiting) > 0 {
 		b.WriteString("Not finished: " + strings.Join(result.Waiting[:min(len(result.Waiting), maxRequests)], ", ") + "\n")
 	}
-	b.WriteString(e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads}))
+	t.waiting(func() {
+		b.WriteString(e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads}))
+	})
 	if result.Value != "" {
 		fmt.Fprintf(&b, "Value: %s\n", result.Value)
 	}
@@ -455,13 +409,13 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 }
 
 // after is a tab's page as it is after an action: as the browser told with it, else it is looked at.
-func (e *Engine) after(ctx context.Context, id int, t *snapshotTab, told *protocol.AriaResult) (*aria.Tree, error) {
-	if told != nil {
-		if tree, err := t.page.Apply(told); err == nil {
+func (e *Engine) after(ctx context.Context, o outcome, t *snapshotTab) (*aria.Tree, error) {
+	if told := o.result.Page; told != nil {
+		if tree, err := t.apply(o.follows, told); err == nil {
 			return tree, nil
 		}
 	}
-	return e.look(ctx, id, t, false)
+	return e.look(ctx, o.id, t, false)
 }
 
 // dialogText is what a dialog asks.

@@ -274,7 +274,9 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
 	r := &changesRequest{options: e.noiseOf(client).options(client.Scope), wait: "settled", timeout: max(deadline.Sub(e.clock()), 0), slow: true}
 	r.options.Tab, r.options.Origins = t.id, nil
-	outcome, err := e.settle(ctx, r, 0)
+	var outcome *settled
+	var err error
+	t.tab.waiting(func() { outcome, err = e.settle(ctx, r, 0) })
 	if err != nil {
 		return nil, err
 	}
@@ -317,7 +319,7 @@ func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, de
 			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: text}, nil
 		}
 		change := action{settle: min(left, lookAgain)}
-		result, err := e.do(ctx, t.id, t.instance, t.theirs, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil, false)
+		result, err := t.send(ctx, []protocol.ActStep{{Op: protocol.StepChange}}, change, nil, false)
 		if err != nil || result.Refused != "" || result.Dialog != nil {
 			return result, err
 		}

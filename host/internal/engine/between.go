@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -26,7 +27,7 @@ const Now = checkpoint.Now
 // Between reports what happened between two moments. It advances nothing: asked again about two moments that
 // have passed, it says the same as long as their entries are kept. A file is an exported state to compare with
 // in place of From, nil for none.
-func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
+func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
 	from := strings.TrimSpace(p.From)
 	if from == Now {
 		return nil, invalid("from is now, and nothing has happened since; name a checkpoint or an earlier time")
@@ -48,13 +49,13 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 		r.options.Beginning = true
 		begin = v.Start()
 	default:
-		if begin, err = e.moment(client.Scope, from, v); err != nil {
+		if begin, err = e.moment(ctx, client.Scope, from, v); err != nil {
 			return nil, err
 		}
 	}
 	var until *capture.Moment
 	if to := strings.TrimSpace(p.To); to != "" && to != Now {
-		end, err := e.moment(client.Scope, to, v)
+		end, err := e.moment(ctx, client.Scope, to, v)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +64,7 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 		}
 		until = &end
 	}
-	v, past := e.reach(begin, v, r.options.Beginning || e.foreign(file))
+	v, past := e.reach(ctx, begin, v, r.options.Beginning || e.foreign(file))
 	defer past.close()
 	report := past.report(begin, v, until, r.options)
 	switch report.Checkpoint = from; {
@@ -77,23 +78,27 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 }
 
 // Peek reports what a client's next call of get_changes_since would, and leaves its place where it is.
-func (e *Engine) Peek(client *checkpoint.Client) (*diff.Report, error) {
+func (e *Engine) Peek(ctx context.Context, client *checkpoint.Client) (*diff.Report, error) {
 	r, err := e.checkChanges(client, ChangesParams{})
 	if err != nil {
 		return nil, err
 	}
+	end, err := client.Turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	v := e.store.View(e.clock())
-	client.Lock()
-	from, v, past, err := e.baseline(client, r, v)
-	name := client.AutoName()
-	client.Unlock()
+	from, v, past, err := e.baseline(ctx, client, r, v)
 	if err != nil {
 		return nil, err
 	}
 	defer past.close()
 	r.options.Original = e.originalsIn(v).place
 	report := past.report(from, v, nil, r.options)
-	report.Checkpoint = name
+	client.Lock()
+	report.Checkpoint = client.AutoName()
+	client.Unlock()
 	report.CountTokens()
 	return report, nil
 }

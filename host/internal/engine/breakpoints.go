@@ -98,7 +98,7 @@ func (e *Engine) BreakpointSet(ctx context.Context, client *checkpoint.Client, p
 	}
 	e.debugged.join(c.tab, client)
 	b := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
-	b.Condition, b.HitCount = p.Condition, p.HitCount
+	b.Client, b.Condition, b.HitCount = c.caller.Client, p.Condition, p.HitCount
 	e.debugged.mu.Lock()
 	e.debugged.last++
 	b.ID = fmt.Sprintf("bp-%d", e.debugged.last)

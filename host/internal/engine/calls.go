@@ -268,7 +268,7 @@ func (e *Engine) callsView() ring.View[Call] {
 }
 
 // ViewCalls reads agents' calls.
-func (e *Engine) ViewCalls(_ context.Context, p protocol.ViewCallsParams) (*protocol.ViewCalls, error) {
+func (e *Engine) ViewCalls(ctx context.Context, p protocol.ViewCallsParams) (*protocol.ViewCalls, error) {
 	if p.Limit == 0 {
 		p.Limit = defaultEntries
 	}
@@ -280,7 +280,7 @@ func (e *Engine) ViewCalls(_ context.Context, p protocol.ViewCallsParams) (*prot
 		if p.From == "" {
 			p.From = checkpoint.Start
 		}
-		w, err := e.window(0, p.From, p.To)
+		w, err := e.window(ctx, 0, p.From, p.To)
 		if err != nil {
 			return nil, err
 		}

@@ -126,12 +126,17 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 		return nil, err
 	}
 	// One answer to a client at a time: what one told, the next does not tell again.
+	end, err := client.Turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	client.Lock()
-	defer client.Unlock()
 	client.HeardLocked() // whoever asks again has heard the answer before
+	client.Unlock()
 	v := e.store.View(e.clock())
 	r.options.Original = e.originalsIn(v).place
-	from, v, past, err := e.baseline(client, r, v)
+	from, v, past, err := e.baseline(ctx, client, r, v)
 	if err != nil {
 		return nil, err
 	}
@@ -141,18 +146,21 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	if paused := pausedIn(v, r.options.InScope); paused != "" {
 		report.Unobserved(paused)
 	}
+	client.Lock()
 	client.LookedLocked(v)
 	if advance {
 		client.AdvanceLocked(v, r.options.Include)
-		if e.disk != nil {
-			e.disk.ReadersChanged()
-		}
+	}
+	name := client.AutoName()
+	client.Unlock()
+	if advance && e.disk != nil {
+		e.disk.ReadersChanged()
 	}
 	switch report.Checkpoint = r.checkpoint; {
 	case r.file != nil:
 		report.Checkpoint = r.file.Name
 	case r.checkpoint == "":
-		report.Checkpoint = client.AutoName()
+		report.Checkpoint = name
 	}
 	outcome.tell(report)
 	report.CountTokens()
@@ -165,18 +173,19 @@ func (e *Engine) wait(ctx context.Context, client *checkpoint.Client, r *changes
 		return nil, nil
 	}
 	client.Lock()
-	looked := client.LookLocked()
-	_, err := e.checkpointOf(client, r)
+	looked, auto := client.LookLocked(), client.AutoName()
 	client.Unlock()
+	_, err := e.checkpointOf(client, auto, r)
 	if err != nil {
 		return nil, err // before waiting for anything
 	}
 	return e.settle(ctx, r, looked)
 }
 
-// checkpointOf is the named checkpoint that the request compares with, nil when it names none.
-func (e *Engine) checkpointOf(client *checkpoint.Client, r *changesRequest) (*checkpoint.Checkpoint, error) {
-	if r.checkpoint == "" || !r.time.IsZero() || r.checkpoint == client.AutoName() {
+// checkpointOf is the named checkpoint that the request compares with, nil when it names none; auto is the name of
+// the client's own.
+func (e *Engine) checkpointOf(client *checkpoint.Client, auto string, r *changesRequest) (*checkpoint.Checkpoint, error) {
+	if r.checkpoint == "" || !r.time.IsZero() || r.checkpoint == auto {
 		return nil, nil
 	}
 	c, err := e.named.Get(client.Scope.Key(), r.checkpoint)
@@ -185,8 +194,11 @@ func (e *Engine) checkpointOf(client *checkpoint.Client, r *changesRequest) (*ch
 
 // baseline is the moment that the request compares with, and the view that reaches back to it: where the
 // buffers do not, what was kept on disk is read too. The reading is to be closed.
-func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *reading, error) {
-	named, err := e.checkpointOf(client, r)
+func (e *Engine) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *reading, error) {
+	client.Lock()
+	auto, since := client.AutoName(), client.SinceLocked(v, r.options.Include)
+	client.Unlock()
+	named, err := e.checkpointOf(client, auto, r)
 	if err != nil {
 		return capture.Moment{}, nil, nil, err
 	}
@@ -196,29 +208,29 @@ func (e *Engine) baseline(client *checkpoint.Client, r *changesRequest, v *captu
 		if v.HoldsTime(r.time.UnixMilli()) {
 			return v.MomentAt(r.time), v, nil, nil
 		}
-		deep, past := e.behind(v)
+		deep, past := e.behind(ctx, v)
 		return deep.MomentAt(r.time), deep, past, nil
 	case r.file != nil:
 		from = e.momentOf(r.file, client.Scope, v, v.Start())
 	case named != nil:
 		from = named.Moment
-	case client.AutoName() == "":
+	case auto == "":
 		r.options.Beginning = true
 		return v.Start(), v, nil, nil // a first call is about what the buffers hold
 	default:
-		from = client.SinceLocked(v, r.options.Include)
+		from = since
 	}
-	v, past := e.reach(from, v, e.foreign(r.file))
+	v, past := e.reach(ctx, from, v, e.foreign(r.file))
 	return from, v, past, nil
 }
 
 // reach is the view that reaches back to a moment, and the reading of the disk that it needs for it, to be
 // closed. What is compared with no moment of this journal is about what the buffers hold.
-func (e *Engine) reach(from capture.Moment, v *capture.View, held bool) (*capture.View, *reading) {
+func (e *Engine) reach(ctx context.Context, from capture.Moment, v *capture.View, held bool) (*capture.View, *reading) {
 	if held || v.Holds(from) {
 		return v, nil
 	}
-	return e.behind(v)
+	return e.behind(ctx, v)
 }
 
 // maxReadings is how many answers read from the disk at once: each keeps two processors busy and holds what
@@ -233,12 +245,16 @@ type reading struct {
 }
 
 // behind is the view with what was kept of the entries that have left the buffers. It waits while
-// [maxReadings] others read; whoever reads must not begin a second reading before the first is closed.
-func (e *Engine) behind(v *capture.View) (*capture.View, *reading) {
+// [maxReadings] others read, as long as ctx; whoever reads must not begin a second reading before the first is closed.
+func (e *Engine) behind(ctx context.Context, v *capture.View) (*capture.View, *reading) {
 	if e.disk == nil {
 		return v, nil
 	}
-	e.readings <- struct{}{}
+	select {
+	case e.readings <- struct{}{}:
+	case <-ctx.Done():
+		return v, &reading{err: ctx.Err()}
+	}
 	past, err := e.disk.Past()
 	if err != nil {
 		<-e.readings

@@ -131,7 +131,7 @@ func (e *Engine) since(scope checkpoint.Scope, tab int, u *noiseInUse, list []ch
 		if o.Beginning = i == 0; i > 0 {
 			from = list[i-1].Moment
 		}
-		return spanOf(e.compute(from, v, &list[i].Moment, o))
+		return spanOf(e.compute(context.Background(), from, v, &list[i].Moment, o))
 	}))
 	return read.(func() span)()
 }
@@ -157,8 +157,8 @@ type spanKey struct {
 
 // compute reports on the time from a moment to another, or until now (nil). Where the buffers do not reach
 // back, what was kept on disk is read too.
-func (e *Engine) compute(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
-	v, past := e.reach(from, v, o.Beginning)
+func (e *Engine) compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
+	v, past := e.reach(ctx, from, v, o.Beginning)
 	defer past.close()
 	return past.report(from, v, until, o)
 }
@@ -208,7 +208,7 @@ func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Over
 		newest := list[len(list)-1]
 		from, out.Since, o.Beginning = newest.Moment, e.named.Address(scope.Key(), newest), false
 	}
-	r := e.compute(from, v, nil, o)
+	r := e.compute(context.Background(), from, v, nil, o)
 	out.Severity, out.Summary, out.Hidden = string(r.Severity), r.Summary, r.NoiseHidden
 	out.Errors, out.Warnings = r.Errors, r.Warnings
 	if r.Coverage != nil {

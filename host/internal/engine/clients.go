@@ -157,12 +157,12 @@ func (c *clients) session(client *checkpoint.Client) *hookSession {
 	for _, known := range c.list {
 		if known.Client == client {
 			if known.hook == nil {
-				known.hook = &hookSession{}
+				known.hook = newHookSession()
 			}
 			return known.hook
 		}
 	}
-	return &hookSession{} // forgotten in the meantime
+	return newHookSession() // forgotten in the meantime
 }
 
 // Heard says that a client has got every answer that it was given.

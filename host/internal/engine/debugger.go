@@ -46,6 +46,9 @@ type debugTabs struct {
 	mu   sync.Mutex
 	tabs map[int]*debugTab
 	last int // number of the newest breakpoint
+	// numbers are those of clients that debug, by which the extension knows whose a pause is; lastClient is the newest.
+	numbers    map[*checkpoint.Client]int
+	lastClient int
 }
 
 // debugTab is the debug session of a tab, from the first call until its last agent has left or the tab is closed.
@@ -74,6 +77,22 @@ func (d *debugTabs) with(id int, do func(*debugTab)) {
 		d.tabs[id] = t
 	}
 	do(t)
+}
+
+// number is a client's, the same for as long as it is connected.
+func (d *debugTabs) number(client *checkpoint.Client) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.numbers == nil {
+		d.numbers = map[*checkpoint.Client]int{}
+	}
+	n, known := d.numbers[client]
+	if !known {
+		d.lastClient++
+		n = d.lastClient
+		d.numbers[client] = n
+	}
+	return n
 }
 
 // join notes that a client debugs a tab.
@@ -109,7 +128,7 @@ func (e *Engine) debug(ctx context.Context, client *checkpoint.Client, tab int) 
 	}
 	e.snapshots.used(client, id)
 	return &debugCall{e, client, id, instance, protocol.DebugCaller{
-		Tab: browserID, By: e.clientName(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds()), Evaluate: e.debugSettings.Evaluate,
+		Tab: browserID, By: e.clientName(client), Client: e.debugged.number(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds()), Evaluate: e.debugSettings.Evaluate,
 	}}, nil
 }
 
@@ -421,6 +440,8 @@ func endedBy(how string, release time.Duration) string {
 		return "the tab went to another page or was closed"
 	case protocol.ResumedHost:
 		return "Tidemark was restarted"
+	case protocol.ResumedLeft:
+		return "the agent that had paused it has left"
 	case protocol.ResumedWorker:
 		return "the browser restarted the extension; breakpoints are set again"
 	}
@@ -468,51 +489,75 @@ func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []S
 	return out
 }
 
-// forgetDebugger ends what a client that has left debugged, unless another agent still does.
+// departure is a debugged tab that a client has left.
+type departure struct {
+	tab         int
+	breakpoints []string
+}
+
+// forgetDebugger ends what a client that has left debugged: all of it where it was alone, else what was its own. It
+// does not wait for the browsers.
 func (e *Engine) forgetDebugger(client *checkpoint.Client) {
 	if e.debugger == nil {
 		return
 	}
-	type gone struct {
-		tab int
-		ids []string
-		all bool
+	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(e.debugSettings.Release.Milliseconds())}
+	for _, left := range e.debugged.leave(client, &caller) {
+		go e.endDebugging(left, caller) // ends within debugTimeout
 	}
-	var left []gone
-	e.debugged.mu.Lock()
-	for id, t := range e.debugged.tabs {
+}
+
+// leave drops a client, whose number it puts into the caller.
+func (d *debugTabs) leave(client *checkpoint.Client, caller *protocol.DebugCaller) (left []departure) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	caller.Client = d.numbers[client]
+	delete(d.numbers, client)
+	for id, t := range d.tabs {
 		if _, known := t.told[client]; !known {
 			continue
 		}
 		delete(t.told, client)
-		g := gone{tab: id, all: len(t.told) == 0}
+		gone := departure{tab: id}
 		t.breakpoints = slices.DeleteFunc(t.breakpoints, func(b *breakpoint) bool {
 			if b.client == client {
-				g.ids = append(g.ids, b.ID)
+				gone.breakpoints = append(gone.breakpoints, b.ID)
 			}
 			return b.client == client
 		})
-		if g.all {
-			delete(e.debugged.tabs, id)
+		if len(t.told) == 0 {
+			delete(d.tabs, id)
 		}
-		left = append(left, g)
+		left = append(left, gone)
 	}
+	return left
+}
+
+// endDebugging tells a tab's browser that a client has left. What it paused alone is released, also while another
+// client debugs the tab. A browser that is gone has nothing to end.
+func (e *Engine) endDebugging(left departure, caller protocol.DebugCaller) {
+	instance, tab, ok := e.store.BrowserTab(left.tab)
+	if !ok {
+		return
+	}
+	caller.Tab = tab
+	ctx, cancel := context.WithTimeout(context.Background(), debugTimeout)
+	defer cancel()
+	e.debugged.mu.Lock()
+	t := e.debugged.tabs[left.tab]
+	shared := t != nil && len(t.told) > 0
 	e.debugged.mu.Unlock()
-	for _, g := range left {
-		instance, tab, ok := e.store.BrowserTab(g.tab)
-		if !ok {
-			continue
-		}
-		caller := protocol.DebugCaller{Tab: tab, By: client.Name, ReleaseMs: int(e.debugSettings.Release.Milliseconds())}
-		ctx, cancel := context.WithTimeout(context.Background(), debugTimeout)
-		var answer struct{}
-		if g.all {
-			_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout) // a browser that is gone has nothing to end
-		} else {
-			for _, id := range g.ids {
-				_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
-			}
-		}
-		cancel()
+	var answer struct{}
+	if !shared {
+		_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout)
+		return
+	}
+	err := e.debugger.Debug(ctx, instance, protocol.MethodDebugLeave, caller, &answer, debugTimeout)
+	var coded *protocol.Error
+	if !errors.As(err, &coded) || coded.Code != protocol.CodeUnknown {
+		return
+	}
+	for _, id := range left.breakpoints { // an older extension knows of breakpoints alone
+		_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
 	}
 }

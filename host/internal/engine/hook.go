@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -59,7 +58,8 @@ func (p HookProblem) key() string { return p.Kind + " " + diff.Fingerprint(p.Tex
 
 // hookSession is what is known of an agent's session beside its place.
 type hookSession struct {
-	mu sync.Mutex
+	// turn holds something while an answer is made: what one tells, the next does not tell again.
+	turn chan struct{}
 	// start is where the session began, the zero Moment before it did.
 	start capture.Moment
 	// standing are problems that were there before the session: they are nothing that it broke.
@@ -107,8 +107,7 @@ func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project strin
 	v := e.store.View(e.clock())
 	answer := &HookAnswer{Watched: watched(v, &options), Problems: []HookProblem{}}
 	if p.Event == HookStart {
-		e.hookStart(client, session, v, options, answer)
-		return answer, client, nil
+		return answer, client, e.hookStart(ctx, client, session, v, options, answer)
 	}
 	if answer.Watched == 0 {
 		return answer, client, nil
@@ -128,9 +127,12 @@ func watched(v *capture.View, o *diff.Options) int {
 }
 
 // hookStart sets the session's place, and tells what is broken already.
-func (e *Engine) hookStart(client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options, answer *HookAnswer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (e *Engine) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options, answer *HookAnswer) error {
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	s.beginLocked(v, o)
 	client.Lock()
 	client.LookedLocked(v)
@@ -140,11 +142,24 @@ func (e *Engine) hookStart(client *checkpoint.Client, s *hookSession, v *capture
 		e.disk.ReadersChanged()
 	}
 	if answer.Watched == 0 {
-		return
+		return nil
 	}
 	o.Original = e.originalsIn(v).place
 	r := diff.Compute(lastUpdate(v, o), v, o)
 	answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
+	return nil
+}
+
+func newHookSession() *hookSession { return &hookSession{turn: make(chan struct{}, 1)} }
+
+// begin waits until no other answer of the session is made. The function that comes back ends the turn.
+func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case s.turn <- struct{}{}:
+		return func() { <-s.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // beginLocked begins a session where a view ends.
@@ -198,9 +213,11 @@ func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hoo
 		return err
 	}
 
-	// One after the other: what one tells, the next does not tell again.
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	ask := ChangesParams{}
 	if s.standing == nil {
 		v := e.store.View(e.clock())

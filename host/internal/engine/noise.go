@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/safefile"
 )
 
 // UserNoise is a user's noise settings, and where they are kept.
@@ -69,26 +72,30 @@ func newNoises(table *noise.Rules, user UserNoise, location *time.Location) *noi
 	return &noises{table: table, user: user, location: location, projects: map[string]*project{}, compiled: map[string]*noiseInUse{}}
 }
 
-// maxProjectFile bounds a project's file, in bytes.
-const maxProjectFile = 1 << 20
-
-// readProjectLocked reads a project's file when it has changed.
-func (n *noises) readProjectLocked(path string, now time.Time) *project {
+// readProject reads a project's file when it has changed. Nothing is locked while the disk is waited for.
+func (n *noises) readProject(path string, now time.Time) *project {
+	n.mu.Lock()
 	old := n.projects[path]
-	info, err := os.Stat(path)
-	if err != nil || !info.Mode().IsRegular() {
-		delete(n.projects, path)
-		return nil // it has gone, and its rules with it
+	n.mu.Unlock()
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if old != nil { // it has gone, and its rules with it
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			delete(n.projects, path)
+			delete(n.compiled, path)
+		}
+		return nil
 	}
-	if old != nil && old.modified.Equal(info.ModTime()) && old.size == info.Size() && (old.until.IsZero() || now.Before(old.until)) {
+	p := &project{}
+	if info, err := os.Stat(path); err == nil {
+		p.modified, p.size = info.ModTime(), info.Size()
+	}
+	if old != nil && old.modified.Equal(p.modified) && old.size == p.size && (old.until.IsZero() || now.Before(old.until)) {
 		return old
 	}
-	p := &project{modified: info.ModTime(), size: info.Size()}
-	data, err := []byte(nil), error(nil)
-	if info.Size() <= maxProjectFile {
-		data, err = os.ReadFile(path)
-	} else {
-		err = fmt.Errorf("it has %d bytes; at most %d are read", info.Size(), maxProjectFile)
+	data, err := safefile.Read(path, noise.MaxProjectFile)
+	if err == nil {
+		err = safefile.CheckTOML(data, noise.MaxProjectKeys)
 	}
 	if err != nil {
 		p.Project = &noise.Project{Problems: []string{fmt.Sprintf("it cannot be read: %v; no noise rule of it is used", err)}}
@@ -99,6 +106,8 @@ func (n *noises) readProjectLocked(path string, now time.Time) *project {
 		p.Problems[i] = filepath.Base(path) + ": " + problem
 	}
 	p.until = firstEnd(p.Rules)
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.projects[path] = p
 	delete(n.compiled, path)
 	return p
@@ -115,12 +124,12 @@ func firstEnd(rules []*noise.UserRule) (first time.Time) {
 
 // in is what holds for a project; path is "" for none.
 func (n *noises) in(path string, now time.Time) *noiseInUse {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	var p *project
 	if path != "" {
-		p = n.readProjectLocked(path, now)
+		p = n.readProject(path, now)
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	if u := n.compiled[path]; u != nil && (u.until.IsZero() || now.Before(u.until)) {
 		return u
 	}

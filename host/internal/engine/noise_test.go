@@ -227,6 +227,10 @@ func TestAProjectsRulesFollowItsFile(t *testing.T) {
 	if _, err := w.Engine.ConfigureNoise(context.Background(), c, engine.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it from its .tidemark.toml") {
 		t.Error(err)
 	}
+	write("[[noise.rules]]\ntext = \"slow\"\nhide_new = true\n")
+	if n := hidden(c); n != 2 {
+		t.Errorf("with a rule again: %d", n)
+	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

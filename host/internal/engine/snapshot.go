@@ -44,12 +44,14 @@ type snapshots struct {
 	last map[*checkpoint.Client]int
 }
 
-// snapshotTab is one tab. Its lock is held while the browser is asked, so that changes are taken in order;
-// who has seen something is guarded by the lock of all, what was seen by the tab's.
+// snapshotTab is one tab. Its lock is never held while anything is waited for; who has seen something is guarded by
+// the lock of all, what was seen by the tab's.
 type snapshotTab struct {
 	mu   sync.Mutex
 	page *aria.Page
-	seen map[*checkpoint.Client]*aria.Seen
+	// looking holds something while the browser is asked for the page: looks take turns, so that none is overtaken.
+	looking chan struct{}
+	seen    map[*checkpoint.Client]*aria.Seen
 	// told is up to where each client knows of the tab by answers to its actions.
 	told map[*checkpoint.Client]capture.Moment
 }
@@ -149,7 +151,7 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 	t := e.snapshots.of(id)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	tree, err := e.look(ctx, id, t, r.Full)
+	tree, err := e.look(ctx, id, t, r.Full) // others may have seen the page meanwhile
 	if err != nil {
 		return nil, err
 	}
@@ -171,8 +173,50 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text}, nil
 }
 
+// waiting does what waits without the tab's lock, which is held before and after.
+func (t *snapshotTab) waiting(do func()) {
+	t.mu.Unlock()
+	defer t.mu.Lock()
+	do()
+}
+
+// errOvertaken says that the page was looked at by another way while the browser answered.
+var errOvertaken = errors.New("the page was looked at meanwhile")
+
+// apply takes what the browser sent of a page of which a tree was known when it was asked. The tab is locked.
+func (t *snapshotTab) apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.Tree, error) {
+	if t.page.Tree() != known {
+		return nil, errOvertaken
+	}
+	return t.page.Apply(sent)
+}
+
+// ask has the browser asked for the page when it is this look's turn. The tab is locked before and after.
+func (t *snapshotTab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*protocol.AriaResult, error)) (tree *aria.Tree, err error) {
+	var sent *protocol.AriaResult
+	var before *aria.Tree
+	t.waiting(func() {
+		select {
+		case t.looking <- struct{}{}:
+		case <-ctx.Done():
+			err = ctx.Err()
+			return
+		}
+		defer func() { <-t.looking }()
+		t.mu.Lock()
+		known := t.page.Known()
+		before = t.page.Tree()
+		t.mu.Unlock()
+		sent, err = look(known)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t.apply(before, sent)
+}
+
 // look brings what is known of a tab's page up to date, a whole look with all that changes without a trace.
-// The tab is locked.
+// The tab is locked before and after, and not while the browser is waited for.
 func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*aria.Tree, error) {
 	if e.pages == nil {
 		return nil, invalid("no browser is connected; open one with browser_open or `tidemark browser`")
@@ -189,16 +233,17 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (
 		until = by.Add(-loadAgain) // while there is time to say why
 	}
 	for {
-		result, err := e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: t.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds()), Whole: whole})
-		if err == nil {
-			var tree *aria.Tree
-			if tree, err = t.page.Apply(result); err == nil {
-				return tree, nil
-			}
-			if errors.Is(err, aria.ErrOutOfStep) {
-				t.page.Forget()
-				err = &protocol.Error{Code: protocol.CodeUnavailable, Message: err.Error()}
-			}
+		tree, err := t.ask(ctx, func(known []protocol.AriaKnown) (*protocol.AriaResult, error) {
+			return e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: known, TimeoutMs: int(pageTimeout.Milliseconds()), Whole: whole})
+		})
+		switch {
+		case err == nil:
+			return tree, nil
+		case errors.Is(err, errOvertaken) && ctx.Err() == nil && e.clock().Before(until):
+			continue
+		case errors.Is(err, aria.ErrOutOfStep):
+			t.page.Forget()
+			err = &protocol.Error{Code: protocol.CodeUnavailable, Message: err.Error()}
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -208,7 +253,8 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (
 		case !errors.As(err, &coded):
 			return nil, fmt.Errorf("the page of tab %d cannot be read: %w", id, err)
 		case coded.Code == protocol.CodePaused:
-			return nil, e.pausedNow(ctx, id)
+			t.waiting(func() { err = e.pausedNow(ctx, id) })
+			return nil, err
 		case coded.Code == protocol.CodeUnknown:
 			return nil, invalid("the extension in this browser is too old for snapshots; run `tidemark install` and reload it")
 		case coded.Code != protocol.CodeUnavailable || !e.clock().Before(until):
@@ -217,13 +263,22 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (
 		if _, _, ok := e.store.BrowserTab(id); !ok {
 			return nil, fmt.Errorf("%w%w", invalid("the tab %d has been closed; browser_tabs lists those that are open", id), errClosed)
 		}
-		timer := time.NewTimer(loadAgain)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		case <-timer.C:
+		t.waiting(func() { err = rest(ctx, loadAgain) })
+		if err != nil {
+			return nil, err
 		}
+	}
+}
+
+// rest waits for a while.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }
 
@@ -351,7 +406,7 @@ func (s *snapshots) of(id int) *snapshotTab {
 		if s.tabs == nil {
 			s.tabs = map[int]*snapshotTab{}
 		}
-		t = &snapshotTab{page: aria.NewPage(), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
+		t = &snapshotTab{page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
 		s.tabs[id] = t
 	}
 	return t

@@ -133,7 +133,7 @@ func (e *Engine) viewOptions(scope checkpoint.Scope, tab int) diff.Options {
 }
 
 // ViewOverview says what is connected and watched, and how it stands.
-func (e *Engine) ViewOverview(_ context.Context, p protocol.ViewParams) (*protocol.ViewOverview, error) {
+func (e *Engine) ViewOverview(ctx context.Context, p protocol.ViewParams) (*protocol.ViewOverview, error) {
 	scope, err := e.viewScope(p.Tab)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (e *Engine) ViewOverview(_ context.Context, p protocol.ViewParams) (*protoc
 		newest := list[len(list)-1]
 		from, out.Since, o.Beginning = newest.Moment, newest.Name, false
 	}
-	r := e.compute(from, v, nil, o)
+	r := e.compute(ctx, from, v, nil, o)
 	out.Severity, out.Summary, out.Errors, out.Warnings = string(r.Severity), r.Summary, r.Errors, r.Warnings
 	return out, nil
 }
@@ -178,7 +178,7 @@ func (e *Engine) OwnTabs(instance string, o *protocol.ViewOverview) {
 }
 
 // ViewCheckpoints lists the checkpoints of a scope, each with the time since the one before.
-func (e *Engine) ViewCheckpoints(_ context.Context, p protocol.ViewParams) (*protocol.ViewCheckpoints, error) {
+func (e *Engine) ViewCheckpoints(ctx context.Context, p protocol.ViewParams) (*protocol.ViewCheckpoints, error) {
 	scope, err := e.viewScope(p.Tab)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (e *Engine) ViewCheckpoints(_ context.Context, p protocol.ViewParams) (*pro
 	if len(list) > 0 {
 		from = list[len(list)-1].Moment
 	}
-	out.Now = spanOf(e.compute(from, v, nil, o)).view()
+	out.Now = spanOf(e.compute(ctx, from, v, nil, o)).view()
 	return out, nil
 }
 
@@ -209,7 +209,7 @@ func (s span) view() protocol.ViewSpan {
 }
 
 // moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
-func (e *Engine) moment(scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
+func (e *Engine) moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
 	switch name = strings.TrimSpace(name); {
 	case name == Now:
 		return v.Now(), nil
@@ -226,7 +226,7 @@ func (e *Engine) moment(scope checkpoint.Scope, name string, v *capture.View) (c
 		if v.HoldsTime(t.UnixMilli()) {
 			return v.MomentAt(t), nil
 		}
-		deep, past := e.behind(v)
+		deep, past := e.behind(ctx, v)
 		defer past.close()
 		return deep.MomentAt(t), nil
 	}
@@ -248,7 +248,7 @@ type window struct {
 }
 
 // window finds two moments. Without to it is now; without from the newest checkpoint before, else the start.
-func (e *Engine) window(tab int, from, to string) (*window, error) {
+func (e *Engine) window(ctx context.Context, tab int, from, to string) (*window, error) {
 	scope, err := e.viewScope(tab)
 	if err != nil {
 		return nil, err
@@ -257,7 +257,7 @@ func (e *Engine) window(tab int, from, to string) (*window, error) {
 	if w.toName == "" {
 		w.toName = Now
 	}
-	if w.to, err = e.moment(scope, w.toName, w.v); err != nil {
+	if w.to, err = e.moment(ctx, scope, w.toName, w.v); err != nil {
 		return nil, err
 	}
 	if w.fromName == "" {
@@ -268,7 +268,7 @@ func (e *Engine) window(tab int, from, to string) (*window, error) {
 			}
 		}
 	}
-	if w.from, err = e.moment(scope, w.fromName, w.v); err != nil {
+	if w.from, err = e.moment(ctx, scope, w.fromName, w.v); err != nil {
 		return nil, err
 	}
 	if w.from.At.After(w.to.At) {
@@ -286,8 +286,8 @@ func (w *window) until() *capture.Moment {
 }
 
 // ViewReport compares two moments.
-func (e *Engine) ViewReport(_ context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, error) {
-	w, err := e.window(p.Tab, p.From, p.To)
+func (e *Engine) ViewReport(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, error) {
+	w, err := e.window(ctx, p.Tab, p.From, p.To)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (e *Engine) ViewReport(_ context.Context, p protocol.ViewReportParams) (*pr
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
 	places := e.originalsIn(w.v)
 	o.Original = places.place
-	r := e.compute(w.from, w.v, w.until(), o)
+	r := e.compute(ctx, w.from, w.v, w.until(), o)
 	r.Checkpoint = w.fromName
 	r.CountTokens()
 	return &protocol.ViewReport{
@@ -390,8 +390,8 @@ func (e *Engine) ViewUnignore(_ context.Context, p protocol.UnignoreParams) (Not
 const maxHidden = 100
 
 // ViewHidden lists what noise rules keep out of a report, and why.
-func (e *Engine) ViewHidden(_ context.Context, p protocol.ViewReportParams) (*protocol.ViewHidden, error) {
-	w, err := e.window(p.Tab, p.From, p.To)
+func (e *Engine) ViewHidden(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewHidden, error) {
+	w, err := e.window(ctx, p.Tab, p.From, p.To)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ const (
 var bufferLanes = []string{protocol.LaneConsole, protocol.LaneNetwork, protocol.LaneWebSocket, protocol.LaneDOM, protocol.LaneActions}
 
 // ViewEntries reads entries: those at positions of a lane, or the newest that match.
-func (e *Engine) ViewEntries(_ context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
+func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
 	if p.Limit == 0 {
 		p.Limit = defaultEntries
 	}
@@ -47,13 +47,13 @@ func (e *Engine) ViewEntries(_ context.Context, p protocol.ViewEntriesParams) (*
 		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	if p.Lane != "" {
-		return e.entriesAt(p), nil
+		return e.entriesAt(ctx, p), nil
 	}
 	from, to := p.From, p.To
 	if from == "" {
 		from = checkpoint.Start
 	}
-	w, err := e.window(p.Tab, from, to)
+	w, err := e.window(ctx, p.Tab, from, to)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +92,13 @@ func (e *Engine) ViewEntries(_ context.Context, p protocol.ViewEntriesParams) (*
 }
 
 // entriesAt are the entries at positions, as many as fit into one answer.
-func (e *Engine) entriesAt(p protocol.ViewEntriesParams) *protocol.ViewEntries {
+func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) *protocol.ViewEntries {
 	v := e.store.View(e.clock())
 	s := &entrySearch{p: p, rules: e.noise.in("", e.clock()).rules, places: e.originalsIn(v)}
 	deep := v
 	for _, pos := range p.Positions {
 		if pos < firstOf(v, p.Lane) {
-			behind, past := e.behind(v)
+			behind, past := e.behind(ctx, v)
 			defer past.close()
 			deep = behind
 			break

@@ -45,6 +45,25 @@ type World struct {
 	tabs    []protocol.Tab
 	// Look answers when a tab's page is asked for; without it no page can be read.
 	Look func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error)
+	// Do answers when a tab is acted on, Debugged when it is debugged; without them neither can be done.
+	Do       func(context.Context, protocol.ActParams) (*protocol.ActResult, error)
+	Debugged func(ctx context.Context, method string, params, answer any) error
+}
+
+// Act implements engine.Hands.
+func (w *World) Act(ctx context.Context, _ string, params protocol.ActParams, _ time.Duration) (*protocol.ActResult, error) {
+	if w.Do == nil {
+		return nil, &protocol.Error{Code: protocol.CodeInvalid, Message: "this page cannot be acted on"}
+	}
+	return w.Do(ctx, params)
+}
+
+// Debug implements engine.Debugger.
+func (w *World) Debug(ctx context.Context, _, method string, params, answer any, _ time.Duration) error {
+	if w.Debugged == nil {
+		return &protocol.Error{Code: protocol.CodeInvalid, Message: "this page cannot be debugged"}
+	}
+	return w.Debugged(ctx, method, params, answer)
 }
 
 // Aria implements engine.Pages.
@@ -99,7 +118,7 @@ func (w *World) begin(limits capture.Limits, browsers engine.Browsers, maps *sou
 	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Hands: w, Debugger: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
 	w.Restart("s")
 	w.Open(7, Page+"/")
 }

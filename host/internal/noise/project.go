@@ -29,6 +29,13 @@ type projectRule struct {
 	Expires any `toml:"expires"`
 }
 
+// Bounds of a project's file. Its keys are bounded too, because the time that it takes to read them grows with their
+// square.
+const (
+	MaxProjectFile = 256 << 10 // bytes
+	MaxProjectKeys = 4096
+)
+
 // maxBadLines is how many lines that are no TOML are left out before the rest of a file is.
 const maxBadLines = 20
 

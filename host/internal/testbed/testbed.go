@@ -196,11 +196,17 @@ func (w *World) Agent(args ...string) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{session}, nil
+	return &Agent{session, cmd.Process}, nil
 }
 
 // Agent is an MCP client.
-type Agent struct{ *mcp.ClientSession }
+type Agent struct {
+	*mcp.ClientSession
+	process *os.Process
+}
+
+// Kill ends the agent's `tidemark mcp` at once.
+func (a *Agent) Kill() error { return a.process.Kill() }
 
 // Text calls a tool and returns its text; a result that is an error is one.
 func (a *Agent) Text(tool string, args map[string]any) (string, error) {

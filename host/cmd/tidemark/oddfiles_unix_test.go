@@ -1,0 +1,76 @@
+//go:build !windows
+
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/safefile/oddfiles"
+)
+
+// Whatever stands in the place of a file that a repository brings, a command ends, and says which file it is.
+func TestOddFilesOfARepositoryAreRefused(t *testing.T) {
+	t.Run("project file", func(t *testing.T) {
+		oddfiles.Each(t, projectFile, func(path string) error {
+			if found := findProjectIn(filepath.Dir(path)); found != path {
+				t.Errorf("found is %q", found)
+			}
+			_, _, err := projectOf(&hook.Call{Dir: filepath.Dir(path)})
+			return err
+		})
+	})
+	t.Run("exported checkpoint", func(t *testing.T) {
+		oddfiles.Each(t, "since.json", func(path string) error {
+			_, err := readCheckpoint(path)
+			return err
+		})
+	})
+	t.Run("command", func(t *testing.T) {
+		home := t.TempDir()
+		oddfiles.Each(t, projectFile, func(path string) error {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "tidemark", "changes")
+			cmd.Dir = filepath.Dir(path)
+			cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+home)
+			out, err := cmd.CombinedOutput()
+			if err == nil || !strings.Contains(string(out), projectFile) {
+				t.Errorf("tidemark changes: %v\n%s", err, out)
+			}
+			return refusal(out)
+		})
+	})
+}
+
+// refusal is what a command printed, as an error.
+type refusal []byte
+
+func (r refusal) Error() string { return string(r) }
+
+// A rule that is added goes into the project, never through a link to a file elsewhere.
+func TestNoRuleIsWrittenThroughALinkOutOfTheProject(t *testing.T) {
+	outside, project := filepath.Join(t.TempDir(), "other.toml"), t.TempDir()
+	if err := os.WriteFile(outside, []byte("[other]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(project, projectFile)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("tidemark", "noise", "add", "--project", "chatter")
+	cmd.Dir = project
+	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "outside the project") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if data, err := os.ReadFile(outside); err != nil || string(data) != "[other]\n" {
+		t.Errorf("the file outside is now:\n%s%v", data, err)
+	}
+}

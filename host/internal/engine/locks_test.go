@@ -1,0 +1,195 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// changesOnly is a browser in which a page never changes: whoever waits for a change waits for all of its time.
+func changesOnly(ctx context.Context, p protocol.ActParams) (*protocol.ActResult, error) {
+	if p.Steps[0].Op == protocol.StepChange || p.Steps[0].Op == protocol.StepClick {
+		select {
+		case <-time.After(time.Duration(p.SettleMs) * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return &protocol.ActResult{Done: len(p.Steps)}, nil
+}
+
+// A wait of two minutes holds up neither another agent's look at the same page, nor one of the agent's own.
+func TestAWaitHoldsUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := enginetest.NewLive(t, nil)
+		var mu sync.Mutex
+		b := &browser{button: "One"}
+		w.Look = func(ctx context.Context, p protocol.AriaParams) (*protocol.AriaResult, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return b.look(ctx, p)
+		}
+		w.Do = changesOnly
+		one, two := w.Agent(), w.Agent()
+		wait := 120_000
+		began := time.Now()
+		waited := make(chan error, 1)
+		go func() {
+			_, err := w.Engine.WaitFor(t.Context(), one, engine.WaitParams{Text: "never", TimeoutMs: &wait})
+			waited <- err
+		}()
+		for i := range 50 {
+			time.Sleep(777 * time.Millisecond)
+			mu.Lock()
+			b.button = fmt.Sprintf("Button %c", 'A'+i%26)
+			mu.Unlock()
+			for _, c := range []*checkpoint.Client{two, one} {
+				at := time.Now()
+				s := snapshot(t, w, c, engine.SnapshotParams{})
+				if took := time.Since(at); took > 0 {
+					t.Fatalf("a snapshot took %s", took)
+				}
+				if !strings.Contains(s.Snapshot, b.button) {
+					t.Fatalf("%d: %s", i, s.Snapshot)
+				}
+				if _, err := w.Engine.Changes(t.Context(), c, engine.ChangesParams{}); err != nil || time.Since(at) > 0 {
+					t.Fatalf("another call: %v after %s", err, time.Since(at))
+				}
+			}
+		}
+		if err := <-waited; err == nil || !strings.Contains(err.Error(), `"never" did not come`) || time.Since(began) < 2*time.Minute {
+			t.Errorf("after %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+// Whoever has to wait for a browser that does not answer waits as long as the call's own context.
+func TestEveryWaitEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := enginetest.NewLive(t, nil)
+		w.Open(8, enginetest.Page+"/other")
+		stuck := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+		w.Look = func(ctx context.Context, _ protocol.AriaParams) (*protocol.AriaResult, error) { return nil, stuck(ctx) }
+		w.Do = func(ctx context.Context, _ protocol.ActParams) (*protocol.ActResult, error) { return nil, stuck(ctx) }
+		w.Debugged = func(ctx context.Context, method string, _, _ any) error {
+			if method == protocol.MethodDebugEnd || method == protocol.MethodDebugLeave {
+				return nil
+			}
+			return stuck(ctx)
+		}
+		calls := map[string]func(context.Context, *checkpoint.Client) error{
+			"browser_snapshot": func(ctx context.Context, c *checkpoint.Client) error {
+				_, err := w.Engine.Snapshot(ctx, c, engine.SnapshotParams{Tab: 1})
+				return err
+			},
+			"browser_wait_for": func(ctx context.Context, c *checkpoint.Client) error {
+				_, err := w.Engine.WaitFor(ctx, c, engine.WaitParams{Text: "never", Tab: 1})
+				return err
+			},
+			"browser_screenshot": func(ctx context.Context, c *checkpoint.Client) error {
+				_, err := w.Engine.Screenshot(ctx, c, engine.ScreenshotParams{Tab: 2})
+				return err
+			},
+			"debugger_pause": func(ctx context.Context, c *checkpoint.Client) error {
+				_, err := w.Engine.DebuggerPause(ctx, c, engine.PauseParams{Tab: 1})
+				return err
+			},
+			"browser_console_messages": func(ctx context.Context, c *checkpoint.Client) error {
+				_, err := w.Engine.Peek(ctx, c)
+				return errors.Join(err, context.Canceled)
+			},
+		}
+		before := w.Agent()
+		holding, release := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		for _, call := range calls {
+			all.Go(func() { _ = call(holding, before) }) // which waits for as long as this test
+		}
+		synctest.Wait()
+		for name, call := range calls {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			for _, c := range []*checkpoint.Client{before, w.Agent()} {
+				all.Go(func() {
+					began := time.Now()
+					if err := call(ctx, c); err == nil {
+						t.Errorf("%s answered", name)
+					}
+					if took := time.Since(began); took > time.Second {
+						t.Errorf("%s took %s", name, took)
+					}
+				})
+			}
+			time.Sleep(2 * time.Second)
+			cancel()
+		}
+		release()
+		all.Wait()
+	})
+}
+
+// stuckDisk is a disk that does not answer until it is freed.
+type stuckDisk struct{ free chan struct{} }
+
+func (d *stuckDisk) Past() (engine.Past, error) {
+	<-d.free
+	return nil, errors.New("it was stuck")
+}
+func (d *stuckDisk) ReadersChanged()            {}
+func (d *stuckDisk) Sync(context.Context) error { return nil }
+func (d *stuckDisk) ID() string                 { return "journal" }
+
+// A disk that does not answer holds up the call that reads it. A second one of the same client ends with its context,
+// and nobody else notices.
+func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := capture.DefaultLimits()
+		limits.Console.Count = 5
+		disk := &stuckDisk{make(chan struct{})}
+		w := enginetest.NewKept(t, limits, disk)
+		c, leave := w.Engine.Join("session 1", "agent", checkpoint.Scope{})
+		defer leave()
+		w.Changes(c, engine.ChangesParams{})
+		for i := range 20 {
+			w.Log("error", fmt.Sprintf("fault %c", 'a'+i))
+		}
+		first := make(chan error, 1)
+		go func() {
+			_, err := w.Engine.Changes(t.Context(), c, engine.ChangesParams{})
+			first <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := w.Engine.Changes(ctx, c, engine.ChangesParams{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the second call: %v", err)
+		}
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("the second call took %s", took)
+		}
+		began = time.Now()
+		w.Engine.Heard(c)
+		if n := len(w.Engine.Readers()); n != 1 {
+			t.Errorf("%d readers", n)
+		}
+		w.Changes(w.Agent(), engine.ChangesParams{})
+		if took := time.Since(began); took > 0 {
+			t.Errorf("others waited %s", took)
+		}
+		close(disk.free)
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,29 @@
+//go:build !windows
+
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/safefile/oddfiles"
+)
+
+// An agent whose project's file cannot be read hears of its pages, and that the rules are not used.
+func TestAnOddProjectFileStopsNobody(t *testing.T) {
+	oddfiles.Each(t, ".tidemark.toml", func(path string) error {
+		w := enginetest.New(t, capture.Limits{})
+		c := w.Agent()
+		w.Engine.InProject(c, path)
+		w.Log("error", "it broke")
+		r := w.Changes(c, engine.ChangesParams{})
+		if r.Console == nil || len(r.Console.NewErrors) != 1 {
+			t.Errorf("console: %+v", r.Console)
+		}
+		return errors.New(strings.Join(r.NoiseProblems, "\n"))
+	})
+}

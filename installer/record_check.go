@@ -1,0 +1,140 @@
+package installer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/protocol"
+)
+
+// decode reads a record of which everything could have been written by an installation. What a record says is
+// removed: a damaged one must not lead to anything else.
+func (r *Record) decode(data []byte) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return errors.New("it holds no JSON object")
+	}
+	if err := json.Unmarshal(data, r); err != nil {
+		return err
+	}
+	if r.Format != recordFormat {
+		return nil // its reader says so
+	}
+	for i := range r.Written {
+		if err := r.Written[i].check(); err != nil {
+			return fmt.Errorf("entry %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// windowsPath begins an absolute path on Windows.
+var windowsPath = regexp.MustCompile(`^([A-Za-z]:|\\)\\`)
+
+// check says why an installation cannot have written an entry.
+func (w *Written) check() error {
+	path := strings.ReplaceAll(w.Path, `\`, "/")
+	if w.Registry {
+		if w.Group != Browsers || !strings.HasPrefix(w.Path, `Software\`) || !strings.HasSuffix(w.Path, `\NativeMessagingHosts\`+protocol.HostName) {
+			return fmt.Errorf("%q is not a registry key of Tidemark's", w.Path)
+		}
+	} else if !filepath.IsAbs(w.Path) && !windowsPath.MatchString(w.Path) || slices.Contains(strings.Split(path, "/"), "..") {
+		return fmt.Errorf("%q is not an absolute path", w.Path)
+	}
+	for _, dir := range w.Dirs {
+		if !strings.HasPrefix(path, strings.TrimRight(strings.ReplaceAll(dir, `\`, "/"), "/")+"/") {
+			return fmt.Errorf("%q is not a directory above %s", dir, w.Path)
+		}
+	}
+	switch {
+	case w.Group == Agents && len(w.Edits) > 0 && w.Content == "":
+		for i := range w.Edits {
+			if err := w.Edits[i].check(w.TOML); err != nil {
+				return fmt.Errorf("%s: %w", w.Path, err)
+			}
+		}
+		return nil
+	case len(w.Edits) > 0:
+	case w.Group == Agents && w.Content == "", w.Group == Extension && w.Content == "" && len(w.Dirs) == 0 && !w.Registry:
+		return nil
+	case w.Group == Browsers && w.Registry && windowsPath.MatchString(w.Content):
+		return nil
+	case w.Group == Browsers && !w.Registry && strings.HasSuffix(path, "/"+ManifestFile) && readManifest([]byte(w.Content)).own():
+		return nil
+	}
+	return fmt.Errorf("%s is not something that Tidemark writes", w.Path)
+}
+
+// check says why an installation cannot have made an edit.
+func (edit *Edit) check(isTOML bool) error {
+	if edit.Depth < 0 || edit.Depth >= len(edit.Path) || edit.Whole && edit.Depth > 0 || strings.TrimSpace(edit.Lead+edit.Tail) != "" {
+		return errors.New("an entry of it is malformed")
+	}
+	var written any
+	var err error
+	path := edit.Path[edit.Depth:]
+	if isTOML {
+		path = edit.Path
+		written, err = decodeTOML([]byte(edit.Text))
+	} else {
+		written, err = decodeJSON([]byte(wrapped(*edit)))
+	}
+	if err != nil {
+		return fmt.Errorf("an entry of it cannot be read: %w", err)
+	}
+	entry, ok := lookUp(written, path)
+	if !ok || !reflect.DeepEqual(written, nested(path, entry)) {
+		return errors.New("an entry of it is not where it says")
+	}
+	switch last := edit.Path[len(edit.Path)-1]; {
+	case last == serverName:
+		if command, args := commandOf(entry); command != "" && slices.Equal(args, []string{"mcp"}) {
+			return nil
+		}
+	case last == listItem && edit.Path[0] == "hooks" && hooksOnly(entry):
+		return nil
+	}
+	return fmt.Errorf("the entry %s is not one of Tidemark's", strings.Join(edit.Path, "."))
+}
+
+// hooksOnly says whether every command of a hook is `hook` of some program, whatever that is called: it may have been
+// moved.
+func hooksOnly(hook any) bool {
+	switch v := hook.(type) {
+	case map[string]any:
+		if command, ok := v["command"]; ok {
+			text, _ := command.(string)
+			_, _, _, ok = cutHookCommand(text)
+			return ok
+		}
+		list, ok := v["hooks"].([]any)
+		return ok && len(list) > 0 && !slices.ContainsFunc(list, func(one any) bool { return !hooksOnly(one) })
+	}
+	return false
+}
+
+// nested is a value in the tables and lists of a path, alone.
+func nested(path []string, value any) any {
+	for _, name := range slices.Backward(path) {
+		if name == listItem {
+			value = []any{value}
+		} else {
+			value = map[string]any{name: value}
+		}
+	}
+	return value
+}
+
+// removeDir removes a directory in which nothing is left.
+func removeDir(dir string) {
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
+		_ = os.Remove(dir) // refuses what is not empty
+	}
+}

@@ -1,0 +1,131 @@
+package installer
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// theirs are files of a person's that no record may lead to.
+var theirs = map[string]string{
+	"/home/me/.bashrc":            "alias ll='ls -l'\n",
+	"/home/me/empty":              "",
+	"/home/me/.cursor/rules.json": `{"mcpServers": {"files": {"command": "files", "args": ["mcp"]}}, "hooks": {"Stop": [{"hooks": [{"command": "bell"}]}]}}`,
+	"/home/me/documents/letter":   "Dear Sir",
+}
+
+// takeBack does all that an uninstallation does by a record.
+func takeBack(t *testing.T, h *fakeHome) {
+	for _, st := range h.PlanRemoval(h.record) {
+		if st.Problem == nil {
+			_ = h.Apply(&st, h.record) // what it cannot do it leaves
+		}
+		_ = st.Diff()
+	}
+	_ = RemoveExtension(filepath.Join(h.Root, "home/me/extension"), h.record)
+	for path, text := range theirs {
+		if data, err := os.ReadFile(h.disk(path)); err != nil || string(data) != text {
+			t.Errorf("%s is now %q (%v)", path, data, err)
+		}
+	}
+}
+
+func readDamaged(t *testing.T, data []byte) (*fakeHome, error) {
+	h := newFakeHome(t, "linux")
+	for path, text := range theirs {
+		h.write(path, text, 0o600)
+	}
+	path := filepath.Join(h.Root, "record", "install.json")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	h.record, err = ReadRecord(path)
+	return h, err
+}
+
+func TestADamagedRecordIsRefusedAndNothingIsTouched(t *testing.T) {
+	own, _ := manifestFor("/bin/tidemark")
+	entry := `{"path":["mcpServers","tidemark"],"text":"\"tidemark\": {\"command\": \"t\", \"args\": [\"mcp\"]}"}`
+	of := func(fields string) string { return `{"format":1,"written":[{` + fields + `}]}` }
+	for _, data := range []string{
+		``, `null`, `[]`, `{"format":1,"written":{}}`, `{"format":1,"written":[null]}`, `{"format":1,"written":[1]}`, `{"format":"1"}`, `{"written":[{}]}`,
+		of(`"group":"agent","path":"relative","edits":[` + entry + `]`),
+		of(`"group":"agent","path":"/home/me/../me/x","edits":[` + entry + `]`),
+		of(`"group":"agent","path":"/x","content":"alias","edits":[` + entry + `]`),
+		of(`"group":"agent","path":"/x","edits":[{}]`),
+		of(`"group":"agent","path":"/x","edits":[null]`),
+		of(`"group":"agent","path":"/x","edits":[` + strings.Replace(entry, `{"path"`, `{"depth":2,"path"`, 1) + `]`),
+		of(`"group":"agent","path":"/x","edits":[` + strings.Replace(entry, `{"path"`, `{"depth":-1,"path"`, 1) + `]`),
+		of(`"group":"agent","path":"/x","edits":[` + strings.Replace(entry, `tidemark"]`, `files"]`, 1) + `]`),
+		of(`"group":"agent","path":"/x","edits":[{"path":["hooks","Stop","-"],"depth":2,"text":"{\"hooks\": [{\"command\": \"bell\"}]}"}]`),
+		of(`"group":"agent","path":"/x","toml":true,"edits":[{"path":["a","tidemark"],"text":"[a"}]`),
+		of(`"group":"browser","path":"/home/me/.bashrc","content":"alias ll='ls -l'\n"`),
+		of(`"group":"browser","path":"/home/me/empty"`),
+		of(`"group":"browser","registry":true,"path":"Software","content":"C:\\x"`),
+		of(`"group":"extension","path":"/x","dirs":["/home/me"]`),
+		of(`"group":"other","path":"/x"`),
+		of(`"group":"agent","path":"/home/me/a/b","dirs":["/home/me/empty"],"edits":[` + entry + `]`),
+		of(fmt.Sprintf(`"group":"browser","path":"/home/me/x.json","content":%q`, own)),
+	} {
+		h, err := readDamaged(t, []byte(data))
+		if err == nil || !strings.Contains(err.Error(), "install.json") {
+			t.Errorf("%s: %v", data, err)
+		}
+		if err == nil {
+			takeBack(t, h)
+		}
+	}
+	// The extension goes from where this home has it, from nowhere else.
+	h, err := readDamaged(t, []byte(of(`"group":"extension","path":"/"`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveExtension(filepath.Join(h.Root, "extension"), h.record); err == nil || !strings.Contains(err.Error(), "neither is removed") {
+		t.Error(err)
+	}
+	takeBack(t, h)
+}
+
+func FuzzRecord(f *testing.F) {
+	own, err := manifestFor("/opt/tidemark")
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, server, err := jsonFormat{}.insert([]byte("{}"), []string{"mcpServers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, table, err := tomlFormat{}.insert(nil, []string{"mcp_servers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	_, hook, err := jsonFormat{}.insert([]byte(theirs["/home/me/.cursor/rules.json"]), []string{"hooks", "Stop", listItem}, HookEntry{Hooks: []HookCommand{{Command: "/opt/tidemark hook"}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, w := range []Written{
+		{Group: Browsers, Path: "/home/me/.config/chromium/NativeMessagingHosts/" + ManifestFile, Content: string(own), Created: true, Dirs: []string{"/home/me/.config/chromium"}},
+		{Group: Agents, Path: "/home/me/.cursor/rules.json", Edits: []Edit{server, hook}},
+		{Group: Agents, Path: "/home/me/.bashrc", Edits: []Edit{table}, TOML: true, Created: true},
+		{Group: Extension, Path: "/home/me/documents"},
+		{Group: Browsers, Path: "/home/me/empty"},
+	} {
+		data, err := json.Marshal(Record{Format: recordFormat, Written: []Written{w}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if h, err := readDamaged(t, data); err == nil {
+			takeBack(t, h)
+		}
+	})
+}

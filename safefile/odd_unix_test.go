@@ -1,0 +1,17 @@
+//go:build !windows
+
+package safefile_test
+
+import (
+	"testing"
+
+	"tidemark.dev/tidemark/safefile"
+	"tidemark.dev/tidemark/safefile/oddfiles"
+)
+
+func TestOddFilesAreRefused(t *testing.T) {
+	oddfiles.Each(t, "odd", func(path string) error {
+		_, err := safefile.Read(path, 1<<20)
+		return err
+	})
+}

@@ -1,0 +1,153 @@
+// Package safefile reads files that a repository, another program or another user controls. A read never blocks on
+// what stands in the place of the file, never takes more memory than the caller allows, and opens nothing but
+// regular files.
+package safefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// patience is how long a file may take that the system calls regular and that has to be waited for.
+const patience = time.Second
+
+// Read returns the content of a regular file of at most limit bytes. Links are followed. The error of a missing file
+// is [fs.ErrNotExist]; every error names the file.
+func Read(path string, limit int64) ([]byte, error) {
+	data, _, err := ReadInfo(path, limit)
+	return data, err
+}
+
+// ReadInfo is [Read] with what the system says of the file that was read.
+func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
+	// Opening a device can have effects of its own, so that it is looked at first.
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, lerr := os.Lstat(path); lerr == nil {
+			return nil, nil, fmt.Errorf("%s is a link to a file that does not exist; make that file or remove the link", path)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := check(path, info, limit); err != nil {
+		return nil, nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = f.Close() }()
+	// Another file may have come into its place since.
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, err
+	}
+	if err := check(path, info, limit); err != nil {
+		return nil, nil, err
+	}
+	_ = f.SetReadDeadline(time.Now().Add(patience)) // only a file of the kernel's own that is waited for has one
+	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	if _, err := data.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
+		return nil, nil, err
+	}
+	if int64(data.Len()) > limit {
+		return nil, nil, tooLarge(path, limit) // it has grown since
+	}
+	return data.Bytes(), info, nil
+}
+
+func check(path string, info fs.FileInfo, limit int64) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is %s, not a file; remove it or replace it with a file", path, kind(info.Mode()))
+	}
+	if info.Size() > limit {
+		return tooLarge(path, limit)
+	}
+	return nil
+}
+
+func tooLarge(path string, limit int64) error {
+	return fmt.Errorf("%s is too large: at most %d bytes are read; make it smaller", path, limit)
+}
+
+// kind names what is not a regular file.
+func kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}
+
+// CheckTOML refuses a TOML text that defines more than most keys and tables. The time that a parser takes grows with
+// their square: one megabyte of keys takes it half a minute.
+func CheckTOML(text []byte, most int) error {
+	n := 0
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSpace(line)
+		keys := bytes.Count(line, []byte("="))
+		name, _, _ := bytes.Cut(line, []byte("="))
+		if bytes.HasPrefix(line, []byte("[")) {
+			keys, name = keys+1, line
+		}
+		if keys == 0 {
+			continue
+		}
+		if n += keys + bytes.Count(name, []byte(".")); n > most {
+			return fmt.Errorf("it defines more than %d keys and tables; remove some", most)
+		}
+	}
+	return nil
+}
+
+// maxDepth is how deep the objects and lists of a JSON text may be nested.
+const maxDepth = 1000
+
+// CheckJSON refuses a JSON text, with comments or without, that is nested deeper than a parser can follow: one that
+// calls itself for each level takes the whole program down.
+func CheckJSON(text []byte) error {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case '/':
+			end := ""
+			switch {
+			case bytes.HasPrefix(text[i:], []byte("//")):
+				end = "\n"
+			case bytes.HasPrefix(text[i:], []byte("/*")):
+				end = "*/"
+			default:
+				continue
+			}
+			rest := bytes.Index(text[i+2:], []byte(end))
+			if rest < 0 {
+				return nil
+			}
+			i += 2 + rest + len(end) - 1
+		case '[', '{':
+			if depth++; depth > maxDepth {
+				return fmt.Errorf("it is nested more than %d levels deep", maxDepth)
+			}
+		case ']', '}':
+			depth--
+		}
+	}
+	return nil
+}
