@@ -67,10 +67,9 @@ func (d *Diff) Empty() bool {
 func withoutFocus(d *Diff, now *Node) (*Diff, *Node) {
 	out := *d
 	out.Changed = nil
-	moved := map[int]bool{}
+	moved := focusMoved(d)
 	for _, c := range d.Changed {
-		if c.Old.Has(focused) != c.New.Has(focused) {
-			moved[c.New.Ref] = true
+		if moved[c.New.Ref] {
 			old, now := *c.Old, *c.New
 			old.States, now.States = unfocused(old.States), unfocused(now.States)
 			if old.Role == now.Role && sameProperties(&old, &now) {
@@ -81,6 +80,17 @@ func withoutFocus(d *Diff, now *Node) (*Diff, *Node) {
 		out.Changed = append(out.Changed, c)
 	}
 	return &out, refocused(now, moved)
+}
+
+// focusMoved are the elements that got the focus or lost it.
+func focusMoved(d *Diff) map[int]bool {
+	moved := map[int]bool{}
+	for _, c := range d.Changed {
+		if c.Old.Has(focused) != c.New.Has(focused) {
+			moved[c.New.Ref] = true
+		}
+	}
+	return moved
 }
 
 // refocused is a tree in which some elements have the focus if they have not, and otherwise lose it.

@@ -17,9 +17,8 @@ type Seen struct {
 	whole, part view
 	// known is the number of the newest tree of which the agent knows all, but for where the focus is.
 	known int
-	// again are elements and text of which an answer told that the views do not follow, because it was cut or narrowed:
-	// should they be as before again, the agent would not know.
-	again map[int]bool
+	// moved, when not nil, is the whole with the focus where actions have put it, which whoever acted knows.
+	moved *Node
 	// labels are rows that were shown with a label made of text that is otherwise still to be told.
 	labels map[int]bool
 	// unsaid are elements of which text changed that a first look at the interactive part left out.
@@ -36,6 +35,9 @@ type view struct {
 	listed bool
 	// left are elements that were left out of that listing, to fit.
 	left map[int]bool
+	// again are elements and text of which an answer told that this view does not follow, because it was cut or
+	// narrowed: should they be as before again, the agent would not know.
+	again map[int]bool
 }
 
 // Reset forgets what was shown: the next snapshot is a full one.
@@ -72,7 +74,10 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 	}
 	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: s.whole.left}
 	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left}
-	s.known, s.again, s.labels = t.Number, nil, nil
+	s.known, s.labels, s.moved = t.Number, nil, nil
+	if shown != t.Root {
+		s.moved = t.Root
+	}
 }
 
 // partAfter is the interactive part of a tree as it is known after a difference of the whole: without elements that
@@ -113,9 +118,13 @@ func (s *Seen) sawWhole(t *Tree, d *Diff, now time.Time, a *Answer) {
 		return
 	}
 	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number, listed: true, left: a.left}
-	// What was left out may have been in the interactive part as the agent knew it.
-	s.part = view{tree: t, shown: Interactive(t.Root), at: now, unsure: t.Number, listed: s.part.listed && len(a.left) == 0}
-	s.known, s.again, s.labels, s.unsaid = t.Number, nil, nil, nil
+	s.known, s.labels, s.unsaid, s.moved = t.Number, nil, nil, nil
+	part := Interactive(t.Root)
+	if len(a.left) == 0 || s.part.shown == nil || !samePage(s.part.tree, t) {
+		s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed && len(a.left) == 0}
+		return
+	}
+	s.part.toldOf(Compare(s.part.shown, part)) // as far as it was not left out
 }
 
 // sawPart notes an answer that was about the interactive part of the page.
@@ -139,11 +148,12 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	if d.Empty() {
 		known, s.known = t.Root, t.Number
 	}
-	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left}
+	s.whole = view{tree: t, shown: known, at: s.whole.at, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, again: s.whole.again}
+	s.moved = nil
 	shown, there := references(part), references(t.Root)
-	for ref := range s.again {
+	for ref := range s.whole.again {
 		if shown[ref] || !there[ref] {
-			delete(s.again, ref)
+			delete(s.whole.again, ref)
 		}
 	}
 	s.labels = touchedIn(Compare(Interactive(known), part))
@@ -153,16 +163,22 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 // text that is not shown is no change. A request for the whole is answered by a listing then.
 func (s *Seen) firstLook(t *Tree, now time.Time) {
 	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number}
-	s.known, s.again, s.labels, s.unsaid = t.Number, nil, nil, nil
+	s.known, s.labels, s.unsaid, s.moved = t.Number, nil, nil, nil
 }
 
 // toldInPart notes a difference that was cut: it is told again, as a whole.
 func (s *Seen) toldInPart(d *Diff) {
-	if s.again == nil {
-		s.again = map[int]bool{}
+	s.whole.toldOf(d)
+	s.part.toldOf(d)
+}
+
+// toldOf notes that an answer told of a difference that the view does not follow.
+func (v *view) toldOf(d *Diff) {
+	if v.again == nil {
+		v.again = map[int]bool{}
 	}
 	for _, ref := range d.touched {
-		s.again[ref] = true
+		v.again[ref] = true
 	}
 }
 
@@ -172,28 +188,25 @@ func (s *Seen) glimpsed(t *Tree, nodes []*Node) {
 	for _, n := range nodes {
 		n.Walk(func(n *Node) { shown[n.Ref] = true })
 	}
-	for _, v := range []struct {
-		view
-		now *Node
-	}{{s.whole, t.Root}, {s.part, Interactive(t.Root)}} {
+	for v, now := range map[*view]*Node{&s.whole: t.Root, &s.part: Interactive(t.Root)} {
 		if v.shown == nil || !samePage(v.tree, t) {
 			continue
 		}
-		d := Compare(v.shown, v.now)
+		d := Compare(v.shown, now)
 		d.touched = slices.DeleteFunc(d.touched, func(ref int) bool { return !shown[ref] })
-		s.toldInPart(d)
+		v.toldOf(d)
 	}
 }
 
 // outdated says whether the agent takes something for changed that is as it was, according to what an answer told
-// that the views did not follow.
-func (s *Seen) outdated(d *Diff, old, now *Node, t *Tree) bool {
-	if len(s.again)+len(s.labels) == 0 {
+// that a view did not follow.
+func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
+	if len(v.again)+len(s.labels) == 0 {
 		return false
 	}
 	touched, there := touchedIn(d), references(t.Root)
-	was, is := references(old), references(now)
-	for ref := range s.again {
+	was, is := references(v.shown), references(now)
+	for ref := range v.again {
 		if !touched[ref] && (was[ref] || is[ref] || !there[ref]) {
 			return true
 		}
@@ -224,9 +237,17 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		text = "[URL: " + oneLine(t.URL, maxHeader) + "]\n"
 	}
 	d, known := Compare(before.shown, t.Root), t.Root
-	outdated := s.outdated(d, before.shown, t.Root, t)
-	if !focus {
+	outdated := s.outdated(d, &before, t.Root, t)
+	switch {
+	case !focus:
 		d, known = withoutFocus(d, t.Root)
+	case s.moved != nil: // where it was moved before this is told by the next snapshot
+		pending := focusMoved(d)
+		d = Compare(s.moved, t.Root)
+		for ref := range focusMoved(d) {
+			delete(pending, ref)
+		}
+		known = refocused(t.Root, pending)
 	}
 	if unsure := newlyUnsure(p, &before, t.Root); len(unsure) > 0 {
 		text += "[Rendered anew, probably the same: " + spans(rangesOf(unsure)) + "]\n"

@@ -106,7 +106,7 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 	d.unlist(t.Root)
 	unsure := newlyUnsure(p, v, root)
 	switch {
-	case s.outdated(d, v.shown, root, t):
+	case s.outdated(d, v, root, t):
 		return full(t, root, r, "what an answer since then showed has changed back"), d
 	case d.Empty() && len(unsure) == 0:
 		return &Answer{Kind: KindUnchanged, Text: s.header(v, t, root, d, nil, r)}, d

@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -173,6 +174,11 @@ func answers(t *testing.T, text string) map[string]string {
 	call("variables", "variables_get", `{}`)
 	call("variable snapshot", "snapshot_create", `{}`)
 	call("refusal of the debugger", "debugger_step", `{"kind":"over"}`)
+	for _, name := range []string{"state", "variables", "variable snapshot"} {
+		if gjson.Get(out[name], "page_text").Str != diff.Untrusted {
+			t.Errorf("%s is not marked: %s", name, out[name])
+		}
+	}
 	call("tabs", "browser_tabs", `{}`)
 	return out
 }
