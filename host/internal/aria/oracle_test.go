@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,8 +39,7 @@ var (
 )
 
 func number(s string) int {
-	var n int
-	fmt.Sscan(strings.TrimPrefix(s, "e"), &n)
+	n, _ := strconv.Atoi(strings.TrimPrefix(s, "e")) // 0 for what is no reference
 	return n
 }
 
@@ -476,19 +476,19 @@ func TestWhatIsCalledUnchangedIsAsItWasShown(t *testing.T) {
 			}
 			now = now.Add(time.Second)
 			var text, kind, asked string
-			interactive, whole := true, false
+			var interactive, whole bool
 			if rapid.IntRange(0, 2).Draw(t, "act") == 0 {
 				most := rapid.SampledFrom([]int{0, 60, 2000}).Draw(t, "most")
 				focus := rapid.Bool().Draw(t, "focus")
 				asked = fmt.Sprintf("action, at most %d, focus %v", most, focus)
 				before := seen.whole.shown
 				text = seen.Caused(page, tree, now, most, focus)
-				kind, interactive = KindDiff, false
+				kind = KindDiff
 				if strings.HasPrefix(text, "[Page: ") || strings.HasPrefix(text, "[The page now]") {
 					kind, interactive = KindFull, true
 				}
 				// Until the agent has looked at all of it, what it was not shown is no change; nor is the focus.
-				if why := agent.read(text, tree, kind, interactive, false); why != "" && (strings.Contains(why, "is called")) {
+				if why := agent.read(text, tree, kind, interactive, false); strings.Contains(why, "is called") {
 					t.Fatalf("%s: %s\n%s\n%s\nbefore\n%s", asked, why, text, strings.Join(said, "\n"), dumpOf(before))
 				}
 			} else {
