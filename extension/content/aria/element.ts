@@ -327,18 +327,26 @@ function statesOf(element: Element, tag: string, role: string, disturbed: boolea
   }
   if (role === 'heading' && !disturbed) add('level', getAriaLevel(element));
   const current = attribute(element, 'aria-current');
-  add('current', current !== 'false' && (current === 'true' || current));
-  const sort = attribute(element, 'aria-sort');
-  if (sort !== '' && sort !== 'none') add('sort', sort);
+  if (current !== '' && current !== 'false') add('current', wordOf(CURRENT, current) || true);
+  add('sort', wordOf(SORTED, attribute(element, 'aria-sort')));
   if (attribute(element, 'aria-busy') === 'true') states.push('busy');
   if (/dialog$/.test(role) && (attribute(element, 'aria-modal') === 'true' || isModal(element, tag)))
     states.push('modal');
   if (isLive(element) && !ANNOUNCED.has(role)) add('live', attribute(element, 'aria-live'));
   const popup = attribute(element, 'aria-haspopup');
-  if (POPPING.has(role) && popup !== 'false') add('haspopup', popup === 'true' ? 'menu' : popup);
+  if (POPPING.has(role)) add('haspopup', popup === 'true' ? 'menu' : wordOf(POPUPS, popup));
   if (isFocused(element, role)) states.push('focused');
   else if (isActive(element)) states.push('active');
   return states;
+}
+
+/** The values of attributes that ARIA has words for. What a page writes otherwise is none of its states. */
+const CURRENT = new Set('page step location date time'.split(' '));
+const SORTED = new Set('ascending descending other'.split(' '));
+const POPUPS = new Set('menu listbox tree grid dialog'.split(' '));
+
+function wordOf(words: ReadonlySet<string>, value: string): string {
+  return words.has(value) ? value : '';
 }
 
 /** Roles of what opens something. A combobox is known to. */

@@ -3,6 +3,7 @@ package aria
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -445,6 +446,9 @@ func (w *compact) removed(d *Diff) {
 	if len(d.Gone) > 0 {
 		w.b.WriteString("Removed: [" + spans(rangesOf(d.Gone)) + "]\n")
 	}
+	if len(d.Unlisted) > 0 {
+		w.b.WriteString("Nothing to operate in any more: [" + spans(rangesOf(d.Unlisted)) + "]\n")
+	}
 	lines := 0
 	for _, r := range list {
 		if r.Node.Ref < 0 {
@@ -470,7 +474,7 @@ func spans(list []Range) string {
 
 // rangesOf joins references that follow each other.
 func rangesOf(list []int) []Range {
-	sorted := sortedCopy(list)
+	sorted := slices.Sorted(slices.Values(list))
 	var out []Range
 	for _, ref := range sorted {
 		if n := len(out); n > 0 && out[n-1].To == ref-1 {

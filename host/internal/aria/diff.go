@@ -16,16 +16,14 @@ type Diff struct {
 	Moved []Move
 	// Removed are the topmost of those that are gone.
 	Removed []Removal
-	// Gone are the references of all elements that are gone.
-	Gone []int
+	// Gone are the references of all elements that are gone, Unlisted of those that are only no part any more of what
+	// is shown of the page.
+	Gone, Unlisted []int
 	// Touched counts the elements that were changed, added, moved or removed, whatever else they hold;
 	// Total those of the larger of the two trees.
 	Touched, Total int
-	// Unchanged are the references of all others, in ranges.
-	Unchanged []Range
-	// Exact says that Unchanged leaves nothing out and takes nothing in; otherwise it is everything but
-	// what is listed.
-	Exact bool
+
+	touched []int // the elements that Touched counts, and text
 }
 
 // Change is a node whose own properties differ. In is the node that it stands in, and Around the one around
@@ -53,20 +51,25 @@ type Removal struct{ Node, In *Node }
 // Range is a run of references, both ends among them.
 type Range struct{ From, To int }
 
-// maxRanges is how many ranges of unchanged references are listed.
-const maxRanges = 5
+// maxRanges is how many ranges of unchanged references are listed; of more, the fewRanges longest.
+const (
+	maxRanges = 5
+	fewRanges = 3
+)
 
 // Empty says that the trees are the same.
 func (d *Diff) Empty() bool {
 	return len(d.Changed)+len(d.Added)+len(d.Moved)+len(d.Removed) == 0
 }
 
-// withoutFocus is the difference without where the focus went, which whoever moved it knows.
-func (d *Diff) withoutFocus() *Diff {
+// withoutFocus is a difference to a tree without where the focus went, which whoever moved it knows, and the tree as it
+// is known by that: with the focus where it was.
+func withoutFocus(d *Diff, now *Node) (*Diff, *Node) {
 	out := *d
 	out.Changed = nil
+	moved := focusMoved(d)
 	for _, c := range d.Changed {
-		if c.Old.Has(focused) != c.New.Has(focused) {
+		if moved[c.New.Ref] {
 			old, now := *c.Old, *c.New
 			old.States, now.States = unfocused(old.States), unfocused(now.States)
 			if old.Role == now.Role && sameProperties(&old, &now) {
@@ -76,7 +79,45 @@ func (d *Diff) withoutFocus() *Diff {
 		}
 		out.Changed = append(out.Changed, c)
 	}
-	return &out
+	return &out, refocused(now, moved)
+}
+
+// focusMoved are the elements that got the focus or lost it.
+func focusMoved(d *Diff) map[int]bool {
+	moved := map[int]bool{}
+	for _, c := range d.Changed {
+		if c.Old.Has(focused) != c.New.Has(focused) {
+			moved[c.New.Ref] = true
+		}
+	}
+	return moved
+}
+
+// refocused is a tree in which some elements have the focus if they have not, and otherwise lose it.
+func refocused(n *Node, moved map[int]bool) *Node {
+	if len(moved) == 0 {
+		return n
+	}
+	children := n.Children
+	for i, c := range n.Children {
+		if k := refocused(c, moved); k != c {
+			if same(children, n.Children) {
+				children = slices.Clone(n.Children)
+			}
+			children[i] = k
+		}
+	}
+	if !moved[n.Ref] {
+		if same(children, n.Children) {
+			return n
+		}
+		return copyOf(n, children)
+	}
+	k := copyOf(n, children)
+	if k.States = unfocused(n.States); !n.Has(focused) {
+		k.States = append(k.States, focused)
+	}
+	return k
 }
 
 // focused is the state of the element that takes what is typed.
@@ -96,9 +137,9 @@ func (d *Diff) Share() float64 {
 
 // differ compares two trees.
 type differ struct {
-	old, now       refs[*Node]
-	d              Diff
-	touched, shown refs[bool]
+	old, now refs[*Node]
+	d        Diff
+	touched  refs[bool]
 }
 
 // differs are kept from comparison to comparison: their lists are as long as pages are large.
@@ -110,7 +151,6 @@ func (df *differ) clear() {
 	df.old.clear()
 	df.now.clear()
 	df.touched.clear()
-	df.shown.clear()
 }
 
 // refs maps references, of elements and of text, to values; references are dense, so that it is two lists.
@@ -314,6 +354,7 @@ func (df *differ) removed(n, in *Node, inside bool) {
 func (df *differ) touch(ref int) {
 	if t := df.touched.at(ref); !*t {
 		*t = true
+		df.d.touched = append(df.d.touched, ref)
 		if ref > 0 {
 			df.d.Touched++
 		}
@@ -337,30 +378,75 @@ func (df *differ) touchAll(n *Node) {
 func (df *differ) finish(old, now *Node) *Diff {
 	d := df.d
 	d.Total = max(old.Count(), now.Count())
-	// The ranges go over what the new tree shows: a number between that names nothing shown ends none.
-	now.Walk(func(n *Node) {
-		if n.Ref > 0 && n != now { // the root has no line
-			*df.shown.at(n.Ref) = true
+	return &d
+}
+
+// unlist tells elements that are still on a page from those that are gone.
+func (d *Diff) unlist(page *Node) {
+	if len(d.Gone) == 0 {
+		return
+	}
+	there := references(page)
+	d.Gone = slices.DeleteFunc(d.Gone, func(ref int) bool {
+		if there[ref] {
+			d.Unlisted = append(d.Unlisted, ref)
+		}
+		return there[ref]
+	})
+}
+
+// touchedIn are the elements, and text, that a difference is about.
+func touchedIn(d *Diff) map[int]bool {
+	refs := make(map[int]bool, len(d.touched))
+	for _, ref := range d.touched {
+		refs[ref] = true
+	}
+	return refs
+}
+
+// unchanged are the references that a view of a page shows, in ranges, but for those that are excepted. No range goes
+// over another element of the page. Of many ranges the longest are listed, and the elements in the others counted.
+func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more int) {
+	const there, named = 1, 2
+	var refs refs[byte]
+	page.Walk(func(n *Node) {
+		if n.Ref > 0 && n != page { // the root has no line
+			*refs.at(n.Ref) = there
 		}
 	})
+	shown.Walk(func(n *Node) {
+		if n.Ref > 0 && n != shown && !slices.ContainsFunc(except, func(m map[int]bool) bool { return m[n.Ref] }) {
+			*refs.at(n.Ref) = named
+		}
+	})
+	var held []int // how many elements each range holds
 	open := false
-	for ref, is := range df.shown.elements {
+	for ref, is := range refs.elements {
 		switch {
-		case !is:
-		case ref < len(df.touched.elements) && df.touched.elements[ref]:
+		case is == there:
 			open = false
-		case open:
-			d.Unchanged[len(d.Unchanged)-1].To = ref
-		default:
-			d.Unchanged = append(d.Unchanged, Range{ref, ref})
+		case is == named && open:
+			list[len(list)-1].To = ref
+			held[len(held)-1]++
+		case is == named:
+			list, held = append(list, Range{ref, ref}), append(held, 1)
 			open = true
 		}
 	}
-	d.Exact = len(d.Unchanged) <= maxRanges
-	if !d.Exact {
-		d.Unchanged = []Range{{d.Unchanged[0].From, d.Unchanged[len(d.Unchanged)-1].To}}
+	if len(list) <= maxRanges {
+		return list, 0
 	}
-	return &d
+	longest := slices.Clone(held)
+	slices.Sort(longest)
+	least, few := longest[len(longest)-fewRanges], []Range{}
+	for i, r := range list {
+		if held[i] >= least && len(few) < fewRanges {
+			few = append(few, r)
+			continue
+		}
+		more += held[i]
+	}
+	return few, more
 }
 
 // Apply does to a tree what a difference says.

@@ -2,10 +2,23 @@ package aria
 
 import "slices"
 
-// afterLook is a tree as it is known to somebody who knew all of the old one, and was then shown the interactive part
-// of the new one: what that part leaves out is as it was.
-func afterLook(old, now *Node) *Node {
-	l := &looked{was: map[int]*Node{}, is: references(now), had: references(Interactive(old)), shown: references(Interactive(now))}
+// afterLook is a tree as it is known to somebody who knew the old one, and was then shown the interactive part of the
+// new one, by a difference to what that was before or, without one, by a listing. What was not shown, or was left out
+// to fit, is as it was. By a listing it is not plain that an element is gone which may only be no part of it any more.
+func afterLook(old, now, part, before *Node, left map[int]bool) *Node {
+	if old == now {
+		return now
+	}
+	l := &looked{was: map[int]*Node{}, is: references(now), had: map[int]bool{}, shown: references(part)}
+	for ref := range left {
+		delete(l.shown, ref)
+	}
+	switch {
+	case before != nil:
+		l.had = references(before)
+	case len(left) == 0:
+		Interactive(old).Walk(func(n *Node) { l.had[n.Ref] = operable[n.Role] || n.Role == "heading" })
+	}
 	old.Walk(func(n *Node) { l.was[n.Ref] = n })
 	return l.known(now)[0] // the root, which every part has
 }

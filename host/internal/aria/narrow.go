@@ -5,19 +5,17 @@ import (
 	"strings"
 )
 
-// narrowed answers a request for a part of the page. What the agent was shown before stays as it is: its
-// next difference is still against that.
-func narrowed(p *Page, t *Tree, root *Node, r Request) (*Answer, error) {
-	kept := func() {}
-	var nodes []*Node
+// narrowed answers a request for a part of the page, with the nodes that it is about. What the agent was shown before
+// stays as it is: its next difference is still against that.
+func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node, err error) {
 	head := fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader)) + incomplete(t)
 	if r.Root > 0 {
 		if _, err := p.Find(r.Root); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		path := find(t.Root, r.Root)
 		if path == nil {
-			return nil, &GoneError{Ref: r.Root}
+			return nil, nil, &GoneError{Ref: r.Root}
 		}
 		within := path[len(path)-1]
 		if r.Interactive {
@@ -36,7 +34,7 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (*Answer, error) {
 			if r.Interactive {
 				hint = "; interactive_only: false searches all text"
 			}
-			return &Answer{Kind: KindPart, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint), advance: kept}, nil
+			return &Answer{Kind: KindPart, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint)}, nil, nil
 		}
 		match := "match"
 		if n == 1 {
@@ -46,13 +44,13 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (*Answer, error) {
 		nodes = found
 	}
 	if len(nodes) == 0 {
-		return &Answer{Kind: KindPart, Text: head + "[Nothing interactive here; interactive_only: false shows all]\n", advance: kept}, nil
+		return &Answer{Kind: KindPart, Text: head + "[Nothing interactive here; interactive_only: false shows all]\n"}, nil, nil
 	}
 	body := listing(nodes, r)
 	if r.MaxTokens > 0 && len(head)+len(body) > r.bytes() {
 		body, _ = fitted(&Node{Role: roleDocument, Children: nodes}, r, r.bytes()-len(head))
 	}
-	return &Answer{Kind: KindPart, Text: head + body, advance: kept}, nil
+	return &Answer{Kind: KindPart, Text: head + body}, nodes, nil
 }
 
 // search keeps the nodes whose line contains a text, in any case, and those around them.
@@ -76,8 +74,9 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 }
 
 // fitted lists the most useful part of a tree within so many bytes: first what is operable and what says
-// where one is, in the order of the page; then the rest. It says, and returns, how many elements are left out.
-func fitted(root *Node, r Request, budget int) (text string, left int) {
+// where one is, in the order of the page; then the rest. It says how many elements are left out, and returns those of
+// which not all is shown, and the text.
+func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 	const note = 120     // bytes for saying what is left out
 	const leastLine = 16 // of a node
 	budget -= note
@@ -140,7 +139,16 @@ func fitted(root *Node, r Request, budget int) (text string, left int) {
 		}
 		return missing
 	}
-	left = count(root)
+	left := count(root)
+	out = map[int]bool{}
+	root.Walk(func(n *Node) {
+		for _, c := range n.Children {
+			if !only[c] {
+				out[c.Ref] = true
+				out[n.Ref] = out[n.Ref] || c.IsText()
+			}
+		}
+	})
 	var body string
 	if r.Format == FormatYAML {
 		w := &blocks{only: only}
@@ -167,7 +175,7 @@ func fitted(root *Node, r Request, budget int) (text string, left int) {
 	if widest != nil && 2*count(widest) > left {
 		hint = fmt.Sprintf("root: %s shows where most of them are", Reference(widest.Ref))
 	}
-	return body + fmt.Sprintf("# %s left out to fit max_tokens; %s\n", elements(left), hint), left
+	return body + fmt.Sprintf("# %s left out to fit max_tokens; %s\n", elements(left), hint), out
 }
 
 // alone is a node with no more inside than what its own line says.
@@ -180,7 +188,7 @@ func alone(n *Node) *Node {
 	return &own
 }
 
-// cutDiff is as much of a difference as fits. What was shown does not advance: nothing of it gets lost.
+// cutDiff is as much of a difference as fits. All of it comes again: nothing of it gets lost.
 func cutDiff(text string, r Request) *Answer {
 	const note = 140
 	lines := strings.SplitAfter(text, "\n")
@@ -194,5 +202,5 @@ func cutDiff(text string, r Request) *Answer {
 		shown++
 	}
 	fmt.Fprintf(&b, "# %d more line(s) of changes did not fit max_tokens; they come again with the next snapshot\n", len(lines)-shown)
-	return &Answer{Kind: KindDiff, Text: b.String(), advance: func() {}}
+	return &Answer{Kind: KindDiff, Text: b.String(), cut: true}
 }

@@ -8,117 +8,6 @@ import (
 	"time"
 )
 
-func sortedCopy(list []int) []int { return slices.Sorted(slices.Values(list)) }
-
-// Seen is what one agent was shown of one tab. The zero value has been shown nothing. It is not safe for
-// concurrent use.
-type Seen struct {
-	full, reduced view
-	// told is the whole tree as it was when the agent was last told anything of it, but for a look at the interactive
-	// part since then: that one was at the tree looked.
-	told   view
-	looked *Tree
-}
-
-// view is what was shown of one of the two trees: the whole or the interactive part.
-type view struct {
-	tree   *Tree
-	shown  *Node
-	at     time.Time
-	unsure int // up to which tree uncertain references were told
-	// hidden counts the elements that were left out of this view, to fit: the next answer says so, once.
-	hidden int
-}
-
-// Reset forgets what was shown: the next snapshot is a full one.
-func (s *Seen) Reset() { *s = Seen{} }
-
-// Told is the number of the newest tree that the agent was shown.
-func (s *Seen) Told() int { return max(s.full.unsure, s.reduced.unsure) }
-
-// Knows says whether the agent was told all that changed up to a tree.
-func (s *Seen) Knows(number int) bool { return s.looked == nil && s.told.unsure >= number }
-
-// known is the whole tree as far as the agent knows it. Looking at another page, or at most of one anew, is a first
-// look, at which text that is not shown is no change.
-func (s *Seen) known() view {
-	if s.looked == nil {
-		return s.told
-	}
-	known := view{tree: s.looked, shown: afterLook(s.told.shown, s.looked.Root), unsure: s.looked.Number}
-	if Compare(known.shown, s.looked.Root).Share() > MaxChanged {
-		known.shown = s.looked.Root
-	}
-	return known
-}
-
-// Node is what an element was when the agent was shown it last; nil when it never was.
-func (s *Seen) Node(ref int) *Node {
-	views := []*view{&s.reduced, &s.full}
-	if s.full.at.After(s.reduced.at) {
-		slices.Reverse(views)
-	}
-	for _, v := range views {
-		if v.shown == nil {
-			continue
-		}
-		if path := find(v.shown, ref); path != nil {
-			return path[len(path)-1]
-		}
-	}
-	return nil
-}
-
-// Caused says what changed since the agent was told of the page last, its text included, for an answer that is
-// about something else: without headings where it is the same page, and what is interactive in full where it is
-// another one. It is "" when nothing changed. Where the focus went is told only when that is asked for.
-func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
-	r := Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
-	before, reduced := s.known(), Interactive(t.Root)
-	advance := func() {
-		s.told, s.looked = view{tree: t, shown: t.Root, at: now, unsure: t.Number}, nil
-		s.reduced = view{tree: t, shown: reduced, at: now, unsure: t.Number}
-		if s.full.shown != nil {
-			s.full = s.told
-		}
-	}
-	if before.shown == nil || !samePage(before.tree, t) {
-		s.full = view{}
-		advance()
-		return full(t, reduced, r, "").Text
-	}
-	var text string
-	if before.tree.URL != t.URL {
-		text = "[URL: " + oneLine(t.URL, maxHeader) + "]\n"
-	}
-	d := Compare(before.shown, t.Root)
-	if !focus {
-		d = d.withoutFocus()
-	}
-	if unsure := newlyUnsure(p, &before, t.Root); len(unsure) > 0 {
-		text += "[Rendered anew, probably the same: " + spans(rangesOf(unsure)) + "]\n"
-	}
-	if d.Empty() {
-		advance()
-		return text
-	}
-	changes := compactDiff(d)
-	if d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {
-		if whole := full(t, reduced, r, "").Text; len(whole) <= len(changes) {
-			advance()
-			if head := heading(t, r); head == heading(before.tree, r) {
-				whole = "[The page now]\n" + strings.TrimPrefix(whole, head)
-			}
-			return whole
-		}
-	}
-	if most := r.bytes(); most > 0 && len(changes) > most {
-		return text + cutDiff(changes, r).Text // what did not fit comes again
-	}
-	advance()
-	return text + incomplete(t) + changes
-}
-
 // Request is how a snapshot is asked for.
 type Request struct {
 	Interactive bool
@@ -160,10 +49,10 @@ type Answer struct {
 	Kind, Text string
 	// Why says why a snapshot is a full one.
 	Why string
-	// hidden counts the elements that a full one leaves out, to fit.
-	hidden int
-	// advance puts down what was shown.
-	advance func()
+	// left are elements that a full one leaves out, to fit.
+	left map[int]bool
+	// cut says that a difference was cut to fit.
+	cut bool
 }
 
 // BytesPerToken is by how many bytes of a snapshot its tokens are estimated: short names, brackets and
@@ -183,43 +72,51 @@ func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 		root = Interactive(root)
 	}
 	if r.Root > 0 || r.Depth > 0 || r.Search != "" {
-		return narrowed(p, t, root, r)
-	}
-	v := &s.full
-	if r.Interactive {
-		v = &s.reduced
-	}
-	a := s.decide(p, v, t, root, r)
-	if a.advance == nil {
-		*v = view{tree: t, shown: root, at: r.Now, unsure: t.Number, hidden: a.hidden}
-		if r.Interactive && !r.Full && s.told.shown != nil && samePage(s.told.tree, t) {
-			s.looked = t
-		} else {
-			s.told, s.looked = view{tree: t, shown: t.Root, at: r.Now, unsure: t.Number}, nil
+		a, nodes, err := narrowed(p, t, root, r)
+		if err == nil {
+			s.glimpsed(t, nodes)
 		}
+		return a, err
+	}
+	v := &s.whole
+	if r.Interactive {
+		v = &s.part
+	}
+	a, d := s.decide(p, v, t, root, r)
+	switch {
+	case a.cut:
+		s.toldInPart(d)
+	case r.Interactive:
+		s.sawPart(t, root, r.Now, a)
+	default:
+		s.sawWhole(t, d, r.Now, a)
 	}
 	return a, nil
 }
 
-func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) *Answer {
-	if r.Full || v.shown == nil {
-		return full(t, root, r, "")
+// decide is the answer to a request for all of a view, and what it was compared by.
+func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer, *Diff) {
+	if r.Full || !v.listed {
+		return full(t, root, r, ""), nil
 	}
 	if !samePage(v.tree, t) {
-		return full(t, root, r, "another page")
+		return full(t, root, r, "another page"), nil
 	}
 	d := Compare(v.shown, root)
+	d.unlist(t.Root)
 	unsure := newlyUnsure(p, v, root)
 	switch {
+	case s.outdated(d, v, root, t):
+		return full(t, root, r, "what an answer since then showed has changed back"), d
 	case d.Empty() && len(unsure) == 0:
-		return &Answer{Kind: KindUnchanged, Text: header(v, t, d, nil, r)}
+		return &Answer{Kind: KindUnchanged, Text: s.header(v, t, root, d, nil, r)}, d
 	case r.Diff:
 	case r.Now.Sub(v.at) > r.FullAfter:
-		return full(t, root, r, fmt.Sprintf("the last look was more than %s ago", r.FullAfter))
+		return full(t, root, r, fmt.Sprintf("the last look was more than %s ago", r.FullAfter)), d
 	case d.Share() > MaxChanged:
-		return full(t, root, r, fmt.Sprintf("%.0f %% of the elements changed", 100*d.Share()))
+		return full(t, root, r, fmt.Sprintf("%.0f %% of the elements changed", 100*d.Share())), d
 	}
-	text := header(v, t, d, unsure, r)
+	text := s.header(v, t, root, d, unsure, r)
 	if r.Format == FormatYAML {
 		text += yamlDiff(d)
 	} else {
@@ -229,13 +126,13 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) *Answer 
 		uncut := r
 		uncut.MaxTokens = 0
 		if len(full(t, root, uncut, "").Text) <= len(text) {
-			return full(t, root, r, "shorter than the changes")
+			return full(t, root, r, "shorter than the changes"), d
 		}
 	}
 	if r.MaxTokens > 0 && len(text) > r.bytes() {
-		return cutDiff(text, r)
+		return cutDiff(text, r), d
 	}
-	return &Answer{Kind: KindDiff, Text: text}
+	return &Answer{Kind: KindDiff, Text: text}, d
 }
 
 // atLeast is how many bytes a listing takes at the very least, so that it is not written only to be measured.
@@ -274,30 +171,46 @@ func withoutFragment(url string) string {
 }
 
 // header is what stands above a difference.
-func header(v *view, t *Tree, d *Diff, unsure []int, r Request) string {
+func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Request) string {
 	var b strings.Builder
-	hidden := ""
-	if v.hidden > 0 {
-		hidden = fmt.Sprintf("; %d of them were left out to fit", v.hidden)
-	}
+	unchanged := s.unchanged(v, t, root, d, r.Interactive)
 	if d.Empty() && len(unsure) == 0 {
-		return fmt.Sprintf("[Same page: %s]\n%s[URL: %s]\n[Unchanged: %s%s]\n", oneLine(t.Title, briefTitle), r.tabLine(), oneLine(t.URL, briefURL), spans(d.Unchanged), hidden)
+		return fmt.Sprintf("[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, briefTitle), r.tabLine(), oneLine(t.URL, briefURL), unchanged)
 	}
-	fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader))
-	switch {
-	case len(d.Unchanged) == 0:
-		b.WriteString("[Unchanged: none]\n")
-	case d.Exact:
-		fmt.Fprintf(&b, "[Unchanged: %s%s]\n", spans(d.Unchanged), hidden)
-	default:
-		fmt.Fprintf(&b, "[Unchanged: %s but those below%s]\n", spans(d.Unchanged), hidden)
-	}
+	fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader), unchanged)
 	if len(unsure) > 0 {
 		fmt.Fprintf(&b, "[Rendered anew, probably the same: %s]\n", spans(rangesOf(unsure)))
 	}
 	b.WriteString("[Changes only; full_snapshot: true for all]\n")
 	b.WriteString(incomplete(t))
 	return b.String()
+}
+
+// unchanged is the line that says what is as the agent was shown it: nothing that it was not shown, and nothing of
+// which other text has changed that this view does not show.
+func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool) string {
+	except := []map[int]bool{v.left, touchedIn(d)}
+	if interactive && s.whole.shown != nil && samePage(s.whole.tree, t) {
+		except = append(except, s.unsaid, touchedIn(Compare(afterLook(s.whole.shown, t.Root, root, v.shown, v.left), t.Root)))
+	}
+	list, more := unchanged(root, t.Root, except...)
+	said := spans(list)
+	switch {
+	case len(list) == 0:
+		said = "none"
+	case more > 0:
+		said += fmt.Sprintf(" and %d more", more)
+	}
+	left := 0
+	root.Walk(func(n *Node) {
+		if n.Ref > 0 && v.left[n.Ref] {
+			left++
+		}
+	})
+	if left > 0 {
+		said += fmt.Sprintf("; %d were left out to fit", left)
+	}
+	return "[Unchanged: " + said + "]\n"
 }
 
 func (r Request) tabLine() string {
@@ -360,11 +273,11 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 	} else if body == "" {
 		body = "# the page is empty\n"
 	}
-	hidden := 0
+	var left map[int]bool
 	if r.MaxTokens > 0 && len(head)+len(body) > r.bytes() {
-		body, hidden = fitted(root, r, r.bytes()-len(head))
+		body, left = fitted(root, r, r.bytes()-len(head))
 	}
-	return &Answer{Kind: KindFull, Text: head + body, Why: why, hidden: hidden}
+	return &Answer{Kind: KindFull, Text: head + body, Why: why, left: left}
 }
 
 // heading says which page it is.

@@ -96,7 +96,7 @@ func findOption(root *aria.Node, list int, name string) (option *aria.Node, name
 			if !optionRoles[n.Role] || n.Ref <= 0 || native[n.Ref] {
 				return
 			}
-			names = append(names, `"`+n.Name+`"`)
+			names = append(names, aria.Quote(n.Name))
 			if strings.EqualFold(strings.Join(strings.Fields(n.Name), " "), strings.Join(strings.Fields(name), " ")) {
 				found = append(found, n)
 			}

@@ -53,6 +53,7 @@ type BreakpointList struct {
 	Breakpoints []BreakpointLine `json:"breakpoints"`
 	// Notes are what the agent ought to know: how debugging or a pause ended.
 	Notes []string `json:"notes,omitempty"`
+	Quotes
 }
 
 // BreakpointLine is one breakpoint.
@@ -71,6 +72,7 @@ type BreakpointLine struct {
 	Hits   int      `json:"hits,omitempty"`
 	// By is the agent that set it, when it is another one.
 	By string `json:"by,omitempty"`
+	Quotes
 }
 
 func (p *BreakpointParams) check() error {

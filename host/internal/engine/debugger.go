@@ -170,6 +170,7 @@ type DebuggerState struct {
 	Threads []ThreadState `json:"threads"`
 	// Notes are what the agent ought to know: who else debugs the tab, how a pause ended.
 	Notes []string `json:"notes,omitempty"`
+	Quotes
 }
 
 // ThreadState is one thread.
@@ -244,6 +245,7 @@ type DebuggerValue struct {
 	// Threw is true when the expression threw the value.
 	Threw  bool `json:"threw,omitempty"`
 	Masked int  `json:"masked,omitempty"`
+	Quotes
 }
 
 func checkWait(ms int) error {

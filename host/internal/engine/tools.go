@@ -52,6 +52,9 @@ func tool[P, A any](name string, call func(context.Context, *Engine, *checkpoint
 		if err != nil {
 			return nil, err // not a nil pointer inside an interface
 		}
+		if m, ok := any(answer).(marked); ok {
+			m.mark()
+		}
 		return answer, nil
 	}}
 }

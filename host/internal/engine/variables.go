@@ -77,6 +77,7 @@ type VariableSnapshot struct {
 	Since   string   `json:"since,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	Quotes
 }
 
 // Variables is the answer of variables_get.
@@ -88,12 +89,14 @@ type Variables struct {
 	// Variables are the values by scope and path, as they read in code.
 	Variables map[string]map[string]string `json:"variables"`
 	Notes     []string                     `json:"notes,omitempty"`
+	Quotes
 }
 
 // VariableSnapshotList is the answer of snapshot_list.
 type VariableSnapshotList struct {
 	Snapshots []VariableSnapshotLine `json:"snapshots"`
 	Notes     []string               `json:"notes,omitempty"`
+	Quotes
 }
 
 // VariableDiffParams are the arguments of snapshot_diff: ids or labels.
@@ -116,6 +119,7 @@ type VariableDiff struct {
 	// ThreadMismatch warns that the snapshots are of different threads.
 	ThreadMismatch bool     `json:"thread_mismatch,omitempty"`
 	Notes          []string `json:"notes,omitempty"`
+	Quotes
 }
 
 // VariableEntry is a value that only one snapshot has.

@@ -48,6 +48,7 @@ type Trace struct {
 	Columns []string   `json:"columns,omitempty"`
 	Rows    [][]string `json:"rows,omitempty"`
 	Notes   []string   `json:"notes,omitempty"`
+	Quotes
 }
 
 // trace is a tracepoint that is set: an agent that asks for the same one again reads it.

@@ -16,12 +16,14 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		return nil, Errorf(protocol.CodeMalformed, "what became of the action cannot be read: %v", err)
 	}
 	text := func(s *string, limit int) {
-		clean, _ := d.redact.Text(cut(Clean(*s), limit))
+		clean, _ := d.redact.Text(cut(OneLine(*s), limit))
 		*s = clean
 	}
 	text(&r.Text, MaxText)
 	text(&r.Untrusted, MaxShort)
+	r.Value = OneLine(r.Value) // JSON, in which text keeps its lines
 	if r.Dialog != nil {
+		r.Dialog.Kind = word(r.Dialog.Kind)
 		text(&r.Dialog.Message, MaxDialog)
 		text(&r.Dialog.Default, MaxDialog)
 	}
@@ -30,8 +32,14 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 			text(o.Invalid, MaxShort)
 		}
 	}
-	for i := range r.Waiting {
-		text(&r.Waiting[i], MaxShort)
+	made := r.Late
+	if made == nil {
+		made = &protocol.ActMade{}
+	}
+	for _, list := range [][]string{r.Waiting, r.Downloads, made.Downloads} {
+		for i := range list {
+			text(&list[i], MaxShort)
+		}
 	}
 	for _, page := range []*protocol.AriaResult{r.Page, r.Before} {
 		if page != nil {

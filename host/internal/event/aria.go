@@ -2,6 +2,7 @@ package event
 
 import (
 	"encoding/json"
+	"slices"
 
 	"tidemark.dev/tidemark/protocol"
 )
@@ -22,9 +23,13 @@ func (d *Decoder) Aria(raw []byte) (*protocol.AriaResult, *protocol.Error) {
 
 // page cleans and masks a tab's frames.
 func (d *Decoder) page(r *protocol.AriaResult) {
+	for i := range r.Unread {
+		url, _ := d.redact.URL(cut(OneLine(r.Unread[i]), 2*MaxURL))
+		r.Unread[i] = cut(url, MaxURL)
+	}
 	for i := range r.Frames {
 		f := &r.Frames[i]
-		url, n := d.redact.URL(cut(Clean(f.URL), 2*MaxURL))
+		url, n := d.redact.URL(cut(OneLine(f.URL), 2*MaxURL))
 		f.Masked += n
 		f.URL = cut(url, MaxURL)
 		text := func(s string) string {
@@ -35,17 +40,18 @@ func (d *Decoder) page(r *protocol.AriaResult) {
 			f.Masked += n
 			return s
 		}
-		f.Title = cut(text(f.Title), MaxShort)
+		f.Title = cut(OneLine(text(f.Title)), MaxShort)
 		for j := range f.Nodes {
 			node := &f.Nodes[j]
-			node.Role = cut(Clean(node.Role), 40)
+			node.Role = role(node.Role)
 			node.Name, node.Description = text(node.Name), text(node.Description)
 			if node.Value != nil {
 				v := text(*node.Value)
 				node.Value = &v
 			}
+			node.States = slices.DeleteFunc(node.States, func(s string) bool { _, ok := state(s); return !ok })
 			for k, s := range node.States {
-				node.States[k] = cut(Clean(s), 60)
+				node.States[k], _ = state(s)
 			}
 			node.Keys = cut(Clean(node.Keys), MaxShort)
 			for k, s := range node.ShapeKeys {

@@ -20,7 +20,7 @@ func (d *Decoder) Debug(raw []byte, into any) *protocol.Error {
 	err := dec.Decode(&v)
 	if err == nil {
 		var clean []byte
-		if clean, err = json.Marshal(d.cleanTexts(v)); err == nil {
+		if clean, err = json.Marshal(d.cleanTexts("", v)); err == nil {
 			err = json.Unmarshal(clean, into)
 		}
 	}
@@ -30,18 +30,23 @@ func (d *Decoder) Debug(raw []byte, into any) *protocol.Error {
 	return nil
 }
 
-func (d *Decoder) cleanTexts(v any) any {
+// cleanTexts cleans what goes by a name. Only values may have several lines.
+func (d *Decoder) cleanTexts(name string, v any) any {
 	switch v := v.(type) {
 	case string:
-		s, _ := d.redact.Text(cut(Clean(v), MaxDebugText))
+		clean := OneLine
+		if name == "value" {
+			clean = Clean
+		}
+		s, _ := d.redact.Text(cut(clean(v), MaxDebugText))
 		return s
 	case []any:
 		for i := range v {
-			v[i] = d.cleanTexts(v[i])
+			v[i] = d.cleanTexts(name, v[i])
 		}
 	case map[string]any:
 		for k := range v {
-			v[k] = d.cleanTexts(v[k])
+			v[k] = d.cleanTexts(k, v[k])
 		}
 	}
 	return v

@@ -70,7 +70,7 @@ func DecodeMessage(data []byte) (any, *protocol.Error) {
 	case protocol.TypeResponse:
 		r := &protocol.Response{Type: kind, ID: f.integer("id", 1, true), Result: []byte(msg.Get("result").Raw)}
 		if e := msg.Get("error"); e.IsObject() {
-			r.Error = &protocol.Error{Code: e.Get("code").String(), Message: e.Get("message").String()}
+			r.Error = &protocol.Error{Code: e.Get("code").String(), Message: OneLine(e.Get("message").String())}
 		}
 		return r, f.err
 	case "":
@@ -92,7 +92,7 @@ func (f *fields) hello() (any, *protocol.Error) {
 	if h.Protocol != protocol.Version {
 		return nil, Errorf(protocol.CodeVersion, "the extension speaks protocol %d and this program %d; update the older of the two (extension %s)", h.Protocol, protocol.Version, h.Extension)
 	}
-	h.Browser, h.Extension = cut(Clean(h.Browser), MaxShort), cut(Clean(h.Extension), MaxShort)
+	h.Browser, h.Extension = cut(OneLine(h.Browser), MaxShort), cut(OneLine(h.Extension), MaxShort)
 	return h, nil
 }
 
@@ -202,8 +202,8 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 	for i := range tabs.Tabs {
 		t := &tabs.Tabs[i]
 		url, _ := d.redact.URL(cut(OneLine(t.URL), 2*MaxURL))
-		title, _ := d.redact.Text(cut(Clean(t.Title), 2*MaxShort))
-		t.URL, t.Title, t.Note = cut(url, MaxURL), cut(title, MaxShort), cut(Clean(t.Note), MaxShort)
+		title, _ := d.redact.Text(cut(OneLine(t.Title), 2*MaxShort))
+		t.URL, t.Title, t.Note = cut(url, MaxURL), cut(title, MaxShort), cut(OneLine(t.Note), MaxShort)
 		for _, p := range []*protocol.TabPaused{t.Paused, t.PausedPart} {
 			if p == nil {
 				continue
@@ -390,7 +390,7 @@ func (r *reader) plain(name string, v gjson.Result) string {
 		r.fail(name, "a string")
 		return ""
 	}
-	return own(v, cut(Clean(v.Str), MaxShort))
+	return own(v, cut(OneLine(v.Str), MaxShort))
 }
 
 // common are words that many events hold.
@@ -433,6 +433,11 @@ func (r *reader) text(name string, v gjson.Result, limit int) string {
 	return own(v, cut(s, limit))
 }
 
+// line is text that has one line, whatever a page says.
+func (r *reader) line(name string, v gjson.Result, limit int) string {
+	return OneLine(r.text(name, v, limit))
+}
+
 func (r *reader) url(name string, v gjson.Result) string {
 	if v.Type != gjson.String {
 		r.fail(name, "a string")
@@ -468,7 +473,7 @@ func (r *reader) headers(name string, v gjson.Result) map[string]string {
 	v.ForEach(func(k, hv gjson.Result) bool {
 		s := cut(Clean(hv.String()), MaxHeader)
 		if size += len(k.Str) + len(s); size <= 4*MaxHeader {
-			h[own(k, cut(Clean(k.Str), MaxShort))] = own(hv, s)
+			h[own(k, cut(OneLine(k.Str), MaxShort))] = own(hv, s)
 		}
 		return true
 	})

@@ -36,7 +36,7 @@ func (r *reader) console(obj gjson.Result) Event {
 				if len(e.Stack) == MaxStack {
 					break
 				}
-				e.Stack = append(e.Stack, OneLine(r.text(name, line, MaxShort)))
+				e.Stack = append(e.Stack, r.line(name, line, MaxShort))
 			}
 		case "request":
 			e.Request = r.plain(name, v)
@@ -98,7 +98,7 @@ func (r *reader) network(obj gjson.Result) Event {
 				r.fail(name, "an HTTP status")
 			}
 		case "error":
-			e.Error = r.text(name, v, MaxShort)
+			e.Error = r.line(name, v, MaxShort)
 		case "canceled":
 			e.Canceled = r.flag(name, v)
 		case "cached":
@@ -154,7 +154,7 @@ func (r *reader) websocket(obj gjson.Result) Event {
 		case "code":
 			e.Code = int(r.count(name, v))
 		case "reason":
-			e.Reason = r.text(name, v, MaxShort)
+			e.Reason = r.line(name, v, MaxShort)
 		case "leaving":
 			e.Leaving = r.flag(name, v)
 		}
@@ -193,9 +193,9 @@ func (r *reader) action(obj gjson.Result) Event {
 		case "action":
 			e.Type = r.plain(name, v)
 		case "target":
-			e.Target = r.text(name, v, MaxShort)
+			e.Target = r.line(name, v, MaxShort)
 		case "selector":
-			e.Selector = r.text(name, v, MaxShort)
+			e.Selector = r.line(name, v, MaxShort)
 		case "value":
 			e.Value = r.text(name, v, MaxShort)
 		case "frame":
@@ -219,7 +219,7 @@ func (r *reader) element(obj gjson.Result) Event {
 		case "id":
 			e.ID = int(r.int(name, v))
 		case "selector":
-			e.Selector = r.text(name, v, MaxShort)
+			e.Selector = r.line(name, v, MaxShort)
 		case "text":
 			e.Text = r.text(name, v, MaxShort)
 		}
@@ -237,7 +237,7 @@ func (r *reader) navigation(obj gjson.Result) Event {
 		case "url":
 			e.URL = r.url(name, v)
 		case "title":
-			e.Title = r.text(name, v, MaxShort)
+			e.Title = r.line(name, v, MaxShort)
 		}
 	})
 	r.needed("url", e.URL)

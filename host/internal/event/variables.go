@@ -44,7 +44,11 @@ func (d *Decoder) Variables(raw []byte, into any) *protocol.Error {
 func (d *Decoder) field(f *protocol.DebugField) {
 	f.Name = cut(OneLine(f.Name), MaxDebugText)
 	f.Type = cut(OneLine(f.Type), MaxDebugText)
-	f.Text, _ = d.redact.Text(cut(Clean(f.Text), MaxDebugText))
+	clean := OneLine
+	if f.Type == "string" { // which is shown in quotes
+		clean = Clean
+	}
+	f.Text, _ = d.redact.Text(cut(clean(f.Text), MaxDebugText))
 	switch f.Type {
 	case "undefined", "null", "boolean", "function", "accessor", "unread":
 	default:

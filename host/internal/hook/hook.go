@@ -15,6 +15,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // MaxInput bounds what is read of an agent: it may quote a whole file twice. MaxText bounds what is said,
@@ -229,7 +230,7 @@ const maxAgain = 2
 const maxProblem = 320
 
 func sentence(p engine.HookProblem) string {
-	text := clip(strings.Join(strings.Fields(p.Text), " "), maxProblem)
+	text := clip(strings.Join(strings.Fields(event.OneLine(p.Text)), " "), maxProblem)
 	switch p.Kind {
 	case "overlay":
 		text = "error overlay: " + text
@@ -239,7 +240,7 @@ func sentence(p engine.HookProblem) string {
 		text = "console error: " + text
 	}
 	if p.Source != "" {
-		text += " (" + clip(p.Source, 100) + ")"
+		text += " (" + clip(event.OneLine(p.Source), 100) + ")"
 	}
 	if p.Count > 1 {
 		text += fmt.Sprintf(" ×%d", p.Count)

@@ -130,6 +130,13 @@ func (p *printer) section(s section) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// Flat is text on one line, its spaces as they are.
+func Flat(s string) string { return strings.Join(strings.FieldsFunc(s, isLineEnd), " ") }
+
+func isLineEnd(r rune) bool {
+	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == 0x85 || r == 0x2028 || r == 0x2029
+}
+
 // wrap breaks text into lines of at most width columns, at spaces where there are any.
 func wrap(s string, width int) []string {
 	return strings.Split(lipgloss.Wrap(s, width, ""), "\n")
@@ -158,7 +165,7 @@ func toned(words []word, by string) string {
 	var said []string
 	for _, w := range words {
 		if w.text != "" {
-			said = append(said, w.tone.render(w.text))
+			said = append(said, w.tone.render(Flat(w.text)))
 		}
 	}
 	return strings.Join(said, by)

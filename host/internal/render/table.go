@@ -8,7 +8,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Line writes one line; colours are left out where w shows none.
+// Line writes one line; colours are left out where w shows none. Text of a page goes through [Flat] first.
 func Line(w io.Writer, format string, args ...any) error {
 	_, err := lipgloss.Fprintf(w, format+"\n", args...)
 	return err

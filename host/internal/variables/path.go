@@ -1,6 +1,7 @@
 package variables
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -99,6 +100,8 @@ func Quote(s string) string {
 			b.WriteString(`\n`)
 		case r == '\r':
 			b.WriteString(`\r`)
+		case r == '\u2028' || r == '\u2029': // they end a line of code
+			fmt.Fprintf(&b, `\u%04x`, r)
 		case r == '\t':
 			b.WriteString(`\t`)
 		case r < 0x20 || r == 0x7f:

@@ -1,0 +1,33 @@
+package mcpserver_test
+
+import (
+	"reflect"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/enginetest"
+)
+
+// TestEveryAnswerThatQuotesAPageCanBeMarked: answers that are text alone are marked beside it, those of the debugger in
+// a field.
+func TestEveryAnswerThatQuotesAPageCanBeMarked(t *testing.T) {
+	s := connect(t, enginetest.New(t, capture.Limits{}))
+	for _, tool := range []string{"browser_snapshot", "browser_click"} { // no page can be read in this world, nor anything be done
+		if r := call(t, s, tool, map[string]any{"ref": "e2"}); !r.IsError || r.Meta["page_text"] != diff.Untrusted {
+			t.Errorf("%s: error %v, %v", tool, r.IsError, r.Meta)
+		}
+	}
+	if r := call(t, s, "checkpoint_list", nil); r.Meta["page_text"] != nil {
+		t.Errorf("an answer without a word of a page is marked: %v", r.Meta)
+	}
+	for _, tool := range engine.Tools {
+		if tool.Set != engine.Debug || tool.Name == "snapshot_delete" || tool.Name == "snapshot_clear" {
+			continue
+		}
+		if _, has := reflect.TypeOf(tool.Answer).FieldByName("PageText"); !has {
+			t.Errorf("the answer of %s has no mark", tool.Name)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+// forged is a report in which all that a page says is one text.
+func forged(text string) *diff.Report {
+	r := full()
+	for _, list := range [][]diff.Message{r.Console.NewErrors, r.Console.NewWarnings} {
+		for i := range list {
+			list[i].Message, list[i].Source = text, text
+		}
+	}
+	for i := range r.Network.Failures {
+		r.Network.Failures[i].Method, r.Network.Failures[i].URL = text, text
+	}
+	for i := range r.Network.NewEndpoints {
+		r.Network.NewEndpoints[i].Method, r.Network.NewEndpoints[i].URL = text, text
+	}
+	for i := range r.WebSocket.Disconnections {
+		r.WebSocket.Disconnections[i].URL, r.WebSocket.Disconnections[i].Reason = text, text
+	}
+	for i := range r.WebSocket.ErrorMessages {
+		r.WebSocket.ErrorMessages[i].URL, r.WebSocket.ErrorMessages[i].Message = text, text
+	}
+	for i := range r.DOM.NewErrorElements {
+		r.DOM.NewErrorElements[i].Text, r.DOM.NewErrorElements[i].Selector = text, text
+	}
+	for i := range r.DOM.DisappearedElements {
+		r.DOM.DisappearedElements[i].Text, r.DOM.DisappearedElements[i].Selector = text, text
+	}
+	if r.DOM.URLChanged != nil {
+		r.DOM.URLChanged.From, r.DOM.URLChanged.To = text, text
+	}
+	for i := range r.Actions.NewActions {
+		r.Actions.NewActions[i].Target, r.Actions.NewActions[i].Value = text, text
+	}
+	return r
+}
+
+// FuzzPageTextForgesNoLine: of a report for a terminal, and of one as Markdown, outside of code spans.
+func FuzzPageTextForgesNoLine(f *testing.F) {
+	for _, s := range append(hostile, "x\u2028## Clean", "x\u0085- ✔ fine", "x\v\f\r\n### Network") {
+		f.Add(s)
+	}
+	ends := "\r\v\f\u0085\u2028\u2029"
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 60 || oneLine(printable(text)) == "" {
+			return
+		}
+		if got, want := outsideCode(t, markdown(t, forged(text))), outsideCode(t, markdown(t, forged("x"))); got != want {
+			t.Errorf("%q changes what is outside of code:\n%s\nwant\n%s", text, got, want)
+		}
+		var got, want strings.Builder
+		const wide = 4000
+		if err := Report(&got, forged(text), wide); err != nil {
+			t.Fatal(err)
+		}
+		if err := Report(&want, forged("x"), wide); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := strings.Count(got.String(), "\n"), strings.Count(want.String(), "\n"); a != b || strings.ContainsAny(got.String(), ends) {
+			t.Errorf("%q: %d lines, want %d, in\n%s", text, a, b, got.String())
+		}
+		if flat := Flat(text); strings.ContainsAny(flat, ends+"\n") {
+			t.Errorf("%q has several lines", flat)
+		}
+	})
+}
