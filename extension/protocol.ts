@@ -931,7 +931,8 @@ export interface TabPaused {
    */
   at: number /* int64 */;
   /**
-   * Place is the function and the line, as in "total (app.js:13)".
+   * Place is the function and the line, as in "total (app.js:13)", with " (generated)" where the script has a source
+   * map.
    */
   place?: string;
 }
@@ -1708,6 +1709,10 @@ export const CodeUnavailable = "unavailable"; // what was asked for cannot be ha
 /**
  * Error codes; append-only.
  */
+export const CodeNone = "none"; // there is nothing of what was asked for: a script without a source map
+/**
+ * Error codes; append-only.
+ */
 export const CodePaused = "paused"; // the debugger holds the page; it cannot answer
 
 //////////
@@ -2383,6 +2388,10 @@ export interface Place {
   file?: string;
   file_line?: number /* int */;
   file_column?: number /* int */;
+  /**
+   * Generated is true for a place in generated code whose original is not known.
+   */
+  generated?: boolean;
 }
 /**
  * Latency is how long a request took.

@@ -266,6 +266,7 @@ type TabPaused struct {
 	Kind string `json:"kind,omitempty"`
 	// At is since when, in milliseconds since the epoch.
 	At int64 `json:"at"`
-	// Place is the function and the line, as in "total (app.js:13)".
+	// Place is the function and the line, as in "total (app.js:13)", with " (generated)" where the script has a source
+	// map.
 	Place string `json:"place,omitempty"`
 }

@@ -185,8 +185,11 @@ export class Debugging {
     const { kind, paused } = thread;
     const frame = paused.callFrames[0];
     const file = frame?.url.replace(/[?#].*$/s, '').replace(/^.*\//s, '');
+    const script = frame && thread.scripts.get(frame.location.scriptId);
+    // The host knows maps, and this is told before it is asked.
+    const mark = script === undefined || script.map === '' ? '' : ' (generated)';
     const place =
-      frame && `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})`;
+      frame && `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})${mark}`;
     const { at, by, reason } = paused;
     return {
       at,

@@ -315,7 +315,7 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	report, err := s.Engine.Between(client, p.BetweenParams, file)
+	report, err := s.Engine.Between(r.Context(), client, p.BetweenParams, file)
 	if err != nil {
 		problem(w, err)
 		return

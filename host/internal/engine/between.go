@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -26,7 +27,7 @@ const Now = checkpoint.Now
 // Between reports what happened between two moments. It advances nothing: asked again about two moments that
 // have passed, it says the same as long as their entries are kept. A file is an exported state to compare with
 // in place of From, nil for none.
-func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
+func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
 	from := strings.TrimSpace(p.From)
 	if from == Now {
 		return nil, invalid("from is now, and nothing has happened since; name a checkpoint or an earlier time")
@@ -35,11 +36,17 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 	if err != nil {
 		return nil, err
 	}
+	return placed(ctx, r.timeout, func(bool) (*diff.Report, *originals, error) { return e.between(client, p, *r, from, file) })
+}
+
+func (e *Engine) between(client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *originals, error) {
 	v := e.store.View(e.clock())
 	if err := checkTab(v, client.Scope, p.Tab); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.options.Original = e.originalsIn(v).place
+	places := e.originalsIn(v)
+	r.options.Original = places.place
+	var err error
 	var begin capture.Moment
 	switch {
 	case file != nil:
@@ -49,17 +56,17 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 		begin = v.Start()
 	default:
 		if begin, err = e.moment(client.Scope, from, v); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var until *capture.Moment
 	if to := strings.TrimSpace(p.To); to != "" && to != Now {
 		end, err := e.moment(client.Scope, to, v)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if end.At.Before(begin.At) {
-			return nil, invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
+			return nil, nil, invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
 		}
 		until = &end
 	}
@@ -73,27 +80,32 @@ func (e *Engine) Between(client *checkpoint.Client, p BetweenParams, file *check
 		report.Checkpoint = "beginning"
 	}
 	report.CountTokens()
-	return report, nil
+	return report, places, nil
 }
 
 // Peek reports what a client's next call of get_changes_since would, and leaves its place where it is.
-func (e *Engine) Peek(client *checkpoint.Client) (*diff.Report, error) {
+func (e *Engine) Peek(ctx context.Context, client *checkpoint.Client) (*diff.Report, error) {
 	r, err := e.checkChanges(client, ChangesParams{})
 	if err != nil {
 		return nil, err
 	}
+	return placed(ctx, r.timeout, func(bool) (*diff.Report, *originals, error) { return e.peek(client, *r) })
+}
+
+func (e *Engine) peek(client *checkpoint.Client, r changesRequest) (*diff.Report, *originals, error) {
 	v := e.store.View(e.clock())
 	client.Lock()
-	from, v, past, err := e.baseline(client, r, v)
+	from, v, past, err := e.baseline(client, &r, v)
 	name := client.AutoName()
 	client.Unlock()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer past.close()
-	r.options.Original = e.originalsIn(v).place
+	places := e.originalsIn(v)
+	r.options.Original = places.place
 	report := past.report(from, v, nil, r.options)
 	report.Checkpoint = name
 	report.CountTokens()
-	return report, nil
+	return report, places, nil
 }

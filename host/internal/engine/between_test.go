@@ -25,7 +25,7 @@ func named(t *testing.T, w *enginetest.World, c *checkpoint.Client, name string)
 
 func between(t *testing.T, w *enginetest.World, c *checkpoint.Client, from, to string) *diff.Report {
 	t.Helper()
-	r, err := w.Engine.Between(c, engine.BetweenParams{From: from, To: to}, nil)
+	r, err := w.Engine.Between(t.Context(), c, engine.BetweenParams{From: from, To: to}, nil)
 	if err != nil {
 		t.Fatalf("%s to %s: %v", from, to, err)
 	}
@@ -170,7 +170,7 @@ func TestMistakesAboutTwoMoments(t *testing.T) {
 		{"first", "2026-99-01", "no ISO 8601 time"},
 		{"auto_1", "", "there is no checkpoint"},
 	} {
-		if _, err := w.Engine.Between(c, engine.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), s.want) {
+		if _, err := w.Engine.Between(t.Context(), c, engine.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), s.want) {
 			t.Errorf("%s to %s: %v, want %s", s.from, s.to, err, s.want)
 		}
 	}

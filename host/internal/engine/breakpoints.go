@@ -294,10 +294,7 @@ func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.De
 	}
 	maps := c.maps(ctx, mapsWait)
 	for _, at := range placed.Locations {
-		place, generated := maps.place(at.URL, at.Line, at.Column)
-		if generated != "" {
-			place += " = " + generated
-		}
+		place := maps.place(at.URL, at.Line, at.Column).String()
 		if at.Thread != 1 {
 			place += fmt.Sprintf(" (thread %d)", at.Thread)
 		}

@@ -109,7 +109,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 		"2026-01-23T10:29:00Z": 20, // before there was anything
 		"":                     5,
 	} {
-		between, err := w.Engine.Between(a, engine.BetweenParams{From: from}, nil)
+		between, err := w.Engine.Between(t.Context(), a, engine.BetweenParams{From: from}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,8 +50,10 @@ type HookProblem struct {
 	Text string `json:"text"`
 	// Source is where it comes from, or for a request what it answered before.
 	Source string `json:"source,omitempty"`
-	Count  int    `json:"count,omitempty"`
-	Tab    int    `json:"tab,omitempty"`
+	// Generated is true where Source is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
+	Count     int  `json:"count,omitempty"`
+	Tab       int  `json:"tab,omitempty"`
 }
 
 // key is what makes two problems the same, wherever an edit has moved their line.
@@ -104,11 +106,9 @@ func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project strin
 	if p.Event == HookStart && e.browsers != nil {
 		e.browsers.Sync(ctx, startSync) // what a browser has reported already is older than the session
 	}
-	v := e.store.View(e.clock())
-	answer := &HookAnswer{Watched: watched(v, &options), Problems: []HookProblem{}}
+	answer := &HookAnswer{Watched: watched(e.store.View(e.clock()), &options), Problems: []HookProblem{}}
 	if p.Event == HookStart {
-		e.hookStart(client, session, v, options, answer)
-		return answer, client, nil
+		return answer, client, e.hookStart(ctx, client, session, options, answer)
 	}
 	if answer.Watched == 0 {
 		return answer, client, nil
@@ -128,7 +128,26 @@ func watched(v *capture.View, o *diff.Options) int {
 }
 
 // hookStart sets the session's place, and tells what is broken already.
-func (e *Engine) hookStart(client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options, answer *HookAnswer) {
+func (e *Engine) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, answer *HookAnswer) error {
+	if answer.Watched == 0 {
+		e.beginHooks(client, s, e.store.View(e.clock()), o)
+		return nil
+	}
+	r, err := placed(ctx, defaultTimeout, func(bool) (*diff.Report, *originals, error) {
+		v := e.store.View(e.clock())
+		e.beginHooks(client, s, v, o)
+		places, o := e.originalsIn(v), o
+		o.Original = places.place
+		return diff.Compute(lastUpdate(v, o), v, o), places, nil
+	})
+	if err == nil {
+		answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
+	}
+	return err
+}
+
+// beginHooks begins a session where a view ends, and puts its client there.
+func (e *Engine) beginHooks(client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.beginLocked(v, o)
@@ -139,12 +158,6 @@ func (e *Engine) hookStart(client *checkpoint.Client, s *hookSession, v *capture
 	if e.disk != nil {
 		e.disk.ReadersChanged()
 	}
-	if answer.Watched == 0 {
-		return
-	}
-	o.Original = e.originalsIn(v).place
-	r := diff.Compute(lastUpdate(v, o), v, o)
-	answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
 }
 
 // beginLocked begins a session where a view ends.
@@ -197,53 +210,63 @@ func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hoo
 	if err != nil {
 		return err
 	}
-
-	// One after the other: what one tells, the next does not tell again.
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	ask := ChangesParams{}
-	if s.standing == nil {
-		v := e.store.View(e.clock())
-		if known { // to an earlier daemon
-			s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
-		} else {
-			s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), o)
-			ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
+	_, err = placed(ctx, r.timeout-e.clock().Sub(began), func(last bool) (struct{}, *originals, error) {
+		// One after the other: what one tells, the next does not tell again.
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.standing == nil {
+			v := e.store.View(e.clock())
+			if known { // to an earlier daemon
+				s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
+			} else {
+				s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), o)
+				ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
+			}
 		}
-	}
-	v := e.store.View(e.clock())
-	client.Lock()
-	since := client.SinceLocked(v, nil)
-	client.Unlock()
-	report, err := e.Follow(ctx, client, ask)
-	if err != nil {
-		return err
-	}
-	outcome.tell(report)
-	fresh, repeated := s.sortLocked(problems(report))
-	if len(s.open) > 0 && updated(v, r, looked) {
-		s.keepLastingLocked(since, v, o)
-	}
+		v := e.store.View(e.clock())
+		client.Lock()
+		since := client.SinceLocked(v, nil)
+		client.Unlock()
+		asked, err := e.checkChanges(client, ask)
+		if err != nil {
+			return struct{}{}, nil, err
+		}
+		report, places, err := e.report(client, *asked, outcome, true, last)
+		if report == nil {
+			return struct{}{}, places, err
+		}
+		fresh, repeated := s.sortLocked(problems(report))
+		if len(s.open) > 0 && updated(v, r, looked) {
+			s.keepLastingLocked(since, v, o)
+		}
+		s.tellLocked(fresh, repeated, p.Event, answer)
+		if len(answer.Problems) > 0 {
+			answer.Summary = report.Summary
+		}
+		return struct{}{}, places, nil
+	})
+	return err
+}
+
+// tellLocked puts the problems of a report into a hook's answer.
+func (s *hookSession) tellLocked(fresh, repeated []HookProblem, event string, answer *HookAnswer) {
 	s.openLocked(repeated)
 	s.openLocked(fresh)
-	if p.Event == HookEdit {
+	if event == HookEdit {
 		s.stopped = false
 	}
 	answer.Problems = append(answer.Problems, fresh...)
 	switch {
 	case len(fresh) > 0:
-	case p.Event == HookEdit:
+	case event == HookEdit:
 		answer.Problems, answer.Still = append(answer.Problems, repeated...), len(repeated) > 0
 	case !s.stopped:
 		answer.Problems, answer.Still = append(answer.Problems, s.open...), len(s.open) > 0
 	}
-	if p.Event == HookStop && len(answer.Problems) > 0 {
+	if event == HookStop && len(answer.Problems) > 0 {
 		s.stopped = true
 	}
-	if len(answer.Problems) > 0 {
-		answer.Summary = report.Summary
-	}
-	return nil
 }
 
 // maxSession bounds the id of a session, which is kept.
@@ -323,7 +346,7 @@ func problems(r *diff.Report) []HookProblem {
 	}
 	if d := r.Console; d != nil {
 		for _, m := range d.NewErrors {
-			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Count: m.Count, Tab: m.Tab})
+			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Generated: m.Generated, Count: m.Count, Tab: m.Tab})
 		}
 	}
 	if d := r.Network; d != nil {

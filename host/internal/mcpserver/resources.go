@@ -80,11 +80,11 @@ func unescapedTimes(uri string) string {
 	return uri
 }
 
-func (r *resources) read(_ context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	if r.engine.Held(r.client) {
 		return nil, mistake(engine.ErrHeld)
 	}
-	text, _, err := r.text(req.Params.URI)
+	text, _, err := r.text(ctx, req.Params.URI)
 	if err != nil {
 		return nil, mistake(err)
 	}
@@ -100,11 +100,11 @@ func mistake(err error) error {
 }
 
 // text is a resource, and the state of which a change is told: its severity, or that of each checkpoint.
-func (r *resources) text(uri string) (text, state string, err error) {
+func (r *resources) text(ctx context.Context, uri string) (text, state string, err error) {
 	if uri == checkpointsURI {
 		return r.checkpoints()
 	}
-	report, err := r.report(uri)
+	report, err := r.report(ctx, uri)
 	if err != nil {
 		return "", "", err
 	}
@@ -118,9 +118,9 @@ func (r *resources) text(uri string) (text, state string, err error) {
 	return b.String(), string(report.Severity), nil
 }
 
-func (r *resources) report(uri string) (*diff.Report, error) {
+func (r *resources) report(ctx context.Context, uri string) (*diff.Report, error) {
 	if uri == changesURI {
-		return r.engine.Peek(r.client)
+		return r.engine.Peek(ctx, r.client)
 	}
 	moments, ok := strings.CutPrefix(uri, diffURI)
 	from, to, two := strings.Cut(moments, "/")
@@ -138,7 +138,7 @@ func (r *resources) report(uri string) (*diff.Report, error) {
 		}
 		*part.into = value
 	}
-	return r.engine.Between(r.client, p, nil)
+	return r.engine.Between(ctx, r.client, p, nil)
 }
 
 func (r *resources) checkpoints() (text, state string, err error) {
@@ -155,7 +155,9 @@ func (r *resources) checkpoints() (text, state string, err error) {
 
 // state is what a change of is told. What cannot be read (a checkpoint was deleted) is a state too.
 func (r *resources) state(uri string) string {
-	_, state, err := r.text(uri)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // a severity waits for no source map
+	_, state, err := r.text(ctx, uri)
 	if err != nil {
 		return "cannot be read: " + err.Error()
 	}
@@ -163,9 +165,9 @@ func (r *resources) state(uri string) string {
 }
 
 // subscribe has the session be told when a resource changes its severity.
-func (r *resources) subscribe(_ context.Context, req *mcp.SubscribeRequest) error {
+func (r *resources) subscribe(ctx context.Context, req *mcp.SubscribeRequest) error {
 	uri := req.Params.URI
-	_, state, err := r.text(unescapedTimes(uri))
+	_, state, err := r.text(ctx, unescapedTimes(uri))
 	if err != nil {
 		return mistake(err)
 	}

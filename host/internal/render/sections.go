@@ -37,6 +37,14 @@ func saidTab(id int) word      { return said(tab(id)) }
 func saidTabs(ids []int) word  { return said(tabs(ids)) }
 func mutedQuote(s string) word { return quote(s).as(muted) }
 
+// saidGenerated marks the source before it.
+func saidGenerated(is bool) word {
+	if !is {
+		return said("")
+	}
+	return said("(generated)").as(muted)
+}
+
 // sign says at a glance what a row is.
 type sign string
 
@@ -147,7 +155,7 @@ func console(d *diff.ConsoleDiff) section {
 			if m.Message == "" {
 				text = said("(no text)")
 			}
-			rows = append(rows, row{s, []word{text}, []word{mutedQuote(m.Source), saidTimes(m.Count), saidTab(m.Tab)}})
+			rows = append(rows, row{s, []word{text}, []word{mutedQuote(m.Source), saidGenerated(m.Generated), saidTimes(m.Count), saidTab(m.Tab)}})
 		}
 	}
 	add(failed, d.NewErrors)
