@@ -158,7 +158,7 @@ func toned(words []word, by string) string {
 	var said []string
 	for _, w := range words {
 		if w.text != "" {
-			said = append(said, w.tone.render(w.text))
+			said = append(said, w.tone.render(w.text+w.mark))
 		}
 	}
 	return strings.Join(said, by)
