@@ -109,6 +109,7 @@ type computation struct {
 	noiseHidden int
 	seen        map[seenKey]bool // before the window, as far as noise rules match it; nil until needed
 	manyTabs    bool
+	loads       map[int]int64   // when each tab last loaded a page; nil until needed
 	backfilled  map[tabURL]bool // failed requests that were found afterwards; nil until needed
 }
 

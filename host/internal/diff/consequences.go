@@ -57,7 +57,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 				text += Marked(" ("+source+")", places[ev].Generated)
 			}
 			severity, word := Warning, "warning"
-			if ev.Level == event.Error {
+			if levelOf(ev, o.Noise) == event.Error {
 				severity, word = Error, "error"
 			}
 			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text})

@@ -29,12 +29,13 @@ func (c *computation) console() *ConsoleDiff {
 		if !c.tells(e) || c.hides(e) {
 			continue
 		}
-		k := messageKey{e.Level, Fingerprint(e.Text), c.tab(e.Tab)}
+		level := levelOf(e, c.o.Noise)
+		k := messageKey{level, Fingerprint(e.Text), c.tab(e.Tab)}
 		t := found[k]
 		if t == nil {
 			t = &tally[*event.Console]{entry: e, ref: c.ref(pos, e)}
 			found[k] = t
-			if e.Level == event.Error {
+			if level == event.Error {
 				errors = append(errors, t)
 			} else {
 				warnings = append(warnings, t)

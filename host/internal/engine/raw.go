@@ -116,16 +116,16 @@ type LogsParams struct {
 // LogEntry is one console entry.
 type LogEntry struct {
 	EntryHead
-	Level    string   `json:"level"`
-	Via      string   `json:"via"`
-	Message  string   `json:"message"`
-	Length   int      `json:"length,omitempty"`
-	Source   string   `json:"source,omitempty"`
+	Level   string `json:"level"`
+	Via     string `json:"via"`
+	Message string `json:"message"`
+	Length  int    `json:"length,omitempty"`
+	Source  string `json:"source,omitempty"`
 	// Generated is true where Source is a line of generated code. Such lines of Stack end in "(generated)".
-	Generated bool `json:"generated,omitempty"`
-	Stack    []string `json:"stack,omitempty"`
-	Category string   `json:"category,omitempty"`
-	Target   string   `json:"target,omitempty"`
+	Generated bool     `json:"generated,omitempty"`
+	Stack     []string `json:"stack,omitempty"`
+	Category  string   `json:"category,omitempty"`
+	Target    string   `json:"target,omitempty"`
 	// Joined is true for a line that repeats a failed request or another error.
 	Joined bool `json:"joined,omitempty"`
 }
