@@ -561,6 +561,36 @@ export const MethodDebugEnd = "debug_end";
  */
 export const MethodDebugScript = "debug_script";
 /**
+ * MethodDebugNames is asked of the host when variables are read of code with a source map. It takes
+ * [DebugNamesParams] and answers with [DebugNames].
+ */
+export const MethodDebugNames = "debug_names";
+/**
+ * DebugNamesParams ask what identifiers of generated code were called.
+ */
+export interface DebugNamesParams {
+  tab: number /* int */;
+  url: string;
+  /**
+   * Map is the reference to the script's source map, all of it for one that is inline.
+   */
+  map: string;
+  /**
+   * Places are where identifiers begin: line and column in turn, each counts from 1.
+   */
+  places: number /* int */[];
+}
+/**
+ * DebugNames are the names at the places that were asked for, "" where the map says none.
+ */
+export interface DebugNames {
+  names: string[];
+  /**
+   * Known is false where there is no map, or it holds no names at all.
+   */
+  known?: boolean;
+}
+/**
  * DebugCaller says which tab is meant, and who asks.
  */
 export interface DebugCaller {

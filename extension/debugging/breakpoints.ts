@@ -4,6 +4,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import type { DebugBreakpoint, DebugLocation, DebugPlace } from '../protocol';
+import { FrameReader } from './frame-reader';
 import type { DebugSession, Thread } from './session';
 
 /** A breakpoint whose condition threw. */
@@ -272,7 +273,10 @@ export class Breakpoints {
         );
         if (exceptionDetails !== undefined) {
           const { exception, text } = exceptionDetails;
-          const error = (exception?.description ?? text).split('\n', 1)[0] ?? '';
+          const secret = await new FrameReader(this.#session, thread, frame).tellsSecret(breakpoint.condition);
+          const error = secret
+            ? `${exception?.className ?? 'a value'}, whose message may hold a secret`
+            : ((exception?.description ?? text).split('\n', 1)[0] ?? '');
           breakpoint.failed = { error, count: (breakpoint.failed?.count ?? 0) + 1 };
           return false;
         }
