@@ -5,8 +5,7 @@ import { bindingsOf, isMinified, placesOf, translated } from './bindings';
 test('a name is found where it may be that of a variable', () => {
   const source = 'function f(a,{a:b,...c}){let d=a.b;return{a:d,c}}';
   const at = placesOf(source, new Set(['a', 'b', 'c', 'd']), 0, source.length);
-  const around = (name: string): string[] =>
-    (at.get(name) ?? []).map((i) => source.slice(i - 1, i + 2));
+  const around = (name: string): string[] => (at.get(name) ?? []).map((i) => source.slice(i - 1, i + 2));
   expect(around('a')).toEqual(['(a,', '=a.']);
   expect(around('b')).toEqual([':b,']);
   expect(around('c')).toEqual(['.c}', ',c}']);
@@ -42,7 +41,9 @@ test('an expression tells of a secret whatever stands around the name of one', (
 
 /** Whatever the names and the code are: no place outside of the range, each is that of the name. */
 test('places are those of names', () => {
-  const code = fc.string({ unit: fc.constantFrom('a', 'b', '$', '.', ',', '{', ':', ' ', '\n', '"', '(', ')') });
+  const code = fc.string({
+    unit: fc.constantFrom('a', 'b', '$', '.', ',', '{', ':', ' ', '\n', '"', '(', ')'),
+  });
   fc.assert(
     fc.property(code, fc.nat(20), fc.nat(40), (source, from, length) => {
       const names = new Set(['a', 'b', 'ab', '$a']);

@@ -273,7 +273,9 @@ export class Breakpoints {
         );
         if (exceptionDetails !== undefined) {
           const { exception, text } = exceptionDetails;
-          const secret = await new FrameReader(this.#session, thread, frame).tellsSecret(breakpoint.condition);
+          const secret = await new FrameReader(this.#session, thread, frame).tellsSecret(
+            breakpoint.condition,
+          );
           const error = secret
             ? `${exception?.className ?? 'a value'}, whose message may hold a secret`
             : ((exception?.description ?? text).split('\n', 1)[0] ?? '');

@@ -398,7 +398,8 @@ function plain(name: string): Binding {
 /** Where each line of a source begins. */
 function lineStarts(source: string): number[] {
   const starts = [0];
-  for (const { index, 0: end } of source.matchAll(/\r\n|[\n\r\u2028\u2029]/g)) starts.push(index + end.length);
+  for (const { index, 0: end } of source.matchAll(/\r\n|[\n\r\u2028\u2029]/g))
+    starts.push(index + end.length);
   return starts;
 }
 

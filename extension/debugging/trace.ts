@@ -221,7 +221,8 @@ class Trace {
       hit.values = reads.map(({ field }) => field);
       this.#names = bindings.map((binding) => binding?.generated ?? '');
       // A secret never leaves the page; by what the code that runs calls it, it is not known as one.
-      if (bindings.some((binding) => binding?.secret === true || binding?.doubtful === true)) this.#fast = false;
+      if (bindings.some((binding) => binding?.secret === true || binding?.doubtful === true))
+        this.#fast = false;
       // Each thread and document is given its own way; a value that is no primitive is read as here each time.
       if (this.#fast !== false) this.#fast = plain && this.#simple() && (await this.#bind(thread, frame));
     }
