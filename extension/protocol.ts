@@ -566,6 +566,36 @@ export const MethodDebugLeave = "debug_leave";
  */
 export const MethodDebugScript = "debug_script";
 /**
+ * MethodDebugNames is asked of the host when variables are read of code with a source map. It takes
+ * [DebugNamesParams] and answers with [DebugNames].
+ */
+export const MethodDebugNames = "debug_names";
+/**
+ * DebugNamesParams ask what identifiers of generated code were called.
+ */
+export interface DebugNamesParams {
+  tab: number /* int */;
+  url: string;
+  /**
+   * Map is the reference to the script's source map, all of it for one that is inline.
+   */
+  map: string;
+  /**
+   * Places are where identifiers begin: line and column in turn, each counts from 1.
+   */
+  places: number /* int */[];
+}
+/**
+ * DebugNames are the names at the places that were asked for, "" where the map says none.
+ */
+export interface DebugNames {
+  names: string[];
+  /**
+   * Known is false where there is no map, or it holds no names at all.
+   */
+  known?: boolean;
+}
+/**
  * DebugCaller says which tab is meant, and who asks.
  */
 export interface DebugCaller {
@@ -948,7 +978,8 @@ export interface TabPaused {
    */
   at: number /* int64 */;
   /**
-   * Place is the function and the line, as in "total (app.js:13)".
+   * Place is the function and the line, as in "total (app.js:13)", with " (generated)" where the script has a source
+   * map.
    */
   place?: string;
 }
@@ -1725,6 +1756,10 @@ export const CodeUnavailable = "unavailable"; // what was asked for cannot be ha
 /**
  * Error codes; append-only.
  */
+export const CodeNone = "none"; // there is nothing of what was asked for: a script without a source map
+/**
+ * Error codes; append-only.
+ */
 export const CodePaused = "paused"; // the debugger holds the page; it cannot answer
 
 //////////
@@ -2400,6 +2435,10 @@ export interface Place {
   file?: string;
   file_line?: number /* int */;
   file_column?: number /* int */;
+  /**
+   * Generated is true for a place in generated code whose original is not known.
+   */
+  generated?: boolean;
 }
 /**
  * Latency is how long a request took.

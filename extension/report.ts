@@ -133,6 +133,10 @@ export interface Message {
    * Source is file:line of the top frame.
    */
   source?: string;
+  /**
+   * Generated is true where Source is a line of generated code: its map is missing, or was not there in time.
+   */
+  generated?: boolean;
   count: number /* int */;
   tab?: number /* int */;
 }

@@ -31,6 +31,27 @@ const (
 // It takes [DebugScriptParams] and answers with [DebugScriptResult].
 const MethodDebugScript = "debug_script"
 
+// MethodDebugNames is asked of the host when variables are read of code with a source map. It takes
+// [DebugNamesParams] and answers with [DebugNames].
+const MethodDebugNames = "debug_names"
+
+// DebugNamesParams ask what identifiers of generated code were called.
+type DebugNamesParams struct {
+	Tab int    `json:"tab"`
+	URL string `json:"url"`
+	// Map is the reference to the script's source map, all of it for one that is inline.
+	Map string `json:"map"`
+	// Places are where identifiers begin: line and column in turn, each counts from 1.
+	Places []int `json:"places"`
+}
+
+// DebugNames are the names at the places that were asked for, "" where the map says none.
+type DebugNames struct {
+	Names []string `json:"names"`
+	// Known is false where there is no map, or it holds no names at all.
+	Known bool `json:"known,omitempty"`
+}
+
 // DebugCaller says which tab is meant, and who asks.
 type DebugCaller struct {
 	Tab int `json:"tab"`
@@ -274,6 +295,7 @@ type TabPaused struct {
 	Kind string `json:"kind,omitempty"`
 	// At is since when, in milliseconds since the epoch.
 	At int64 `json:"at"`
-	// Place is the function and the line, as in "total (app.js:13)".
+	// Place is the function and the line, as in "total (app.js:13)", with " (generated)" where the script has a source
+	// map.
 	Place string `json:"place,omitempty"`
 }

@@ -307,5 +307,6 @@ const (
 	CodeOutOfOrder  = "out_of_order" // events arrived before hello, or of another stream than hello named
 	CodeInvalid     = "invalid"      // arguments of a request break a rule; the message names it
 	CodeUnavailable = "unavailable"  // what was asked for cannot be had now
+	CodeNone        = "none"         // there is nothing of what was asked for: a script without a source map
 	CodePaused      = "paused"       // the debugger holds the page; it cannot answer
 )

@@ -283,6 +283,8 @@ type Place struct {
 	File       string `json:"file,omitempty"`
 	FileLine   int    `json:"file_line,omitempty"`
 	FileColumn int    `json:"file_column,omitempty"`
+	// Generated is true for a place in generated code whose original is not known.
+	Generated bool `json:"generated,omitempty"`
 }
 
 // Latency is how long a request took.

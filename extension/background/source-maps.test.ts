@@ -68,10 +68,10 @@ test('a map inside its script has the address of the script', async () => {
 
 test.each([
   ['of a tab that is not watched', { ...ask, tab: 8 }, 'unavailable'],
-  ["of the page's own document", { ...ask, url: 'http://localhost:3000/cart?x=1#a' }, 'invalid'],
+  ["of the page's own document", { ...ask, url: 'http://localhost:3000/cart?x=1#a' }, 'none'],
   ['of another scheme', { ...ask, url: 'file:///etc/passwd' }, 'invalid'],
   ['of a script that is gone', { ...ask, url: 'http://localhost:3000/gone.js' }, 'unavailable'],
-  ['of a script without one', { ...ask, url: 'http://localhost:3000/plain.js' }, 'unavailable'],
+  ['of a script without one', { ...ask, url: 'http://localhost:3000/plain.js' }, 'none'],
   ['of a script that is too large', { ...ask, url: 'http://localhost:3000/large.js' }, 'too_large'],
   ['that is too large', { ...ask, url: 'http://localhost:3000/small.js' }, 'too_large'],
   ['that is a file', { ...ask, url: 'http://localhost:3000/file.js' }, 'invalid'],

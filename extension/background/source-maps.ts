@@ -6,6 +6,7 @@
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
+  CodeNone,
   CodeTooLarge,
   CodeUnavailable,
   type SourceMapParams,
@@ -26,7 +27,7 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
   const page = await parties.page(tab);
   if (page === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
   if (withoutHash(url) === withoutHash(page))
-    throw new CodedError(CodeInvalid, 'The address is that of the page and of no script.');
+    throw new CodedError(CodeNone, 'The address is that of the page: a script inside it is its own source.');
   const signal = AbortSignal.timeout(timeout_ms);
   const get = (address: string): Promise<Response> => fetchAs(parties.fetch, page, address, signal);
   try {
@@ -34,7 +35,7 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     const header = script.headers.get('SourceMap') ?? script.headers.get('X-SourceMap');
     if (header !== null) await script.body?.cancel();
     const reference = header ?? sourceMappingURL(await text(script, max_bytes));
-    if (reference === undefined) throw new CodedError(CodeUnavailable, 'The script names no source map.');
+    if (reference === undefined) throw new CodedError(CodeNone, 'The script names no source map.');
     const address = new URL(reference, url).href;
     const inline = address.startsWith('data:');
     const map = inline ? await parties.fetch(address, { signal }) : await get(address);

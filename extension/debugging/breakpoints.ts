@@ -6,6 +6,7 @@ import type { Protocol } from 'devtools-protocol';
 import { redactText } from '../capture/redact';
 import { CodedError } from '../coded-error';
 import { CodeInvalid, type DebugBreakpoint, type DebugLocation, type DebugPlace } from '../protocol';
+import { FrameReader } from './frame-reader';
 import type { DebugSession, Thread } from './session';
 
 /** A breakpoint whose condition threw. */
@@ -289,7 +290,12 @@ export class Breakpoints {
         );
         if (exceptionDetails !== undefined) {
           const { exception, text } = exceptionDetails;
-          const error = (exception?.description ?? text).split('\n', 1)[0] ?? '';
+          const secret = await new FrameReader(this.#session, thread, frame).tellsSecret(
+            breakpoint.condition,
+          );
+          const error = secret
+            ? `${exception?.className ?? 'a value'}, whose message may hold a secret`
+            : ((exception?.description ?? text).split('\n', 1)[0] ?? '');
           breakpoint.failed = { error, count: (breakpoint.failed?.count ?? 0) + 1 };
           return false;
         }

@@ -64,6 +64,14 @@ test('a pause that nobody ends is ended, and it is said how', async () => {
   expect(sent).toContain('Debugger.resume');
 });
 
+test('the line of a script with a source map is marked', async () => {
+  await set();
+  const script = { scriptId: '1', url: 'http://localhost/app.js', sourceMapURL: 'app.js.map', startLine: 0 };
+  debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', script);
+  await pause();
+  expect(debugging.paused(7)).toMatchObject({ place: 'total (app.js:4) (generated)' });
+});
+
 test('a person who closes the debugging bar ends the session', async () => {
   await set();
   await pause();

@@ -3,7 +3,7 @@
  * a pause always ends: by the agent, by the person, or when its time is over.
  */
 import type { Protocol } from 'devtools-protocol';
-import { redactText } from '../capture/redact';
+import { MASK, redactText } from '../capture/redact';
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
@@ -13,6 +13,7 @@ import {
   type DebugBreakpointParams,
   type DebugCaller,
   type DebugEvaluateParams,
+  type DebugNames,
   type DebugPlaced,
   type DebugRemoveParams,
   type DebugRunParams,
@@ -26,6 +27,7 @@ import {
   MethodDebugEnd,
   MethodDebugEvaluate,
   MethodDebugLeave,
+  MethodDebugNames,
   MethodDebugRemove,
   MethodDebugRun,
   MethodDebugScript,
@@ -39,8 +41,10 @@ import {
   type TabPaused,
 } from '../protocol';
 import type { SharedDebugger } from './attachment';
+import { FrameReader } from './frame-reader';
 import { DebugSession, type Exceptions, type Target } from './session';
 import { idleState, sessionState, shorten } from './state';
+import { holdsText } from './values';
 
 /** What debugging needs of the worker. */
 export interface DebuggingOptions {
@@ -195,8 +199,11 @@ export class Debugging {
     const { kind, paused } = thread;
     const frame = paused.callFrames[0];
     const file = frame?.url.replace(/[?#].*$/s, '').replace(/^.*\//s, '');
+    const script = frame && thread.scripts.get(frame.location.scriptId);
+    // The host knows maps, and this is told before it is asked.
+    const mark = script === undefined || script.map === '' ? '' : ' (generated)';
     const place =
-      frame && `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})`;
+      frame && `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})${mark}`;
     const { at, by, reason } = paused;
     return {
       at,
@@ -397,6 +404,8 @@ export class Debugging {
         const answer = await this.#options.request(MethodDebugScript, { tab, url: script, map });
         return (answer as DebugScriptResult).breakpoints;
       },
+      names: async (script, map, places) =>
+        (await this.#options.request(MethodDebugNames, { tab, url: script, map, places })) as DebugNames,
     });
     this.#sessions.set(tab, session);
     this.#ended.delete(tab);
@@ -496,7 +505,9 @@ export class Debugging {
     if (session === undefined)
       throw new CodedError(CodeInvalid, 'Nothing is paused: the tab is not being debugged.');
     const thread = session.pausedThread(params.thread ?? 0);
-    const { callFrameId } = session.frame(thread, params.frame ?? 0);
+    const frame = session.frame(thread, params.frame ?? 0);
+    const { callFrameId } = frame;
+    const secret = await new FrameReader(session, thread, frame).tellsSecret(params.expression);
     const { result, exceptionDetails } = await session.send(thread, 'Debugger.evaluateOnCallFrame', {
       callFrameId,
       expression: params.expression,
@@ -506,6 +517,13 @@ export class Debugging {
       throwOnSideEffect: params.evaluate !== true,
     });
     const thrown = exceptionDetails?.exception ?? result;
+    if (secret && holdsText(thrown))
+      return {
+        type: thrown.subtype ?? thrown.type,
+        value: MASK,
+        ...(exceptionDetails !== undefined && { threw: true }),
+        masked: 1,
+      };
     const { text, masked } = redactText(describe(thrown));
     return {
       type: thrown.subtype ?? thrown.type,

@@ -9,6 +9,7 @@ import {
   CodeInvalid,
   type DebugBreakpoint,
   type DebugCaller,
+  type DebugNames,
   type DebugResumed,
   PauseAsked,
   PauseBreakpoint,
@@ -101,6 +102,8 @@ export interface SessionOptions {
   send: SendTo;
   /** Asks the host for the breakpoints that lie in a script that waits to run. */
   resolve(url: string, map: string): Promise<DebugBreakpoint[]>;
+  /** Asks the host what identifiers were called; places are lines and columns in turn, from 1. */
+  names(url: string, map: string, places: readonly number[]): Promise<DebugNames>;
   now?(): number;
 }
 
@@ -185,6 +188,15 @@ export class DebugSession {
       this.exceptions.size === 0 &&
       this.#listeners.size <= 1 &&
       [...this.threads.values()].every(({ paused, asked }) => paused === undefined && asked === undefined)
+    );
+  }
+
+  /** What identifiers of a script were called; nothing is known where the host cannot say. */
+  async names(script: Script, places: readonly number[]): Promise<DebugNames> {
+    const none: DebugNames = { names: [] };
+    return await within(this.#options.names(script.url, script.map, places), RESOLVE_MS).then(
+      (names) => names ?? none,
+      () => none,
     );
   }
 

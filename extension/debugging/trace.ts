@@ -67,6 +67,8 @@ class Trace {
   #ended = false;
   /** Whether the page can tell the values while it runs, once that is known. */
   #fast: boolean | undefined;
+  /** What the code that runs calls the variables of the paths. */
+  #names: readonly string[] = [];
 
   constructor(session: DebugSession, params: DebugTraceParams, gone: () => void) {
     this.#session = session;
@@ -215,8 +217,12 @@ class Trace {
       );
       hit.variables = found.map(({ scope, read }) => ({ scope, value: read.field }));
     } else {
-      const { reads, plain } = await reader.values(this.#paths, walker);
+      const { reads, plain, bindings } = await reader.values(this.#paths, walker);
       hit.values = reads.map(({ field }) => field);
+      this.#names = bindings.map((binding) => binding?.generated ?? '');
+      // A secret never leaves the page; by what the code that runs calls it, it is not known as one.
+      if (bindings.some((binding) => binding?.secret === true || binding?.doubtful === true))
+        this.#fast = false;
       // Each thread and document is given its own way; a value that is no primitive is read as here each time.
       if (this.#fast !== false) this.#fast = plain && this.#simple() && (await this.#bind(thread, frame));
     }
@@ -284,9 +290,9 @@ class Trace {
         ? `(() => { try { return !!(${condition}\n) } catch { return ${thrown} } })() && `
         : '';
     if (this.#fast !== true) return wanted === '' ? '' : `${wanted}true`;
-    const reads = this.#paths.map(([first, ...rest]) => {
+    const reads = this.#paths.map(([first, ...rest], i) => {
       const keys = rest.map(({ n, i }) => `, ${JSON.stringify(n ?? String(i ?? 0))}`).join('');
-      return `() => [${first?.n ?? ''}${keys}]`;
+      return `() => [${this.#names[i] || (first?.n ?? '')}${keys}]`;
     });
     const name = this.#name;
     return `${wanted}(typeof ${name} !== 'function' || typeof ${name}.tell !== 'function' || ${name}.tell(${reads.join(', ')}))`;

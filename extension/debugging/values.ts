@@ -35,9 +35,18 @@ export function privateKey(name: string): DebugKey {
   return { k: KeyPrivate, n: short(name, MAX_KEY) };
 }
 
+/** Whether a value may have a secret in it: a truth, a function and nothing have none. */
+export function holdsText({ type, subtype }: Pick<Remote, 'type' | 'subtype'>): boolean {
+  return type !== 'undefined' && subtype !== 'null' && type !== 'function' && type !== 'boolean';
+}
+
+/** Whether a key names a secret. */
+function isSecret({ n }: DebugKey): boolean {
+  return n !== undefined && isSecretKey(n);
+}
+
 /** What is told of a value under its key. The value of a key that names a secret is not. */
-export function read(key: DebugKey, value: Remote): Read {
-  const secret = key.n !== undefined && isSecretKey(key.n);
+export function read(key: DebugKey, value: Remote, secret = isSecret(key)): Read {
   const { type, subtype, objectId, description = '' } = value;
   if (type === 'object' && subtype !== 'null') {
     return {
@@ -47,7 +56,7 @@ export function read(key: DebugKey, value: Remote): Read {
       overflow: value.preview?.overflow ?? true,
     };
   }
-  if (secret && type !== 'undefined' && subtype !== 'null' && type !== 'function' && type !== 'boolean') {
+  if (secret && holdsText(value)) {
     return { field: { ...key, t: type, m: true } };
   }
   switch (type) {
@@ -75,8 +84,8 @@ function stringField(key: DebugKey, whole: string): DebugField {
 }
 
 /** What is told of a property: of an accessor, that it is one. */
-export function readProperty(key: DebugKey, property: Property): Read {
-  if (property.value !== undefined) return read(key, property.value);
+export function readProperty(key: DebugKey, property: Property, secret = isSecret(key)): Read {
+  if (property.value !== undefined) return read(key, property.value, secret);
   const { get, set } = property;
   const has = (f: Remote | undefined): boolean => f !== undefined && f.type === 'function';
   if (has(get) || has(set)) {

@@ -169,7 +169,8 @@ func TestErrorsOfADevelopmentServerNameTheirLines(t *testing.T) {
 	}
 }
 
-// TestAMapThatCannotBeHadLeavesTheGeneratedPlace: an answer never waits for one, and never fails of one.
+// TestAMapThatCannotBeHadLeavesTheGeneratedPlace: it is marked, and an answer neither waits long for a map nor fails of
+// one.
 func TestAMapThatCannotBeHadLeavesTheGeneratedPlace(t *testing.T) {
 	w := shared.get(t)
 	dir := project(t)
@@ -209,7 +210,7 @@ func TestAMapThatCannotBeHadLeavesTheGeneratedPlace(t *testing.T) {
 			p.breakIt()
 			<-asked
 			r := a.changes()
-			if r.Console == nil || len(r.Console.NewErrors) != 1 || !strings.HasPrefix(r.Console.NewErrors[0].Source, "app.js:") || r.Network == nil || len(r.Network.Failures) > 0 || r.Coverage != nil {
+			if r.Console == nil || len(r.Console.NewErrors) != 1 || !strings.HasPrefix(r.Console.NewErrors[0].Source, "app.js:") || !r.Console.NewErrors[0].Generated || r.Network == nil || len(r.Network.Failures) > 0 || r.Coverage != nil {
 				t.Error(show(r))
 			}
 			if name == "too slow" {

@@ -87,11 +87,13 @@ export function Source({ model, place }: { model: ViewerModel; place: Place }): 
   const line = place.file === undefined ? place.line : place.file_line;
   const name = `${baseName(file)}${line ? `:${line}` : ''}`;
   const whole = `${file}${line ? `:${line}` : ''}`;
+  const mark = place.generated === true ? ` ${t('generated')}` : '';
   const open = model.client.openSource?.bind(model.client);
   if (open === undefined) {
     return (
       <span class="source" title={whole}>
         {name}
+        {mark}
       </span>
     );
   }
@@ -107,6 +109,7 @@ export function Source({ model, place }: { model: ViewerModel; place: Place }): 
       }}
     >
       {name}
+      {mark}
     </button>
   );
 }
@@ -334,16 +337,17 @@ export function pretty(text: string): string {
   }
 }
 
-const FRAME = /^(?:(.*?) )?\((.*):(\d+):(\d+)\)$/;
+const FRAME = /^(?:(.*?) )?\((.*):(\d+):(\d+)\)( \(generated\))?$/;
 
 /** A line of a stack in parts; without a place where it is in none: as it stands, or of evaluated code. */
 export function frameOf(line: string): { name: string; place?: Place } {
   const parts = FRAME.exec(line);
   if (parts === null) return { name: line };
-  const [, name = '', url = '', row, column] = parts;
+  const [, name = '', url = '', row, column, generated] = parts;
   const called = name || t('anonymous');
   if (url === '') return { name: `${called} :${row}:${column}` };
-  return { name: called, place: { url, line: Number(row), column: Number(column) } };
+  const place: Place = { url, line: Number(row), column: Number(column) };
+  return { name: called, place: generated === undefined ? place : { ...place, generated: true } };
 }
 
 function StackFrame({ model, frame }: { model: ViewerModel; frame: string }): JSX.Element {

@@ -25,6 +25,8 @@ test('a line of a stack is told apart into name and place', () => {
   expect(frameOf(`pay (${url}:3:7)`)).toEqual({ name: 'pay', place: { url, line: 3, column: 7 } });
   expect(frameOf(`async Cart.pay (${url}:3:7)`).name).toBe('async Cart.pay');
   expect(frameOf(`(${url}:3:7)`)).toEqual({ name: '(anonymous)', place: { url, line: 3, column: 7 } });
+  const generated = { url, line: 3, column: 7, generated: true };
+  expect(frameOf(`pay (${url}:3:7) (generated)`)).toEqual({ name: 'pay', place: generated });
   expect(frameOf('(anonymous) (:1:9)')).toEqual({ name: '(anonymous) :1:9' });
   expect(frameOf('somewhere else')).toEqual({ name: 'somewhere else' });
 });

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { ViewEntries, ViewEntriesParams, ViewRef } from '../../protocol';
 import type { Ask, ViewerClient } from '../client';
 import { Checkpoints } from './checkpoints';
-import { Line } from './entry';
+import { Line, Source } from './entry';
 import { ViewerModel } from './model';
 import { Viewer } from './viewer';
 
@@ -43,6 +43,16 @@ function button(text: string): HTMLButtonElement {
   if (found === undefined) throw new Error(`there is no button ${text}: ${root.textContent}`);
   return found;
 }
+
+test('a generated line is marked', () => {
+  const line = (generated: boolean): string => {
+    const place = { url: 'http://localhost/App.jsx', line: 22, ...(generated && { generated }) };
+    render(<Source model={model} place={place} />, root);
+    return root.textContent ?? '';
+  };
+  expect(line(false)).toBe('App.jsx:22');
+  expect(line(true)).toBe('App.jsx:22 (generated)');
+});
 
 test('a word to the person goes away by itself, be it good or bad', async () => {
   render(<Viewer model={model} />, root);

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
 )
@@ -61,7 +62,7 @@ func newLogs() *cobra.Command {
 		var page engine.Page[engine.LogEntry]
 		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
 			for _, e := range page.Entries {
-				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s  %s", at(e.EntryHead), render.Level(e.Level), render.Flat(e.Message), render.Faint(render.Flat(e.Source))); err != nil {
+				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s  %s", at(e.EntryHead), render.Level(e.Level), render.Flat(e.Message), render.Faint(render.Flat(diff.Marked(e.Source, e.Generated)))); err != nil {
 					return err
 				}
 			}

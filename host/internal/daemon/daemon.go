@@ -397,6 +397,12 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 			return nil, err
 		}
 		return d.engine.DebugScript(ctx, instance, p), nil
+	case protocol.MethodDebugNames:
+		var p protocol.DebugNamesParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		return d.engine.DebugNames(ctx, instance, p), nil
 	case protocol.MethodStopAgent:
 		var p protocol.StopAgentParams
 		if err := decodeParams(params, &p); err != nil {

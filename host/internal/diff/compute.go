@@ -30,20 +30,22 @@ type Options struct {
 	NoiseProblems []string
 	// Own says of an action that the reader did it itself: that is no news to it. Nil: none is.
 	Own func(tab int, at int64) bool
-	// Original tells the original place of an entry, where one is known; nil where none ever is. It is called
-	// for entries that are shown, and decides nothing but how their source reads.
+	// Original tells where an entry came from, and whether that is its original place; nil where all are told as
+	// they were logged. It is called for entries that are shown, and decides nothing but how their source reads.
 	Original func(*event.Console) (Place, bool)
 	// Refs has everything in the report say which entries it was made of.
 	Refs bool
 }
 
-// Place is a place in an original file.
+// Place is a place in a file.
 type Place struct {
 	// File is an address or a path.
 	File string
 	Line int
 	// Shared is true where the base name alone would not say which file it is.
 	Shared bool
+	// Generated is true for a place in generated code whose original is not known.
+	Generated bool
 }
 
 // InScope says whether something that happened on a page of this origin, in this tab, is covered.
@@ -107,6 +109,7 @@ type computation struct {
 	noiseHidden int
 	seen        map[seenKey]bool // before the window, as far as noise rules match it; nil until needed
 	manyTabs    bool
+	loads       map[int]int64   // when each tab last loaded a page; nil until needed
 	backfilled  map[tabURL]bool // failed requests that were found afterwards; nil until needed
 }
 

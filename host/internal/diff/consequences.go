@@ -36,22 +36,28 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		c.Count = 1
 		list = append(list, c)
 	}
-	names := sourceNames{}
-	for _, e := range v.Console.From(from.Pos.Console) {
-		names.add(place(e, o).File)
-	}
+	var told []event.Event
+	names, places := sourceNames{}, map[*event.Console]Place{}
 	Entries(from, v, o, func(e Entry) {
 		if e.Hidden() {
 			return
 		}
-		switch ev := e.Event.(type) {
+		told = append(told, e.Event)
+		if c, ok := e.Event.(*event.Console); ok {
+			p := place(c, o)
+			places[c] = p
+			names.add(p.File)
+		}
+	})
+	for _, e := range told {
+		switch ev := e.(type) {
 		case *event.Console:
 			text := Shorten(event.OneLine(ev.Text))
-			if source := names.source(place(ev, o)); source != "" {
-				text += " (" + source + ")"
+			if source := names.source(places[ev]); source != "" {
+				text += Marked(" ("+source+")", places[ev].Generated)
 			}
 			severity, word := Warning, "warning"
-			if ev.Level == event.Error {
+			if levelOf(ev, o.Noise) == event.Error {
 				severity, word = Error, "error"
 			}
 			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text})
@@ -70,7 +76,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 				add(Consequence{At: ev.At, Severity: Warning, Text: strings.TrimSpace("WebSocket " + url + " closed " + Shorten(event.OneLine(ev.Reason)))})
 			}
 		}
-	})
+	}
 	shown := map[capture.ElementKey]bool{}
 	for _, e := range v.DOM.From(from.Pos.DOM) {
 		origin := e.Origin
@@ -95,12 +101,11 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 }
 
 func place(e *event.Console, o Options) Place {
-	if o.Original != nil {
-		if p, ok := o.Original(e); ok {
-			return p
-		}
+	if o.Original == nil {
+		return Place{File: e.URL, Line: e.Line}
 	}
-	return Place{File: e.URL, Line: e.Line}
+	p, _ := o.Original(e)
+	return p
 }
 
 func request(e *event.Network) Consequence {

@@ -29,12 +29,13 @@ func (c *computation) console() *ConsoleDiff {
 		if !c.tells(e) || c.hides(e) {
 			continue
 		}
-		k := messageKey{e.Level, Fingerprint(e.Text), c.tab(e.Tab)}
+		level := levelOf(e, c.o.Noise)
+		k := messageKey{level, Fingerprint(e.Text), c.tab(e.Tab)}
 		t := found[k]
 		if t == nil {
 			t = &tally[*event.Console]{entry: e, ref: c.ref(pos, e)}
 			found[k] = t
-			if e.Level == event.Error {
+			if level == event.Error {
 				errors = append(errors, t)
 			} else {
 				warnings = append(warnings, t)
@@ -64,8 +65,9 @@ func (c *computation) console() *ConsoleDiff {
 	}
 	messages := func(list []*tally[*event.Console]) (out []Message) {
 		for _, t := range list {
+			p := places[t.entry]
 			out = append(out, Message{
-				Message: Shorten(t.entry.Text), Source: names.source(places[t.entry]), Count: t.count, Tab: c.tab(t.entry.Tab), Ref: t.ref,
+				Message: Shorten(t.entry.Text), Source: names.source(p), Generated: p.Generated, Count: t.count, Tab: c.tab(t.entry.Tab), Ref: t.ref,
 			})
 		}
 		return out
@@ -108,7 +110,15 @@ func (c *computation) place(first *event.Console, group []*event.Console) Place 
 			return p
 		}
 	}
-	return Place{File: first.URL, Line: first.Line}
+	return place(first, c.o)
+}
+
+// Marked is a source as text, marked where it is no original place.
+func Marked(source string, generated bool) string {
+	if generated {
+		return source + " (generated)"
+	}
+	return source
 }
 
 // maxSource bounds the name of a source, in bytes; its end is kept.

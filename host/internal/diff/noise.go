@@ -56,7 +56,7 @@ func (c *computation) hides(ev event.Event) bool {
 	if c.o.Noise == nil {
 		return false
 	}
-	if c.o.Noise.BuiltIn(ev) != nil {
+	if c.builtIn(ev) != nil {
 		c.noiseHidden++
 		return true
 	}
@@ -66,6 +66,42 @@ func (c *computation) hides(ev event.Event) bool {
 	}
 	c.noiseHidden++
 	return true
+}
+
+// builtIn is the rule of the table that keeps an entry out, nil when none does. What tells of a page that is not up to
+// date is over once the page was loaded anew within the window.
+func (c *computation) builtIn(ev event.Event) *noise.Rule {
+	if rule := c.o.Noise.BuiltIn(ev); rule != nil {
+		return rule
+	}
+	if e, ok := ev.(*event.Console); ok {
+		if _, rule, _ := c.o.Noise.Stale(e); rule != nil && c.loadedSince(e) {
+			return rule
+		}
+	}
+	return nil
+}
+
+// loadedSince says whether the page of an entry was loaded anew after it, and before the window's end.
+func (c *computation) loadedSince(e *event.Console) bool {
+	if c.loads == nil {
+		c.loads = map[int]int64{}
+		for _, u := range c.v.Updates.From(0) {
+			if (u.How == "load" || u.How == "reload") && u.At <= c.v.At.UnixMilli() {
+				c.loads[u.Tab] = max(c.loads[u.Tab], u.At)
+			}
+		}
+	}
+	return c.loads[e.Tab] >= e.At
+}
+
+// levelOf is the level as which an entry is told.
+func levelOf(e *event.Console, rules *noise.Rules) event.Level {
+	if rules == nil {
+		return e.Level
+	}
+	as, _, _ := rules.Stale(e)
+	return as
 }
 
 // hidesFailure says whether a user's rule hides how an endpoint was failing before the window.
@@ -139,7 +175,7 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 	tell := func(ev event.Event) {
 		e := Entry{Event: ev}
 		if o.Noise != nil {
-			if e.BuiltIn = o.Noise.BuiltIn(ev); e.BuiltIn == nil {
+			if e.BuiltIn = c.builtIn(ev); e.BuiltIn == nil {
 				if e.User = o.Noise.User(ev, Fold); e.User != nil {
 					e.New = !c.mayHide(e.User, ev)
 				}

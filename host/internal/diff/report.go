@@ -124,9 +124,11 @@ type Message struct {
 	Message string `json:"message"`
 	// Source is file:line of the top frame.
 	Source string `json:"source,omitempty"`
-	Count  int    `json:"count"`
-	Tab    int    `json:"tab,omitempty"`
-	Ref    *Ref   `json:"-"`
+	// Generated is true where Source is a line of generated code: its map is missing, or was not there in time.
+	Generated bool `json:"generated,omitempty"`
+	Count     int  `json:"count"`
+	Tab       int  `json:"tab,omitempty"`
+	Ref       *Ref `json:"-"`
 }
 
 // NetworkDiff lists endpoints whose state changed.

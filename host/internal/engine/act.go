@@ -162,14 +162,18 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 	if err := e.Paused(id); err != nil {
 		return nil, err
 	}
-	ctx, release, err := e.hold(ctx, client, id, a.said(nil))
+	held, release, err := e.hold(ctx, client, id, a.said(nil))
 	if err != nil {
 		return nil, err
 	}
-	defer release()
-	answer, err := e.actOn(ctx, client, id, a)
+	done, err := e.actOn(held, client, id, a)
+	release()
+	var answer *ActAnswer
+	if err == nil {
+		answer, err = e.tellActed(ctx, client, done)
+	}
 	if err != nil {
-		switch why := context.Cause(ctx); {
+		switch why := context.Cause(held); {
 		case errors.Is(why, errStopped):
 			return nil, invalid("a person stopped this agent while it acted: do not act in the browser until they allow it again in Tidemark's popup or panel")
 		case errors.Is(why, ErrHeld):
@@ -197,7 +201,8 @@ func (a action) said(r *references) string {
 	return fmt.Sprintf(a.what, named...)
 }
 
-func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*ActAnswer, error) {
+// actOn does something on a tab, whose page is locked meanwhile.
+func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*finished, error) {
 	instance, theirs, ok := e.store.BrowserTab(id)
 	if !ok {
 		return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
@@ -255,7 +260,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	if on.began == 0 {
 		on.began = began
 	}
-	return e.answer(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first})
+	return e.finish(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first})
 }
 
 // certain says whether the elements of steps are surely those that the agent was shown.
@@ -326,12 +331,23 @@ type outcome struct {
 	first bool
 }
 
-// answer puts together what an action caused.
-func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snapshotTab, o outcome) (*ActAnswer, error) {
-	var page, meanwhile string
+// finished is what is known of an action when nothing more is asked of the page.
+type finished struct {
+	outcome
+	// v is up to where the client is told.
+	v *capture.View
+	// page is what changed on the page, meanwhile what changed before the action; opened is what the page opened.
+	page, meanwhile, opened string
+	// refused says why the browser refused the action, objected what the page thought of it.
+	refused, objected string
+}
+
+// finish reads what an action did to the page.
+func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *snapshotTab, o outcome) (*finished, error) {
+	done := &finished{outcome: o}
 	result := o.result
 	if !o.action.blind {
-		meanwhile = o.meanwhile(e.clock())
+		done.meanwhile = o.meanwhile(e.clock())
 	}
 	if o.action.leaves && result.Refused == "" {
 		o.refs.seen.Reset()
@@ -342,23 +358,50 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil && result.Refused == "":
-			page = "The page cannot be read: " + err.Error() + "\n"
+			done.page = "The page cannot be read: " + err.Error() + "\n"
 		case err == nil: // also what was done before a step was refused has changed the page
-			page = o.refs.seen.Caused(t.page, tree, e.clock(), maxActTokens, o.action.focus)
+			done.page = o.refs.seen.Caused(t.page, tree, e.clock(), maxActTokens, o.action.focus)
 		}
 	}
-	v := e.store.View(e.clock())
-	caused, late := e.consequences(client, v, o)
-	e.snapshots.tell(t, client, v.Now())
+	done.v = e.store.View(e.clock())
+	e.snapshots.tell(t, client, done.v.Now())
 	if result.Late != nil && !o.first {
-		t.waiting(func() { meanwhile = e.made(ctx, o, *result.Late) + meanwhile })
+		t.waiting(func() { done.meanwhile = e.made(ctx, o, *result.Late) + done.meanwhile })
 	}
+	done.objected = o.objections()
 	if result.Refused != "" {
-		message := strings.TrimRight(o.refusal()+"\n"+o.objections(), "\n")
+		done.refused = o.refusal()
+		return done, nil
+	}
+	t.waiting(func() {
+		done.opened = e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
+	})
+	return done, nil
+}
+
+// tellActed says what an action caused. The page is not locked meanwhile.
+func (e *Engine) tellActed(ctx context.Context, client *checkpoint.Client, done *finished) (*ActAnswer, error) {
+	type consequences struct{ caused, late []diff.Consequence }
+	c, err := placed(ctx, placesWait, func(bool) (c consequences, places *originals, _ error) {
+		places = e.originalsIn(done.v)
+		c.caused, c.late = e.consequences(client, done.v, done.outcome, places)
+		return c, places, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return done.answer(c.caused, c.late)
+}
+
+// answer puts together what an action caused.
+func (o *finished) answer(caused, late []diff.Consequence) (*ActAnswer, error) {
+	result, page := o.result, o.page
+	before := o.late(late, o.meanwhile)
+	if result.Refused != "" {
+		message := strings.TrimRight(o.refused+"\n"+o.objected, "\n")
 		if lines := broken(caused); len(lines) > 0 {
 			message += "\nBroke meanwhile:\n" + strings.Join(lines, "\n")
 		}
-		before := o.late(late, meanwhile)
 		if before != "" && page != "" {
 			before += "Changed meanwhile:\n"
 		}
@@ -372,7 +415,7 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	if d := result.Dialog; d != nil {
 		fmt.Fprintf(&b, "A dialog is open %s. Answer it with browser_handle_dialog; until then the page stands still.\n", dialogText(d))
 	}
-	b.WriteString(o.objections())
+	b.WriteString(o.objected)
 	if lines := broken(caused); len(lines) > 0 {
 		b.WriteString("Broke:\n" + strings.Join(lines, "\n") + "\n")
 	} else if result.Dialog == nil && !result.Busy {
@@ -384,16 +427,13 @@ func (e *Engine) answer(ctx context.Context, client *checkpoint.Client, t *snaps
 	if len(result.Waiting) > 0 {
 		b.WriteString("Not finished: " + strings.Join(result.Waiting[:min(len(result.Waiting), maxRequests)], ", ") + "\n")
 	}
-	t.waiting(func() {
-		b.WriteString(e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads}))
-	})
+	b.WriteString(o.opened)
 	if result.Value != "" {
 		fmt.Fprintf(&b, "Value: %s\n", result.Value)
 	}
 	if result.Busy {
 		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it; if the page stays so, " + wayOut + ".\n")
 	}
-	before := o.late(late, meanwhile)
 	b.WriteString(before)
 	if page == "" && result.Dialog == nil && !result.Busy && !o.action.blind {
 		page = "The page did not change.\n"
@@ -472,10 +512,10 @@ func (s *snapshots) tell(t *snapshotTab, client *checkpoint.Client, at capture.M
 }
 
 // consequences are what an action caused, and what came between the one before and this one.
-func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outcome) (caused, late []diff.Consequence) {
+func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *originals) (caused, late []diff.Consequence) {
 	options := e.noiseOf(client).options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
-	options.Original = e.originalsIn(v).place
+	options.Original = places.place
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
 		case c.At >= o.began:

@@ -61,18 +61,26 @@ func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to stri
 	if err != nil {
 		return nil, err
 	}
-	t := e.snapshots.of(id)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e.snapshots.used(client, id)
-	r := &references{tab: id, page: t.page, seen: e.snapshots.seen(t, client)}
-	o := outcome{id: id, action: action{what: "go to " + to}, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true}
-	answer, err := e.answer(ctx, client, t, o)
+	done, err := e.opened(ctx, client, id, action{what: "go to " + to}, result)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := e.tellActed(ctx, client, done)
 	if err != nil {
 		return nil, err
 	}
 	answer.Text = fmt.Sprintf("Opened tab %d.\n%s", id, answer.Text)
 	return answer, nil
+}
+
+// opened reads the page of a tab that was opened.
+func (e *Engine) opened(ctx context.Context, client *checkpoint.Client, id int, a action, result *protocol.ActResult) (*finished, error) {
+	t := e.snapshots.of(id)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e.snapshots.used(client, id)
+	r := &references{tab: id, page: t.page, seen: e.snapshots.seen(t, client)}
+	return e.finish(ctx, client, t, outcome{id: id, action: a, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true})
 }
 
 // newTab opens a tab, and returns when it is watched.

@@ -36,11 +36,19 @@ func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p Betwe
 	if err != nil {
 		return nil, err
 	}
+	return placed(ctx, r.timeout, func(bool) (*diff.Report, *originals, error) {
+		return e.between(ctx, client, p, *r, from, file)
+	})
+}
+
+func (e *Engine) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *originals, error) {
 	v := e.store.View(e.clock())
 	if err := checkTab(v, client.Scope, p.Tab); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.options.Original = e.originalsIn(v).place
+	places := e.originalsIn(v)
+	r.options.Original = places.place
+	var err error
 	var begin capture.Moment
 	switch {
 	case file != nil:
@@ -50,17 +58,17 @@ func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p Betwe
 		begin = v.Start()
 	default:
 		if begin, err = e.moment(ctx, client.Scope, from, v); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var until *capture.Moment
 	if to := strings.TrimSpace(p.To); to != "" && to != Now {
 		end, err := e.moment(ctx, client.Scope, to, v)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if end.At.Before(begin.At) {
-			return nil, invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
+			return nil, nil, invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
 		}
 		until = &end
 	}
@@ -74,7 +82,7 @@ func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p Betwe
 		report.Checkpoint = "beginning"
 	}
 	report.CountTokens()
-	return report, nil
+	return report, places, nil
 }
 
 // Peek reports what a client's next call of get_changes_since would, and leaves its place where it is.
@@ -83,22 +91,27 @@ func (e *Engine) Peek(ctx context.Context, client *checkpoint.Client) (*diff.Rep
 	if err != nil {
 		return nil, err
 	}
+	return placed(ctx, r.timeout, func(bool) (*diff.Report, *originals, error) { return e.peek(ctx, client, *r) })
+}
+
+func (e *Engine) peek(ctx context.Context, client *checkpoint.Client, r changesRequest) (*diff.Report, *originals, error) {
 	end, err := client.Turn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer end()
 	v := e.store.View(e.clock())
-	from, v, past, err := e.baseline(ctx, client, r, v)
+	from, v, past, err := e.baseline(ctx, client, &r, v)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer past.close()
-	r.options.Original = e.originalsIn(v).place
+	places := e.originalsIn(v)
+	r.options.Original = places.place
 	report := past.report(from, v, nil, r.options)
 	client.Lock()
 	report.Checkpoint = client.AutoName()
 	client.Unlock()
 	report.CountTokens()
-	return report, nil
+	return report, places, nil
 }

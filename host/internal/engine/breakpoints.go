@@ -255,6 +255,37 @@ func (e *Engine) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptP
 	return e.originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
 }
 
+// DebugNames says what identifiers of a debugged tab's code were called before it was minified.
+func (e *Engine) DebugNames(ctx context.Context, instance string, p protocol.DebugNamesParams) *protocol.DebugNames {
+	out := &protocol.DebugNames{Names: make([]string, len(p.Places)/2)}
+	m := e.namesMap(ctx, e.store.HostTab(instance, p.Tab), p)
+	if out.Known = m.HasNames(); !out.Known {
+		return out
+	}
+	for i := range out.Names {
+		if at, ok := m.Find(p.Places[2*i], p.Places[2*i+1]); ok && at.Name != "" {
+			out.Names[i] = e.originals.Clean(at.Name)
+		}
+	}
+	return out
+}
+
+// namesMap is the map of a script that a debugged tab runs.
+func (e *Engine) namesMap(ctx context.Context, tab int, p protocol.DebugNamesParams) *sourcemap.Map {
+	if strings.HasPrefix(p.Map, "data:") {
+		return e.scriptMap(ctx, tab, protocol.DebugScriptParams{Tab: p.Tab, URL: p.URL, Map: p.Map})
+	}
+	now := e.clock()
+	o := e.originalsIn(e.store.View(now))
+	s := sourcemap.Script{Tab: tab, URL: p.URL}
+	if o == nil || o.evaluated(s) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, mapsWait)
+	defer cancel()
+	return o.Maps.Await(ctx, s, o.holds(s, now.UnixMilli()))
+}
+
 // dataURL is what a data: address holds, without its scheme.
 func dataURL(rest string) ([]byte, error) {
 	kind, text, ok := strings.Cut(rest, ",")
@@ -296,10 +327,7 @@ func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.De
 	}
 	maps := c.maps(ctx, mapsWait)
 	for _, at := range placed.Locations {
-		place, generated := maps.place(at.URL, at.Line, at.Column)
-		if generated != "" {
-			place += " = " + generated
-		}
+		place := maps.place(at.URL, at.Line, at.Column).String()
 		if at.Thread != 1 {
 			place += fmt.Sprintf(" (thread %d)", at.Thread)
 		}

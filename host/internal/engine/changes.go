@@ -121,27 +121,40 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	if err := checkTab(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
+	began := time.Now()
 	outcome, err := e.wait(ctx, client, r)
 	if err != nil {
 		return nil, err
 	}
+	return placed(ctx, r.timeout-time.Since(began), func(last bool) (*diff.Report, *originals, error) {
+		return e.report(ctx, client, *r, outcome, advance, last)
+	})
+}
+
+// report answers a request as of now. Unless it is the last answer, it advances nothing when maps are coming, and there
+// is no report.
+func (e *Engine) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *settled, advance, last bool) (*diff.Report, *originals, error) {
 	// One answer to a client at a time: what one told, the next does not tell again.
 	end, err := client.Turn(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer end()
 	client.Lock()
 	client.HeardLocked() // whoever asks again has heard the answer before
 	client.Unlock()
 	v := e.store.View(e.clock())
-	r.options.Original = e.originalsIn(v).place
-	from, v, past, err := e.baseline(ctx, client, r, v)
+	places := e.originalsIn(v)
+	r.options.Original = places.place
+	from, v, past, err := e.baseline(ctx, client, &r, v)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer past.close()
 	report := past.report(from, v, nil, r.options)
+	if !last && places.waits() {
+		return nil, places, nil
+	}
 	report.RawTokens = rawTokens(from, v, &r.options)
 	if paused := pausedIn(v, r.options.InScope); paused != "" {
 		report.Unobserved(paused)
@@ -164,7 +177,7 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 	}
 	outcome.tell(report)
 	report.CountTokens()
-	return report, nil
+	return report, places, nil
 }
 
 // wait waits as the request asks; nil when it asks for none. Other calls of the client go on meanwhile.

@@ -197,9 +197,11 @@ type StackFrame struct {
 	Function string `json:"function,omitempty"`
 	// Source is file:line:column in the project's file where a source map tells it, else in the script.
 	Source string `json:"source"`
-	// Generated is the place in the script, when Source is another.
-	Generated string `json:"generated,omitempty"`
-	Async     string `json:"async,omitempty"`
+	// Generated is true where Source is a place in generated code whose original is not known.
+	Generated bool `json:"generated,omitempty"`
+	// Script is the place in the script, when Source is another.
+	Script string `json:"script,omitempty"`
+	Async  string `json:"async,omitempty"`
 }
 
 // StateParams are the arguments of debugger_state.
@@ -477,8 +479,8 @@ func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []S
 	var out []StackFrame
 	n := 0
 	for _, f := range frames {
-		line := StackFrame{Function: maps.function(f), Async: f.Async}
-		line.Source, line.Generated = maps.place(f.URL, f.Line, f.Column)
+		at := maps.place(f.URL, f.Line, f.Column)
+		line := StackFrame{Function: maps.function(f), Source: at.source, Generated: at.generated, Script: at.script, Async: f.Async}
 		if f.Async != "" || n < 0 {
 			n = -1 // from here on they are no longer on the stack
 		} else {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -92,25 +93,40 @@ func (m *debugMaps) of(script string) *sourcemap.Map {
 	if m.o == nil || !strings.HasPrefix(script, "http://") && !strings.HasPrefix(script, "https://") {
 		return nil
 	}
+	s := sourcemap.Script{Tab: m.tab, URL: script}
+	if m.o.evaluated(s) {
+		return nil
+	}
 	ctx, cancel := context.WithDeadline(m.ctx, m.until)
 	defer cancel()
-	s := sourcemap.Script{Tab: m.tab, URL: script}
 	return m.o.Maps.Await(ctx, s, m.o.holds(s, m.now))
 }
 
-// place is where a place of generated code comes from, as file:line:column, and if that is another place, the
-// generated one.
-func (m *debugMaps) place(script string, line, column int) (source, generated string) {
+// debugPlace is a place of a debugged tab's code, as file:line:column.
+type debugPlace struct {
+	// source is the original place, or what is known instead; script is that in the script, "" when source is it.
+	source, script string
+	// generated says that source is a place in generated code.
+	generated bool
+}
+
+// place is where a place of a script comes from.
+func (m *debugMaps) place(script string, line, column int) debugPlace {
 	at := fmt.Sprintf("%s:%d:%d", m.short(script), line, column)
-	p, ok := m.of(script).Find(line, column)
-	if !ok {
-		return at, ""
+	if p, ok := m.of(script).Find(line, column); ok {
+		if name := m.o.Clean(p.Source); name != "" {
+			return debugPlace{source: fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), script: at}
+		}
 	}
-	name := m.o.Clean(p.Source)
-	if name == "" {
-		return at, ""
+	return debugPlace{source: at, generated: m.o.generated(m.tab, frame{url: script, line: line, column: column})}
+}
+
+// String is the place with the one in the script beside it.
+func (p debugPlace) String() string {
+	if p.script != "" {
+		return p.source + " = " + p.script
 	}
-	return fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), at
+	return diff.Marked(p.source, p.generated)
 }
 
 // short is a script's address, without the origin when that is the page's.

@@ -49,8 +49,10 @@ type HookProblem struct {
 	Text string `json:"text"`
 	// Source is where it comes from, or for a request what it answered before.
 	Source string `json:"source,omitempty"`
-	Count  int    `json:"count,omitempty"`
-	Tab    int    `json:"tab,omitempty"`
+	// Generated is true where Source is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
+	Count     int  `json:"count,omitempty"`
+	Tab       int  `json:"tab,omitempty"`
 }
 
 // key is what makes two problems the same, wherever an edit has moved their line.
@@ -104,10 +106,9 @@ func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project strin
 	if p.Event == HookStart && e.browsers != nil {
 		e.browsers.Sync(ctx, startSync) // what a browser has reported already is older than the session
 	}
-	v := e.store.View(e.clock())
-	answer := &HookAnswer{Watched: watched(v, &options), Problems: []HookProblem{}}
+	answer := &HookAnswer{Watched: watched(e.store.View(e.clock()), &options), Problems: []HookProblem{}}
 	if p.Event == HookStart {
-		return answer, client, e.hookStart(ctx, client, session, v, options, answer)
+		return answer, client, e.hookStart(ctx, client, session, options, answer)
 	}
 	if answer.Watched == 0 {
 		return answer, client, nil
@@ -127,7 +128,27 @@ func watched(v *capture.View, o *diff.Options) int {
 }
 
 // hookStart sets the session's place, and tells what is broken already.
-func (e *Engine) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options, answer *HookAnswer) error {
+func (e *Engine) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, answer *HookAnswer) error {
+	if answer.Watched == 0 {
+		return e.beginHooks(ctx, client, s, e.store.View(e.clock()), o)
+	}
+	r, err := placed(ctx, defaultTimeout, func(bool) (*diff.Report, *originals, error) {
+		v := e.store.View(e.clock())
+		if err := e.beginHooks(ctx, client, s, v, o); err != nil {
+			return nil, nil, err
+		}
+		places, o := e.originalsIn(v), o
+		o.Original = places.place
+		return diff.Compute(lastUpdate(v, o), v, o), places, nil
+	})
+	if err == nil {
+		answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
+	}
+	return err
+}
+
+// beginHooks begins a session where a view ends, and puts its client there.
+func (e *Engine) beginHooks(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options) error {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -141,12 +162,6 @@ func (e *Engine) hookStart(ctx context.Context, client *checkpoint.Client, s *ho
 	if e.disk != nil {
 		e.disk.ReadersChanged()
 	}
-	if answer.Watched == 0 {
-		return nil
-	}
-	o.Original = e.originalsIn(v).place
-	r := diff.Compute(lastUpdate(v, o), v, o)
-	answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
 	return nil
 }
 
@@ -212,55 +227,65 @@ func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hoo
 	if err != nil {
 		return err
 	}
-
-	end, err := s.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
 	ask := ChangesParams{}
-	if s.standing == nil {
-		v := e.store.View(e.clock())
-		if known { // to an earlier daemon
-			s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
-		} else {
-			s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), o)
-			ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
+	_, err = placed(ctx, r.timeout-e.clock().Sub(began), func(last bool) (struct{}, *originals, error) {
+		end, err := s.begin(ctx)
+		if err != nil {
+			return struct{}{}, nil, err
 		}
-	}
-	v := e.store.View(e.clock())
-	client.Lock()
-	since := client.SinceLocked(v, nil)
-	client.Unlock()
-	report, err := e.Follow(ctx, client, ask)
-	if err != nil {
-		return err
-	}
-	outcome.tell(report)
-	fresh, repeated := s.sortLocked(problems(report))
-	if len(s.open) > 0 && updated(v, r, looked) {
-		s.keepLastingLocked(since, v, o)
-	}
+		defer end()
+		if s.standing == nil {
+			v := e.store.View(e.clock())
+			if known { // to an earlier daemon
+				s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
+			} else {
+				s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), o)
+				ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
+			}
+		}
+		v := e.store.View(e.clock())
+		client.Lock()
+		since := client.SinceLocked(v, nil)
+		client.Unlock()
+		asked, err := e.checkChanges(client, ask)
+		if err != nil {
+			return struct{}{}, nil, err
+		}
+		report, places, err := e.report(ctx, client, *asked, outcome, true, last)
+		if report == nil {
+			return struct{}{}, places, err
+		}
+		fresh, repeated := s.sortLocked(problems(report))
+		if len(s.open) > 0 && updated(v, r, looked) {
+			s.keepLastingLocked(since, v, o)
+		}
+		s.tellLocked(fresh, repeated, p.Event, answer)
+		if len(answer.Problems) > 0 {
+			answer.Summary = report.Summary
+		}
+		return struct{}{}, places, nil
+	})
+	return err
+}
+
+// tellLocked puts the problems of a report into a hook's answer.
+func (s *hookSession) tellLocked(fresh, repeated []HookProblem, event string, answer *HookAnswer) {
 	s.openLocked(repeated)
 	s.openLocked(fresh)
-	if p.Event == HookEdit {
+	if event == HookEdit {
 		s.stopped = false
 	}
 	answer.Problems = append(answer.Problems, fresh...)
 	switch {
 	case len(fresh) > 0:
-	case p.Event == HookEdit:
+	case event == HookEdit:
 		answer.Problems, answer.Still = append(answer.Problems, repeated...), len(repeated) > 0
 	case !s.stopped:
 		answer.Problems, answer.Still = append(answer.Problems, s.open...), len(s.open) > 0
 	}
-	if p.Event == HookStop && len(answer.Problems) > 0 {
+	if event == HookStop && len(answer.Problems) > 0 {
 		s.stopped = true
 	}
-	if len(answer.Problems) > 0 {
-		answer.Summary = report.Summary
-	}
-	return nil
 }
 
 // maxSession bounds the id of a session, which is kept.
@@ -340,7 +365,7 @@ func problems(r *diff.Report) []HookProblem {
 	}
 	if d := r.Console; d != nil {
 		for _, m := range d.NewErrors {
-			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Count: m.Count, Tab: m.Tab})
+			list = append(list, HookProblem{Kind: "console", Text: m.Message, Source: m.Source, Generated: m.Generated, Count: m.Count, Tab: m.Tab})
 		}
 	}
 	if d := r.Network; d != nil {

@@ -297,7 +297,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 			for {
 				limit := 17
 				p := engine.LogsParams{ReadParams: engine.ReadParams{After: &after, Limit: &limit}}
-				page, err := w.Engine.Logs(a, p)
+				page, err := w.Engine.Logs(t.Context(), a, p)
 				if err != nil {
 					t.Error(err)
 					return

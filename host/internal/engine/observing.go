@@ -24,8 +24,8 @@ var observing = []*Tool{
 	tool("configure_noise", func(ctx context.Context, e *Engine, c *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
 		return e.ConfigureNoise(ctx, c, p)
 	}),
-	tool("get_browser_logs", func(_ context.Context, e *Engine, c *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
-		return e.Logs(c, p)
+	tool("get_browser_logs", func(ctx context.Context, e *Engine, c *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
+		return e.Logs(ctx, c, p)
 	}),
 	tool("get_network_bodies", func(_ context.Context, e *Engine, c *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
 		return e.Network(c, p)

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,12 +23,15 @@ type Originals struct {
 	Clean func(name string) string
 }
 
-// originals tells the original places of what one view shows. What is not known yet is asked for, and never
-// waited for. A nil one knows none.
+// originals tells the original places of what one view shows. A map that is not there yet is asked for, and
+// [Engine.placed] waits for it.
 type originals struct {
 	Originals
-	v     *capture.View
-	loads map[sourcemap.Script][]int64
+	v *capture.View
+	// loads is which code the view's tabs loaded when; nil until it is needed.
+	loads *loads
+	// coming are the scripts whose maps were needed and are on their way.
+	coming map[sourcemap.Script]bool
 }
 
 // originalsIn reads which code was loaded when from a view of the buffers.
@@ -34,35 +39,88 @@ func (e *Engine) originalsIn(v *capture.View) *originals {
 	if e.originals.Maps == nil {
 		return nil
 	}
-	return &originals{Originals: e.originals, v: v, loads: map[sourcemap.Script][]int64{}}
+	return &originals{Originals: e.originals, v: v, coming: map[sourcemap.Script]bool{}}
 }
 
-// holds is the condition that a map is that of the code which ran at a time: the tab loaded nothing from its
-// address in between.
+// loads is when tabs loaded code, in milliseconds since the epoch. What came out of a cache is the same code as
+// before, and is no load.
+type loads struct {
+	of map[sourcemap.Script][]int64
+	// files are the loads of scripts whose addresses differ in a development server's time stamp alone.
+	files map[sourcemap.Script][]sourcemap.Script
+	// updates are hot updates of code that came in one file with other code, by tab.
+	updates map[int][]update
+}
+
+// update is a hot update after which a server's files are no longer what a tab loaded from it.
+type update struct {
+	at     int64
+	prefix string // of the addresses of the files
+}
+
+func (o *originals) loaded() *loads {
+	if o.loads != nil {
+		return o.loads
+	}
+	l := &loads{of: map[sourcemap.Script][]int64{}, files: map[sourcemap.Script][]sourcemap.Script{}, updates: map[int][]update{}}
+	o.loads = l
+	for _, n := range o.v.Network.From(o.v.Network.First()) {
+		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
+			continue
+		}
+		s := sourcemap.Script{Tab: n.Tab, URL: n.URL}
+		if l.of[s] == nil {
+			file := s.File()
+			l.files[file] = append(l.files[file], s)
+		}
+		l.of[s] = append(l.of[s], n.Started)
+		if isHotUpdate(n.URL) {
+			origin, _ := capture.SplitURL(n.URL)
+			l.updates[n.Tab] = append(l.updates[n.Tab], update{n.Started, origin + "/"})
+		}
+	}
+	for _, c := range o.v.Console.From(o.v.Console.First()) {
+		if strings.HasPrefix(c.Text, "[Fast Refresh]") {
+			l.updates[c.Tab] = append(l.updates[c.Tab], update{c.At, c.Origin + "/_next/"})
+		}
+	}
+	return l
+}
+
+// isHotUpdate says whether an address is that of webpack's hot update, whose name has the hash of what is in it.
+func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.") }
+
+// evaluated says whether code has an address that nobody loaded it from: Turbopack evaluates its hot updates, names
+// them after a file that was loaded, and adds the id of the module.
+func (o *originals) evaluated(s sourcemap.Script) bool {
+	_, query, _ := strings.Cut(s.URL, "?")
+	return strings.HasPrefix(query, "id=") && o.loaded().of[s] == nil
+}
+
+// holds is the condition that a map is that of the code which ran at a time. The tab loaded nothing from the code's
+// address in between, and between that load and the map's no hot update changed what the server has there.
 func (o *originals) holds(s sourcemap.Script, at int64) sourcemap.Holds {
+	l := o.loaded()
 	return func(fetched int64) bool {
-		for _, loaded := range o.loadsOf(s) {
-			if min(at, fetched) < loaded && loaded <= max(at, fetched) {
+		ran := int64(0) // when the tab loaded the code
+		for _, t := range l.of[s] {
+			if min(at, fetched) < t && t <= max(at, fetched) {
+				return false
+			}
+			if t <= at {
+				ran = max(ran, t)
+			}
+		}
+		changed := func(t int64) bool { return ran < t && t <= fetched }
+		for _, other := range l.files[s.File()] {
+			if other != s && slices.ContainsFunc(l.of[other], changed) {
 				return false
 			}
 		}
-		return true
+		return isHotUpdate(s.URL) || !slices.ContainsFunc(l.updates[s.Tab], func(u update) bool {
+			return changed(u.at) && strings.HasPrefix(s.URL, u.prefix)
+		})
 	}
-}
-
-// loadsOf is when a tab loaded code from an address, in milliseconds since the epoch; what came out of its cache
-// is the same code as before.
-func (o *originals) loadsOf(s sourcemap.Script) []int64 {
-	loads, known := o.loads[s]
-	if !known {
-		for _, n := range o.v.Network.From(o.v.Network.First()) {
-			if n.Tab == s.Tab && n.URL == s.URL && !n.Cached && n.Status == 200 && n.Resource != "fetch" && n.Resource != "xhr" {
-				loads = append(loads, n.Started)
-			}
-		}
-		o.loads[s] = loads
-	}
-	return loads
 }
 
 // frame is one line of a stack.
@@ -95,26 +153,40 @@ func cutLast(s string) (string, int, bool) {
 // top is the frame of an entry's source.
 func top(c *event.Console) frame { return frame{url: c.URL, line: c.Line, column: c.Column} }
 
-// mappable says whether a frame is a place in a script that can be fetched.
-func (f frame) mappable() bool {
-	return f.line > 0 && f.column > 0 && (strings.HasPrefix(f.url, "http://") || strings.HasPrefix(f.url, "https://"))
+// isWeb says whether a frame is a line of a script that can be fetched.
+func (f frame) isWeb() bool {
+	return f.line > 0 && (strings.HasPrefix(f.url, "http://") || strings.HasPrefix(f.url, "https://"))
 }
 
 // find is the original place of a frame.
 func (o *originals) find(c *event.Console, f frame) (sourcemap.Position, bool) {
-	if o == nil || !f.mappable() {
+	if o == nil || !f.isWeb() {
 		return sourcemap.Position{}, false
 	}
 	s := sourcemap.Script{Tab: c.Tab, URL: f.url}
+	if o.evaluated(s) {
+		return sourcemap.Position{}, false
+	}
 	holds := o.holds(s, c.At)
 	m := o.Maps.Get(s, holds)
 	if m == nil {
-		o.Maps.Want(s, holds)
+		if o.Maps.Want(s, holds) {
+			o.coming[s] = true
+		}
 		return sourcemap.Position{}, false
 	}
 	p, ok := m.Find(f.line, f.column)
 	p.Source = o.Clean(p.Source)
 	return p, ok && p.Source != ""
+}
+
+// generated says whether a frame whose original place is not known has one, or may have: a script that is served as
+// it was written is its own source. Code without an address of the web was made by other code.
+func (o *originals) generated(tab int, f frame) bool {
+	if o == nil || f.url == "" || f.line == 0 {
+		return false
+	}
+	return !f.isWeb() || !o.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.url})
 }
 
 // source is the original place that an entry is told with: that of its top frame, or where that lies in code
@@ -134,36 +206,63 @@ func (o *originals) source(c *event.Console) (sourcemap.Position, bool) {
 	return first, true
 }
 
-// place is [originals.source] for package diff.
+// place is where an entry came from, for package diff: its original place, or false with what is known instead.
 func (o *originals) place(c *event.Console) (diff.Place, bool) {
-	p, ok := o.source(c)
-	return diff.Place{File: p.Source, Line: p.Line, Shared: p.Shared}, ok
+	if p, ok := o.source(c); ok {
+		return diff.Place{File: p.Source, Line: p.Line, Shared: p.Shared}, true
+	}
+	return diff.Place{File: c.URL, Line: c.Line, Generated: o.generated(c.Tab, top(c))}, false
 }
 
-// stack is an entry's stack with the original places where they are known.
+// stack is an entry's stack with the original places where they are known; others are marked.
 func (o *originals) stack(c *event.Console) []string {
-	if o == nil {
+	if o == nil || len(c.Stack) == 0 {
 		return c.Stack
 	}
-	var lines []string
-	for i, line := range c.Stack {
+	lines := append([]string{}, c.Stack...) // the entry's own is shared
+	for i, line := range lines {
 		f, ok := parseFrame(line)
 		if !ok {
 			continue
 		}
-		p, ok := o.find(c, f)
-		if !ok {
-			continue
+		if p, ok := o.find(c, f); ok {
+			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.function, p.Source, p.Line, p.Column)
+		} else if o.generated(c.Tab, f) {
+			lines[i] = diff.Marked(line, true)
 		}
-		if lines == nil {
-			lines = append([]string{}, c.Stack...) // the entry's own is shared
-		}
-		lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.function, p.Source, p.Line, p.Column)
-	}
-	if lines == nil {
-		return c.Stack
 	}
 	return lines
+}
+
+// placesWait bounds how long an answer waits for source maps that it needs and that are on their way.
+const placesWait = 150 * time.Millisecond
+
+// placed makes an answer, and where that needed maps which are on their way makes it once more when they have come,
+// or the wait is over. While it waits nothing is locked, so answer is to hold no lock when it returns. The first time
+// it may leave the answer out when maps are coming; last says that its answer is taken in any case. The wait ends with
+// ctx, and is no longer than most.
+func placed[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *originals, error)) (T, error) {
+	last := most <= 0 || ctx.Err() != nil
+	out, o, err := answer(last)
+	if err != nil || last || !o.waits() {
+		return out, err
+	}
+	o.rest(ctx, most)
+	if err := ctx.Err(); err != nil {
+		return out, err
+	}
+	out, _, err = answer(true)
+	return out, err
+}
+
+// waits says whether maps that were needed are on their way.
+func (o *originals) waits() bool { return o != nil && len(o.coming) > 0 }
+
+// rest waits for them.
+func (o *originals) rest(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, min(most, placesWait))
+	defer cancel()
+	o.Maps.Rest(ctx, slices.Collect(maps.Keys(o.coming)))
 }
 
 // A burst of errors is gathered for askEvery before its maps are asked for, and for the newest askFor of its

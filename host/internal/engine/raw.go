@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -115,20 +116,22 @@ type LogsParams struct {
 // LogEntry is one console entry.
 type LogEntry struct {
 	EntryHead
-	Level    string   `json:"level"`
-	Via      string   `json:"via"`
-	Message  string   `json:"message"`
-	Length   int      `json:"length,omitempty"`
-	Source   string   `json:"source,omitempty"`
-	Stack    []string `json:"stack,omitempty"`
-	Category string   `json:"category,omitempty"`
-	Target   string   `json:"target,omitempty"`
+	Level   string `json:"level"`
+	Via     string `json:"via"`
+	Message string `json:"message"`
+	Length  int    `json:"length,omitempty"`
+	Source  string `json:"source,omitempty"`
+	// Generated is true where Source is a line of generated code. Such lines of Stack end in "(generated)".
+	Generated bool     `json:"generated,omitempty"`
+	Stack     []string `json:"stack,omitempty"`
+	Category  string   `json:"category,omitempty"`
+	Target    string   `json:"target,omitempty"`
 	// Joined is true for a line that repeats a failed request or another error.
 	Joined bool `json:"joined,omitempty"`
 }
 
 // Logs answers get_browser_logs.
-func (e *Engine) Logs(client *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
+func (e *Engine) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
 	least := event.Debug
 	if p.Level != "" {
 		var ok bool
@@ -137,10 +140,14 @@ func (e *Engine) Logs(client *checkpoint.Client, p LogsParams) (*Page[LogEntry],
 		}
 	}
 	search := strings.ToLower(p.Search)
-	var originals *originals
-	return read[event.Console](e, client.Scope, p.ReadParams,
+	return placed(ctx, defaultTimeout, func(bool) (*Page[LogEntry], *originals, error) { return e.logs(client, p, least, search) })
+}
+
+func (e *Engine) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Page[LogEntry], *originals, error) {
+	var places *originals
+	page, err := read[event.Console](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Console] {
-			originals = e.originalsIn(v)
+			places = e.originalsIn(v)
 			return v.Console
 		},
 		func(c *event.Console) bool {
@@ -151,11 +158,15 @@ func (e *Engine) Logs(client *checkpoint.Client, p LogsParams) (*Page[LogEntry],
 			if source != "" && c.Line > 0 {
 				source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
 			}
-			if p, ok := originals.source(c); ok {
+			generated := false
+			if p, ok := places.source(c); ok {
 				source = fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
+			} else {
+				generated = places.generated(c.Tab, top(c))
 			}
-			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Stack: originals.stack(c), Category: c.Category, Target: c.Target, Joined: c.Joined}
+			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.stack(c), Category: c.Category, Target: c.Target, Joined: c.Joined}
 		})
+	return page, places, err
 }
 
 // NetworkParams are the arguments of get_network_bodies.

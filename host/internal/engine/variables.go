@@ -275,7 +275,7 @@ func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal er
 		return refusal
 	}
 	for _, t := range c.state(ctx, &s, p.Thread).Threads {
-		if t.State == "paused" && p.Frame < len(t.Stack) && t.Stack[p.Frame].Generated != "" {
+		if t.State == "paused" && p.Frame < len(t.Stack) && t.Stack[p.Frame].Script != "" {
 			return invalid("%s %s", refusal.Error(), generatedNames)
 		}
 	}

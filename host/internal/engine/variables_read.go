@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -37,7 +38,7 @@ func (c *debugCall) snapshot(ctx context.Context, read *protocol.DebugVariables,
 		ID: newSnapshotID(), At: c.e.clock(), Thread: read.Thread, Frame: read.Frame, Depth: depth, Gaps: read.Gaps,
 	}
 	for _, at := range c.stack(ctx, []protocol.DebugFrame{read.At}) {
-		s.Function, s.Place = at.Function, at.Source
+		s.Function, s.Place = at.Function, diff.Marked(at.Source, at.Generated)
 	}
 	if s.Code = read.At.URL; read.At.Function == "" {
 		s.Code = fmt.Sprintf("%s:%d:%d", read.At.URL, read.At.NameLine, read.At.NameColumn)

@@ -110,7 +110,7 @@ func (e *Engine) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p
 	if err := c.ask(ctx, protocol.MethodDebugTrace, params, &traced, ms(p.WaitMs)); err != nil {
 		return nil, c.explain(ctx, err)
 	}
-	out := c.traced(p, &traced)
+	out := c.traced(ctx, p, &traced)
 	for _, went := range out.Evolution {
 		if at.mapped && strings.Contains(went, "there is no such variable") {
 			out.Notes = append(out.Notes, generatedNames)
@@ -151,10 +151,11 @@ func (c *debugCall) forgetTrace(id string) {
 const traceGoesOn = "it goes on recording: have the page come to the place, then ask with the same arguments again (wait_ms waits)"
 
 // traced is what a tracepoint recorded, as an agent is told of it.
-func (c *debugCall) traced(p TraceParams, traced *protocol.DebugTraced) *Trace {
+func (c *debugCall) traced(ctx context.Context, p TraceParams, traced *protocol.DebugTraced) *Trace {
 	out := &Trace{State: "tracing", Hits: len(traced.Hits), Evolution: map[string]string{}}
+	maps := c.maps(ctx, mapsWait)
 	for _, l := range traced.Locations {
-		if place := fmt.Sprintf("%s:%d:%d", l.URL, l.Line, l.Column); !slices.Contains(out.Places, place) {
+		if place := maps.place(l.URL, l.Line, l.Column).String(); !slices.Contains(out.Places, place) {
 			out.Places = append(out.Places, place)
 		}
 	}

@@ -287,15 +287,19 @@ func (w *window) until() *capture.Moment {
 
 // ViewReport compares two moments.
 func (e *Engine) ViewReport(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, error) {
+	return placed(ctx, placesWait, func(bool) (*protocol.ViewReport, *originals, error) { return e.viewReport(ctx, p) })
+}
+
+func (e *Engine) viewReport(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, *originals, error) {
 	w, err := e.window(ctx, p.Tab, p.From, p.To)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o := e.viewOptions(w.scope, p.Tab)
 	switch o.Filter = diff.Filter(p.Severity); o.Filter {
 	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
 	default:
-		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
+		return nil, nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
 	places := e.originalsIn(w.v)
@@ -306,7 +310,7 @@ func (e *Engine) ViewReport(ctx context.Context, p protocol.ViewReportParams) (*
 	return &protocol.ViewReport{
 		Report: r, From: w.fromName, To: w.toName, Errors: r.Errors, Warnings: r.Warnings,
 		Refs: (&referring{w: w, o: o, places: places}).all(r),
-	}, nil
+	}, places, nil
 }
 
 // ViewCheckpointCreate makes a named checkpoint in the scope of a tab, by the host's number of it.

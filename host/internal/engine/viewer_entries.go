@@ -47,7 +47,10 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	if p.Lane != "" {
-		return e.entriesAt(ctx, p), nil
+		return placed(ctx, placesWait, func(bool) (*protocol.ViewEntries, *originals, error) {
+			out, places := e.entriesAt(ctx, p)
+			return out, places, nil
+		})
 	}
 	from, to := p.From, p.To
 	if from == "" {
@@ -92,7 +95,7 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 }
 
 // entriesAt are the entries at positions, as many as fit into one answer.
-func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) *protocol.ViewEntries {
+func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *originals) {
 	v := e.store.View(e.clock())
 	s := &entrySearch{p: p, rules: e.noise.in("", e.clock()).rules, places: e.originalsIn(v)}
 	deep := v
@@ -129,7 +132,7 @@ func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) *p
 		}
 		out.Entries = append(out.Entries, entry)
 	}
-	return out
+	return out, s.places
 }
 
 func firstOf(v *capture.View, lane string) uint64 {

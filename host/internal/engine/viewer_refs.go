@@ -58,6 +58,8 @@ func placeOf(places *originals, c *event.Console) *protocol.Place {
 	p := &protocol.Place{URL: c.URL, Line: c.Line, Column: c.Column}
 	if o, ok := places.source(c); ok {
 		p.File, p.FileLine, p.FileColumn = o.Source, o.Line, o.Column
+	} else {
+		p.Generated = places.generated(c.Tab, top(c))
 	}
 	return p
 }

@@ -199,7 +199,8 @@ func markOfConsole(c *event.Console, rules *noise.Rules) byte {
 		return protocol.MarkClean
 	case hides(rules, c):
 		return protocol.MarkHidden
-	case c.Level == event.Error:
+	}
+	if as, _, _ := rules.Stale(c); as == event.Error {
 		return protocol.MarkError
 	}
 	return protocol.MarkWarning

@@ -240,7 +240,7 @@ func sentence(p engine.HookProblem) string {
 		text = "console error: " + text
 	}
 	if p.Source != "" {
-		text += " (" + clip(event.OneLine(p.Source), 100) + ")"
+		text += diff.Marked(" ("+clip(event.OneLine(p.Source), 100)+")", p.Generated)
 	}
 	if p.Count > 1 {
 		text += fmt.Sprintf(" ×%d", p.Count)

@@ -28,6 +28,10 @@ func (h *Hub) SourceMap(ctx context.Context, s sourcemap.Script) (string, []byte
 	}
 	// The extension gives up by itself when its time is over; a little more is for the way.
 	raw, err := h.Ask(ctx, instance, protocol.MethodSourceMap, protocol.SourceMapParams{Tab: tab, URL: s.URL, TimeoutMs: int(mapTimeout.Milliseconds()), MaxBytes: mapBytes}, mapTimeout+mapTimeout/4)
+	var coded *protocol.Error
+	if errors.As(err, &coded) && coded.Code == protocol.CodeNone {
+		return "", nil, sourcemap.ErrNoMap
+	}
 	if err != nil {
 		return "", nil, err
 	}

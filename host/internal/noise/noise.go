@@ -3,8 +3,9 @@
 // and a project's come to them.
 //
 // It guarantees: a rule matches by kind, origin and level as well as by text, and hides an error only
-// where it names the level "error" (or, for requests, "failures") itself, so that a failed hot update
-// stays visible whatever its prefix; no rule of a user hides one at all. A user's rules are found by an
+// where it names the level "error" (or, for requests, "failures") itself. A warning of a hot update that
+// failed is hidden by nothing until its page is loaded anew, whatever its prefix; no rule of a user hides
+// one at all. A user's rules are found by an
 // index, and what it finds is what trying each would find. It hides nothing by itself: callers count
 // what it matched. It is pure.
 package noise
@@ -13,6 +14,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,9 +59,17 @@ type Mark struct {
 	Text string `json:"text"`
 	// How is hot_update or hot_update_failed.
 	How string `json:"how"`
+	// Level is that as which a failure is told, where that is not the one it was logged with.
+	Level string `json:"level"`
 
-	text *pattern
+	text  *pattern
+	level event.Level
 }
+
+// failure is what a development server's client writes where it could not bring a page up to date. A page that is
+// loaded anew is.
+var failure = regexp.MustCompile(`(?i)\b(fail(s|ed|ure)?|errors?|can( ?not|['’]t)|could(n['’]t| not)|unable|wrong|abort(ed|ing)?|invalid|incompatible|` +
+	`reload(ing|ed)?|refused|reject(ed)?|ignor(ed|ing)|unaccepted|not accepted|declined|exception|stale|missing|not found|warning)\b`)
 
 // Rules is a compiled table. It never changes and is safe for concurrent use.
 type Rules struct {
@@ -129,12 +139,15 @@ func (r *Rules) User(ev event.Event, fold Fold) *UserRule {
 func (r *Rules) FailedUpdate(ev event.Event) bool {
 	switch e := ev.(type) {
 	case *event.Console:
+		if _, _, stale := r.Stale(e); stale {
+			return true
+		}
 		return r.Update(ev) == failed || e.Level == event.Error && slices.ContainsFunc(r.whole().console, func(rule *Rule) bool {
 			return len(rule.Marks) > 0 && rule.matchesConsole(e)
 		})
 	case *event.Network:
 		return e.Failed() && slices.ContainsFunc(r.whole().network, func(rule *Rule) bool {
-			return rule.Pack == "hot-update" && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
+			return rule.Pack == hotUpdate && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
 		})
 	default:
 		return r.Update(ev) == failed
@@ -188,7 +201,13 @@ func (r *Rule) compile() (err error) {
 	}
 	r.origin, r.text, r.url = expr(r.Origin), expr(r.Text), expr(r.URL)
 	for i := range r.Marks {
-		r.Marks[i].text = expr(r.Marks[i].Text)
+		m := &r.Marks[i]
+		m.text = expr(m.Text)
+		if level, ok := event.ParseLevel(m.Level); ok {
+			m.level = level
+		} else if m.Level != "" {
+			return fmt.Errorf("level %q is not known", m.Level)
+		}
 	}
 	if err != nil {
 		return err
@@ -215,7 +234,7 @@ func (r *Rule) compile() (err error) {
 // Console returns the rule that calls the entry noise, or nil.
 func (r *Rules) Console(e *event.Console) *Rule {
 	for _, rule := range r.console {
-		if rule.levels[e.Level] && rule.matchesConsole(e) && (len(rule.Marks) == 0 || rule.mark(e.Text) != failed) {
+		if rule.levels[e.Level] && rule.matchesConsole(e) && !rule.tellsOfFailure(e) {
 			return rule
 		}
 	}
@@ -225,11 +244,46 @@ func (r *Rules) Console(e *event.Console) *Rule {
 	return nil
 }
 
+// tellsOfFailure says whether an entry that a rule matches tells that a page could not be brought up to date.
+func (r *Rule) tellsOfFailure(e *event.Console) bool {
+	return len(r.Marks) > 0 && (r.mark(e.Text).How == failed || e.Level >= event.Warning && r.Pack == hotUpdate && failure.MatchString(e.Text))
+}
+
+// Stale says whether an entry tells that its page is no longer what its files are, which ends when the page is loaded
+// anew; as is the level as which it is told until then. Once it has ended, the rule hides the entry, if it is not nil.
+func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool) {
+	if e.Level != event.Warning || !strings.HasPrefix(e.Text, "[") {
+		return e.Level, nil, false
+	}
+	for _, rule := range r.whole().console {
+		if rule.Pack == hotUpdate && rule.matchesConsole(e) && rule.tellsOfFailure(e) {
+			as = max(e.Level, rule.mark(e.Text).level)
+			if !slices.Contains(r.console, rule) {
+				rule = nil // its pack is off
+			}
+			return as, rule, true
+		}
+	}
+	return e.Level, nil, false
+}
+
+// hotUpdate is the pack of development servers' rules.
+const hotUpdate = "hot-update"
+
 func (r *Rule) matchesConsole(e *event.Console) bool {
 	return (r.Via == "" || r.Via == e.Via) &&
-		(r.origin == nil || r.origin.MatchString(e.URL)) &&
+		(r.origin == nil || r.ownWholly(e)) &&
 		strings.HasPrefix(e.Text, r.prefix) && r.worthTrying(e.Text) &&
 		(r.text == nil || r.text.MatchString(e.Text))
+}
+
+// ownWholly says whether nothing but code of a rule's origin led to an entry. An extension that wraps the console
+// stands on top of all that a page logs.
+func (r *Rule) ownWholly(e *event.Console) bool {
+	return r.origin.MatchString(e.URL) && !slices.ContainsFunc(e.Stack, func(line string) bool {
+		_, place, ok := strings.Cut(line, " (")
+		return ok && place != "" && place[0] != ':' && !strings.HasPrefix(place, "<") && !r.origin.MatchString(place)
+	})
 }
 
 func (r *Rule) worthTrying(s string) bool {
@@ -240,7 +294,8 @@ func (r *Rule) worthTrying(s string) bool {
 func (r *Rules) Network(e *event.Network) *Rule {
 	i := slices.IndexFunc(r.network, func(rule *Rule) bool {
 		// That a server's stream broke off is no worse than that its socket closed.
-		return (rule.Failures || e.Status > 0 && e.Status < 400 || !e.Failed()) && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
+		broke := (e.Stream || e.Resource == "eventsource" || strings.Contains(e.URL, "/sockjs-node/")) && e.Status > 0 && e.Status < 400
+		return (rule.Failures || broke || !e.Failed()) && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
 	})
 	if i < 0 {
 		return nil
@@ -264,7 +319,7 @@ func (r *Rules) Update(ev event.Event) string {
 	case *event.Console:
 		for _, rule := range r.whole().console {
 			if len(rule.Marks) > 0 && rule.matchesConsole(e) {
-				return rule.mark(e.Text)
+				return rule.mark(e.Text).How
 			}
 		}
 	case *event.WebSocket:
@@ -272,17 +327,18 @@ func (r *Rules) Update(ev event.Event) string {
 			return ""
 		}
 		if rule := r.whole().Socket(e.URL); rule != nil {
-			return rule.mark(e.Text)
+			return rule.mark(e.Text).How
 		}
 	}
 	return ""
 }
 
-func (r *Rule) mark(text string) string {
+// mark is the first of a rule's marks that a text has, none when it has none.
+func (r *Rule) mark(text string) Mark {
 	for _, m := range r.Marks {
 		if m.text.MatchString(text) {
-			return m.How
+			return m
 		}
 	}
-	return ""
+	return Mark{}
 }

@@ -127,3 +127,19 @@ func TestAStreamThatWasCutIsShownWithItsError(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAGeneratedLineIsMarked(t *testing.T) {
+	r := &diff.Report{Console: &diff.ConsoleDiff{NewErrors: []diff.Message{{Message: "boom", Source: "App.jsx:22", Generated: true, Count: 1}}}}
+	var plain, markdown strings.Builder
+	if err := Report(&plain, r, 80); err != nil {
+		t.Fatal(err)
+	}
+	if err := Markdown(&markdown, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{plain.String(), markdown.String()} {
+		if !strings.Contains(strings.ReplaceAll(text, "`", ""), "App.jsx:22 (generated)") {
+			t.Error(text)
+		}
+	}
+}

@@ -27,6 +27,8 @@ type word struct {
 	text   string
 	tone   tone
 	quoted bool
+	// mark stands behind the text, and is no part of what is quoted.
+	mark string
 }
 
 func said(text string) word    { return word{text: text} }
@@ -36,6 +38,15 @@ func saidTimes(n int) word     { return said(times(n)) }
 func saidTab(id int) word      { return said(tab(id)) }
 func saidTabs(ids []int) word  { return said(tabs(ids)) }
 func mutedQuote(s string) word { return quote(s).as(muted) }
+
+// source is where a message came from, marked where that is generated code.
+func source(m *diff.Message) word {
+	w := mutedQuote(m.Source)
+	if m.Generated {
+		w.mark = " (generated)"
+	}
+	return w
+}
 
 // sign says at a glance what a row is.
 type sign string
@@ -147,7 +158,7 @@ func console(d *diff.ConsoleDiff) section {
 			if m.Message == "" {
 				text = said("(no text)")
 			}
-			rows = append(rows, row{s, []word{text}, []word{mutedQuote(m.Source), saidTimes(m.Count), saidTab(m.Tab)}})
+			rows = append(rows, row{s, []word{text}, []word{source(&m), saidTimes(m.Count), saidTab(m.Tab)}})
 		}
 	}
 	add(failed, d.NewErrors)

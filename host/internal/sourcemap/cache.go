@@ -3,7 +3,9 @@ package sourcemap
 import (
 	"container/list"
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -15,11 +17,32 @@ type Script struct {
 	URL string
 }
 
+// File is the script without the time stamp by which a development server has a browser load a file anew
+// (`/src/App.tsx?t=1769164200000`).
+func (s Script) File() Script {
+	path, query, _ := strings.Cut(s.URL, "?")
+	if !strings.Contains(query, "t=") {
+		return s
+	}
+	kept := slices.DeleteFunc(strings.Split(query, "&"), func(part string) bool {
+		stamp, ok := strings.CutPrefix(part, "t=")
+		return ok && stamp != "" && strings.Trim(stamp, "0123456789") == ""
+	})
+	if s.URL = path; len(kept) > 0 {
+		s.URL += "?" + strings.Join(kept, "&")
+	}
+	return s
+}
+
 // Holds says whether a map that was fetched at a time (milliseconds since the epoch) is that of the code that
 // somebody asks about.
 type Holds func(fetched int64) bool
 
-// Fetch fetches a script's map: the map's bytes, and the address by which its files are named.
+// ErrNoMap is what a [Fetch] fails with when it read a script and that names no map: the script is its own source.
+var ErrNoMap = errors.New("the script names no source map")
+
+// Fetch fetches a script's map: the map's bytes, and the address by which its files are named. The error is
+// [ErrNoMap] when there is none to be had.
 type Fetch func(ctx context.Context, s Script) (address string, data []byte, err error)
 
 // Limits of a cache.
@@ -45,7 +68,7 @@ type CacheOptions struct {
 }
 
 // Cache holds the maps of scripts and fetches those that it is asked for in the background. It is safe for
-// concurrent use; nothing in it waits for a fetch but [Cache.Await] and [Cache.Close].
+// concurrent use; nothing in it waits for a fetch but [Cache.Await], [Cache.Rest] and [Cache.Close].
 type Cache struct {
 	o       CacheOptions
 	ctx     context.Context
@@ -66,7 +89,8 @@ type Cache struct {
 type entry struct {
 	script  Script
 	fetched int64     // milliseconds since the epoch
-	m       *Map      // nil for a failure
+	m       *Map      // nil when there is none
+	plain   bool      // the script names no map
 	until   time.Time // a failure is forgotten then
 	size    int
 }
@@ -100,7 +124,7 @@ func (c *Cache) Get(s Script, holds Holds) *Map {
 func (c *Cache) getLocked(s Script, holds Holds) *entry {
 	for _, el := range slices.Backward(c.entries[s]) {
 		e := el.Value.(*entry)
-		if e.m == nil && !c.o.Clock().Before(e.until) || !holds(e.fetched) {
+		if e.m == nil && !e.plain && !c.o.Clock().Before(e.until) || !holds(e.fetched) {
 			continue
 		}
 		c.order.MoveToFront(el)
@@ -109,16 +133,60 @@ func (c *Cache) getLocked(s Script, holds Holds) *entry {
 	return nil
 }
 
-// Want has a script's map fetched, unless it is there, on its way, or could not be had a short while ago; and
-// unless what would be fetched now is no longer the code that is asked about.
-func (c *Cache) Want(s Script, holds Holds) {
+// Plain says whether a script names no map, as far as is known: the code that was fetched last did not.
+func (c *Cache) Plain(s Script) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ended || c.waiting[s] || len(c.waiting) >= maxWaiting || c.getLocked(s, holds) != nil || !holds(c.o.Clock().UnixMilli()) {
-		return
+	for _, el := range slices.Backward(c.entries[s]) {
+		if e := el.Value.(*entry); e.m != nil || e.plain {
+			return e.plain
+		}
+	}
+	return false
+}
+
+// Want has a script's map fetched, unless it is there, on its way, or could not be had a short while ago; and
+// unless what would be fetched now is no longer the code that is asked about. It says whether the map is on its way.
+func (c *Cache) Want(s Script, holds Holds) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting[s] {
+		return true
+	}
+	if c.ended || len(c.waiting) >= maxWaiting || c.getLocked(s, holds) != nil || !holds(c.o.Clock().UnixMilli()) {
+		return false
 	}
 	c.waiting[s] = true
 	c.running.Go(func() { c.fetch(s) })
+	return true
+}
+
+// Rest waits until none of the scripts' maps is on its way, or ctx ends.
+func (c *Cache) Rest(ctx context.Context, scripts []Script) {
+	for {
+		c.mu.Lock()
+		coming := slices.ContainsFunc(scripts, func(s Script) bool { return c.waiting[s] })
+		came := c.cameLocked()
+		c.mu.Unlock()
+		if !coming {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.ctx.Done():
+			return
+		case <-came:
+		}
+	}
+}
+
+// cameLocked is closed when the next fetch has ended.
+func (c *Cache) cameLocked() <-chan struct{} {
+	if c.came == nil {
+		c.came = make(chan struct{})
+	}
+	return c.came
 }
 
 // Await is [Cache.Want] and [Cache.Get] for somebody who has the time to wait: nil when the map cannot be had, or
@@ -135,10 +203,7 @@ func (c *Cache) Await(ctx context.Context, s Script, holds Holds) *Map {
 			}
 			return e.m
 		}
-		if c.came == nil {
-			c.came = make(chan struct{})
-		}
-		came := c.came
+		came := c.cameLocked()
 		c.mu.Unlock()
 		select {
 		case <-ctx.Done():
@@ -163,7 +228,7 @@ func (c *Cache) fetch(s Script) {
 			e.size = e.m.Size()
 		}
 	}
-	if err != nil && c.o.Failed != nil && c.ctx.Err() == nil {
+	if e.plain = errors.Is(err, ErrNoMap); err != nil && !e.plain && c.o.Failed != nil && c.ctx.Err() == nil {
 		c.o.Failed(s, err)
 	}
 	c.mu.Lock()
@@ -171,7 +236,7 @@ func (c *Cache) fetch(s Script) {
 	e.until = c.o.Clock().Add(c.o.Retry)
 	delete(c.waiting, s)
 	for _, el := range slices.Clone(c.entries[s]) {
-		if el.Value.(*entry).m == nil {
+		if old := el.Value.(*entry); old.m == nil && (!old.plain || e.plain) {
 			c.dropLocked(el) // this attempt stands for those before it
 		}
 	}

@@ -257,6 +257,9 @@ func (m *Map) share() {
 	}
 }
 
+// HasNames says whether the map tells names of identifiers.
+func (m *Map) HasNames() bool { return m != nil && len(m.names) > 0 }
+
 // Size is about how many bytes of memory the map takes.
 func (m *Map) Size() int { return m.size }
 
