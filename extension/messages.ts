@@ -61,13 +61,13 @@ export type ToContent =
  * A new port of a frame implies `reset` for that frame: the worker emits that ElementEvent by
  * itself, for a port that is gone as well. A content script whose port was cut connects again and
  * reports all visible error elements again. `hooked` says that the hooks are in the page's own world
- * (`from`: since when they were missing in it, milliseconds since the epoch); `page` brings what they
- * tell (lists of page/records.ts, each with its number of records before it), and how much of it was
+ * (`from`: since when they were missing in it, milliseconds since the epoch), or that the `witness` beside
+ * the debugger is; `page` brings what they tell (lists of page/records.ts, each with its number of records before it), and how much of it was
  * lost before. `stale` says once that the document has changed since it was looked at.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
-  | { t: 'hooked'; from?: number }
+  | { t: 'hooked'; from?: number; witness?: true }
   | { t: 'page'; lists: string[]; dropped?: number }
   | { t: 'stale' }
   | { t: 'flushed'; id: number };

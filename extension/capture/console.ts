@@ -1,8 +1,15 @@
 /** Console calls, uncaught errors and the browser's own log entries, as events. */
 import type { Protocol } from 'devtools-protocol';
-import { HOOKS, type LogRecord, type NoteRecord, type ThrownRecord } from '../page/records';
+import {
+  HOOKS,
+  type LogRecord,
+  type NoteRecord,
+  type ResourceRecord,
+  type ThrownRecord,
+} from '../page/records';
 import type { AnyEvent, ConsoleEvent } from '../protocol';
 import { describe, errorHead, formatArguments } from './console-format';
+import { unusable } from './page-records';
 import { redactText, redactURL } from './redact';
 import type { Where } from './source';
 import { count, cutUnits } from './text';
@@ -94,7 +101,7 @@ export function logEntry(entry: Protocol.Log.LogEntry, where: Where, request?: s
 }
 
 /** A call of the page to its console, or something that the browser complains of, as the hooks tell it. */
-export function pageEntry(record: LogRecord | NoteRecord, where: Where, category?: string): Console {
+export function pageEntry(record: LogRecord | NoteRecord, where: Where): Console {
   if (record[0] === 'log') {
     const [, at, level, text, length, stack] = record;
     return build(
@@ -108,8 +115,14 @@ export function pageEntry(record: LogRecord | NoteRecord, where: Where, category
     );
   }
   const [, at, source, level, text, url, line, column] = record;
-  const what = { level, via: 'browser', category: category ?? source } as const;
+  const what = { level, via: 'browser', category: source } as const;
   return build(where, at, text, undefined, what, place(url, line, column));
+}
+
+/** An element that could not use what arrived, of the MIME type `mime` if that is known. */
+export function unusableEntry(record: ResourceRecord, mime: string, where: Where): Console {
+  const what = { level: 'error', via: 'browser', category: 'other' } as const;
+  return build(where, record[1], unusable(record, mime), undefined, what);
 }
 
 /** An uncaught error or an unhandled rejection, as the hooks tell it. */

@@ -3,6 +3,7 @@ import { type AnswerRecord, MAX_BODY, type ResourceRecord } from '../page/record
 import type { Session } from './context';
 import { type Ending, type Flight, networkEvent, requestEvent } from './request';
 import type { Emit } from './source';
+import { withoutHash } from './text';
 import type { RequestDetails } from './webrequest';
 
 type Header = { name: string; value?: string | undefined };
@@ -253,10 +254,10 @@ export class QuietRequests {
   }
 
   /** An element's resource did not load: of an address that was answered, or of one that the browser hides. */
-  failed([, at, tag, url, integrity]: ResourceRecord, note: (text: string) => void): void {
+  failed([, at, tag, url]: ResourceRecord, note: (mime: string) => void): void {
     if (this.#failed.some((failed) => failed.url === url && Math.abs(failed.at - at) < 5000)) return;
     const mime = this.#answers.get(url);
-    if (mime === undefined) {
+    if (mime === undefined && /^https?:/.test(url)) {
       const id = `page-${++this.#lastAlone}`;
       const resource = elements[tag] ?? 'other';
       const flight: Flight = {
@@ -274,9 +275,7 @@ export class QuietRequests {
       this.#emit(networkEvent(this.#tab, flight, { at, error: 'it did not load' }));
       return;
     }
-    const came = mime === '' ? '' : `: it came with the MIME type '${mime}'`;
-    const hash = integrity ? `${came === '' ? ': ' : ', and '}its integrity was checked` : '';
-    note(`Failed to load <${tag}> ${url}${came}${hash}`);
+    note(mime ?? '');
   }
 
   #remember(url: string, at: number): void {
@@ -326,11 +325,6 @@ const inFrame: Session = { target: 'iframe' };
 
 function answers([, , , method, url, , , , , started]: AnswerRecord, { flight }: Quiet): boolean {
   return url === withoutHash(flight.url) && method === flight.method && flight.started - started > -2000;
-}
-
-function withoutHash(url: string): string {
-  const at = url.indexOf('#');
-  return at < 0 ? url : url.slice(0, at);
 }
 
 function record(headers: readonly Header[]): Record<string, string> {
