@@ -165,7 +165,6 @@ const popup = new PopupServer({
 const badge = new BadgeKeeper({
   connected: () => port.state.state === 'connected',
   paused: () => settings.paused,
-  tab: async () => (await chrome.tabs.query({ active: true, lastFocusedWindow: true }))[0]?.id,
   request: (method, params) => port.request(method, params),
   show: ({ text, colour, title }) => {
     void chrome.action.setBadgeText({ text });
@@ -341,13 +340,11 @@ async function pause(paused: boolean): Promise<void> {
 
 /** Sets a checkpoint by the keyboard, with the first name of its kind that is free. */
 async function checkpointByHand(): Promise<void> {
-  const [front] = await chrome.tabs.query({ active: true, lastFocusedWindow: true });
-  const at = front?.id === undefined ? {} : { tab: front.id };
-  const { checkpoints } = (await port.request(MethodOverview, at)) as Overview;
-  const taken = new Set(checkpoints.map(({ name }) => name));
+  const { checkpoints } = (await port.request(MethodOverview, {})) as Overview;
+  const taken = new Set(checkpoints.map(({ name }) => name.split('@', 1)[0]));
   let n = 1;
   while (taken.has(`by_hand_${n}`)) n++;
-  await port.request(MethodCheckpoint, { name: `by_hand_${n}`, ...at });
+  await port.request(MethodCheckpoint, { name: `by_hand_${n}` });
   badge.changed();
 }
 
