@@ -1,6 +1,7 @@
 /** Console calls, uncaught errors and the browser's own log entries, as events. */
 import type { Protocol } from 'devtools-protocol';
 import {
+  CUT,
   HOOKS,
   type LogRecord,
   type NoteRecord,
@@ -10,7 +11,7 @@ import {
 import type { AnyEvent, ConsoleEvent } from '../protocol';
 import { describe, errorHead, formatArguments } from './console-format';
 import { unusable } from './page-records';
-import { redactText, redactURL } from './redact';
+import { redactCut, redactURL } from './redact';
 import type { Where } from './source';
 import { count, cutUnits } from './text';
 
@@ -164,7 +165,8 @@ function build(
   fallback?: Frame,
   whole = raw.length,
 ): Console {
-  const clean = redactText(raw.length > MAX_LOOKED_AT ? cutUnits(raw, MAX_LOOKED_AT) : raw);
+  const part = raw.length > MAX_LOOKED_AT || whole > raw.length;
+  const clean = redactCut(part ? cutUnits(raw, MAX_LOOKED_AT) + CUT : raw);
   const text = cutUnits(clean.text, MAX_TEXT);
   // A page may have the hooks of quiet capture still, when the debugger has come to it.
   const frames = trace?.callFrames.filter((f) => f.url !== HOOKS) ?? [];

@@ -1,5 +1,5 @@
 /** Requests of quiet capture: what `webRequest` tells of them, and the bodies that the page's hooks read. */
-import { type AnswerRecord, MAX_BODY, type ResourceRecord } from '../page/records';
+import { type AnswerRecord, CUT, MAX_BODY, type ResourceRecord } from '../page/records';
 import type { Session } from './context';
 import { type Ending, type Flight, networkEvent, requestEvent } from './request';
 import type { Emit } from './source';
@@ -342,14 +342,18 @@ function sent(body: RequestBody | null | undefined): string | undefined {
     const form = new URLSearchParams();
     for (const [name, values] of Object.entries(body.formData))
       for (const value of values) form.append(name, typeof value === 'string' ? value : '(binary)');
-    return form.toString().slice(0, MAX_SENT);
+    return shortened(form.toString());
   }
   const bytes = body?.raw?.[0]?.bytes;
   if (bytes === undefined || body?.raw?.length !== 1) return undefined;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return text.length <= MAX_SENT ? text : text.slice(0, MAX_SENT);
+    return shortened(text);
   } catch {
     return undefined;
   }
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_SENT ? text : text.slice(0, MAX_SENT) + CUT;
 }

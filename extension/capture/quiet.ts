@@ -8,7 +8,7 @@ import type { AnyEvent, GapReason } from '../protocol';
 import { pageEntry, pageThrown, unusableEntry } from './console';
 import { readRecords } from './page-records';
 import { type QuietDetails, QuietRequests } from './quiet-network';
-import { redactText, redactURL } from './redact';
+import { redactCut, redactURL } from './redact';
 import type { CaptureSource, Emit, Started, StartOptions, Target } from './source';
 import { byteLength, cutBytes } from './text';
 
@@ -228,7 +228,7 @@ export class QuietSource implements CaptureSource {
     if (op === 'open') socket.open = true;
     if (op === 'close' || (op === 'error' && !socket.open)) sockets.delete(id);
     const url = redactURL(raw);
-    const clean = redactText(
+    const clean = redactCut(
       op === 'error'
         ? socket.open
           ? 'the connection broke'
