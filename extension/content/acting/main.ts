@@ -60,7 +60,7 @@ export class Acting {
     } catch (error) {
       told = { refused: RefusedFailed, text: error instanceof Error ? error.message : String(error) };
     }
-    return JSON.stringify(told);
+    return this.#sensitive.hide(JSON.stringify(told));
   }
 
   async #answer(ask: Ask): Promise<Told> {
