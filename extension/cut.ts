@@ -11,7 +11,7 @@ const TELLING = 8;
 const MAX_RUN = 4 << 10;
 
 /** Where words, values and quotations end. */
-const ENDS = new Set(' \t\r\n\u00a0\'"`<>(){}[],;|\\…\uFFFE');
+const ENDS = new Set(' \t\r\n\u00a0\'"`<>(){}[],;|\\…\u0013');
 
 function isEnd(text: string, at: number): boolean {
   return at < 0 || at >= text.length || ENDS.has(text[at] as string);

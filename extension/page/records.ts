@@ -82,8 +82,11 @@ export type PageRecord =
 /** The longest text that is taken, in UTF-16 units; what is kept of it is less, masked before it is cut. */
 export const MAX_TEXT = 16 << 10;
 
-/** Stands where a value's middle or end was left out: what remains of it there may be a part of a secret. */
-export const CUT = '\uFFFE';
+/**
+ * Stands where a value's middle or end was left out: what remains of it there may be a part of a secret. (A control
+ * character, which the host takes out of every text.)
+ */
+export const CUT = '\u0013';
 
 /** The most bytes of a response that are read beside the page. */
 export const MAX_BODY = 64 << 10;
