@@ -24,6 +24,7 @@ export type GapReason =
   | typeof GapMalformed
   | typeof GapNotReplayed
   | typeof GapWorkerUnseen
+  | typeof GapSharedWorkerUnseen
   | typeof GapServiceWorkerUnseen;
 
 //////////
@@ -1235,6 +1236,10 @@ export const GapJournalDamaged = "journal_damaged"; // a part of what was kept o
  * Quiet capture only: the page has something into which it cannot look.
  */
 export const GapWorkerUnseen = "worker_unseen"; // a worker's console and WebSockets; its requests and uncaught errors are seen
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
+export const GapSharedWorkerUnseen = "shared_worker_unseen"; // a shared worker that the browser does not let the debugger attach to
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */

@@ -269,7 +269,7 @@ export class DebuggerTab implements WorkerHost {
 
   #gap(from: number, to: number): void {
     const { emit, clock, tab } = this.#tab;
-    emit({ kind: 'gap', at: clock.now(), tab, from, to, reason: 'worker_unseen' });
+    emit({ kind: 'gap', at: clock.now(), tab, from, to, reason: 'shared_worker_unseen' });
   }
 
   /** Begins with an iframe or worker of the tab; it waits for that before its first script. */
