@@ -94,6 +94,8 @@ await script('background/main.ts', 'background', 'es');
 await script('content/main.ts', 'content', 'iife');
 await script('page/main.ts', 'page', 'iife');
 await nameHooks(join(dist, 'page.js'));
+await script('page/witness.ts', 'witness', 'iife');
+await nameHooks(join(dist, 'witness.js'));
 await script('content/aria/main.ts', 'aria', 'iife');
 await build({
   ...common,

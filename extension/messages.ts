@@ -61,13 +61,13 @@ export type ToContent =
  * A new port of a frame implies `reset` for that frame: the worker emits that ElementEvent by
  * itself, for a port that is gone as well. A content script whose port was cut connects again and
  * reports all visible error elements again. `hooked` says that the hooks are in the page's own world
- * (`from`: since when they were missing in it, milliseconds since the epoch); `page` brings what they
- * tell (lists of page/records.ts, each with its number of records before it), and how much of it was
+ * (`from`: since when they were missing in it, milliseconds since the epoch), or that the `witness` beside
+ * the debugger is; `page` brings what they tell (lists of page/records.ts, each with its number of records before it), and how much of it was
  * lost before. `stale` says once that the document has changed since it was looked at.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
-  | { t: 'hooked'; from?: number }
+  | { t: 'hooked'; from?: number; witness?: true }
   | { t: 'page'; lists: string[]; dropped?: number }
   | { t: 'stale' }
   | { t: 'flushed'; id: number };
@@ -143,7 +143,7 @@ export interface PopupState {
  *   the tab's origin for good. Switching on an origin of another kind than development is always
  *   for the origin, whatever the scope says.
  * - `set_way`: how pages of the tab's origin are captured from now on.
- * - `checkpoint`: makes a named checkpoint in the scope of `tab`.
+ * - `checkpoint`: makes a named checkpoint of all tabs.
  * - `ignore`: what is said of a finding is noise from now on; `unignore` takes that back, by the name
  *   of the rule that `ignore` answered with.
  * - `resume`: whatever an agent has paused in the tab goes on.
@@ -156,8 +156,8 @@ export interface PopupState {
 export type FromPopup =
   | { t: 'set_watched'; id: number; tab: number; on: boolean; scope: 'tab' | 'origin' }
   | { t: 'set_way'; id: number; tab: number; way: Way }
-  | { t: 'checkpoint'; id: number; name: string; note?: string; tab?: number }
-  | { t: 'ignore'; id: number; finding: Finding; tab?: number }
+  | { t: 'checkpoint'; id: number; name: string; note?: string }
+  | { t: 'ignore'; id: number; finding: Finding }
   | { t: 'unignore'; id: number; rule: string }
   | { t: 'resume'; id: number; tab: number }
   | { t: 'pause'; id: number; paused: boolean }

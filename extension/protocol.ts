@@ -24,6 +24,7 @@ export type GapReason =
   | typeof GapMalformed
   | typeof GapNotReplayed
   | typeof GapWorkerUnseen
+  | typeof GapSharedWorkerUnseen
   | typeof GapServiceWorkerUnseen;
 
 //////////
@@ -1286,6 +1287,10 @@ export const GapWorkerUnseen = "worker_unseen"; // a worker's console and WebSoc
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */
+export const GapSharedWorkerUnseen = "shared_worker_unseen"; // a shared worker that the browser does not let the debugger attach to
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
 export const GapServiceWorkerUnseen = "service_worker_unseen"; // what the page's service worker logs and asks for
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
@@ -1577,10 +1582,13 @@ export interface SourceMapResult {
   data: string;
 }
 /**
- * OverviewParams names the tab whose scope the popup speaks for.
+ * OverviewParams say what the popup shows.
  */
 export interface OverviewParams {
-  tab?: number /* int */;
+  /**
+   * Tabs asks how each watched tab stands, too.
+   */
+  tabs?: boolean;
 }
 /**
  * Overview is what the popup shows of the host.
@@ -1588,8 +1596,8 @@ export interface OverviewParams {
 export interface Overview {
   host: string;
   /**
-   * Severity and Summary speak of the time since the newest checkpoint of the tab's scope, or of
-   * everything held when there is none.
+   * Severity and Summary speak of all watched tabs, and of the time since the newest checkpoint that
+   * belongs to all of them, or of everything held when there is none.
    */
   severity: string;
   summary: string;
@@ -1618,6 +1626,26 @@ export interface Overview {
    * Agents are those that have acted, in the order in which they first did.
    */
   agents?: Agent[];
+  /**
+   * Tabs are the watched tabs of the browser that asks, where it asks for them.
+   */
+  tabs?: TabStanding[];
+}
+/**
+ * TabStanding is how one tab stands, since the same moment as all together.
+ */
+export interface TabStanding {
+  /**
+   * Tab is the browser's own id of it.
+   */
+  tab: number /* int */;
+  severity: string;
+  errors?: number /* int */;
+  warnings?: number /* int */;
+  /**
+   * NotObserved says that something of it was not.
+   */
+  not_observed?: boolean;
 }
 /**
  * MaxFindings bounds what the popup lists.
@@ -1685,7 +1713,12 @@ export interface CheckpointLine {
    * At is the time it was made, RFC 3339 in UTC with milliseconds.
    */
   at: string;
+  /**
+   * Severity, and Errors and Warnings, which count what it is made of, speak of the time since the checkpoint before.
+   */
   severity: string;
+  errors?: number /* int */;
+  warnings?: number /* int */;
   /**
    * NotObserved says that the time before it was not observed in full.
    */
@@ -2323,9 +2356,10 @@ export interface ViewGap {
 export interface ViewCheckpoints {
   checkpoints: ViewCheckpoint[];
   /**
-   * Now is the time since the newest.
+   * Now is the time since Since: the newest that belongs to all watched tabs that are shown, "start" without one.
    */
   now: ViewSpan;
+  since: string;
   /**
    * Most is how many there can be.
    */

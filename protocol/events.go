@@ -176,6 +176,7 @@ const (
 	GapJournalDamaged = "journal_damaged" // a part of what was kept on disk could not be read
 	// Quiet capture only: the page has something into which it cannot look.
 	GapWorkerUnseen        = "worker_unseen"         // a worker's console and WebSockets; its requests and uncaught errors are seen
+	GapSharedWorkerUnseen  = "shared_worker_unseen"  // a shared worker that the browser does not let the debugger attach to
 	GapServiceWorkerUnseen = "service_worker_unseen" // what the page's service worker logs and asks for
 	GapNotReplayed         = "not_replayed"          // an event stream began before the host knew of it
 )

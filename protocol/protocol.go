@@ -189,16 +189,17 @@ type SourceMapResult struct {
 	Data string `json:"data"`
 }
 
-// OverviewParams names the tab whose scope the popup speaks for.
+// OverviewParams say what the popup shows.
 type OverviewParams struct {
-	Tab int `json:"tab,omitempty"`
+	// Tabs asks how each watched tab stands, too.
+	Tabs bool `json:"tabs,omitempty"`
 }
 
 // Overview is what the popup shows of the host.
 type Overview struct {
 	Host string `json:"host"`
-	// Severity and Summary speak of the time since the newest checkpoint of the tab's scope, or of
-	// everything held when there is none.
+	// Severity and Summary speak of all watched tabs, and of the time since the newest checkpoint that
+	// belongs to all of them, or of everything held when there is none.
 	Severity string `json:"severity"`
 	Summary  string `json:"summary"`
 	Since    string `json:"since,omitempty"`
@@ -216,6 +217,19 @@ type Overview struct {
 	Hidden int `json:"hidden,omitempty"`
 	// Agents are those that have acted, in the order in which they first did.
 	Agents []Agent `json:"agents,omitempty"`
+	// Tabs are the watched tabs of the browser that asks, where it asks for them.
+	Tabs []TabStanding `json:"tabs,omitempty"`
+}
+
+// TabStanding is how one tab stands, since the same moment as all together.
+type TabStanding struct {
+	// Tab is the browser's own id of it.
+	Tab      int    `json:"tab"`
+	Severity string `json:"severity"`
+	Errors   int    `json:"errors,omitempty"`
+	Warnings int    `json:"warnings,omitempty"`
+	// NotObserved says that something of it was not.
+	NotObserved bool `json:"not_observed,omitempty"`
 }
 
 // MaxFindings bounds what the popup lists.
@@ -262,8 +276,11 @@ type CheckpointLine struct {
 	// Name has "@" and its scope behind it where the name alone would be another's or several's.
 	Name string `json:"name"`
 	// At is the time it was made, RFC 3339 in UTC with milliseconds.
-	At       string `json:"at"`
+	At string `json:"at"`
+	// Severity, and Errors and Warnings, which count what it is made of, speak of the time since the checkpoint before.
 	Severity string `json:"severity"`
+	Errors   int    `json:"errors,omitempty"`
+	Warnings int    `json:"warnings,omitempty"`
 	// NotObserved says that the time before it was not observed in full.
 	NotObserved bool   `json:"not_observed,omitempty"`
 	Note        string `json:"note,omitempty"`

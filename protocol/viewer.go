@@ -206,8 +206,9 @@ type ViewGap struct {
 // ViewCheckpoints are the checkpoints of a scope, oldest first.
 type ViewCheckpoints struct {
 	Checkpoints []ViewCheckpoint `json:"checkpoints"`
-	// Now is the time since the newest.
-	Now ViewSpan `json:"now"`
+	// Now is the time since Since: the newest that belongs to all watched tabs that are shown, "start" without one.
+	Now   ViewSpan `json:"now"`
+	Since string   `json:"since"`
 	// Most is how many there can be.
 	Most int `json:"most"`
 }

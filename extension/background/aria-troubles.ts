@@ -1,5 +1,7 @@
 /** What keeps a page from answering. Dialogs and crashes are told by the debugger, where it is attached. */
+
 import { CodedError } from '../coded-error';
+import { cutWhole } from '../cut';
 import { CodeInvalid, CodeUnavailable } from '../protocol';
 
 /** How asking a page for its tree failed: what the browser said, or that the page did not answer. */
@@ -18,7 +20,7 @@ export function followTroubles(): void {
       const { type, message } = params as { type: string; message: string };
       dialogs.set(
         tab,
-        `${type === 'beforeunload' ? 'leave the page?' : type} ${JSON.stringify(message.slice(0, 200))}`,
+        `${type === 'beforeunload' ? 'leave the page?' : type} ${JSON.stringify(cutWhole(message, 200))}`,
       );
     } else if (method === 'Page.javascriptDialogClosed') {
       dialogs.delete(tab);

@@ -37,7 +37,6 @@ test('a burst of events asks the host once, and what is the same is not shown ag
   const keeper = new BadgeKeeper({
     connected: () => true,
     paused: () => false,
-    tab: async () => 7,
     request,
     show: (badge) => shown.push(badge),
   });
@@ -46,8 +45,8 @@ test('a burst of events asks the host once, and what is the same is not shown ag
   keeper.changed();
   await vi.advanceTimersByTimeAsync(1000);
   expect(request.mock.calls).toEqual([
-    ['overview', { tab: 7 }],
-    ['overview', { tab: 7 }],
+    ['overview', {}],
+    ['overview', {}],
   ]);
   expect(shown).toHaveLength(1);
   keeper.tick(Date.now());
@@ -64,7 +63,6 @@ test('a host that takes long is asked once at a time, and less often', async () 
   const keeper = new BadgeKeeper({
     connected: () => true,
     paused: () => false,
-    tab: async () => 7,
     request,
     show: () => undefined,
   });

@@ -1,4 +1,4 @@
-/** The number on the icon: errors and warnings since the newest checkpoint of the tab in front. */
+/** The number on the icon: errors and warnings in all watched tabs since the newest checkpoint of them. */
 import { MethodOverview, type Overview } from '../protocol';
 import { standing } from '../standing';
 import { t } from '../text';
@@ -7,8 +7,6 @@ import { t } from '../text';
 export interface BadgeOptions {
   connected(): boolean;
   paused(): boolean;
-  /** The tab in front, by the browser's own id. */
-  tab(): Promise<number | undefined>;
   request(method: string, params: unknown): Promise<unknown>;
   show(badge: Badge): void;
 }
@@ -86,12 +84,11 @@ export class BadgeKeeper {
   }
 
   async #show(): Promise<void> {
-    const { connected, paused, tab, request, show } = this.#options;
+    const { connected, paused, request, show } = this.#options;
     let overview: Overview | undefined;
     if (connected()) {
-      const id = await tab();
       try {
-        overview = (await request(MethodOverview, id === undefined ? {} : { tab: id })) as Overview;
+        overview = (await request(MethodOverview, {})) as Overview;
       } catch {
         // The connection has gone; it is asked again with the next one.
       }

@@ -1,5 +1,6 @@
 /** The content scripts in the tabs' frames: their events, and asking them to hurry. */
 
+import type { Way } from '../capture/chosen';
 import { MASK, redactText } from '../capture/redact';
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import type { AnyEvent } from '../protocol';
@@ -24,8 +25,9 @@ interface Frame {
   /** What the content script was told to report. */
   on: boolean;
   hooks: boolean;
-  /** Whether there are hooks in the page's own world. */
+  /** Whether there are hooks in the page's own world, and whether the witness beside the debugger is. */
   hooked: boolean;
+  witnessed: boolean;
 }
 
 /** What the frames need of their surroundings. */
@@ -67,7 +69,7 @@ export class ContentFrames {
     const document = port.sender?.documentId ?? crypto.randomUUID();
     const on = this.#options.watched(tab);
     const hooks = on && this.#options.hooks(tab);
-    frames.set(frame, { port, document, on, hooks, hooked: false });
+    frames.set(frame, { port, document, on, hooks, hooked: false, witnessed: false });
     port.onMessage.addListener((message) => {
       if (frames.get(frame)?.port === port) this.#message(tab, frame, document, message as FromContent);
     });
@@ -97,7 +99,8 @@ export class ContentFrames {
       for (const event of message.events) this.#options.emit(complete(event, tab, frame, document));
     } else if (message.t === 'hooked') {
       const state = this.#tabs.get(tab)?.get(frame);
-      if (state === undefined || state.hooked) return;
+      if (state !== undefined && message.witness === true) state.witnessed = true;
+      if (state === undefined || state.hooked || message.witness === true) return;
       state.hooked = true;
       this.#options.hooked(tab, frame, message.from);
     } else if (message.t === 'page' && this.#options.watched(tab)) {
@@ -125,9 +128,11 @@ export class ContentFrames {
     return this.#tabs.get(tab)?.has(0) === true;
   }
 
-  /** The frames of a tab whose content scripts found no hooks in the page's own world. */
-  unhooked(tab: number): number[] {
-    return [...(this.#tabs.get(tab) ?? [])].filter(([, { hooked }]) => !hooked).map(([frame]) => frame);
+  /** The frames of a tab whose content scripts found nothing of a way of capture in the page's own world. */
+  unhooked(tab: number, way: Way): number[] {
+    return [...(this.#tabs.get(tab) ?? [])]
+      .filter(([, { hooked, witnessed }]) => !(way === 'quiet' ? hooked : witnessed))
+      .map(([frame]) => frame);
   }
 
   /** The frames of a tab that have a content script. */

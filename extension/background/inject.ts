@@ -3,7 +3,8 @@ import type { ContentFrames } from './frames';
 import { permissionFor } from './rules';
 
 const SCRIPT = 'content.js';
-const HOOKS = 'page.js';
+/** What runs in the page's own world: the hooks of quiet capture, and the witness beside the debugger. */
+export type InPage = 'page.js' | 'witness.js';
 
 /** How long a page may take to start its content script, or to connect again after the worker's end, in ms. */
 const PATIENCE_MS = 1500;
@@ -50,15 +51,15 @@ async function inject(tab: number, frames: ContentFrames, watched: () => boolean
   }
 }
 
-/** The pages whose own world has hooks from their first line on: as patterns, and exceptions from them. */
+/** The pages in whose own world a script runs from their first line on: as patterns, and exceptions from them. */
 export interface HookedPages {
   matches: string[];
   excludeMatches: string[];
 }
 
-/** Has the browser run the hooks of quiet capture in these pages from now on, and in no others. */
-export async function registerHooks({ matches, excludeMatches }: HookedPages): Promise<void> {
-  const id = 'hooks';
+/** Has the browser run a script in the world of these pages from now on, and of no others. */
+export async function registerHooks(file: InPage, { matches, excludeMatches }: HookedPages): Promise<void> {
+  const id = file === 'page.js' ? 'hooks' : 'witness';
   const [there] = await chrome.scripting.getRegisteredContentScripts({ ids: [id] });
   if (matches.length === 0) {
     if (there !== undefined) await chrome.scripting.unregisterContentScripts({ ids: [id] });
@@ -68,7 +69,7 @@ export async function registerHooks({ matches, excludeMatches }: HookedPages): P
     id,
     matches,
     excludeMatches,
-    js: [HOOKS],
+    js: [file],
     world: 'MAIN',
     allFrames: true,
     matchOriginAsFallback: true,
@@ -78,13 +79,13 @@ export async function registerHooks({ matches, excludeMatches }: HookedPages): P
   else await chrome.scripting.updateContentScripts([script]);
 }
 
-/** Runs the hooks in frames that have none, because their documents were there before they were wanted. */
-export async function injectHooks(tab: number, frameIds: number[]): Promise<void> {
+/** Runs such a script in frames that have it not, because their documents were there before it was wanted. */
+export async function injectHooks(file: InPage, tab: number, frameIds: number[]): Promise<void> {
   if (frameIds.length === 0) return;
   await chrome.scripting
     .executeScript({
       target: { tabId: tab, frameIds },
-      files: [HOOKS],
+      files: [file],
       world: 'MAIN',
       injectImmediately: true,
     })

@@ -26,7 +26,14 @@ import { followTroubles } from './aria-troubles';
 import { BadgeKeeper } from './badge';
 import { answer, readPage } from './commands';
 import { ContentFrames } from './frames';
-import { injectHooks, injectWhereMissing, registerHooks, registerOrigin } from './inject';
+import {
+  type HookedPages,
+  type InPage,
+  injectHooks,
+  injectWhereMissing,
+  registerHooks,
+  registerOrigin,
+} from './inject';
 import { hostTabs, popupTabs, type TabFacts } from './listing';
 import { PopupServer } from './popup';
 import { HostPort } from './port';
@@ -61,7 +68,12 @@ const witness = new WebRequestWitness(
   (tab, url) => isWatched(tab, url, settings) && way(tab, url) === 'debugger',
 );
 const attachments = new SharedDebugger(chrome.debugger);
-const debuggers = new DebuggerSource(attachments, emit, witness);
+const debuggers = new DebuggerSource(attachments, {
+  emit,
+  witness,
+  targets: chrome.debugger,
+  flush: (tab) => frames.flush(tab, FLUSH_MS),
+});
 const quiet = new QuietSource({
   emit,
   wanted: (tab, url) => isWatched(tab, url, settings) && way(tab, url) === 'quiet',
@@ -75,7 +87,8 @@ const frames = new ContentFrames({
   hooked: (tab, _frame, from) => {
     if (source.way(tab) === 'quiet' && from !== undefined) quiet.late(tab, from);
   },
-  page: (tab, frame, lists, dropped) => quiet.page(tab, frame, lists, dropped),
+  page: (tab, frame, lists, dropped) =>
+    (source.way(tab) === 'debugger' ? debuggers : quiet).page(tab, frame, lists, dropped),
   stale: (tab) => activity.stale(tab),
   gone: (tab, frame) => quiet.frameGone(tab, frame),
   changed,
@@ -152,7 +165,6 @@ const popup = new PopupServer({
 const badge = new BadgeKeeper({
   connected: () => port.state.state === 'connected',
   paused: () => settings.paused,
-  tab: async () => (await chrome.tabs.query({ active: true, lastFocusedWindow: true }))[0]?.id,
   request: (method, params) => port.request(method, params),
   show: ({ text, colour, title }) => {
     void chrome.action.setBadgeText({ text });
@@ -263,27 +275,35 @@ function tabChanged(tab: number): void {
   changed();
   if (!tabs.watched(tab)) return;
   injectWhereMissing(tab, frames, () => tabs.watched(tab));
-  if (source.way(tab) === 'quiet') setTimeout(() => void hookWhereMissing(tab), HOOKS_MS);
+  setTimeout(() => void hookWhereMissing(tab), HOOKS_MS);
 }
 
-/** Brings the hooks to documents that were there before them. */
+/** What runs in the pages' own world, for each way of capture. */
+const IN_PAGE = { quiet: 'page.js', debugger: 'witness.js' } as const satisfies Record<Way, InPage>;
+
+/** Brings the hooks, or the witness, to documents that were there before them. */
 async function hookWhereMissing(tab: number): Promise<void> {
-  if (source.way(tab) === 'quiet') await injectHooks(tab, frames.unhooked(tab));
+  const chosen = source.way(tab);
+  if (chosen !== undefined) await injectHooks(IN_PAGE[chosen], tab, frames.unhooked(tab, chosen));
 }
 
-/** The pages that are to have hooks from their first line on. */
-async function registerQuietPages(): Promise<void> {
-  const quietly = (settings.way ?? suits) === 'quiet';
-  const matches = new Set(quietly ? developmentPatterns() : []);
+/** Has the pages of each way of capture have its script from their first line on. */
+async function registerPages(): Promise<void> {
+  for (const each of ['quiet', 'debugger'] as const) await registerHooks(IN_PAGE[each], pagesOf(each));
+}
+
+/** The pages that are captured in a way, as far as that is known before they are opened. */
+function pagesOf(each: Way): HookedPages {
+  const matches = new Set((settings.way ?? suits) === each ? developmentPatterns() : []);
   const excludeMatches = new Set<string>();
   for (const [origin, on] of Object.entries(settings.origins)) {
-    if (on && (settings.ways[origin] ?? settings.way ?? suits) === 'quiet') matches.add(`${origin}/*`);
+    if (on && (settings.ways[origin] ?? settings.way ?? suits) === each) matches.add(`${origin}/*`);
   }
   for (const [origin, chosen] of Object.entries(settings.ways)) {
-    if (chosen === 'debugger') excludeMatches.add(`${origin}/*`);
+    if (chosen !== each) excludeMatches.add(`${origin}/*`);
     else if (isDevelopment(origin) || settings.origins[origin] === true) matches.add(`${origin}/*`);
   }
-  await registerHooks({ matches: [...matches], excludeMatches: [...excludeMatches] });
+  return { matches: [...matches], excludeMatches: [...excludeMatches] };
 }
 
 /** The patterns of the manifest's own content script. */
@@ -320,13 +340,11 @@ async function pause(paused: boolean): Promise<void> {
 
 /** Sets a checkpoint by the keyboard, with the first name of its kind that is free. */
 async function checkpointByHand(): Promise<void> {
-  const [front] = await chrome.tabs.query({ active: true, lastFocusedWindow: true });
-  const at = front?.id === undefined ? {} : { tab: front.id };
-  const { checkpoints } = (await port.request(MethodOverview, at)) as Overview;
-  const taken = new Set(checkpoints.map(({ name }) => name));
+  const { checkpoints } = (await port.request(MethodOverview, {})) as Overview;
+  const taken = new Set(checkpoints.map(({ name }) => name.split('@', 1)[0]));
   let n = 1;
   while (taken.has(`by_hand_${n}`)) n++;
-  await port.request(MethodCheckpoint, { name: `by_hand_${n}`, ...at });
+  await port.request(MethodCheckpoint, { name: `by_hand_${n}` });
   badge.changed();
 }
 
@@ -334,7 +352,7 @@ async function checkpointByHand(): Promise<void> {
 async function setWay(chosen: Way, origin?: string): Promise<void> {
   await ready;
   await settings.chooseWay(chosen, origin);
-  await registerQuietPages();
+  await registerPages();
   for (const { id, url } of await chrome.tabs.query({})) {
     if (id === undefined || (origin !== undefined && watchableOrigin(url) !== origin)) continue;
     await settings.chooseQuiet(id, false);
@@ -367,10 +385,11 @@ chrome.debugger.onEvent.addListener((from, method, params) => {
   sessions.event(from, method, params);
   if (method === 'Debugger.paused' && from.tabId !== undefined) activity.changed(from.tabId);
 });
-chrome.debugger.onDetach.addListener(({ tabId }, reason) => {
+chrome.debugger.onDetach.addListener((from, reason) => {
+  const { tabId } = from;
   if (tabId !== undefined) attachments.detached(tabId);
   debugging.detached(tabId, reason);
-  debuggers.detached(tabId, reason);
+  debuggers.detached(from, reason);
   sessions.detached(tabId, reason);
 });
 debuggers.onEnd = (tab, reason) => void tabs.ended(tab, reason);
@@ -488,7 +507,7 @@ chrome.alarms.onAlarm.addListener(({ name }) => {
 async function begin(): Promise<void> {
   await ready;
   port.connect();
-  await registerQuietPages();
+  await registerPages();
   tabs.resume(settings.before);
   const all = await chrome.tabs.query({});
   await Promise.all(all.map(({ id, url }) => (id === undefined || !url ? undefined : tabs.shows(id, url))));

@@ -68,12 +68,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a popup that opens connects at once and gets the state, then the host’s view of its own tab', async () => {
+test('a popup that opens connects at once and gets the state, then the host’s view of all of them', async () => {
   const port = new Port();
   new PopupServer(options).connect(port);
   expect(options.connect).toHaveBeenCalled();
   await vi.advanceTimersByTimeAsync(100);
-  expect(asked).toEqual([['overview', { tab: 7 }]]);
+  expect(asked).toEqual([['overview', { tabs: true }]]);
   expect(port.state).toMatchObject({ connection, tabs: [tab], overview: { severity: 'clean' } });
 });
 
@@ -91,7 +91,7 @@ test('when the host is there again it is asked at once, and once', async () => {
   server.changed();
   await vi.advanceTimersByTimeAsync(200);
   expect(port.state?.overview).toMatchObject({ severity: 'clean' });
-  expect(asked).toEqual([['overview', { tab: 7 }]]);
+  expect(asked).toEqual([['overview', { tabs: true }]]);
 });
 
 test('changes are gathered and pushed while it is open, and the host is asked again now and then', async () => {
@@ -125,7 +125,7 @@ test('without the host there is no overview, an old one neither', async () => {
 test('what it asks for is done and answered, or the reason said', async () => {
   const port = new Port();
   new PopupServer(options).connect(port);
-  port.ask({ t: 'checkpoint', id: 1, name: 'pre_commit', tab: 7 });
+  port.ask({ t: 'checkpoint', id: 1, name: 'pre_commit' });
   port.ask({ t: 'set_watched', id: 2, tab: 7, on: true, scope: 'origin' });
   port.ask({ t: 'refresh', id: 3 });
   port.ask({ t: 'set_way', id: 5, tab: 7, way: 'quiet' });
@@ -149,13 +149,10 @@ test('what is ignored is asked of the host, answered with its rule, and taken ba
   const port = new Port();
   new PopupServer(options).connect(port);
   const finding = { kind: 'console', level: 'warning', fingerprint: 'slow {n}', text: 'slow 1234', count: 2 };
-  port.ask({ t: 'ignore', id: 1, finding, tab: 7 });
+  port.ask({ t: 'ignore', id: 1, finding });
   port.ask({ t: 'unignore', id: 2, rule: 'n1' });
   await vi.advanceTimersByTimeAsync(100);
-  expect(asked).toContainEqual([
-    'ignore',
-    { kind: 'console', level: 'warning', fingerprint: 'slow {n}', tab: 7 },
-  ]);
+  expect(asked).toContainEqual(['ignore', { kind: 'console', level: 'warning', fingerprint: 'slow {n}' }]);
   expect(asked).toContainEqual(['unignore', { id: 'n1' }]);
   expect(port.done(1)).toMatchObject({ ignored: { id: 'n1', hides: 2 } });
   expect(port.done(2)).toEqual({ t: 'done', id: 2 });

@@ -6,6 +6,7 @@ import type {
   IgnoreParams,
   IgnoreResult,
   Overview,
+  OverviewParams,
   StopAgentParams,
   UnignoreParams,
 } from '../protocol';
@@ -101,12 +102,9 @@ export class PopupServer {
   async #askHost(): Promise<void> {
     if (this.#options.connection().state !== 'connected') return;
     this.#asked = true;
-    const tab = (await this.#options.tabs()).find(({ active }) => active)?.id;
+    const params: OverviewParams = { tabs: true };
     try {
-      this.#overview = (await this.#options.request(
-        MethodOverview,
-        tab === undefined ? {} : { tab },
-      )) as Overview;
+      this.#overview = (await this.#options.request(MethodOverview, params)) as Overview;
     } catch {
       this.#overview = undefined; // the connection's state says why
     }
@@ -133,8 +131,8 @@ export class PopupServer {
         this.changed();
         return {};
       case 'checkpoint': {
-        const { name, note, tab } = message;
-        const result = await this.#options.request(MethodCheckpoint, { name, note, tab });
+        const { name, note } = message;
+        const result = await this.#options.request(MethodCheckpoint, { name, note });
         await this.#askHost();
         return { checkpoint: result as CheckpointResult };
       }
@@ -145,7 +143,6 @@ export class PopupServer {
           level,
           fingerprint,
           ...(origin !== undefined && { origin }),
-          ...(message.tab !== undefined && { tab: message.tab }),
         };
         const result = await this.#options.request(MethodIgnore, params);
         await this.#askHost();

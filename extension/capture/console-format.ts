@@ -1,5 +1,9 @@
-/** Turns what a page passed to the console into the text that a person sees there. */
+/**
+ * Turns what a page passed to the console into the text that a person sees there. Where Chromium has left
+ * something out of a value, {@link CUT} stands in it.
+ */
 import type { Protocol } from 'devtools-protocol';
+import { CUT } from '../page/records';
 
 type RemoteObject = Protocol.Runtime.RemoteObject;
 type ObjectPreview = Protocol.Runtime.ObjectPreview;
@@ -117,15 +121,27 @@ function describePreview(preview: ObjectPreview): string {
 
 /** A preview inside a preview: primitives have only a description. */
 function describeNested(preview: ObjectPreview): string {
-  if (preview.type === 'string') return `'${preview.description ?? ''}'`;
-  if (preview.type !== 'object' || preview.subtype === 'null') return preview.description ?? preview.type;
-  return preview.properties.length > 0 ? describePreview(preview) : (preview.description ?? '{}');
+  const description = preview.description === undefined ? undefined : abbreviated(preview.description);
+  if (preview.type === 'string') return `'${description ?? ''}'`;
+  if (preview.type !== 'object' || preview.subtype === 'null') return description ?? preview.type;
+  return preview.properties.length > 0 ? describePreview(preview) : (description ?? '{}');
+}
+
+/** How long a value in a preview may be, in UTF-16 units; a longer one has an ellipsis in its middle or at its end. */
+const MAX_PREVIEWED = 100;
+
+/** A value of a preview, with {@link CUT} where Chromium has cut it. */
+export function abbreviated(value: string): string {
+  if (value.length !== MAX_PREVIEWED) return value;
+  const at = value[MAX_PREVIEWED / 2] === '…' ? MAX_PREVIEWED / 2 : MAX_PREVIEWED - 1;
+  return value[at] === '…' ? value.slice(0, at) + CUT + value.slice(at) : value;
 }
 
 function property(p: PropertyPreview): string {
+  const value = p.value === undefined ? undefined : abbreviated(p.value);
   switch (p.type) {
     case 'string':
-      return `'${p.value ?? ''}'`;
+      return `'${value ?? ''}'`;
     case 'function':
       return 'ƒ';
     case 'accessor':
@@ -133,8 +149,8 @@ function property(p: PropertyPreview): string {
     case 'object':
       if (p.subtype === 'null') return 'null';
       if (p.valuePreview !== undefined) return describeNested(p.valuePreview);
-      return p.value === 'Object' || p.value === undefined ? '{…}' : errorHead(p.value);
+      return value === 'Object' || value === undefined ? '{…}' : errorHead(value);
     default:
-      return p.value ?? p.type;
+      return value ?? p.type;
   }
 }

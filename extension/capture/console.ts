@@ -1,9 +1,17 @@
 /** Console calls, uncaught errors and the browser's own log entries, as events. */
 import type { Protocol } from 'devtools-protocol';
-import { HOOKS, type LogRecord, type NoteRecord, type ThrownRecord } from '../page/records';
+import {
+  CUT,
+  HOOKS,
+  type LogRecord,
+  type NoteRecord,
+  type ResourceRecord,
+  type ThrownRecord,
+} from '../page/records';
 import type { AnyEvent, ConsoleEvent } from '../protocol';
 import { describe, errorHead, formatArguments } from './console-format';
-import { redactText, redactURL } from './redact';
+import { unusable } from './page-records';
+import { redactCut, redactURL } from './redact';
 import type { Where } from './source';
 import { count, cutUnits } from './text';
 
@@ -94,7 +102,7 @@ export function logEntry(entry: Protocol.Log.LogEntry, where: Where, request?: s
 }
 
 /** A call of the page to its console, or something that the browser complains of, as the hooks tell it. */
-export function pageEntry(record: LogRecord | NoteRecord, where: Where, category?: string): Console {
+export function pageEntry(record: LogRecord | NoteRecord, where: Where): Console {
   if (record[0] === 'log') {
     const [, at, level, text, length, stack] = record;
     return build(
@@ -108,8 +116,14 @@ export function pageEntry(record: LogRecord | NoteRecord, where: Where, category
     );
   }
   const [, at, source, level, text, url, line, column] = record;
-  const what = { level, via: 'browser', category: category ?? source } as const;
+  const what = { level, via: 'browser', category: source } as const;
   return build(where, at, text, undefined, what, place(url, line, column));
+}
+
+/** An element that could not use what arrived, of the MIME type `mime` if that is known. */
+export function unusableEntry(record: ResourceRecord, mime: string, where: Where): Console {
+  const what = { level: 'error', via: 'browser', category: 'other' } as const;
+  return build(where, record[1], unusable(record, mime), undefined, what);
 }
 
 /** An uncaught error or an unhandled rejection, as the hooks tell it. */
@@ -151,7 +165,8 @@ function build(
   fallback?: Frame,
   whole = raw.length,
 ): Console {
-  const clean = redactText(raw.length > MAX_LOOKED_AT ? cutUnits(raw, MAX_LOOKED_AT) : raw);
+  const part = raw.length > MAX_LOOKED_AT || whole > raw.length;
+  const clean = redactCut(part ? cutUnits(raw, MAX_LOOKED_AT) + CUT : raw);
   const text = cutUnits(clean.text, MAX_TEXT);
   // A page may have the hooks of quiet capture still, when the debugger has come to it.
   const frames = trace?.callFrames.filter((f) => f.url !== HOOKS) ?? [];

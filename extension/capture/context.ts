@@ -3,7 +3,10 @@ import type { Protocol } from 'devtools-protocol';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
 import type { Emit, Target } from './source';
 
-/** One debugger session of a tab: its page (no id), or an iframe or worker of its own process. */
+/**
+ * One debugger session of a tab: its page (neither id nor target), an iframe or worker of its own process, or a
+ * shared worker, which is attached to as a target of its own (no id).
+ */
 export interface Session {
   readonly id?: string | undefined;
   readonly target?: Target | undefined;

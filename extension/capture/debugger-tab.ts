@@ -6,6 +6,7 @@ import { consoleCall, exception, logEntry } from './console';
 import type { Session, TabContext } from './context';
 import { NetworkTracker } from './network';
 import { PageTracker } from './page';
+import { originOf, type WorkerHost } from './shared-workers';
 import type { StartOptions, Where } from './source';
 import type { WebRequestWitness } from './webrequest';
 import { WebSocketTracker } from './websocket';
@@ -13,24 +14,29 @@ import { WebSocketTracker } from './websocket';
 type Events = ProtocolMapping.Events;
 type Handlers = { [E in keyof Events]?: (session: Session, event: Events[E][0]) => void };
 
-/** How long a worker's entry in the page's log waits for the worker's own session, in ms. */
+/** How long a worker's entry in the page's log waits for the worker's own session, in ms; that of a shared one comes later. */
 const WORKER_ENTRY_MS = 300;
+const SHARED_ENTRY_MS = 800;
 
-/** Service workers belong to all tabs of their origin; one of the tabs reports for them. */
+/** Service workers and shared workers belong to all tabs of their origin; one of the tabs reports for them. */
 export interface SharedWorkers {
   /** Whether this tab is to report for the target. */
   claim(target: string, tab: number, session: Session): boolean;
   release(target: string, tab: number): void;
+  /** A page has asked for the script of a worker. */
+  asked(host: WorkerHost, script: string): void;
+  /** A tab shows another page. */
+  review(): void;
 }
 
 /** Receives a tab's debugger events and keeps what is known of it. */
-export class DebuggerTab {
+export class DebuggerTab implements WorkerHost {
   readonly page: PageTracker;
   readonly network: NetworkTracker;
   readonly sockets: WebSocketTracker;
   /** The session of the tab itself. */
   readonly top: Session = {};
-  /** Sessions of iframes and workers that report. */
+  /** Sessions of iframes and workers that report, by their ids, those of shared workers by their targets. */
   readonly children = new Map<string, Session>();
   /** Documents and workers in which scripts run: where timings are read. */
   readonly contexts = new Map<string, { session: Session; context?: number }>();
@@ -43,6 +49,8 @@ export class DebuggerTab {
   readonly #replayed = new Map<Session, number>();
   /** Sessions of service workers for which another tab reports, with their targets. */
   readonly #silent = new Map<string, string>();
+  /** Shared workers that cannot be attached to, since when. */
+  readonly #blind = new Map<string, number>();
   readonly #handlers: Handlers;
   readonly #options: StartOptions;
   /** Events that wait for {@link begin}; undefined afterwards. */
@@ -91,6 +99,7 @@ export class DebuggerTab {
     this.#waiting = undefined;
     this.#muted = shown === undefined || !this.#options.allowed(shown);
     for (const event of waiting) this.event(...event);
+    this.#shared.review();
   }
 
   /** Whether another document was shown while events had to wait. */
@@ -140,7 +149,12 @@ export class DebuggerTab {
       'Runtime.executionContextDestroyed': (_, event) => this.contexts.delete(event.executionContextUniqueId),
       'Runtime.executionContextsCleared': (session) => this.#forgetContexts((other) => other === session),
       'Log.entryAdded': (session, { entry }) => this.#logEntry(session, entry),
-      'Network.requestWillBeSent': (session, event) => network.willBeSent(session, event),
+      'Network.requestWillBeSent': (session, event) => {
+        network.willBeSent(session, event);
+        // A worker's script is a document of its own that no loader of the page loads.
+        if (event.loaderId === '' && event.documentURL === event.request.url)
+          this.#shared.asked(this, event.request.url);
+      },
       'Network.requestServedFromCache': (_, event) => network.servedFromCache(event),
       'Network.responseReceived': (session, event) => network.response(session, event),
       'Network.dataReceived': (_, event) => network.data(event),
@@ -157,7 +171,9 @@ export class DebuggerTab {
         if (session === this.top) page.startedNavigating(event);
       },
       'Page.frameNavigated': (session, event) => {
-        if (session === this.top) page.navigated(event);
+        if (session !== this.top) return;
+        page.navigated(event);
+        if (event.frame.parentId === undefined) this.#shared.review();
       },
       'Page.domContentEventFired': (session) => {
         if (session !== this.top) return;
@@ -196,8 +212,8 @@ export class DebuggerTab {
     if (!this.#wanted(session, entry.timestamp)) return;
     // The second half of a sentence about a blocked script, which says nothing by itself.
     if (entry.source === 'security' && entry.text.startsWith(' Note that ')) return;
-    if (entry.source === 'worker' && entry.workerId !== undefined) {
-      this.#workerEntry(session, entry, entry.workerId);
+    if (entry.source === 'worker') {
+      this.#workerEntry(session, entry);
       return;
     }
     const failure = loggedFailure(entry);
@@ -209,12 +225,51 @@ export class DebuggerTab {
   }
 
   /** The page's log repeats what its workers' consoles say; it counts only when a worker is not attached. */
-  #workerEntry(session: Session, entry: Protocol.Log.LogEntry, worker: string): void {
-    const known = (): boolean => [...this.children.values()].some(({ targetId }) => targetId === worker);
+  #workerEntry(session: Session, entry: Protocol.Log.LogEntry): void {
+    const { workerId } = entry; // that of a shared worker is not told
+    const known = (): boolean =>
+      [...this.children.values()].some((child) =>
+        workerId === undefined ? isShared(child) : child.targetId === workerId,
+      );
     if (known()) return;
-    setTimeout(() => {
-      if (!known()) this.#tab.emit(logEntry(entry, this.#where(session)));
-    }, WORKER_ENTRY_MS);
+    setTimeout(
+      () => {
+        if (!known()) this.#tab.emit(logEntry(entry, this.#where(session)));
+      },
+      workerId === undefined ? SHARED_ENTRY_MS : WORKER_ENTRY_MS,
+    );
+  }
+
+  get origin(): string | undefined {
+    return this.#waiting !== undefined || this.#muted ? undefined : originOf(this.page.url);
+  }
+
+  begins(session: Session, from: number): void {
+    if (session.targetId === undefined) return;
+    this.children.set(session.targetId, session);
+    this.#replayed.set(session, from);
+    const { send } = this.#tab;
+    const sent = [enableNetwork(session, send), send(session, 'Runtime.enable'), send(session, 'Log.enable')];
+    for (const command of sent) void command.catch(ignore);
+  }
+
+  ends(session: Session): void {
+    this.#ended(session);
+  }
+
+  blind(worker: string): void {
+    if (this.#blind.size === 0) this.#gap(this.#tab.clock.now(), 0);
+    this.#blind.set(worker, this.#blind.values().next().value ?? this.#tab.clock.now());
+  }
+
+  seeing(worker: string): void {
+    const from = this.#blind.get(worker);
+    if (this.#blind.delete(worker) && this.#blind.size === 0) this.#gap(from ?? 0, this.#tab.clock.now());
+  }
+
+  #gap(from: number, to: number): void {
+    const { emit, clock, tab } = this.#tab;
+    emit({ kind: 'gap', at: clock.now(), tab, from, to, reason: 'shared_worker_unseen' });
   }
 
   /** Begins with an iframe or worker of the tab; it waits for that before its first script. */
@@ -255,7 +310,8 @@ export class DebuggerTab {
   }
 
   #ended(session: Session): void {
-    if (session.id !== undefined) this.children.delete(session.id);
+    const key = session.id ?? session.targetId;
+    if (key !== undefined) this.children.delete(key);
     if (session.target === 'service_worker' && session.targetId !== undefined) {
       this.#shared.release(session.targetId, this.#tab.tab);
     }
@@ -287,7 +343,7 @@ export class DebuggerTab {
 
   #crashed(): void {
     for (const session of [...this.children.values()]) {
-      if (session.target !== 'service_worker') this.#ended(session);
+      if (session.target !== 'service_worker' && !isShared(session)) this.#ended(session);
     }
     this.contexts.clear();
     this.network.abandon(() => true, 'the page crashed');
@@ -298,9 +354,15 @@ export class DebuggerTab {
   close(): void {
     for (const session of [...this.children.values()]) this.#ended(session);
     for (const id of [...this.#silent.keys()]) this.#endSilent(id);
+    for (const worker of [...this.#blind.keys()]) this.seeing(worker);
     this.network.abandon(() => true, 'capture ended before the answer');
     this.sockets.abandon(() => true);
   }
+}
+
+/** Whether a session is that of a shared worker. */
+function isShared({ id, targetId }: Session): boolean {
+  return id === undefined && targetId !== undefined;
 }
 
 /** What is looked at while the tab shows a page that is not watched: only what leads to another one. */

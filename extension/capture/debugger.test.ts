@@ -37,6 +37,13 @@ class Page implements DebuggerAPI {
   };
 }
 
+/** A browser whose only targets are tabs. */
+const targets = {
+  getTargets: async () => [],
+  attach: async () => undefined,
+  detach: async () => undefined,
+};
+
 let page: Page;
 let events: AnyEvent[];
 let witness: WebRequestWitness;
@@ -48,7 +55,13 @@ beforeEach(() => {
   page = new Page();
   events = [];
   witness = new WebRequestWitness(() => true, T);
-  source = new DebuggerSource(page, (event) => events.push(event), witness, new MonotonicClock(() => now));
+  source = new DebuggerSource(page, {
+    emit: (event) => events.push(event),
+    witness,
+    targets,
+    flush: async () => undefined,
+    clock: new MonotonicClock(() => now),
+  });
 });
 
 const allowed = (url: string): boolean => url.startsWith('http://localhost');
@@ -212,8 +225,8 @@ test('a detached tab ends its requests and says why', async () => {
     wallTime: T / 1000,
     type: 'Fetch',
   });
-  source.detached(7, 'canceled_by_user');
-  source.detached(7, 'canceled_by_user');
+  source.detached({ tabId: 7 }, 'canceled_by_user');
+  source.detached({ tabId: 7 }, 'canceled_by_user');
   expect(ended).toEqual(['7 canceled_by_user']);
   expect(events.at(-1)).toMatchObject({ kind: 'network', id: '5.1', canceled: true });
   await expect(source.barrier(7)).rejects.toThrow('not captured');

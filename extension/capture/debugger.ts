@@ -3,6 +3,8 @@ import { PROBE, type Probe, readProbe } from './backfill';
 import { Ledger, readRecords, within } from './catch-up';
 import { MonotonicClock, type Send, type Session } from './context';
 import { DebuggerTab, enableNetwork, enableRest, type SharedWorkers } from './debugger-tab';
+import { PageWitness } from './page-witness';
+import { SharedWorkerTargets, type TargetsAPI } from './shared-workers';
 import type { CaptureSource, Emit, EndReason, Started, StartOptions } from './source';
 import { sightedEvent, type WebRequestWitness } from './webrequest';
 
@@ -11,10 +13,21 @@ export interface DebuggerAPI {
   attach(target: { tabId: number }, version: string): Promise<void>;
   detach(target: { tabId: number }): Promise<void>;
   sendCommand(
-    target: { tabId: number; sessionId?: string },
+    target: { tabId: number; sessionId?: string } | { targetId: string },
     method: string,
     params?: object,
   ): Promise<unknown>;
+}
+
+/** What the source needs beside the attachments to tabs. */
+export interface DebuggerOptions {
+  emit: Emit;
+  witness: WebRequestWitness;
+  /** Attachments to targets that are no tabs. */
+  targets: TargetsAPI;
+  /** Has the page's witness tell what it holds; resolves when it has, or does not answer. */
+  flush(tab: number): Promise<unknown>;
+  clock?: MonotonicClock;
 }
 
 /** How long a page may take to answer while capture begins, in ms; a hung page is captured all the same. */
@@ -30,6 +43,7 @@ interface Attached {
   readonly send: Send;
   readonly emit: Emit;
   readonly ledger: Ledger;
+  readonly page: PageWitness;
   /** True once it is known what was missed: not before may the account with the other witness be settled. */
   caughtUp: boolean;
   timer?: ReturnType<typeof setTimeout> | undefined;
@@ -56,17 +70,29 @@ export class DebuggerSource implements CaptureSource {
   readonly #emit: Emit;
   readonly #witness: WebRequestWitness;
   readonly #clock: MonotonicClock;
+  readonly #flush: (tab: number) => Promise<unknown>;
+  readonly #workers: SharedWorkerTargets;
   readonly #tabs = new Map<number, Attached>();
   readonly #starting = new Map<number, Promise<Started>>();
   readonly #shared: SharedWorkers & { owners: Map<string, Map<number, Session>> };
   /** Called when capture of a tab ended without being asked to. */
   onEnd: ((tab: number, reason: EndReason) => void) | undefined;
 
-  constructor(api: DebuggerAPI, emit: Emit, witness: WebRequestWitness, clock = new MonotonicClock()) {
+  constructor(
+    api: DebuggerAPI,
+    { emit, witness, targets, flush, clock = new MonotonicClock() }: DebuggerOptions,
+  ) {
     this.#api = api;
     this.#emit = emit;
     this.#witness = witness;
     this.#clock = clock;
+    this.#flush = flush;
+    this.#workers = new SharedWorkerTargets(
+      targets,
+      () => [...this.#tabs.values()].map(({ tab }) => tab),
+      (target) => this.#shared.owners.has(target),
+      () => clock.now(),
+    );
     this.#shared = this.#sharedWorkers();
     witness.onEnded = (tab) => this.#settleSoon(tab);
   }
@@ -85,19 +111,17 @@ export class DebuggerSource implements CaptureSource {
     const began = this.#clock.now();
     await this.#api.attach({ tabId }, '1.3');
     const send: Send = (session, command, params) =>
-      this.#api.sendCommand(
-        session.id === undefined ? { tabId } : { tabId, sessionId: session.id },
-        command,
-        params as object,
-      ) as ReturnType<typeof send>;
+      this.#api.sendCommand(addressee(tabId, session), command, params as object) as ReturnType<typeof send>;
     const ledger = new Ledger();
     const emit: Emit = (event) => {
       ledger.note(event);
+      page.note(event);
       this.#emit(event);
     };
+    const page = new PageWitness(tabId, (event) => this.#emit(event));
     const context = { tab: tabId, emit, send, clock: this.#clock };
     const tab = new DebuggerTab(context, this.#witness, this.#shared, options);
-    const attached: Attached = { tab, send, emit, ledger, caughtUp: false };
+    const attached: Attached = { tab, send, emit, ledger, page, caughtUp: false };
     this.#tabs.set(tabId, attached);
     const { probe, frame } = await this.#enable(tab, send);
     if (this.#tabs.get(tabId) !== attached)
@@ -203,15 +227,33 @@ export class DebuggerSource implements CaptureSource {
 
   /** Takes an event of `chrome.debugger.onEvent`. */
   event(
-    source: { tabId?: number | undefined; sessionId?: string | undefined },
+    {
+      tabId,
+      sessionId,
+      targetId,
+    }: {
+      tabId?: number | undefined;
+      sessionId?: string | undefined;
+      targetId?: string | undefined;
+    },
     method: string,
     params: unknown,
   ): void {
-    if (source.tabId !== undefined) this.#tabs.get(source.tabId)?.tab.event(source.sessionId, method, params);
+    if (tabId !== undefined) this.#tabs.get(tabId)?.tab.event(sessionId, method, params);
+    else if (targetId !== undefined) this.#workers.event(targetId, method, params);
+  }
+
+  /** Takes what the witnesses in a tab's pages have told. */
+  page(tabId: number, frame: number, lists: readonly string[], dropped = 0): void {
+    this.#tabs.get(tabId)?.page.take(frame, lists, dropped);
   }
 
   /** Takes an event of `chrome.debugger.onDetach`. */
-  detached(tabId: number | undefined, reason: string): void {
+  detached(
+    { tabId, targetId }: { tabId?: number | undefined; targetId?: string | undefined },
+    reason: string,
+  ): void {
+    if (targetId !== undefined) this.#workers.detached(targetId);
     if (tabId === undefined || this.#forget(tabId) === undefined) return;
     this.onEnd?.(tabId, reason === 'canceled_by_user' ? 'canceled_by_user' : 'closed');
   }
@@ -222,7 +264,9 @@ export class DebuggerSource implements CaptureSource {
     this.#settle(tabId, attached);
     this.#tabs.delete(tabId);
     this.#witness.forget(tabId);
+    attached.page.settle();
     attached.tab.close();
+    this.#workers.review();
     return attached;
   }
 
@@ -236,21 +280,23 @@ export class DebuggerSource implements CaptureSource {
     if (attached === undefined) throw new Error(`tab ${tabId} is not captured`);
     const { tab, send } = attached;
     const sessions = [tab.top, ...tab.children.values()];
-    await Promise.all(
-      sessions.map((session) =>
+    await Promise.all([
+      ...sessions.map((session) =>
         send(session, 'Runtime.evaluate', { expression: '0', silent: true, returnByValue: true }).catch(
           (error: unknown) => {
             if (session === tab.top) throw error;
           },
         ),
       ),
-    );
+      this.#flush(tabId),
+    ]);
     tab.network.flush();
     await tab.network.bodiesRead();
+    attached.page.settle();
     if (attached.timer !== undefined) this.#settle(tabId, attached);
   }
 
-  /** Lets one tab report for each service worker, and another one when that tab is gone. */
+  /** Lets one tab report for each service worker and shared worker, and another one when that tab is gone. */
   #sharedWorkers(): SharedWorkers & { owners: Map<string, Map<number, Session>> } {
     const owners = new Map<string, Map<number, Session>>();
     return {
@@ -270,6 +316,17 @@ export class DebuggerSource implements CaptureSource {
         if (next === undefined) owners.delete(target);
         else if (reported) this.#tabs.get(next[0])?.tab.enable(next[1], this.#clock.now());
       },
+      asked: (host, script) => this.#workers.asked(host, script),
+      review: () => this.#workers.review(),
     };
   }
+}
+
+/** Whom a command to a session is sent to. */
+function addressee(
+  tabId: number,
+  { id, targetId }: Session,
+): { tabId: number; sessionId?: string } | { targetId: string } {
+  if (id !== undefined) return { tabId, sessionId: id };
+  return targetId === undefined ? { tabId } : { targetId };
 }

@@ -63,6 +63,11 @@ export class PageTracker {
     this.#emit('crash', this.#url || 'about:blank');
   }
 
+  /** The address that is shown; empty while it is not known. */
+  get url(): string {
+    return this.#url;
+  }
+
   /** Whether a frame is the tab's top one; undefined while that is not known. */
   isTop(frame: string | undefined): boolean | undefined {
     return this.#top === undefined ? undefined : frame === this.#top;

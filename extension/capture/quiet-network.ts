@@ -1,8 +1,9 @@
 /** Requests of quiet capture: what `webRequest` tells of them, and the bodies that the page's hooks read. */
-import { type AnswerRecord, MAX_BODY, type ResourceRecord } from '../page/records';
+import { type AnswerRecord, CUT, MAX_BODY, type ResourceRecord } from '../page/records';
 import type { Session } from './context';
 import { type Ending, type Flight, networkEvent, requestEvent } from './request';
 import type { Emit } from './source';
+import { withoutHash } from './text';
 import type { RequestDetails } from './webrequest';
 
 type Header = { name: string; value?: string | undefined };
@@ -253,10 +254,10 @@ export class QuietRequests {
   }
 
   /** An element's resource did not load: of an address that was answered, or of one that the browser hides. */
-  failed([, at, tag, url, integrity]: ResourceRecord, note: (text: string) => void): void {
+  failed([, at, tag, url]: ResourceRecord, note: (mime: string) => void): void {
     if (this.#failed.some((failed) => failed.url === url && Math.abs(failed.at - at) < 5000)) return;
     const mime = this.#answers.get(url);
-    if (mime === undefined) {
+    if (mime === undefined && /^https?:/.test(url)) {
       const id = `page-${++this.#lastAlone}`;
       const resource = elements[tag] ?? 'other';
       const flight: Flight = {
@@ -274,9 +275,7 @@ export class QuietRequests {
       this.#emit(networkEvent(this.#tab, flight, { at, error: 'it did not load' }));
       return;
     }
-    const came = mime === '' ? '' : `: it came with the MIME type '${mime}'`;
-    const hash = integrity ? `${came === '' ? ': ' : ', and '}its integrity was checked` : '';
-    note(`Failed to load <${tag}> ${url}${came}${hash}`);
+    note(mime ?? '');
   }
 
   #remember(url: string, at: number): void {
@@ -328,11 +327,6 @@ function answers([, , , method, url, , , , , started]: AnswerRecord, { flight }:
   return url === withoutHash(flight.url) && method === flight.method && flight.started - started > -2000;
 }
 
-function withoutHash(url: string): string {
-  const at = url.indexOf('#');
-  return at < 0 ? url : url.slice(0, at);
-}
-
 function record(headers: readonly Header[]): Record<string, string> {
   const all: Record<string, string> = {};
   for (const { name, value = '' } of headers) {
@@ -348,14 +342,18 @@ function sent(body: RequestBody | null | undefined): string | undefined {
     const form = new URLSearchParams();
     for (const [name, values] of Object.entries(body.formData))
       for (const value of values) form.append(name, typeof value === 'string' ? value : '(binary)');
-    return form.toString().slice(0, MAX_SENT);
+    return shortened(form.toString());
   }
   const bytes = body?.raw?.[0]?.bytes;
   if (bytes === undefined || body?.raw?.length !== 1) return undefined;
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return text.length <= MAX_SENT ? text : text.slice(0, MAX_SENT);
+    return shortened(text);
   } catch {
     return undefined;
   }
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_SENT ? text : text.slice(0, MAX_SENT) + CUT;
 }

@@ -5,9 +5,10 @@
  */
 import type { PageRecord, SocketRecord } from '../page/records';
 import type { AnyEvent, GapReason } from '../protocol';
-import { pageEntry, pageThrown } from './console';
+import { pageEntry, pageThrown, unusableEntry } from './console';
+import { readRecords } from './page-records';
 import { type QuietDetails, QuietRequests } from './quiet-network';
-import { redactText, redactURL } from './redact';
+import { redactCut, redactURL } from './redact';
 import type { CaptureSource, Emit, Started, StartOptions, Target } from './source';
 import { byteLength, cutBytes } from './text';
 
@@ -176,13 +177,7 @@ export class QuietSource implements CaptureSource {
       const at = Date.now();
       this.#options.emit({ kind: 'gap', at, tab, from: at, to: at, reason: 'dropped', dropped });
     }
-    for (const record of lists.flatMap(readList)) {
-      try {
-        this.#record(tab, frame, state, record);
-      } catch {
-        // A page can write what it likes over the hooks' way: what is no record is none.
-      }
-    }
+    readRecords(lists, (record) => this.#record(tab, frame, state, record));
   }
 
   #record(tab: number, frame: number, state: QuietTab, record: PageRecord): void {
@@ -196,10 +191,7 @@ export class QuietSource implements CaptureSource {
         this.#options.emit(pageThrown(record, { tab, target: record[9] ? 'worker' : target }));
         return;
       case 'resource': {
-        const note = (text: string): void =>
-          this.#options.emit(
-            pageEntry(['note', record[1], 'security', 'error', text, '', 0, 0], { tab, target }, 'other'),
-          );
+        const note = (mime: string): void => this.#options.emit(unusableEntry(record, mime, { tab, target }));
         // What the browser tells of it may come a little later.
         setTimeout(() => state.requests.failed(record, note), WITNESS_MS * 4);
         return;
@@ -236,7 +228,7 @@ export class QuietSource implements CaptureSource {
     if (op === 'open') socket.open = true;
     if (op === 'close' || (op === 'error' && !socket.open)) sockets.delete(id);
     const url = redactURL(raw);
-    const clean = redactText(
+    const clean = redactCut(
       op === 'error'
         ? socket.open
           ? 'the connection broke'
@@ -266,18 +258,6 @@ export class QuietSource implements CaptureSource {
       if (leaving) event.leaving = true;
     }
     this.#options.emit(event);
-  }
-}
-
-/** The records of a list; none of one that is no list. */
-function readList(list: string): PageRecord[] {
-  try {
-    const records: unknown = JSON.parse(list.slice(list.indexOf(' ') + 1));
-    return Array.isArray(records)
-      ? records.filter(Array.isArray).map((record) => record as unknown as PageRecord)
-      : [];
-  } catch {
-    return [];
   }
 }
 

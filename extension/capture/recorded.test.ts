@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { AnyEvent } from '../protocol';
 import { checkEvent } from '../protocol-check';
-import { MonotonicClock } from './context';
 import { type DebuggerAPI, DebuggerSource } from './debugger';
 import { WebRequestWitness } from './webrequest';
 
@@ -61,7 +60,12 @@ async function replay(recorded: readonly Recorded[]): Promise<{ events: AnyEvent
   const events: AnyEvent[] = [];
   const browser = new FakeBrowser(recorded);
   const witness = new WebRequestWitness(() => true);
-  const source = new DebuggerSource(browser, (event) => events.push(event), witness, new MonotonicClock());
+  const source = new DebuggerSource(browser, {
+    emit: (event) => events.push(event),
+    witness,
+    targets: { getTargets: async () => [], attach: async () => undefined, detach: async () => undefined },
+    flush: async () => undefined,
+  });
   const tabs = [...new Set(recorded.map(({ tab }) => tab ?? 1))];
   const allowed = (url: string): boolean => url.startsWith('http');
   await Promise.all(tabs.map((tab) => source.start(tab, { replayFrom: 0, allowed })));

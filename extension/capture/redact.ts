@@ -6,6 +6,7 @@
  * twice gives the same as once, with a second count of zero.
  */
 import rules from '../../protocol/redaction.json';
+import { seal } from '../cut';
 import { maskEncoded } from './redact-encoded';
 import { keyStrength, type PairRules } from './redact-keys';
 import { maskValues } from './redact-looks';
@@ -51,9 +52,18 @@ function redactNested(text: string, depth: number): Redacted {
   return mend(text, looksStructured(text), depth);
 }
 
+/** Masks secrets in free text of which something was cut off or out, at each {@link CUT}. */
+export function redactCut(text: string): Redacted {
+  const whole = redactText(text);
+  const sealed = seal(whole.text);
+  return { text: sealed.text, masked: whole.masked + sealed.masked };
+}
+
 /** Masks secrets in structured data: JSON or a form. A page or an XML document is read as text is. */
 export function redactBody(text: string): Redacted {
-  return mend(text, !/^[ \t\n\r]*</.test(text), 0);
+  const whole = mend(text, !/^[ \t\n\r]*</.test(text), 0);
+  const sealed = seal(whole.text);
+  return { text: sealed.text, masked: whole.masked + sealed.masked };
 }
 
 /** Masks secrets in a URL's parameters, query, fragment and user info. */

@@ -1,5 +1,6 @@
 /** One request while it lasts, and the events made of it. */
 import type { Protocol } from 'devtools-protocol';
+import { CUT } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import type { Session } from './context';
 import { redactBody, redactHeaders, redactURL } from './redact';
@@ -112,7 +113,7 @@ export function networkEvent(tab: number, flight: Flight, end: Ending): NetworkE
     masked += body.masked;
   }
   if (end.body !== undefined) {
-    const body = keepBody(end.body);
+    const body = keepBody(end.bodyNote === undefined ? end.body : end.body + CUT);
     event.response_body = body.text;
     masked += body.masked;
     if (body.note !== undefined) event.body_note = body.note;

@@ -21,6 +21,12 @@ export function cutBytes(text: string, bytes: number): string {
   return text.slice(0, encoder.encodeInto(text, buffer).read);
 }
 
+/** An address without its fragment. */
+export function withoutHash(url: string): string {
+  const at = url.indexOf('#');
+  return at < 0 ? url : url.slice(0, at);
+}
+
 /** A field that is left out of an event when it is zero. */
 export function count<K extends string>(key: K, value: number): { [P in K]?: number } {
   return value === 0 ? {} : ({ [key]: value } as { [P in K]?: number });

@@ -1,8 +1,9 @@
 /** Follows the WebSocket connections of one tab. */
 import type { Protocol } from 'devtools-protocol';
+import { CUT } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import type { Session, TabContext } from './context';
-import { redactText, redactURL } from './redact';
+import { redactCut, redactURL } from './redact';
 import { byteLength, cutBytes } from './text';
 
 type WebSocketEvent = Extract<AnyEvent, { kind: 'websocket' }>;
@@ -66,8 +67,8 @@ export class WebSocketTracker {
     const connection = this.#get(session, event.requestId);
     this.#open(connection, event.timestamp);
     if (opcode === 1) {
-      const clean = redactText(
-        payloadData.length > MAX_LOOKED_AT ? payloadData.slice(0, MAX_LOOKED_AT) : payloadData,
+      const clean = redactCut(
+        payloadData.length > MAX_LOOKED_AT ? payloadData.slice(0, MAX_LOOKED_AT) + CUT : payloadData,
       );
       this.#emit(connection, event.timestamp, {
         op,

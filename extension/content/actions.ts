@@ -1,5 +1,5 @@
 import type { ContentEvent } from '../messages';
-import { isElement, isShadowRoot, tagOf } from './dom';
+import { isElement, isShadowRoot, rootOf, tagOf } from './dom';
 import { HeldActions } from './held-actions';
 import type { SensitiveFields } from './sensitive';
 import { actedOn, describe } from './target';
@@ -123,7 +123,9 @@ export class Actions {
       }
     }
     const element = origin(event);
-    if (element !== null) this.#options.sensitive.note(element);
+    if (element === null) return;
+    this.#options.sensitive.note(element);
+    this.#options.sensitive.noteAll(rootOf(element));
   }
 
   #onClick(event: MouseEvent): void {

@@ -104,12 +104,14 @@ describe('a link', () => {
     expect(ports).toHaveLength(1);
   });
 
-  it('closes when its document goes into the back-forward cache, and opens when it returns', () => {
+  it('takes what a document says on its way into the back-forward cache, and opens anew when it returns', () => {
     turnPage('pagehide', true);
-    expect(ports[0]?.closed).toBe(true);
     expect(heard).toEqual(['connected', 'leaving']);
+    expect(link.post({ t: 'stale' })).toBe(true);
     turnPage('pageshow', true);
+    expect(ports[0]?.closed).toBe(true);
     expect(ports).toHaveLength(2);
+    expect(heard).toEqual(['connected', 'leaving', 'connected']);
   });
 
   it('stays open while its document is merely left', () => {

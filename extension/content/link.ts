@@ -31,21 +31,25 @@ export class Link {
   ) {
     this.#handlers = handlers;
     signal.addEventListener('abort', () => this.#close(), { once: true });
-    // A document in the back-forward cache loses its port without being told: it is closed on going
-    // there, and opened anew on coming back.
+    // A document in the back-forward cache loses its port without being told, after its own listeners have
+    // run: what they do is still posted. A new one is opened when it comes back.
     addEventListener(
       'pagehide',
       (event) => {
         if (!trusted(event)) return; // a page that only says so wants not to be watched
         this.#handlers.leaving();
-        if (event.persisted) this.#close();
       },
       { capture: true, signal },
     );
-    addEventListener('pageshow', (event) => trusted(event) && event.persisted && this.connect(), {
-      capture: true,
-      signal,
-    });
+    addEventListener(
+      'pageshow',
+      (event) => {
+        if (!trusted(event) || !event.persisted) return;
+        this.#close();
+        this.connect();
+      },
+      { capture: true, signal },
+    );
   }
 
   /** Opens the port unless it is open. */

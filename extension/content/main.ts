@@ -1,4 +1,5 @@
 import type { FromContent } from '../messages';
+import { HANDSHAKE, WITNESS_HANDSHAKE } from '../page/records';
 import { Link } from './link';
 import { PageHooks } from './page-hooks';
 import { Recorder } from './recorder';
@@ -12,30 +13,40 @@ function main(): void {
   const ending = new AbortController();
   const recorder = new Recorder(window, (message) => link.post(message), ending.signal);
   world.tidemarkSensitive = recorder.sensitive;
-  const hooks = new PageHooks(
-    document,
-    (lists, dropped) => link.post({ t: 'page', lists, ...(dropped > 0 && { dropped }) }),
-    ending.signal,
-  );
+  const pass = (lists: string[], dropped: number): boolean =>
+    link.post({ t: 'page', lists, ...(dropped > 0 && { dropped }) });
+  const hooks = new PageHooks(document, HANDSHAKE, pass, ending.signal);
+  // Beside the debugger it tells what the debugger does not; the hooks of quiet capture see that themselves.
+  const witness = new PageHooks(document, WITNESS_HANDSHAKE, pass, ending.signal);
   const hooked = (): void => {
     const { from } = hooks;
     link.post({ t: 'hooked', ...(from !== undefined && { from }) });
   };
   hooks.found = hooked;
+  const witnessed = (): void => void link.post({ t: 'hooked', witness: true });
+  witness.found = witnessed;
   const link = new Link(
     {
       connected: () => {
         recorder.connected();
         hooks.disconnected();
+        witness.disconnected();
         if (hooks.there) hooked();
+        if (witness.there) witnessed();
       },
       message: (message) => {
-        if (message.t === 'watch') hooks.want(message.on && message.hooks === true);
-        else if (message.t === 'flush') hooks.flush();
+        if (message.t === 'watch') {
+          hooks.want(message.on && message.hooks === true);
+          witness.want(message.on && message.hooks !== true);
+        } else if (message.t === 'flush') {
+          hooks.flush();
+          witness.flush();
+        }
         recorder.take(message);
       },
       leaving: () => {
-        hooks.flush();
+        hooks.leave();
+        witness.leave();
         recorder.flush();
       },
       orphaned: () => ending.abort(),

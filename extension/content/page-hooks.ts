@@ -1,4 +1,4 @@
-import { ASK, FLUSH, RECORDS, START, STOP, TELL } from '../page/records';
+import { FLUSH, type Handshake, RECORDS, START, STOP } from '../page/records';
 
 /** The most UTF-16 units kept while no worker takes them; beyond it the oldest go, and are counted. */
 const MAX_KEPT = 4 << 20;
@@ -19,6 +19,8 @@ export class PageHooks {
   #dropped = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #posted = 0;
+  /** The page is being left: nothing may wait, since no task comes after this one. */
+  #leaving = false;
   /** Undefined until the worker has said whether it wants records; they are kept meanwhile. */
   #on: boolean | undefined;
   /** Since when the document was there without its hooks; undefined when it never was. */
@@ -26,10 +28,15 @@ export class PageHooks {
   /** Called once when the hooks have been found. */
   found: () => void = () => undefined;
 
-  constructor(document: Document, post: (lists: string[], dropped: number) => boolean, signal: AbortSignal) {
+  constructor(
+    document: Document,
+    { tell, ask }: Handshake,
+    post: (lists: string[], dropped: number) => boolean,
+    signal: AbortSignal,
+  ) {
     this.#post = post;
-    document.addEventListener(TELL, (event) => this.#meet(event as MouseEvent, signal), { signal });
-    document.dispatchEvent(new Event(ASK));
+    document.addEventListener(tell, (event) => this.#meet(event as MouseEvent, signal), { signal });
+    document.dispatchEvent(new Event(ask));
     signal.addEventListener('abort', () => {
       clearTimeout(this.#timer);
       this.#tell(STOP);
@@ -76,7 +83,14 @@ export class PageHooks {
 
   /** No worker listens until it has spoken again. */
   disconnected(): void {
+    this.#leaving = false;
     if (this.#on === true) this.#on = undefined;
+  }
+
+  /** Passes on what the page has done so far, and what it still does at once. */
+  leave(): void {
+    this.#leaving = true;
+    this.flush();
   }
 
   /** Passes on what the page has done so far. */
@@ -94,7 +108,8 @@ export class PageHooks {
       this.#size -= oldest.length;
       this.#dropped += Number.parseInt(oldest, 10) || 0;
     }
-    if (this.#kept.length >= BATCH || performance.now() - this.#posted > BATCH_MS) this.#send();
+    if (this.#leaving || this.#kept.length >= BATCH || performance.now() - this.#posted > BATCH_MS)
+      this.#send();
     else this.#timer ??= setTimeout(() => this.#send(), BATCH_MS);
   }
 

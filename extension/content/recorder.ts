@@ -106,8 +106,11 @@ export class Recorder {
     this.#emit([...shown, ...missed]);
   }
 
-  #emit(events: ContentEvent[]): void {
-    if (events.length === 0) return;
+  #emit(all: ContentEvent[]): void {
+    if (all.length === 0) return;
+    const told = JSON.stringify(all);
+    const hidden = this.#sensitive.hide(told);
+    const events = hidden === told ? all : (JSON.parse(hidden) as ContentEvent[]);
     if (this.#heard && this.#post({ t: 'events', events })) return;
     this.#heard = false;
     this.#kept.push(...events);

@@ -97,6 +97,75 @@ describe('a password field', () => {
   });
 });
 
+describe('what a sensitive field holds', () => {
+  const type = (input: HTMLInputElement, value: string): HTMLInputElement => {
+    input.value = value;
+    fields.noteAll(document);
+    return input;
+  };
+
+  it.each([
+    '<input type="password">',
+    '<input autocomplete="one-time-code">',
+    '<input autocomplete="cc-number">',
+  ])('keeps a field without a name sensitive that takes its place: %s', (html) => {
+    const input = field(html);
+    expect(fields.has(input)).toBe(true);
+    type(input, '482913');
+    const shown = field('<input type="text">');
+    shown.value = '482913';
+    expect(fields.has(shown)).toBe(true);
+    shown.value = '4829130'; // typed on
+    expect(fields.has(shown)).toBe(true);
+    expect(fields.has(field('<input type="text" value="482914">'))).toBe(false);
+  });
+
+  it('is what it held last, not what was typed on the way there', () => {
+    const input = field('<input type="password">');
+    for (const value of ['hunter', 'hunter2', 'hunter2secret']) type(input, value);
+    expect(fields.has(field('<input value="hunter">'))).toBe(false);
+    expect(fields.has(field('<input value="hunter2secret">'))).toBe(true);
+  });
+
+  it('is hidden in every text, with and without the field, and nothing else is', () => {
+    const secret = 'c0rrect"horse\\';
+    type(field('<input type="password">'), secret);
+    const told = {
+      target: `button "${secret}"`,
+      list: [`is ${secret}, really`, secret],
+      n: 123456,
+      note: 'correct',
+    };
+    const hidden = JSON.parse(fields.hide(JSON.stringify(told))) as typeof told;
+    expect(JSON.stringify(hidden)).not.toContain('c0rrect');
+    expect(hidden).toMatchObject({ n: 123456, note: 'correct' });
+    document.body.innerHTML = `<span>plain</span>`;
+    type(field('<input type="password">'), 'c0rrect-horse');
+    document.body.innerHTML = '';
+    expect(fields.hide('{"a":"it is c0rrect-horse.","b":"c0rrect-horse"}')).toBe(
+      '{"a":"it is [masked].","b":"[masked]"}',
+    );
+  });
+
+  it('is found as a whole whatever it is, and JSON stays JSON', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ minLength: 6, maxLength: 30 }).filter((text) => text.trim().length >= 6),
+        fc.string(),
+        fc.string(),
+        (secret, left, right) => {
+          const input = type(field('<input type="password">'), secret);
+          const held = input.value.trim();
+          const hidden = JSON.parse(fields.hide(JSON.stringify({ text: `${left}${held}${right}` }))) as {
+            text: string;
+          };
+          expect(hidden.text.replaceAll('[masked]', '\u0000')).not.toContain(held);
+        },
+      ),
+    );
+  });
+});
+
 describe('passesLuhn', () => {
   it('accepts exactly one check digit for any number', () => {
     const digits = fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 12, maxLength: 18 });

@@ -1,3 +1,4 @@
+import { mask as MASK } from '../../protocol/redaction.json';
 import { referencedText } from './accessible-name';
 import { all, attribute, parentOf, tagOf } from './dom';
 import { readText } from './text';
@@ -9,13 +10,20 @@ export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement |
  * Decides which fields hold what must never leave the page: passwords, one-time codes, cards, bank
  * accounts, keys. Errs towards masking: a value masked for nothing costs a word, one told costs an
  * account. A field that was sensitive once stays so for as long as it lives, whatever becomes of its
- * type, its name or its value.
+ * type, its name or its value; so does a field that takes its place with its value, as "show password" may
+ * have it. Values are never kept: they are read from the fields, and known again by salted hashes.
  */
 export class SensitiveFields {
   readonly #remembered = new WeakSet<Element>();
   /** Ids and names of password fields seen: "show password" may replace the element itself. */
   readonly #passwordNames = new Set<string>();
   readonly #types: MutationObserver;
+  /** Sensitive fields that may still be on the page. */
+  readonly #fields = new Set<WeakRef<Field>>();
+  /** The hash of what a field held last; by hash how many fields, gone ones among them, held it, and its length. */
+  readonly #hashOf = new WeakMap<Element, number>();
+  readonly #held = new Map<number, { fields: number; length: number }>();
+  readonly #salt = crypto.getRandomValues(new Uint32Array(2));
 
   constructor(signal: AbortSignal) {
     this.#types = new MutationObserver((records) => this.#noteToggles(records));
@@ -38,11 +46,18 @@ export class SensitiveFields {
     if (tagOf(element) !== 'input') return;
     const input = element as HTMLInputElement;
     if (input.type === 'password') this.notePassword(input);
+    else if (this.#remembered.has(input)) this.#keep(input);
+  }
+
+  /** Notes what the page's sensitive fields hold: what comes next may replace them. */
+  noteAll(root: Node): void {
+    for (const input of all(root, 'input[type=password]')) this.note(input);
+    for (const field of this.#live()) this.#keep(field);
   }
 
   /** Notes that this was a password field, whatever it is now. */
   notePassword(input: Element): void {
-    this.#remembered.add(input);
+    this.#remember(input as HTMLInputElement);
     for (const name of ['id', 'name']) {
       const value = attribute(input, name);
       if (value !== '' && this.#passwordNames.size < 200) this.#passwordNames.add(value);
@@ -52,18 +67,96 @@ export class SensitiveFields {
   /** Whether the field's value must be masked. */
   has(field: Field): boolean {
     this.#noteToggles(this.#types.takeRecords());
-    if (this.#remembered.has(field)) return true;
     this.note(field);
-    if (this.#remembered.has(field)) return true;
+    if (this.#remembered.has(field)) {
+      this.#keep(field);
+      return true;
+    }
     const sensitive =
+      this.#holdsKnown(field) ||
       this.#replacesPassword(field) ||
       hasSensitiveAutocomplete(field) ||
       isSensitiveName(namesOf(field)) ||
       isCodeBox(field) ||
       isDisguised(field) ||
       holdsCardNumber(field);
-    if (sensitive) this.#remembered.add(field);
+    if (sensitive) this.#remember(field);
     return sensitive;
+  }
+
+  /** Takes out of JSON, wherever a text stands in it, what the page's sensitive fields hold, or held as they went away. */
+  hide(json: string): string {
+    if (this.#held.size === 0) return json;
+    const secrets = this.#secrets();
+    const lengths = new Set([...this.#held.values()].map(({ length }) => length));
+    const isHeld = (word: string): boolean =>
+      word.length >= MIN_HIDDEN && lengths.has(word.length) && this.#held.has(this.#hash(word));
+    return json.replace(/"(?:[^"\\]|\\.)*"(\s*:)?/g, (text, colon: string | undefined) => {
+      if (colon !== undefined) return text; // a key
+      const rest = secrets.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
+      if (isHeld(plain(rest))) return JSON.stringify(MASK);
+      return rest.replace(WORDS, (word) => (isHeld(plain(`"${word}"`)) ? MASK : word));
+    });
+  }
+
+  /** What sensitive fields on the page hold, as JSON has it, the longest first; what is short says little. */
+  #secrets(): string[] {
+    const secrets = new Set<string>();
+    for (const field of this.#live()) {
+      const value = textOf(field).trim();
+      if (value.length >= MIN_HIDDEN) secrets.add(JSON.stringify(value).slice(1, -1));
+    }
+    return [...secrets].sort((a, b) => b.length - a.length);
+  }
+
+  *#live(): Generator<Field> {
+    for (const known of this.#fields) {
+      const field = known.deref();
+      if (field === undefined) this.#fields.delete(known);
+      else if (field.isConnected) yield field; // (no field has properties that forms have by name)
+    }
+  }
+
+  #remember(field: Field): void {
+    if (!this.#remembered.has(field)) {
+      this.#remembered.add(field);
+      this.#fields.add(new WeakRef(field));
+    }
+    this.#keep(field);
+  }
+
+  /** Notes by a hash what a sensitive field holds now, in place of what it held before. */
+  #keep(field: Field): void {
+    const value = textOf(field);
+    const before = this.#hashOf.get(field);
+    if (value.length < MIN_KNOWN) return; // emptied as it went away, perhaps
+    const hash = this.#hash(value);
+    if (hash === before) return;
+    const { length } = value;
+    this.#held.set(hash, { fields: (this.#held.get(hash)?.fields ?? 0) + 1, length });
+    const last = before === undefined ? undefined : this.#held.get(before);
+    if (before !== undefined && last !== undefined) {
+      if (last.fields > 1) this.#held.set(before, { ...last, fields: last.fields - 1 });
+      else this.#held.delete(before);
+    }
+    this.#hashOf.set(field, hash);
+  }
+
+  /** Whether a field holds what a sensitive one holds, or held when it went away. */
+  #holdsKnown(field: Field): boolean {
+    if (this.#held.size === 0) return false;
+    const value = textOf(field);
+    return value.length >= MIN_KNOWN && this.#held.has(this.#hash(value));
+  }
+
+  #hash(value: string): number {
+    let [a = 0, b = 0] = this.#salt;
+    for (let i = 0; i < value.length; i++) {
+      const c = value.charCodeAt(i);
+      a = Math.imul(a ^ c, 0x9e3779b1);
+      b = Math.imul(b ^ c, 0x5f356495);
+    }
+    return (a >>> 0) * 0x200000 + ((b >>> 0) & 0x1fffff);
   }
 
   #noteToggles(records: readonly MutationRecord[]): void {
@@ -78,6 +171,32 @@ export class SensitiveFields {
       this.#passwordNames.has(attribute(field, 'id')) || this.#passwordNames.has(attribute(field, 'name'))
     );
   }
+}
+
+/** The shortest value by which another field is known, and the shortest that is looked for in texts, in UTF-16 units. */
+const MIN_KNOWN = 4;
+const MIN_HIDDEN = 6;
+
+/** Words in the text of JSON, without the punctuation around them. */
+const WORDS = /(?<=^|[\s"'(:,;.=<>]|\\n)[^\s"'(),;<>=]{6,}?(?=[.,:;!?)]?(?:$|[\s"'(),;<>=]|\\n))/g;
+
+/** What a text of JSON says. */
+function plain(text: string): string {
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return '';
+  }
+}
+
+/** What a field holds as text; of boxes, lists and files nothing. */
+function textOf(field: Element): string {
+  if (tagOf(field) === 'textarea') return (field as HTMLTextAreaElement).value;
+  if (tagOf(field) !== 'input') return '';
+  const input = field as HTMLInputElement;
+  return /^(?:checkbox|radio|file|submit|button|reset|image|range|color)$/.test(input.type)
+    ? ''
+    : input.value;
 }
 
 function hasSensitiveAutocomplete(field: Element): boolean {

@@ -1,3 +1,4 @@
+import { cutWhole } from '../cut';
 import {
   attribute,
   firstChildOf,
@@ -9,14 +10,14 @@ import {
   tagOf,
 } from './dom';
 
-/** Folds white space to single spaces and cuts at `max` UTF-16 units, the last one being an ellipsis. */
+/**
+ * Folds white space to single spaces and cuts at about `max` UTF-16 units, the last one being an ellipsis. What may
+ * be a part of a secret at the cut is masked.
+ */
 export function fold(text: string, max: number): string {
   const folded = text.replace(/\s+/g, ' ').trim();
   if (folded.length <= max) return folded;
-  let cut = folded.slice(0, max - 1);
-  // A cut inside a surrogate pair would leave half a character.
-  if (/[\uD800-\uDBFF]$/.test(cut)) cut = cut.slice(0, -1);
-  return `${cut}…`;
+  return `${cutWhole(folded, max - 1)}…`;
 }
 
 /** Elements that begin a new line: their text does not run together with what stands before. */

@@ -50,7 +50,7 @@ export class SharedDebugger implements DebuggerAPI {
   }
 
   sendCommand(
-    target: { tabId: number; sessionId?: string },
+    target: { tabId: number; sessionId?: string } | { targetId: string },
     method: string,
     params?: object,
   ): Promise<unknown> {

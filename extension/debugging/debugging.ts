@@ -3,8 +3,10 @@
  * a pause always ends: by the agent, by the person, or when its time is over.
  */
 import type { Protocol } from 'devtools-protocol';
-import { MASK, redactText } from '../capture/redact';
+import { abbreviated } from '../capture/console-format';
+import { MASK, redactCut } from '../capture/redact';
 import { CodedError } from '../coded-error';
+import { CUT } from '../page/records';
 import {
   CodeInvalid,
   CodeUnavailable,
@@ -524,7 +526,7 @@ export class Debugging {
         ...(exceptionDetails !== undefined && { threw: true }),
         masked: 1,
       };
-    const { text, masked } = redactText(describe(thrown));
+    const { text, masked } = redactCut(describe(thrown));
     return {
       type: thrown.subtype ?? thrown.type,
       value: text,
@@ -546,17 +548,18 @@ function describe(value: Protocol.Runtime.RemoteObject): string {
   else if (type === 'undefined') text = 'undefined';
   else if (preview !== undefined && value.subtype !== 'error') text = previewText(preview);
   else text = description ?? JSON.stringify(value.value) ?? type;
-  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}… (${text.length} characters)` : text;
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}${CUT}… (${text.length} characters)` : text;
 }
 
 function previewText(preview: Protocol.Runtime.ObjectPreview): string {
   const array = preview.subtype === 'array';
-  const parts = preview.properties.map(({ name, type, value = '' }) => {
+  const parts = preview.properties.map(({ name, type, value: whole = '' }) => {
+    const value = abbreviated(whole);
     const shown = type === 'string' ? JSON.stringify(value) : value || type;
     return array ? shown : `${name}: ${shown}`;
   });
   const entries = (preview.entries ?? []).map(({ key, value }) =>
-    key === undefined ? value.description : `${key.description} => ${value.description}`,
+    [key, value].flatMap((one) => (one === undefined ? [] : abbreviated(one.description ?? ''))).join(' => '),
   );
   const all = [...parts, ...entries, ...(preview.overflow ? ['…'] : [])].join(', ');
   const name =

@@ -1,6 +1,7 @@
 /** A debug session as the host is told of it; texts of the page are masked. */
 import type { Protocol } from 'devtools-protocol';
-import { redactText, redactURL } from '../capture/redact';
+import { redactCut, redactURL } from '../capture/redact';
+import { CUT } from '../page/records';
 import type { DebugFrame, DebugPause, DebugState, DebugThread } from '../protocol';
 import type { DebugSession, Paused, Target, Thread } from './session';
 
@@ -95,6 +96,7 @@ function exceptionText(data: Paused['data']): string {
 
 /** A text of the page, without secrets and not too long. */
 export function shorten(text: string): string {
-  const { text: clean } = redactText(text.slice(0, 4 * MAX_TEXT));
+  const part = text.length > 4 * MAX_TEXT;
+  const { text: clean } = redactCut(part ? text.slice(0, 4 * MAX_TEXT) + CUT : text);
   return clean.length > MAX_TEXT ? `${clean.slice(0, MAX_TEXT)}…` : clean;
 }

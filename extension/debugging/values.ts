@@ -1,6 +1,7 @@
 /** What the debugger says of a value, as the host is told of it. Nothing is asked of the page for it. */
 import type { Protocol } from 'devtools-protocol';
-import { isSecretKey, MASK, redactText } from '../capture/redact';
+import { isSecretKey, MASK, redactCut, redactText } from '../capture/redact';
+import { CUT } from '../page/records';
 import { type DebugField, type DebugKey, KeyPrivate, KeySymbol } from '../protocol';
 
 type Remote = Protocol.Runtime.RemoteObject;
@@ -205,7 +206,7 @@ function quote(s: string): string {
 function text(key: DebugKey, t: string, whole: string, most: number): DebugField {
   if (whole.length <= most) return { ...key, t, v: redactText(whole).text };
   const half = most / 2;
-  const v = `${redactText(whole.slice(0, half)).text}…${redactText(whole.slice(-half)).text}`;
+  const v = redactCut(`${whole.slice(0, half)}${CUT}…${whole.slice(-half)}`).text;
   return { ...key, t, v, l: whole.length, h: hash(whole) };
 }
 

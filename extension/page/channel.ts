@@ -1,6 +1,6 @@
 /** The way of the records to the content script, which alone holds the other end. */
 import { dispatch, listen, text, unbound } from './natives';
-import { ASK, FLUSH, type PageRecord, RECORDS, START, STOP, TELL } from './records';
+import { FLUSH, HANDSHAKE, type Handshake, type PageRecord, RECORDS, START, STOP } from './records';
 import { type Holder, written } from './stack';
 
 /** The most records that wait. */
@@ -34,13 +34,13 @@ export class Channel {
   /** Adds the records that were put off; called before a hand-over. */
   settle: () => void = () => undefined;
 
-  constructor() {
+  constructor({ tell: name, ask }: Handshake = HANDSHAKE) {
     this.#ticker.port2.onmessage = () => {
       this.#ticking = false;
       this.flush();
     };
     const tell = (): void => {
-      dispatch(document, new EventNative(TELL, { relatedTarget: this.#node }));
+      dispatch(document, new EventNative(name, { relatedTarget: this.#node }));
     };
     const on = (type: string, does: () => void): void => {
       listen(this.#node, type, does);
@@ -53,7 +53,7 @@ export class Channel {
       this.recording = false;
       this.#count = 0;
     });
-    listen(document, ASK, tell, { once: true });
+    listen(document, ask, tell, { once: true });
     tell();
   }
 

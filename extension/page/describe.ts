@@ -13,7 +13,7 @@ import {
   text,
   unbound,
 } from './natives';
-import { MAX_TEXT } from './records';
+import { CUT, MAX_TEXT } from './records';
 
 /** How many entries and fields of an object are shown, as Chromium's console does. */
 const MAX_FIELDS = 5;
@@ -225,7 +225,7 @@ function field(descriptor: PropertyDescriptor): string {
 
 function nested(value: unknown): string {
   if (typeof value === 'string')
-    return `'${value.length > MAX_ITEMS ? `${slice(value, 0, MAX_ITEMS)}…` : value}'`;
+    return `'${value.length > MAX_ITEMS ? `${slice(value, 0, MAX_ITEMS)}${CUT}…` : value}'`;
   if (typeof value === 'function') return 'ƒ';
   return typeof value === 'object' && value !== null ? describeObject(value, false) : describe(value);
 }

@@ -1,7 +1,7 @@
 /** What goes wrong in the page by itself: errors nobody caught, resources that did not load, the browser's complaints. */
 import type { Channel } from './channel';
 import { describe, errorHead, isError } from './describe';
-import { append, getter, listen, now, slice, unbound } from './natives';
+import { append, getter, listen, now, slice, unbound, unlisten } from './natives';
 import { MAX_TEXT, type PageRecord, type ThrownRecord } from './records';
 import { ofError } from './stack';
 
@@ -27,6 +27,8 @@ const attribute = unbound(Element.prototype.getAttribute) as (
   element: unknown,
   name: string,
 ) => string | null;
+const imageSource = getter<string>(HTMLImageElement.prototype, 'currentSrc');
+const mediaSource = getter<string>(HTMLMediaElement.prototype, 'currentSrc');
 const baseOf = getter<string>(Node.prototype, 'baseURI');
 const href = getter<string>(URL.prototype, 'href');
 const URLNative = URL;
@@ -68,8 +70,92 @@ function row(
   return ['thrown', now(), via, text, length, url, line, column, slice(stack, 0, MAX_STACK), worker];
 }
 
-/** Records uncaught errors, unhandled rejections, and what did not load. */
+/** Records uncaught errors, unhandled rejections, what did not load, and what the browser complains of. */
 export function hookErrors(channel: Channel): void {
+  const { later } = watchErrors(channel, {
+    thrown: () => true,
+    element: () => true,
+  });
+  listen(
+    window,
+    'unhandledrejection',
+    guard(channel, (event) => {
+      const reason = reasonOf(event);
+      const text = isError(reason) ? errorHead(reason) : describe(reason);
+      later(event, row('rejection', text, isError(reason) ? ofError(reason) : ''));
+    }),
+    true,
+  );
+  hookPolicies(channel);
+  hookReports(channel);
+}
+
+/** Elements of which the debugger hears nothing when they cannot use what arrived. */
+const media: Record<string, true | undefined> = {
+  __proto__: null as never,
+  img: true,
+  image: true,
+  input: true,
+  video: true,
+  audio: true,
+  source: true,
+  track: true,
+};
+
+/** Records what a debugger does not hear of: media that cannot be used, and errors while the page is left. */
+export function witnessErrors(channel: Channel): void {
+  const { leaving } = watchErrors(channel, {
+    thrown: () => leaving(),
+    element: (tag) => media[tag] === true,
+  });
+}
+
+/** Does something with an event of the browser's own, without the page ever noticing a failure of it. */
+function guard(channel: Channel, does: (event: unknown) => void): (event: unknown) => void {
+  return (event) => {
+    if (!channel.recording || !trusted(event)) return;
+    try {
+      does(event);
+    } catch {
+      // the page goes on
+    }
+  };
+}
+
+/** The longest data: address that is told, in UTF-16 units: enough to know its kind. */
+const MAX_DATA = 64;
+
+/** Where an element has its resource from; empty when it names none. */
+function addressOf(element: unknown, tag: string): string {
+  let chosen = '';
+  if (tag === 'img') chosen = imageSource(element);
+  else if (tag === 'video' || tag === 'audio') chosen = mediaSource(element);
+  const named =
+    chosen ||
+    (attribute(element, 'src') ??
+      attribute(element, 'href') ??
+      attribute(element, 'xlink:href') ??
+      attribute(element, 'data') ??
+      '');
+  if (named === '') return '';
+  const address = href(new URLNative(named, baseOf(element)));
+  return slice(address, 0, 5) === 'data:' && address.length > MAX_DATA
+    ? `${slice(address, 0, MAX_DATA)}…`
+    : address;
+}
+
+interface Watched {
+  /** Adds the record of an event once it is known whether the page has dealt with it. */
+  later(event: unknown, record: PageRecord): void;
+  /** Whether the page is being left. */
+  leaving(): boolean;
+}
+
+/** Records the errors of the page and of its elements that are `wanted`. */
+function watchErrors(
+  channel: Channel,
+  wanted: { thrown: () => boolean; element: (tag: string) => boolean },
+): Watched {
   // Whether the page has dealt with an error itself is known when all its listeners have run.
   let open: { event: unknown; record: PageRecord }[] = [];
   const settle = channel.settle;
@@ -86,53 +172,44 @@ export function hookErrors(channel: Channel): void {
     append(open, { event, record });
     channel.tick();
   };
-  const guarded = (does: (event: unknown) => void) => (event: unknown) => {
-    if (!channel.recording || !trusted(event)) return;
-    try {
-      does(event);
-    } catch {
-      // the page goes on
-    }
-  };
+  let left = false;
+  const handOver = (): void => channel.flush();
+  const turn = (going: boolean): ((event: unknown) => void) =>
+    guard(channel, () => {
+      left = going;
+      unlisten(window, 'error', handOver);
+      // No task comes after this one. Last in the row, it knows what the page's own listeners have dealt with.
+      if (going) listen(window, 'error', handOver);
+    });
+  listen(window, 'pagehide', turn(true), true);
+  listen(window, 'pageshow', turn(false), true);
   listen(
     window,
     'error',
-    guarded((event) => {
+    guard(channel, (event) => {
       const at = target(event);
       if (at === window || at === null) {
+        if (!wanted.thrown()) return;
         // What a worker did not deal with is told to its page as well.
         if (channel.ofWorker === messageOf(event)) channel.ofWorker = undefined;
         else later(event, thrown(event, false));
         return;
       }
       const tag = tagOf(at);
-      const address = attribute(at, 'src') ?? attribute(at, 'href') ?? attribute(at, 'data') ?? '';
+      if (!wanted.element(tag)) return;
+      const address = addressOf(at, tag);
       if (address !== '') {
         const integrity = (attribute(at, 'integrity') ?? '') !== '';
-        channel.add(['resource', now(), tag, href(new URLNative(address, baseOf(at))), integrity]);
+        channel.add(['resource', now(), tag, address, integrity]);
       }
     }),
     true,
   );
-  listen(
-    window,
-    'unhandledrejection',
-    guarded((event) => {
-      const reason = reasonOf(event);
-      const text = isError(reason) ? errorHead(reason) : describe(reason);
-      later(event, row('rejection', text, isError(reason) ? ofError(reason) : ''));
-    }),
-    true,
-  );
-  hookPolicies(channel, guarded);
-  hookReports(channel);
+  return { later, leaving: () => left };
 }
 
 /** A violation of the page's Content Security Policy. */
-function hookPolicies(
-  channel: Channel,
-  guarded: (does: (event: unknown) => void) => (event: unknown) => void,
-): void {
+function hookPolicies(channel: Channel): void {
   const { prototype } = SecurityPolicyViolationEvent;
   const directive = getter<string>(prototype, 'effectiveDirective');
   const blocked = getter<string>(prototype, 'blockedURI');
@@ -144,7 +221,7 @@ function hookPolicies(
   listen(
     window,
     'securitypolicyviolation',
-    guarded((event) => {
+    guard(channel, (event) => {
       const report = disposition(event) === 'report';
       const what = blocked(event);
       const text = `${report ? '[Report Only] ' : ''}Refused ${what === 'inline' || what === 'eval' ? `${what} code` : `'${what}'`}: it violates the Content Security Policy directive ${directive(event)} of "${slice(policy(event), 0, 500)}"`;

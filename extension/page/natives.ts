@@ -20,6 +20,7 @@ export function getter<T>(prototype: object, name: string): (self: unknown) => T
 
 export const now = Date.now;
 export const listen = unbound(EventTarget.prototype.addEventListener);
+export const unlisten = unbound(EventTarget.prototype.removeEventListener);
 export const dispatch = unbound(EventTarget.prototype.dispatchEvent);
 export const after = unbound(Promise.prototype.then) as <T>(
   promise: Promise<T>,

@@ -82,6 +82,12 @@ export type PageRecord =
 /** The longest text that is taken, in UTF-16 units; what is kept of it is less, masked before it is cut. */
 export const MAX_TEXT = 16 << 10;
 
+/**
+ * Stands where a value's middle or end was left out: what remains of it there may be a part of a secret. (A control
+ * character, which the host takes out of every text.)
+ */
+export const CUT = '\u0013';
+
 /** The most bytes of a response that are read beside the page. */
 export const MAX_BODY = 64 << 10;
 
@@ -89,8 +95,11 @@ export const MAX_BODY = 64 << 10;
  * The handshake: whichever of the two scripts comes second asks or tells; the hooks tell by an event whose
  * `relatedTarget` is a node that nobody else has. All that follows are events on that node.
  */
-export const TELL = 'tidemark:page';
-export const ASK = 'tidemark:content';
+export const HANDSHAKE = { tell: 'tidemark:page', ask: 'tidemark:content' };
+/** The handshake of the witness beside the debugger. */
+export const WITNESS_HANDSHAKE = { tell: 'tidemark:witness', ask: 'tidemark:content-witness' };
+/** The names of the two events of a handshake. */
+export type Handshake = typeof HANDSHAKE;
 /** On the node: how many records, a space, and a JSON list of them, as `detail`. */
 export const RECORDS = 'records';
 /** On the node, to the hooks: tell what waits, and begin or stop recording. */

@@ -3,7 +3,7 @@ import { type Channel, Numbers } from './channel';
 import { call, hookConstructor, hookMethod } from './disguise';
 import { thrown } from './errors';
 import { getter, isA, listen, now, slice, unbound } from './natives';
-import type { SocketRecord } from './records';
+import { CUT, type SocketRecord } from './records';
 
 /** The longest frame of which all is taken, in UTF-16 units. */
 const MAX_FRAME = 16 << 10;
@@ -35,7 +35,7 @@ export function hookSockets(channel: Channel): void {
       return;
     }
     const size = data.length <= MAX_FRAME ? 0 : lengthOf(encode(encoder, data)); // 0: the text says it
-    tell(socket, op, data.length > MAX_FRAME ? slice(data, 0, MAX_FRAME) : data, size);
+    tell(socket, op, data.length > MAX_FRAME ? slice(data, 0, MAX_FRAME) + CUT : data, size);
   };
   hookConstructor(window, 'WebSocket', (socket) => {
     numbers.give(socket);

@@ -4,7 +4,7 @@ import type { CheckpointLine, CheckpointResult } from '../protocol';
 import { t } from '../text';
 import { words } from '../ui/attempt';
 import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../ui/checkpoint-name';
-import { SeverityBadge, severityOf, severityWord } from '../ui/severity';
+import { Span } from '../ui/span';
 import { shortTime } from '../ui/times';
 import type { WorkerClient } from './worker-client';
 
@@ -13,13 +13,11 @@ const RECENT = 4;
 interface CheckpointsProps {
   connected: boolean;
   checkpoints: readonly CheckpointLine[];
-  /** The tab whose scope new checkpoints belong to. */
-  tab: number | undefined;
   client: WorkerClient;
 }
 
 /** Sets checkpoints, and lists the newest. */
-export function Checkpoints({ connected, checkpoints, tab, client }: CheckpointsProps): JSX.Element {
+export function Checkpoints({ connected, checkpoints, client }: CheckpointsProps): JSX.Element {
   const name = useSignal('');
   const busy = useSignal(false);
   const result = useSignal<{ text: string; failed: boolean } | undefined>(undefined);
@@ -28,7 +26,7 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
     busy.value = true;
     result.value = undefined;
     try {
-      result.value = { text: confirmation(await client.checkpoint(wanted, tab)), failed: false };
+      result.value = { text: confirmation(await client.checkpoint(wanted)), failed: false };
       if (wanted === name.value) name.value = '';
     } catch (error) {
       result.value = { text: t('checkpointNotSet', wanted, words(error)), failed: true };
@@ -91,18 +89,14 @@ export function Checkpoints({ connected, checkpoints, tab, client }: Checkpoints
       </p>
       {recent.length > 0 && (
         <ol>
-          {recent.map(({ name: set, at, severity, not_observed: unseen, note }) => (
+          {recent.map(({ name: set, at, note, ...span }) => (
             <li key={set}>
               <span class="name" title={note === undefined ? set : `${set}: ${note}`}>
                 {set.split('@', 1)}
                 {set.includes('@') && <span class="scope">{set.slice(set.indexOf('@'))}</span>}
               </span>
               <time dateTime={at}>{shortTime(at)}</time>
-              <SeverityBadge
-                severity={severityOf(severity, unseen)}
-                words={severityWord(severityOf(severity))}
-                title={unseen === true ? t('partly') : undefined}
-              />
+              <Span span={span} />
             </li>
           ))}
         </ol>

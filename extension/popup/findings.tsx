@@ -9,8 +9,6 @@ import type { WorkerClient } from './worker-client';
 interface FindingsProps {
   connected: boolean;
   overview: Overview | undefined;
-  /** The tab whose scope the findings are of. */
-  tab: number | undefined;
   client: WorkerClient;
 }
 
@@ -22,13 +20,13 @@ interface Ignored {
 }
 
 /** What is wrong, entry by entry; most can be ignored from now on, and the last one taken back. */
-export function Findings({ connected, overview, tab, client }: FindingsProps): JSX.Element | null {
+export function Findings({ connected, overview, client }: FindingsProps): JSX.Element | null {
   const ignored = useSignal<Ignored | undefined>(undefined);
   const { busy, problem, run } = useAttempt();
   const ignore = (finding: Finding): Promise<void> =>
     run(
       async () => {
-        const { id, unsaved } = await client.ignore(finding, tab);
+        const { id, unsaved } = await client.ignore(finding);
         ignored.value = { text: finding.text, rule: id, ...(unsaved !== undefined && { unsaved }) };
       },
       (why) => t('notIgnored', why),

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { PopupTab } from '../messages';
 import type { Overview } from '../protocol';
 import { standing } from '../standing';
-import { type TextKey, t } from '../text';
+import { many, type TextKey, t } from '../text';
 import { SeverityMark, severityOf, severityWord } from '../ui/severity';
 import { shortTime } from '../ui/times';
 
@@ -12,7 +12,7 @@ interface NowProps {
   paused: boolean;
 }
 
-/** How things stand since the newest checkpoint, in a word and a line. */
+/** How all watched tabs stand since the newest checkpoint of them, in a word and a line. */
 export function Now({ overview, tabs, paused }: NowProps): JSX.Element {
   if (paused) return <Unseen head="watchingPaused" text="pausedNow" />;
   if (!tabs.some(({ watched }) => watched)) return <Unseen head="nothingWatchedShort" text="switchOneOn" />;
@@ -25,7 +25,7 @@ export function Now({ overview, tabs, paused }: NowProps): JSX.Element {
         {overview !== undefined && (
           <>
             <p>{standing(overview)}</p>
-            <p class="detail">{since(overview)}</p>
+            <p class="detail">{since(overview, tabs.filter(({ watched }) => watched).length)}</p>
           </>
         )}
       </div>
@@ -47,9 +47,9 @@ function Unseen({ head, text }: { head: TextKey; text: TextKey }): JSX.Element {
 }
 
 /** The host names the checkpoint, or tells the time, that its view begins with. */
-function since({ since, checkpoints }: Overview): string {
-  if (since === undefined) return t('sinceWatching');
+function since({ since, checkpoints }: Overview, watched: number): string {
+  if (since === undefined) return many('sinceWatching', watched);
   const checkpoint = checkpoints.find(({ name, at }) => name === since || at === since);
   const time = shortTime(checkpoint?.at ?? since);
-  return t('since', [checkpoint?.name ?? '', time].filter(Boolean).join(', ') || since);
+  return many('since', watched, [checkpoint?.name ?? '', time].filter(Boolean).join(', ') || since);
 }

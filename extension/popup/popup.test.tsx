@@ -57,12 +57,12 @@ beforeEach(() => {
     pause: vi.fn(async () => undefined),
     setWay: async (tab, way) => void asked.push(`capture ${tab} ${way}`),
     resume: async (tab) => void asked.push(`resume ${tab}`),
-    checkpoint: async (name, tab) => {
-      asked.push(`checkpoint ${name} ${tab}`);
+    checkpoint: async (name) => {
+      asked.push(`checkpoint ${name}`);
       return { name, at: '2026-01-23T14:30:00.000Z', replaced: new Date(2026, 0, 5, 14, 2).toISOString() };
     },
-    ignore: async (finding, tab) => {
-      asked.push(`ignore ${finding.fingerprint} ${tab}`);
+    ignore: async (finding) => {
+      asked.push(`ignore ${finding.fingerprint}`);
       return { id: 'n1', hides: 3 };
     },
     unignore: async (rule) => void asked.push(`unignore ${rule}`),
@@ -196,10 +196,10 @@ describe('how a site is captured', () => {
 });
 
 describe('checkpoints', () => {
-  it('are set for the tab in front, and tell what they replaced', async () => {
+  it('are set for all tabs, and tell what they replaced', async () => {
     button('session_start').click();
     await rest();
-    expect(asked).toEqual(['checkpoint session_start 7']);
+    expect(asked).toEqual(['checkpoint session_start']);
     expect(root.textContent).toMatch(/session_start set; it replaced the one of .*\d\d/);
   });
 
@@ -215,7 +215,7 @@ describe('checkpoints', () => {
     await rest();
     button('Set').click();
     await rest();
-    expect(asked).toEqual(['checkpoint before_refactor 7']);
+    expect(asked).toEqual(['checkpoint before_refactor']);
     expect(input.value).toBe('');
   });
 
@@ -238,7 +238,9 @@ describe('checkpoints', () => {
     await rest();
     const names = [...root.querySelectorAll('.checkpoints li .name')].map((name) => name.textContent);
     expect(names).toEqual(['session_start@http://localhost:3000', 'session_start@http://localhost:5173']);
-    expect(root.querySelector('.now')?.textContent).toContain('Since session_start@http://localhost:3000, ');
+    expect(root.querySelector('.now')?.textContent).toMatch(
+      /Since session_start@http:..localhost:3000, .*, in 1 watched tab$/,
+    );
   });
 
   it('say why one was not set', async () => {
@@ -296,7 +298,7 @@ describe('findings', () => {
     expect(root.textContent).toContain('Ignored from now on: slow frame of 1234 ms');
     button('Undo').click();
     await rest();
-    expect(asked).toEqual(['ignore slow frame of {n} ms 7', 'unignore n1']);
+    expect(asked).toEqual(['ignore slow frame of {n} ms', 'unignore n1']);
     expect(root.textContent).not.toContain('Ignored from now on');
   });
 

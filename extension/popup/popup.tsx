@@ -42,13 +42,12 @@ export function Popup({ client }: { client: WorkerClient }): JSX.Element {
         tab={tab}
         client={client}
       />
-      <Findings connected={connection.state === 'connected'} overview={overview} tab={tab} client={client} />
+      <Findings connected={connection.state === 'connected'} overview={overview} client={client} />
       <Viewing paused={state.paused === true} client={client} />
-      <Tabs tabs={tabs} client={client} />
+      <Tabs tabs={tabs} standing={overview?.tabs ?? []} client={client} />
       <Checkpoints
         connected={connection.state === 'connected'}
         checkpoints={overview?.checkpoints ?? []}
-        tab={tab}
         client={client}
       />
     </main>

@@ -1,17 +1,26 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { PopupTab, Way } from '../messages';
+import type { TabStanding } from '../protocol';
 import { many, type TextKey, t } from '../text';
 import { useAttempt } from '../ui/attempt';
 import { Prose } from '../ui/prose';
+import { Span } from '../ui/span';
 import { Switch } from '../ui/switch';
 import type { WorkerClient } from './worker-client';
 
 /** How many tabs that are not watched are shown before one asks for all. */
 const OTHERS_SHOWN = 2;
 
+interface TabsProps {
+  tabs: readonly PopupTab[];
+  /** How the watched ones stand. */
+  standing: readonly TabStanding[];
+  client: WorkerClient;
+}
+
 /** The tabs of the browser, each with its switch: the one in front first, then the watched ones. */
-export function Tabs({ tabs, client }: { tabs: readonly PopupTab[]; client: WorkerClient }): JSX.Element {
+export function Tabs({ tabs, standing, client }: TabsProps): JSX.Element {
   const all = useSignal(false);
   const first = tabs.filter((tab) => tab.active || tab.watched);
   const others = tabs.filter((tab) => !tab.active && !tab.watched);
@@ -29,7 +38,12 @@ export function Tabs({ tabs, client }: { tabs: readonly PopupTab[]; client: Work
       ) : (
         <ul>
           {[...first, ...shown].map((tab) => (
-            <TabLine key={tab.id} tab={tab} client={client} />
+            <TabLine
+              key={tab.id}
+              tab={tab}
+              standing={tab.watched ? standing.find((one) => one.tab === tab.id) : undefined}
+              client={client}
+            />
           ))}
         </ul>
       )}
@@ -42,7 +56,13 @@ export function Tabs({ tabs, client }: { tabs: readonly PopupTab[]; client: Work
   );
 }
 
-function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.Element {
+interface TabLineProps {
+  tab: PopupTab;
+  standing: TabStanding | undefined;
+  client: WorkerClient;
+}
+
+function TabLine({ tab, standing, client }: TabLineProps): JSX.Element {
   const { busy, problem, run } = useAttempt();
 
   const set = (on: boolean, scope: 'tab' | 'origin', permission?: Promise<boolean>): Promise<void> =>
@@ -73,6 +93,7 @@ function TabLine({ tab, client }: { tab: PopupTab; client: WorkerClient }): JSX.
           {tab.active && <span class="here">{t('thisTab')}</span>}
           {tab.origin}
         </span>
+        {standing !== undefined && <Span span={standing} />}
         {note !== '' && (
           <span class={problem.value || tab.note ? 'note problem' : 'note'} role="status">
             {note}

@@ -9,9 +9,10 @@ export interface WorkerClient {
   readonly state: ReadonlySignal<PopupState | undefined>;
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
   setWay(tab: number, way: Way): Promise<void>;
-  checkpoint(name: string, tab: number | undefined): Promise<CheckpointResult>;
+  /** Sets a checkpoint of all tabs. */
+  checkpoint(name: string): Promise<CheckpointResult>;
   /** What is said of a finding is noise from now on. */
-  ignore(finding: Finding, tab: number | undefined): Promise<IgnoreResult>;
+  ignore(finding: Finding): Promise<IgnoreResult>;
   /** Takes that back, by the name of the rule. */
   unignore(rule: string): Promise<void>;
   /** Lets whatever an agent has paused in a tab go on. */
@@ -77,13 +78,13 @@ export function connectToWorker(): WorkerClient {
     setWay: async (tab, way) => {
       await ask({ t: 'set_way', tab, way });
     },
-    checkpoint: async (name, tab) => {
-      const { checkpoint } = await ask({ t: 'checkpoint', name, ...(tab !== undefined && { tab }) });
+    checkpoint: async (name) => {
+      const { checkpoint } = await ask({ t: 'checkpoint', name });
       if (checkpoint === undefined) throw new Error(t('notSaid'));
       return checkpoint;
     },
-    ignore: async (finding, tab) => {
-      const { ignored } = await ask({ t: 'ignore', finding, ...(tab !== undefined && { tab }) });
+    ignore: async (finding) => {
+      const { ignored } = await ask({ t: 'ignore', finding });
       if (ignored === undefined) throw new Error(t('notSaid'));
       return ignored;
     },

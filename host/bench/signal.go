@@ -36,7 +36,7 @@ func (r *run) signal() (err error) {
 		if c.Healthy() {
 			d.healthy(c.Name, o.After)
 		} else {
-			d.regression(c.Name, o.After, c.Want, c.Untold)
+			d.regression(c.Name, o.After, c.Want, c.Unseen(o))
 		}
 		d.next(c.Name, o.Again)
 	}

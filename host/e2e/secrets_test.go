@@ -368,3 +368,58 @@ func quoted(text string) string {
 	_ = e.Encode(text)
 	return strings.TrimSuffix(b.String(), "\n")
 }
+
+// TestAShownSecretStaysHidden: "show password" that makes the field anew, as text or as no field at all, and the same
+// of a one-time code and a card. What was typed is told nowhere while it stands on the page.
+func TestAShownSecretStaysHidden(t *testing.T) {
+	w := shared.get(t)
+	for _, c := range []struct{ name, field, secret string }{
+		{"password", `<input type="password" aria-label="Sign-in phrase">`, "Tr0ub4dor-and-3"},
+		{"code", `<input autocomplete="one-time-code" aria-label="From your phone">`, "ZK4-9917-q"},
+		{"card", `<input autocomplete="cc-number" aria-label="Card">`, "40000012x34567"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, map[string]string{"/{$}": `<!doctype html><title>sign in</title><form><label>Sign-in name <input id=name></label><span id=box>` + c.field + `</span>
+<button type=button id=show>Show</button></form><div id=said role=alert></div><script>
+const box = document.getElementById('box'), said = document.getElementById('said'), field = () => box.querySelector('input');
+document.getElementById('show').onclick = () => {
+  const value = field() ? field().value : box.textContent;
+  if (said.dataset.step === '2') { box.replaceChildren(value); said.textContent = 'Really ' + value + '?'; return; }
+  box.innerHTML = '<input aria-label="Shown">';
+  field().value = value;
+  said.dataset.step = '2';
+  said.textContent = 'You typed ' + value + '.';
+};
+</script>`})
+			a := w.of(t, s)
+			p := w.open(t, s.URL)
+			a.changes()
+			var told []string
+			hear := func(text string) { told = append(told, text) }
+			first := a.everything()
+			hear(a.do("browser_type", map[string]any{"ref": refOf(t, first, "textbox "+fieldName(c.field)), "text": c.secret}))
+			for range 2 {
+				hear(a.do("browser_click", map[string]any{"ref": refOf(t, first, `button "Show"`)}))
+				hear(a.everything())
+				hear(show(a.changes()))
+			}
+			if got := p.text(`document.getElementById('said').textContent`); !strings.Contains(got, c.secret) {
+				t.Fatalf("the page does not show it: %q", got)
+			}
+			for _, text := range told {
+				if strings.Contains(text, c.secret) {
+					t.Errorf("it is told: %s", text)
+				}
+			}
+			if all := strings.Join(told, "\n"); !strings.Contains(all, "Really [masked]?") {
+				t.Errorf("what is said beside it is not told: %s", all)
+			}
+		})
+	}
+}
+
+// fieldName is the name of a field as a snapshot has it.
+func fieldName(html string) string {
+	_, name, _ := strings.Cut(html, "aria-label=")
+	return name[:strings.Index(name[1:], `"`)+2]
+}

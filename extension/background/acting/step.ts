@@ -1,5 +1,7 @@
 /** Does one step on one tab. */
+
 import type { Protocol } from 'devtools-protocol';
+import { cutWhole } from '../../cut';
 import type { ActAsk, ActTold, Box, Point } from '../../messages';
 import {
   type ActNode,
@@ -530,12 +532,12 @@ export class Step {
     }
     const { result, exceptionDetails } = response;
     if (exceptionDetails !== undefined) {
-      const text = (await thrown(send, exceptionDetails)).slice(0, MAX_VALUE);
+      const text = cutWhole(await thrown(send, exceptionDetails), MAX_VALUE);
       if (isUnread(exceptionDetails)) throw new Refused({ refused: RefusedFailed, text });
       throw new Refused({ refused: RefusedCode, text: `threw ${text}` });
     }
-    this.#result.value = (JSON.stringify(result.value) ?? result.description ?? 'undefined').slice(
-      0,
+    this.#result.value = cutWhole(
+      JSON.stringify(result.value) ?? result.description ?? 'undefined',
       MAX_VALUE,
     );
   }

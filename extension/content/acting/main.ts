@@ -1,4 +1,5 @@
 /** What a frame does for the worker that acts on its elements. */
+import { cutWhole } from '../../cut';
 import type { ActAsk as Ask, ActTold as Told } from '../../messages';
 import {
   RefusedCovered,
@@ -59,7 +60,7 @@ export class Acting {
     } catch (error) {
       told = { refused: RefusedFailed, text: error instanceof Error ? error.message : String(error) };
     }
-    return JSON.stringify(told);
+    return this.#sensitive.hide(JSON.stringify(told));
   }
 
   async #answer(ask: Ask): Promise<Told> {
@@ -88,7 +89,7 @@ export class Acting {
     const { element, role, name } = found;
     if (ask.role !== undefined && (role !== ask.role || (ask.name !== undefined && !alike(name, ask.name)))) {
       if (!isShown(element, element.getBoundingClientRect())) return { refused: RefusedHidden };
-      return { refused: RefusedOther, text: `${role} ${JSON.stringify(name.slice(0, 100))}` };
+      return { refused: RefusedOther, text: `${role} ${JSON.stringify(cutWhole(name, 100))}` };
     }
     if (ask.needs === undefined) return this.#told(await this.#act(ask, element, deadline));
     const stands = this.#tree.mutations === this.#rested && !isAnimated(element);

@@ -1,4 +1,5 @@
 /** What one element says of itself in the accessibility tree. */
+
 import {
   getAriaChecked,
   getAriaDisabled,
@@ -11,6 +12,7 @@ import {
   getElementAccessibleDescription,
   getElementAccessibleName,
 } from 'ivya/utils';
+import { cutWhole } from '../../cut';
 import { accessibleName, roleOf } from '../accessible-name';
 import { all, attribute, closest, has, matches, rootOf, tagOf } from '../dom';
 import type { SensitiveFields } from '../sensitive';
@@ -260,7 +262,7 @@ function descriptionOf(element: Element, name: string, disturbed: boolean): stri
   const failed = has(element, 'aria-errormessage') && getAriaInvalid(element) !== 'false';
   if (disturbed || (!described && !failed)) return '';
   const text = fold(getElementAccessibleDescription(element, false));
-  return text === name ? '' : text.slice(0, MAX_TEXT);
+  return text === name ? '' : cutWhole(text, MAX_TEXT);
 }
 
 function fieldText(
@@ -392,7 +394,7 @@ export function isModal(element: Element, tag: string): boolean {
 export function readGeneric(element: Element, tag: string): Facts {
   const states = statesOf(element, tag, 'generic', true);
   return {
-    ...{ role: 'generic', name: fold(attribute(element, 'aria-label')).slice(0, MAX_TEXT), description: '' },
+    ...{ role: 'generic', name: cutWhole(fold(attribute(element, 'aria-label')), MAX_TEXT), description: '' },
     ...{ value: undefined, states, keys: keysOf(element, tag), cut: undefined },
   };
 }
@@ -450,6 +452,5 @@ export function shorten(text: string, cut: number[], at: number): string {
   for (let i = 0; i < text.length; i++) hash = (Math.imul(hash, 31) + text.charCodeAt(i)) | 0;
   cut[at] = text.length;
   cut[at + 1] = hash >>> 0;
-  const end = /[\uD800-\uDBFF]/.test(text.charAt(MAX_TEXT - 1)) ? MAX_TEXT - 1 : MAX_TEXT;
-  return text.slice(0, end);
+  return cutWhole(text, MAX_TEXT);
 }

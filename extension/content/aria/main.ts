@@ -68,7 +68,7 @@ function main(world: World): void {
       const { nodes, ...rest } = await tree.look(since, mask, timeoutMs, whole);
       const seen: Omit<FrameLook, 'nodes'> = { ...page, ...rest, place: place() };
       // One string passes from process to process much faster than thousands of objects.
-      return `{"nodes":[${nodes.join()}],${JSON.stringify(seen).slice(1)}`;
+      return sensitive.hide(`{"nodes":[${nodes.join()}],${JSON.stringify(seen).slice(1)}`);
     });
     before = look.catch(() => undefined); // one look at a time: each tells what changed since another
     return look;

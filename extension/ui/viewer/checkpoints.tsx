@@ -4,11 +4,10 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ViewCheckpoint } from '../../protocol';
-import { spanWords } from '../../standing';
 import { t } from '../../text';
 import { useAttempt } from '../attempt';
 import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../checkpoint-name';
-import { SeverityBadge, severityOf } from '../severity';
+import { Span } from '../span';
 import { moment } from './format';
 import type { ViewerModel } from './model';
 
@@ -17,7 +16,6 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
   const answer = model.checkpoints.value;
   const list = answer?.checkpoints ?? [];
   const selection = model.selection.value;
-  const newest = list.at(-1);
   const shown = useRef<HTMLOListElement>(null);
   // The newest are in view, whichever of the two scrolls.
   useEffect(() => {
@@ -25,7 +23,7 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
       if (frame != null) frame.scrollTop = frame.scrollHeight;
     }
   }, [list.length]);
-  const isNow = selection.to === 'now' && selection.from === (newest?.moment ?? 'start');
+  const isNow = selection.to === 'now' && selection.from === model.since.value;
   return (
     <nav class="checkpoints" aria-label={t('checkpoints')}>
       <h2>{t('checkpoints')}</h2>
@@ -45,10 +43,7 @@ export function Checkpoints({ model }: { model: ViewerModel }): JSX.Element {
             <button type="button" class="pick" aria-current={isNow} onClick={() => model.select(undefined)}>
               <span class="name">{t('now')}</span>
               <span class="arrow">→</span>
-              <SeverityBadge
-                severity={severityOf(answer.now.severity, answer.now.not_observed)}
-                words={spanWords(answer.now)}
-              />
+              <Span span={answer.now} />
               {answer.now.not_observed === true && (
                 <span class="when">
                   <span class="partly">{t('partly')}</span>
@@ -95,7 +90,7 @@ function Item({ model, checkpoint, selected }: ItemProps): JSX.Element {
             {name}
           </span>
           <span class="arrow">→</span>
-          <SeverityBadge severity={severityOf(since.severity, since.not_observed)} words={spanWords(since)} />
+          <Span span={since} />
           {note !== undefined && note !== '' && <span class="note">({note})</span>}
           <span class="when">
             <time dateTime={new Date(at).toISOString()}>{moment(at)}</time>

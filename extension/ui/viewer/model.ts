@@ -2,7 +2,6 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type {
   Finding,
-  ViewCheckpoint,
   ViewCheckpoints,
   ViewHidden,
   ViewOverview,
@@ -114,12 +113,11 @@ export class ViewerModel {
 
   /** What is compared: what a person chose, else what is new since the newest checkpoint. */
   readonly selection: ReadonlySignal<Selection> = computed(
-    () => this.chosen.value ?? { from: this.newest.value?.moment ?? 'start', to: 'now' },
+    () => this.chosen.value ?? { from: this.since.value, to: 'now' },
   );
 
-  readonly newest: ReadonlySignal<ViewCheckpoint | undefined> = computed(() =>
-    this.checkpoints.value?.checkpoints.at(-1),
-  );
+  /** The moment since which it is told how it stands: the newest checkpoint of all that is shown, or the start. */
+  readonly since: ReadonlySignal<string> = computed(() => this.checkpoints.value?.since ?? 'start');
 
   readonly shownTab: ReadonlySignal<ViewTab | undefined> = computed(() =>
     this.overview.value?.tabs.find(({ id }) => id === this.tab.value),

@@ -71,7 +71,7 @@ test('a word to the person goes away by itself, be it good or bad', async () => 
 test('why a checkpoint cannot have a name is said where it is typed, until another is', async () => {
   const since = { severity: 'clean', summary: '' };
   const checkpoint = { name: 'one', moment: 'one', at: 1, since };
-  model.checkpoints.value = { checkpoints: [checkpoint], now: since, most: 20 };
+  model.checkpoints.value = { checkpoints: [checkpoint], now: since, since: 'one', most: 20 };
   answers.view_checkpoint_rename = ({ to }: { to: string }) => {
     throw new Error(`there is ${to} already`);
   };

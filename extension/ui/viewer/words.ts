@@ -39,6 +39,7 @@ const GAPS: Readonly<Record<string, TextKey>> = {
   journal_damaged: 'gapJournalDamaged',
   not_replayed: 'gapNotReplayed',
   worker_unseen: 'gapWorkerUnseen',
+  shared_worker_unseen: 'gapSharedWorkerUnseen',
   service_worker_unseen: 'gapServiceWorkerUnseen',
   paused: 'gapPaused',
 };

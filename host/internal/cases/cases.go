@@ -41,14 +41,13 @@ type Case struct {
 	Severity    diff.Severity
 	// Leaves says that the page is left, so that nothing of its origin is observed any more.
 	Leaves bool
-	// Untold says why Tidemark does not tell of it. The benchmark counts it as missed; a test fails
-	// when it is told after all.
-	Untold string
 	// Quiet is what is to be told in place of Want when the page is captured quietly, in other words; QuietSeverity
-	// and QuietUntold are Severity and Untold then.
+	// is Severity then.
 	Quiet         []string
 	QuietSeverity diff.Severity
-	QuietUntold   string
+	// QuietUntold says why quiet capture does not tell of it. The benchmark counts it as missed; a test fails
+	// when it is told after all.
+	QuietUntold string
 }
 
 // All are all cases.
@@ -88,7 +87,7 @@ func (c *Case) Unseen(o *Outcome) string {
 	if o.Quiet {
 		return c.QuietUntold
 	}
-	return c.Untold
+	return ""
 }
 
 // Wanted are the parts of the answer's JSON that must be there, in the way in which the page was captured.

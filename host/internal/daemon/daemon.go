@@ -374,9 +374,7 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		shown := d.engine.Overview(scopeOf(p.Tab), d.version)
-		shown.Agents = d.engine.AgentsSeenFrom(instance)
-		return shown, nil
+		return d.engine.Overview(ctx, instance, d.version, p), nil
 	case protocol.MethodCheckpoint:
 		var p protocol.CheckpointParams
 		if err := decodeParams(params, &p); err != nil {

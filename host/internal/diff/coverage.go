@@ -27,6 +27,7 @@ var reasonWords = map[string]string{
 	protocol.GapNoBrowser:           "no browser was connected then",
 	protocol.GapJournalDamaged:      "a part of the journal could not be read",
 	protocol.GapMalformed:           "events could not be read",
+	protocol.GapSharedWorkerUnseen:  "the browser does not let Tidemark attach to a shared worker of the page; chrome://inspect/#workers shows its console",
 	protocol.GapWorkerUnseen:        "quiet capture does not see what workers log and their WebSockets",
 	protocol.GapPaused:              "a person paused watching",
 	protocol.GapServiceWorkerUnseen: "quiet capture does not see the service worker",

@@ -9,7 +9,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/protocol"
 )
 
 // CheckpointParams are the arguments of checkpoint_create.
@@ -187,33 +186,4 @@ func (e *Engine) CheckpointDelete(ctx context.Context, client *checkpoint.Client
 	}
 	e.tellViewers()
 	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: e.save(ctx)}, nil
-}
-
-// Overview answers the popup: severity since the newest checkpoint of the tab's scope.
-func (e *Engine) Overview(scope checkpoint.Scope, version string) *protocol.Overview {
-	client := &checkpoint.Client{Scope: scope}
-	out := &protocol.Overview{Host: version, Checkpoints: []protocol.CheckpointLine{}}
-	v := e.store.View(e.clock())
-	list, rules := e.named.List(scope.Key()), e.noiseOf(client)
-	for i, c := range list {
-		since := e.since(scope, 0, rules, list, i, v)
-		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{
-			Name: e.named.Address(scope.Key(), c), At: diff.Time{Time: c.At}.String(), Severity: string(since.severity), NotObserved: since.notObserved, Note: c.Note,
-		})
-	}
-	o := rules.options(scope)
-	from := v.Start()
-	o.Beginning = true
-	if len(list) > 0 {
-		newest := list[len(list)-1]
-		from, out.Since, o.Beginning = newest.Moment, e.named.Address(scope.Key(), newest), false
-	}
-	r := e.compute(context.Background(), from, v, nil, o)
-	out.Severity, out.Summary, out.Hidden = string(r.Severity), r.Summary, r.NoiseHidden
-	out.Errors, out.Warnings = r.Errors, r.Warnings
-	if r.Coverage != nil {
-		out.NotObserved = r.Coverage.Note
-	}
-	e.findings(out, r, from, v, o)
-	return out
 }

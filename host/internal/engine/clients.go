@@ -263,6 +263,12 @@ func (e *Engine) ScopeOfTab(id int) checkpoint.Scope {
 			origin = t.Origin
 		}
 	}
+	return e.scopeOf(origin)
+}
+
+// scopeOf is the narrowest scope of a connected agent that covers an origin, else that of the origin alone; everything
+// without an origin.
+func (e *Engine) scopeOf(origin string) checkpoint.Scope {
 	if origin == "" {
 		return checkpoint.Scope{}
 	}

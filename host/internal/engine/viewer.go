@@ -151,14 +151,8 @@ func (e *Engine) ViewOverview(ctx context.Context, p protocol.ViewParams) (*prot
 		_, line.BrowserID, _ = e.store.BrowserTab(line.ID)
 		out.Tabs = append(out.Tabs, line)
 	}
-	from, o := v.Start(), e.viewOptions(scope, p.Tab)
-	o.Beginning = true
-	if list := e.named.List(scope.Key()); len(list) > 0 {
-		newest := list[len(list)-1]
-		from, out.Since, o.Beginning = newest.Moment, newest.Name, false
-	}
-	r := e.compute(ctx, from, v, nil, o)
-	out.Severity, out.Summary, out.Errors, out.Warnings = string(r.Severity), r.Summary, r.Errors, r.Warnings
+	s := e.standing(ctx, scope, p.Tab, v)
+	out.Since, out.Severity, out.Summary, out.Errors, out.Warnings = e.sinceName(s), string(s.now.Severity), s.now.Summary, s.now.Errors, s.now.Warnings
 	return out, nil
 }
 
@@ -175,37 +169,6 @@ func (e *Engine) OwnTabs(instance string, o *protocol.ViewOverview) {
 		of, _, ok := e.store.BrowserTab(o.Tabs[i].ID)
 		o.Tabs[i].Own = ok && of == instance
 	}
-}
-
-// ViewCheckpoints lists the checkpoints of a scope, each with the time since the one before.
-func (e *Engine) ViewCheckpoints(ctx context.Context, p protocol.ViewParams) (*protocol.ViewCheckpoints, error) {
-	scope, err := e.viewScope(p.Tab)
-	if err != nil {
-		return nil, err
-	}
-	v := e.store.View(e.clock())
-	list, rules := e.named.List(scope.Key()), e.noiseOf(&checkpoint.Client{Scope: scope})
-	out := &protocol.ViewCheckpoints{Checkpoints: []protocol.ViewCheckpoint{}, Most: checkpoint.MaxNamed}
-	for i, c := range list {
-		line := protocol.ViewCheckpoint{Name: c.Name, Moment: e.named.Address(scope.Key(), c), At: c.At.UnixMilli(), Note: c.Note, Since: e.since(scope, p.Tab, rules, list, i, v).view()}
-		if c.Scope != scope.Key() {
-			if line.Scope = c.Scope; c.Scope == "" {
-				line.Scope = "all"
-			}
-		}
-		out.Checkpoints = append(out.Checkpoints, line)
-	}
-	from, o := v.Start(), e.viewOptions(scope, p.Tab)
-	o.Beginning = len(list) == 0
-	if len(list) > 0 {
-		from = list[len(list)-1].Moment
-	}
-	out.Now = spanOf(e.compute(ctx, from, v, nil, o)).view()
-	return out, nil
-}
-
-func (s span) view() protocol.ViewSpan {
-	return protocol.ViewSpan{Severity: string(s.severity), Summary: s.summary, Errors: s.errors, Warnings: s.warnings, NotObserved: s.notObserved}
 }
 
 // moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
@@ -261,11 +224,14 @@ func (e *Engine) window(ctx context.Context, tab int, from, to string) (*window,
 		return nil, err
 	}
 	if w.fromName == "" {
+		before := slices.DeleteFunc(e.named.List(scope.Key()), func(c checkpoint.Checkpoint) bool {
+			return c.At.After(w.to.At) || e.named.Address(scope.Key(), c) == w.toName
+		})
 		w.fromName = checkpoint.Start
-		for _, c := range e.named.List(scope.Key()) {
-			if address := e.named.Address(scope.Key(), c); address != w.toName && !c.At.After(w.to.At) {
-				w.fromName = address
-			}
+		if newest := e.newestOf(scope, before, w.v); newest != nil && w.toName == Now {
+			w.fromName = e.named.Address(scope.Key(), *newest)
+		} else if w.toName != Now && len(before) > 0 {
+			w.fromName = e.named.Address(scope.Key(), before[len(before)-1])
 		}
 	}
 	if w.from, err = e.moment(ctx, scope, w.fromName, w.v); err != nil {

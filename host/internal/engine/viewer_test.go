@@ -364,8 +364,8 @@ func TestTheViewerTellsCheckpointsOfOneNameApart(t *testing.T) {
 	if got := list(); !slices.Equal(got, []string{first, second}) {
 		t.Fatalf("they are found by %q", got)
 	}
-	// Without a beginning it is the newest.
-	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{To: engine.Now}); r.From != second {
+	// Without a beginning it is the newest of what is watched: the shop alone.
+	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{To: engine.Now}); r.From != first {
 		t.Errorf("what is new is told since %s", r.From)
 	}
 	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: first, To: second}); r.From != first || r.To != second {

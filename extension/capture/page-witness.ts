@@ -1,0 +1,96 @@
+/** What a tab's pages witness beside the debugger, told only where the debugger has not told it. */
+import type { ResourceRecord, ThrownRecord } from '../page/records';
+import type { AnyEvent } from '../protocol';
+import { pageThrown, unusableEntry } from './console';
+import { readRecords } from './page-records';
+import { redactURL } from './redact';
+import type { Emit, Where } from './source';
+import { withoutHash } from './text';
+
+/** How long the debugger may take to tell of what the page has told, in ms. */
+const WITNESS_MS = 400;
+/** How far apart the two may date the same error, in ms. */
+const SAME_MS = 1000;
+/** The most addresses of which it is known how they were answered, and the most errors that are compared. */
+const MAX_KNOWN = 1000;
+const MAX_THROWN = 50;
+
+/** The resource types of what media elements ask for. */
+const compared = new Set(['image', 'media', 'texttrack', 'other']);
+
+type Console = Extract<AnyEvent, { kind: 'console' }>;
+
+/** Joins what the page says with what the debugger says of one tab. */
+export class PageWitness {
+  readonly #tab: number;
+  readonly #emit: Emit;
+  /** How addresses were answered last: the MIME type, or undefined when that was told as a failure. */
+  readonly #answers = new Map<string, string | undefined>();
+  #thrown: Console[] = [];
+  #waiting: (() => void)[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(tab: number, emit: Emit) {
+    this.#tab = tab;
+    this.#emit = emit;
+  }
+
+  /** Notes what the debugger has told. */
+  note(event: AnyEvent): void {
+    if (event.kind === 'network' && compared.has(event.resource)) {
+      const { url, status, error, canceled, mime = '' } = event;
+      const failed = status === 0 || status >= 400 || error !== undefined || canceled === true;
+      this.#answers.delete(url);
+      this.#answers.set(url, failed ? undefined : mime);
+      if (this.#answers.size > MAX_KNOWN) this.#answers.delete(this.#answers.keys().next().value ?? '');
+    } else if (event.kind === 'console' && event.via === 'exception') {
+      this.#thrown.push(event);
+      if (this.#thrown.length > MAX_THROWN) this.#thrown.shift();
+    }
+  }
+
+  /** Takes what the witness in a frame has told, and how many records of it were lost. */
+  take(frame: number, lists: readonly string[], dropped = 0): void {
+    if (dropped > 0) {
+      const at = Date.now();
+      this.#emit({ kind: 'gap', at, tab: this.#tab, from: at, to: at, reason: 'dropped', dropped });
+    }
+    const where: Where = { tab: this.#tab, target: frame > 0 ? 'iframe' : undefined };
+    readRecords(lists, (record) => {
+      if (record[0] === 'resource') this.#wait(() => this.#unusable(record, where));
+      else if (record[0] === 'thrown') this.#wait(() => this.#error(record, where));
+    });
+  }
+
+  #wait(report: () => void): void {
+    this.#waiting.push(report);
+    this.#timer ??= setTimeout(() => this.settle(), WITNESS_MS);
+  }
+
+  #unusable(record: ResourceRecord, where: Where): void {
+    const url = redactURL(withoutHash(record[3])).text;
+    if (this.#answers.has(url) && this.#answers.get(url) === undefined) return;
+    this.#emit(unusableEntry(record, this.#answers.get(url) ?? '', where));
+  }
+
+  #error(record: ThrownRecord, where: Where): void {
+    const event = pageThrown(record, where);
+    const told = this.#thrown.some(
+      ({ text, at }) => text === event.text && Math.abs(at - event.at) < SAME_MS,
+    );
+    if (!told) this.#emit(event);
+  }
+
+  /** Tells what waits, as far as the debugger has not. */
+  settle(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    for (const report of this.#waiting.splice(0)) {
+      try {
+        report();
+      } catch {
+        // A record that the page has forged may be none.
+      }
+    }
+  }
+}
