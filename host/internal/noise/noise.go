@@ -32,9 +32,6 @@ type Rule struct {
 	Pack string `json:"pack"`
 	// Channel is console, network or websocket.
 	Channel string `json:"channel"`
-	// Needs are literals of which the text (console) or address (others) must contain one, else the
-	// expressions are not tried: most entries are told apart by this.
-	Needs []string `json:"needs"`
 	// Levels are the console levels that the rule may hide.
 	Levels []string `json:"levels"`
 	// Via is where a console entry came from, as in event.Console.
@@ -147,7 +144,7 @@ func (r *Rules) FailedUpdate(ev event.Event) bool {
 		})
 	case *event.Network:
 		return e.Failed() && slices.ContainsFunc(r.whole().network, func(rule *Rule) bool {
-			return rule.Pack == hotUpdate && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
+			return rule.Pack == hotUpdate && rule.url.MatchString(e.URL)
 		})
 	default:
 		return r.Update(ev) == failed
@@ -273,8 +270,7 @@ const hotUpdate = "hot-update"
 func (r *Rule) matchesConsole(e *event.Console) bool {
 	return (r.Via == "" || r.Via == e.Via) &&
 		(r.origin == nil || r.ownWholly(e)) &&
-		strings.HasPrefix(e.Text, r.prefix) && r.worthTrying(e.Text) &&
-		(r.text == nil || r.text.MatchString(e.Text))
+		strings.HasPrefix(e.Text, r.prefix) && (r.text == nil || r.text.MatchString(e.Text))
 }
 
 // ownWholly says whether nothing but code of a rule's origin led to an entry. An extension that wraps the console
@@ -286,16 +282,12 @@ func (r *Rule) ownWholly(e *event.Console) bool {
 	})
 }
 
-func (r *Rule) worthTrying(s string) bool {
-	return len(r.Needs) == 0 || slices.ContainsFunc(r.Needs, func(need string) bool { return strings.Contains(s, need) })
-}
-
 // Network returns the rule that calls the request noise, or nil.
 func (r *Rules) Network(e *event.Network) *Rule {
 	i := slices.IndexFunc(r.network, func(rule *Rule) bool {
 		// That a server's stream broke off is no worse than that its socket closed.
 		broke := (e.Stream || e.Resource == "eventsource" || strings.Contains(e.URL, "/sockjs-node/")) && e.Status > 0 && e.Status < 400
-		return (rule.Failures || broke || !e.Failed()) && rule.worthTrying(e.URL) && rule.url.MatchString(e.URL)
+		return (rule.Failures || broke || !e.Failed()) && rule.url.MatchString(e.URL)
 	})
 	if i < 0 {
 		return nil
@@ -305,7 +297,7 @@ func (r *Rules) Network(e *event.Network) *Rule {
 
 // Socket returns the rule that calls the connection noise, or nil.
 func (r *Rules) Socket(url string) *Rule {
-	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool { return rule.worthTrying(url) && rule.url.MatchString(url) })
+	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool { return rule.url.MatchString(url) })
 	if i < 0 {
 		return nil
 	}
