@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tidemark.dev/tidemark/host/safefile"
 	"tidemark.dev/tidemark/protocol"
-	"tidemark.dev/tidemark/safefile"
 )
 
 // State is how a check came out.

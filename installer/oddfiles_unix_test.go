@@ -5,7 +5,7 @@ package installer
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/safefile/oddfiles"
+	"tidemark.dev/tidemark/host/safefile/oddfiles"
 )
 
 func TestOddFilesAreNeitherReadNorWritten(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"tidemark.dev/tidemark/safefile"
+	"tidemark.dev/tidemark/host/safefile"
 )
 
 // Group is whom a step serves.

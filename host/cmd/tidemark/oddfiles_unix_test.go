@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/hook"
-	"tidemark.dev/tidemark/safefile/oddfiles"
+	"tidemark.dev/tidemark/host/safefile/oddfiles"
 )
 
 // Whatever stands in the place of a file that a repository brings, a command ends, and says which file it is.

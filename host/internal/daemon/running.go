@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"tidemark.dev/tidemark/safefile"
+	"tidemark.dev/tidemark/host/safefile"
 )
 
 // info is what a daemon writes down of itself while it runs.

@@ -5,8 +5,8 @@ package safefile_test
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/safefile"
-	"tidemark.dev/tidemark/safefile/oddfiles"
+	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/host/safefile/oddfiles"
 )
 
 func TestOddFilesAreRefused(t *testing.T) {

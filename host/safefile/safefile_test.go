@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tidemark.dev/tidemark/safefile"
+	"tidemark.dev/tidemark/host/safefile"
 )
 
 func TestReadsUpToItsLimit(t *testing.T) {
