@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
+
+	"tidemark.dev/tidemark/host/internal/hangup"
 )
 
 // bridge carries JSON-RPC lines between an agent and the daemon. An agent outlives daemons: when one
@@ -41,7 +44,7 @@ type request struct {
 // maxLost is how many daemons may end over one request before it is given up: it may be what ends them.
 const maxLost = 3
 
-// run returns when the agent has gone and everything it asked is answered.
+// run returns when the agent has said its last and everything it asked is answered, or nobody reads the answers.
 func (b *bridge) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -50,13 +53,19 @@ func (b *bridge) run(ctx context.Context) error {
 	}
 	defer func() { b.hangUp() }()
 	fromAgent := lines(ctx, b.in)
+	var gone <-chan struct{}
 	for fromAgent != nil || len(b.pending) > 0 {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-gone:
+			return nil
 		case line, ok := <-fromAgent:
 			if !ok {
 				fromAgent = nil
+				if out, ok := b.out.(syscall.Conn); ok {
+					gone = hangup.Watch(ctx, out)
+				}
 				continue
 			}
 			if err := b.fromAgent(ctx, line); err != nil {

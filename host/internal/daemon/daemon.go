@@ -13,7 +13,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -23,6 +22,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
@@ -31,6 +31,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/hangup"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -327,11 +328,19 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 	client, leave := d.engine.JoinAs(id, as)
 	defer leave()
 	d.engine.InProject(client, project)
-	return mcpserver.Serve(ctx, d.engine, client, d.version, struct {
-		io.Reader
-		io.WriteCloser
-	}{r, conn})
+	return mcpserver.Serve(ctx, d.engine, client, d.version, agentConn{conn, r})
 }
+
+// agentConn is an agent's connection of which the beginning has been looked at.
+type agentConn struct {
+	net.Conn
+	r *bufio.Reader
+}
+
+func (c agentConn) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// SyscallConn has it known when the agent has hung up.
+func (c agentConn) SyscallConn() (syscall.RawConn, error) { return hangup.Raw(c.Conn) }
 
 func (d *daemon) serveControl(ctx context.Context, l net.Listener) {
 	if err := serve(ctx, l, d.api); err != nil {

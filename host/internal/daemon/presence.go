@@ -4,7 +4,10 @@ import (
 	"context"
 	"net"
 	"sync"
+	"syscall"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/hangup"
 )
 
 // presence knows whether anybody is connected. It is safe for concurrent use.
@@ -74,3 +77,6 @@ func (c *countedConn) Close() error {
 	defer c.leave()
 	return c.Conn.Close()
 }
+
+// SyscallConn has it known when the other end has hung up.
+func (c *countedConn) SyscallConn() (syscall.RawConn, error) { return hangup.Raw(c.Conn) }

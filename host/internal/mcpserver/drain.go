@@ -7,6 +7,9 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"syscall"
+
+	"tidemark.dev/tidemark/host/internal/hangup"
 )
 
 // drained is a connection whose end is heard of only when every request that was read has been
@@ -60,6 +63,7 @@ func (d *drained) heard(line []byte) {
 	}
 }
 
+// wait returns when everything is answered, or nobody is there any more to be answered.
 func (d *drained) wait() {
 	d.mu.Lock()
 	if d.pending <= d.listening {
@@ -69,9 +73,16 @@ func (d *drained) wait() {
 	d.idle = make(chan struct{})
 	idle := d.idle
 	d.mu.Unlock()
+	ctx, cancel := context.WithCancel(d.ctx)
+	defer cancel()
+	var gone <-chan struct{}
+	if c, ok := d.ReadWriteCloser.(syscall.Conn); ok {
+		gone = hangup.Watch(ctx, c)
+	}
 	select {
 	case <-idle:
-	case <-d.ctx.Done():
+	case <-gone:
+	case <-ctx.Done():
 	}
 }
 

@@ -1,0 +1,12 @@
+//go:build unix
+
+package hangup
+
+import "golang.org/x/sys/unix"
+
+// hasHungUp asks poll(2), which tells of a hang-up without being asked to.
+func hasHungUp(fd uintptr) bool {
+	fds := []unix.PollFd{{Fd: int32(fd)}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&(unix.POLLHUP|unix.POLLERR) != 0
+}

@@ -1,0 +1,3 @@
+package hangup
+
+func hasHungUp(uintptr) bool { return false }
