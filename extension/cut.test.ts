@@ -67,23 +67,35 @@ const placed = (secret: fc.Arbitrary<string>): fc.Arbitrary<{ text: string; secr
 
 test.each(Object.entries(secrets))('no part of a %s is left of a preview that Chromium cut', (_, secret) => {
   fc.assert(
-    fc.property(placed(secret), fc.constantFrom('note', '0', 'list', 'inner'), ({ text, secret }, where) => {
-      const value = { name: where, type: 'string' as const, value: abbreviate(text) };
-      const properties =
-        where === 'inner'
-          ? [
-              {
-                name: where,
-                type: 'object' as const,
-                valuePreview: { type: 'object' as const, overflow: false, properties: [value] },
-              },
-            ]
-          : [value];
-      const preview = { type: 'object' as const, overflow: false, properties };
-      const shown = redactCut(formatArguments([{ type: 'object', preview }])).text;
-      expect(longest(shown, secret), shown).toBeLessThanOrEqual(FEW);
-      expect(shown).not.toContain(CUT);
-    }),
+    fc.property(
+      placed(secret),
+      fc.constantFrom('note', '0', 'list', 'inner', 'key', 'entry', 'member'),
+      ({ text, secret }, where) => {
+        const value = { name: where, type: 'string' as const, value: abbreviate(text) };
+        const properties =
+          where === 'inner'
+            ? [
+                {
+                  name: where,
+                  type: 'object' as const,
+                  valuePreview: { type: 'object' as const, overflow: false, properties: [value] },
+                },
+              ]
+            : [value];
+        // Chromium gives keys and the texts of entries whole.
+        const entry = { type: 'string' as const, description: text, overflow: false, properties: [] };
+        const preview = {
+          type: 'object' as const,
+          overflow: false,
+          properties: where === 'key' ? [{ name: text, type: 'number' as const, value: '1' }] : properties,
+          ...(where === 'entry' && { entries: [{ key: entry, value: entry }] }),
+          ...(where === 'member' && { entries: [{ value: entry }] }),
+        };
+        const shown = redactCut(formatArguments([{ type: 'object', preview }])).text;
+        expect(longest(shown, secret), shown).toBeLessThanOrEqual(FEW);
+        expect(shown).not.toContain(CUT);
+      },
+    ),
     { numRuns: 300 },
   );
 });

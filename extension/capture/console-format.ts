@@ -1,9 +1,9 @@
 /**
- * Turns what a page passed to the console into the text that a person sees there. Where Chromium has left
- * something out of a value, {@link CUT} stands in it.
+ * Turns what a page passed to the console into the text that a person sees there. Where something is
+ * left out of a value or a key, a mark stands in it (see page/records.ts).
  */
 import type { Protocol } from 'devtools-protocol';
-import { CUT } from '../page/records';
+import { abbreviated, bare, keyText, quoted } from '../page/literal';
 
 type RemoteObject = Protocol.Runtime.RemoteObject;
 type ObjectPreview = Protocol.Runtime.ObjectPreview;
@@ -100,57 +100,59 @@ function functionName(source = ''): string {
 
 function describePreview(preview: ObjectPreview): string {
   const more = preview.overflow ? ['…'] : [];
+  const { description } = preview;
   if (preview.entries !== undefined) {
     const entries = preview.entries.map(({ key, value }) =>
       key === undefined ? describeNested(value) : `${describeNested(key)} => ${describeNested(value)}`,
     );
-    return `${preview.description ?? ''} {${[...entries, ...more].join(', ')}}`;
+    return `${bare(description ?? '')} {${[...entries, ...more].join(', ')}}`;
   }
   if (preview.subtype === 'array' || preview.subtype === 'typedarray') {
     const items = preview.properties.map((p) =>
-      /^\d+$/.test(p.name) ? property(p) : `${p.name}: ${property(p)}`,
+      /^\d+$/.test(p.name) ? property(p) : `${keyText(p.name)}: ${property(p)}`,
     );
-    const prefix = preview.subtype === 'typedarray' ? `${preview.description ?? ''} ` : '';
+    const prefix = preview.subtype === 'typedarray' ? `${bare(description ?? '')} ` : '';
     return `${prefix}[${[...items, ...more].join(', ')}]`;
   }
-  const fields = preview.properties.map((p) => `${p.name}: ${property(p)}`);
-  const name =
-    preview.description === undefined || preview.description === 'Object' ? '' : `${preview.description} `;
+  const fields = preview.properties.map((p) => `${keyText(p.name)}: ${property(p)}`);
+  const name = description === undefined || description === 'Object' ? '' : `${bare(description)} `;
   return `${name}{${[...fields, ...more].join(', ')}}`;
 }
 
-/** A preview inside a preview: primitives have only a description. */
+/** A preview inside a preview: Chromium gives the texts of entries whole. */
 function describeNested(preview: ObjectPreview): string {
-  const description = preview.description === undefined ? undefined : abbreviated(preview.description);
-  if (preview.type === 'string') return `'${description ?? ''}'`;
-  if (preview.type !== 'object' || preview.subtype === 'null') return description ?? preview.type;
-  return preview.properties.length > 0 ? describePreview(preview) : (description ?? '{}');
+  const { type, subtype, description, properties, entries } = preview;
+  if (type === 'object' && subtype === undefined && properties.length > 0) return describePreview(preview);
+  if (entries !== undefined || ((subtype === 'array' || subtype === 'typedarray') && properties.length > 0))
+    return describePreview(preview);
+  return shallow(type, subtype, description) ?? '{}';
 }
 
-/** How long a value in a preview may be, in UTF-16 units; a longer one has an ellipsis in its middle or at its end. */
-const MAX_PREVIEWED = 100;
-
-/** A value of a preview, with {@link CUT} where Chromium has cut it. */
-export function abbreviated(value: string): string {
-  if (value.length !== MAX_PREVIEWED) return value;
-  const at = value[MAX_PREVIEWED / 2] === '…' ? MAX_PREVIEWED / 2 : MAX_PREVIEWED - 1;
-  return value[at] === '…' ? value.slice(0, at) + CUT + value.slice(at) : value;
-}
-
-function property(p: PropertyPreview): string {
-  const value = p.value === undefined ? undefined : abbreviated(p.value);
-  switch (p.type) {
+/** A value of which no more is known than its description; undefined when it has none. */
+function shallow(type: string, subtype: string | undefined, description?: string): string | undefined {
+  switch (type) {
     case 'string':
-      return `'${value ?? ''}'`;
+      return quoted(abbreviated(description ?? ''));
     case 'function':
       return 'ƒ';
     case 'accessor':
       return '(...)';
+    case 'symbol':
+      return bare(description ?? type);
     case 'object':
-      if (p.subtype === 'null') return 'null';
-      if (p.valuePreview !== undefined) return describeNested(p.valuePreview);
-      return value === 'Object' || value === undefined ? '{…}' : errorHead(value);
+      if (subtype === 'null') return 'null';
+      if (description === undefined) return undefined;
+      // A regular expression has delimiters of its own.
+      if (subtype === 'regexp') return abbreviated(description);
+      return bare(subtype === 'error' ? errorHead(description) : description);
     default:
-      return value ?? p.type;
+      return description === undefined ? type : abbreviated(description);
   }
+}
+
+function property(p: PropertyPreview): string {
+  if (p.valuePreview !== undefined && p.type === 'object') return describeNested(p.valuePreview);
+  return p.type === 'object' && p.subtype === undefined && p.value === 'Object'
+    ? '{…}'
+    : (shallow(p.type, p.subtype, p.value) ?? '{…}');
 }

@@ -3,9 +3,9 @@
  * a pause always ends: by the agent, by the person, or when its time is over.
  */
 import type { Protocol } from 'devtools-protocol';
-import { abbreviated } from '../capture/console-format';
 import { MASK, redactCut } from '../capture/redact';
 import { CodedError } from '../coded-error';
+import { bare, keyText } from '../page/literal';
 import { CUT } from '../page/records';
 import {
   CodeInvalid,
@@ -46,7 +46,7 @@ import type { SharedDebugger } from './attachment';
 import { FrameReader } from './frame-reader';
 import { DebugSession, type Exceptions, type Target } from './session';
 import { idleState, sessionState, shorten } from './state';
-import { holdsText } from './values';
+import { holdsText, partText, quote } from './values';
 
 /** What debugging needs of the worker. */
 export interface DebuggingOptions {
@@ -553,17 +553,20 @@ function describe(value: Protocol.Runtime.RemoteObject): string {
 
 function previewText(preview: Protocol.Runtime.ObjectPreview): string {
   const array = preview.subtype === 'array';
-  const parts = preview.properties.map(({ name, type, value: whole = '' }) => {
-    const value = abbreviated(whole);
-    const shown = type === 'string' ? JSON.stringify(value) : value || type;
-    return array ? shown : `${name}: ${shown}`;
+  const parts = preview.properties.map(({ name, type, subtype, value }) => {
+    const shown = partText(type, subtype, value);
+    return array && /^\d+$/.test(name) ? shown : `${keyText(name, quote)}: ${shown}`;
   });
   const entries = (preview.entries ?? []).map(({ key, value }) =>
-    [key, value].flatMap((one) => (one === undefined ? [] : abbreviated(one.description ?? ''))).join(' => '),
+    [key, value]
+      .flatMap((one) => (one === undefined ? [] : partText(one.type, one.subtype, one.description)))
+      .join(' => '),
   );
   const all = [...parts, ...entries, ...(preview.overflow ? ['…'] : [])].join(', ');
   const name =
-    preview.description && !/^Object$|^Array\(/.test(preview.description) ? preview.description : '';
+    preview.description && !/^Object$|^Array\(/.test(preview.description)
+      ? bare(preview.description, quote)
+      : '';
   if (array) return `[${all}]`;
   return all === '' && name !== '' ? name : `${name === '' ? '' : `${name} `}{${all}}`;
 }

@@ -1,6 +1,7 @@
 /** What the debugger says of a value, as the host is told of it. Nothing is asked of the page for it. */
 import type { Protocol } from 'devtools-protocol';
 import { isSecretKey, MASK, redactCut, redactText } from '../capture/redact';
+import { abbreviated, bare, keyText } from '../page/literal';
 import { CUT } from '../page/records';
 import { type DebugField, type DebugKey, KeyPrivate, KeySymbol } from '../protocol';
 
@@ -26,14 +27,19 @@ export interface Read {
 
 /** The key of a property. */
 export function keyOf({ name, symbol }: Pick<Property, 'name' | 'symbol'>, indexed: boolean): DebugKey {
-  if (symbol !== undefined) return { k: KeySymbol, n: short(name, MAX_KEY) };
+  if (symbol !== undefined) return { k: KeySymbol, n: keyName(name) };
   if (indexed && /^(?:0|[1-9]\d{0,9})$/.test(name)) return { k: 'i', i: Number(name) };
-  return { n: short(name, MAX_KEY) };
+  return { n: keyName(name) };
+}
+
+/** The name of a property; of a long one the begin, without what may be a part of a secret. */
+function keyName(name: string): string {
+  return name.length > MAX_KEY ? redactCut(`${name.slice(0, MAX_KEY - 1)}${CUT}…`).text : name;
 }
 
 /** The key of a private field. */
 export function privateKey(name: string): DebugKey {
-  return { k: KeyPrivate, n: short(name, MAX_KEY) };
+  return { k: KeyPrivate, n: keyName(name) };
 }
 
 /** Whether a value may have a secret in it: a truth, a function and nothing have none. */
@@ -139,7 +145,7 @@ function objectText(value: Remote): string {
   const inside = previewText(preview);
   if (subtype === 'array' || subtype === 'typedarray')
     return preview.overflow ? `${description} ${inside}` : inside;
-  const name = className === 'Object' ? '' : `${description || className} `;
+  const name = className === 'Object' ? '' : `${bare(description || className, quote)} `;
   return `${name}${inside}`;
 }
 
@@ -156,14 +162,8 @@ function previewText(preview: Protocol.Runtime.ObjectPreview): string {
       next = Number(name) + 1;
     }
     const secret = type !== 'accessor' && type !== 'boolean' && isSecretKey(name);
-    const shown = secret
-      ? '[masked]'
-      : type === 'string'
-        ? quote(value)
-        : type === 'function'
-          ? 'ƒ'
-          : value || subtype || type;
-    parts.push(array && /^\d+$/.test(name) ? shown : `${name}: ${shown}`);
+    const shown = secret ? '[masked]' : partText(type, subtype, value);
+    parts.push(array && /^\d+$/.test(name) ? shown : `${keyText(name, quote)}: ${shown}`);
   }
   for (const { key, value } of preview.entries ?? []) {
     parts.push(key === undefined ? entryText(value) : `${entryText(key)} => ${entryText(value)}`);
@@ -179,7 +179,14 @@ export function empty(n: number): string {
 }
 
 function entryText(entry: Protocol.Runtime.ObjectPreview): string {
-  return entry.type === 'string' ? quote(entry.description ?? '') : (entry.description ?? entry.type);
+  return partText(entry.type, entry.subtype, entry.description);
+}
+
+/** A value inside an object. */
+export function partText(type: string, subtype: string | undefined, text = ''): string {
+  if (type === 'string') return quote(abbreviated(text));
+  if (type === 'function') return 'ƒ';
+  return subtype === 'regexp' ? abbreviated(text) : bare(text || subtype || type, quote);
 }
 
 /** A primitive as it reads in code, for the key of an entry; undefined for an object. */
@@ -198,13 +205,15 @@ export function literal({
   return unserializableValue ?? String(value);
 }
 
-function quote(s: string): string {
-  return JSON.stringify(s);
+/** A text in quotes as in code, in which each {@link CUT} stays. */
+export function quote(s: string): string {
+  const parts = s.split(CUT).map((part) => JSON.stringify(part).slice(1, -1));
+  return `"${parts.join(CUT)}"`;
 }
 
 /** A text without secrets; of a long one begin and end, its length, and what stands for all of it. */
 function text(key: DebugKey, t: string, whole: string, most: number): DebugField {
-  if (whole.length <= most) return { ...key, t, v: redactText(whole).text };
+  if (whole.length <= most) return { ...key, t, v: redactCut(whole).text };
   const half = most / 2;
   const v = redactCut(`${whole.slice(0, half)}${CUT}…${whole.slice(-half)}`).text;
   return { ...key, t, v, l: whole.length, h: hash(whole) };

@@ -2,6 +2,7 @@
  * What a person would read in the console of the values that a page logs. Getters are never run, and a
  * proxy is looked at through its own traps only as far as listing keys needs it.
  */
+import { abbreviated, bare, keyText, quoted } from './literal';
 import {
   getOwnPropertyDescriptor,
   getPrototypeOf,
@@ -13,7 +14,7 @@ import {
   text,
   unbound,
 } from './natives';
-import { CUT, MAX_TEXT } from './records';
+import { MAX_TEXT } from './records';
 
 /** How many entries and fields of an object are shown, as Chromium's console does. */
 const MAX_FIELDS = 5;
@@ -181,21 +182,21 @@ function className(value: object): string {
   if (prototype === null || prototype === plain) return '';
   const maker = data(prototype, 'constructor');
   const name = typeof maker === 'function' ? getOwnPropertyDescriptor(maker, 'name')?.value : undefined;
-  return typeof name === 'string' && name !== 'Object' ? name : '';
+  return typeof name === 'string' && name !== 'Object' ? bare(name) : '';
 }
 
 function describeObject(value: object, deep: boolean): string {
-  if (isError(value)) return errorHead(value);
+  if (isError(value)) return deep ? errorHead(value) : bare(errorHead(value));
   const name = className(value);
   if (isArray(value)) return deep ? items(value, name) : `Array(${value.length})`;
   const kind = name === '' ? 'plain' : kindOf(value);
   switch (kind) {
     case 'node':
-      return describeNode(value);
+      return deep ? describeNode(value) : bare(describeNode(value));
     case 'date':
       return dateText(value);
     case 'regexp':
-      return regExpText(value);
+      return deep ? regExpText(value) : abbreviated(regExpText(value));
     case 'map':
     case 'set': {
       const size = kind === 'map' ? mapSize(value) : setSize(value);
@@ -214,7 +215,7 @@ function describeObject(value: object, deep: boolean): string {
       out += ', …';
       break;
     }
-    out += `${out === '' ? '' : ', '}${text(key)}: ${field(descriptor)}`;
+    out += `${out === '' ? '' : ', '}${keyText(text(key))}: ${field(descriptor)}`;
   }
   return `${name === '' ? '' : `${name} `}{${out}}`;
 }
@@ -224,9 +225,10 @@ function field(descriptor: PropertyDescriptor): string {
 }
 
 function nested(value: unknown): string {
-  if (typeof value === 'string')
-    return `'${value.length > MAX_ITEMS ? `${slice(value, 0, MAX_ITEMS)}${CUT}…` : value}'`;
+  if (typeof value === 'string') return quoted(abbreviated(value));
   if (typeof value === 'function') return 'ƒ';
+  if (typeof value === 'symbol') return bare(text(value));
+  if (typeof value === 'bigint') return abbreviated(describe(value));
   return typeof value === 'object' && value !== null ? describeObject(value, false) : describe(value);
 }
 

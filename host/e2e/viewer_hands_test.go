@@ -213,11 +213,11 @@ fill(document.querySelector('.search'), '');
 pick(document.querySelector('select[aria-label="Least severity"]'), 'warnings');
 await until(() => document.querySelectorAll('.event').length > 2 && [...document.querySelectorAll('.event')].every((e) => !e.classList.contains('plain')), 'warnings and errors');
 pick(document.querySelector('select[aria-label="Least severity"]'), 'all');
-await press('Changes');
-pick(document.querySelector('.tab-select'), '0');
-await until(() => document.querySelector('.checkpoint .when')?.textContent.includes('http://'), 'the checkpoints of all scopes');`)
+await press('Changes');`)
 
-	// An element is shown in its page, and the report is taken along as Markdown.
+	// An element is shown in its page, and the report of its tab is taken along as Markdown.
+	v.js(`await press('What is new')`)
+	v.shows("From after_refactor to now", "1 failed request")
 	v.js(`
 await until(() => button('Show on the page') ?? true, 'the button');
 document.addEventListener('copy', ({ target }) => { globalThis.copied = target.value; });
@@ -231,6 +231,8 @@ await until(() => says('Copied as Markdown.'), 'that it was copied');`)
 	}
 	p.js(`document.querySelector('.error').style.marginTop = '3000px'; scrollTo(0, 0)`)
 	v.js(`
+pick(document.querySelector('.tab-select'), '0');
+await until(() => document.querySelector('.checkpoint .when')?.textContent.includes('http://'), 'the checkpoints of all scopes');
 const mine = [...document.querySelectorAll('.tab-select option')].find((o) => o.textContent.includes('Basket') && o.title.includes(` + "`" + p.text("location.host") + "`" + `));
 pick(document.querySelector('.tab-select'), mine.value);
 await press('Show on the page');`)

@@ -436,15 +436,17 @@ func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more in
 	if len(list) <= maxRanges {
 		return list, 0
 	}
-	longest := slices.Clone(held)
-	slices.Sort(longest)
-	least, few := longest[len(longest)-fewRanges], []Range{}
-	for i, r := range list {
-		if held[i] >= least && len(few) < fewRanges {
-			few = append(few, r)
-			continue
-		}
+	longest := make([]int, len(list)) // of two of one length, the first
+	for i := range list {
+		longest[i] = i
+	}
+	slices.SortStableFunc(longest, func(a, b int) int { return held[b] - held[a] })
+	for _, i := range longest[fewRanges:] {
 		more += held[i]
+	}
+	few := make([]Range, 0, fewRanges)
+	for _, i := range slices.Sorted(slices.Values(longest[:fewRanges])) {
+		few = append(few, list[i])
 	}
 	return few, more
 }

@@ -2,6 +2,7 @@ package aria
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +122,38 @@ func TestOfManyRangesTheLongestAreNamedAndTheRestIsCounted(t *testing.T) {
 	if is := untouched(Compare(old, now), now); is != "e5-e7, e9-e11, e13-e15 and 20 more" {
 		t.Error(is)
 	}
+}
+
+// TestNoRangeThatIsNamedIsShorterThanOneThatIsNot: whatever the lengths, and in whichever order.
+func TestNoRangeThatIsNamedIsShorterThanOneThatIsNot(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lengths := rapid.SliceOfN(rapid.IntRange(1, 9), maxRanges+1, 12).Draw(t, "lengths")
+		page, ref, gaps, all := el(1, roleDocument, ""), 2, map[int]bool{}, 0
+		for _, n := range lengths {
+			for range n {
+				page.Children = append(page.Children, el(ref, "button", "b"))
+				ref++
+			}
+			page.Children = append(page.Children, el(ref, "button", "changed"))
+			gaps[ref] = true
+			ref++
+			all += n
+		}
+		list, more := unchanged(page, page, gaps)
+		var is []int
+		for i, r := range list {
+			is = append(is, r.To-r.From+1)
+			more += r.To - r.From + 1
+			if i > 0 && list[i-1].To >= r.From {
+				t.Fatalf("%v", list)
+			}
+		}
+		slices.Sort(is)
+		slices.Sort(lengths)
+		if want := lengths[len(lengths)-fewRanges:]; !slices.Equal(is, want) || more != all {
+			t.Fatalf("ranges of %v, want %v; %d elements, want %d", is, want, more, all)
+		}
+	})
 }
 
 // TestADiffAppliedToTheOldTreeGivesTheNewOne: for random trees and random edits.
