@@ -1,5 +1,7 @@
 package protocol
 
+import "slices"
+
 // MethodAct is asked of the extension: do something on a tab, and answer once what it caused has come to
 // rest and is on its way to the host. Params: [ActParams]; the answer is [ActResult].
 const MethodAct = "act"
@@ -37,6 +39,14 @@ type ActParams struct {
 	Look *AriaParams `json:"look,omitempty"`
 	// Before has it looked at before the first step too, where it is not as it was at the last look.
 	Before bool `json:"before,omitempty"`
+}
+
+// Looks says whether nothing is done to the page: whoever waits or takes a picture does not disturb others, who may
+// act on the tab meanwhile.
+func (p ActParams) Looks() bool {
+	return !slices.ContainsFunc(p.Steps, func(s ActStep) bool {
+		return s.Op != StepChange && s.Op != StepReady && s.Op != StepRest && s.Op != StepScreenshot
+	})
 }
 
 // ActStep is one thing to do.

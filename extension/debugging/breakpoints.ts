@@ -34,6 +34,12 @@ interface Spot {
   readonly ours: Set<string>;
 }
 
+/** Where the browser is asked to pause; lines and columns are counted from 0. */
+interface Spotted {
+  readonly lineNumber: number;
+  readonly columnNumber?: number;
+}
+
 /** What is set in a thread. */
 interface Placed {
   /** By what was asked for. */
@@ -173,7 +179,8 @@ export class Breakpoints {
 
   async #placeOne(thread: Thread, id: string, place: DebugPlace): Promise<void> {
     const { spots, known } = this.#in(thread);
-    const at = await this.#spot(thread, place);
+    const script = scriptAt(thread, place);
+    const at = script === undefined ? asked(place) : await this.#firstBreak(thread, script, place);
     const key = `${place.url || place.pattern}:${at.lineNumber}:${at.columnNumber}`;
     let spot = spots.get(key);
     if (spot === undefined) {
@@ -200,26 +207,9 @@ export class Breakpoints {
     }
   }
 
-  /** Where in a script the first place of a range is where the browser can pause. */
-  async #spot(thread: Thread, place: DebugPlace): Promise<{ lineNumber: number; columnNumber?: number }> {
-    const pattern = place.pattern ? new RegExp(place.pattern) : undefined;
-    const script = [...thread.scripts]
-      .reverse()
-      .find(([, { url }]) => (pattern === undefined ? url === place.url : pattern.test(url)))?.[0];
-    const exact = script === undefined ? undefined : await this.#firstBreak(thread, script, place);
-    const { lineNumber, columnNumber } = exact ?? {
-      lineNumber: place.line - 1,
-      columnNumber: place.column ? place.column - 1 : undefined,
-    };
-    return { lineNumber, ...(columnNumber !== undefined && { columnNumber }) };
-  }
-
   /** The first place of a range where the browser can pause. */
-  async #firstBreak(
-    thread: Thread,
-    scriptId: string,
-    { line, column = 1, end_line, end_column = 1 }: DebugPlace,
-  ): Promise<{ lineNumber: number; columnNumber: number | undefined } | undefined> {
+  async #firstBreak(thread: Thread, scriptId: string, place: DebugPlace): Promise<Spotted> {
+    const { line, column = 1, end_line, end_column = 1 } = place;
     const start = { scriptId, lineNumber: line - 1, columnNumber: column - 1 };
     const end = end_line
       ? { scriptId, lineNumber: end_line - 1, columnNumber: end_column - 1 }
@@ -230,9 +220,11 @@ export class Breakpoints {
         end,
       });
       const first = locations[0];
-      return first && { lineNumber: first.lineNumber, columnNumber: first.columnNumber };
+      if (first === undefined) return asked(place);
+      const { lineNumber, columnNumber } = first;
+      return { lineNumber, ...(columnNumber !== undefined && { columnNumber }) };
     } catch {
-      return undefined; // the script is gone
+      return asked(place); // the script is gone
     }
   }
 
@@ -319,7 +311,8 @@ export class Breakpoints {
     condition: string,
   ): Promise<Protocol.Debugger.SetBreakpointByUrlResponse> {
     const any = place.pattern || `^${(place.url ?? '').replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')}$`;
-    const spot = await this.#spot(thread, place);
+    const script = scriptAt(thread, place);
+    const spot = script === undefined ? asked(place) : await this.#firstBreak(thread, script, place);
     return await this.#session.send(thread, 'Debugger.setBreakpointByUrl', {
       urlRegex: `(?:${any})(?=|${name})`,
       ...spot,
@@ -355,6 +348,19 @@ export class Breakpoints {
     ])
       void this.#session.send(thread, 'Debugger.removeBreakpoint', { breakpointId }).catch(ignore);
   }
+}
+
+/** The newest script of a thread in which a place lies; undefined while it is still to come. */
+function scriptAt(thread: Thread, { url, pattern }: DebugPlace): string | undefined {
+  const matches = pattern ? new RegExp(pattern) : undefined;
+  return [...thread.scripts]
+    .reverse()
+    .find(([, script]) => (matches === undefined ? script.url === url : matches.test(script.url)))?.[0];
+}
+
+/** A place as it was asked for. Nothing is waited for, so it is set in a new thread before that runs. */
+function asked({ line, column }: DebugPlace): Spotted {
+  return { lineNumber: line - 1, ...(column && { columnNumber: column - 1 }) };
 }
 
 function locationOf(

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { DebugState } from '../protocol';
 import { SharedDebugger } from './attachment';
 import { Debugging, type DebugMemory } from './debugging';
+import { trace } from './trace';
 
 const caller = { tab: 7, by: 'claude', release_ms: 60_000 };
 
@@ -70,6 +71,23 @@ test('the line of a script with a source map is marked', async () => {
   debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', script);
   await pause();
   expect(debugging.paused(7)).toMatchObject({ place: 'total (app.js:4) (generated)' });
+});
+
+test('what is set in a new thread is sent before the thread runs', async () => {
+  const places = [1, 2, 3].map((line) => ({ url: 'http://localhost/worker.js', line }));
+  await debugging.answer('debug_breakpoint', { ...caller, breakpoint: { id: 'bp-1', places } });
+  const session = debugging.session(7);
+  if (session === undefined) throw new Error('no session');
+  await trace(session, { ...caller, id: 'trace-1', places, limit: 1, wait_ms: 0 });
+  sent = [];
+  debugging.event({ tabId: 7 }, 'Target.attachedToTarget', {
+    sessionId: 'worker',
+    targetInfo: { type: 'worker', targetId: 'worker', url: '' },
+    waitingForDebugger: true,
+  });
+  // Whoever lets it run may do so as soon as the event was taken.
+  expect(sent.filter((method) => method === 'Debugger.setBreakpointByUrl')).toHaveLength(6);
+  expect(sent.at(-1)).toBe('Runtime.runIfWaitingForDebugger');
 });
 
 test('a person who closes the debugging bar ends the session', async () => {

@@ -95,19 +95,22 @@ class Trace {
   async #place(thread: Thread): Promise<void> {
     const ids: string[] = [];
     this.#set.set(thread.id, ids);
-    for (const place of this.#params.places) {
-      const { breakpointId, locations } = await this.#session.breakpoints.placeNamed(
-        thread,
-        place,
-        this.#name,
-        this.#condition(),
-      );
-      ids.push(breakpointId);
-      this.#session.breakpoints.probe(thread, breakpointId, {
-        locations,
-        hit: async (event) => await this.#stands(thread, event),
-      });
-    }
+    // All are sent before anything is waited for: a new thread runs soon.
+    await Promise.all(
+      this.#params.places.map(async (place) => {
+        const { breakpointId, locations } = await this.#session.breakpoints.placeNamed(
+          thread,
+          place,
+          this.#name,
+          this.#condition(),
+        );
+        ids.push(breakpointId);
+        this.#session.breakpoints.probe(thread, breakpointId, {
+          locations,
+          hit: async (event) => await this.#stands(thread, event),
+        });
+      }),
+    );
   }
 
   async #unplace(thread: Thread): Promise<void> {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,20 +53,27 @@ func (p *tab) picture(name string) {
 // action that is under way ends, later ones are refused, until the person allows the agent again.
 func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b" onclick="s.textContent = 'paying'">Pay</button><p role="status" id="s">open</p>`)})
+	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b" onclick="s.textContent = 'paying'">Pay</button><p role="status" id="s">open</p>
+		<form onsubmit="event.preventDefault(); fetch('/slow')"><label>Voucher <input></label></form>`)})
+	s.mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	popup := w.open(t, installer.Origin+"popup/index.html")
 	panel := w.view(t, s)
-	ref := refOf(t, a.look(), `"Pay"`)
+	page := a.look()
+	ref, voucher := refOf(t, page, `"Pay"`), refOf(t, page, `"Voucher"`)
 
 	a.do("browser_click", map[string]any{"ref": ref})
 	popup.until(`/testbed[\s\S]* on Shop[\s\S]*click button "Pay"/.test(document.querySelector('.agents')?.innerText ?? '')`)
 	panel.until(`/testbed.* acted on this page.* · click button "Pay"/.test(document.querySelector('.acts')?.textContent ?? '')`)
-	answered := make(chan error, 1)
+	waited, answered := make(chan error, 1), make(chan error, 1)
 	began := time.Now()
+	go func() { // beside what it does
+		_, err := a.Text("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 100_000})
+		waited <- err
+	}()
 	go func() {
-		_, err := a.Text("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 60_000})
+		_, err := a.Text("browser_type", map[string]any{"ref": voucher, "text": strings.Fields(strings.Repeat("Tea ", 12)), "submit": true})
 		answered <- err
 	}()
 	popup.until(`document.querySelector('.agents').innerText.includes('is acting on')`)
@@ -73,14 +81,16 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	panel.picture("panel-acting")
 	popup.picture("acting")
 	popup.js(`document.querySelector('.agents .stop').click()`)
-	select {
-	case err := <-answered:
-		if err == nil || !strings.Contains(err.Error(), "a person stopped this agent while it acted") {
-			t.Errorf("%v", err)
+	for _, ended := range []chan error{answered, waited} {
+		select {
+		case err := <-ended:
+			if err == nil || !strings.Contains(err.Error(), "a person stopped this agent meanwhile") {
+				t.Errorf("%v", err)
+			}
+			t.Logf("stopped %s after it began", time.Since(began))
+		case <-time.After(testbed.Patience):
+			t.Fatal("it was not stopped")
 		}
-		t.Logf("stopped %s after it began", time.Since(began))
-	case <-time.After(testbed.Patience):
-		t.Fatal("it was not stopped")
 	}
 	popup.until(`document.querySelector('.agents').innerText.includes('was stopped by you')`)
 	popup.picture("stopped")

@@ -47,7 +47,8 @@ func noBrowser(t *testing.T) *testbed.World {
 	return w
 }
 
-// killDaemon kills the daemon, as the system may when memory is short, and returns when it is gone.
+// killDaemon kills the daemon, as the system may when memory is short, and returns when it is gone. Its first thread
+// is a zombie before the others have ended; until then its sockets accept connections, which break at once.
 func killDaemon(t *testing.T, w *testbed.World) {
 	t.Helper()
 	pid := daemonPID(t, w)
@@ -56,7 +57,11 @@ func killDaemon(t *testing.T, w *testbed.World) {
 	}
 	if err := testbed.Eventually(context.Background(), func() (bool, error) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return err != nil || strings.Contains(string(stat), ") Z "), nil
+		if err != nil {
+			return true, nil
+		}
+		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+		return err != nil || len(threads) == 1 && strings.Contains(string(stat), ") Z "), nil
 	}); err != nil {
 		t.Fatal(err)
 	}

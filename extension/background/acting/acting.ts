@@ -26,6 +26,7 @@ import {
   StepPress,
   StepReady,
   StepRest,
+  StepScreenshot,
   StepScroll,
   StepStop,
   StepTab,
@@ -47,6 +48,9 @@ const BEFORE_MS = 1000;
 /** What a page cannot tell from a person's doing even without the debugger. */
 const UNNOTICED = new Set<string>([StepNavigate, StepScroll, StepReady, StepRest]);
 
+/** What does nothing to a page: others may act on it meanwhile. */
+const LOOKS = new Set<string>([StepChange, StepReady, StepRest, StepScreenshot]);
+
 /** What fields may not take, or not submit. */
 const OF_FIELDS = new Set<string>([StepClick, StepFill, StepPress, StepType]);
 
@@ -63,7 +67,7 @@ export function readActParams(params: unknown): ActParams {
 export class Acting {
   readonly #parties: ActingParties;
   readonly #rest: Rest;
-  /** What is being done, by tab. */
+  /** What is being done, by tab; not what only looks. */
   readonly #running = new Map<number, { stopped: boolean }>();
 
   constructor(parties: ActingParties) {
@@ -85,7 +89,8 @@ export class Acting {
     await this.#check(tab, steps);
     const result: ActResult = { done: 0 };
     const run = { stopped: false };
-    this.#running.set(tab, run);
+    const looks = steps.every(({ op }) => LOOKS.has(op));
+    if (!looks) this.#running.set(tab, run);
     const look = await this.#lookBefore(params, result);
     const since = Date.now();
     try {
@@ -125,8 +130,8 @@ export class Acting {
       sessions.release(tab);
       if (this.#running.get(tab) === run) this.#running.delete(tab);
     }
-    // Who only waits for a change asks again: the last of them tells.
-    return steps.every(({ op }) => op === StepChange)
+    // Who only waits for a change asks again: the last of them tells. What is made during an action is the action's.
+    return steps.every(({ op }) => op === StepChange) || (looks && this.#running.has(tab))
       ? result
       : Object.assign(result, activity.made(tab, since));
   }

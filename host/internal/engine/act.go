@@ -77,7 +77,9 @@ type action struct {
 	timeout, settle time.Duration
 	// blind leaves out what changed on the page.
 	blind bool
-	// waits is set for an action that causes nothing: what has changed is what was waited for.
+	// looks is set for an action that causes nothing: it keeps no tab, and no other agent keeps it from one.
+	looks bool
+	// waits is set for one that looks until something has changed, which is what it tells.
 	waits bool
 	// leaves is set for one that goes to another page, which is told as a whole.
 	leaves bool
@@ -162,7 +164,7 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 	if err := e.Paused(id); err != nil {
 		return nil, err
 	}
-	held, release, err := e.hold(ctx, client, id, a.said(nil))
+	held, release, err := e.permit(ctx, client, id, a)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +177,7 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 	if err != nil {
 		switch why := context.Cause(held); {
 		case errors.Is(why, errStopped):
-			return nil, invalid("a person stopped this agent while it acted: do not act in the browser until they allow it again in Tidemark's popup or panel")
+			return nil, invalid("a person stopped this agent meanwhile: do not act in the browser until they allow it again in Tidemark's popup or panel")
 		case errors.Is(why, ErrHeld):
 			return nil, ErrHeld
 		}
@@ -219,7 +221,9 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 		return nil, err
 	}
 	e.snapshots.used(client, id)
-	e.agents.doing(client, a.said(r))
+	if !a.looks {
+		e.agents.doing(client, a.said(r))
+	}
 	began := e.clock().UnixMilli()
 	from, first := e.toldOf(t, client)
 	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
@@ -364,6 +368,11 @@ func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *snaps
 		}
 	}
 	done.v = e.store.View(e.clock())
+	if o.action.looks { // what an action was answered meanwhile is not told again
+		if told, first := e.toldOf(t, client); !first {
+			done.from = told
+		}
+	}
 	e.snapshots.tell(t, client, done.v.Now())
 	if result.Late != nil && !o.first {
 		t.waiting(func() { done.meanwhile = e.made(ctx, o, *result.Late) + done.meanwhile })
@@ -456,15 +465,6 @@ func (e *Engine) after(ctx context.Context, o outcome, t *snapshotTab) (*aria.Tr
 		}
 	}
 	return e.look(ctx, o.id, t, false)
-}
-
-// dialogText is what a dialog asks.
-func dialogText(d *protocol.ActDialog) string {
-	text := fmt.Sprintf("(%s): %q", d.Kind, d.Message)
-	if d.Default != "" {
-		text += fmt.Sprintf(", with %q in its field", d.Default)
-	}
-	return text
 }
 
 // made tells what a page opened and loaded down.

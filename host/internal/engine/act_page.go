@@ -256,7 +256,7 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 	if p.Text == "" && p.TextGone == "" && p.Ref == "" && !p.Settled {
 		return nil, invalid("say what to wait for: text, text_gone, ref (until it can be acted on) or settled")
 	}
-	a := action{tab: p.Tab, what: "wait", waits: true, settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
+	a := action{tab: p.Tab, what: "wait", looks: true, waits: true, settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		if p.Ref == "" {
 			return nil, nil
 		}
@@ -393,7 +393,7 @@ type ScreenshotParams struct {
 
 // Screenshot answers browser_screenshot.
 func (e *Engine) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*ActAnswer, error) {
-	return e.act(ctx, client, action{tab: p.Tab, what: "take a picture", blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
+	return e.act(ctx, client, action{tab: p.Tab, what: "take a picture", looks: true, blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepScreenshot, Full: p.FullPage}
 		var err error
 		if p.Ref != "" {

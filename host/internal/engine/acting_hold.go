@@ -29,13 +29,19 @@ type Agent struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// errStopped is why the context of an action ends that a person stopped.
-var errStopped = errors.New("a person stopped this agent")
+// errStopped is why the context of a call ends whose agent a person stopped; [refusedStopped] is what a stopped agent
+// is told that calls again.
+var (
+	errStopped     = errors.New("a person stopped this agent")
+	refusedStopped = invalid("a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
+)
 
 // agents is who acts where.
 type agents struct {
 	mu   sync.Mutex
 	list []*agentState
+	// waits are the calls under way that only look at a page. They keep no tab, and are not shown as acting.
+	waits map[*wait]struct{}
 	// changed is called without the lock whenever what [Engine.Agents] says has changed; nil for nobody.
 	changed func()
 }
@@ -47,6 +53,12 @@ type agentState struct {
 	cancel context.CancelCauseFunc // of the action under way
 	did    []acted                 // the last actions, the newest last
 	ended  time.Time               // when the last one ended
+}
+
+// wait is a call that only looks at a page.
+type wait struct {
+	client *checkpoint.Client
+	cancel context.CancelCauseFunc
 }
 
 // Agents are those that have acted since they connected, in the order in which they first did.
@@ -83,21 +95,30 @@ func (e *Engine) switchAgent(id int, stopped bool) error {
 	}
 	a := e.agents.list[i]
 	a.Stopped = stopped
-	if stopped && a.cancel != nil {
-		a.cancel(errStopped)
+	if stopped {
+		e.agents.endLocked(a.client, errStopped)
 	}
 	e.agents.mu.Unlock()
 	e.tellOfAgents()
 	return nil
 }
 
-// end has the action of a client end that is under way.
+// end ends what a client has under way in a browser: its action and its waits.
 func (s *agents) end(client *checkpoint.Client, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endLocked(client, why)
+}
+
+func (s *agents) endLocked(client *checkpoint.Client, why error) {
 	for _, a := range s.list {
 		if a.client == client && a.cancel != nil {
 			a.cancel(why)
+		}
+	}
+	for w := range s.waits {
+		if w.client == client {
+			w.cancel(why)
 		}
 	}
 }
@@ -108,6 +129,14 @@ func (e *Engine) tellOfAgents() {
 		e.agents.changed()
 	}
 	e.tellViewers()
+}
+
+// permit lets an action begin. One that only looks keeps no tab.
+func (e *Engine) permit(ctx context.Context, client *checkpoint.Client, tab int, a action) (context.Context, func(), error) {
+	if a.looks {
+		return e.agents.wait(ctx, client)
+	}
+	return e.hold(ctx, client, tab, a.said(nil))
 }
 
 // hold lets a client act on a tab, unless a person stopped it or another agent holds the tab. It keeps the tab
@@ -134,11 +163,12 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 	}
 	if mine.Stopped {
 		s.mu.Unlock()
-		return nil, nil, invalid("a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
+		return nil, nil, refusedStopped
 	}
 	if mine.Acting {
+		doing := mine.What
 		s.mu.Unlock()
-		return nil, nil, invalid("another action of yours is still under way (%s); act when it has been answered", mine.What)
+		return nil, nil, invalid("another action of yours is still under way (%s); act when it has been answered", doing)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	mine.Tab, mine.What, mine.Acting, mine.Since, mine.cancel = tab, what, true, now, cancel
@@ -151,6 +181,28 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 		s.mu.Unlock()
 		cancel(nil)
 		e.tellOfAgents()
+	}, nil
+}
+
+// wait lets a client look at a page for a while, whoever acts on it, unless a person stopped it. No tab is kept. The
+// context ends when a person stops the agent or suspends its access.
+func (s *agents) wait(ctx context.Context, client *checkpoint.Client) (context.Context, func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.list, func(a *agentState) bool { return a.client == client && a.Stopped }) {
+		return nil, nil, refusedStopped
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &wait{client, cancel}
+	if s.waits == nil {
+		s.waits = map[*wait]struct{}{}
+	}
+	s.waits[w] = struct{}{}
+	return ctx, func() {
+		s.mu.Lock()
+		delete(s.waits, w)
+		s.mu.Unlock()
+		cancel(nil)
 	}, nil
 }
 

@@ -74,6 +74,101 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 	})
 }
 
+// Waits and pictures keep no tab: whoever acts there is not refused, they are not refused by whoever acts, and a person
+// ends them all the same.
+func TestAWaitKeepsNoTab(t *testing.T) {
+	for name, end := range map[string]func(*testing.T, *enginetest.World, int){
+		"a person stops the agent": func(t *testing.T, w *enginetest.World, id int) {
+			if err := w.Engine.StopAgent(id); err != nil {
+				t.Error(err)
+			}
+		},
+		"a person suspends its access": func(t *testing.T, w *enginetest.World, id int) {
+			if _, err := w.Engine.ViewHold(t.Context(), protocol.ViewHoldParams{Agent: id, Held: true}); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { waitsBesideActions(t, end) }) })
+	}
+}
+
+func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, int)) {
+	w := enginetest.NewLive(t, nil)
+	b := &browser{button: "One"}
+	var mu sync.Mutex
+	w.Look = func(ctx context.Context, p protocol.AriaParams) (*protocol.AriaResult, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return b.look(ctx, p)
+	}
+	w.Do = func(ctx context.Context, p protocol.ActParams) (*protocol.ActResult, error) {
+		if p.Steps[0].Op == protocol.StepClick {
+			return &protocol.ActResult{Done: 1}, nil
+		}
+		return changesOnly(ctx, p)
+	}
+	one, two := w.Agent(), w.Agent()
+	refs := map[*checkpoint.Client]string{}
+	for _, c := range []*checkpoint.Client{one, two} {
+		refs[c] = strings.Trim(reference.FindString(snapshot(t, w, c, engine.SnapshotParams{}).Snapshot), "[]")
+	}
+	click := func(c *checkpoint.Client) error {
+		_, err := w.Engine.Click(t.Context(), c, engine.ClickParams{Ref: refs[c]})
+		return err
+	}
+	wait := func(c *checkpoint.Client, ms int) error {
+		_, err := w.Engine.WaitFor(t.Context(), c, engine.WaitParams{Text: "never", TimeoutMs: &ms})
+		return err
+	}
+	picture := func(c *checkpoint.Client) error {
+		_, err := w.Engine.Screenshot(t.Context(), c, engine.ScreenshotParams{})
+		return err
+	}
+	began := time.Now()
+	waited := make(chan error, 1)
+	go func() { waited <- wait(one, 100_000) }()
+	time.Sleep(time.Second)
+	if agents := w.Engine.Agents(); len(agents) != 0 {
+		t.Errorf("a wait is shown as acting: %+v", agents)
+	}
+	at := time.Now()
+	if err := click(two); err != nil {
+		t.Errorf("another agent's click: %v", err)
+	}
+	if err := wait(two, 0); err == nil || !strings.Contains(err.Error(), `"never" did not come`) {
+		t.Errorf("another agent's wait: %v", err)
+	}
+	if err := picture(two); err != nil {
+		t.Errorf("another agent's picture: %v", err)
+	}
+	if err := picture(one); err != nil { // while the other agent has the tab
+		t.Errorf("its own picture: %v", err)
+	}
+	if took := time.Since(at); took > 0 {
+		t.Errorf("they took %s", took)
+	}
+	if err := click(one); err == nil || !strings.Contains(err.Error(), "held by another agent") {
+		t.Errorf("a click in a tab that another agent acted on just now: %v", err)
+	}
+	time.Sleep(20 * time.Second)
+	at = time.Now()
+	if err := click(one); err != nil || time.Since(at) > 0 {
+		t.Errorf("its own click took %s: %v", time.Since(at), err)
+	}
+	agents := w.Engine.Agents()
+	for _, a := range agents {
+		if a.Acting || !strings.HasPrefix(a.What, "click") {
+			t.Errorf("%+v", a)
+		}
+	}
+	end(t, w, agents[len(agents)-1].ID)
+	err := <-waited
+	if err == nil || !strings.Contains(err.Error(), "a person ") || time.Since(began) > 30*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}
+
 // Whoever has to wait for a browser that does not answer waits as long as the call's own context.
 func TestEveryWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
