@@ -212,7 +212,17 @@ test('errors, symbols and names of classes pass for no fields', () => {
 });
 
 test('keys', () => {
-  for (const key of ['a', '$x', '_1', 'größe', '12', '#p', 'Symbol(s)', 'Symbol(Symbol.iterator)'])
+  for (const key of [
+    'a',
+    '$x',
+    '_1',
+    'größe',
+    '12',
+    '#p',
+    'Symbol(s)',
+    'Symbol(Symbol.iterator)',
+    '[[PromiseState]]',
+  ])
     expect(keyText(key)).toBe(key);
   expect(keyText('content-type')).toBe("'content-type'");
   expect(keyText('a: 1, b')).toBe("'a: 1, b'");

@@ -10,7 +10,7 @@ const MAX_PART = 100;
 const HEAD = MAX_PART / 2;
 
 const exec = unbound(RegExp.prototype.exec);
-const plain = /^(?:#?[\p{ID_Start}$_][\p{ID_Continue}$]*|\d+|Symbol\([\w$. -]*\))$/u;
+const plain = /^(?:#?[\p{ID_Start}$_][\p{ID_Continue}$]*|\d+|Symbol\([\w$. -]*\)|\[\[\w+\]\])$/u;
 const ambiguous = /[,{}[\]'"`\n\r]/;
 
 /**
@@ -38,7 +38,7 @@ export function quoted(text: string): string {
   return `'${out}${slice(text, from)}'`;
 }
 
-/** The key of a field: in quotes unless it is an identifier, an index or a plain symbol. */
+/** The key of a field: in quotes unless it is an identifier, an index, a plain symbol or a slot of the language. */
 export function keyText(name: string, quote = quoted): string {
   const key = abbreviated(name);
   return exec(plain, key) === null ? quote(key) : key;

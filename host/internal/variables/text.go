@@ -59,7 +59,7 @@ func (v *Value) Inline(most int) string {
 		child := &v.Children[i]
 		text := child.Literal(most / 3)
 		if !list || child.Key.Kind != KeyIndex {
-			text = Path{child.Key}.String() + ": " + text
+			text = child.Key.field() + ": " + text
 		}
 		if i > 0 {
 			b.WriteString(", ")
@@ -73,6 +73,17 @@ func (v *Value) Inline(most int) string {
 	}
 	b.WriteString(end)
 	return b.String()
+}
+
+// field is a key as it stands before a field's value: in quotes where it could pass for more fields.
+func (k Key) field() string {
+	switch {
+	case k.Kind == KeyField && (k.Name == "" || !identifier(k.Name) && strings.Trim(k.Name, "0123456789") != ""):
+		return Quote(k.Name)
+	case k.Kind == KeySymbol && strings.ContainsAny(k.Name, ",{}[]\"'\n\r"):
+		return "[" + Quote(k.Name) + "]"
+	}
+	return Path{k}.String()
 }
 
 // summary is an object without what it holds.
