@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // writeFile replaces path by data in one step: readers see the old content or the new one. A file

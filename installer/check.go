@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 	"tidemark.dev/tidemark/protocol"
 )
 

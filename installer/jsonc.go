@@ -10,7 +10,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // jsonFormat is JSON, with comments and trailing commas where a file has them.

@@ -5,7 +5,7 @@ package installer
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/host/safefile/oddfiles"
+	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 func TestOddFilesAreNeitherReadNorWritten(t *testing.T) {

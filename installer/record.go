@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Record is what an installation wrote, so that it can be taken back and nothing else.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // Group is whom a step serves.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/extension"
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // ErrNoExtension says that the binary carries no extension.

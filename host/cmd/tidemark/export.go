@@ -16,7 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 func newExport() *cobra.Command {

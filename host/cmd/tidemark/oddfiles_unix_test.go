@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/hook"
-	"tidemark.dev/tidemark/host/safefile/oddfiles"
+	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 // Whatever stands in the place of a file that a repository brings, a command ends, and says which file it is.

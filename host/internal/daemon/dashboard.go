@@ -19,7 +19,7 @@ import (
 
 	dashboardfiles "tidemark.dev/tidemark/extension/dashboard"
 	"tidemark.dev/tidemark/host/internal/api"
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // How a person signs in to the dashboard, and why so, is in docs/THREAT_MODEL.md: `tidemark open` gets a code that

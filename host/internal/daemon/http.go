@@ -18,7 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // web is what the daemon serves over HTTP on a port of the loopback interface: the dashboard and the live API,

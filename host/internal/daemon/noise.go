@@ -9,7 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/noise"
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // userNoise reads the noise settings that were kept. A file that cannot be read is set aside, so that

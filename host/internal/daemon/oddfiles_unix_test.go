@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/safefile/oddfiles"
+	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 // What stands in the place of a file of the home neither stops the daemon nor takes its memory.

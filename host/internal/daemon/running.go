@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // info is what a daemon writes down of itself while it runs.

@@ -10,7 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/enginetest"
-	"tidemark.dev/tidemark/host/safefile/oddfiles"
+	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 // An agent whose project's file cannot be read hears of its pages, and that the rules are not used.

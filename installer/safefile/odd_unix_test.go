@@ -5,8 +5,8 @@ package safefile_test
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/host/safefile"
-	"tidemark.dev/tidemark/host/safefile/oddfiles"
+	"tidemark.dev/tidemark/installer/safefile"
+	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 func TestOddFilesAreRefused(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"tidemark.dev/tidemark/host/safefile"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 func TestReadsUpToItsLimit(t *testing.T) {
