@@ -55,10 +55,11 @@ type report struct {
 }
 
 type table struct {
-	Part  string   `json:"part"`
-	Title string   `json:"title"`
-	Rows  []row    `json:"rows"`
-	Notes []string `json:"notes,omitempty"`
+	Part  string    `json:"part"`
+	At    time.Time `json:"at"`
+	Title string    `json:"title"`
+	Rows  []row     `json:"rows"`
+	Notes []string  `json:"notes,omitempty"`
 }
 
 type row struct {
@@ -131,7 +132,7 @@ func main() {
 	}
 	err := r.measure(wanted)
 	if *publish && err == nil {
-		err = r.report.publish(len(wanted) == len(parts) && !r.quick && r.match == "")
+		err = r.report.publish(!r.quick && r.match == "")
 	}
 	if *file != "" {
 		data, bad := json.MarshalIndent(r.report, "", "  ")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -31,10 +32,21 @@ var quoted = []struct{ part, what, line string }{
 	{"daemon", "anonymous memory, all buffers full", "Memory with full buffers: %s."},
 }
 
-// publish writes the figures of a whole run.
+// publish writes the figures of a run in which nothing was left out of its parts. Those of other parts stay as they
+// were published last.
 func (r *report) publish(whole bool) error {
 	if !whole {
-		return errors.New("only a whole run is published: leave out -only, -quick and -match")
+		return errors.New("only whole parts are published: leave out -quick and -match")
+	}
+	for _, t := range r.Tables {
+		t.At = r.At
+	}
+	if data, err := os.ReadFile(publishedFile); err == nil {
+		var last report
+		if err := json.Unmarshal(data, &last); err != nil {
+			return fmt.Errorf("%s: %w", publishedFile, err)
+		}
+		r.keep(&last)
 	}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -54,6 +66,25 @@ func (r *report) publish(whole bool) error {
 	return os.WriteFile(filepath.Clean(quotingFile), []byte(now), 0o644) //nolint:gosec // a file of the project
 }
 
+// keep takes over the tables of the parts that this run did not measure.
+func (r *report) keep(last *report) {
+	for _, t := range last.Tables {
+		if !slices.ContainsFunc(r.Tables, func(mine *table) bool { return mine.Part == t.Part }) {
+			r.Tables = append(r.Tables, t)
+		}
+	}
+	order := func(t *table) int { return slices.IndexFunc(parts, func(p part) bool { return p.name == t.Part }) }
+	slices.SortStableFunc(r.Tables, func(a, b *table) int { return order(a) - order(b) })
+	r.Missed = 0
+	for _, t := range r.Tables {
+		for _, row := range t.Rows {
+			if !row.Met {
+				r.Missed++
+			}
+		}
+	}
+}
+
 // requote is a text with the figures of a report in place of those between the marks.
 func requote(text string, r *report) (string, error) {
 	before, rest, ok := strings.Cut(text, quotesBegin)
@@ -68,13 +99,16 @@ func requote(text string, r *report) (string, error) {
 // quotes are the lines that README.md has of a report.
 func quotes(r *report) (string, error) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s (%s/%s, %d CPUs):\n\n", r.At.Format("2 January 2006"), r.OS, r.Arch, r.CPUs)
+	oldest := r.At
 	for _, q := range quoted {
 		measured := ""
 		for _, t := range r.Tables {
 			for _, row := range t.Rows {
 				if t.Part == q.part && row.What == q.what {
 					measured = row.Measured
+					if t.At.Before(oldest) {
+						oldest = t.At
+					}
 				}
 			}
 		}
@@ -83,5 +117,5 @@ func quotes(r *report) (string, error) {
 		}
 		fmt.Fprintf(&b, "- "+q.line+"\n", measured)
 	}
-	return b.String(), nil
+	return fmt.Sprintf("Measured on %s (%s/%s, %d CPUs):\n\n", oldest.Format("2 January 2006"), r.OS, r.Arch, r.CPUs) + b.String(), nil
 }

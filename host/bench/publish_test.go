@@ -40,7 +40,7 @@ func TestRequoteNeedsItsMarksAndEveryFigure(t *testing.T) {
 		t.Errorf("a report without figures was quoted: %v", err)
 	}
 	for _, q := range quoted {
-		r.Tables = append(r.Tables, &table{Part: q.part, Rows: []row{{What: q.what, Measured: "7 of 7"}}})
+		r.Tables = append(r.Tables, &table{Part: q.part, At: r.At, Rows: []row{{What: q.what, Measured: "7 of 7"}}})
 	}
 	got, err := requote(text, r)
 	if err != nil || strings.Contains(got, "old") || strings.Count(got, "7 of 7") != len(quoted) || !strings.Contains(got, "22 November 2026 (linux/amd64, 2 CPUs)") {
@@ -54,6 +54,16 @@ func TestRequoteNeedsItsMarksAndEveryFigure(t *testing.T) {
 	}
 	if err := r.publish(false); err == nil {
 		t.Error("a part of a run was published")
+	}
+}
+
+func TestWhatWasNotMeasuredStaysAsItWasPublished(t *testing.T) {
+	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	last := &report{Tables: []*table{{Part: "hook", At: day, Rows: []row{{What: "old", Met: false}}}, {Part: "latency", At: day, Rows: []row{{What: "old", Met: false}}}}}
+	r := &report{Tables: []*table{{Part: "hook", At: day.AddDate(0, 0, 1), Rows: []row{{What: "new", Met: true}}}}}
+	r.keep(last)
+	if len(r.Tables) != 2 || r.Tables[0].Part != "latency" || r.Tables[1].Rows[0].What != "new" || r.Missed != 1 {
+		t.Errorf("got %+v, %d missed", r.Tables, r.Missed)
 	}
 }
 
