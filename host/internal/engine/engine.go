@@ -39,6 +39,7 @@ type Engine struct {
 	location  *time.Location
 	clients   clients
 	originals Originals
+	loads     loads // of the originals
 	pages     Pages
 	hands     Hands
 	config    string

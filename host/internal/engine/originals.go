@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -27,30 +28,38 @@ type Originals struct {
 // [Engine.placed] waits for it.
 type originals struct {
 	Originals
-	v *capture.View
-	// loads is which code the view's tabs loaded when; nil until it is needed.
+	v     *capture.View
 	loads *loads
 	// coming are the scripts whose maps were needed and are on their way.
 	coming map[sourcemap.Script]bool
 }
 
-// originalsIn reads which code was loaded when from a view of the buffers.
+// originalsIn tells places by the code that was loaded up to a view of the buffers, at least.
 func (e *Engine) originalsIn(v *capture.View) *originals {
 	if e.originals.Maps == nil {
 		return nil
 	}
-	return &originals{Originals: e.originals, v: v, coming: map[sourcemap.Script]bool{}}
+	return &originals{Originals: e.originals, v: v, loads: &e.loads, coming: map[sourcemap.Script]bool{}}
 }
 
 // loads is when tabs loaded code, in milliseconds since the epoch. What came out of a cache is the same code as
-// before, and is no load.
+// before, and is no load. An entry of the buffers is read once, whoever asks. It is safe for concurrent use; its lock is
+// held within that of the source maps, never around it.
 type loads struct {
-	of map[sourcemap.Script][]int64
+	mu sync.Mutex
+	// network and console are the positions up to which the buffers have been read.
+	network, console uint64
+	// kept counts the loads.
+	kept int
+	of   map[sourcemap.Script][]int64
 	// files are the loads of scripts whose addresses differ in a development server's time stamp alone.
 	files map[sourcemap.Script][]sourcemap.Script
 	// updates are hot updates of code that came in one file with other code, by tab.
 	updates map[int][]update
 }
+
+// maxLoads bounds the loads that are kept. Beyond it, what the buffers hold is read anew.
+const maxLoads = 20_000
 
 // update is a hot update after which a server's files are no longer what a tab loaded from it.
 type update struct {
@@ -58,13 +67,16 @@ type update struct {
 	prefix string // of the addresses of the files
 }
 
-func (o *originals) loaded() *loads {
-	if o.loads != nil {
-		return o.loads
+// loaded is the index with everything that the view holds, and a function that lets go of it.
+func (o *originals) loaded() (l *loads, done func()) {
+	l = o.loads
+	l.mu.Lock()
+	if l.of == nil || l.kept > maxLoads {
+		l.network, l.console, l.kept = 0, 0, 0
+		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
 	}
-	l := &loads{of: map[sourcemap.Script][]int64{}, files: map[sourcemap.Script][]sourcemap.Script{}, updates: map[int][]update{}}
-	o.loads = l
-	for _, n := range o.v.Network.From(o.v.Network.First()) {
+	for pos, n := range o.v.Network.InRing().From(l.network) {
+		l.network = pos + 1
 		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
 		}
@@ -74,17 +86,20 @@ func (o *originals) loaded() *loads {
 			l.files[file] = append(l.files[file], s)
 		}
 		l.of[s] = append(l.of[s], n.Started)
+		l.kept++
 		if isHotUpdate(n.URL) {
 			origin, _ := capture.SplitURL(n.URL)
 			l.updates[n.Tab] = append(l.updates[n.Tab], update{n.Started, origin + "/"})
 		}
 	}
-	for _, c := range o.v.Console.From(o.v.Console.First()) {
+	for pos, c := range o.v.Console.InRing().From(l.console) {
+		l.console = pos + 1
 		if strings.HasPrefix(c.Text, "[Fast Refresh]") {
 			l.updates[c.Tab] = append(l.updates[c.Tab], update{c.At, c.Origin + "/_next/"})
+			l.kept++
 		}
 	}
-	return l
+	return l, l.mu.Unlock
 }
 
 // isHotUpdate says whether an address is that of webpack's hot update, whose name has the hash of what is in it.
@@ -94,14 +109,23 @@ func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.")
 // them after a file that was loaded, and adds the id of the module.
 func (o *originals) evaluated(s sourcemap.Script) bool {
 	_, query, _ := strings.Cut(s.URL, "?")
-	return strings.HasPrefix(query, "id=") && o.loaded().of[s] == nil
+	if !strings.HasPrefix(query, "id=") {
+		return false
+	}
+	l, done := o.loaded()
+	defer done()
+	return l.of[s] == nil
 }
 
 // holds is the condition that a map is that of the code which ran at a time. The tab loaded nothing from the code's
 // address in between, and between that load and the map's no hot update changed what the server has there.
 func (o *originals) holds(s sourcemap.Script, at int64) sourcemap.Holds {
-	l := o.loaded()
+	_, done := o.loaded() // so that it is read up to the view
+	done()
 	return func(fetched int64) bool {
+		l := o.loads
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		ran := int64(0) // when the tab loaded the code
 		for _, t := range l.of[s] {
 			if min(at, fetched) < t && t <= max(at, fetched) {
