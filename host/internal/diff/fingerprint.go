@@ -11,34 +11,33 @@ func Fingerprint(s string) string {
 		return s
 	}
 	var b strings.Builder
-	b.Grow(len(s))
-	i := 0
+	copied, i := 0, 0
 	for i < len(s) {
 		if n, fold := foldAt(s, i); n > 0 {
+			b.WriteString(s[copied:i])
 			b.WriteString(fold)
 			i += n
+			copied = i
 			continue
 		}
-		// A word that is not folded is copied whole, so that nothing inside it is.
-		n := wordLen(s[i:])
-		if n == 0 {
-			n = 1
-		}
-		b.WriteString(s[i : i+n])
-		i += n
+		i += max(1, wordLen(s[i:])) // a word that is not folded stays whole, so that nothing inside it is
 	}
+	if copied == 0 {
+		return s
+	}
+	b.WriteString(s[copied:])
 	return b.String()
 }
 
 // foldAt says how many bytes at i are one dynamic value, and what stands for it.
 func foldAt(s string, i int) (int, string) {
 	rest := s[i:]
-	if strings.HasPrefix(rest, "blob:") {
-		return blobLen(rest), "{blob}"
-	}
 	c := rest[0]
 	if !isDigit(c) && !isHexLetter(c) {
 		return 0, ""
+	}
+	if c == 'b' && strings.HasPrefix(rest, "blob:") {
+		return blobLen(rest), "{blob}"
 	}
 	if n := uuidLen(rest); n > 0 {
 		return n, "{uuid}"
@@ -56,13 +55,20 @@ func foldAt(s string, i int) (int, string) {
 
 func isDigit(c byte) bool     { return c >= '0' && c <= '9' }
 func isHexLetter(c byte) bool { return c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
-func isWord(c byte) bool {
-	return isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
-}
+func isWord(c byte) bool      { return wordBytes[c] }
+
+// wordBytes are the bytes that words are made of.
+var wordBytes = func() (is [256]bool) {
+	for i := range is {
+		c := byte(i)
+		is[i] = isDigit(c) || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
+	}
+	return is
+}()
 
 func wordLen(s string) int {
 	n := 0
-	for n < len(s) && isWord(s[n]) {
+	for n < len(s) && wordBytes[s[n]] {
 		n++
 	}
 	return n
