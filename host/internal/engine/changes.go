@@ -155,6 +155,9 @@ func (e *Engine) report(ctx context.Context, client *checkpoint.Client, r change
 	if !last && places.waits() {
 		return nil, places, nil
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err // nobody hears it, and the disk may not have been read
+	}
 	report.RawTokens = rawTokens(from, v, &r.options)
 	if paused := pausedIn(v, r.options.InScope); paused != "" {
 		report.Unobserved(paused)
