@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// TestAnAgentThatReadsNoMoreIsNotWaitedFor: whoever ends an agent ends both of its pipes. What it asked need not be
-// answered then.
+// TestAnAgentThatReadsNoMoreIsNotWaitedFor: a killed agent closes both of its pipes, so no answer is needed.
 func TestAnAgentThatReadsNoMoreIsNotWaitedFor(t *testing.T) {
 	answers, out, err := os.Pipe()
 	if err != nil {

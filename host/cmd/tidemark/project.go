@@ -133,7 +133,7 @@ func readProject() (path string, data []byte, err error) {
 	return path, data, err
 }
 
-// readProjectFile reads a project's settings file. Whoever wrote the repository chose what is in its place.
+// readProjectFile reads a project's settings file. The repository controls what lies at that path.
 func readProjectFile(path string) ([]byte, error) {
 	data, err := safefile.Read(path, noise.MaxProjectFile)
 	if err != nil {
