@@ -232,7 +232,8 @@ export class QuietRequests {
       quiet.flight.resource = resource;
       if (body !== null) quiet.end.body = body;
       if (note !== '') {
-        const whole = quiet.headers['content-length'];
+        const { 'content-length': sent, 'content-encoding': encoding } = quiet.headers;
+        const whole = encoding === undefined ? sent : undefined;
         quiet.end.bodyNote = whole === undefined ? note : `cut at ${MAX_BODY} of ${whole} bytes`;
       }
     }

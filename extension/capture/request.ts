@@ -1,13 +1,11 @@
 /** One request while it lasts, and the events made of it. */
 import type { Protocol } from 'devtools-protocol';
-import { CUT } from '../page/records';
+import { CUT, MAX_BODY } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import type { Session } from './context';
 import { redactBody, redactHeaders, redactURL } from './redact';
 import { byteLength, cutBytes } from './text';
 
-/** The largest part of a body that is kept, in bytes. */
-export const MAX_BODY = 64 << 10;
 /** Larger bodies are not even looked at: they would have to come through the worker whole. */
 export const MAX_BODY_READ = 2 << 20;
 const MAX_HEADERS = 4 << 10;

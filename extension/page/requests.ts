@@ -6,7 +6,7 @@ import type { Channel } from './channel';
 import { errorHead, isError } from './describe';
 import { call, clean, hookMethod } from './disguise';
 import { after, getter, indexOf, isA, now, slice, unbound } from './natives';
-import { MAX_BODY } from './records';
+import { MAX_BODY, MAX_READ } from './records';
 
 const urlOf = getter<string>(Response.prototype, 'url');
 const statusOf = getter<number>(Response.prototype, 'status');
@@ -215,7 +215,7 @@ function answered(channel: Channel, method: string, response: Response, started:
         }
         size += value.length;
         body += decode(decoder, value, { stream: true });
-        if (size <= MAX_BODY) {
+        if (size <= MAX_READ) {
           next();
           return;
         }
@@ -224,7 +224,7 @@ function answered(channel: Channel, method: string, response: Response, started:
           () => undefined,
           () => undefined,
         );
-        tell(body, `cut at ${size} bytes, and the answer is longer`);
+        tell(body, `cut at ${MAX_BODY} bytes, and the answer is longer`);
       },
       () => tell(null, 'the answer broke off'),
     );
@@ -243,9 +243,9 @@ function answeredXHR(channel: Channel, method: string, request: unknown, started
     const type = xhrType(request);
     if (type === '' || type === 'text') body = xhrText(request);
     else if (type === 'json') body = stringify(xhrResponse(request)) ?? null;
-    if (body !== null && body.length > MAX_BODY) {
-      note = `cut at ${MAX_BODY} of ${body.length} characters`;
-      body = slice(body, 0, MAX_BODY);
+    if (body !== null && body.length > MAX_READ) {
+      note = `cut at ${MAX_BODY} bytes of ${body.length} characters`;
+      body = slice(body, 0, MAX_READ);
     }
   }
   channel.add(['answer', now(), 'xhr', method, url, status, mime, body, note, started]);

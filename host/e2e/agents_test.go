@@ -235,9 +235,14 @@ func TestRawReadsHoldBodiesAndHeadersWithSecretsMasked(t *testing.T) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(large)))
 		_, _ = io.WriteString(w, large)
 	})
+	const over = 64<<10 + 30
+	s.mux.HandleFunc("/api/little", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, large[:over])
+	})
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
-	p.js(`await (await fetch('/api/login', {method: 'POST', headers: {Authorization: 'Bearer abcdefghijklmnop', 'Content-Type': 'application/json'}, body: JSON.stringify({user: 'ann', password: 'hunter2'})})).json(); await (await fetch('/api/large')).text()`)
+	p.js(`await (await fetch('/api/login', {method: 'POST', headers: {Authorization: 'Bearer abcdefghijklmnop', 'Content-Type': 'application/json'}, body: JSON.stringify({user: 'ann', password: 'hunter2'})})).json(); await (await fetch('/api/large')).text(); await (await fetch('/api/little')).text()`)
 	a.changes()
 	var page struct {
 		Entries []struct {
@@ -253,15 +258,18 @@ func TestRawReadsHoldBodiesAndHeadersWithSecretsMasked(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.NewReplacer("request_body", "RequestBody", "response_body", "ResponseBody", "body_note", "BodyNote").Replace(text)), &page); err != nil {
 		t.Fatal(err)
 	}
-	if len(page.Entries) != 2 || page.Total != 2 {
+	if len(page.Entries) != 3 || page.Total != 3 {
 		t.Fatalf("%.2000s", text)
 	}
-	login, big := page.Entries[0], page.Entries[1]
+	login, big, little := page.Entries[0], page.Entries[1], page.Entries[2]
 	if login.RequestBody != `{"user":"ann","password":"[masked]"}` || login.ResponseBody != `{"user":"ann","access_token":"[masked]","roles":["admin"]}` || login.Masked < 3 {
 		t.Errorf("%+v", login)
 	}
 	if len(big.ResponseBody) != 64<<10 || !strings.Contains(big.BodyNote, "102400") {
 		t.Errorf("%d bytes, %q", len(big.ResponseBody), big.BodyNote)
+	}
+	if len(little.ResponseBody) != 64<<10 || little.BodyNote != fmt.Sprintf("cut at 65536 of %d bytes", over) {
+		t.Errorf("%d bytes, %q", len(little.ResponseBody), little.BodyNote)
 	}
 	for _, secret := range []string{"very-secret", "abcdefgh", "hunter2", "abc.def"} {
 		if strings.Contains(text, secret) {

@@ -420,3 +420,26 @@ func gone(t *testing.T, pid int, dir string) {
 		t.Errorf("processes left: %v", left)
 	}
 }
+
+// TestSweepWaitsForABrowserThatIsEnding: what writes into its profile until its end does not bring it back.
+func TestSweepWaitsForABrowserThatIsEnding(t *testing.T) {
+	tmp := t.TempDir()
+	dir := filepath.Join(tmp, tempPrefix+"dead")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+lockSuffix, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ending := exec.Command("sh", "-c", "sleep 0.3; mkdir -p "+dir+"/late", "browser", "--user-data-dir="+dir)
+	if err := ending.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- ending.Wait() }()
+	sweep(tmp)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	empty(t, tmp)
+}

@@ -56,7 +56,7 @@ func survivors(group int, dir string) []int {
 		if !ok || state == 'Z' || state == 'X' {
 			continue
 		}
-		if pgrp == group || usesProfile(entry+"/cmdline", dir) {
+		if group != noGroup && pgrp == group || usesProfile(entry+"/cmdline", dir) {
 			left = append(left, pid)
 		}
 	}

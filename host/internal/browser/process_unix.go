@@ -18,6 +18,9 @@ func isolate(cmd *exec.Cmd) {
 // reap returns when every process of the browser's group has ended. It gives them a moment to end by
 // themselves, because the native host still delivers what it has.
 func reap(group int, _ string) {
+	if group == noGroup {
+		return
+	}
 	deadline := time.Now().Add(killTimeout)
 	giveUp := deadline.Add(killTimeout)
 	for syscall.Kill(-group, 0) == nil {

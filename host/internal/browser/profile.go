@@ -20,6 +20,8 @@ const (
 	lockSuffix = ".lock"
 	// removeTimeout bounds how long files may be held by processes that are just ending.
 	removeTimeout = 5 * time.Second
+	// noGroup stands for the process group of a browser of which only the profile is known.
+	noGroup = 0
 )
 
 // profile is a user data directory, and what must be undone about it.
@@ -126,6 +128,7 @@ func sweep(tmp string) {
 			continue // in use, or another user's
 		}
 		dir := strings.TrimSuffix(path, lockSuffix)
+		reap(noGroup, dir) // a browser that is just ending would write into it again
 		if info, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() && removeProfile(dir) == nil {
 			_ = os.Remove(path)
 		}
