@@ -86,6 +86,9 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && err == nil {
 				begun(session)
 			}
+			if answer, ok := result.(*mcp.CallToolResult); ok && answer != nil {
+				return encoded{answer}, err
+			}
 			return result, err
 		}
 	})
