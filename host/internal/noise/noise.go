@@ -71,6 +71,8 @@ var failure = regexp.MustCompile(`(?i)\b(fail(s|ed|ure)?|errors?|can( ?not|['’
 // Rules is a compiled table. It never changes and is safe for concurrent use.
 type Rules struct {
 	console, network, websocket []*Rule
+	// addresses tells most requests apart without trying the rules of network.
+	addresses *pattern
 	// table is the whole, with the packs that are switched off: nil in the table itself.
 	table *Rules
 	own   *index
@@ -99,7 +101,8 @@ func (r *Rules) With(off []string, rules []*UserRule) *Rules {
 	on := func(list []*Rule) []*Rule {
 		return slices.DeleteFunc(slices.Clone(list), func(rule *Rule) bool { return slices.Contains(off, rule.Pack) })
 	}
-	return &Rules{on(table.console), on(table.network), on(table.websocket), table, newIndex(rules[:min(len(rules), 2*MaxUserRules)])}
+	requests := on(table.network)
+	return &Rules{on(table.console), requests, on(table.websocket), addressesOf(requests), table, newIndex(rules[:min(len(rules), 2*MaxUserRules)])}
 }
 
 func (r *Rules) whole() *Rules {
@@ -185,6 +188,7 @@ func New(rulesJSON []byte) (*Rules, error) {
 			return nil, fmt.Errorf("noise rule %q: channel %q is none of console, network, websocket", row.ID, row.Channel)
 		}
 	}
+	rules.addresses = addressesOf(rules.network)
 	return rules, nil
 }
 
@@ -284,6 +288,9 @@ func (r *Rule) ownWholly(e *event.Console) bool {
 
 // Network returns the rule that calls the request noise, or nil.
 func (r *Rules) Network(e *event.Network) *Rule {
+	if !r.addresses.worthTrying(e.URL) {
+		return nil
+	}
 	i := slices.IndexFunc(r.network, func(rule *Rule) bool {
 		// That a server's stream broke off is no worse than that its socket closed.
 		broke := (e.Stream || e.Resource == "eventsource" || strings.Contains(e.URL, "/sockjs-node/")) && e.Status > 0 && e.Status < 400

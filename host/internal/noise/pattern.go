@@ -12,8 +12,10 @@ type pattern struct {
 	expr *regexp.Regexp
 	// literals are pieces of which every text that matches has at least one; nil when there are none to go by.
 	literals []string
-	// starts has a bit for the hash of each literal's first bytes, so that a text is read once for many of them.
-	starts [16]uint64
+	// starts has a bit for the hash of each literal's first bytes, so that a text is read once for many of them;
+	// byStart has those that begin with them.
+	starts  [16]uint64
+	byStart map[uint32][]string
 }
 
 // few is how many literals are looked for one after the other.
@@ -28,15 +30,35 @@ func newPattern(s string) (*pattern, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &pattern{expr: expr, literals: literalsOf(tree.Simplify())}
-	if shortest(p.literals) < gram {
-		p.literals = nil
-	}
-	for _, l := range p.literals {
-		h := hash(uint32(l[0])<<16 | uint32(l[1])<<8 | uint32(l[2]))
-		p.starts[h>>6&15] |= 1 << (h & 63)
+	p := &pattern{expr: expr}
+	if l := literalsOf(tree.Simplify()); shortest(l) >= gram {
+		p.know(l)
 	}
 	return p, nil
+}
+
+// addressesOf tells a text apart that no rule's address matches; it has no expression.
+func addressesOf(rules []*Rule) *pattern {
+	var all []string
+	for _, rule := range rules {
+		if rule.url.literals == nil {
+			return &pattern{}
+		}
+		all = append(all, rule.url.literals...)
+	}
+	p := &pattern{}
+	p.know(all)
+	return p
+}
+
+func (p *pattern) know(literals []string) {
+	p.literals, p.byStart = literals, map[uint32][]string{}
+	for _, l := range literals {
+		g := uint32(l[0])<<16 | uint32(l[1])<<8 | uint32(l[2])
+		p.byStart[g] = append(p.byStart[g], l)
+		h := hash(g)
+		p.starts[h>>6&15] |= 1 << (h & 63)
+	}
 }
 
 // MatchString says whether the text has a match.
@@ -61,7 +83,7 @@ func (p *pattern) worthTrying(s string) bool {
 		if h := hash(g); p.starts[h>>6&15]&(1<<(h&63)) == 0 {
 			continue
 		}
-		if rest := s[i-gram+1:]; slices.ContainsFunc(p.literals, func(l string) bool { return strings.HasPrefix(rest, l) }) {
+		if rest := s[i-gram+1:]; slices.ContainsFunc(p.byStart[g], func(l string) bool { return strings.HasPrefix(rest, l) }) {
 			return true
 		}
 	}
