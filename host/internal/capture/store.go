@@ -87,24 +87,33 @@ func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 
 // makeRings makes the buffers, empty, whose next values get the positions given.
 func (s *Store) makeRings(limits Limits, at Positions) {
-	s.console = newRing(limits.Console, 64, at.Console, sizeOfConsole, func(pos uint64, e *event.Console) {
-		s.evicted.note(ConsoleSection, pos, &e.Head)
+	s.console = newRing(limits.Console, at.Console, ring.Options[event.Console]{
+		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Weigh: RawConsole,
+		Evict: func(pos uint64, e *event.Console) { s.evicted.note(ConsoleSection, pos, &e.Head) },
 	})
-	s.network = newRing(limits.Network, 8, at.Network, sizeOfNetwork, func(pos uint64, e *event.Network) {
-		s.evicted.note(NetworkSection, pos, &e.Head)
-		s.oldTable = s.oldTable.apply(e)
+	s.network = newRing(limits.Network, at.Network, ring.Options[event.Network]{
+		Chunk: 8, Size: sizeOfNetwork, Weigh: RawNetwork,
+		Evict: func(pos uint64, e *event.Network) {
+			s.evicted.note(NetworkSection, pos, &e.Head)
+			s.oldTable = s.oldTable.apply(e)
+		},
 	})
-	s.websocket = newRing(limits.WebSocket, 64, at.WebSocket, sizeOfWebSocket, func(pos uint64, e *event.WebSocket) {
-		s.evicted.note(WebSocketSection, pos, &e.Head)
+	s.websocket = newRing(limits.WebSocket, at.WebSocket, ring.Options[event.WebSocket]{
+		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame, Weigh: RawWebSocket,
+		Evict: func(pos uint64, e *event.WebSocket) { s.evicted.note(WebSocketSection, pos, &e.Head) },
 	})
-	s.actions = newRing(limits.Actions, 64, at.Actions, sizeOfAction, func(pos uint64, e *event.Action) {
-		s.evicted.note(ActionsSection, pos, &e.Head)
+	s.actions = newRing(limits.Actions, at.Actions, ring.Options[event.Action]{
+		Chunk: 64, Size: sizeOfAction, Weigh: RawAction,
+		Evict: func(pos uint64, e *event.Action) { s.evicted.note(ActionsSection, pos, &e.Head) },
 	})
-	s.dom = newRing(limits.DOM, 64, at.DOM, sizeOfChange, func(pos uint64, c *Change) {
-		s.evicted.note(DOMSection, pos, &c.Head)
-		s.oldPage = s.oldPage.apply(c)
+	s.dom = newRing(limits.DOM, at.DOM, ring.Options[Change]{
+		Chunk: 64, Size: sizeOfChange,
+		Evict: func(pos uint64, c *Change) {
+			s.evicted.note(DOMSection, pos, &c.Head)
+			s.oldPage = s.oldPage.apply(c)
+		},
 	})
-	s.updates = newRing(Limit{1000, 1 << 20}, 64, 1, func(*Update) int { return 64 }, nil)
+	s.updates = newRing(Limit{1000, 1 << 20}, 1, ring.Options[Update]{Chunk: 64, Size: func(*Update) int { return 64 }})
 }
 
 // firstLocked are the positions of the oldest entries that the buffers hold.
@@ -122,8 +131,9 @@ const (
 	forgetFlight = 10 * time.Second
 )
 
-func newRing[T any](l Limit, chunk int, start uint64, size func(*T) int, evict func(uint64, *T)) *ring.Ring[T] {
-	return ring.New(ring.Options[T]{MaxCount: l.Count, MaxBytes: l.Bytes, Chunk: chunk, Start: start, Size: size, Evict: evict})
+func newRing[T any](l Limit, start uint64, o ring.Options[T]) *ring.Ring[T] {
+	o.MaxCount, o.MaxBytes, o.Start = l.Count, l.Bytes, start
+	return ring.New(o)
 }
 
 // Sizes are estimates of the memory an entry holds: its struct, its strings, and a share for the
@@ -280,5 +290,5 @@ func (s *Store) dropFlights(which func(requestKey, Flight) bool) {
 
 func isSocketFrame(ev event.Event) bool {
 	ws, ok := ev.(*event.WebSocket)
-	return ok && (ws.Op == "sent" || ws.Op == "received")
+	return ok && ws.IsFrame()
 }

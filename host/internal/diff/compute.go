@@ -53,6 +53,9 @@ func (o *Options) InScope(origin string, tab int) bool {
 	return (o.Tab == 0 || o.Tab == tab) && (len(o.Origins) == 0 || slices.Contains(o.Origins, origin))
 }
 
+// Everything says whether all is covered, whatever page it happened on.
+func (o *Options) Everything() bool { return o.Tab == 0 && len(o.Origins) == 0 }
+
 func (o *Options) includes(s Section) bool {
 	return len(o.Include) == 0 || slices.Contains(o.Include, s)
 }
@@ -179,6 +182,35 @@ func tabsOf[T any, P interface {
 			}
 		}
 	}
+}
+
+// inScope calls each with the entries of a buffer that are in scope, and returns how many there are. Where everything
+// is, entries that the buffer does not mark are left out of the calls, and counted in left.
+func inScope[T any, P interface {
+	*T
+	event.Event
+}](o *Options, v ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
+	if !o.Everything() {
+		for pos, e := range v.From(from) {
+			if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {
+				total++
+				each(pos, e)
+			}
+		}
+		return total, 0
+	}
+	held := v.InRing()
+	left = int(held.Next() - min(max(from, held.First()), held.Next()))
+	total = left
+	for pos, e := range v.Marked(from) {
+		if pos < held.First() {
+			total++
+		} else {
+			left--
+		}
+		each(pos, e)
+	}
+	return total, left
 }
 
 func (c *computation) tab(id int) int {

@@ -21,13 +21,9 @@ func (c *computation) console() *ConsoleDiff {
 	found := map[messageKey]*tally[*event.Console]{}
 	same := map[*event.Console][]*event.Console{} // the entries of a group, by its first
 	var errors, warnings []*tally[*event.Console]
-	for pos, e := range c.v.Console.From(c.from.Pos.Console) {
-		if !c.o.InScope(e.Origin, e.Tab) {
-			continue
-		}
-		d.TotalNewEntries++
+	d.TotalNewEntries, _ = inScope(&c.o, c.v.Console, c.from.Pos.Console, func(pos uint64, e *event.Console) {
 		if !c.tells(e) || c.hides(e) {
-			continue
+			return
 		}
 		level := levelOf(e, c.o.Noise)
 		k := messageKey{level, Fingerprint(e.Text), c.tab(e.Tab)}
@@ -48,7 +44,7 @@ func (c *computation) console() *ConsoleDiff {
 		if c.o.Original != nil {
 			same[t.entry] = append(same[t.entry], e)
 		}
-	}
+	})
 	c.count(len(errors), "new console error", Error)
 	c.count(len(warnings), "new console warning", Warning)
 

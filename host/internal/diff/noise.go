@@ -126,7 +126,7 @@ func (c *computation) mayHide(rule *noise.UserRule, ev event.Event) bool {
 				c.seen[keyOf(ev)] = true
 			}
 		}
-		for _, e := range before.Console.InRing().From(0) {
+		for _, e := range before.Console.InRing().Marked(0) {
 			if e.Level >= event.Warning {
 				see(e)
 			}
@@ -136,7 +136,7 @@ func (c *computation) mayHide(rule *noise.UserRule, ev event.Event) bool {
 				see(e)
 			}
 		}
-		for _, e := range before.WebSocket.InRing().From(0) {
+		for _, e := range before.WebSocket.InRing().Marked(0) {
 			if reportable(e) {
 				see(e)
 			}
@@ -151,8 +151,7 @@ func keyOf(ev event.Event) seenKey {
 
 // reportable says whether a step of a connection is told of by itself.
 func reportable(e *event.WebSocket) bool {
-	frame := e.Op == "sent" || e.Op == "received"
-	return (!frame || e.Bad) && (e.Op != "close" || !e.Leaving) && !e.Joined
+	return (!e.IsFrame() || e.Bad) && (e.Op != "close" || !e.Leaving) && !e.Joined
 }
 
 // Entry is something that a report tells of, or that noise rules keep out of it.
@@ -183,7 +182,7 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 		}
 		each(e)
 	}
-	for _, e := range v.Console.From(from.Pos.Console) {
+	for _, e := range v.Console.Marked(from.Pos.Console) {
 		if c.tells(e) {
 			tell(e)
 		}
@@ -193,7 +192,7 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 			tell(e)
 		}
 	}
-	for _, e := range v.WebSocket.From(from.Pos.WebSocket) {
+	for _, e := range v.WebSocket.Marked(from.Pos.WebSocket) {
 		if o.InScope(e.Origin, e.Tab) && reportable(e) {
 			tell(e)
 		}

@@ -6,7 +6,9 @@ import "time"
 type Time struct{ time.Time }
 
 // MarshalJSON writes the time.
-func (t Time) MarshalJSON() ([]byte, error) { return t.UTC().AppendFormat(nil, `"`+timeLayout+`"`), nil }
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, `"`+timeLayout+`"`), nil
+}
 
 func (t Time) String() string { return t.UTC().Format(timeLayout) }
 

@@ -11,16 +11,12 @@ func (c *computation) websocket() *WebSocketDiff {
 	var closed tallies[Disconnection]
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
-	for pos, e := range c.v.WebSocket.From(c.from.Pos.WebSocket) {
-		if !c.o.InScope(e.Origin, e.Tab) {
-			continue
-		}
-		d.TotalNewEvents++
-		if e.Op == "sent" || e.Op == "received" {
+	total, frames := inScope(&c.o, c.v.WebSocket, c.from.Pos.WebSocket, func(pos uint64, e *event.WebSocket) {
+		if e.IsFrame() {
 			d.TotalNewMessages++
 		}
 		if !reportable(e) || c.hides(e) {
-			continue
+			return
 		}
 		url, tab := shownSocketURL(e.Origin, e.URL), c.tab(e.Tab)
 		switch {
@@ -38,7 +34,9 @@ func (c *computation) websocket() *WebSocketDiff {
 			k := Connection{URL: url, Tab: tab}
 			opened.add(k, pos, k, c, e)
 		}
-	}
+	})
+	d.TotalNewEvents = total
+	d.TotalNewMessages += frames // no other is left out
 	c.count(len(closed.list), "disconnection", Warning)
 	c.count(len(failed.list), "WebSocket error", Warning)
 

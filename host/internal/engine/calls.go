@@ -324,41 +324,26 @@ func (e *Engine) ViewCalls(ctx context.Context, p protocol.ViewCallsParams) (*pr
 // rawTokens is about what reading everything of a report's window raw would take, in tokens: what the tools for
 // logs, bodies, sockets and actions would answer with.
 func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
-	bytes := 0
-	for _, c := range v.Console.From(from.Pos.Console) {
-		if o.InScope(c.Origin, c.Tab) {
-			bytes += rawEntry + len(c.Text) + len(c.URL)
-			for _, line := range c.Stack {
-				bytes += len(line) + 3
-			}
-		}
-	}
-	for _, n := range v.Network.From(from.Pos.Network) {
-		if !o.InScope(n.Origin, n.Tab) {
-			continue
-		}
-		bytes += rawEntry + len(n.URL) + len(n.RequestBody) + len(n.ResponseBody)
-		for _, headers := range []map[string]string{n.RequestHeaders, n.ResponseHeaders} {
-			for name, value := range headers {
-				bytes += len(name) + len(value) + 6
-			}
-		}
-	}
-	for _, w := range v.WebSocket.From(from.Pos.WebSocket) {
-		if o.InScope(w.Origin, w.Tab) {
-			bytes += rawEntry + len(w.URL) + len(w.Text)
-		}
-	}
-	for _, a := range v.Actions.From(from.Pos.Actions) {
-		if o.InScope(a.Origin, a.Tab) {
-			bytes += rawEntry + len(a.Target) + len(a.Selector) + len(a.Value)
-		}
-	}
-	return tokensOf(bytes)
+	return tokensOf(rawBytes(v.Console, from.Pos.Console, o, capture.RawConsole) +
+		rawBytes(v.Network, from.Pos.Network, o, capture.RawNetwork) +
+		rawBytes(v.WebSocket, from.Pos.WebSocket, o, capture.RawWebSocket) +
+		rawBytes(v.Actions, from.Pos.Actions, o, capture.RawAction))
 }
 
-// rawEntry is about what the names of fields, position and time of an entry take, in bytes.
-const rawEntry = 110
+func rawBytes[T any, P interface {
+	*T
+	event.Event
+}](v ring.View[T], from uint64, o *diff.Options, raw func(*T) int) (bytes int) {
+	if o.Everything() {
+		bytes, v = v.Weight(from), v.Until(v.InRing().First())
+	}
+	for _, e := range v.From(from) {
+		if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {
+			bytes += raw(e)
+		}
+	}
+	return bytes
+}
 
 // GistOf is an answer in a line, for whoever looks through an agent's calls.
 func GistOf(answer any, err error) string {

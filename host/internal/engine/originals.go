@@ -92,13 +92,13 @@ func (o *originals) loaded() (l *loads, done func()) {
 			l.updates[n.Tab] = append(l.updates[n.Tab], update{n.Started, origin + "/"})
 		}
 	}
-	for pos, c := range o.v.Console.InRing().From(l.console) {
-		l.console = pos + 1
-		if strings.HasPrefix(c.Text, "[Fast Refresh]") {
+	for _, c := range o.v.Console.InRing().Marked(l.console) {
+		if capture.TellsOfRefresh(c) {
 			l.updates[c.Tab] = append(l.updates[c.Tab], update{c.At, c.Origin + "/_next/"})
 			l.kept++
 		}
 	}
+	l.console = max(l.console, o.v.Console.Next())
 	return l, l.mu.Unlock
 }
 

@@ -134,6 +134,9 @@ type WebSocket struct {
 	Bad bool
 }
 
+// IsFrame says whether it is a frame that was sent or received, no step of the connection.
+func (e *WebSocket) IsFrame() bool { return e.Op == "sent" || e.Op == "received" }
+
 // Action is something a person did.
 type Action struct {
 	Head

@@ -2,20 +2,29 @@
 //
 // It guarantees: a value keeps its position for ever; the ring stays within its count and byte
 // budget by evicting the oldest and counts what it evicted; a [View] never changes, however much is
-// appended after it was taken, and reading one needs no lock. There is one writer at a time: the
-// caller serialises Append and View. It is pure.
+// appended after it was taken, and reading one needs no lock. What a reader wants of marked values, or to know of the
+// weight of all, it gets without the others being touched. There is one writer at a time: the caller serialises Append
+// and View. It is pure.
 package ring
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Ring holds values of one kind. The zero value is not usable; see [New].
 type Ring[T any] struct {
 	maxCount, maxBytes int
 	chunk              int
 	size               func(*T) int
+	mark               func(*T) bool
+	weigh              func(*T) int
 	evict              func(uint64, *T)
 
 	chunks      [][]T // each of length chunk once full; a slot is written once, before a view can see it
+	before      []int // for each chunk, the weight of all values that came before it
+	weight      int   // of all values that ever came
+	marked      []uint64
 	base        uint64
 	first, next uint64
 	bytes       int
@@ -30,6 +39,10 @@ type Options[T any] struct {
 	Chunk int
 	// Size gives a value's size in bytes.
 	Size func(*T) int
+	// Mark says whether [View.Marked] yields a value; nil: it yields all.
+	Mark func(*T) bool
+	// Weigh gives what a value adds to [View.Weight]; nil: 0.
+	Weigh func(*T) int
 	// Evict is called with each value that leaves and its position, oldest first; may be nil.
 	Evict func(uint64, *T)
 	// Start is the position of the first value; 0 means 1.
@@ -41,8 +54,17 @@ func New[T any](o Options[T]) *Ring[T] {
 	if o.Chunk == 0 {
 		o.Chunk = 64
 	}
+	if o.Mark == nil {
+		o.Mark = func(*T) bool { return true }
+	}
+	if o.Weigh == nil {
+		o.Weigh = func(*T) int { return 0 }
+	}
 	start := max(o.Start, 1)
-	return &Ring[T]{maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, evict: o.Evict, base: start, first: start, next: start}
+	return &Ring[T]{
+		maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, mark: o.Mark, weigh: o.Weigh, evict: o.Evict,
+		base: start, first: start, next: start,
+	}
 }
 
 // Append adds a value and returns its position and where it is stored, which never changes.
@@ -51,11 +73,16 @@ func (r *Ring[T]) Append(v T) (uint64, *T) {
 	slot := int(pos - r.base)
 	if slot == len(r.chunks)*r.chunk {
 		r.chunks = append(r.chunks, make([]T, r.chunk))
+		r.before = append(r.before, r.weight)
 	}
 	stored := &r.chunks[slot/r.chunk][slot%r.chunk]
 	*stored = v
 	r.next++
-	r.bytes += r.size(&v)
+	r.bytes += r.size(stored)
+	r.weight += r.weigh(stored)
+	if r.mark(stored) {
+		r.marked = append(r.marked, pos)
+	}
 	for r.next-r.first > 1 && (int(r.next-r.first) > r.maxCount || r.bytes > r.maxBytes) {
 		r.evictOldest()
 	}
@@ -66,6 +93,9 @@ func (r *Ring[T]) evictOldest() {
 	slot := int(r.first - r.base)
 	v := &r.chunks[slot/r.chunk][slot%r.chunk]
 	r.bytes -= r.size(v)
+	if len(r.marked) > 0 && r.marked[0] == r.first {
+		r.marked = r.marked[1:]
+	}
 	r.first++
 	if r.evict != nil {
 		r.evict(r.first-1, v)
@@ -73,6 +103,7 @@ func (r *Ring[T]) evictOldest() {
 	if int(r.first-r.base) == r.chunk {
 		// Views share the old slice, so the shorter one is a copy.
 		r.chunks = append(make([][]T, 0, len(r.chunks)), r.chunks[1:]...)
+		r.before = append(make([]int, 0, len(r.before)), r.before[1:]...)
 		r.base += uint64(r.chunk)
 	}
 }
@@ -86,7 +117,7 @@ func (r *Ring[T]) SkipTo(pos uint64) bool {
 	for r.first < r.next {
 		r.evictOldest()
 	}
-	r.chunks, r.base, r.first, r.next = nil, pos, pos, pos
+	r.chunks, r.before, r.base, r.first, r.next = nil, nil, pos, pos, pos
 	return true
 }
 
@@ -98,12 +129,19 @@ func (r *Ring[T]) Next() uint64 { return r.next }
 
 // View is the ring as it is now.
 func (r *Ring[T]) View() View[T] {
-	return View[T]{chunks: r.chunks, chunk: r.chunk, base: r.base, first: r.first, next: r.next}
+	return View[T]{
+		chunks: r.chunks, before: r.before, weight: r.weight, marked: r.marked, weigh: r.weigh, chunk: r.chunk,
+		base: r.base, first: r.first, next: r.next,
+	}
 }
 
 // View is an unchanging look at a ring, and at what is kept of what has left it.
 type View[T any] struct {
 	chunks            [][]T
+	before            []int
+	weight            int // of all values that had ever come when it was taken
+	marked            []uint64
+	weigh             func(*T) int
 	chunk             int
 	base, first, next uint64
 
@@ -174,6 +212,47 @@ func (v View[T]) From(pos uint64) iter.Seq2[uint64, *T] {
 			}
 		}
 	}
+}
+
+// Marked is [View.From] for marked values alone. Of what has left the ring it yields all.
+func (v View[T]) Marked(pos uint64) iter.Seq2[uint64, *T] {
+	return func(yield func(uint64, *T) bool) {
+		if v.past != nil && pos < v.first {
+			for p, value := range v.Until(v.first).From(pos) {
+				if !yield(p, value) {
+					return
+				}
+			}
+		}
+		at, _ := slices.BinarySearch(v.marked, max(pos, v.first))
+		for _, p := range v.marked[at:] {
+			if p >= v.next || !yield(p, v.At(p)) {
+				return
+			}
+		}
+	}
+}
+
+// Weight is that of the values in the ring from a position on, all together.
+func (v View[T]) Weight(pos uint64) int {
+	if pos = max(pos, v.first); pos >= v.next {
+		return 0
+	}
+	return v.weightBefore(v.next) - v.weightBefore(pos)
+}
+
+// weightBefore is the weight of all values that came before a position in the ring.
+func (v View[T]) weightBefore(pos uint64) int {
+	slot := int(pos - v.base)
+	if slot >= len(v.before)*v.chunk {
+		return v.weight // behind the last chunk, or there is none
+	}
+	chunk := slot / v.chunk
+	sum := v.before[chunk]
+	for i := range slot % v.chunk {
+		sum += v.weigh(&v.chunks[chunk][i])
+	}
+	return sum
 }
 
 // Until is the view without the values from a position on.
