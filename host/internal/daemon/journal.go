@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -48,6 +49,8 @@ func (j *journal) open() (*store.Store, error) {
 
 // restore makes the capture store and the checkpoints as they were kept, or new ones.
 func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise.Rules) (*capture.Store, []checkpoint.Checkpoint, []checkpoint.ClientState) {
+	// Most of what is read stays; the memory limit still has the collector run where it must.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	now := time.Now()
 	fresh := capture.New(limits, rules, now)
 	if disk == nil {
