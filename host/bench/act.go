@@ -15,8 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/cases"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/cases"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // What acting promises, of the TodoMVC task.

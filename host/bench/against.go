@@ -13,7 +13,7 @@ import (
 	"strconv"
 
 	"tidemark.dev/tidemark/host/internal/render"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // turns is how often each program has its turn.

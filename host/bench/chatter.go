@@ -6,7 +6,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"tidemark.dev/tidemark/host/internal/cases"
+	"tidemark.dev/tidemark/host/testing/cases"
 )
 
 // talkative has a case happen on a page that chatters: a framework's and a development server's logs,

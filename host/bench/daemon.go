@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
 	"tidemark.dev/tidemark/host/internal/wire"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
 

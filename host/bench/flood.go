@@ -20,7 +20,7 @@ import (
 	"github.com/coder/websocket"
 
 	"tidemark.dev/tidemark/host/internal/browser"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // floodTarget is the share of a bare listener's rate at which Tidemark must take in the same flood.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
 	"tidemark.dev/tidemark/host/internal/wire"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
 

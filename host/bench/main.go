@@ -25,7 +25,7 @@ import (
 	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/render"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // run is one run of the benchmarks.

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // contextWindow is what an agent may have in its head, in tokens.

@@ -9,7 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/demo"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // shop breaks the demo shop in every way it knows, and mends it again, which must be healthy.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/cases"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/cases"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // signal lets every case happen in real Chromium, on pages that chatter as applications under

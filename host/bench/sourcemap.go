@@ -14,7 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/sourcemap/maptest"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // Targets of a position that is mapped through a map of mapSize bytes.

@@ -17,7 +17,7 @@ import (
 	"github.com/tiktoken-go/tokenizer/codec"
 
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // edits is how many edits a session has; every sixth breaks the page, and the next one mends it.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/testbed"
 	"tidemark.dev/tidemark/host/internal/variables"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // What snapshots of variables promise.

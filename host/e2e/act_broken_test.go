@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/cases"
+	"tidemark.dev/tidemark/host/testing/cases"
 )
 
 // TestABrokenStepIsInTheAnswerOfTheActionThatCausedIt, and in no other's.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // late is how an answer begins to tell of what came after the one before it; thisAction what follows on it.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestWaitingUntilAPageSettlesIsForItsRequests: for those, too, that an earlier answer called unfinished.

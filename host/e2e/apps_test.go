@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // randomActions is how many things happen to each application.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
 	"tidemark.dev/tidemark/host/internal/wire"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestTwoBrowsersAtOnce: both are told, neither's end costs the other anything, and the end of one is a gap.

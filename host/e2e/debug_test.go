@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // debugPage is a page whose script is /app.js, and the lines of that.

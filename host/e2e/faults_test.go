@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // onSmallDisk is a world without a browser whose home is a disk of so many bytes.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // hostilePage overrides what a capture in the page would use, and forges whatever a content script could

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestTheCallsOfAKilledAgentEnd: what an agent waits for ends with it, also what would have taken minutes.

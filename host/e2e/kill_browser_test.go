@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // kills is how often the tests below kill something: 20 times, or as TIDEMARK_KILLS says (`make soak`).

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestANewerProgramTakesOver: an older daemon makes way for a newer program and loses no event; an older

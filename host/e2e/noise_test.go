@@ -10,7 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 

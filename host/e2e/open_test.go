@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // processesIn lists the processes whose command line speaks of a directory, as those of a browser do of its profile.

@@ -21,7 +21,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestNoPlantedSecretIsTold plants every secret, and what only looks like one, where it would be in a

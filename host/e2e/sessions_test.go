@@ -3,7 +3,7 @@ package e2e
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestThePromptsSucceedWithDifferencesAsWithFullSnapshots: the specification's three prompts as scripted sessions;

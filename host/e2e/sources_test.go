@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/cases"
+	"tidemark.dev/tidemark/host/testing/cases"
 )
 
 // TestEveryCase lets each case happen, sources and regressions and what is healthy.

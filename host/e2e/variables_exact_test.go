@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestWhatAnAgentSetIsGoneWhenItLeaves: the attachment of capture stays, and must not bring a breakpoint back with the

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 const hostile = `const hits = [];

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // scenarios is a page that comes by the places that the specification of snapshots speaks of, one after the other.

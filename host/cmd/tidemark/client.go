@@ -15,6 +15,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // client calls the daemon's control socket, and starts the daemon when there is none.
@@ -139,10 +140,7 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
 		return nil, fmt.Errorf("the daemon answered %s", resp.Status)
 	}
-	if p.Mistake {
-		return nil, usageError{errors.New(p.Message)}
-	}
-	return nil, errors.New(p.Message)
+	return nil, &usererr.Error{Kind: p.Code, Message: p.Message}
 }
 
 // call sends a request and decodes its answer into out (nil: it is thrown away; *json.RawMessage: as

@@ -18,6 +18,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -59,7 +60,7 @@ func exitCode(err error) int {
 	if errors.Is(err, daemon.ErrUnreachable) || errors.Is(err, installer.ErrNoBrowser) || errors.Is(err, browser.ErrCrashed) {
 		return 3
 	}
-	return 1
+	return usererr.EntryOf(err).Exit
 }
 
 func newRoot() *cobra.Command {

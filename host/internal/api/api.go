@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Options make a handler.
@@ -35,8 +36,8 @@ type server struct{ Options }
 // Problem is an answer that is an error.
 type Problem struct {
 	Message string `json:"message"`
-	// Mistake is true when what was asked is at fault.
-	Mistake bool `json:"mistake"`
+	// Code is the kind of the error.
+	Code usererr.Code `json:"code"`
 }
 
 // Opened is where the dashboard is.
@@ -108,17 +109,14 @@ func write(w http.ResponseWriter, status int, v any) bool {
 }
 
 func problem(w http.ResponseWriter, err error) {
-	status, mistake := http.StatusInternalServerError, engine.IsMistake(err)
-	if mistake {
-		status = http.StatusBadRequest
-	}
-	write(w, status, Problem{err.Error(), mistake})
+	e := usererr.EntryOf(err)
+	write(w, e.Status, Problem{err.Error(), e.Code})
 }
 
 func scope(r *http.Request) (checkpoint.Scope, error) {
 	s, err := checkpoint.NewScope(r.URL.Query()["origin"])
 	if err != nil {
-		return s, &engine.Error{Message: err.Error()}
+		return s, usererr.Invalid("%s", err.Error())
 	}
 	return s, nil
 }
@@ -155,7 +153,7 @@ const maxArguments = 1 << 20
 func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 	t := engine.FindTool(r.PathValue("name"))
 	if t == nil {
-		write(w, http.StatusNotFound, Problem{"there is no tool " + r.PathValue("name"), true})
+		write(w, http.StatusNotFound, Problem{"there is no tool " + r.PathValue("name"), usererr.NotFound})
 		return
 	}
 	client, err := s.client(r)
@@ -165,7 +163,7 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 	}
 	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxArguments))
 	if err != nil {
-		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 		return
 	}
 	answer, err := t.Call(r.Context(), s.Engine, client, args)
@@ -186,7 +184,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	}
 	var p engine.HookParams
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil {
-		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 		return
 	}
 	answer, client, err := s.Engine.Hook(r.Context(), sc, r.URL.Query().Get("project"), p)
@@ -210,7 +208,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	var p engine.ChangesParams
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil && !errors.Is(err, io.EOF) {
-		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 		return
 	}
 	// A reader of its own: following along never moves anybody's checkpoint.
@@ -273,12 +271,12 @@ func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest)
 		}
 		var p FileRequest
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, checkpoint.MaxFile+maxArguments)).Decode(&p); err != nil {
-			problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+			problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 			return
 		}
 		if p.File != nil || p.Name == "" {
 			if p.parsed, err = checkpoint.ParseFile(p.File); err != nil {
-				problem(w, &engine.Error{Message: err.Error()})
+				problem(w, usererr.Invalid("%s", err.Error()))
 				return
 			}
 		}
@@ -305,13 +303,13 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) {
 	}
 	var p DiffRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, checkpoint.MaxFile+maxArguments)).Decode(&p); err != nil {
-		problem(w, &engine.Error{Message: "the arguments cannot be read: " + err.Error()})
+		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 		return
 	}
 	var file *checkpoint.File
 	if p.File != nil {
 		if file, err = checkpoint.ParseFile(p.File); err != nil {
-			problem(w, &engine.Error{Message: err.Error()})
+			problem(w, usererr.Invalid("%s", err.Error()))
 			return
 		}
 	}

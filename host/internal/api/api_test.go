@@ -19,7 +19,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -132,7 +133,7 @@ func TestProblemsAreJSONThatSaysWhatToDo(t *testing.T) {
 		status             int
 		words              string
 	}{
-		{"POST", "/v1/tools/get_changes_since", `{"checkpoint":"nope"}`, http.StatusBadRequest, "make one with checkpoint_create"},
+		{"POST", "/v1/tools/get_changes_since", `{"checkpoint":"nope"}`, http.StatusNotFound, "make one with checkpoint_create"},
 		{"POST", "/v1/tools/get_changes_since", `{"include":["smell"]}`, http.StatusBadRequest, "sections are"},
 		{"POST", "/v1/tools/get_changes_since", `{`, http.StatusBadRequest, "not JSON"},
 		{"POST", "/v1/tools/get_changes_since?origin=ftp://x", `{}`, http.StatusBadRequest, "no origin"},
@@ -145,7 +146,7 @@ func TestProblemsAreJSONThatSaysWhatToDo(t *testing.T) {
 	} {
 		status, body := s.do(c.method, c.path, c.body)
 		var p api.Problem
-		if err := json.Unmarshal([]byte(body), &p); err != nil || status != c.status || !p.Mistake || !strings.Contains(p.Message, c.words) {
+		if err := json.Unmarshal([]byte(body), &p); err != nil || status != c.status || p.Code == usererr.Internal || p.Code == "" || !strings.Contains(p.Message, c.words) {
 			t.Errorf("%s %s %.40s: %d %s", c.method, c.path, c.body, status, body)
 		}
 	}
@@ -308,7 +309,7 @@ func TestAHookIsToldWhatBrokeOnce(t *testing.T) {
 		t.Errorf("another project: %s", got)
 	}
 	for _, wrong := range []string{``, `{}`, `{"session":"a","event":"lunch"}`, `{"session":7}`, `[]`} {
-		if status, answer := s.do("POST", "/v1/hook", wrong); status != http.StatusBadRequest || !strings.Contains(answer, `"mistake":true`) {
+		if status, answer := s.do("POST", "/v1/hook", wrong); status != http.StatusBadRequest || !strings.Contains(answer, `"code":"invalid_argument"`) {
 			t.Errorf("%s: %d %s", wrong, status, answer)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 

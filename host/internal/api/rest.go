@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -12,10 +11,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -116,18 +115,8 @@ func serve[I, A any](r *rest, o huma.Operation, call func(context.Context, *I) (
 
 // problemOf is an error as problem details.
 func problemOf(err error) error {
-	status := http.StatusInternalServerError
-	var unknown *checkpoint.UnknownError
-	var full *checkpoint.FullError
-	switch {
-	case errors.As(err, &unknown):
-		status = http.StatusNotFound
-	case errors.As(err, &full):
-		status = http.StatusConflict
-	case engine.IsMistake(err):
-		status = http.StatusBadRequest
-	}
-	return huma.NewError(status, err.Error())
+	e := usererr.EntryOf(err)
+	return &huma.ErrorModel{Type: "urn:tidemark:error:" + string(e.Code), Title: http.StatusText(e.Status), Status: e.Status, Detail: err.Error()}
 }
 
 // InTab narrows to a tab.

@@ -17,6 +17,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // MaxNamed is how many named checkpoints there can be; MaxName the length of a name in characters.
@@ -79,12 +80,18 @@ func (e *FullError) Error() string {
 	return text
 }
 
+// Code is the kind of the error.
+func (e *FullError) Code() usererr.Code { return usererr.LimitReached }
+
 // NameError says which naming rule a name breaks.
 type NameError struct{ Name, Rule string }
 
 func (e *NameError) Error() string {
 	return fmt.Sprintf("%q cannot be a checkpoint's name: %s. Names are lowercase words joined by underscores, at most %d characters, without date or time: session_start, before_refactor", e.Name, e.Rule, MaxName)
 }
+
+// Code is the kind of the error.
+func (e *NameError) Code() usererr.Code { return usererr.InvalidArgument }
 
 // UnknownError says that there is no such checkpoint, and which there are, the nearest name first.
 type UnknownError struct {
@@ -102,12 +109,18 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no checkpoint %q; there are %s (the nearest first)", e.Name, strings.Join(e.Known, ", "))
 }
 
+// Code is the kind of the error.
+func (e *UnknownError) Code() usererr.Code { return usererr.NotFound }
+
 // AmbiguousError says that whoever sees everything named what several scopes have.
 type AmbiguousError struct{ Name, Scope, Other string }
 
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q is the name of checkpoints in several scopes (%s and %s); name one of them, as %s@%s, or narrow yours with `tidemark mcp --origin URL`", e.Name, e.Scope, e.Other, e.Name, e.Scope)
 }
+
+// Code is the kind of the error.
+func (e *AmbiguousError) Code() usererr.Code { return usererr.Ambiguous }
 
 var (
 	nameForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
@@ -251,6 +264,9 @@ type TakenError struct{ Name string }
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("there is a checkpoint %q already; delete it first, or take another name", e.Name)
 }
+
+// Code is the kind of the error.
+func (e *TakenError) Code() usererr.Code { return usererr.AlreadyExists }
 
 // Delete removes a checkpoint, found as by [Registry.Get].
 func (r *Registry) Delete(scope, name string) (Checkpoint, error) {

@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -55,7 +55,7 @@ func (l launcher) Launch(ctx context.Context, r engine.LaunchRequest) (engine.Ow
 	if r.Kept {
 		o.UserDataDir = l.home.Profile()
 		if inUse(ctx, o.UserDataDir) {
-			return nil, &engine.Error{Message: "the kept profile is in use by another browser (`tidemark browser`?); use its tabs (browser_tabs), or profile fresh"}
+			return nil, usererr.New(usererr.NoBrowser, "the kept profile is in use by another browser (`tidemark browser`?); use its tabs (browser_tabs), or profile fresh")
 		}
 	}
 	if r.Browser != "" {
@@ -88,7 +88,7 @@ func (l launcher) Launch(ctx context.Context, r engine.LaunchRequest) (engine.Ow
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, &engine.Error{Message: "no browser could be opened: " + strings.ReplaceAll(err.Error(), "\n", " ")}
+		return nil, usererr.New(usererr.NoBrowser, "no browser could be opened: %s", strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	l.own.Go(func() {
 		defer end()
@@ -135,9 +135,9 @@ func findKind(kind string) (string, error) {
 		names = append(names, strings.ToLower(string(b.Kind)))
 	}
 	if len(names) == 0 {
-		return "", &engine.Error{Message: installer.ErrNoBrowser.Error()}
+		return "", usererr.New(usererr.NoBrowser, "%s", installer.ErrNoBrowser.Error())
 	}
-	return "", &engine.Error{Message: fmt.Sprintf("there is no browser %q here; there are %s", kind, strings.Join(names, ", "))}
+	return "", usererr.New(usererr.NotFound, "there is no browser %q here; there are %s", kind, strings.Join(names, ", "))
 }
 
 // inUse says whether a browser that runs uses the profile: it listens on a socket that the profile names. (On

@@ -19,8 +19,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // notOffered are the scenarios of the suite that test what Tidemark does not offer, with the reason.

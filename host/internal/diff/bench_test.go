@@ -8,8 +8,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // section measures what one section costs, noise rules and all. Budgets are those of the first

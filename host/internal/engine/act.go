@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -102,13 +103,13 @@ type references struct {
 func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	number, ok := aria.ParseReference(ref)
 	if !ok {
-		return nil, invalid("ref is %q; it must be a reference of browser_snapshot, such as e12", ref)
+		return nil, usererr.Invalid("ref is %q; it must be a reference of browser_snapshot, such as e12", ref)
 	}
 	if r.meant != 0 {
-		return nil, invalid("tab %d, whose references these are, has been closed, and tab %d is another one: call browser_snapshot for its references, or pass the tab that you mean; nothing was done", r.meant, r.tab)
+		return nil, usererr.New(usererr.ReferenceGone, "tab %d, whose references these are, has been closed, and tab %d is another one: call browser_snapshot for its references, or pass the tab that you mean; nothing was done", r.meant, r.tab)
 	}
 	if r.page.Tree() == nil {
-		return nil, invalid("nobody has looked at tab %d yet; call browser_snapshot for its references", r.tab)
+		return nil, usererr.New(usererr.ReferenceGone, "nobody has looked at tab %d yet; call browser_snapshot for its references", r.tab)
 	}
 	elements, err := r.page.Path(number)
 	if err != nil {
@@ -147,7 +148,7 @@ func (e *Engine) closedBefore(client *checkpoint.Client) int {
 func gone(err error) error {
 	var g *aria.GoneError
 	if errors.As(err, &g) {
-		return &Error{g.Error() + "; nothing was done"}
+		return usererr.New(usererr.ReferenceGone, "%s; nothing was done", g.Error())
 	}
 	return err
 }
@@ -159,7 +160,7 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 		return nil, err
 	}
 	if e.hands == nil {
-		return nil, invalid("no browser is connected; open one with `tidemark browser`")
+		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
 	}
 	if err := e.Paused(id); err != nil {
 		return nil, err
@@ -177,7 +178,7 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 	if err != nil {
 		switch why := context.Cause(held); {
 		case errors.Is(why, errStopped):
-			return nil, invalid("a person stopped this agent meanwhile: do not act in the browser until they allow it again in Tidemark's popup or panel")
+			return nil, usererr.New(usererr.AgentStopped, "a person stopped this agent meanwhile: do not act in the browser until they allow it again in Tidemark's popup or panel")
 		case errors.Is(why, ErrHeld):
 			return nil, ErrHeld
 		}
@@ -207,7 +208,7 @@ func (a action) said(r *references) string {
 func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*finished, error) {
 	instance, theirs, ok := e.store.BrowserTab(id)
 	if !ok {
-		return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
 	t := e.snapshots.of(id)
 	t.mu.Lock()
@@ -307,9 +308,9 @@ func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, st
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &coded) && coded.Code == protocol.CodeUnknown:
-		return nil, invalid("the extension in this browser is too old for acting; run `tidemark install` and reload it")
+		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting; run `tidemark install` and reload it")
 	case errors.As(err, &coded):
-		return nil, invalid("tab %d: %s", id, coded.Message)
+		return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", id, coded.Message)
 	}
 	return nil, fmt.Errorf("tab %d: %w; whether the page got the action is not known: call browser_snapshot", id, err)
 }
@@ -415,7 +416,7 @@ func (o *finished) answer(caused, late []diff.Consequence) (*ActAnswer, error) {
 			before += "Changed meanwhile:\n"
 		}
 		message += "\n" + before
-		return nil, &Error{strings.TrimRight(message+page, "\n")}
+		return nil, usererr.New(usererr.ActionRefused, "%s", strings.TrimRight(message+page, "\n"))
 	}
 	var b strings.Builder
 	if result.Untrusted != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -22,13 +23,13 @@ func (e *Engine) Click(ctx context.Context, client *checkpoint.Client, p ClickPa
 	switch p.Button {
 	case "", "left", "right", "middle":
 	default:
-		return nil, invalid("button is %q; it must be left, right or middle", p.Button)
+		return nil, usererr.Invalid("button is %q; it must be left, right or middle", p.Button)
 	}
 	for _, m := range p.Modifiers {
 		switch m {
 		case "Alt", "Control", "Meta", "Shift":
 		default:
-			return nil, invalid("modifiers has %q; they are Alt, Control, Meta and Shift", m)
+			return nil, usererr.Invalid("modifiers has %q; they are Alt, Control, Meta and Shift", m)
 		}
 	}
 	return e.act(ctx, client, action{tab: p.Tab, what: "click %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
@@ -53,14 +54,14 @@ const maxTyped = 256 << 10
 // Type answers browser_type.
 func (e *Engine) Type(ctx context.Context, client *checkpoint.Client, p TypeParams) (*ActAnswer, error) {
 	if len(p.Text) == 0 {
-		return nil, invalid("text is missing; pass what to type, or a list of texts to type one after the other")
+		return nil, usererr.Invalid("text is missing; pass what to type, or a list of texts to type one after the other")
 	}
 	size := 0
 	for _, t := range p.Text {
 		size += len(t)
 	}
 	if size > maxTyped {
-		return nil, invalid("text has %d bytes; at most %d are typed at once", size, maxTyped)
+		return nil, usererr.Invalid("text has %d bytes; at most %d are typed at once", size, maxTyped)
 	}
 	return e.act(ctx, client, action{tab: p.Tab, what: "type into %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
@@ -88,7 +89,7 @@ type Field struct {
 // Fill answers browser_fill_form.
 func (e *Engine) Fill(ctx context.Context, client *checkpoint.Client, p FillParams) (*ActAnswer, error) {
 	if len(p.Fields) == 0 {
-		return nil, invalid("fields is empty; pass a list of {ref, value}")
+		return nil, usererr.Invalid("fields is empty; pass a list of {ref, value}")
 	}
 	return e.act(ctx, client, action{tab: p.Tab, what: fmt.Sprintf("fill in %d field(s)", len(p.Fields)), steps: func(r *references) ([]protocol.ActStep, error) {
 		var steps []protocol.ActStep
@@ -104,7 +105,7 @@ func (e *Engine) Fill(ctx context.Context, client *checkpoint.Client, p FillPara
 			case bool, float64:
 				text = fmt.Sprint(v)
 			default:
-				return nil, invalid("the value of %s must be a text, a number, true or false", f.Ref)
+				return nil, usererr.Invalid("the value of %s must be a text, a number, true or false", f.Ref)
 			}
 			steps = append(steps, protocol.ActStep{Op: protocol.StepFill, Path: path, Texts: []string{text}})
 		}
@@ -129,7 +130,7 @@ type PressParams struct {
 // Press answers browser_press_key.
 func (e *Engine) Press(ctx context.Context, client *checkpoint.Client, p PressParams) (*ActAnswer, error) {
 	if p.Key == "" {
-		return nil, invalid("key is missing; keys are such as Enter, Escape, ArrowDown, a, Control+A, Shift+Tab")
+		return nil, usererr.Invalid("key is missing; keys are such as Enter, Escape, ArrowDown, a, Control+A, Shift+Tab")
 	}
 	return e.act(ctx, client, action{tab: p.Tab, what: "press a key", focus: true, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepPress, Key: p.Key}
@@ -195,7 +196,7 @@ func (e *Engine) Scroll(ctx context.Context, client *checkpoint.Client, p Scroll
 		amount = *p.Amount
 	}
 	if amount < 1 || amount > maxScroll {
-		return nil, invalid("amount is %d; it must be from 1 to %d pixels", amount, maxScroll)
+		return nil, usererr.Invalid("amount is %d; it must be from 1 to %d pixels", amount, maxScroll)
 	}
 	s := protocol.ActStep{Op: protocol.StepScroll}
 	switch p.Direction {
@@ -209,10 +210,10 @@ func (e *Engine) Scroll(ctx context.Context, client *checkpoint.Client, p Scroll
 		s.X = -amount
 	case "":
 		if p.Ref == "" {
-			return nil, invalid("pass ref (scroll it into view), direction (up, down, left, right), or both (scroll inside it)")
+			return nil, usererr.Invalid("pass ref (scroll it into view), direction (up, down, left, right), or both (scroll inside it)")
 		}
 	default:
-		return nil, invalid("direction is %q; it must be up, down, left or right", p.Direction)
+		return nil, usererr.Invalid("direction is %q; it must be up, down, left or right", p.Direction)
 	}
 	return e.act(ctx, client, action{tab: p.Tab, what: "scroll", steps: func(r *references) ([]protocol.ActStep, error) {
 		var err error
@@ -233,7 +234,7 @@ type DialogParams struct {
 // HandleDialog answers browser_handle_dialog.
 func (e *Engine) HandleDialog(ctx context.Context, client *checkpoint.Client, p DialogParams) (*ActAnswer, error) {
 	if p.Accept == nil {
-		return nil, invalid("accept is missing; it must be true (OK) or false (Cancel)")
+		return nil, usererr.Invalid("accept is missing; it must be true (OK) or false (Cancel)")
 	}
 	s := protocol.ActStep{Op: protocol.StepDialog, Accept: *p.Accept}
 	if p.Text != nil {

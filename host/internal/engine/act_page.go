@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -50,7 +51,7 @@ func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p Navi
 func webAddress(to, or string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", invalid("url is %q; it must be a whole http or https address%s", to, or)
+		return "", usererr.Invalid("url is %q; it must be a whole http or https address%s", to, or)
 	}
 	return u.String(), nil
 }
@@ -86,7 +87,7 @@ func (e *Engine) opened(ctx context.Context, client *checkpoint.Client, id int, 
 // newTab opens a tab, and returns when it is watched.
 func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
 	if e.hands == nil {
-		return 0, nil, invalid("no browser is connected; open one with `tidemark browser`")
+		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
 	}
 	var instances []string
 	for _, b := range e.store.View(e.clock()).Browsers {
@@ -96,10 +97,10 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 	}
 	switch len(instances) {
 	case 0:
-		return 0, nil, invalid("no browser is connected; open one with `tidemark browser`")
+		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
 	case 1:
 	default:
-		return 0, nil, invalid("%d browsers are connected; name a tab of the one that is meant (browser_tabs lists them)", len(instances))
+		return 0, nil, usererr.New(usererr.Ambiguous, "%d browsers are connected; name a tab of the one that is meant (browser_tabs lists them)", len(instances))
 	}
 	ctx, release, err := e.hold(ctx, client, 0, "open "+to)
 	if err != nil {
@@ -111,7 +112,7 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 		return 0, nil, err
 	}
 	if len(result.Opened) == 0 {
-		return 0, nil, invalid("the browser opened no tab")
+		return 0, nil, usererr.New(usererr.NoBrowser, "the browser opened no tab")
 	}
 	id, err := e.waitForOpened(ctx, instances[0], result.Opened[0])
 	result.Opened = nil
@@ -121,7 +122,7 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 // actOnTabs opens, shows or closes a tab: the one named, else the one that a call without one speaks of.
 func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) error {
 	if !slices.Contains(e.SetsOf(client), Act) {
-		return invalid("opening, showing and closing tabs belongs to the tool set act, which is off for this session")
+		return usererr.New(usererr.SwitchedOff, "opening, showing and closing tabs belongs to the tool set act, which is off for this session")
 	}
 	if p.Action == "new" {
 		to, err := webAddress(p.URL, "")
@@ -140,7 +141,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 	}
 	instance, theirs, ok := e.store.BrowserTab(id)
 	if !ok {
-		return invalid("the tab %d has been closed", id)
+		return usererr.New(usererr.TabClosed, "the tab %d has been closed", id)
 	}
 	ctx, release, err := e.hold(ctx, client, id, p.Action+" the tab")
 	if err != nil {
@@ -152,7 +153,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		return err
 	}
 	if d := result.Dialog; d != nil {
-		return invalid("tab %d is still open: its page asks whether it is to be left %s; browser_handle_dialog with accept closes it", id, dialogText(d))
+		return usererr.New(usererr.ActionRefused, "tab %d is still open: its page asks whether it is to be left %s; browser_handle_dialog with accept closes it", id, dialogText(d))
 	}
 	if p.Action == "select" {
 		e.snapshots.used(client, id)
@@ -172,7 +173,7 @@ func (e *Engine) waitUntilClosed(ctx context.Context, id int) error {
 		}
 		select {
 		case <-ctx.Done():
-			return invalid("tab %d does not close; its page may be asking whether to leave it", id)
+			return usererr.New(usererr.ActionRefused, "tab %d does not close; its page may be asking whether to leave it", id)
 		case <-changed:
 		}
 	}
@@ -184,7 +185,7 @@ func (e *Engine) waitForOpened(ctx context.Context, instance string, theirs int)
 	if t := e.tabOnce(ctx, instance, theirs, loadPatience, watched); t != nil && t.Watched {
 		return t.ID, nil
 	}
-	return 0, invalid("the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
+	return 0, usererr.New(usererr.NotWatched, "the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
 }
 
 // openedPatience is how long a tab that a page has opened may take until it is known where it leads to, and it is
@@ -251,10 +252,10 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 		timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
 	}
 	if timeout < 0 || timeout > maxTextWait {
-		return nil, invalid("timeout_ms must be from 0 to %d", maxTextWait.Milliseconds())
+		return nil, usererr.Invalid("timeout_ms must be from 0 to %d", maxTextWait.Milliseconds())
 	}
 	if p.Text == "" && p.TextGone == "" && p.Ref == "" && !p.Settled {
-		return nil, invalid("say what to wait for: text, text_gone, ref (until it can be acted on) or settled")
+		return nil, usererr.Invalid("say what to wait for: text, text_gone, ref (until it can be acted on) or settled")
 	}
 	a := action{tab: p.Tab, what: "wait", looks: true, waits: true, settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		if p.Ref == "" {
@@ -365,7 +366,7 @@ const evaluateTimeout = 5 * time.Second
 // Evaluate answers browser_evaluate. It goes around redaction, and is off until a person turns it on.
 func (e *Engine) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
 	if !e.debugSettings.Evaluate {
-		return nil, invalid("evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
+		return nil, usererr.New(usererr.SwitchedOff, "evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
 	}
 	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", timeout: evaluateTimeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepEvaluate, Texts: []string{p.Expression}}
@@ -413,11 +414,11 @@ type UploadParams struct {
 // Upload answers browser_upload_file.
 func (e *Engine) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*ActAnswer, error) {
 	if len(p.Paths) == 0 {
-		return nil, invalid("paths is empty; pass files of the workspace")
+		return nil, usererr.Invalid("paths is empty; pass files of the workspace")
 	}
 	workspace := client.Workspace
 	if workspace == "" {
-		return nil, invalid("files are uploaded only from a workspace, and this agent has none; start it with `tidemark mcp --workspace DIR`")
+		return nil, usererr.New(usererr.SwitchedOff, "files are uploaded only from a workspace, and this agent has none; start it with `tidemark mcp --workspace DIR`")
 	}
 	var files []string
 	for _, path := range p.Paths {
@@ -440,17 +441,17 @@ func inWorkspace(workspace, path string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", invalid("%s cannot be uploaded: %v", path, err)
+		return "", usererr.Invalid("%s cannot be uploaded: %v", path, err)
 	}
 	root, err := filepath.EvalSymlinks(workspace)
 	if err != nil {
-		return "", invalid("the workspace %s cannot be read: %v", workspace, err)
+		return "", usererr.Invalid("the workspace %s cannot be read: %v", workspace, err)
 	}
 	if within, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(within) {
-		return "", invalid("%s lies outside the workspace %s; only files inside it are uploaded", path, workspace)
+		return "", usererr.New(usererr.SwitchedOff, "%s lies outside the workspace %s; only files inside it are uploaded", path, workspace)
 	}
 	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
-		return "", invalid("%s is no file", path)
+		return "", usererr.Invalid("%s is no file", path)
 	}
 	return real, nil
 }

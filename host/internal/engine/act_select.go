@@ -6,6 +6,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -19,7 +20,7 @@ type SelectParams struct {
 // Select answers browser_select_option: a native list is set, one that the page made is opened and clicked.
 func (e *Engine) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*ActAnswer, error) {
 	if len(p.Values) == 0 {
-		return nil, invalid("values is empty; pass the labels or values of options")
+		return nil, usererr.Invalid("values is empty; pass the labels or values of options")
 	}
 	a := action{tab: p.Tab, what: "choose in %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // holdFor is how long an agent keeps a tab for itself after its last action there.
@@ -33,7 +34,7 @@ type Agent struct {
 // is told that calls again.
 var (
 	errStopped     = errors.New("a person stopped this agent")
-	refusedStopped = invalid("a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
+	refusedStopped = usererr.New(usererr.AgentStopped, "a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
 )
 
 // agents is who acts where.
@@ -91,7 +92,7 @@ func (e *Engine) switchAgent(id int, stopped bool) error {
 	i := slices.IndexFunc(e.agents.list, func(a *agentState) bool { return a.ID == id })
 	if i < 0 {
 		e.agents.mu.Unlock()
-		return invalid("agent %d is not connected any more", id)
+		return usererr.New(usererr.NotFound, "agent %d is not connected any more", id)
 	}
 	a := e.agents.list[i]
 	a.Stopped = stopped
@@ -153,7 +154,7 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 		case a.Tab == tab && tab != 0 && (a.Acting || now.Sub(a.ended) < holdFor) && !a.Stopped:
 			other, did := a.client, a.What
 			s.mu.Unlock()
-			return nil, nil, invalid("tab %d is held by another agent, %s, which acted there last (%s); act on another tab, or try again %.0f s after its last action",
+			return nil, nil, usererr.New(usererr.TabInUse, "tab %d is held by another agent, %s, which acted there last (%s); act on another tab, or try again %.0f s after its last action",
 				tab, e.clients.nameOf(other), did, holdFor.Seconds())
 		}
 	}
@@ -168,7 +169,7 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 	if mine.Acting {
 		doing := mine.What
 		s.mu.Unlock()
-		return nil, nil, invalid("another action of yours is still under way (%s); act when it has been answered", doing)
+		return nil, nil, usererr.New(usererr.TabInUse, "another action of yours is still under way (%s); act when it has been answered", doing)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	mine.Tab, mine.What, mine.Acting, mine.Since, mine.cancel = tab, what, true, now, cancel

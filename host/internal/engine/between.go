@@ -7,6 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // BetweenParams say which two moments are compared, and what of them is shown.
@@ -30,7 +31,7 @@ const Now = checkpoint.Now
 func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
 	from := strings.TrimSpace(p.From)
 	if from == Now {
-		return nil, invalid("from is now, and nothing has happened since; name a checkpoint or an earlier time")
+		return nil, usererr.Invalid("from is now, and nothing has happened since; name a checkpoint or an earlier time")
 	}
 	r, err := e.checkChanges(client, ChangesParams{Checkpoint: from, Include: p.Include, Severity: p.Severity, Tab: p.Tab})
 	if err != nil {
@@ -68,7 +69,7 @@ func (e *Engine) between(ctx context.Context, client *checkpoint.Client, p Betwe
 			return nil, nil, err
 		}
 		if end.At.Before(begin.At) {
-			return nil, nil, invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
+			return nil, nil, usererr.Invalid("from (%s) is later than to (%s); ask for them the other way round", diff.Time{Time: begin.At}, diff.Time{Time: end.At})
 		}
 		until = &end
 	}

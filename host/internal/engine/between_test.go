@@ -11,7 +11,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -170,7 +171,7 @@ func TestMistakesAboutTwoMoments(t *testing.T) {
 		{"first", "2026-99-01", "no ISO 8601 time"},
 		{"auto_1", "", "there is no checkpoint"},
 	} {
-		if _, err := w.Engine.Between(t.Context(), c, engine.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), s.want) {
+		if _, err := w.Engine.Between(t.Context(), c, engine.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), s.want) {
 			t.Errorf("%s to %s: %v, want %s", s.from, s.to, err, s.want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -78,13 +79,13 @@ type BreakpointLine struct {
 func (p *BreakpointParams) check() error {
 	switch {
 	case strings.TrimSpace(p.URL) == "":
-		return invalid("url is empty; it must be the address of a script, the end of one, or a source file such as src/App.tsx")
+		return usererr.Invalid("url is empty; it must be the address of a script, the end of one, or a source file such as src/App.tsx")
 	case p.Line < 1:
-		return invalid("line is %d; lines count from 1", p.Line)
+		return usererr.Invalid("line is %d; lines count from 1", p.Line)
 	case p.Column < 0:
-		return invalid("column is %d; columns count from 1", p.Column)
+		return usererr.Invalid("column is %d; columns count from 1", p.Column)
 	case p.HitCount < 0:
-		return invalid("hit_count is %d; it must be 1 or more", p.HitCount)
+		return usererr.Invalid("hit_count is %d; it must be 1 or more", p.HitCount)
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (e *Engine) BreakpointSet(ctx context.Context, client *checkpoint.Client, p
 		t.breakpoints = append(t.breakpoints, b)
 	})
 	if same != "" {
-		return nil, invalid("your breakpoint %s is at that place; remove it with breakpoint_remove to set another", same)
+		return nil, usererr.New(usererr.AlreadyExists, "your breakpoint %s is at that place; remove it with breakpoint_remove to set another", same)
 	}
 	placed, err := c.place(ctx, b)
 	if err != nil {
@@ -394,11 +395,11 @@ func (e *Engine) BreakpointRemove(ctx context.Context, client *checkpoint.Client
 	})
 	switch {
 	case of != nil:
-		return nil, invalid("%s is a breakpoint of %s; it is gone when that agent removes it or leaves", p.ID, e.clientName(of))
+		return nil, usererr.New(usererr.NotFound, "%s is a breakpoint of %s; it is gone when that agent removes it or leaves", p.ID, e.clientName(of))
 	case !found && len(known) == 0:
-		return nil, invalid("there is no breakpoint %q; tab %d has none", p.ID, c.tab)
+		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; tab %d has none", p.ID, c.tab)
 	case !found:
-		return nil, invalid("there is no breakpoint %q; tab %d has %s", p.ID, c.tab, strings.Join(known, ", "))
+		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; tab %d has %s", p.ID, c.tab, strings.Join(known, ", "))
 	}
 	var answer struct{}
 	if err := c.ask(ctx, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: c.caller, ID: p.ID}, &answer, 0); err != nil {

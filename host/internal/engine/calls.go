@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -130,7 +131,7 @@ func (e *Engine) heldClients() map[*checkpoint.Client]string {
 }
 
 // ErrHeld is what an agent is told whose access is held.
-var ErrHeld = invalid("a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
+var ErrHeld = usererr.New(usererr.AgentSuspended, "a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
 
 // ViewHold holds an agent's access, or allows it again; then those of its name that have left are held no longer.
 func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing, error) {
@@ -143,7 +144,7 @@ func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing
 	i := slices.IndexFunc(e.viewing.agents, func(a *agentCalls) bool { return a.id == p.Agent })
 	if i < 0 {
 		e.viewing.mu.Unlock()
-		return Nothing{}, invalid("there is no agent %d; it has left", p.Agent)
+		return Nothing{}, usererr.New(usererr.NotFound, "there is no agent %d; it has left", p.Agent)
 	}
 	a := e.viewing.agents[i]
 	a.held = p.Held
@@ -273,7 +274,7 @@ func (e *Engine) ViewCalls(ctx context.Context, p protocol.ViewCallsParams) (*pr
 		p.Limit = defaultEntries
 	}
 	if p.Limit < 1 || p.Limit > maxEntries {
-		return nil, invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
+		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
 	}
 	from, to := int64(0), e.clock().UnixMilli()
 	if p.From != "" || p.To != "" {

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // ChangesParams are the arguments of get_changes_since.
@@ -51,7 +52,7 @@ func (e *Engine) checkChanges(client *checkpoint.Client, p ChangesParams) (*chan
 	for _, name := range p.Include {
 		s := diff.Section(name)
 		if !slices.Contains(capture.Sections, s) {
-			return nil, invalid("include has %q, which is no section; sections are %s", name, join(capture.Sections))
+			return nil, usererr.Invalid("include has %q, which is no section; sections are %s", name, join(capture.Sections))
 		}
 		if !slices.Contains(r.options.Include, s) {
 			r.options.Include = append(r.options.Include, s)
@@ -60,26 +61,26 @@ func (e *Engine) checkChanges(client *checkpoint.Client, p ChangesParams) (*chan
 	switch r.options.Filter {
 	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
 	default:
-		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
+		return nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	switch r.wait = p.Wait; r.wait {
 	case "", "none", "settled", "reload":
 	default:
-		return nil, invalid("wait is %q; it must be none, settled or reload", p.Wait)
+		return nil, usererr.Invalid("wait is %q; it must be none, settled or reload", p.Wait)
 	}
 	if p.TimeoutMs != nil {
 		if ms := *p.TimeoutMs; ms < 0 || ms > int(maxTimeout.Milliseconds()) {
-			return nil, invalid("timeout_ms is %d; it must be from 0 to %d", ms, maxTimeout.Milliseconds())
+			return nil, usererr.Invalid("timeout_ms is %d; it must be from 0 to %d", ms, maxTimeout.Milliseconds())
 		}
 		r.timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
 	}
 	if checkpoint.LooksLikeTime(r.checkpoint) {
 		t, err := checkpoint.ParseTime(r.checkpoint, e.location)
 		if err != nil {
-			return nil, &Error{err.Error()}
+			return nil, usererr.Invalid("%s", err.Error())
 		}
 		if now := e.clock(); t.After(now) {
-			return nil, invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: now})
+			return nil, usererr.Invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: now})
 		}
 		r.time = t
 	}

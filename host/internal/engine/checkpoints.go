@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // CheckpointParams are the arguments of checkpoint_create.
@@ -36,7 +37,7 @@ const maxNote = 200
 // CheckpointCreate makes a named checkpoint of this moment in the client's scope.
 func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
 	if n := len([]rune(p.Note)); n > maxNote {
-		return nil, invalid("the note has %d characters; at most %d are kept", n, maxNote)
+		return nil, usererr.Invalid("the note has %d characters; at most %d are kept", n, maxNote)
 	}
 	v := e.store.View(e.clock())
 	old, err := e.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Moment: v.Now()})
@@ -178,7 +179,7 @@ type CheckpointDeleted struct {
 // CheckpointDelete deletes a named checkpoint.
 func (e *Engine) CheckpointDelete(ctx context.Context, client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
 	if p.Name == "" {
-		return nil, invalid("name is missing: which checkpoint shall be deleted? checkpoint_list lists them")
+		return nil, usererr.Invalid("name is missing: which checkpoint shall be deleted? checkpoint_list lists them")
 	}
 	c, err := e.named.Delete(client.Scope.Key(), p.Name)
 	if err != nil {

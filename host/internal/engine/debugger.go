@@ -11,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -124,7 +125,7 @@ func (e *Engine) debug(ctx context.Context, client *checkpoint.Client, tab int) 
 	}
 	instance, browserID, ok := e.store.BrowserTab(id)
 	if !ok {
-		return nil, invalid("the tab %d has been closed; browser_tabs lists those that are open", id)
+		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
 	e.snapshots.used(client, id)
 	return &debugCall{e, client, id, instance, protocol.DebugCaller{
@@ -142,9 +143,9 @@ func (c *debugCall) ask(ctx context.Context, method string, params, answer any, 
 	case !errors.As(err, &coded):
 		return fmt.Errorf("tab %d cannot be debugged: %w", c.tab, err)
 	case coded.Code == protocol.CodeUnknown:
-		return invalid("the extension in this browser is too old for debugging; run `tidemark install` and reload it")
+		return usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for debugging; run `tidemark install` and reload it")
 	}
-	return invalid("tab %d: %s", c.tab, coded.Message)
+	return usererr.New(usererr.PageUnavailable, "tab %d: %s", c.tab, coded.Message)
 }
 
 // clientName is what a client calls itself.
@@ -252,7 +253,7 @@ type DebuggerValue struct {
 
 func checkWait(ms int) error {
 	if ms < 0 || time.Duration(ms)*time.Millisecond > maxWait {
-		return invalid("wait_ms is %d; it must be from 0 to %d", ms, maxWait.Milliseconds())
+		return usererr.Invalid("wait_ms is %d; it must be from 0 to %d", ms, maxWait.Milliseconds())
 	}
 	return nil
 }
@@ -260,7 +261,7 @@ func checkWait(ms int) error {
 // checkThread refuses what is no number of a thread or a frame.
 func checkNumbers(thread, frame int) error {
 	if thread < 0 || frame < 0 {
-		return invalid("threads count from 1, frames from 0")
+		return usererr.Invalid("threads count from 1, frames from 0")
 	}
 	return nil
 }
@@ -294,7 +295,7 @@ func (e *Engine) DebuggerPause(ctx context.Context, client *checkpoint.Client, p
 	case "none", "uncaught", "all":
 		params.Kind, params.Exceptions, params.WaitMs = "exceptions", p.Exceptions, 0
 	default:
-		return nil, invalid("exceptions is %q; it must be none, uncaught or all", p.Exceptions)
+		return nil, usererr.Invalid("exceptions is %q; it must be none, uncaught or all", p.Exceptions)
 	}
 	return e.run(ctx, client, p.Tab, params)
 }
@@ -310,7 +311,7 @@ func (e *Engine) DebuggerResume(ctx context.Context, client *checkpoint.Client, 
 // DebuggerStep answers debugger_step.
 func (e *Engine) DebuggerStep(ctx context.Context, client *checkpoint.Client, p StepParams) (*DebuggerState, error) {
 	if !slices.Contains([]string{"over", "into", "out"}, p.Kind) {
-		return nil, invalid("kind is %q; it must be over, into or out", p.Kind)
+		return nil, usererr.Invalid("kind is %q; it must be over, into or out", p.Kind)
 	}
 	return e.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: p.Kind, WaitMs: int(stepWait.Milliseconds())})
 }
@@ -340,11 +341,11 @@ func (e *Engine) run(ctx context.Context, client *checkpoint.Client, tab int, p 
 // explain adds to a refusal how the last pause ended, when the agent does not know it yet.
 func (c *debugCall) explain(ctx context.Context, refusal error) error {
 	var s protocol.DebugState
-	if !IsMistake(refusal) || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
+	if !usererr.Is(refusal) || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
 		return refusal
 	}
 	if notes := c.endings(&s); len(notes) > 0 {
-		return invalid("%s %s", refusal.Error(), strings.Join(notes, " "))
+		return usererr.New(usererr.CodeOf(refusal), "%s %s", refusal.Error(), strings.Join(notes, " "))
 	}
 	return refusal
 }
@@ -352,13 +353,13 @@ func (c *debugCall) explain(ctx context.Context, refusal error) error {
 // DebuggerEvaluate answers debugger_evaluate.
 func (e *Engine) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
 	if !e.debugSettings.Evaluate {
-		return nil, invalid("evaluating is off: a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml; variables_get reads variables without it")
+		return nil, usererr.New(usererr.SwitchedOff, "evaluating is off: a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml; variables_get reads variables without it")
 	}
 	if err := checkNumbers(p.Thread, p.Frame); err != nil {
 		return nil, err
 	}
 	if strings.TrimSpace(p.Expression) == "" {
-		return nil, invalid("expression is empty")
+		return nil, usererr.Invalid("expression is empty")
 	}
 	c, err := e.debug(ctx, client, p.Tab)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -41,7 +42,7 @@ func pausedIn(v *capture.View, inScope func(origin string, tab int) bool) string
 // Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
 func (e *Engine) Paused(tab int) error {
 	if says := pausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
-		return invalid("%s", says)
+		return usererr.Invalid("%s", says)
 	}
 	return nil
 }
@@ -58,7 +59,7 @@ func (e *Engine) pausedNow(ctx context.Context, tab int) error {
 		}
 		select {
 		case <-ctx.Done():
-			return invalid("tab %d is paused in the debugger; debugger_resume lets it go on", tab)
+			return usererr.New(usererr.PagePaused, "tab %d is paused in the debugger; debugger_resume lets it go on", tab)
 		case <-changed:
 		}
 	}

@@ -8,7 +8,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Browsers asks the extensions for things. Package link implements it.
@@ -134,24 +134,6 @@ func (e *Engine) Named() ([]checkpoint.Checkpoint, uint64) { return e.named.All(
 // Store is the engine's store.
 func (e *Engine) Store() *capture.Store { return e.store }
 
-// Error is a mistake in what was asked, in words for whoever asked.
-type Error struct{ Message string }
-
-func (e *Error) Error() string { return e.Message }
-
-func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
-
-// IsMistake says whether an error is about what was asked, and not a failure of Tidemark.
-func IsMistake(err error) bool {
-	var mine *Error
-	var name *checkpoint.NameError
-	var full *checkpoint.FullError
-	var unknown *checkpoint.UnknownError
-	var ambiguous *checkpoint.AmbiguousError
-	var taken *checkpoint.TakenError
-	return errors.As(err, &mine) || errors.As(err, &name) || errors.As(err, &full) || errors.As(err, &unknown) || errors.As(err, &ambiguous) || errors.As(err, &taken)
-}
-
 // checkTab makes sure that a tab is there.
 func checkTab(v *capture.View, scope checkpoint.Scope, id int) error {
 	if id == 0 {
@@ -170,7 +152,7 @@ func checkTab(v *capture.View, scope checkpoint.Scope, id int) error {
 		}
 	}
 	if len(known) == 0 {
-		return invalid("there is no tab %d; no tab is watched at the moment", id)
+		return usererr.New(usererr.NotFound, "there is no tab %d; no tab is watched at the moment", id)
 	}
-	return invalid("there is no tab %d; watched are %s", id, strings.Join(known, ", "))
+	return usererr.New(usererr.NotFound, "there is no tab %d; watched are %s", id, strings.Join(known, ", "))
 }

@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // HookParams are what a hook of an agent asks.
@@ -91,13 +92,13 @@ const (
 // is watched. Project is the path of the settings file of the agent's project, "" for none.
 func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project string, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
 	if strings.TrimSpace(p.Session) == "" || len(p.Session) > maxSession {
-		return nil, nil, invalid("session has %d characters; it must be the id of the agent's session, of 1 to %d", len(p.Session), maxSession)
+		return nil, nil, usererr.Invalid("session has %d characters; it must be the id of the agent's session, of 1 to %d", len(p.Session), maxSession)
 	}
 	if p.PatienceMs < 0 || p.TimeoutMs < 0 || p.PatienceMs > int(maxTimeout.Milliseconds()) || p.TimeoutMs > int(maxTimeout.Milliseconds()) {
-		return nil, nil, invalid("patience_ms and timeout_ms must be from 0 to %d", maxTimeout.Milliseconds())
+		return nil, nil, usererr.Invalid("patience_ms and timeout_ms must be from 0 to %d", maxTimeout.Milliseconds())
 	}
 	if p.Event != HookStart && p.Event != HookEdit && p.Event != HookStop {
-		return nil, nil, invalid("event is %q; it must be %s, %s or %s", p.Event, HookStart, HookEdit, HookStop)
+		return nil, nil, usererr.Invalid("event is %q; it must be %s, %s or %s", p.Event, HookStart, HookEdit, HookStop)
 	}
 	client := e.Returning("hook "+p.Session, scope)
 	e.InProject(client, project)

@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -291,7 +292,7 @@ func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
 func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		for _, p := range []engine.HookParams{{}, {Session: strings.Repeat("s", 201), Event: engine.HookEdit}, {Session: " ", Event: engine.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: engine.HookEdit, TimeoutMs: -1}, {Session: "s", Event: engine.HookEdit, PatienceMs: 1 << 40}} {
-			if _, _, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", p); !engine.IsMistake(err) {
+			if _, _, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", p); !usererr.Is(err) {
 				t.Errorf("%+v: %v", p, err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -112,7 +113,7 @@ func (e *Engine) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*pr
 func (e *Engine) Unignore(client *checkpoint.Client, p protocol.UnignoreParams) error {
 	a, err := e.removeNoise(client, p.ID)
 	if err == nil && a.Unsaved != "" {
-		return invalid("the rule is gone until Tidemark is started again: %s", a.Unsaved)
+		return usererr.New(usererr.NotSaved, "the rule is gone until Tidemark is started again: %s", a.Unsaved)
 	}
 	return err
 }

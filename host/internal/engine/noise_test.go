@@ -12,7 +12,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 func noiseOf(t *testing.T, w *enginetest.World, c *checkpoint.Client, p engine.NoiseParams) *engine.NoiseAnswer {
@@ -257,7 +258,7 @@ func TestNoiseMistakesSayWhatToDo(t *testing.T) {
 		{engine.NoiseParams{Action: "remove", ID: "analytics"}, "switch it off"},
 		{engine.NoiseParams{Action: "disable", Pack: "smell"}, "packs are hot-update"},
 	} {
-		if _, err := w.Engine.ConfigureNoise(context.Background(), c, tc.p); err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), tc.want) {
+		if _, err := w.Engine.ConfigureNoise(context.Background(), c, tc.p); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v", tc.p, err)
 		}
 	}

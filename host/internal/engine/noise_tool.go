@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // NoiseParams are the arguments of configure_noise.
@@ -141,7 +142,7 @@ func (e *Engine) ConfigureNoise(_ context.Context, client *checkpoint.Client, p 
 	case "suggest":
 		return e.suggestNoise(client), nil
 	}
-	return nil, invalid("action is %q; it must be list, add, remove, enable, disable, explain or suggest", p.Action)
+	return nil, usererr.Invalid("action is %q; it must be list, add, remove, enable, disable, explain or suggest", p.Action)
 }
 
 // entries calls each with everything held that a client's report could tell of.
@@ -192,10 +193,10 @@ func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.Use
 		HideNew: p.HideNew, Note: event.Clean(p.Note), Made: now.UTC().Truncate(time.Millisecond),
 	}
 	if p.ID != "" && !ruleID.MatchString(p.ID) {
-		return nil, invalid("id is %q; it must be of small letters, digits, _ and -, at most 50", p.ID)
+		return nil, usererr.Invalid("id is %q; it must be of small letters, digits, _ and -, at most 50", p.ID)
 	}
 	if err := r.Check(); err != nil {
-		return nil, invalid("the rule cannot be added: %v", err)
+		return nil, usererr.Invalid("the rule cannot be added: %v", err)
 	}
 	end := p.Expires
 	if end == "" {
@@ -203,7 +204,7 @@ func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.Use
 	}
 	var err error
 	if r.Expires, r.Session, err = noise.ParseEnd(end, now, location); err != nil {
-		return nil, invalid("the rule cannot be added: %v", err)
+		return nil, usererr.Invalid("the rule cannot be added: %v", err)
 	}
 	return r, nil
 }
@@ -275,14 +276,14 @@ func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, now time.
 			rule.ID = "n" + strconv.Itoa(i)
 		}
 	case taken[rule.ID] && (same == nil || same.ID != rule.ID):
-		return invalid("there is a noise rule %q already; remove it first, or give another id", rule.ID)
+		return usererr.New(usererr.AlreadyExists, "there is a noise rule %q already; remove it first, or give another id", rule.ID)
 	}
 	if same != nil {
 		before := ownLine(same, 0)
 		a.Replaced = &before
 		n.dropLocked(same)
 	} else if len(taken) >= noise.MaxUserRules {
-		return invalid("there are %d noise rules, which is all that there can be; remove some first", len(taken))
+		return usererr.New(usererr.LimitReached, "there are %d noise rules, which is all that there can be; remove some first", len(taken))
 	}
 	if rule.Session {
 		n.sessions = append(n.sessions, sessionRule{rule, session})
@@ -328,7 +329,7 @@ func (n *noises) savedLocked() string {
 
 func (e *Engine) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer, error) {
 	if id == "" {
-		return nil, invalid("id is missing: which rule shall be removed? list names them")
+		return nil, usererr.Invalid("id is missing: which rule shall be removed? list names them")
 	}
 	u := e.noiseOf(client)
 	n := e.noise
@@ -345,15 +346,15 @@ func (e *Engine) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer
 		ids = append(ids, r.ID)
 	}
 	if u.project != nil && slices.ContainsFunc(u.project.Rules, func(r *noise.UserRule) bool { return r.ID == id }) {
-		return nil, invalid("the noise rule %q is the project's; remove it from its .tidemark.toml", id)
+		return nil, usererr.Invalid("the noise rule %q is the project's; remove it from its .tidemark.toml", id)
 	}
 	if noise.IsPack(id) {
-		return nil, invalid("%s is a pack; switch it off with disable", id)
+		return nil, usererr.Invalid("%s is a pack; switch it off with disable", id)
 	}
 	if len(ids) == 0 {
-		return nil, invalid("there is no noise rule %q; there are none", id)
+		return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; there are none", id)
 	}
-	return nil, invalid("there is no noise rule %q; there are %s", id, strings.Join(ids, ", "))
+	return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; there are %s", id, strings.Join(ids, ", "))
 }
 
 func (e *Engine) switchPack(client *checkpoint.Client, pack string, on bool) (*NoiseAnswer, error) {
@@ -362,7 +363,7 @@ func (e *Engine) switchPack(client *checkpoint.Client, pack string, on bool) (*N
 		for _, p := range noise.Packs {
 			names = append(names, p.Name)
 		}
-		return nil, invalid("there is no pack %q; packs are %s", pack, strings.Join(names, ", "))
+		return nil, usererr.New(usererr.NotFound, "there is no pack %q; packs are %s", pack, strings.Join(names, ", "))
 	}
 	n := e.noise
 	n.mu.Lock()

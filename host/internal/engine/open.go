@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Launcher starts browsers for agents. Package daemon implements it.
@@ -203,7 +204,7 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 	case "kept":
 		r.Kept = true
 	default:
-		return r, invalid("profile is %q; it must be fresh or kept", p.Profile)
+		return r, usererr.Invalid("profile is %q; it must be fresh or kept", p.Profile)
 	}
 	if p.URL == "" {
 		return r, nil
@@ -213,10 +214,10 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 	}
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return r, invalid("url is %q; it must be an address of http or https", p.URL)
+		return r, usererr.Invalid("url is %q; it must be an address of http or https", p.URL)
 	}
 	if origin := capture.OriginOf(p.URL); !scope.Covers(origin) {
-		return r, invalid("this session hears only of %s; %s is none of its pages", strings.Join(scope.Origins, ", "), origin)
+		return r, usererr.Invalid("this session hears only of %s; %s is none of its pages", strings.Join(scope.Origins, ", "), origin)
 	}
 	r.URL = p.URL
 	return r, nil
@@ -229,7 +230,7 @@ func (e *Engine) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		return nil, err
 	}
 	if e.own.launcher == nil {
-		return nil, invalid("no browser can be opened here; a person can run `tidemark browser`")
+		return nil, usererr.New(usererr.NoBrowser, "no browser can be opened here; a person can run `tidemark browser`")
 	}
 	before := e.store.View(e.clock()).Tabs
 	b, err := e.own.open(ctx, client, r)
@@ -241,7 +242,7 @@ func (e *Engine) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, invalid("the browser has ended or told of no tab; browser_tabs lists what is open")
+		return nil, usererr.New(usererr.NoBrowser, "the browser has ended or told of no tab; browser_tabs lists what is open")
 	}
 	e.snapshots.used(client, tab.ID)
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
@@ -270,7 +271,7 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 	}
 	if len(running)+o.starting >= maxOwn {
 		o.mu.Unlock()
-		return nil, invalid("agents have opened %d browsers already, the most that there may be; use a tab of theirs (browser_tabs)", maxOwn)
+		return nil, usererr.New(usererr.LimitReached, "agents have opened %d browsers already, the most that there may be; use a tab of theirs (browser_tabs)", maxOwn)
 	}
 	o.starting++
 	o.mu.Unlock()

@@ -307,7 +307,7 @@ func (e *Engine) AskForMaps(ctx context.Context) {
 		changed := e.store.Changed()
 		if v := e.store.View(e.clock()); v.Console.Next() > next {
 			o, rules := e.originalsIn(v), e.noise.in("", e.clock()).rules
-			for _, c := range v.Console.From(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
+			for _, c := range v.Console.Marked(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					o.source(c)
 					o.stack(c)

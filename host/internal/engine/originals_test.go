@@ -15,9 +15,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/sourcemap/maptest"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // server has the maps of scripts, by their path.

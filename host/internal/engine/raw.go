@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Limits of a raw read.
@@ -55,7 +56,7 @@ func read[T any, P interface {
 	if p.Limit != nil {
 		limit = *p.Limit
 		if limit < 1 || limit > maxLimit {
-			return nil, invalid("limit is %d; it must be from 1 to %d", limit, maxLimit)
+			return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", limit, maxLimit)
 		}
 	}
 	v := e.store.View(e.clock())
@@ -64,7 +65,7 @@ func read[T any, P interface {
 	}
 	view := pick(v)
 	if p.After != nil && *p.After >= view.Next() {
-		return nil, invalid("after is %d, but the newest position is %d; pass the next of an earlier answer, or leave after out for the newest entries", *p.After, view.Next()-1)
+		return nil, usererr.Invalid("after is %d, but the newest position is %d; pass the next of an earlier answer, or leave after out for the newest entries", *p.After, view.Next()-1)
 	}
 	page := &Page[E]{Entries: []E{}, Evicted: view.Evicted()}
 	type hit struct {
@@ -136,7 +137,7 @@ func (e *Engine) Logs(ctx context.Context, client *checkpoint.Client, p LogsPara
 	if p.Level != "" {
 		var ok bool
 		if least, ok = event.ParseLevel(p.Level); !ok {
-			return nil, invalid("level is %q; it must be debug, log, info, warning or error", p.Level)
+			return nil, usererr.Invalid("level is %q; it must be debug, log, info, warning or error", p.Level)
 		}
 	}
 	search := strings.ToLower(p.Search)
@@ -205,7 +206,7 @@ type NetworkEntry struct {
 // Network answers get_network_bodies.
 func (e *Engine) Network(client *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
 	if p.StatusMin < 0 || p.StatusMin > 599 {
-		return nil, invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
+		return nil, usererr.Invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
 	}
 	return read[event.Network](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Network] { return v.Network },

@@ -11,8 +11,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -222,7 +222,7 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 	}
 	for _, c := range mistakes {
 		_, err := w.Call(c.client, c.tool, c.args)
-		if err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), c.want) {
+		if err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v; want %q", c.tool, c.args, err, c.want)
 		}
 	}
@@ -257,7 +257,7 @@ func TestANameThatSeveralScopesHaveIsAMistakeOfWhoSeesAll(t *testing.T) {
 			args = `{"name":"session_start"}`
 		}
 		_, err := w.Call(w.Agent(), tool, args)
-		if err == nil || !engine.IsMistake(err) || !strings.Contains(err.Error(), "several scopes (http://localhost:5173 and http://localhost:3000)") {
+		if err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), "several scopes (http://localhost:5173 and http://localhost:3000)") {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}

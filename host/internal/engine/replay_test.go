@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // TestWhatANewWorkerTellsOnceMoreIsNoNews: a new worker has the browser log everything again, from a little

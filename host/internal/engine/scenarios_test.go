@@ -11,7 +11,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -338,7 +339,7 @@ func TestEdgeCases(t *testing.T) {
 			}
 		}
 		_, err := w.Call(a, "get_changes_since", `{"checkpoint":"befor_refactor"}`)
-		if err == nil || !engine.IsMistake(err) || err.Error() != `there is no checkpoint "befor_refactor"; there are before_refactor, after_refactor, session_start (the nearest first)` {
+		if err == nil || !usererr.Is(err) || err.Error() != `there is no checkpoint "befor_refactor"; there are before_refactor, after_refactor, session_start (the nearest first)` {
 			t.Errorf("%v", err)
 		}
 		if r := w.Changes(a, params{}); r.Checkpoint != "auto_1" {

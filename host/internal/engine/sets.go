@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // A set is a group of tools that is switched as one, so that an agent pays only for what it uses.
@@ -26,7 +27,7 @@ var DefaultSets = []string{Observe, Act}
 func CheckSets(names []string) ([]string, error) {
 	for _, name := range names {
 		if !slices.Contains(Sets, name) {
-			return nil, invalid("there is no tool set %q; sets are %s", name, strings.Join(Sets, ", "))
+			return nil, usererr.New(usererr.NotFound, "there is no tool set %q; sets are %s", name, strings.Join(Sets, ", "))
 		}
 	}
 	checked := []string{} // none is not the same as not said
@@ -59,7 +60,7 @@ func (e *Engine) SwitchedOff(client *checkpoint.Client, name string) error {
 	for i, set := range with {
 		quoted[i] = fmt.Sprintf("%q", set)
 	}
-	return invalid("%s is a tool of the set %s, which is off for this session; a person can turn it on: `tidemark mcp --tools %s` in the agent's settings, or `[tools] sets = [%s]` in Tidemark's config.toml and `tidemark stop`",
+	return usererr.New(usererr.SwitchedOff, "%s is a tool of the set %s, which is off for this session; a person can turn it on: `tidemark mcp --tools %s` in the agent's settings, or `[tools] sets = [%s]` in Tidemark's config.toml and `tidemark stop`",
 		name, t.Set, strings.Join(with, ","), strings.Join(quoted, ", "))
 }
 

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -32,9 +33,6 @@ const (
 	loadPatience = 3 * time.Second
 	loadAgain    = 100 * time.Millisecond
 )
-
-// errClosed and errUnwatched mark that a tab has been closed, and that it is not watched.
-var errClosed, errUnwatched = errors.New(""), errors.New("")
 
 // snapshots is what is known of pages, and what each client was shown of them.
 type snapshots struct {
@@ -100,29 +98,29 @@ func (p *SnapshotParams) request(now time.Time, fullAfter time.Duration) (aria.R
 	case aria.FormatYAML:
 		r.Format = aria.FormatYAML
 	default:
-		return r, invalid("format is %q; it must be compact or yaml", p.Format)
+		return r, usererr.Invalid("format is %q; it must be compact or yaml", p.Format)
 	}
 	if p.Root != "" {
 		ref, ok := aria.ParseReference(p.Root)
 		if !ok {
-			return r, invalid("root is %q; it must be a reference of a snapshot, such as e12", p.Root)
+			return r, usererr.Invalid("root is %q; it must be a reference of a snapshot, such as e12", p.Root)
 		}
 		r.Root = ref
 	}
 	if p.Depth != nil {
 		if *p.Depth < 1 {
-			return r, invalid("depth is %d; it must be 1 or more", *p.Depth)
+			return r, usererr.Invalid("depth is %d; it must be 1 or more", *p.Depth)
 		}
 		r.Depth = *p.Depth
 	}
 	if p.MaxTokens != nil {
 		if *p.MaxTokens < minMaxTokens {
-			return r, invalid("max_tokens is %d; it must be %d or more", *p.MaxTokens, minMaxTokens)
+			return r, usererr.Invalid("max_tokens is %d; it must be %d or more", *p.MaxTokens, minMaxTokens)
 		}
 		r.MaxTokens = *p.MaxTokens
 	}
 	if p.Diff && p.FullSnapshot {
-		return r, invalid("diff and full_snapshot exclude each other; pass one of them")
+		return r, usererr.Invalid("diff and full_snapshot exclude each other; pass one of them")
 	}
 	return r, nil
 }
@@ -139,7 +137,7 @@ func (e *Engine) Snapshot(ctx context.Context, client *checkpoint.Client, p Snap
 			return nil, err
 		}
 		s, err := e.snapshotOf(ctx, client, id, r)
-		if errors.Is(err, errClosed) && p.Tab == 0 && e.defaultTab(e.store.View(e.clock()), client) != id {
+		if usererr.CodeOf(err) == usererr.TabClosed && p.Tab == 0 && e.defaultTab(e.store.View(e.clock()), client) != id {
 			continue // nobody asked for that tab in particular
 		}
 		return s, err
@@ -165,7 +163,7 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 	a, err := seen.Show(t.page, tree, r)
 	var gone *aria.GoneError
 	if errors.As(err, &gone) {
-		return nil, &Error{gone.Error()}
+		return nil, usererr.New(usererr.ReferenceGone, "%s", gone.Error())
 	}
 	if err != nil {
 		return nil, err
@@ -219,11 +217,11 @@ func (t *snapshotTab) ask(ctx context.Context, look func(known []protocol.AriaKn
 // The tab is locked before and after, and not while the browser is waited for.
 func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*aria.Tree, error) {
 	if e.pages == nil {
-		return nil, invalid("no browser is connected; open one with browser_open or `tidemark browser`")
+		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with browser_open or `tidemark browser`")
 	}
 	instance, theirs, ok := e.store.BrowserTab(id)
 	if !ok {
-		return nil, fmt.Errorf("%w%w", invalid("the tab %d has been closed; browser_tabs lists those that are open", id), errClosed)
+		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
 	if err := e.Paused(id); err != nil {
 		return nil, err
@@ -256,12 +254,12 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (
 			t.waiting(func() { err = e.pausedNow(ctx, id) })
 			return nil, err
 		case coded.Code == protocol.CodeUnknown:
-			return nil, invalid("the extension in this browser is too old for snapshots; run `tidemark install` and reload it")
+			return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for snapshots; run `tidemark install` and reload it")
 		case coded.Code != protocol.CodeUnavailable || !e.clock().Before(until):
-			return nil, invalid("tab %d: %s", id, coded.Message)
+			return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", id, coded.Message)
 		}
 		if _, _, ok := e.store.BrowserTab(id); !ok {
-			return nil, fmt.Errorf("%w%w", invalid("the tab %d has been closed; browser_tabs lists those that are open", id), errClosed)
+			return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 		}
 		t.waiting(func() { err = rest(ctx, loadAgain) })
 		if err != nil {
@@ -289,7 +287,7 @@ func (e *Engine) waitForTab(ctx context.Context, client *checkpoint.Client, id i
 	for {
 		changed := e.store.Changed()
 		found, err := e.tabFor(client, id)
-		if err == nil || id != 0 && !errors.Is(err, errUnwatched) {
+		if err == nil || id != 0 && usererr.CodeOf(err) != usererr.NotWatched {
 			return found, err
 		}
 		select {
@@ -330,11 +328,11 @@ func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
 			continue
 		}
 		if !t.Watched {
-			return 0, fmt.Errorf("%w%w", invalid("tab %d (%s) is not watched; a person can switch it on in Tidemark's popup", id, t.URL), errUnwatched)
+			return 0, usererr.New(usererr.NotWatched, "tab %d (%s) is not watched; a person can switch it on in Tidemark's popup", id, t.URL)
 		}
 		return id, nil
 	}
-	return 0, invalid("no tab is watched; open the page with browser_open or `tidemark browser URL`, or switch it on in Tidemark's popup")
+	return 0, usererr.New(usererr.NotWatched, "no tab is watched; open the page with browser_open or `tidemark browser URL`, or switch it on in Tidemark's popup")
 }
 
 // ambiguous is an error that lists the watched tabs by browser when more than one browser has any.
@@ -355,7 +353,7 @@ func ambiguous(v *capture.View, scope checkpoint.Scope) error {
 	if len(list) < 2 {
 		return nil
 	}
-	return invalid("several browsers show watched pages: %s; pass the tab that you mean, once", strings.Join(list, "; "))
+	return usererr.New(usererr.Ambiguous, "several browsers show watched pages: %s; pass the tab that you mean, once", strings.Join(list, "; "))
 }
 
 // browserNames are the names of the browsers that have tabs in a scope, by instance: those of the same name are
@@ -502,7 +500,7 @@ func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p T
 			return nil, err
 		}
 	default:
-		return nil, invalid("action is %q; it must be list, new, select or close", p.Action)
+		return nil, usererr.Invalid("action is %q; it must be list, new, select or close", p.Action)
 	}
 	v := e.store.View(e.clock())
 	current := e.defaultTab(v, client)

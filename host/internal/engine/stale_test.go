@@ -7,7 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // TestAHotUpdateThatFailedIsToldUntilThePageIsLoadedAnew: Vue's stands as an error, webpack's as the warning that it is.

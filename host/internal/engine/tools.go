@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Tool is a use case as agents and the command line call it.
@@ -71,7 +72,7 @@ func decodeArguments(tool string, args []byte, params any) error {
 		if _, err = d.Token(); err == io.EOF {
 			return nil
 		}
-		return invalid("%s takes one JSON object of arguments", tool)
+		return usererr.Invalid("%s takes one JSON object of arguments", tool)
 	}
 	names := argumentNames(reflect.TypeOf(params).Elem())
 	takes := "it takes " + strings.Join(names, ", ")
@@ -81,15 +82,15 @@ func decodeArguments(tool string, args []byte, params any) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {
 		if wrong.Field == "" {
-			return invalid("%s takes one JSON object of arguments; %s", tool, takes)
+			return usererr.Invalid("%s takes one JSON object of arguments; %s", tool, takes)
 		}
 		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
-		return invalid("%s must be %s, not %s", field, kindWords(wrong.Type), wrong.Value)
+		return usererr.Invalid("%s must be %s, not %s", field, kindWords(wrong.Type), wrong.Value)
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return invalid("%s has no argument %s; %s", tool, field, takes)
+		return usererr.Invalid("%s has no argument %s; %s", tool, field, takes)
 	}
-	return invalid("the arguments of %s are not JSON: %v", tool, err)
+	return usererr.Invalid("the arguments of %s are not JSON: %v", tool, err)
 }
 
 func argumentNames(t reflect.Type) []string {

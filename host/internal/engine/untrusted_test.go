@@ -5,7 +5,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 func TestAnswersThatQuoteAPageAreMarked(t *testing.T) {

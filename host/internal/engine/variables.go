@@ -11,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -153,11 +154,11 @@ type VariableSnapshotsGone struct {
 
 func checkCapture(depth int, wanted []string) error {
 	if depth < 0 || depth > maxDepth {
-		return invalid("depth is %d; it must be from 0 (no fields) to %d", depth, maxDepth)
+		return usererr.Invalid("depth is %d; it must be from 0 (no fields) to %d", depth, maxDepth)
 	}
 	for _, s := range wanted {
 		if !slices.Contains(scopes, s) {
-			return invalid("scopes has %q; they are %s", s, strings.Join(scopes, ", "))
+			return usererr.Invalid("scopes has %q; they are %s", s, strings.Join(scopes, ", "))
 		}
 	}
 	return nil
@@ -169,7 +170,7 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 		return nil, err
 	}
 	if len(p.Label) > 100 {
-		return nil, invalid("label is %d bytes long; it must have 100 at most", len(p.Label))
+		return nil, usererr.Invalid("label is %d bytes long; it must have 100 at most", len(p.Label))
 	}
 	c, err := e.debug(ctx, client, p.Tab)
 	if err != nil {
@@ -228,7 +229,7 @@ func (e *Engine) expressions(params *protocol.DebugVariablesParams, all []string
 			continue
 		}
 		if !e.debugSettings.Evaluate {
-			return invalid("expressions has %q, and evaluating is off: only paths are read, such as order.customer.name or items[3]; a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml", text)
+			return usererr.New(usererr.SwitchedOff, "expressions has %q, and evaluating is off: only paths are read, such as order.customer.name or items[3]; a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml", text)
 		}
 		params.Expressions = append(params.Expressions, text)
 	}
@@ -244,7 +245,7 @@ func (e *Engine) VariablesGet(ctx context.Context, client *checkpoint.Client, p 
 	if p.Path != "" {
 		path, ok := variables.ParsePath(p.Path)
 		if !ok {
-			return nil, invalid("path is %q; it must read as code does: order.customer.name, items[3], cache.get(\"k\")", p.Path)
+			return nil, usererr.Invalid("path is %q; it must read as code does: order.customer.name, items[3], cache.get(\"k\")", p.Path)
 		}
 		params.Path = wirePath(path)
 	}
@@ -276,7 +277,7 @@ func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal er
 	}
 	for _, t := range c.state(ctx, &s, p.Thread).Threads {
 		if t.State == "paused" && p.Frame < len(t.Stack) && t.Stack[p.Frame].Script != "" {
-			return invalid("%s %s", refusal.Error(), generatedNames)
+			return usererr.New(usererr.CodeOf(refusal), "%s %s", refusal.Error(), generatedNames)
 		}
 	}
 	return refusal
@@ -301,7 +302,7 @@ func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesPara
 			return nil, err
 		}
 		if !slices.ContainsFunc(s.Threads, func(t protocol.DebugThread) bool { return t.Paused != nil }) {
-			return nil, invalid("tab %d is running; it must be paused for this: set a breakpoint with breakpoint_set and have the page come to it, or call debugger_pause", c.tab)
+			return nil, usererr.New(usererr.PageRunning, "tab %d is running; it must be paused for this: set a breakpoint with breakpoint_set and have the page come to it, or call debugger_pause", c.tab)
 		}
 	}
 	c.e.debugged.join(c.tab, c.client)
@@ -315,13 +316,13 @@ func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesPara
 // SnapshotDiff answers snapshot_diff.
 func (e *Engine) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
 	if p.From == "" || p.To == "" {
-		return nil, invalid("from and to must be ids or labels of snapshots; snapshot_list lists them")
+		return nil, usererr.Invalid("from and to must be ids or labels of snapshots; snapshot_list lists them")
 	}
 	books := e.books(ctx, client)
 	from, err := books.find(p.From)
 	to, err2 := books.find(p.To)
 	if err := errors.Join(err, err2); err != nil {
-		return nil, invalid("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return nil, usererr.Invalid("%s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	d := variables.Compare(from, to)
 	out := &VariableDiff{
@@ -460,7 +461,7 @@ func (e *Engine) SnapshotDelete(ctx context.Context, client *checkpoint.Client, 
 	books := e.books(ctx, client)
 	s, err := books.find(p.ID)
 	if err != nil {
-		return nil, invalid("%s", err.Error())
+		return nil, usererr.Invalid("%s", err.Error())
 	}
 	return e.removeSnapshots(books, func(b *variables.Book) int {
 		if _, err := b.Delete(s.ID); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -68,11 +69,11 @@ func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
 	}
 	switch {
 	case p.Limit < 1 || p.Limit > maxHits:
-		return nil, invalid("limit is %d; it must be from 1 to %d", p.Limit, maxHits)
+		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxHits)
 	case p.Every < 0:
-		return nil, invalid("every is %d; it must be 1 or more", p.Every)
+		return nil, usererr.Invalid("every is %d; it must be 1 or more", p.Every)
 	case len(p.Paths) > maxPaths:
-		return nil, invalid("there are %d paths; there may be %d, and none is all variables of the frame", len(p.Paths), maxPaths)
+		return nil, usererr.Invalid("there are %d paths; there may be %d, and none is all variables of the frame", len(p.Paths), maxPaths)
 	}
 	if err := checkWait(p.WaitMs); err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
 	for _, text := range p.Paths {
 		path, ok := variables.ParsePath(text)
 		if !ok {
-			return nil, invalid("paths has %q; a path must read as code does: retryCount, order.customer.name, items[3]", text)
+			return nil, usererr.Invalid("paths has %q; a path must read as code does: retryCount, order.customer.name, items[3]", text)
 		}
 		paths = append(paths, wirePath(path))
 	}

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -71,7 +72,7 @@ func viewer[P, A any](method string, call func(*Engine, context.Context, P) (A, 
 		var p P
 		if len(raw) > 0 {
 			if err := json.Unmarshal(raw, &p); err != nil {
-				return nil, invalid("the parameters of %s cannot be read: %v", method, err)
+				return nil, usererr.Invalid("the parameters of %s cannot be read: %v", method, err)
 			}
 		}
 		a, err := call(e, ctx, p)
@@ -181,10 +182,10 @@ func (e *Engine) moment(ctx context.Context, scope checkpoint.Scope, name string
 	case checkpoint.LooksLikeTime(name):
 		t, err := checkpoint.ParseTime(name, e.location)
 		if err != nil {
-			return capture.Moment{}, &Error{err.Error()}
+			return capture.Moment{}, usererr.Invalid("%s", err.Error())
 		}
 		if t.After(v.At) {
-			return capture.Moment{}, invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: v.At})
+			return capture.Moment{}, usererr.Invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: v.At})
 		}
 		if v.HoldsTime(t.UnixMilli()) {
 			return v.MomentAt(t), nil
@@ -238,7 +239,7 @@ func (e *Engine) window(ctx context.Context, tab int, from, to string) (*window,
 		return nil, err
 	}
 	if w.from.At.After(w.to.At) {
-		return nil, invalid("%s (%s) is later than %s (%s); exchange the two", w.fromName, diff.Time{Time: w.from.At}, w.toName, diff.Time{Time: w.to.At})
+		return nil, usererr.Invalid("%s (%s) is later than %s (%s); exchange the two", w.fromName, diff.Time{Time: w.from.At}, w.toName, diff.Time{Time: w.to.At})
 	}
 	return w, nil
 }
@@ -265,7 +266,7 @@ func (e *Engine) viewReport(ctx context.Context, p protocol.ViewReportParams) (*
 	switch o.Filter = diff.Filter(p.Severity); o.Filter {
 	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
 	default:
-		return nil, nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
+		return nil, nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
 	places := e.originalsIn(w.v)
@@ -320,7 +321,7 @@ func (e *Engine) ViewCheckpointDelete(ctx context.Context, p protocol.ViewDelete
 	}
 	gone, err := e.CheckpointDelete(ctx, &checkpoint.Client{Scope: scope}, CheckpointDeleteParams{Name: p.Name})
 	if err == nil && gone.Unsaved != "" {
-		err = invalid("the checkpoint is gone until Tidemark is started again: %s", gone.Unsaved)
+		err = usererr.New(usererr.NotSaved, "the checkpoint is gone until Tidemark is started again: %s", gone.Unsaved)
 	}
 	return Nothing{}, err
 }
@@ -328,7 +329,7 @@ func (e *Engine) ViewCheckpointDelete(ctx context.Context, p protocol.ViewDelete
 // saved has a change of the checkpoints be on disk.
 func (e *Engine) saved(ctx context.Context, what string) error {
 	if why := e.save(ctx); why != "" {
-		return invalid("%s, but %s", what, why)
+		return usererr.New(usererr.NotSaved, "%s, but %s", what, why)
 	}
 	return nil
 }
@@ -408,7 +409,7 @@ type pageSeen struct {
 // ViewPage reads a tab's accessibility tree, and gives that of the look before with it.
 func (e *Engine) ViewPage(ctx context.Context, p protocol.ViewPageParams) (*protocol.ViewPage, error) {
 	if p.Tab == 0 {
-		return nil, invalid("tab is missing: whose page shall be read?")
+		return nil, usererr.Invalid("tab is missing: whose page shall be read?")
 	}
 	all := false
 	client := viewerClient(checkpoint.Scope{})

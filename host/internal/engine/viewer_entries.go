@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -34,17 +35,17 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 		p.Limit = defaultEntries
 	}
 	if p.Limit < 1 || p.Limit > maxEntries {
-		return nil, invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
+		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
 	}
 	for _, name := range slices.Concat(p.Lanes, []string{cmp.Or(p.Lane, protocol.LaneConsole)}) {
 		if !slices.Contains(bufferLanes, name) {
-			return nil, invalid("there is no lane %q; lanes are %s", name, strings.Join(bufferLanes, ", "))
+			return nil, usererr.New(usererr.NotFound, "there is no lane %q; lanes are %s", name, strings.Join(bufferLanes, ", "))
 		}
 	}
 	switch p.Severity {
 	case "", string(diff.All), string(diff.Warnings), string(diff.ErrorsOnly):
 	default:
-		return nil, invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
+		return nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	if p.Lane != "" {
 		return placed(ctx, placesWait, func(bool) (*protocol.ViewEntries, *originals, error) {

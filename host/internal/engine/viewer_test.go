@@ -11,7 +11,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -280,7 +281,7 @@ func TestACheckpointIsRenamed(t *testing.T) {
 		view[protocol.CheckpointResult](t, w, protocol.MethodViewCheckpointCreate, protocol.CheckpointParams{Name: name})
 	}
 	for _, bad := range []string{"taken", "Bad Name", "auto_1"} {
-		if _, err := tryView[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: bad}); err == nil || !engine.IsMistake(err) {
+		if _, err := tryView[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: bad}); err == nil || !usererr.Is(err) {
 			t.Errorf("renaming to %q: %v", bad, err)
 		}
 	}

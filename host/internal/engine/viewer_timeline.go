@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -30,7 +31,7 @@ func (e *Engine) ViewTimeline(ctx context.Context, p protocol.ViewTimelineParams
 		p.Limit = defaultTimeline
 	}
 	if p.Limit < 1 || p.Limit > maxTimeline {
-		return nil, invalid("limit is %d; it must be from 1 to %d", p.Limit, maxTimeline)
+		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxTimeline)
 	}
 	if p.Tab != 0 {
 		if _, err := e.viewScope(p.Tab); err != nil {

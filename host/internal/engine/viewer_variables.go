@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -78,7 +79,7 @@ func (all books) one(id string) (*variables.Snapshot, *protocol.ViewVariableSnap
 			}
 		}
 	}
-	return nil, nil, invalid("the snapshot %s is no longer held: snapshots end with their debug session", id)
+	return nil, nil, usererr.New(usererr.NotFound, "the snapshot %s is no longer held: snapshots end with their debug session", id)
 }
 
 // ViewVariableTree shows a snapshot, or the difference of two.
@@ -108,7 +109,7 @@ func (e *Engine) ViewVariableTree(ctx context.Context, p protocol.ViewVariableTr
 func (e *Engine) ViewResume(ctx context.Context, p protocol.ViewResumeParams) (Nothing, error) {
 	instance, tab, ok := e.store.BrowserTab(p.Tab)
 	if !ok || e.debugger == nil {
-		return Nothing{}, invalid("the tab %d has been closed", p.Tab)
+		return Nothing{}, usererr.New(usererr.TabClosed, "the tab %d has been closed", p.Tab)
 	}
 	var s protocol.DebugState
 	err := e.debugger.Debug(ctx, instance, protocol.MethodDebugRun, protocol.DebugRunParams{

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // plant makes the event that carries a text in its channel, and says where to read it again.

@@ -3,11 +3,12 @@ package mcpserver
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"sync"
 	"syscall"
+
+	"github.com/tidwall/gjson"
 
 	"tidemark.dev/tidemark/host/internal/hangup"
 )
@@ -49,14 +50,11 @@ func (d *drained) Read(p []byte) (int, error) {
 
 // heard counts a request; notifications and answers have no "method" with an "id".
 func (d *drained) heard(line []byte) {
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
-	}
-	if json.Unmarshal(line, &m) == nil && m.ID != nil && string(m.ID) != "null" && m.Method != "" {
+	m := gjson.GetManyBytes(line, "id", "method")
+	if id, method := m[0], m[1].String(); id.Type != gjson.Null && method != "" {
 		d.mu.Lock()
 		d.pending++
-		if m.Method == "subscriptions/listen" {
+		if method == "subscriptions/listen" {
 			d.listening++ // answered only when the listener goes
 		}
 		d.mu.Unlock()

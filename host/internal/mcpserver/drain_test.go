@@ -11,8 +11,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // duplex is a connection of which one direction can be ended before the other.

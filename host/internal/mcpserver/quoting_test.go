@@ -7,7 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // TestEveryAnswerThatQuotesAPageCanBeMarked: answers that are text alone are marked beside it, those of the debugger in

@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // The resources: reports as Markdown, for whoever looks over an agent's shoulder. Reading one moves nothing.
@@ -93,7 +93,7 @@ func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mc
 
 // mistake is an error as resources have them: there is no result that could say it.
 func mistake(err error) error {
-	if !engine.IsMistake(err) {
+	if !usererr.Is(err) {
 		return err
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
@@ -175,7 +175,7 @@ func (r *resources) subscribe(ctx context.Context, req *mcp.SubscribeRequest) er
 		return nil
 	}
 	if _, known := r.followed[uri]; !known && len(r.followed) >= maxSubscriptions {
-		return mistake(&engine.Error{Message: fmt.Sprintf("there are %d subscriptions already, which is the most; end one first", maxSubscriptions)})
+		return mistake(usererr.New(usererr.LimitReached, "there are %d subscriptions already, which is the most; end one first", maxSubscriptions))
 	}
 	r.followed[uri] = state
 	if r.end == nil {

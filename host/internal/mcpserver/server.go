@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // instructions tell an agent when to look, and of nothing that is switched off.
@@ -44,7 +46,9 @@ Always create these checkpoints: session_start before your first edit, pre_commi
 
 // failure is the answer to a call that did not succeed.
 func failure(err error) *mcp.CallToolResult {
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}, IsError: true}
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}, IsError: true, Meta: mcp.Meta{"code": usererr.CodeOf(err)},
+	}
 }
 
 // nameOf is what a client calls itself, "" when it does not say.
@@ -81,7 +85,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 			}
 			result, err := next(ctx, method, req)
 			if asked, ok := req.(*mcp.CallToolRequest); ok && err != nil && engine.FindTool(asked.Params.Name) == nil {
-				return failure(&engine.Error{Message: fmt.Sprintf("there is no tool %q; tools/list lists those there are", event.Clean(asked.Params.Name))}), nil
+				return failure(usererr.New(usererr.NotFound, "there is no tool %q; tools/list lists those there are", event.Clean(asked.Params.Name))), nil
 			}
 			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && err == nil {
 				begun(session)
@@ -184,12 +188,12 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	if !engine.IsMistake(err) {
+	if !usererr.Is(err) {
 		err = fmt.Errorf("%s failed: %w; `tidemark status` shows whether the host is well", t.Name, err)
 	}
 	result := failure(err)
 	if _, isText := t.Answer.(texter); isText || t.Set == engine.Debug { // it may name elements, values and places
-		result.Meta = quoting()
+		maps.Copy(result.Meta, quoting())
 	}
 	return result, nil, err
 }

@@ -15,8 +15,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
-	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // connect is a real MCP client of a world's engine.

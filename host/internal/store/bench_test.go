@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 // BenchmarkCommit writes what a tenth of a second of a flood brings: 20,000 console entries.

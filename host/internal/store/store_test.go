@@ -18,9 +18,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/enginetest"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 var epoch = time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)

@@ -19,7 +19,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // Case is one thing that happens on a page, and what is to be told of it.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/testbed"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // Step is a step of an agent's that breaks: what the page runs when its button is clicked, and what has to stand in
