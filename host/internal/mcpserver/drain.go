@@ -17,6 +17,7 @@ import (
 // answered, so that `printf … | tidemark mcp` prints the answers.
 type drained struct {
 	io.ReadWriteCloser
+	answers  answers
 	ctx      context.Context
 	answered func() // called when every request that was read has been answered
 
@@ -85,8 +86,10 @@ func (d *drained) wait() {
 }
 
 // Write counts an answer: the server asks nothing of its clients, so that what carries an id is one.
-func (d *drained) Write(p []byte) (int, error) {
-	n, err := d.ReadWriteCloser.Write(p)
+func (d *drained) Write(p []byte) (n int, err error) {
+	if _, err = d.ReadWriteCloser.Write(d.answers.fill(p)); err == nil {
+		n = len(p)
+	}
 	answered := err != nil // whoever does not read waits for nothing
 	if head := p[:min(len(p), 64)]; bytes.Contains(head, []byte(`"id":`)) {
 		answered = true

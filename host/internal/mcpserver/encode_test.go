@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestAResultIsEncodedAsTheSDKDoes: written in one pass or not, a client reads the same.
+// TestAResultIsEncodedAsTheSDKDoes: written in one pass or not, a client reads the same, and of several in one line too.
 func TestAResultIsEncodedAsTheSDKDoes(t *testing.T) {
 	text := func(s string) []mcp.Content { return []mcp.Content{&mcp.TextContent{Text: s}} }
 	data := json.RawMessage(`{"a":"<b> & \"content\":[] \u2028","n":1}`)
@@ -24,7 +24,15 @@ func TestAResultIsEncodedAsTheSDKDoes(t *testing.T) {
 		"as value":   {Content: text("a"), StructuredContent: map[string]any{"a": 1.0}},
 	} {
 		want, wantErr := json.Marshal(r)
-		got, err := json.Marshal(encoded{r})
+		if direct, err := json.Marshal(encoded{CallToolResult: r}); err == nil && !json.Valid(direct) {
+			t.Errorf("%s: %s", name, direct)
+		}
+		kept := &answers{}
+		got, err := json.Marshal(encoded{r, kept})
+		got = kept.fill(got)
+		if len(kept.kept) > 0 {
+			t.Errorf("%s: %d answers were not written", name, len(kept.kept))
+		}
 		if (err == nil) != (wantErr == nil) {
 			t.Errorf("%s: %v, want %v", name, err, wantErr)
 			continue
@@ -42,5 +50,16 @@ func TestAResultIsEncodedAsTheSDKDoes(t *testing.T) {
 		if !reflect.DeepEqual(a, b) {
 			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
 		}
+	}
+}
+
+func TestAnswersComeToTheirPlaces(t *testing.T) {
+	var kept answers
+	one, two := string(kept.keep([]byte(`"a":1`))), string(kept.keep([]byte(`"b":`+`"`+placeholder[1:len(placeholder)-1]+`"`)))
+	page := placeholder + "AAAAAAAAAAAAAAAAAAAAAAAAAA\""
+	line := `[{"x":"` + placeholder + `",` + two + `},{` + one + `},{` + page + `},{` + one + `}]`
+	want := `[{"x":"` + placeholder + `","b":"` + placeholder[1:len(placeholder)-1] + `"},{"a":1},{` + page + `},{` + one + `}]`
+	if got := string(kept.fill([]byte(line))); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }

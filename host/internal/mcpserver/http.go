@@ -35,7 +35,7 @@ func HTTP(ctx context.Context, e *engine.Engine, version string, extend ...func(
 			return nil
 		}
 		r := newResources(e, client)
-		server := newServer(e, client, version, r, func(session *mcp.ServerSession) {
+		server := newServer(e, client, version, r, nil, func(session *mcp.ServerSession) {
 			if name := nameOf(session); name != "" {
 				client.Name = name
 			}

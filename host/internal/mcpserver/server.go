@@ -62,7 +62,7 @@ func nameOf(session *mcp.ServerSession) string {
 
 // newServer makes a server whose tools and resources speak for one client; begun is called when a session has
 // introduced itself.
-func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *resources, begun func(*mcp.ServerSession)) *mcp.Server {
+func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *resources, kept *answers, begun func(*mcp.ServerSession)) *mcp.Server {
 	on := e.SetsOf(client)
 	options := &mcp.ServerOptions{Instructions: instructions(on), Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler)}
 	if slices.Contains(on, engine.Observe) {
@@ -91,7 +91,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 				begun(session)
 			}
 			if answer, ok := result.(*mcp.CallToolResult); ok && answer != nil {
-				return encoded{answer}, err
+				return encoded{answer, kept}, err
 			}
 			return result, err
 		}
@@ -110,10 +110,11 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 
 // Serve speaks newline-delimited JSON-RPC with one client until the connection or ctx ends.
 func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, version string, conn io.ReadWriteCloser) error {
-	conn = &drained{ReadWriteCloser: conn, ctx: ctx, answered: func() { e.Heard(client) }}
+	lines := &drained{ReadWriteCloser: conn, ctx: ctx, answered: func() { e.Heard(client) }}
+	conn = lines
 	r := newResources(e, client)
 	defer r.close()
-	session, err := newServer(e, client, version, r, func(session *mcp.ServerSession) {
+	session, err := newServer(e, client, version, r, &lines.answers, func(session *mcp.ServerSession) {
 		if name := nameOf(session); name != "" {
 			e.Rename(client, name)
 		}
