@@ -179,8 +179,16 @@ func (f *fields) array(name string) []gjson.Result {
 		f.fail(name, "a list")
 		return nil
 	}
-	return v.Array()
+	list := make([]gjson.Result, 0, len(v.Raw)/usualEvent)
+	v.ForEach(func(_, value gjson.Result) bool {
+		list = append(list, value)
+		return true
+	})
+	return list
 }
+
+// usualEvent is about the least that an event takes, in bytes.
+const usualEvent = 128
 
 func whole(v gjson.Result) (int64, bool) {
 	if v.Type != gjson.Number || v.Num != math.Trunc(v.Num) || math.Abs(v.Num) > 1<<53 {
@@ -277,12 +285,12 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 		return nil, Errorf(protocol.CodeMalformed, "an event is not a JSON object")
 	}
 	r := reader{redact: d.redact, known: known}
-	kind := raw.Get("kind")
-	if kind.Type != gjson.String || kind.Str == "" {
+	kind := kindOf(raw)
+	if kind == "" {
 		return nil, Errorf(protocol.CodeMalformed, "kind must be a string")
 	}
 	var ev Event
-	switch kind.Str {
+	switch kind {
 	case protocol.KindConsole:
 		ev = r.console(raw)
 	case protocol.KindRequest:
@@ -300,7 +308,7 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 	case protocol.KindGap:
 		ev = r.gap(raw)
 	default:
-		return nil, Errorf(protocol.CodeUnknown, "the event kind %q is not known", cut(kind.Str, 60))
+		return nil, Errorf(protocol.CodeUnknown, "the event kind %q is not known", cut(kind, 60))
 	}
 	if r.head.At <= 0 {
 		r.fail("at", "milliseconds since 1970")
@@ -309,12 +317,25 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 		r.fail("tab", "a whole number from 0")
 	}
 	if r.err != nil {
-		r.err.Message = kind.Str + " event: " + r.err.Message
+		r.err.Message = kind + " event: " + r.err.Message
 		return nil, r.err
 	}
 	r.head.Masked += r.masked
 	*ev.Header() = r.head
 	return ev, nil
+}
+
+// kindOf is an event's kind, "" for none. Extensions write it first.
+func kindOf(raw gjson.Result) string {
+	if rest, first := strings.CutPrefix(raw.Raw, `{"kind":"`); first {
+		if kind, _, ok := strings.Cut(rest, `"`); ok && strings.IndexByte(kind, '\\') < 0 {
+			return kind
+		}
+	}
+	if kind := raw.Get("kind"); kind.Type == gjson.String {
+		return kind.Str
+	}
+	return ""
 }
 
 // reader reads the fields of one event in one pass; the first error wins.

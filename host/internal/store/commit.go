@@ -150,7 +150,7 @@ func (sw *sectionWriter) add(pos uint64, value event.Event) error {
 	if sw.enc == nil {
 		sw.enc = newEncoder(&sw.part)
 	}
-	if err := sw.enc.Encode(value); err != nil {
+	if err := encodeEntry(sw.enc, value); err != nil {
 		return err
 	}
 	sw.n++

@@ -135,8 +135,13 @@ func (r *entryReader) headers(into *map[string]string) {
 	}
 }
 
-// headFields is how many fields of an entry its head has.
-const headFields = 4
+// headFields is how many fields of an entry its head has; the others are the fields after it.
+const (
+	headFields      = 4
+	consoleFields   = 12
+	networkFields   = 20
+	websocketFields = 11
+)
 
 func (r *entryReader) head(h *event.Head, i int) {
 	switch i {
@@ -152,7 +157,7 @@ func (r *entryReader) head(h *event.Head, i int) {
 }
 
 func (r *entryReader) console(e *event.Console) {
-	r.each(headFields+12, func(i int) {
+	r.each(headFields+consoleFields, func(i int) {
 		switch i - headFields {
 		case 0:
 			level := 0
@@ -187,7 +192,7 @@ func (r *entryReader) console(e *event.Console) {
 }
 
 func (r *entryReader) network(e *event.Network) {
-	r.each(headFields+20, func(i int) {
+	r.each(headFields+networkFields, func(i int) {
 		switch i - headFields {
 		case 0:
 			r.text(&e.ID)
@@ -236,7 +241,7 @@ func (r *entryReader) network(e *event.Network) {
 }
 
 func (r *entryReader) websocket(e *event.WebSocket) {
-	r.each(headFields+11, func(i int) {
+	r.each(headFields+websocketFields, func(i int) {
 		switch i - headFields {
 		case 0:
 			r.word(&e.ID)
