@@ -8,46 +8,46 @@ import (
 
 // acting are the tools that act on pages.
 var acting = []*Tool{
-	tool("browser_navigate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p NavigateParams) (*ActAnswer, error) {
+	NewTool("browser_navigate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p NavigateParams) (*ActAnswer, error) {
 		return e.Navigate(ctx, c, p)
 	}),
-	tool("browser_click", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ClickParams) (*ActAnswer, error) {
+	NewTool("browser_click", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ClickParams) (*ActAnswer, error) {
 		return e.Click(ctx, c, p)
 	}),
-	tool("browser_type", func(ctx context.Context, e *Engine, c *checkpoint.Client, p TypeParams) (*ActAnswer, error) {
+	NewTool("browser_type", func(ctx context.Context, e *Engine, c *checkpoint.Client, p TypeParams) (*ActAnswer, error) {
 		return e.Type(ctx, c, p)
 	}),
-	tool("browser_fill_form", func(ctx context.Context, e *Engine, c *checkpoint.Client, p FillParams) (*ActAnswer, error) {
+	NewTool("browser_fill_form", func(ctx context.Context, e *Engine, c *checkpoint.Client, p FillParams) (*ActAnswer, error) {
 		return e.Fill(ctx, c, p)
 	}),
-	tool("browser_select_option", func(ctx context.Context, e *Engine, c *checkpoint.Client, p SelectParams) (*ActAnswer, error) {
+	NewTool("browser_select_option", func(ctx context.Context, e *Engine, c *checkpoint.Client, p SelectParams) (*ActAnswer, error) {
 		return e.Select(ctx, c, p)
 	}),
-	tool("browser_press_key", func(ctx context.Context, e *Engine, c *checkpoint.Client, p PressParams) (*ActAnswer, error) {
+	NewTool("browser_press_key", func(ctx context.Context, e *Engine, c *checkpoint.Client, p PressParams) (*ActAnswer, error) {
 		return e.Press(ctx, c, p)
 	}),
-	tool("browser_hover", func(ctx context.Context, e *Engine, c *checkpoint.Client, p RefParams) (*ActAnswer, error) {
+	NewTool("browser_hover", func(ctx context.Context, e *Engine, c *checkpoint.Client, p RefParams) (*ActAnswer, error) {
 		return e.Hover(ctx, c, p)
 	}),
-	tool("browser_drag", func(ctx context.Context, e *Engine, c *checkpoint.Client, p DragParams) (*ActAnswer, error) {
+	NewTool("browser_drag", func(ctx context.Context, e *Engine, c *checkpoint.Client, p DragParams) (*ActAnswer, error) {
 		return e.Drag(ctx, c, p)
 	}),
-	tool("browser_upload_file", func(ctx context.Context, e *Engine, c *checkpoint.Client, p UploadParams) (*ActAnswer, error) {
+	NewTool("browser_upload_file", func(ctx context.Context, e *Engine, c *checkpoint.Client, p UploadParams) (*ActAnswer, error) {
 		return e.Upload(ctx, c, p)
 	}),
-	tool("browser_handle_dialog", func(ctx context.Context, e *Engine, c *checkpoint.Client, p DialogParams) (*ActAnswer, error) {
+	NewTool("browser_handle_dialog", func(ctx context.Context, e *Engine, c *checkpoint.Client, p DialogParams) (*ActAnswer, error) {
 		return e.HandleDialog(ctx, c, p)
 	}),
-	tool("browser_scroll", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ScrollParams) (*ActAnswer, error) {
+	NewTool("browser_scroll", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ScrollParams) (*ActAnswer, error) {
 		return e.Scroll(ctx, c, p)
 	}),
-	tool("browser_wait_for", func(ctx context.Context, e *Engine, c *checkpoint.Client, p WaitParams) (*ActAnswer, error) {
+	NewTool("browser_wait_for", func(ctx context.Context, e *Engine, c *checkpoint.Client, p WaitParams) (*ActAnswer, error) {
 		return e.WaitFor(ctx, c, p)
 	}),
-	tool("browser_evaluate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
+	NewTool("browser_evaluate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
 		return e.Evaluate(ctx, c, p)
 	}),
-	tool("browser_screenshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ScreenshotParams) (*ActAnswer, error) {
+	NewTool("browser_screenshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ScreenshotParams) (*ActAnswer, error) {
 		return e.Screenshot(ctx, c, p)
 	}),
 }

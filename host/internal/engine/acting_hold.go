@@ -73,7 +73,7 @@ func (e *Engine) Agents() []Agent {
 	}
 	e.agents.mu.Unlock()
 	for i, c := range clients { // names have a lock of their own, which is never taken inside another
-		list[i].Name = e.clients.nameOf(c)
+		list[i].Name = e.NameOf(c)
 	}
 	return list
 }
@@ -155,7 +155,7 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 			other, did := a.client, a.What
 			s.mu.Unlock()
 			return nil, nil, usererr.New(usererr.TabInUse, "tab %d is held by another agent, %s, which acted there last (%s); act on another tab, or try again %.0f s after its last action",
-				tab, e.clients.nameOf(other), did, holdFor.Seconds())
+				tab, e.NameOf(other), did, holdFor.Seconds())
 		}
 	}
 	if mine == nil {

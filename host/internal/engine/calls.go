@@ -90,7 +90,7 @@ func (v *viewing) agentLocked(client *checkpoint.Client, name string) *agentCall
 
 // Called records a call of an agent's, with the answer as it was sent.
 func (e *Engine) Called(client *checkpoint.Client, c Call) {
-	name := e.nameOf(client)
+	name := e.NameOf(client)
 	c.Bytes = len(c.Answer)
 	c.Arguments, c.Answer = cutTo(c.Arguments, maxCallAnswer), cutTo(c.Answer, maxCallAnswer)
 	c.head = event.Head{At: c.At.UnixMilli()}
@@ -111,7 +111,7 @@ func tokensOf(bytes int) int { return bytes / 4 }
 
 // Held says whether a person holds an agent's access.
 func (e *Engine) Held(client *checkpoint.Client) bool {
-	name := e.clients.nameOf(client)
+	name := e.NameOf(client)
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()
 	return e.viewing.agentLocked(client, name).held
@@ -174,7 +174,7 @@ func (e *Engine) ViewStop(_ context.Context, p protocol.StopAgentParams) (Nothin
 
 // agentNumber is by what a person's viewer and popup know an agent.
 func (e *Engine) agentNumber(client *checkpoint.Client) int {
-	name := e.clients.nameOf(client)
+	name := e.NameOf(client)
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()
 	return e.viewing.agentLocked(client, name).id
@@ -205,15 +205,13 @@ func (e *Engine) viewAgents() (list []protocol.ViewAgent, told map[int]int) {
 		here  bool
 	}
 	known := map[*checkpoint.Client]here{}
-	e.clients.mu.Lock()
 	var order []*checkpoint.Client
-	for _, c := range e.clients.list {
-		if c.here > 0 {
-			order = append(order, c.Client)
+	for _, s := range e.Sessions() {
+		if s.Here {
+			order = append(order, s.Client)
 		}
-		known[c.Client] = here{cmp.Or(c.name, c.Name), c.since, c.here > 0}
+		known[s.Client] = here{cmp.Or(s.Name, s.Client.Name), s.Since, s.Here}
 	}
-	e.clients.mu.Unlock()
 	acts := e.viewActs()
 	e.viewing.mu.Lock()
 	defer e.viewing.mu.Unlock()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,17 +151,7 @@ func (c *debugCall) ask(ctx context.Context, method string, params, answer any, 
 
 // clientName is what a client calls itself.
 func (e *Engine) clientName(client *checkpoint.Client) string {
-	e.clients.mu.Lock()
-	defer e.clients.mu.Unlock()
-	for _, c := range e.clients.list {
-		if c.Client == client && c.name != "" {
-			return c.name
-		}
-	}
-	if client.Name != "" {
-		return client.Name
-	}
-	return "an agent"
+	return cmp.Or(e.NameOf(client), "an agent")
 }
 
 // DebuggerState is the answer of debugger_state and of the tools that move a thread.

@@ -8,49 +8,49 @@ import (
 
 // debugging are the tools that hold a page and look into its running code.
 var debugging = []*Tool{
-	tool("breakpoint_set", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
+	NewTool("breakpoint_set", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
 		return e.BreakpointSet(ctx, c, p)
 	}),
-	tool("breakpoint_list", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
+	NewTool("breakpoint_list", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
 		return e.BreakpointList(ctx, c, p)
 	}),
-	tool("breakpoint_remove", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
+	NewTool("breakpoint_remove", func(ctx context.Context, e *Engine, c *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
 		return e.BreakpointRemove(ctx, c, p)
 	}),
-	tool("debugger_pause", func(ctx context.Context, e *Engine, c *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
+	NewTool("debugger_pause", func(ctx context.Context, e *Engine, c *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
 		return e.DebuggerPause(ctx, c, p)
 	}),
-	tool("debugger_resume", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
+	NewTool("debugger_resume", func(ctx context.Context, e *Engine, c *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
 		return e.DebuggerResume(ctx, c, p)
 	}),
-	tool("debugger_step", func(ctx context.Context, e *Engine, c *checkpoint.Client, p StepParams) (*DebuggerState, error) {
+	NewTool("debugger_step", func(ctx context.Context, e *Engine, c *checkpoint.Client, p StepParams) (*DebuggerState, error) {
 		return e.DebuggerStep(ctx, c, p)
 	}),
-	tool("debugger_state", func(ctx context.Context, e *Engine, c *checkpoint.Client, p StateParams) (*DebuggerState, error) {
+	NewTool("debugger_state", func(ctx context.Context, e *Engine, c *checkpoint.Client, p StateParams) (*DebuggerState, error) {
 		return e.DebuggerState(ctx, c, p)
 	}),
-	tool("debugger_evaluate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
+	NewTool("debugger_evaluate", func(ctx context.Context, e *Engine, c *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
 		return e.DebuggerEvaluate(ctx, c, p)
 	}),
-	tool("variables_get", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariablesParams) (*Variables, error) {
+	NewTool("variables_get", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariablesParams) (*Variables, error) {
 		return e.VariablesGet(ctx, c, p)
 	}),
-	tool("snapshot_create", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
+	NewTool("snapshot_create", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
 		return e.SnapshotCreate(ctx, c, p)
 	}),
-	tool("snapshot_diff", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
+	NewTool("snapshot_diff", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
 		return e.SnapshotDiff(ctx, c, p)
 	}),
-	tool("snapshot_list", func(ctx context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*VariableSnapshotList, error) {
+	NewTool("snapshot_list", func(ctx context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*VariableSnapshotList, error) {
 		return e.SnapshotList(ctx, c), nil
 	}),
-	tool("snapshot_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsGone, error) {
+	NewTool("snapshot_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsGone, error) {
 		return e.SnapshotDelete(ctx, c, p)
 	}),
-	tool("snapshot_clear", func(ctx context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*VariableSnapshotsGone, error) {
+	NewTool("snapshot_clear", func(ctx context.Context, e *Engine, c *checkpoint.Client, _ struct{}) (*VariableSnapshotsGone, error) {
 		return e.SnapshotClear(ctx, c), nil
 	}),
-	tool("snapshot_trace", func(ctx context.Context, e *Engine, c *checkpoint.Client, p TraceParams) (*Trace, error) {
+	NewTool("snapshot_trace", func(ctx context.Context, e *Engine, c *checkpoint.Client, p TraceParams) (*Trace, error) {
 		return e.SnapshotTrace(ctx, c, p)
 	}),
 }

@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -27,6 +28,7 @@ type Browsers interface {
 
 // Engine is the use cases over one store. It is safe for concurrent use.
 type Engine struct {
+	*clients.Registry
 	store     *capture.Store
 	named     *checkpoint.Registry
 	noise     *noises
@@ -37,7 +39,7 @@ type Engine struct {
 	readings  chan struct{} // one for each reading of the disk that goes on
 	clock     func() time.Time
 	location  *time.Location
-	clients   clients
+	hooks     hookSessions
 	originals Originals
 	loads     loads // of the originals
 	pages     Pages
@@ -120,12 +122,14 @@ func New(o Options) *Engine {
 	if o.Debugging.Release == 0 {
 		o.Debugging.Release = DefaultRelease
 	}
-	return &Engine{
-		viewing: newViewing(), began: o.Clock(),
+	e := &Engine{
+		Registry: clients.New(o.Store, o.Clock), viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
 		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, readings: make(chan struct{}, maxReadings), sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
 	}
+	e.leaving()
+	return e
 }
 
 // Named are the named checkpoints, and a number that grows with every change.

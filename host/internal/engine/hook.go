@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -102,7 +103,7 @@ func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project strin
 	}
 	client := e.Returning("hook "+p.Session, scope)
 	e.InProject(client, project)
-	session := e.clients.session(client)
+	session := e.hooks.of(client)
 	options := e.noiseOf(client).options(scope)
 	if p.Event == HookStart && e.browsers != nil {
 		e.browsers.Sync(ctx, startSync) // what a browser has reported already is older than the session
@@ -164,6 +165,33 @@ func (e *Engine) beginHooks(ctx context.Context, client *checkpoint.Client, s *h
 		e.disk.ReadersChanged()
 	}
 	return nil
+}
+
+// hookSessions are the sessions of hooks, by the client that each is.
+type hookSessions struct {
+	mu  sync.Mutex
+	all map[*checkpoint.Client]*hookSession
+}
+
+// of is the session of a client.
+func (h *hookSessions) of(client *checkpoint.Client) *hookSession {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.all == nil {
+		h.all = map[*checkpoint.Client]*hookSession{}
+	}
+	s := h.all[client]
+	if s == nil {
+		s = newHookSession()
+		h.all[client] = s
+	}
+	return s
+}
+
+func (h *hookSessions) forget(client *checkpoint.Client) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.all, client)
 }
 
 func newHookSession() *hookSession { return &hookSession{turn: make(chan struct{}, 1)} }

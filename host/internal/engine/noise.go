@@ -184,36 +184,10 @@ func (n *noises) leave(client *checkpoint.Client) {
 
 // noiseOf is what holds for a client: in its project, or in that of another of the same scope.
 func (e *Engine) noiseOf(client *checkpoint.Client) *noiseInUse {
-	path := ""
-	e.clients.mu.Lock()
-	for _, c := range e.clients.list {
-		if c.Client == client {
-			path = c.project
-			break
-		}
-		if c.project != "" && c.Scope.Key() != "" && c.Scope.Key() == client.Scope.Key() {
-			path = c.project
-		}
-	}
-	e.clients.mu.Unlock()
-	return e.noise.in(path, e.clock())
+	return e.noise.in(e.ProjectOf(client), e.clock())
 }
 
 // options are those of a report to a client.
 func (u *noiseInUse) options(scope checkpoint.Scope) diff.Options {
 	return diff.Options{Origins: scope.Origins, Noise: u.rules, NoiseProblems: u.problems}
-}
-
-// InProject says in which project a client works: the path of its settings file, "" for none.
-func (e *Engine) InProject(client *checkpoint.Client, path string) {
-	if path != "" && !filepath.IsAbs(path) {
-		return // nobody's working directory is the daemon's
-	}
-	e.clients.mu.Lock()
-	defer e.clients.mu.Unlock()
-	for _, c := range e.clients.list {
-		if c.Client == client {
-			c.project = path
-		}
-	}
 }

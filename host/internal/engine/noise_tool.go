@@ -214,7 +214,7 @@ func (e *Engine) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswe
 	if err != nil {
 		return nil, err
 	}
-	rule.By = e.nameOf(client)
+	rule.By = e.NameOf(client)
 	a := &NoiseAnswer{}
 	if err := e.noise.add(e.sessionOf(client), rule, e.clock(), a); err != nil {
 		return nil, err
@@ -230,27 +230,11 @@ func (e *Engine) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswe
 	return a, nil
 }
 
-// nameOf is what a client is called now.
-func (e *Engine) nameOf(client *checkpoint.Client) string {
-	e.clients.mu.Lock()
-	defer e.clients.mu.Unlock()
-	for _, c := range e.clients.list {
-		if c.Client == client {
-			return c.name
-		}
-	}
-	return client.Name
-}
-
 // sessionOf is the client whose leaving ends its session; nil for one that only comes for a moment each
 // time: its session is the daemon's.
 func (e *Engine) sessionOf(client *checkpoint.Client) *checkpoint.Client {
-	e.clients.mu.Lock()
-	defer e.clients.mu.Unlock()
-	for _, c := range e.clients.list {
-		if c.Client == client && c.here > 0 {
-			return client
-		}
+	if e.IsHere(client) {
+		return client
 	}
 	return nil
 }

@@ -137,17 +137,9 @@ func (o *ownBrowsers) back(client *checkpoint.Client) {
 
 // heirOf is a connected client whose calls speak of a browser.
 func (e *Engine) heirOf(instance string) *checkpoint.Client {
-	var here []*checkpoint.Client
-	e.clients.mu.Lock()
-	for _, c := range e.clients.list {
-		if c.here > 0 {
-			here = append(here, c.Client)
-		}
-	}
-	e.clients.mu.Unlock()
-	for _, c := range here {
-		if of, _, ok := e.store.BrowserTab(e.snapshots.lastOf(c)); ok && of == instance {
-			return c
+	for _, s := range e.Sessions() {
+		if of, _, ok := e.store.BrowserTab(e.snapshots.lastOf(s.Client)); s.Here && ok && of == instance {
+			return s.Client
 		}
 	}
 	return nil
@@ -191,7 +183,7 @@ func (b BrowserOpened) AgentText() string {
 
 // opening are the tools that bring a browser.
 var opening = []*Tool{
-	tool("browser_open", func(ctx context.Context, e *Engine, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
+	NewTool("browser_open", func(ctx context.Context, e *Engine, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
 		return e.BrowserOpen(ctx, c, p)
 	}),
 }

@@ -56,7 +56,7 @@ func (e *Engine) newestOf(scope checkpoint.Scope, list []checkpoint.Checkpoint, 
 	if len(scope.Origins) == 0 {
 		for _, t := range v.Tabs {
 			if t.Watched {
-				parts[e.scopeOf(t.Origin).Key()] = true
+				parts[e.ScopeOf(t.Origin).Key()] = true
 			}
 		}
 	}

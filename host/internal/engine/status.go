@@ -92,18 +92,16 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 		s.Browsers = append(s.Browsers, shown)
 	}
 	held := e.heldClients()
-	e.clients.mu.Lock()
-	for _, c := range e.clients.list {
-		if c.here == 0 {
+	for _, c := range e.Sessions() {
+		if !c.Here {
 			continue
 		}
 		key := c.Scope.Key()
 		if key == "" {
 			key = "all"
 		}
-		s.Clients = append(s.Clients, ClientStatus{c.name, key, diff.Time{Time: c.since}, held[c.Client] != ""})
+		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.Since}, held[c.Client] != ""})
 	}
-	e.clients.mu.Unlock()
 	o := e.noiseOf(client).options(scope)
 	o.Beginning = true
 	r := diff.Compute(v.Start(), v, o)

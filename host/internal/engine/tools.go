@@ -1,37 +1,14 @@
 package engine
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"reflect"
 	"slices"
-	"strings"
-
-	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Tool is a use case as agents and the command line call it.
-type Tool struct {
-	Name string
-	// Set is the group that it is switched with.
-	Set  string
-	call func(context.Context, *Engine, *checkpoint.Client, []byte) (any, error)
-	// Answer is a zero value of the answer's type, for its schema.
-	Answer any
-}
-
-// Call runs the tool with JSON arguments.
-func (t *Tool) Call(ctx context.Context, e *Engine, client *checkpoint.Client, args []byte) (any, error) {
-	return t.call(ctx, e, client, args)
-}
+type Tool = BoundTool[*Engine]
 
 // Tools are all of them, in the order in which they are listed.
-var Tools = slices.Concat(inSet(Observe, observing), inSet(Act, opening), inSet(Act, acting), inSet(Debug, debugging))
+var Tools = slices.Concat(InSet(Observe, observing), InSet(Act, opening), InSet(Act, acting), InSet(Debug, debugging))
 
 // FindTool returns the tool of that name, or nil.
 func FindTool(name string) *Tool {
@@ -41,82 +18,4 @@ func FindTool(name string) *Tool {
 		}
 	}
 	return nil
-}
-
-func tool[P, A any](name string, call func(context.Context, *Engine, *checkpoint.Client, P) (*A, error)) *Tool {
-	return &Tool{Name: name, Answer: *new(A), call: func(ctx context.Context, e *Engine, c *checkpoint.Client, args []byte) (any, error) {
-		var params P
-		if err := decodeArguments(name, args, &params); err != nil {
-			return nil, err
-		}
-		answer, err := call(ctx, e, c, params)
-		if err != nil {
-			return nil, err // not a nil pointer inside an interface
-		}
-		if m, ok := any(answer).(marked); ok {
-			m.mark()
-		}
-		return answer, nil
-	}}
-}
-
-// decodeArguments reads a tool's arguments; what is wrong with them is said in the tool's own terms.
-func decodeArguments(tool string, args []byte, params any) error {
-	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
-		args = []byte("{}")
-	}
-	d := json.NewDecoder(bytes.NewReader(args))
-	d.DisallowUnknownFields()
-	err := d.Decode(params)
-	if err == nil {
-		if _, err = d.Token(); err == io.EOF {
-			return nil
-		}
-		return usererr.Invalid("%s takes one JSON object of arguments", tool)
-	}
-	names := argumentNames(reflect.TypeOf(params).Elem())
-	takes := "it takes " + strings.Join(names, ", ")
-	if len(names) == 0 {
-		takes = "it takes none"
-	}
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		if wrong.Field == "" {
-			return usererr.Invalid("%s takes one JSON object of arguments; %s", tool, takes)
-		}
-		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
-		return usererr.Invalid("%s must be %s, not %s", field, kindWords(wrong.Type), wrong.Value)
-	}
-	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return usererr.Invalid("%s has no argument %s; %s", tool, field, takes)
-	}
-	return usererr.Invalid("the arguments of %s are not JSON: %v", tool, err)
-}
-
-func argumentNames(t reflect.Type) []string {
-	var names []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			names = append(names, argumentNames(f.Type)...)
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
-}
-
-func kindWords(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int, reflect.Uint64:
-		return "a whole number"
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Pointer:
-		return kindWords(t.Elem())
-	}
-	return fmt.Sprintf("a %s", t.Kind())
 }

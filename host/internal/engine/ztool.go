@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// BoundTool is a use case of H as agents and the command line call it.
+type BoundTool[H any] struct {
+	Name string
+	// Set is the group that it is switched with.
+	Set  string
+	call func(context.Context, H, *checkpoint.Client, []byte) (any, error)
+	// Answer is a zero value of the answer's type, for its schema.
+	Answer any
+}
+
+// Call runs the tool with JSON arguments.
+func (t *BoundTool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args []byte) (any, error) {
+	return t.call(ctx, h, client, args)
+}
+
+// NewTool makes a tool of a use case, whose arguments and answer are JSON objects.
+func NewTool[H, P, A any](name string, call func(context.Context, H, *checkpoint.Client, P) (*A, error)) *BoundTool[H] {
+	return &BoundTool[H]{Name: name, Answer: *new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
+		var params P
+		if err := decodeArguments(name, args, &params); err != nil {
+			return nil, err
+		}
+		answer, err := call(ctx, h, c, params)
+		if err != nil {
+			return nil, err // not a nil pointer inside an interface
+		}
+		if m, ok := any(answer).(marked); ok {
+			m.mark()
+		}
+		return answer, nil
+	}}
+}
+
+// InSet marks tools as those of a set.
+func InSet[H any](set string, tools []*BoundTool[H]) []*BoundTool[H] {
+	for _, t := range tools {
+		t.Set = set
+	}
+	return tools
+}
+
+// decodeArguments reads a tool's arguments; what is wrong with them is said in the tool's own terms.
+func decodeArguments(tool string, args []byte, params any) error {
+	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
+		args = []byte("{}")
+	}
+	d := json.NewDecoder(bytes.NewReader(args))
+	d.DisallowUnknownFields()
+	err := d.Decode(params)
+	if err == nil {
+		if _, err = d.Token(); err == io.EOF {
+			return nil
+		}
+		return usererr.Invalid("%s takes one JSON object of arguments", tool)
+	}
+	names := argumentNames(reflect.TypeOf(params).Elem())
+	takes := "it takes " + strings.Join(names, ", ")
+	if len(names) == 0 {
+		takes = "it takes none"
+	}
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		if wrong.Field == "" {
+			return usererr.Invalid("%s takes one JSON object of arguments; %s", tool, takes)
+		}
+		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
+		return usererr.Invalid("%s must be %s, not %s", field, kindWords(wrong.Type), wrong.Value)
+	}
+	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return usererr.Invalid("%s has no argument %s; %s", tool, field, takes)
+	}
+	return usererr.Invalid("the arguments of %s are not JSON: %v", tool, err)
+}
+
+func argumentNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			names = append(names, argumentNames(f.Type)...)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+func kindWords(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Uint64:
+		return "a whole number"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Pointer:
+		return kindWords(t.Elem())
+	}
+	return fmt.Sprintf("a %s", t.Kind())
+}
