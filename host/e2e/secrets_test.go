@@ -21,6 +21,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -218,20 +219,20 @@ func everythingTold(t *testing.T, w *world, a *agent) string {
 		"browser_tabs":         {},
 		"checkpoint_create":    nil, "checkpoint_delete": nil, // they read nothing
 	}
-	for _, tool := range tools.Tools {
-		arguments, known := args[tool.Name]
-		if found := engine.FindTool(tool.Name); !known && found != nil && found.Set == engine.Act {
+	for _, listed := range tools.Tools {
+		arguments, known := args[listed.Name]
+		if found := engine.FindTool(listed.Name); !known && found != nil && found.Set == tool.Act {
 			continue // what these tell, they tell of what they caused: TestAFormIsFilledInOneCall
 		}
 		if !known {
-			t.Fatalf("%s is a tool of which this test knows nothing", tool.Name)
+			t.Fatalf("%s is a tool of which this test knows nothing", listed.Name)
 		}
 		if arguments == nil {
 			continue
 		}
-		text, err := a.Text(tool.Name, arguments)
+		text, err := a.Text(listed.Name, arguments)
 		if err != nil {
-			t.Fatalf("%s: %v", tool.Name, err)
+			t.Fatalf("%s: %v", listed.Name, err)
 		}
 		fmt.Fprintln(&all, text)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/daemon"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/tool"
 )
 
 func newMCP() *cobra.Command {
@@ -46,7 +46,7 @@ it gets. Files that it uploads to a page come from the workspace alone.`,
 			}
 			var p daemon.Preamble
 			if cmd.Flags().Changed("tools") {
-				if p.Tidemark.Tools, err = engine.CheckSets(sets); err != nil {
+				if p.Tidemark.Tools, err = tool.CheckSets(sets); err != nil {
 					return usageError{fmt.Errorf("--tools: %w", err)}
 				}
 			}
@@ -75,7 +75,7 @@ it gets. Files that it uploads to a page come from the workspace alone.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&origins, "origin", nil, "hear only of pages of this origin (repeatable)")
-	cmd.Flags().StringSliceVar(&sets, "tools", nil, "sets of tools, separated by commas: "+strings.Join(engine.Sets, ", ")+" (default: [tools] sets in config.toml, else "+strings.Join(engine.DefaultSets, ",")+")")
+	cmd.Flags().StringSliceVar(&sets, "tools", nil, "sets of tools, separated by commas: "+strings.Join(tool.Sets, ", ")+" (default: [tools] sets in config.toml, else "+strings.Join(tool.DefaultSets, ",")+")")
 	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that files may be uploaded from (default: the working directory)")
 	return cmd
 }

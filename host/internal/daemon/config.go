@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -121,7 +122,7 @@ func (c *Config) Limits() (capture.Limits, error) {
 	}
 	if c.Tools.Sets != nil {
 		var err error
-		if c.Tools.Sets, err = engine.CheckSets(c.Tools.Sets); err != nil {
+		if c.Tools.Sets, err = tool.CheckSets(c.Tools.Sets); err != nil {
 			return l, fmt.Errorf("tools: %w", err)
 		}
 	}

@@ -38,6 +38,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -310,7 +311,7 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 			return err
 		}
 		if p.Tidemark.Tools != nil {
-			if as.Sets, err = engine.CheckSets(p.Tidemark.Tools); err != nil {
+			if as.Sets, err = tool.CheckSets(p.Tidemark.Tools); err != nil {
 				return err
 			}
 		}

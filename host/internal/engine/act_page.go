@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -121,7 +122,7 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 
 // actOnTabs opens, shows or closes a tab: the one named, else the one that a call without one speaks of.
 func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) error {
-	if !slices.Contains(e.SetsOf(client), Act) {
+	if !slices.Contains(e.SetsOf(client), tool.Act) {
 		return usererr.New(usererr.SwitchedOff, "opening, showing and closing tabs belongs to the tool set act, which is off for this session")
 	}
 	if p.Action == "new" {

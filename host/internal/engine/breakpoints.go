@@ -13,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -54,7 +55,7 @@ type BreakpointList struct {
 	Breakpoints []BreakpointLine `json:"breakpoints"`
 	// Notes are what the agent ought to know: how debugging or a pause ended.
 	Notes []string `json:"notes,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 // BreakpointLine is one breakpoint.
@@ -73,7 +74,7 @@ type BreakpointLine struct {
 	Hits   int      `json:"hits,omitempty"`
 	// By is the agent that set it, when it is another one.
 	By string `json:"by,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 func (p *BreakpointParams) check() error {

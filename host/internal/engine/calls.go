@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -372,7 +373,7 @@ func RawReadOf(answer any) int {
 // secret, and nobody knows which field it is for.
 func ShownArguments(t *Tool, raw []byte) string {
 	var v any
-	if t.Set != Act || json.Unmarshal(raw, &v) != nil {
+	if t.Set != tool.Act || json.Unmarshal(raw, &v) != nil {
 		return CanonicalArguments(raw)
 	}
 	data, err := diff.Encode(withoutTyped(v))

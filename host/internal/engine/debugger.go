@@ -12,6 +12,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
@@ -162,7 +163,7 @@ type DebuggerState struct {
 	Threads []ThreadState `json:"threads"`
 	// Notes are what the agent ought to know: who else debugs the tab, how a pause ended.
 	Notes []string `json:"notes,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 // ThreadState is one thread.
@@ -239,7 +240,7 @@ type DebuggerValue struct {
 	// Threw is true when the expression threw the value.
 	Threw  bool `json:"threw,omitempty"`
 	Masked int  `json:"masked,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 func checkWait(ms int) error {

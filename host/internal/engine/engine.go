@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -117,7 +118,7 @@ func New(o Options) *Engine {
 		o.FullAfter = DefaultFullAfter
 	}
 	if o.Sets == nil {
-		o.Sets = DefaultSets
+		o.Sets = tool.DefaultSets
 	}
 	if o.Debugging.Release == 0 {
 		o.Debugging.Release = DefaultRelease

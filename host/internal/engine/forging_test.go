@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -131,7 +132,7 @@ func answers(t *testing.T, text string) map[string]string {
 	tabs := protocol.Tabs{Tabs: []protocol.Tab{{ID: 7, URL: enginetest.Page + "/", Title: text, Note: text, Watched: true, DOM: true}}}
 	f.decoder.Mask(&tabs)
 	w.SetTab(tabs.Tabs[0])
-	e := engine.New(engine.Options{Store: w.Store, Noise: noise.Default(), Pages: f, Hands: f, Debugger: f, Clock: func() time.Time { return w.Now }, Location: time.UTC, Sets: engine.Sets})
+	e := engine.New(engine.Options{Store: w.Store, Noise: noise.Default(), Pages: f, Hands: f, Debugger: f, Clock: func() time.Time { return w.Now }, Location: time.UTC, Sets: tool.Sets})
 	c := &checkpoint.Client{}
 	out := map[string]string{}
 	call := func(name, tool, args string) {

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -183,7 +184,7 @@ func (b BrowserOpened) AgentText() string {
 
 // opening are the tools that bring a browser.
 var opening = []*Tool{
-	NewTool("browser_open", func(ctx context.Context, e *Engine, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
+	tool.New("browser_open", func(ctx context.Context, e *Engine, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
 		return e.BrowserOpen(ctx, c, p)
 	}),
 }

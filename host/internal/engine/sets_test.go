@@ -8,14 +8,15 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
 func TestEveryToolBelongsToASet(t *testing.T) {
-	for _, tool := range engine.Tools {
-		if !slices.Contains(engine.Sets, tool.Set) {
-			t.Errorf("%s is of the set %q", tool.Name, tool.Set)
+	for _, each := range engine.Tools {
+		if !slices.Contains(tool.Sets, each.Set) {
+			t.Errorf("%s is of the set %q", each.Name, each.Set)
 		}
 	}
 }
@@ -43,7 +44,7 @@ func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
 		}
 		leave()
 	}
-	if got, err := engine.CheckSets([]string{"debug", "observe", "debug"}); err != nil || !slices.Equal(got, []string{"observe", "debug"}) {
+	if got, err := tool.CheckSets([]string{"debug", "observe", "debug"}); err != nil || !slices.Equal(got, []string{"observe", "debug"}) {
 		t.Errorf("%q %v", got, err)
 	}
 }

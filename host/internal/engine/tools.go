@@ -2,13 +2,15 @@ package engine
 
 import (
 	"slices"
+
+	"tidemark.dev/tidemark/host/internal/tool"
 )
 
 // Tool is a use case as agents and the command line call it.
-type Tool = BoundTool[*Engine]
+type Tool = tool.Tool[*Engine]
 
 // Tools are all of them, in the order in which they are listed.
-var Tools = slices.Concat(InSet(Observe, observing), InSet(Act, opening), InSet(Act, acting), InSet(Debug, debugging))
+var Tools = slices.Concat(tool.In(tool.Observe, observing), tool.In(tool.Act, opening), tool.In(tool.Act, acting), tool.In(tool.Debug, debugging))
 
 // FindTool returns the tool of that name, or nil.
 func FindTool(name string) *Tool {

@@ -11,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
@@ -78,7 +79,7 @@ type VariableSnapshot struct {
 	Since   string   `json:"since,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 // Variables is the answer of variables_get.
@@ -90,14 +91,14 @@ type Variables struct {
 	// Variables are the values by scope and path, as they read in code.
 	Variables map[string]map[string]string `json:"variables"`
 	Notes     []string                     `json:"notes,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 // VariableSnapshotList is the answer of snapshot_list.
 type VariableSnapshotList struct {
 	Snapshots []VariableSnapshotLine `json:"snapshots"`
 	Notes     []string               `json:"notes,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 // VariableDiffParams are the arguments of snapshot_diff: ids or labels.
@@ -120,7 +121,7 @@ type VariableDiff struct {
 	// ThreadMismatch warns that the snapshots are of different threads.
 	ThreadMismatch bool     `json:"thread_mismatch,omitempty"`
 	Notes          []string `json:"notes,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 // VariableEntry is a value that only one snapshot has.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
@@ -49,7 +50,7 @@ type Trace struct {
 	Columns []string   `json:"columns,omitempty"`
 	Rows    [][]string `json:"rows,omitempty"`
 	Notes   []string   `json:"notes,omitempty"`
-	Quotes
+	tool.Quotes
 }
 
 // trace is a tracepoint that is set: an agent that asks for the same one again reads it.

@@ -8,7 +8,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -16,7 +16,7 @@ import (
 func debugger(t *testing.T) *mcp.ClientSession {
 	t.Helper()
 	w := enginetest.New(t, capture.Limits{})
-	client := &checkpoint.Client{Name: "test", Sets: []string{engine.Debug}}
+	client := &checkpoint.Client{Name: "test", Sets: []string{tool.Debug}}
 	return serve(t, w, client, w.Engine.Enter(client))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/tool"
 )
 
 var update = flag.Bool("update", false, "write docs/TOOLS.md anew")
@@ -40,7 +41,7 @@ func TestTheToolsAreDocumented(t *testing.T) {
 // toolTables is a table for each set; required arguments are bold.
 func toolTables(t *testing.T) string {
 	var b strings.Builder
-	for _, set := range engine.Sets {
+	for _, set := range tool.Sets {
 		rows := ""
 		for _, tool := range engine.Tools {
 			if tool.Set != set {

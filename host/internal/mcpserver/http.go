@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/tool"
 )
 
 const (
@@ -68,7 +69,7 @@ func clientOf(query url.Values) (*checkpoint.Client, error) {
 		return nil, fmt.Errorf("workspace is %q; it must be an absolute path", client.Workspace)
 	}
 	if query.Has("tools") {
-		if client.Sets, err = engine.CheckSets(strings.FieldsFunc(query.Get("tools"), func(c rune) bool { return c == ',' })); err != nil {
+		if client.Sets, err = tool.CheckSets(strings.FieldsFunc(query.Get("tools"), func(c rune) bool { return c == ',' })); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -22,12 +23,12 @@ func TestEveryAnswerThatQuotesAPageCanBeMarked(t *testing.T) {
 	if r := call(t, s, "checkpoint_list", nil); r.Meta["page_text"] != nil {
 		t.Errorf("an answer without a word of a page is marked: %v", r.Meta)
 	}
-	for _, tool := range engine.Tools {
-		if tool.Set != engine.Debug || tool.Name == "snapshot_delete" || tool.Name == "snapshot_clear" {
+	for _, each := range engine.Tools {
+		if each.Set != tool.Debug || each.Name == "snapshot_delete" || each.Name == "snapshot_clear" {
 			continue
 		}
-		if _, has := reflect.TypeOf(tool.Answer).FieldByName("PageText"); !has {
-			t.Errorf("the answer of %s has no mark", tool.Name)
+		if _, has := reflect.TypeOf(each.Answer).FieldByName("PageText"); !has {
+			t.Errorf("the answer of %s has no mark", each.Name)
 		}
 	}
 }

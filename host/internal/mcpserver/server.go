@@ -23,13 +23,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // instructions tell an agent when to look, and of nothing that is switched off.
 func instructions(sets []string) string {
 	var said []string
-	for _, set := range engine.Sets {
+	for _, set := range tool.Sets {
 		if slices.Contains(sets, set) && guidance[set] != "" {
 			said = append(said, guidance[set])
 		}
@@ -39,9 +40,9 @@ func instructions(sets []string) string {
 
 // guidance is what an agent is told of each set.
 var guidance = map[string]string{
-	engine.Observe: `Tidemark watches the browser while you edit. After an edit call get_changes_since with wait "reload" (a hot update or reload is expected) or "settled": you get only what is new since your last call, and whether it broke anything. "clean" with a coverage field means: not everything was observed. Read raw logs or bodies only for details.
+	tool.Observe: `Tidemark watches the browser while you edit. After an edit call get_changes_since with wait "reload" (a hot update or reload is expected) or "settled": you get only what is new since your last call, and whether it broke anything. "clean" with a coverage field means: not everything was observed. Read raw logs or bodies only for details.
 Always create these checkpoints: session_start before your first edit, pre_commit just before you commit. For risky steps also before_{action}, after_{action}, and baseline_{feature} once a feature works. Compare with one by passing its name as checkpoint. browser_snapshot shows the page itself.`,
-	engine.Act: `The acting tools take references (e12) of browser_snapshot. Each answers with what it caused: what broke, what was requested, what changed on the page. So look again only when you need more.`,
+	tool.Act: `The acting tools take references (e12) of browser_snapshot. Each answers with what it caused: what broke, what was requested, what changed on the page. So look again only when you need more.`,
 }
 
 // failure is the answer to a call that did not succeed.
@@ -65,7 +66,7 @@ func nameOf(session *mcp.ServerSession) string {
 func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *resources, kept *answers, begun func(*mcp.ServerSession)) *mcp.Server {
 	on := e.SetsOf(client)
 	options := &mcp.ServerOptions{Instructions: instructions(on), Capabilities: &mcp.ServerCapabilities{}, Logger: slog.New(slog.DiscardHandler)}
-	if slices.Contains(on, engine.Observe) {
+	if slices.Contains(on, tool.Observe) {
 		options.Capabilities.Resources = &mcp.ResourceCapabilities{Subscribe: true}
 		options.SubscribeHandler, options.UnsubscribeHandler = r.subscribe, r.unsubscribe
 	}
@@ -102,7 +103,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 		}
 		s.AddTool(definitions[t.Name], handler(e, t, client))
 	}
-	if slices.Contains(on, engine.Observe) {
+	if slices.Contains(on, tool.Observe) {
 		r.add(s)
 	}
 	return s
@@ -193,7 +194,7 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 		err = fmt.Errorf("%s failed: %w; `tidemark status` shows whether the host is well", t.Name, err)
 	}
 	result := failure(err)
-	if _, isText := t.Answer.(texter); isText || t.Set == engine.Debug { // it may name elements, values and places
+	if _, isText := t.Answer.(texter); isText || t.Set == tool.Debug { // it may name elements, values and places
 		maps.Copy(result.Meta, quoting())
 	}
 	return result, nil, err

@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -91,10 +92,10 @@ func TestDefinitionsStayUnderTheirBudget(t *testing.T) {
 		total[engine.FindTool(tool.Name).Set] += n
 	}
 	t.Logf("by set: %v", total)
-	if n := total[engine.Observe]; n >= 2000 {
+	if n := total[tool.Observe]; n >= 2000 {
 		t.Errorf("observe has %d tokens; its budget is 2,000", n)
 	}
-	if n := total[engine.Observe] + total[engine.Act]; n >= 3500 {
+	if n := total[tool.Observe] + total[tool.Act]; n >= 3500 {
 		t.Errorf("the default sets have %d tokens; their budget is 3,500", n)
 	}
 }

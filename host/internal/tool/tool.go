@@ -1,4 +1,8 @@
-package engine
+// Package tool says what a tool is: a use case with a name, that takes JSON arguments and gives an answer.
+//
+// It guarantees: arguments that the tool does not know, or of another type, are mistakes that name the argument and what
+// it takes; an answer with [Quotes] is marked as quoting a page.
+package tool
 
 import (
 	"bytes"
@@ -14,8 +18,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// BoundTool is a use case of H as agents and the command line call it.
-type BoundTool[H any] struct {
+// Tool is a use case of H as agents and the command line call it.
+type Tool[H any] struct {
 	Name string
 	// Set is the group that it is switched with.
 	Set  string
@@ -25,13 +29,13 @@ type BoundTool[H any] struct {
 }
 
 // Call runs the tool with JSON arguments.
-func (t *BoundTool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args []byte) (any, error) {
+func (t *Tool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args []byte) (any, error) {
 	return t.call(ctx, h, client, args)
 }
 
-// NewTool makes a tool of a use case, whose arguments and answer are JSON objects.
-func NewTool[H, P, A any](name string, call func(context.Context, H, *checkpoint.Client, P) (*A, error)) *BoundTool[H] {
-	return &BoundTool[H]{Name: name, Answer: *new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
+// New makes a tool of a use case, whose arguments and answer are JSON objects.
+func New[H, P, A any](name string, call func(context.Context, H, *checkpoint.Client, P) (*A, error)) *Tool[H] {
+	return &Tool[H]{Name: name, Answer: *new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
 		var params P
 		if err := decodeArguments(name, args, &params); err != nil {
 			return nil, err
@@ -47,8 +51,8 @@ func NewTool[H, P, A any](name string, call func(context.Context, H, *checkpoint
 	}}
 }
 
-// InSet marks tools as those of a set.
-func InSet[H any](set string, tools []*BoundTool[H]) []*BoundTool[H] {
+// In marks tools as those of a set.
+func In[H any](set string, tools []*Tool[H]) []*Tool[H] {
 	for _, t := range tools {
 		t.Set = set
 	}

@@ -1,4 +1,4 @@
-package engine
+package tool
 
 import "tidemark.dev/tidemark/host/internal/diff"
 
