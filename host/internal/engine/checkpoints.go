@@ -53,7 +53,7 @@ func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client
 	list := e.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
-			since := e.since(client.Scope, 0, e.noiseOf(client), list, i, v)
+			since := e.since(client.Scope, 0, e.noises.Of(client), list, i, v)
 			created.Severity, created.Summary = since.severity, since.summary
 		}
 	}
@@ -97,7 +97,7 @@ type CheckpointList struct {
 // CheckpointList lists the checkpoints that the client sees, oldest first.
 func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	v := e.store.View(e.clock())
-	list, rules := e.named.List(client.Scope.Key()), e.noiseOf(client)
+	list, rules := e.named.List(client.Scope.Key()), e.noises.Of(client)
 	out := &CheckpointList{Checkpoints: []CheckpointLine{}}
 	for i, c := range list {
 		line := CheckpointLine{Name: c.Name, At: diff.Time{Time: c.At}, Note: c.Note}

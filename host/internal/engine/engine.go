@@ -30,9 +30,9 @@ type Browsers interface {
 // Engine is the use cases over one store. It is safe for concurrent use.
 type Engine struct {
 	*clients.Registry
+	*noises
 	store     *capture.Store
 	named     *checkpoint.Registry
-	noise     *noises
 	viewing   *viewing
 	began     time.Time // when it was made
 	browsers  Browsers
@@ -123,10 +123,11 @@ func New(o Options) *Engine {
 	if o.Debugging.Release == 0 {
 		o.Debugging.Release = DefaultRelease
 	}
+	registry := clients.New(o.Store, o.Clock)
 	e := &Engine{
-		Registry: clients.New(o.Store, o.Clock), viewing: newViewing(), began: o.Clock(),
+		Registry: registry, noises: newNoises(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location), viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
-		store: o.Store, named: &checkpoint.Registry{}, noise: newNoises(o.Noise, o.UserNoise, o.Location), browsers: o.Browsers,
+		store: o.Store, named: &checkpoint.Registry{}, browsers: o.Browsers,
 		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, readings: make(chan struct{}, maxReadings), sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
 	}
 	e.leaving()

@@ -10,7 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/installer/safefile"
@@ -27,7 +29,11 @@ type UserNoise struct {
 
 // noises are the rules of the user, of sessions and of projects, over those that Tidemark comes with.
 type noises struct {
-	table    *noise.Rules // never changes
+	// Never changed after New.
+	table    *noise.Rules
+	store    *capture.Store
+	clients  *clients.Registry
+	clock    func() time.Time
 	location *time.Location
 
 	mu       sync.Mutex
@@ -65,24 +71,25 @@ type noiseInUse struct {
 	spans    sync.Map  // spanKey → func() span; at most one for any two checkpoints there ever were
 }
 
-func newNoises(table *noise.Rules, user UserNoise, location *time.Location) *noises {
+// newNoises makes the rules of a store's readers, over those that Tidemark comes with.
+func newNoises(table *noise.Rules, user UserNoise, store *capture.Store, registry *clients.Registry, clock func() time.Time, location *time.Location) *noises {
 	if user.Settings == nil {
 		user.Settings = &noise.Settings{}
 	}
-	return &noises{table: table, user: user, location: location, projects: map[string]*project{}, compiled: map[string]*noiseInUse{}}
+	return &noises{table: table, user: user, store: store, clients: registry, clock: clock, location: location, projects: map[string]*project{}, compiled: map[string]*noiseInUse{}}
 }
 
 // readProject reads a project's file when it has changed. Nothing is locked while the disk is waited for.
-func (n *noises) readProject(path string, now time.Time) *project {
-	n.mu.Lock()
-	old := n.projects[path]
-	n.mu.Unlock()
+func (e *noises) readProject(path string, now time.Time) *project {
+	e.mu.Lock()
+	old := e.projects[path]
+	e.mu.Unlock()
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if old != nil { // it has gone, and its rules with it
-			n.mu.Lock()
-			defer n.mu.Unlock()
-			delete(n.projects, path)
-			delete(n.compiled, path)
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			delete(e.projects, path)
+			delete(e.compiled, path)
 		}
 		return nil
 	}
@@ -100,16 +107,16 @@ func (n *noises) readProject(path string, now time.Time) *project {
 	if err != nil {
 		p.Project = &noise.Project{Problems: []string{fmt.Sprintf("it cannot be read: %v; no noise rule of it is used", err)}}
 	} else {
-		p.Project = noise.ParseProject(data, now, n.location)
+		p.Project = noise.ParseProject(data, now, e.location)
 	}
 	for i, problem := range p.Problems {
 		p.Problems[i] = filepath.Base(path) + ": " + problem
 	}
 	p.until = firstEnd(p.Rules)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.projects[path] = p
-	delete(n.compiled, path)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.projects[path] = p
+	delete(e.compiled, path)
 	return p
 }
 
@@ -123,23 +130,23 @@ func firstEnd(rules []*noise.UserRule) (first time.Time) {
 }
 
 // in is what holds for a project; path is "" for none.
-func (n *noises) in(path string, now time.Time) *noiseInUse {
+func (e *noises) in(path string, now time.Time) *noiseInUse {
 	var p *project
 	if path != "" {
-		p = n.readProject(path, now)
+		p = e.readProject(path, now)
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if u := n.compiled[path]; u != nil && (u.until.IsZero() || now.Before(u.until)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if u := e.compiled[path]; u != nil && (u.until.IsZero() || now.Before(u.until)) {
 		return u
 	}
-	u := &noiseInUse{off: slices.Clone(n.user.Settings.Off), problems: slices.Clone(n.user.Problems)}
-	for _, r := range n.user.Settings.Rules {
+	u := &noiseInUse{off: slices.Clone(e.user.Settings.Off), problems: slices.Clone(e.user.Problems)}
+	for _, r := range e.user.Settings.Rules {
 		if !r.Ended(now) {
 			u.user = append(u.user, r)
 		}
 	}
-	for _, r := range n.sessions {
+	for _, r := range e.sessions {
 		u.user = append(u.user, r.UserRule)
 	}
 	all := slices.Clone(u.user)
@@ -150,41 +157,41 @@ func (n *noises) in(path string, now time.Time) *noiseInUse {
 		u.problems = append(u.problems, p.Problems...)
 	}
 	u.until = firstEnd(all)
-	u.rules = n.table
+	u.rules = e.table
 	if len(all)+len(u.off) > 0 {
-		u.rules = n.table.With(u.off, all)
+		u.rules = e.table.With(u.off, all)
 	}
-	n.compiled[path] = u
+	e.compiled[path] = u
 	return u
 }
 
 // changedLocked has everything be compiled anew.
-func (n *noises) changedLocked() {
-	clear(n.compiled)
-	n.changes++
+func (e *noises) changedLocked() {
+	clear(e.compiled)
+	e.changes++
 }
 
 // version grows with every change of the rules of the user and of sessions.
-func (n *noises) version() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.changes
+func (e *noises) version() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.changes
 }
 
 // leave ends the rules of a session.
-func (n *noises) leave(client *checkpoint.Client) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	before := len(n.sessions)
-	n.sessions = slices.DeleteFunc(n.sessions, func(r sessionRule) bool { return r.owner != nil && r.owner == client })
-	if len(n.sessions) != before {
-		n.changedLocked()
+func (e *noises) leave(client *checkpoint.Client) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before := len(e.sessions)
+	e.sessions = slices.DeleteFunc(e.sessions, func(r sessionRule) bool { return r.owner != nil && r.owner == client })
+	if len(e.sessions) != before {
+		e.changedLocked()
 	}
 }
 
-// noiseOf is what holds for a client: in its project, or in that of another of the same scope.
-func (e *Engine) noiseOf(client *checkpoint.Client) *noiseInUse {
-	return e.noise.in(e.ProjectOf(client), e.clock())
+// Of is what holds for a client: in its project, or in that of another of the same scope.
+func (e *noises) Of(client *checkpoint.Client) *noiseInUse {
+	return e.in(e.clients.ProjectOf(client), e.clock())
 }
 
 // options are those of a report to a client.

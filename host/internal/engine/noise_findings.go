@@ -17,7 +17,7 @@ import (
 )
 
 // findings lists what is wrong: what a person may want to ignore, and what of the report no rule can hide.
-func (e *Engine) findings(out *protocol.Overview, r *diff.Report, from capture.Moment, v *capture.View, o diff.Options) {
+func (e *noises) findings(out *protocol.Overview, r *diff.Report, from capture.Moment, v *capture.View, o diff.Options) {
 	found := map[entryKey]*protocol.Finding{}
 	list, more := unruled(r)
 	diff.Entries(from, v, o, func(n diff.Entry) {
@@ -99,7 +99,7 @@ func readable(ev event.Event) string {
 }
 
 // Ignore makes a rule for good of one finding.
-func (e *Engine) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
+func (e *noises) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
 	a, err := e.addNoise(client, NoiseParams{
 		Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, HideNew: true, Expires: "never", Note: "ignored in the " + client.Name,
 	})
@@ -110,7 +110,7 @@ func (e *Engine) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*pr
 }
 
 // Unignore takes such a rule back.
-func (e *Engine) Unignore(client *checkpoint.Client, p protocol.UnignoreParams) error {
+func (e *noises) Unignore(client *checkpoint.Client, p protocol.UnignoreParams) error {
 	a, err := e.removeNoise(client, p.ID)
 	if err == nil && a.Unsaved != "" {
 		return usererr.New(usererr.NotSaved, "the rule is gone until Tidemark is started again: %s", a.Unsaved)

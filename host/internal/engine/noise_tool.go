@@ -127,7 +127,7 @@ const (
 )
 
 // ConfigureNoise answers configure_noise.
-func (e *Engine) ConfigureNoise(_ context.Context, client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+func (e *noises) ConfigureNoise(_ context.Context, client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
 	switch p.Action {
 	case "", "list":
 		return e.listNoise(client), nil
@@ -146,14 +146,14 @@ func (e *Engine) ConfigureNoise(_ context.Context, client *checkpoint.Client, p 
 }
 
 // entries calls each with everything held that a client's report could tell of.
-func (e *Engine) entries(client *checkpoint.Client, rules *noise.Rules, each func(diff.Entry)) *capture.View {
+func (e *noises) entries(client *checkpoint.Client, rules *noise.Rules, each func(diff.Entry)) *capture.View {
 	v := e.store.View(e.clock())
 	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: rules, Beginning: true}, each)
 	return v
 }
 
-func (e *Engine) listNoise(client *checkpoint.Client) *NoiseAnswer {
-	u := e.noiseOf(client)
+func (e *noises) listNoise(client *checkpoint.Client) *NoiseAnswer {
+	u := e.Of(client)
 	a := &NoiseAnswer{Problems: u.problems}
 	byRule, byPack := map[*noise.UserRule]int{}, map[string]int{}
 	e.entries(client, u.rules, func(n diff.Entry) {
@@ -209,18 +209,18 @@ func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.Use
 	return r, nil
 }
 
-func (e *Engine) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+func (e *noises) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
 	rule, err := p.RuleOf(e.clock(), e.location)
 	if err != nil {
 		return nil, err
 	}
-	rule.By = e.NameOf(client)
+	rule.By = e.clients.NameOf(client)
 	a := &NoiseAnswer{}
-	if err := e.noise.add(e.sessionOf(client), rule, e.clock(), a); err != nil {
+	if err := e.add(e.sessionOf(client), rule, e.clock(), a); err != nil {
 		return nil, err
 	}
 	hides := 0
-	e.entries(client, e.noise.table.With(nil, []*noise.UserRule{rule}), func(n diff.Entry) {
+	e.entries(client, e.table.With(nil, []*noise.UserRule{rule}), func(n diff.Entry) {
 		if n.User != nil {
 			hides++
 		}
@@ -232,21 +232,21 @@ func (e *Engine) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswe
 
 // sessionOf is the client whose leaving ends its session; nil for one that only comes for a moment each
 // time: its session is the daemon's.
-func (e *Engine) sessionOf(client *checkpoint.Client) *checkpoint.Client {
-	if e.IsHere(client) {
+func (e *noises) sessionOf(client *checkpoint.Client) *checkpoint.Client {
+	if e.clients.IsHere(client) {
 		return client
 	}
 	return nil
 }
 
 // add adds a rule in place of one that hides the same.
-func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, now time.Time, a *NoiseAnswer) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.pruneLocked(now)
+func (e *noises) add(session *checkpoint.Client, rule *noise.UserRule, now time.Time, a *NoiseAnswer) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pruneLocked(now)
 	taken := map[string]bool{}
 	var same *noise.UserRule
-	for _, r := range n.allLocked() {
+	for _, r := range e.allLocked() {
 		taken[r.ID] = true
 		if r.Same(rule) && r.HideNew == rule.HideNew {
 			same = r
@@ -265,67 +265,66 @@ func (n *noises) add(session *checkpoint.Client, rule *noise.UserRule, now time.
 	if same != nil {
 		before := ownLine(same, 0)
 		a.Replaced = &before
-		n.dropLocked(same)
+		e.dropLocked(same)
 	} else if len(taken) >= noise.MaxUserRules {
 		return usererr.New(usererr.LimitReached, "there are %d noise rules, which is all that there can be; remove some first", len(taken))
 	}
 	if rule.Session {
-		n.sessions = append(n.sessions, sessionRule{rule, session})
+		e.sessions = append(e.sessions, sessionRule{rule, session})
 	} else {
-		n.user.Settings.Rules = append(n.user.Settings.Rules, rule)
+		e.user.Settings.Rules = append(e.user.Settings.Rules, rule)
 	}
-	a.Unsaved = n.savedLocked()
+	a.Unsaved = e.savedLocked()
 	return nil
 }
 
 // pruneLocked forgets the rules that have ended.
-func (n *noises) pruneLocked(now time.Time) {
+func (e *noises) pruneLocked(now time.Time) {
 	ended := func(r *noise.UserRule) bool { return r.Ended(now) }
-	n.user.Settings.Rules = slices.DeleteFunc(n.user.Settings.Rules, ended)
-	n.sessions = slices.DeleteFunc(n.sessions, func(r sessionRule) bool { return ended(r.UserRule) })
+	e.user.Settings.Rules = slices.DeleteFunc(e.user.Settings.Rules, ended)
+	e.sessions = slices.DeleteFunc(e.sessions, func(r sessionRule) bool { return ended(r.UserRule) })
 }
 
 // allLocked are the rules of the user and of sessions.
-func (n *noises) allLocked() []*noise.UserRule {
-	all := slices.Clone(n.user.Settings.Rules)
-	for _, r := range n.sessions {
+func (e *noises) allLocked() []*noise.UserRule {
+	all := slices.Clone(e.user.Settings.Rules)
+	for _, r := range e.sessions {
 		all = append(all, r.UserRule)
 	}
 	return all
 }
 
-func (n *noises) dropLocked(rule *noise.UserRule) {
-	n.user.Settings.Rules = slices.DeleteFunc(n.user.Settings.Rules, func(r *noise.UserRule) bool { return r == rule })
-	n.sessions = slices.DeleteFunc(n.sessions, func(r sessionRule) bool { return r.UserRule == rule })
+func (e *noises) dropLocked(rule *noise.UserRule) {
+	e.user.Settings.Rules = slices.DeleteFunc(e.user.Settings.Rules, func(r *noise.UserRule) bool { return r == rule })
+	e.sessions = slices.DeleteFunc(e.sessions, func(r sessionRule) bool { return r.UserRule == rule })
 }
 
 // savedLocked has a change count and be kept, and says why it is not.
-func (n *noises) savedLocked() string {
-	n.changedLocked()
-	if n.user.Save == nil {
+func (e *noises) savedLocked() string {
+	e.changedLocked()
+	if e.user.Save == nil {
 		return ""
 	}
-	if err := n.user.Save(n.user.Settings); err != nil {
+	if err := e.user.Save(e.user.Settings); err != nil {
 		return fmt.Sprintf("it is in memory only: %v", err)
 	}
 	return ""
 }
 
-func (e *Engine) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer, error) {
+func (e *noises) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer, error) {
 	if id == "" {
 		return nil, usererr.Invalid("id is missing: which rule shall be removed? list names them")
 	}
-	u := e.noiseOf(client)
-	n := e.noise
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.pruneLocked(e.clock())
+	u := e.Of(client)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pruneLocked(e.clock())
 	var ids []string
-	for _, r := range n.allLocked() {
+	for _, r := range e.allLocked() {
 		if r.ID == id {
-			n.dropLocked(r)
+			e.dropLocked(r)
 			removed := ownLine(r, 0)
-			return &NoiseAnswer{Removed: &removed, Unsaved: n.savedLocked()}, nil
+			return &NoiseAnswer{Removed: &removed, Unsaved: e.savedLocked()}, nil
 		}
 		ids = append(ids, r.ID)
 	}
@@ -341,7 +340,7 @@ func (e *Engine) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer
 	return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; there are %s", id, strings.Join(ids, ", "))
 }
 
-func (e *Engine) switchPack(client *checkpoint.Client, pack string, on bool) (*NoiseAnswer, error) {
+func (e *noises) switchPack(client *checkpoint.Client, pack string, on bool) (*NoiseAnswer, error) {
 	if !noise.IsPack(pack) {
 		var names []string
 		for _, p := range noise.Packs {
@@ -349,18 +348,17 @@ func (e *Engine) switchPack(client *checkpoint.Client, pack string, on bool) (*N
 		}
 		return nil, usererr.New(usererr.NotFound, "there is no pack %q; packs are %s", pack, strings.Join(names, ", "))
 	}
-	n := e.noise
-	n.mu.Lock()
-	s := n.user.Settings
+	e.mu.Lock()
+	s := e.user.Settings
 	s.Off = slices.DeleteFunc(s.Off, func(name string) bool { return name == pack })
 	if !on {
 		s.Off = append(s.Off, pack)
 	}
-	unsaved := n.savedLocked()
-	n.mu.Unlock()
+	unsaved := e.savedLocked()
+	e.mu.Unlock()
 	a := e.listNoise(client)
 	a.Unsaved, a.Rules = unsaved, nil
-	if u := e.noiseOf(client); on && slices.Contains(u.off, pack) {
+	if u := e.Of(client); on && slices.Contains(u.off, pack) {
 		a.Problems = append(slices.Clone(a.Problems), "the project's .tidemark.toml has "+pack+" off still")
 	}
 	return a, nil
@@ -387,8 +385,8 @@ func entryKeyOf(ev event.Event) entryKey {
 
 // explainNoise says of everything held with a text in it whether it is hidden, and why; without a text,
 // of everything hidden.
-func (e *Engine) explainNoise(client *checkpoint.Client, text string) *NoiseAnswer {
-	u := e.noiseOf(client)
+func (e *noises) explainNoise(client *checkpoint.Client, text string) *NoiseAnswer {
+	u := e.Of(client)
 	a := &NoiseAnswer{Problems: u.problems}
 	found := map[entryKey]*NoiseEntry{}
 	var list []*NoiseEntry
@@ -470,8 +468,8 @@ type period struct {
 }
 
 // suggestNoise proposes rules for what repeats in clean periods.
-func (e *Engine) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
-	u := e.noiseOf(client)
+func (e *noises) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
+	u := e.Of(client)
 	v := e.store.View(e.clock())
 	updates := map[string][]int64{}
 	for _, up := range v.Updates.From(0) {

@@ -28,7 +28,7 @@ type standing struct {
 
 // standing computes how it stands in a tab of a scope, or in all.
 func (e *Engine) standing(ctx context.Context, scope checkpoint.Scope, tab int, v *capture.View) *standing {
-	s := &standing{scope: scope, rules: e.noiseOf(&checkpoint.Client{Scope: scope}), list: e.named.List(scope.Key())}
+	s := &standing{scope: scope, rules: e.noises.Of(&checkpoint.Client{Scope: scope}), list: e.named.List(scope.Key())}
 	for i := range s.list {
 		s.spans = append(s.spans, e.since(scope, tab, s.rules, s.list, i, v))
 	}

@@ -128,7 +128,7 @@ func (e *Engine) viewScope(tab int) (checkpoint.Scope, error) {
 
 // viewOptions are those of the viewer's reports.
 func (e *Engine) viewOptions(scope checkpoint.Scope, tab int) diff.Options {
-	o := e.noiseOf(&checkpoint.Client{Scope: scope}).options(scope)
+	o := e.noises.Of(&checkpoint.Client{Scope: scope}).options(scope)
 	o.Tab = tab
 	return o
 }
@@ -142,7 +142,7 @@ func (e *Engine) ViewOverview(ctx context.Context, p protocol.ViewParams) (*prot
 	v := e.store.View(e.clock())
 	out := &protocol.ViewOverview{
 		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Masked: v.Masked,
-		Notices: e.noiseOf(&checkpoint.Client{Scope: scope}).problems,
+		Notices: e.noises.Of(&checkpoint.Client{Scope: scope}).problems,
 	}
 	out.Agents, _ = e.viewAgents()
 	for _, b := range v.Browsers {
@@ -368,7 +368,7 @@ func (e *Engine) ViewHidden(ctx context.Context, p protocol.ViewReportParams) (*
 	}
 	o := e.viewOptions(w.scope, p.Tab)
 	o.Beginning = w.fromName == checkpoint.Start
-	rules := e.noiseOf(&checkpoint.Client{Scope: w.scope})
+	rules := e.noises.Of(&checkpoint.Client{Scope: w.scope})
 	found := map[entryKey]*protocol.HiddenEntry{}
 	var list []*protocol.HiddenEntry
 	diff.Entries(w.from, w.v.Until(w.to), o, func(n diff.Entry) {
