@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -99,7 +99,7 @@ func TestARepeatedWarningIsSuggestedAndIgnoredFromTheCommandLine(t *testing.T) {
 		p.reload()
 		run("changes", "--wait", "settled")
 	}
-	var a engine.NoiseAnswer
+	var a noiserules.NoiseAnswer
 	if err := json.Unmarshal([]byte(run("noise", "suggest", "--json")), &a); err != nil || len(a.Suggestions) != 1 {
 		t.Fatalf("%v %+v", err, a)
 	}

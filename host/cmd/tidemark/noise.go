@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/daemon"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
@@ -34,8 +34,8 @@ Rules are yours, for every project; those of a project lie in its .tidemark.toml
 }
 
 // callNoise calls configure_noise.
-func callNoise(cmd *cobra.Command, p engine.NoiseParams, asJSON bool, show func(io.Writer, *engine.NoiseAnswer) error) error {
-	var a engine.NoiseAnswer
+func callNoise(cmd *cobra.Command, p noiserules.NoiseParams, asJSON bool, show func(io.Writer, *noiserules.NoiseAnswer) error) error {
+	var a noiserules.NoiseAnswer
 	return callAndShow(cmd, "configure_noise", p, &a, asJSON, func() error {
 		out := cmd.OutOrStdout()
 		if err := show(out, &a); err != nil {
@@ -54,7 +54,7 @@ func callNoise(cmd *cobra.Command, p engine.NoiseParams, asJSON bool, show func(
 }
 
 func newNoiseAdd() *cobra.Command {
-	p := engine.NoiseParams{Action: "add"}
+	p := noiserules.NoiseParams{Action: "add"}
 	var toProject, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add [TEXT]",
@@ -87,7 +87,7 @@ func newNoiseAdd() *cobra.Command {
 	return cmd
 }
 
-func showAdded(out io.Writer, a *engine.NoiseAnswer) error {
+func showAdded(out io.Writer, a *noiserules.NoiseAnswer) error {
 	line := "added"
 	if a.Replaced != nil {
 		line = "replaced"
@@ -99,7 +99,7 @@ func showAdded(out io.Writer, a *engine.NoiseAnswer) error {
 }
 
 // conditions are a rule's in words. It was decoded, and is not ready until it is checked.
-func conditions(r *engine.NoiseRule) string {
+func conditions(r *noiserules.NoiseRule) string {
 	if err := r.Check(); err != nil {
 		return err.Error()
 	}
@@ -110,7 +110,7 @@ func conditions(r *engine.NoiseRule) string {
 	return words
 }
 
-func end(r *engine.NoiseRule) string {
+func end(r *noiserules.NoiseRule) string {
 	switch {
 	case r.Session:
 		return ", until the session ends"
@@ -121,7 +121,7 @@ func end(r *engine.NoiseRule) string {
 }
 
 // addToProject appends a rule to the project's file, of which nothing else changes.
-func addToProject(cmd *cobra.Command, p *engine.NoiseParams) error {
+func addToProject(cmd *cobra.Command, p *noiserules.NoiseParams) error {
 	if p.Expires == "session" {
 		return usageError{errors.New("a rule in a file ends at a date, never with a session; give --expires a span or a date, or leave out --project")}
 	}
@@ -182,14 +182,14 @@ func newNoiseList() *cobra.Command {
 		Short: "List packs and rules, and how much each hides of what is held",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return callNoise(cmd, engine.NoiseParams{Action: "list"}, asJSON, showNoise)
+			return callNoise(cmd, noiserules.NoiseParams{Action: "list"}, asJSON, showNoise)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
 	return cmd
 }
 
-func showNoise(out io.Writer, a *engine.NoiseAnswer) error {
+func showNoise(out io.Writer, a *noiserules.NoiseAnswer) error {
 	t := render.Table{}
 	for _, p := range a.Packs {
 		state := "on"
@@ -228,7 +228,7 @@ func newNoiseRemove() *cobra.Command {
 		Short:   "Remove a rule",
 		Args:    someArgs(1, 1, "one rule's name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return callNoise(cmd, engine.NoiseParams{Action: "remove", ID: args[0]}, false, func(out io.Writer, a *engine.NoiseAnswer) error {
+			return callNoise(cmd, noiserules.NoiseParams{Action: "remove", ID: args[0]}, false, func(out io.Writer, a *noiserules.NoiseAnswer) error {
 				return render.Line(out, "%s is removed: it hid %s", render.Bold(a.Removed.ID), conditions(a.Removed))
 			})
 		},
@@ -250,13 +250,13 @@ func newNoiseSwitch(on bool) *cobra.Command {
 		ValidArgs: names,
 		Args:      someArgs(1, 1, "one pack: "+strings.Join(names, ", ")),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return callNoise(cmd, engine.NoiseParams{Action: action, Pack: args[0]}, false, showNoise)
+			return callNoise(cmd, noiserules.NoiseParams{Action: action, Pack: args[0]}, false, showNoise)
 		},
 	}
 }
 
 func newNoiseExplain() *cobra.Command {
-	p := engine.NoiseParams{Action: "explain"}
+	p := noiserules.NoiseParams{Action: "explain"}
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain [TEXT]",
@@ -266,7 +266,7 @@ func newNoiseExplain() *cobra.Command {
 			if len(args) == 1 {
 				p.Text = args[0]
 			}
-			return callNoise(cmd, p, asJSON, func(out io.Writer, a *engine.NoiseAnswer) error {
+			return callNoise(cmd, p, asJSON, func(out io.Writer, a *noiserules.NoiseAnswer) error {
 				if len(a.Entries) == 0 {
 					return render.Line(out, "%s", nothing(p.Text))
 				}
@@ -323,7 +323,7 @@ a failed request. What was there in three of them or more is proposed, with how 
 			if len(add) > 0 {
 				return addSuggested(cmd, add)
 			}
-			return callNoise(cmd, engine.NoiseParams{Action: "suggest"}, asJSON, func(out io.Writer, a *engine.NoiseAnswer) error {
+			return callNoise(cmd, noiserules.NoiseParams{Action: "suggest"}, asJSON, func(out io.Writer, a *noiserules.NoiseAnswer) error {
 				if len(a.Suggestions) == 0 {
 					return render.Line(out, "nothing repeats in three clean periods or more")
 				}
@@ -353,8 +353,8 @@ func addSuggested(cmd *cobra.Command, numbers []int) error {
 	if err != nil {
 		return err
 	}
-	var a engine.NoiseAnswer
-	if err := c.tool(cmd.Context(), "configure_noise", engine.NoiseParams{Action: "suggest"}, &a); err != nil {
+	var a noiserules.NoiseAnswer
+	if err := c.tool(cmd.Context(), "configure_noise", noiserules.NoiseParams{Action: "suggest"}, &a); err != nil {
 		return err
 	}
 	for _, n := range numbers {
@@ -364,7 +364,7 @@ func addSuggested(cmd *cobra.Command, numbers []int) error {
 	}
 	for _, n := range numbers {
 		s := a.Suggestions[n-1]
-		p := engine.NoiseParams{Action: "add", Kind: s.Kind, Level: s.Level, Origin: s.Origin, Fingerprint: s.Fingerprint, Expires: "never", Note: "suggested"}
+		p := noiserules.NoiseParams{Action: "add", Kind: s.Kind, Level: s.Level, Origin: s.Origin, Fingerprint: s.Fingerprint, Expires: "never", Note: "suggested"}
 		if err := callNoise(cmd, p, false, showAdded); err != nil {
 			return err
 		}

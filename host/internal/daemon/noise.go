@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // userNoise reads the noise settings that were kept. A file that cannot be read is set aside, so that
 // nothing of it is lost; notice is told of it.
-func (h Home) userNoise(now time.Time, notice func(string)) engine.UserNoise {
-	u := engine.UserNoise{Settings: &noise.Settings{}, Save: h.saveNoise}
+func (h Home) userNoise(now time.Time, notice func(string)) noiserules.UserNoise {
+	u := noiserules.UserNoise{Settings: &noise.Settings{}, Save: h.saveNoise}
 	data, err := safefile.Read(h.Noise(), maxSettings)
 	if errors.Is(err, os.ErrNotExist) {
 		return u

@@ -514,7 +514,7 @@ func (s *snapshots) tell(t *snapshotTab, client *checkpoint.Client, at capture.M
 
 // consequences are what an action caused, and what came between the one before and this one.
 func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *originals) (caused, late []diff.Consequence) {
-	options := e.noises.Of(client).options(client.Scope)
+	options := e.Rules.Of(client).Options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	options.Original = places.place
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {

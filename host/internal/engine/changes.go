@@ -46,7 +46,7 @@ type changesRequest struct {
 
 func (e *Engine) checkChanges(client *checkpoint.Client, p ChangesParams) (*changesRequest, error) {
 	r := &changesRequest{checkpoint: strings.TrimSpace(p.Checkpoint), timeout: defaultTimeout}
-	r.options = e.noises.Of(client).options(client.Scope)
+	r.options = e.Rules.Of(client).Options(client.Scope)
 	r.options.Own = e.agents.didBy(client)
 	r.options.Tab, r.options.Filter = p.Tab, diff.Filter(p.Severity)
 	for _, name := range p.Include {

@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -53,7 +54,7 @@ func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client
 	list := e.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
-			since := e.since(client.Scope, 0, e.noises.Of(client), list, i, v)
+			since := e.since(client.Scope, 0, e.Rules.Of(client), list, i, v)
 			created.Severity, created.Summary = since.severity, since.summary
 		}
 	}
@@ -97,7 +98,7 @@ type CheckpointList struct {
 // CheckpointList lists the checkpoints that the client sees, oldest first.
 func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	v := e.store.View(e.clock())
-	list, rules := e.named.List(client.Scope.Key()), e.noises.Of(client)
+	list, rules := e.named.List(client.Scope.Key()), e.Rules.Of(client)
 	out := &CheckpointList{Checkpoints: []CheckpointLine{}}
 	for i, c := range list {
 		line := CheckpointLine{Name: c.Name, At: diff.Time{Time: c.At}, Note: c.Note}
@@ -119,14 +120,14 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 
 // since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0). It is read once,
 // whoever asks for it meanwhile: it may have to be read from the disk.
-func (e *Engine) since(scope checkpoint.Scope, tab int, u *noiseInUse, list []checkpoint.Checkpoint, i int, v *capture.View) span {
+func (e *Engine) since(scope checkpoint.Scope, tab int, u *noiserules.InUse, list []checkpoint.Checkpoint, i int, v *capture.View) span {
 	k := spanKey{scope: scope.Key(), tab: tab, to: list[i].At}
 	if i > 0 {
 		k.from = list[i-1].At
 	}
-	read, _ := u.spans.LoadOrStore(k, sync.OnceValue(func() span {
+	read, _ := u.Spans.LoadOrStore(k, sync.OnceValue(func() span {
 		from := v.Start()
-		o := u.options(scope)
+		o := u.Options(scope)
 		o.Tab = tab
 		if o.Beginning = i == 0; i > 0 {
 			from = list[i-1].Moment

@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -30,7 +31,7 @@ type Browsers interface {
 // Engine is the use cases over one store. It is safe for concurrent use.
 type Engine struct {
 	*clients.Registry
-	*noises
+	*noiserules.Rules
 	store     *capture.Store
 	named     *checkpoint.Registry
 	viewing   *viewing
@@ -82,7 +83,7 @@ type Options struct {
 	Store *capture.Store
 	Noise *noise.Rules
 	// UserNoise is what a person added to the rules.
-	UserNoise UserNoise
+	UserNoise noiserules.UserNoise
 	// Browsers may be nil: then nothing is asked of extensions.
 	Browsers Browsers
 	// Pages may be nil: then there are no snapshots.
@@ -125,7 +126,7 @@ func New(o Options) *Engine {
 	}
 	registry := clients.New(o.Store, o.Clock)
 	e := &Engine{
-		Registry: registry, noises: newNoises(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location), viewing: newViewing(), began: o.Clock(),
+		Registry: registry, Rules: noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location), viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: &checkpoint.Registry{}, browsers: o.Browsers,
 		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, readings: make(chan struct{}, maxReadings), sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,

@@ -45,7 +45,7 @@ func (e *Engine) Import(ctx context.Context, client *checkpoint.Client, f *check
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
-	r := e.compute(ctx, m, v, nil, e.noises.Of(client).options(client.Scope))
+	r := e.compute(ctx, m, v, nil, e.Rules.Of(client).Options(client.Scope))
 	created.Severity, created.Summary = r.Severity, r.Summary
 	return created, nil
 }

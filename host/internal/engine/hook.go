@@ -104,7 +104,7 @@ func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project strin
 	client := e.Returning("hook "+p.Session, scope)
 	e.InProject(client, project)
 	session := e.hooks.of(client)
-	options := e.noises.Of(client).options(scope)
+	options := e.Rules.Of(client).Options(scope)
 	if p.Event == HookStart && e.browsers != nil {
 		e.browsers.Sync(ctx, startSync) // what a browser has reported already is older than the session
 	}

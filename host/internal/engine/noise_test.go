@@ -11,12 +11,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-func noiseOf(t *testing.T, w *enginetest.World, c *checkpoint.Client, p engine.NoiseParams) *engine.NoiseAnswer {
+func noiseOf(t *testing.T, w *enginetest.World, c *checkpoint.Client, p noiserules.NoiseParams) *noiserules.NoiseAnswer {
 	t.Helper()
 	a, err := w.Engine.ConfigureNoise(context.Background(), c, p)
 	if err != nil {
@@ -30,7 +30,7 @@ func TestARuleHidesWhatWasThereBeforeTheCheckpointAndNotWhatIsNew(t *testing.T) 
 	c := w.Agent()
 	w.Log("warning", "slow frame of 12.5 ms")
 	w.Changes(c, params{})
-	added := noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow", Expires: "never"})
+	added := noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Text: "slow", Expires: "never"})
 	if added.Added.ID != "n1" || added.Added.Hides != 1 || added.Added.Of != "user" || added.Added.By != "agent" {
 		t.Errorf("%+v", added.Added)
 	}
@@ -46,7 +46,7 @@ func TestARuleHidesWhatWasThereBeforeTheCheckpointAndNotWhatIsNew(t *testing.T) 
 	if r := w.Changes(c, params{}); r.NoiseHidden != 1 || r.Severity != diff.Clean {
 		t.Errorf("known by now: %s", show(r))
 	}
-	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow", HideNew: true, Level: "error", Expires: "never"})
+	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Text: "slow", HideNew: true, Level: "error", Expires: "never"})
 	w.Log("error", "slower")
 	w.Log("error", "[vite] Failed to reload /slow.ts")
 	if r := w.Changes(c, params{}); r.NoiseHidden != 1 || messages(r.Console.NewErrors) != "[vite] Failed to reload /slow.ts×1" {
@@ -60,7 +60,7 @@ func TestARuleHidesWhatWasThereBeforeTheCheckpointAndNotWhatIsNew(t *testing.T) 
 func TestAFingerprintHidesSinceItWasMade(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{Console: capture.Limit{Count: 2}, Network: capture.Limit{Count: 9}, WebSocket: capture.Limit{Count: 9}, Actions: capture.Limit{Count: 9}, DOM: capture.Limit{Count: 9}})
 	c := w.Agent()
-	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Kind: "console", Fingerprint: "slow frame of {n} ms", Expires: "never"})
+	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Kind: "console", Fingerprint: "slow frame of {n} ms", Expires: "never"})
 	w.Pass(time.Second)
 	w.Changes(c, params{})
 	w.Log("warning", "slow frame of 12.5 ms") // nothing before it is held any more
@@ -76,12 +76,12 @@ func TestFailedRequestsAndConnectionsAreHiddenByTheirFingerprints(t *testing.T) 
 	w.Socket("open", "")
 	w.Socket("close", "")
 	w.Changes(c, params{})
-	entries := noiseOf(t, w, c, engine.NoiseParams{Action: "explain", Text: "l"}).Entries
+	entries := noiseOf(t, w, c, noiserules.NoiseParams{Action: "explain", Text: "l"}).Entries
 	if len(entries) != 3 {
 		t.Fatalf("%+v", entries)
 	}
 	for _, e := range entries {
-		noiseOf(t, w, c, engine.NoiseParams{Action: "add", Kind: e.Kind, Level: e.Level, Origin: e.Origin, Fingerprint: e.Fingerprint})
+		noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Kind: e.Kind, Level: e.Level, Origin: e.Origin, Fingerprint: e.Fingerprint})
 	}
 	w.Request("GET", "/api/poll/99", 404, 5)
 	w.Socket("open", "")
@@ -101,20 +101,20 @@ func TestRulesEnd(t *testing.T) {
 	other := w.Agent()
 	hidden := func(what string, want int) {
 		t.Helper()
-		if a := noiseOf(t, w, other, engine.NoiseParams{}); a.Hidden != want {
+		if a := noiseOf(t, w, other, noiserules.NoiseParams{}); a.Hidden != want {
 			t.Errorf("%s: %+v", what, a)
 		}
 	}
 	w.Log("warning", "slow frame")
-	noiseOf(t, w, other, engine.NoiseParams{Action: "add", Text: "slow", Expires: "1h"})
+	noiseOf(t, w, other, noiserules.NoiseParams{Action: "add", Text: "slow", Expires: "1h"})
 	hidden("within its hour", 1)
 	w.Pass(time.Hour)
 	hidden("after its hour", 0)
-	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow"})
+	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Text: "slow"})
 	hidden("within the session", 1)
 	leave()
 	hidden("after the session", 0)
-	if a := noiseOf(t, w, other, engine.NoiseParams{}); len(a.Rules) != 0 {
+	if a := noiseOf(t, w, other, noiserules.NoiseParams{}); len(a.Rules) != 0 {
 		t.Errorf("%+v", a.Rules)
 	}
 }
@@ -122,13 +122,13 @@ func TestRulesEnd(t *testing.T) {
 func TestExplainSaysWhy(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Agent()
-	noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow"})
+	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Text: "slow"})
 	w.Log("warning", "slow frame")
 	w.Log("error", "slow and broken")
 	w.Log("error", "[vite] Failed to reload /slow.ts")
 	w.Log("warning", "[vite] slow connection")
 	w.Log("warning", "unrelated, slo")
-	a := noiseOf(t, w, c, engine.NoiseParams{Action: "explain", Text: "SLO"})
+	a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "explain", Text: "SLO"})
 	for _, want := range []struct{ text, because string }{
 		{"slow frame", `rule n1: up to warning with "slow"`},
 		{"slow and broken", `it hides warnings at most; level "error" would include this`},
@@ -147,7 +147,7 @@ func TestExplainSaysWhy(t *testing.T) {
 	if a.Hidden != 2 || a.PageText != diff.Untrusted {
 		t.Errorf("%+v", a)
 	}
-	if a := noiseOf(t, w, c, engine.NoiseParams{Action: "explain"}); len(a.Entries) != 2 {
+	if a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "explain"}); len(a.Entries) != 2 {
 		t.Errorf("without a text, what is hidden: %+v", a.Entries)
 	}
 }
@@ -168,7 +168,7 @@ func TestWhatRepeatsInCleanPeriodsIsSuggested(t *testing.T) {
 		}
 		w.Pass(10 * time.Second)
 	}
-	a := noiseOf(t, w, c, engine.NoiseParams{Action: "suggest"})
+	a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "suggest"})
 	if len(a.Suggestions) != 1 {
 		t.Fatalf("%+v", a.Suggestions)
 	}
@@ -176,11 +176,11 @@ func TestWhatRepeatsInCleanPeriodsIsSuggested(t *testing.T) {
 	if s.Fingerprint != "each child in a list {n} should have a key" || s.WouldHide != 5 || s.CleanPeriods != 3 || s.Kind != "console" || s.Level != "warning" || s.Origin != enginetest.Page {
 		t.Errorf("%+v", s)
 	}
-	added := noiseOf(t, w, c, engine.NoiseParams{Action: "add", Kind: s.Kind, Level: s.Level, Origin: s.Origin, Fingerprint: s.Fingerprint})
+	added := noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Kind: s.Kind, Level: s.Level, Origin: s.Origin, Fingerprint: s.Fingerprint})
 	if added.Added.Hides != s.WouldHide {
 		t.Errorf("it said %d and hides %d", s.WouldHide, added.Added.Hides)
 	}
-	if a := noiseOf(t, w, c, engine.NoiseParams{Action: "suggest"}); len(a.Suggestions) != 0 {
+	if a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "suggest"}); len(a.Suggestions) != 0 {
 		t.Errorf("suggested again: %+v", a.Suggestions)
 	}
 }
@@ -191,7 +191,7 @@ func TestWhatRepeatsOnAPageThatIsNotReloadedIsSuggested(t *testing.T) {
 		w.Log("warning", "poll took long")
 		w.Pass(time.Minute)
 	}
-	if a := noiseOf(t, w, w.Agent(), engine.NoiseParams{Action: "suggest"}); len(a.Suggestions) != 1 {
+	if a := noiseOf(t, w, w.Agent(), noiserules.NoiseParams{Action: "suggest"}); len(a.Suggestions) != 1 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -222,10 +222,10 @@ func TestAProjectsRulesFollowItsFile(t *testing.T) {
 	if r.NoiseHidden != 1 || len(r.NoiseProblems) != 1 || !strings.Contains(r.NoiseProblems[0], `.tidemark.toml: line 3: noise rule 1: level is "loud"`) {
 		t.Errorf("a bad line is told, the rest counts: %s", show(r))
 	}
-	if a := noiseOf(t, w, c, engine.NoiseParams{}); len(a.Problems) != 1 || len(a.Rules) != 1 || a.Rules[0].Of != "project" || a.Packs[0].On {
+	if a := noiseOf(t, w, c, noiserules.NoiseParams{}); len(a.Problems) != 1 || len(a.Rules) != 1 || a.Rules[0].Of != "project" || a.Packs[0].On {
 		t.Errorf("%+v", a)
 	}
-	if _, err := w.Engine.ConfigureNoise(context.Background(), c, engine.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it from its .tidemark.toml") {
+	if _, err := w.Engine.ConfigureNoise(context.Background(), c, noiserules.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it from its .tidemark.toml") {
 		t.Error(err)
 	}
 	write("[[noise.rules]]\ntext = \"slow\"\nhide_new = true\n")
@@ -243,26 +243,26 @@ func TestAProjectsRulesFollowItsFile(t *testing.T) {
 func TestNoiseMistakesSayWhatToDo(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Agent()
-	noiseOf(t, w, c, engine.NoiseParams{Action: "add", ID: "mine", Text: "slow"})
+	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", ID: "mine", Text: "slow"})
 	for _, tc := range []struct {
-		p    engine.NoiseParams
+		p    noiserules.NoiseParams
 		want string
 	}{
-		{engine.NoiseParams{Action: "hide"}, "must be list, add"},
-		{engine.NoiseParams{Action: "add"}, "give a part of the message"},
-		{engine.NoiseParams{Action: "add", Text: "abc", Expires: "soon"}, "30m, 8h or 7d"},
-		{engine.NoiseParams{Action: "add", Text: "abc", ID: "No Good"}, "small letters"},
-		{engine.NoiseParams{Action: "add", Text: "abc", ID: "mine"}, "remove it first"},
-		{engine.NoiseParams{Action: "remove"}, "list names them"},
-		{engine.NoiseParams{Action: "remove", ID: "n7"}, "there are mine"},
-		{engine.NoiseParams{Action: "remove", ID: "analytics"}, "switch it off"},
-		{engine.NoiseParams{Action: "disable", Pack: "smell"}, "packs are hot-update"},
+		{noiserules.NoiseParams{Action: "hide"}, "must be list, add"},
+		{noiserules.NoiseParams{Action: "add"}, "give a part of the message"},
+		{noiserules.NoiseParams{Action: "add", Text: "abc", Expires: "soon"}, "30m, 8h or 7d"},
+		{noiserules.NoiseParams{Action: "add", Text: "abc", ID: "No Good"}, "small letters"},
+		{noiserules.NoiseParams{Action: "add", Text: "abc", ID: "mine"}, "remove it first"},
+		{noiserules.NoiseParams{Action: "remove"}, "list names them"},
+		{noiserules.NoiseParams{Action: "remove", ID: "n7"}, "there are mine"},
+		{noiserules.NoiseParams{Action: "remove", ID: "analytics"}, "switch it off"},
+		{noiserules.NoiseParams{Action: "disable", Pack: "smell"}, "packs are hot-update"},
 	} {
 		if _, err := w.Engine.ConfigureNoise(context.Background(), c, tc.p); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v", tc.p, err)
 		}
 	}
-	again := noiseOf(t, w, c, engine.NoiseParams{Action: "add", Text: "slow", Expires: "7d"})
+	again := noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Text: "slow", Expires: "7d"})
 	if again.Replaced == nil || again.Added.ID != "mine" || again.Added.Of != "user" {
 		t.Errorf("the same again takes its place: %+v", again)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -22,7 +23,7 @@ var observing = []*Tool{
 	tool.New("checkpoint_delete", func(ctx context.Context, e *Engine, c *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
 		return e.CheckpointDelete(ctx, c, p)
 	}),
-	tool.New("configure_noise", func(ctx context.Context, e *Engine, c *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+	tool.New("configure_noise", func(ctx context.Context, e *Engine, c *checkpoint.Client, p noiserules.NoiseParams) (*noiserules.NoiseAnswer, error) {
 		return e.ConfigureNoise(ctx, c, p)
 	}),
 	tool.New("get_browser_logs", func(ctx context.Context, e *Engine, c *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {

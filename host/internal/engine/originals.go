@@ -306,7 +306,7 @@ func (e *Engine) AskForMaps(ctx context.Context) {
 	for {
 		changed := e.store.Changed()
 		if v := e.store.View(e.clock()); v.Console.Next() > next {
-			o, rules := e.originalsIn(v), e.noises.in("", e.clock()).rules
+			o, rules := e.originalsIn(v), e.Rules.In("", e.clock()).Rules
 			for _, c := range v.Console.Marked(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					o.source(c)

@@ -7,7 +7,7 @@ import (
 // leaving has every use case let go of a client that has left, in this order.
 func (e *Engine) leaving() {
 	e.OnBack(e.own.back)
-	e.OnLeave(e.noises.leave)
+	e.OnLeave(e.Rules.Leave)
 	e.OnLeave(e.snapshots.forget)
 	e.OnLeave(e.forgetDebugger)
 	e.OnLeave(func(c *checkpoint.Client) { e.own.left(c, e.heirOf) })

@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -15,7 +16,7 @@ import (
 // viewer show.
 type standing struct {
 	scope checkpoint.Scope
-	rules *noiseInUse
+	rules *noiserules.InUse
 	// list are the checkpoints that are seen, the oldest first, and spans the time before each.
 	list  []checkpoint.Checkpoint
 	spans []span
@@ -28,12 +29,12 @@ type standing struct {
 
 // standing computes how it stands in a tab of a scope, or in all.
 func (e *Engine) standing(ctx context.Context, scope checkpoint.Scope, tab int, v *capture.View) *standing {
-	s := &standing{scope: scope, rules: e.noises.Of(&checkpoint.Client{Scope: scope}), list: e.named.List(scope.Key())}
+	s := &standing{scope: scope, rules: e.Rules.Of(&checkpoint.Client{Scope: scope}), list: e.named.List(scope.Key())}
 	for i := range s.list {
 		s.spans = append(s.spans, e.since(scope, tab, s.rules, s.list, i, v))
 	}
 	s.newest = e.newestOf(scope, s.list, v)
-	s.from, s.o = v.Start(), s.rules.options(scope)
+	s.from, s.o = v.Start(), s.rules.Options(scope)
 	s.o.Tab, s.o.Beginning = tab, s.newest == nil
 	if s.newest != nil {
 		s.from = s.newest.Moment
@@ -94,7 +95,7 @@ func (e *Engine) Overview(ctx context.Context, instance, version string, p proto
 	if s.now.Coverage != nil {
 		out.NotObserved = s.now.Coverage.Note
 	}
-	e.findings(out, s.now, s.from, v, s.o)
+	e.Findings(out, s.now, s.from, v, s.o)
 	if !p.Tabs {
 		return out
 	}

@@ -102,7 +102,7 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 		}
 		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.Since}, held[c.Client] != ""})
 	}
-	o := e.noises.Of(client).options(scope)
+	o := e.Rules.Of(client).Options(scope)
 	o.Beginning = true
 	r := diff.Compute(v.Start(), v, o)
 	s.Severity, s.Summary, s.NoiseProblems = r.Severity, r.Summary, r.NoiseProblems

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -128,7 +129,7 @@ func (e *Engine) viewScope(tab int) (checkpoint.Scope, error) {
 
 // viewOptions are those of the viewer's reports.
 func (e *Engine) viewOptions(scope checkpoint.Scope, tab int) diff.Options {
-	o := e.noises.Of(&checkpoint.Client{Scope: scope}).options(scope)
+	o := e.Rules.Of(&checkpoint.Client{Scope: scope}).Options(scope)
 	o.Tab = tab
 	return o
 }
@@ -142,7 +143,7 @@ func (e *Engine) ViewOverview(ctx context.Context, p protocol.ViewParams) (*prot
 	v := e.store.View(e.clock())
 	out := &protocol.ViewOverview{
 		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Masked: v.Masked,
-		Notices: e.noises.Of(&checkpoint.Client{Scope: scope}).problems,
+		Notices: e.Rules.Of(&checkpoint.Client{Scope: scope}).Problems,
 	}
 	out.Agents, _ = e.viewAgents()
 	for _, b := range v.Browsers {
@@ -368,18 +369,18 @@ func (e *Engine) ViewHidden(ctx context.Context, p protocol.ViewReportParams) (*
 	}
 	o := e.viewOptions(w.scope, p.Tab)
 	o.Beginning = w.fromName == checkpoint.Start
-	rules := e.noises.Of(&checkpoint.Client{Scope: w.scope})
-	found := map[entryKey]*protocol.HiddenEntry{}
+	rules := e.Rules.Of(&checkpoint.Client{Scope: w.scope})
+	found := map[noiserules.EntryKey]*protocol.HiddenEntry{}
 	var list []*protocol.HiddenEntry
 	diff.Entries(w.from, w.v.Until(w.to), o, func(n diff.Entry) {
 		if !n.Hidden() {
 			return
 		}
-		k := entryKeyOf(n.Event)
+		k := noiserules.EntryKeyOf(n.Event)
 		h := found[k]
 		if h == nil {
-			h = &protocol.HiddenEntry{Finding: *finding(k, n.Event), Because: rules.because(n)}
-			if n.User != nil && slices.Contains(rules.user, n.User) {
+			h = &protocol.HiddenEntry{Finding: *finding(k, n.Event), Because: rules.Because(n)}
+			if n.User != nil && slices.Contains(rules.User, n.User) {
 				h.Rule = n.User.ID
 			}
 			found[k] = h
@@ -396,8 +397,8 @@ func (e *Engine) ViewHidden(ctx context.Context, p protocol.ViewReportParams) (*
 }
 
 // finding is what a noise rule knows an event by.
-func finding(k entryKey, ev event.Event) *protocol.Finding {
-	return &protocol.Finding{Kind: k.kind, Level: k.level.String(), Origin: k.origin, Fingerprint: k.fold, Text: readable(ev)}
+func finding(k noiserules.EntryKey, ev event.Event) *protocol.Finding {
+	return &protocol.Finding{Kind: k.Kind, Level: k.Level.String(), Origin: k.Origin, Fingerprint: k.Fold, Text: noiserules.Readable(ev)}
 }
 
 // pageSeen is a page's tree as the viewer saw it last.

@@ -61,7 +61,7 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 	if err != nil {
 		return nil, err
 	}
-	s := &entrySearch{p: p, rules: e.noises.in("", e.clock()).rules, places: e.originalsIn(w.v), text: strings.ToLower(p.Text)}
+	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.originalsIn(w.v), text: strings.ToLower(p.Text)}
 	s.level = map[string]byte{string(diff.Warnings): protocol.MarkWarning, string(diff.ErrorsOnly): protocol.MarkError}[p.Severity]
 	wants := func(lane string) bool { return len(p.Lanes) == 0 || slices.Contains(p.Lanes, lane) }
 	v := w.v.Until(w.to)
@@ -98,7 +98,7 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 // entriesAt are the entries at positions, as many as fit into one answer.
 func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *originals) {
 	v := e.store.View(e.clock())
-	s := &entrySearch{p: p, rules: e.noises.in("", e.clock()).rules, places: e.originalsIn(v)}
+	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.originalsIn(v)}
 	deep := v
 	for _, pos := range p.Positions {
 		if pos < firstOf(v, p.Lane) {

@@ -4,6 +4,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -44,7 +45,7 @@ func (r *referring) tell(out *protocol.ViewRef, ev event.Event) {
 	}
 	switch ev.(type) {
 	case *event.Console, *event.Network, *event.WebSocket:
-		if k := entryKeyOf(ev); k.fold != "" && k.level >= event.Warning && (r.o.Noise == nil || !r.o.Noise.FailedUpdate(ev)) {
+		if k := noiserules.EntryKeyOf(ev); k.Fold != "" && k.Level >= event.Warning && (r.o.Noise == nil || !r.o.Noise.FailedUpdate(ev)) {
 			out.Finding = finding(k, ev)
 		}
 	}

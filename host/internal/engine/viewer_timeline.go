@@ -78,7 +78,7 @@ func (e *Engine) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 			}
 		}
 	}
-	rules := e.noises.in("", e.clock()).rules
+	rules := e.Rules.In("", e.clock()).Rules
 	r := &laneReader{tab: p.Tab, left: p.Limit, out: t}
 	t.Next.Calls = lane(r, protocol.LaneCalls, calls, p.After.Calls, callHead, markOfCall)
 	t.Next.Actions = lane(r, protocol.LaneActions, v.Actions, p.After.Actions, head[event.Action], func(*event.Action) byte { return protocol.MarkClean })
@@ -110,7 +110,7 @@ func (e *Engine) marks(v *capture.View) string {
 		Browsers []capture.Browser
 		Agents   []protocol.ViewAgent
 		Gaps     []capture.Gap
-	}{named, e.version(), tabsOf(v), v.Browsers, agents, v.Gaps})
+	}{named, e.Version(), tabsOf(v), v.Browsers, agents, v.Gaps})
 	if err != nil {
 		return "" // plain values always marshal
 	}

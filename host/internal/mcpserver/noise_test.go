@@ -7,22 +7,22 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 func TestAnAgentIgnoresAnEntryUntilItsSessionEnds(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
-	var rules engine.NoiseAnswer
+	var rules noiserules.NoiseAnswer
 	t.Run("in its session", func(t *testing.T) {
 		s := connect(t, w)
 		w.Log("warning", "slow frame of 1234 ms")
 		call(t, s, "get_changes_since", nil)
-		var answer engine.NoiseAnswer
+		var answer noiserules.NoiseAnswer
 		noise := func(args map[string]any) {
 			t.Helper()
 			r := call(t, s, "configure_noise", args)
-			answer = engine.NoiseAnswer{}
+			answer = noiserules.NoiseAnswer{}
 			if err := json.Unmarshal([]byte(text(r)), &answer); r.IsError || err != nil {
 				t.Fatalf("%v: %s %v", args, text(r), err)
 			}

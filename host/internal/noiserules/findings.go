@@ -1,4 +1,4 @@
-package engine
+package noiserules
 
 import (
 	"cmp"
@@ -16,21 +16,21 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// findings lists what is wrong: what a person may want to ignore, and what of the report no rule can hide.
-func (e *noises) findings(out *protocol.Overview, r *diff.Report, from capture.Moment, v *capture.View, o diff.Options) {
-	found := map[entryKey]*protocol.Finding{}
+// Findings lists what is wrong: what a person may want to ignore, and what of the report no rule can hide.
+func (e *Rules) Findings(out *protocol.Overview, r *diff.Report, from capture.Moment, v *capture.View, o diff.Options) {
+	found := map[EntryKey]*protocol.Finding{}
 	list, more := unruled(r)
 	diff.Entries(from, v, o, func(n diff.Entry) {
 		if n.Hidden() || noise.LevelOf(n.Event) < event.Warning || o.Noise.FailedUpdate(n.Event) {
 			return // (what failed of a hot update cannot be ignored)
 		}
-		k := entryKeyOf(n.Event)
-		if k.fold == "" {
+		k := EntryKeyOf(n.Event)
+		if k.Fold == "" {
 			return
 		}
 		f := found[k]
 		if f == nil {
-			f = &protocol.Finding{Kind: k.kind, Level: k.level.String(), Origin: k.origin, Fingerprint: k.fold, Text: readable(n.Event)}
+			f = &protocol.Finding{Kind: k.Kind, Level: k.Level.String(), Origin: k.Origin, Fingerprint: k.Fold, Text: Readable(n.Event)}
 			found[k] = f
 			list = append(list, f)
 		}
@@ -74,8 +74,8 @@ func unruled(r *diff.Report) (list []*protocol.Finding, more int) {
 	return list, more
 }
 
-// readable is an entry as a person reads it.
-func readable(ev event.Event) string {
+// Readable is an entry as a person reads it.
+func Readable(ev event.Event) string {
 	switch e := ev.(type) {
 	case *event.Network:
 		origin, path := capture.SplitURL(e.URL)
@@ -99,7 +99,7 @@ func readable(ev event.Event) string {
 }
 
 // Ignore makes a rule for good of one finding.
-func (e *noises) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
+func (e *Rules) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
 	a, err := e.addNoise(client, NoiseParams{
 		Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, HideNew: true, Expires: "never", Note: "ignored in the " + client.Name,
 	})
@@ -110,7 +110,7 @@ func (e *noises) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*pr
 }
 
 // Unignore takes such a rule back.
-func (e *noises) Unignore(client *checkpoint.Client, p protocol.UnignoreParams) error {
+func (e *Rules) Unignore(client *checkpoint.Client, p protocol.UnignoreParams) error {
 	a, err := e.removeNoise(client, p.ID)
 	if err == nil && a.Unsaved != "" {
 		return usererr.New(usererr.NotSaved, "the rule is gone until Tidemark is started again: %s", a.Unsaved)

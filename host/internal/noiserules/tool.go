@@ -1,4 +1,4 @@
-package engine
+package noiserules
 
 import (
 	"cmp"
@@ -127,7 +127,7 @@ const (
 )
 
 // ConfigureNoise answers configure_noise.
-func (e *noises) ConfigureNoise(_ context.Context, client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+func (e *Rules) ConfigureNoise(_ context.Context, client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
 	switch p.Action {
 	case "", "list":
 		return e.listNoise(client), nil
@@ -146,17 +146,17 @@ func (e *noises) ConfigureNoise(_ context.Context, client *checkpoint.Client, p 
 }
 
 // entries calls each with everything held that a client's report could tell of.
-func (e *noises) entries(client *checkpoint.Client, rules *noise.Rules, each func(diff.Entry)) *capture.View {
+func (e *Rules) entries(client *checkpoint.Client, rules *noise.Rules, each func(diff.Entry)) *capture.View {
 	v := e.store.View(e.clock())
 	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: rules, Beginning: true}, each)
 	return v
 }
 
-func (e *noises) listNoise(client *checkpoint.Client) *NoiseAnswer {
+func (e *Rules) listNoise(client *checkpoint.Client) *NoiseAnswer {
 	u := e.Of(client)
-	a := &NoiseAnswer{Problems: u.problems}
+	a := &NoiseAnswer{Problems: u.Problems}
 	byRule, byPack := map[*noise.UserRule]int{}, map[string]int{}
-	e.entries(client, u.rules, func(n diff.Entry) {
+	e.entries(client, u.Rules, func(n diff.Entry) {
 		switch {
 		case n.BuiltIn != nil:
 			byPack[n.BuiltIn.Pack]++
@@ -169,7 +169,7 @@ func (e *noises) listNoise(client *checkpoint.Client) *NoiseAnswer {
 	for _, p := range noise.Packs {
 		a.Packs = append(a.Packs, NoisePack{p.Name, !slices.Contains(u.off, p.Name), p.About, byPack[p.Name]})
 	}
-	for _, r := range u.user {
+	for _, r := range u.User {
 		a.Rules = append(a.Rules, ownLine(r, byRule[r]))
 	}
 	if u.project != nil {
@@ -209,7 +209,7 @@ func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.Use
 	return r, nil
 }
 
-func (e *noises) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
+func (e *Rules) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
 	rule, err := p.RuleOf(e.clock(), e.location)
 	if err != nil {
 		return nil, err
@@ -232,7 +232,7 @@ func (e *noises) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswe
 
 // sessionOf is the client whose leaving ends its session; nil for one that only comes for a moment each
 // time: its session is the daemon's.
-func (e *noises) sessionOf(client *checkpoint.Client) *checkpoint.Client {
+func (e *Rules) sessionOf(client *checkpoint.Client) *checkpoint.Client {
 	if e.clients.IsHere(client) {
 		return client
 	}
@@ -240,7 +240,7 @@ func (e *noises) sessionOf(client *checkpoint.Client) *checkpoint.Client {
 }
 
 // add adds a rule in place of one that hides the same.
-func (e *noises) add(session *checkpoint.Client, rule *noise.UserRule, now time.Time, a *NoiseAnswer) error {
+func (e *Rules) add(session *checkpoint.Client, rule *noise.UserRule, now time.Time, a *NoiseAnswer) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.pruneLocked(now)
@@ -279,14 +279,14 @@ func (e *noises) add(session *checkpoint.Client, rule *noise.UserRule, now time.
 }
 
 // pruneLocked forgets the rules that have ended.
-func (e *noises) pruneLocked(now time.Time) {
+func (e *Rules) pruneLocked(now time.Time) {
 	ended := func(r *noise.UserRule) bool { return r.Ended(now) }
 	e.user.Settings.Rules = slices.DeleteFunc(e.user.Settings.Rules, ended)
 	e.sessions = slices.DeleteFunc(e.sessions, func(r sessionRule) bool { return ended(r.UserRule) })
 }
 
 // allLocked are the rules of the user and of sessions.
-func (e *noises) allLocked() []*noise.UserRule {
+func (e *Rules) allLocked() []*noise.UserRule {
 	all := slices.Clone(e.user.Settings.Rules)
 	for _, r := range e.sessions {
 		all = append(all, r.UserRule)
@@ -294,13 +294,13 @@ func (e *noises) allLocked() []*noise.UserRule {
 	return all
 }
 
-func (e *noises) dropLocked(rule *noise.UserRule) {
+func (e *Rules) dropLocked(rule *noise.UserRule) {
 	e.user.Settings.Rules = slices.DeleteFunc(e.user.Settings.Rules, func(r *noise.UserRule) bool { return r == rule })
 	e.sessions = slices.DeleteFunc(e.sessions, func(r sessionRule) bool { return r.UserRule == rule })
 }
 
 // savedLocked has a change count and be kept, and says why it is not.
-func (e *noises) savedLocked() string {
+func (e *Rules) savedLocked() string {
 	e.changedLocked()
 	if e.user.Save == nil {
 		return ""
@@ -311,7 +311,7 @@ func (e *noises) savedLocked() string {
 	return ""
 }
 
-func (e *noises) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer, error) {
+func (e *Rules) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer, error) {
 	if id == "" {
 		return nil, usererr.Invalid("id is missing: which rule shall be removed? list names them")
 	}
@@ -340,7 +340,7 @@ func (e *noises) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer
 	return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; there are %s", id, strings.Join(ids, ", "))
 }
 
-func (e *noises) switchPack(client *checkpoint.Client, pack string, on bool) (*NoiseAnswer, error) {
+func (e *Rules) switchPack(client *checkpoint.Client, pack string, on bool) (*NoiseAnswer, error) {
 	if !noise.IsPack(pack) {
 		var names []string
 		for _, p := range noise.Packs {
@@ -364,43 +364,44 @@ func (e *noises) switchPack(client *checkpoint.Client, pack string, on bool) (*N
 	return a, nil
 }
 
-// entryKey is what makes two entries one to noise rules.
-type entryKey struct {
-	kind, origin, fold string
-	level              event.Level
+// EntryKey is what makes two entries one to noise rules.
+type EntryKey struct {
+	Kind, Origin, Fold string
+	Level              event.Level
 }
 
-func entryKeyOf(ev event.Event) entryKey {
-	k := entryKey{origin: ev.Header().Origin, fold: diff.Fold(ev), level: noise.LevelOf(ev)}
+// EntryKeyOf is the key of an event.
+func EntryKeyOf(ev event.Event) EntryKey {
+	k := EntryKey{Origin: ev.Header().Origin, Fold: diff.Fold(ev), Level: noise.LevelOf(ev)}
 	switch ev.(type) {
 	case *event.Console:
-		k.kind = "console"
+		k.Kind = "console"
 	case *event.Network:
-		k.kind = "network"
+		k.Kind = "network"
 	case *event.WebSocket:
-		k.kind = "websocket"
+		k.Kind = "websocket"
 	}
 	return k
 }
 
 // explainNoise says of everything held with a text in it whether it is hidden, and why; without a text,
 // of everything hidden.
-func (e *noises) explainNoise(client *checkpoint.Client, text string) *NoiseAnswer {
+func (e *Rules) explainNoise(client *checkpoint.Client, text string) *NoiseAnswer {
 	u := e.Of(client)
-	a := &NoiseAnswer{Problems: u.problems}
-	found := map[entryKey]*NoiseEntry{}
+	a := &NoiseAnswer{Problems: u.Problems}
+	found := map[EntryKey]*NoiseEntry{}
 	var list []*NoiseEntry
-	e.entries(client, u.rules, func(n diff.Entry) {
+	e.entries(client, u.Rules, func(n diff.Entry) {
 		if n.Hidden() {
 			a.Hidden++
 		}
 		if text == "" && !n.Hidden() || !strings.Contains(strings.ToLower(textOf(n.Event)), strings.ToLower(text)) {
 			return
 		}
-		k := entryKeyOf(n.Event)
+		k := EntryKeyOf(n.Event)
 		known := found[k]
 		if known == nil {
-			known = &NoiseEntry{Kind: k.kind, Level: k.level.String(), Origin: k.origin, Fingerprint: k.fold, Hidden: n.Hidden(), Because: u.because(n)}
+			known = &NoiseEntry{Kind: k.Kind, Level: k.Level.String(), Origin: k.Origin, Fingerprint: k.Fold, Hidden: n.Hidden(), Because: u.Because(n)}
 			found[k] = known
 			list = append(list, known)
 		}
@@ -429,8 +430,8 @@ func textOf(ev event.Event) string {
 	return ""
 }
 
-// because says why an entry is hidden, or is not.
-func (u *noiseInUse) because(n diff.Entry) string {
+// Because says why an entry is hidden, or is not.
+func (u *InUse) Because(n diff.Entry) string {
 	switch {
 	case n.BuiltIn != nil:
 		return fmt.Sprintf("pack %s: %s", n.BuiltIn.Pack, n.BuiltIn.About)
@@ -438,10 +439,10 @@ func (u *noiseInUse) because(n diff.Entry) string {
 		return fmt.Sprintf("rule %s: %s", n.User.ID, n.User)
 	case n.User != nil:
 		return fmt.Sprintf("rule %s: %s; shown after a checkpoint that is older than the first of these", n.User.ID, n.User)
-	case u.rules.FailedUpdate(n.Event):
+	case u.Rules.FailedUpdate(n.Event):
 		return "it tells of a failed hot update, which no rule hides"
 	}
-	rules := u.user
+	rules := u.User
 	if u.project != nil {
 		rules = slices.Concat(rules, u.project.Rules)
 	}
@@ -468,7 +469,7 @@ type period struct {
 }
 
 // suggestNoise proposes rules for what repeats in clean periods.
-func (e *noises) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
+func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	u := e.Of(client)
 	v := e.store.View(e.clock())
 	updates := map[string][]int64{}
@@ -491,28 +492,28 @@ func (e *noises) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 		periods map[period]bool
 	}
 	dirty := map[period]bool{}
-	found := map[entryKey]*candidate{}
+	found := map[EntryKey]*candidate{}
 	var list []*candidate
-	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: u.rules, Beginning: true}, func(n diff.Entry) {
+	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: u.Rules, Beginning: true}, func(n diff.Entry) {
 		level := noise.LevelOf(n.Event)
 		switch {
 		case n.Hidden() || level < event.Warning:
 			return
-		case level == event.Error || u.rules.FailedUpdate(n.Event):
+		case level == event.Error || u.Rules.FailedUpdate(n.Event):
 			dirty[periodOf(n.Event.Header())] = true
 			return
 		}
-		k := entryKeyOf(n.Event)
+		k := EntryKeyOf(n.Event)
 		c := found[k]
 		if c == nil {
-			c = &candidate{NoiseSuggestion{Kind: k.kind, Level: k.level.String(), Origin: k.origin, Fingerprint: k.fold}, map[period]bool{}}
+			c = &candidate{NoiseSuggestion{Kind: k.Kind, Level: k.Level.String(), Origin: k.Origin, Fingerprint: k.Fold}, map[period]bool{}}
 			found[k] = c
 			list = append(list, c)
 		}
 		c.WouldHide++
 		c.periods[periodOf(n.Event.Header())] = true
 	})
-	a := &NoiseAnswer{Problems: u.problems}
+	a := &NoiseAnswer{Problems: u.Problems}
 	for _, c := range list {
 		for p := range c.periods {
 			if !dirty[p] {

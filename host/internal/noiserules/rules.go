@@ -1,4 +1,10 @@
-package engine
+// Package noiserules holds the noise rules of a person, of sessions and of projects, over those that Tidemark comes with,
+// and answers configure_noise.
+//
+// It guarantees: what holds for a reader is compiled once, until something changes or a rule ends; a rule of a session
+// ends with it; a project's file that cannot be read or is too large hides nothing, and is said; a change that could not
+// be saved is said.
+package noiserules
 
 import (
 	"errors"
@@ -27,8 +33,8 @@ type UserNoise struct {
 	Problems []string
 }
 
-// noises are the rules of the user, of sessions and of projects, over those that Tidemark comes with.
-type noises struct {
+// Rules are the rules of the user, of sessions and of projects, over those that Tidemark comes with.
+type Rules struct {
 	// Never changed after New.
 	table    *noise.Rules
 	store    *capture.Store
@@ -41,7 +47,7 @@ type noises struct {
 	sessions []sessionRule
 	projects map[string]*project
 	// compiled is what holds for a project ("" for none), until something changes or a rule ends.
-	compiled map[string]*noiseInUse
+	compiled map[string]*InUse
 	// changes counts what was changed.
 	changes int
 }
@@ -60,27 +66,31 @@ type project struct {
 	until    time.Time // when the first of its rules ends, zero for never
 }
 
-// noiseInUse is what holds for one reader.
-type noiseInUse struct {
-	rules    *noise.Rules
-	user     []*noise.UserRule
-	project  *noise.Project
-	off      []string
-	problems []string
-	until    time.Time // when the first of the rules ends, zero for never
-	spans    sync.Map  // spanKey → func() span; at most one for any two checkpoints there ever were
+// InUse is what holds for one reader, until a rule changes or ends.
+type InUse struct {
+	Rules *noise.Rules
+	// User are the rules of the user and of sessions.
+	User []*noise.UserRule
+	// Problems are rules that are not used, and why.
+	Problems []string
+	// Spans is for what was found by these rules about times that have passed: it goes when they do.
+	Spans sync.Map
+
+	project *noise.Project
+	off     []string
+	until   time.Time // when the first of the rules ends, zero for never
 }
 
-// newNoises makes the rules of a store's readers, over those that Tidemark comes with.
-func newNoises(table *noise.Rules, user UserNoise, store *capture.Store, registry *clients.Registry, clock func() time.Time, location *time.Location) *noises {
+// New makes the rules of a store's readers, over those that Tidemark comes with.
+func New(table *noise.Rules, user UserNoise, store *capture.Store, registry *clients.Registry, clock func() time.Time, location *time.Location) *Rules {
 	if user.Settings == nil {
 		user.Settings = &noise.Settings{}
 	}
-	return &noises{table: table, user: user, store: store, clients: registry, clock: clock, location: location, projects: map[string]*project{}, compiled: map[string]*noiseInUse{}}
+	return &Rules{table: table, user: user, store: store, clients: registry, clock: clock, location: location, projects: map[string]*project{}, compiled: map[string]*InUse{}}
 }
 
 // readProject reads a project's file when it has changed. Nothing is locked while the disk is waited for.
-func (e *noises) readProject(path string, now time.Time) *project {
+func (e *Rules) readProject(path string, now time.Time) *project {
 	e.mu.Lock()
 	old := e.projects[path]
 	e.mu.Unlock()
@@ -129,8 +139,8 @@ func firstEnd(rules []*noise.UserRule) (first time.Time) {
 	return first
 }
 
-// in is what holds for a project; path is "" for none.
-func (e *noises) in(path string, now time.Time) *noiseInUse {
+// In is what holds for a project; path is "" for none.
+func (e *Rules) In(path string, now time.Time) *InUse {
 	var p *project
 	if path != "" {
 		p = e.readProject(path, now)
@@ -140,46 +150,46 @@ func (e *noises) in(path string, now time.Time) *noiseInUse {
 	if u := e.compiled[path]; u != nil && (u.until.IsZero() || now.Before(u.until)) {
 		return u
 	}
-	u := &noiseInUse{off: slices.Clone(e.user.Settings.Off), problems: slices.Clone(e.user.Problems)}
+	u := &InUse{off: slices.Clone(e.user.Settings.Off), Problems: slices.Clone(e.user.Problems)}
 	for _, r := range e.user.Settings.Rules {
 		if !r.Ended(now) {
-			u.user = append(u.user, r)
+			u.User = append(u.User, r)
 		}
 	}
 	for _, r := range e.sessions {
-		u.user = append(u.user, r.UserRule)
+		u.User = append(u.User, r.UserRule)
 	}
-	all := slices.Clone(u.user)
+	all := slices.Clone(u.User)
 	if p != nil {
 		u.project = p.Project
 		all = append(all, p.Rules...)
 		u.off = append(u.off, p.Off...)
-		u.problems = append(u.problems, p.Problems...)
+		u.Problems = append(u.Problems, p.Problems...)
 	}
 	u.until = firstEnd(all)
-	u.rules = e.table
+	u.Rules = e.table
 	if len(all)+len(u.off) > 0 {
-		u.rules = e.table.With(u.off, all)
+		u.Rules = e.table.With(u.off, all)
 	}
 	e.compiled[path] = u
 	return u
 }
 
 // changedLocked has everything be compiled anew.
-func (e *noises) changedLocked() {
+func (e *Rules) changedLocked() {
 	clear(e.compiled)
 	e.changes++
 }
 
-// version grows with every change of the rules of the user and of sessions.
-func (e *noises) version() int {
+// Version grows with every change of the rules of the user and of sessions.
+func (e *Rules) Version() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.changes
 }
 
-// leave ends the rules of a session.
-func (e *noises) leave(client *checkpoint.Client) {
+// Leave ends the rules of a session.
+func (e *Rules) Leave(client *checkpoint.Client) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := len(e.sessions)
@@ -190,11 +200,11 @@ func (e *noises) leave(client *checkpoint.Client) {
 }
 
 // Of is what holds for a client: in its project, or in that of another of the same scope.
-func (e *noises) Of(client *checkpoint.Client) *noiseInUse {
-	return e.in(e.clients.ProjectOf(client), e.clock())
+func (e *Rules) Of(client *checkpoint.Client) *InUse {
+	return e.In(e.clients.ProjectOf(client), e.clock())
 }
 
-// options are those of a report to a client.
-func (u *noiseInUse) options(scope checkpoint.Scope) diff.Options {
-	return diff.Options{Origins: scope.Origins, Noise: u.rules, NoiseProblems: u.problems}
+// Options are those of a report to a reader of a scope.
+func (u *InUse) Options(scope checkpoint.Scope) diff.Options {
+	return diff.Options{Origins: scope.Origins, Noise: u.Rules, NoiseProblems: u.Problems}
 }
