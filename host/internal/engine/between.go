@@ -44,7 +44,7 @@ func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p Betwe
 
 func (e *Engine) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *originals, error) {
 	v := e.store.View(e.clock())
-	if err := checkTab(v, client.Scope, p.Tab); err != nil {
+	if err := check(v, client.Scope, p.Tab); err != nil {
 		return nil, nil, err
 	}
 	places := e.originalsIn(v)

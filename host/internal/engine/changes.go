@@ -119,7 +119,7 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 		return nil, err
 	}
 	r.file = file
-	if err := checkTab(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
+	if err := check(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
 	began := time.Now()

@@ -13,32 +13,6 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// pausedTab says that the debugger holds a tab's page, by whose doing, and what ends that; "" when it does not.
-func pausedTab(t *capture.Tab) string {
-	if t.Paused == nil {
-		return ""
-	}
-	by := "the page itself or DevTools"
-	if t.Paused.By != "" {
-		by = t.Paused.By
-	}
-	at := ""
-	if t.Paused.Place != "" {
-		at = " at " + t.Paused.Place
-	}
-	return fmt.Sprintf("tab %d is paused in the debugger%s by %s (%s); debugger_resume or Resume in the popup lets it go on", t.ID, at, by, t.Paused.Reason)
-}
-
-// pausedIn says the same of the first paused tab among those that a request speaks of.
-func pausedIn(v *capture.View, inScope func(origin string, tab int) bool) string {
-	for i := range v.Tabs {
-		if t := &v.Tabs[i]; t.Watched && t.Paused != nil && inScope(t.Origin, t.ID) {
-			return pausedTab(t)
-		}
-	}
-	return ""
-}
-
 // Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
 func (e *Engine) Paused(tab int) error {
 	if says := pausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {

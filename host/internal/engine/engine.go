@@ -8,8 +8,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -18,7 +16,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/tool"
-	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Browsers asks the extensions for things. Package link implements it.
@@ -140,26 +137,3 @@ func (e *Engine) Named() ([]checkpoint.Checkpoint, uint64) { return e.named.All(
 
 // Store is the engine's store.
 func (e *Engine) Store() *capture.Store { return e.store }
-
-// checkTab makes sure that a tab is there.
-func checkTab(v *capture.View, scope checkpoint.Scope, id int) error {
-	if id == 0 {
-		return nil
-	}
-	var known []string
-	for _, t := range v.Tabs {
-		if !scope.Covers(t.Origin) {
-			continue
-		}
-		if t.ID == id {
-			return nil
-		}
-		if t.Watched {
-			known = append(known, fmt.Sprintf("%d (%s)", t.ID, t.URL))
-		}
-	}
-	if len(known) == 0 {
-		return usererr.New(usererr.NotFound, "there is no tab %d; no tab is watched at the moment", id)
-	}
-	return usererr.New(usererr.NotFound, "there is no tab %d; watched are %s", id, strings.Join(known, ", "))
-}

@@ -60,7 +60,7 @@ func read[T any, P interface {
 		}
 	}
 	v := e.store.View(e.clock())
-	if err := checkTab(v, scope, p.Tab); err != nil {
+	if err := check(v, scope, p.Tab); err != nil {
 		return nil, err
 	}
 	view := pick(v)

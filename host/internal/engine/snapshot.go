@@ -314,7 +314,7 @@ func (e *Engine) seesSeveral(client *checkpoint.Client) bool {
 func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
 	v := e.store.View(e.clock())
 	e.snapshots.forgetClosed(v)
-	if err := checkTab(v, client.Scope, id); err != nil {
+	if err := check(v, client.Scope, id); err != nil {
 		return 0, err
 	}
 	if id == 0 {

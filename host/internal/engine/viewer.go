@@ -121,7 +121,7 @@ func (e *Engine) viewScope(tab int) (checkpoint.Scope, error) {
 	if tab == 0 {
 		return checkpoint.Scope{}, nil
 	}
-	if err := checkTab(e.store.View(e.clock()), checkpoint.Scope{}, tab); err != nil {
+	if err := check(e.store.View(e.clock()), checkpoint.Scope{}, tab); err != nil {
 		return checkpoint.Scope{}, err
 	}
 	return e.ScopeOfTab(tab), nil
