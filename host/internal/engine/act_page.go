@@ -282,11 +282,11 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 
 // waitUntilQuiet waits until the tab has no request in flight and nothing comes any more.
 func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
-	r := &changesRequest{options: e.Rules.Of(client).Options(client.Scope), wait: "settled", timeout: max(deadline.Sub(e.clock()), 0), slow: true}
-	r.options.Tab, r.options.Origins = t.id, nil
+	o := e.Rules.Of(client).Options(client.Scope)
+	o.Tab, o.Origins = t.id, nil
 	var outcome *settled
 	var err error
-	t.tab.waiting(func() { outcome, err = e.settle(ctx, r, 0) })
+	t.tab.waiting(func() { outcome, err = e.untilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
 	if err != nil {
 		return nil, err
 	}

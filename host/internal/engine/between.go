@@ -7,6 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -28,7 +29,7 @@ const Now = checkpoint.Now
 // Between reports what happened between two moments. It advances nothing: asked again about two moments that
 // have passed, it says the same as long as their entries are kept. A file is an exported state to compare with
 // in place of From, nil for none.
-func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
+func (e *Observer) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
 	from := strings.TrimSpace(p.From)
 	if from == Now {
 		return nil, usererr.Invalid("from is now, and nothing has happened since; name a checkpoint or an earlier time")
@@ -42,9 +43,9 @@ func (e *Engine) Between(ctx context.Context, client *checkpoint.Client, p Betwe
 	})
 }
 
-func (e *Engine) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *originals, error) {
+func (e *Observer) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *originals, error) {
 	v := e.store.View(e.clock())
-	if err := check(v, client.Scope, p.Tab); err != nil {
+	if err := tabs.Check(v, client.Scope, p.Tab); err != nil {
 		return nil, nil, err
 	}
 	places := e.originalsIn(v)
@@ -87,7 +88,7 @@ func (e *Engine) between(ctx context.Context, client *checkpoint.Client, p Betwe
 }
 
 // Peek reports what a client's next call of get_changes_since would, and leaves its place where it is.
-func (e *Engine) Peek(ctx context.Context, client *checkpoint.Client) (*diff.Report, error) {
+func (e *Observer) Peek(ctx context.Context, client *checkpoint.Client) (*diff.Report, error) {
 	r, err := e.checkChanges(client, ChangesParams{})
 	if err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ func (e *Engine) Peek(ctx context.Context, client *checkpoint.Client) (*diff.Rep
 	return placed(ctx, r.timeout, func(bool) (*diff.Report, *originals, error) { return e.peek(ctx, client, *r) })
 }
 
-func (e *Engine) peek(ctx context.Context, client *checkpoint.Client, r changesRequest) (*diff.Report, *originals, error) {
+func (e *Observer) peek(ctx context.Context, client *checkpoint.Client, r changesRequest) (*diff.Report, *originals, error) {
 	end, err := client.Turn(ctx)
 	if err != nil {
 		return nil, nil, err

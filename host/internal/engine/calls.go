@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -106,9 +105,6 @@ func (e *Engine) Called(client *checkpoint.Client, c Call) {
 	v.calls.Append(c)
 	v.tellLocked()
 }
-
-// tokensOf is the specification's estimate.
-func tokensOf(bytes int) int { return bytes / 4 }
 
 // Held says whether a person holds an agent's access.
 func (e *Engine) Held(client *checkpoint.Client) bool {
@@ -319,30 +315,6 @@ func (e *Engine) ViewCalls(ctx context.Context, p protocol.ViewCallsParams) (*pr
 		out.Calls = out.Calls[n:]
 	}
 	return out, nil
-}
-
-// rawTokens is about what reading everything of a report's window raw would take, in tokens: what the tools for
-// logs, bodies, sockets and actions would answer with.
-func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
-	return tokensOf(rawBytes(v.Console, from.Pos.Console, o, capture.RawConsole) +
-		rawBytes(v.Network, from.Pos.Network, o, capture.RawNetwork) +
-		rawBytes(v.WebSocket, from.Pos.WebSocket, o, capture.RawWebSocket) +
-		rawBytes(v.Actions, from.Pos.Actions, o, capture.RawAction))
-}
-
-func rawBytes[T any, P interface {
-	*T
-	event.Event
-}](v ring.View[T], from uint64, o *diff.Options, raw func(*T) int) (bytes int) {
-	if o.Everything() {
-		bytes, v = v.Weight(from), v.Until(v.InRing().First())
-	}
-	for _, e := range v.From(from) {
-		if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {
-			bytes += raw(e)
-		}
-	}
-	return bytes
 }
 
 // GistOf is an answer in a line, for whoever looks through an agent's calls.

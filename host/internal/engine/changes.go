@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -44,10 +45,10 @@ type changesRequest struct {
 	giveUp time.Time
 }
 
-func (e *Engine) checkChanges(client *checkpoint.Client, p ChangesParams) (*changesRequest, error) {
+func (e *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*changesRequest, error) {
 	r := &changesRequest{checkpoint: strings.TrimSpace(p.Checkpoint), timeout: defaultTimeout}
-	r.options = e.Rules.Of(client).Options(client.Scope)
-	r.options.Own = e.agents.didBy(client)
+	r.options = e.rules.Of(client).Options(client.Scope)
+	r.options.Own = e.own(client)
 	r.options.Tab, r.options.Filter = p.Tab, diff.Filter(p.Severity)
 	for _, name := range p.Include {
 		s := diff.Section(name)
@@ -97,29 +98,29 @@ func join[T ~string](list []T) string {
 
 // Changes answers get_changes_since. Without a checkpoint it advances the client's own over what the
 // answer covers.
-func (e *Engine) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+func (e *Observer) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
 	return e.changes(ctx, client, p, nil, strings.TrimSpace(p.Checkpoint) == "")
 }
 
-// Compare is [Engine.Changes] since a state that was exported. It advances nothing.
-func (e *Engine) Compare(ctx context.Context, client *checkpoint.Client, p ChangesParams, f *checkpoint.File) (*diff.Report, error) {
+// Compare is [Observer.Changes] since a state that was exported. It advances nothing.
+func (e *Observer) Compare(ctx context.Context, client *checkpoint.Client, p ChangesParams, f *checkpoint.File) (*diff.Report, error) {
 	p.Checkpoint = ""
 	return e.changes(ctx, client, p, f, false)
 }
 
-// Follow is [Engine.Changes] for a reader that follows along: whatever it compares with, its own
+// Follow is [Observer.Changes] for a reader that follows along: whatever it compares with, its own
 // checkpoint advances over what the answer covers, so that the next answer goes on from there.
-func (e *Engine) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+func (e *Observer) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
 	return e.changes(ctx, client, p, nil, true)
 }
 
-func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*diff.Report, error) {
+func (e *Observer) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*diff.Report, error) {
 	r, err := e.checkChanges(client, p)
 	if err != nil {
 		return nil, err
 	}
 	r.file = file
-	if err := check(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
+	if err := tabs.Check(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
 	began := time.Now()
@@ -134,7 +135,7 @@ func (e *Engine) changes(ctx context.Context, client *checkpoint.Client, p Chang
 
 // report answers a request as of now. Unless it is the last answer, it advances nothing when maps are coming, and there
 // is no report.
-func (e *Engine) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *settled, advance, last bool) (*diff.Report, *originals, error) {
+func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *settled, advance, last bool) (*diff.Report, *originals, error) {
 	// One answer to a client at a time: what one told, the next does not tell again.
 	end, err := client.Turn(ctx)
 	if err != nil {
@@ -160,7 +161,7 @@ func (e *Engine) report(ctx context.Context, client *checkpoint.Client, r change
 		return nil, nil, err // nobody hears it, and the disk may not have been read
 	}
 	report.RawTokens = rawTokens(from, v, &r.options)
-	if paused := pausedIn(v, r.options.InScope); paused != "" {
+	if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
 		report.Unobserved(paused)
 	}
 	client.Lock()
@@ -185,7 +186,7 @@ func (e *Engine) report(ctx context.Context, client *checkpoint.Client, r change
 }
 
 // wait waits as the request asks; nil when it asks for none. Other calls of the client go on meanwhile.
-func (e *Engine) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*settled, error) {
+func (e *Observer) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*settled, error) {
 	if r.wait == "" || r.wait == "none" {
 		return nil, nil
 	}
@@ -201,7 +202,7 @@ func (e *Engine) wait(ctx context.Context, client *checkpoint.Client, r *changes
 
 // checkpointOf is the named checkpoint that the request compares with, nil when it names none; auto is the name of
 // the client's own.
-func (e *Engine) checkpointOf(client *checkpoint.Client, auto string, r *changesRequest) (*checkpoint.Checkpoint, error) {
+func (e *Observer) checkpointOf(client *checkpoint.Client, auto string, r *changesRequest) (*checkpoint.Checkpoint, error) {
 	if r.checkpoint == "" || !r.time.IsZero() || r.checkpoint == auto {
 		return nil, nil
 	}
@@ -211,7 +212,7 @@ func (e *Engine) checkpointOf(client *checkpoint.Client, auto string, r *changes
 
 // baseline is the moment that the request compares with, and the view that reaches back to it: where the
 // buffers do not, what was kept on disk is read too. The reading is to be closed.
-func (e *Engine) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *reading, error) {
+func (e *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *reading, error) {
 	client.Lock()
 	auto, since := client.AutoName(), client.SinceLocked(v, r.options.Include)
 	client.Unlock()
@@ -243,7 +244,7 @@ func (e *Engine) baseline(ctx context.Context, client *checkpoint.Client, r *cha
 
 // reach is the view that reaches back to a moment, and the reading of the disk that it needs for it, to be
 // closed. What is compared with no moment of this journal is about what the buffers hold.
-func (e *Engine) reach(ctx context.Context, from capture.Moment, v *capture.View, held bool) (*capture.View, *reading) {
+func (e *Observer) reach(ctx context.Context, from capture.Moment, v *capture.View, held bool) (*capture.View, *reading) {
 	if held || v.Holds(from) {
 		return v, nil
 	}
@@ -263,7 +264,7 @@ type reading struct {
 
 // behind is the view with what was kept of the entries that have left the buffers. It waits while
 // [maxReadings] others read, as long as ctx; whoever reads must not begin a second reading before the first is closed.
-func (e *Engine) behind(ctx context.Context, v *capture.View) (*capture.View, *reading) {
+func (e *Observer) behind(ctx context.Context, v *capture.View) (*capture.View, *reading) {
 	if e.disk == nil {
 		return v, nil
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +37,7 @@ type CheckpointCreated struct {
 const maxNote = 200
 
 // CheckpointCreate makes a named checkpoint of this moment in the client's scope.
-func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
+func (e *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
 	if n := len([]rune(p.Note)); n > maxNote {
 		return nil, usererr.Invalid("the note has %d characters; at most %d are kept", n, maxNote)
 	}
@@ -50,11 +51,11 @@ func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client
 		created.Replaced = &diff.Time{Time: old.At}
 	}
 	created.Unsaved = e.save(ctx)
-	e.tellViewers()
+	e.notify()
 	list := e.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
-			since := e.since(client.Scope, 0, e.Rules.Of(client), list, i, v)
+			since := e.since(client.Scope, 0, e.rules.Of(client), list, i, v)
 			created.Severity, created.Summary = since.severity, since.summary
 		}
 	}
@@ -65,7 +66,7 @@ func (e *Engine) CheckpointCreate(ctx context.Context, client *checkpoint.Client
 const saveTimeout = 5 * time.Second
 
 // save waits until the checkpoints are on disk, and says why they are not.
-func (e *Engine) save(ctx context.Context) string {
+func (e *Observer) save(ctx context.Context) string {
 	if e.disk == nil {
 		return ""
 	}
@@ -96,9 +97,9 @@ type CheckpointList struct {
 }
 
 // CheckpointList lists the checkpoints that the client sees, oldest first.
-func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
+func (e *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	v := e.store.View(e.clock())
-	list, rules := e.named.List(client.Scope.Key()), e.Rules.Of(client)
+	list, rules := e.named.List(client.Scope.Key()), e.rules.Of(client)
 	out := &CheckpointList{Checkpoints: []CheckpointLine{}}
 	for i, c := range list {
 		line := CheckpointLine{Name: c.Name, At: diff.Time{Time: c.At}, Note: c.Note}
@@ -120,7 +121,7 @@ func (e *Engine) CheckpointList(client *checkpoint.Client) *CheckpointList {
 
 // since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0). It is read once,
 // whoever asks for it meanwhile: it may have to be read from the disk.
-func (e *Engine) since(scope checkpoint.Scope, tab int, u *noiserules.InUse, list []checkpoint.Checkpoint, i int, v *capture.View) span {
+func (e *Observer) since(scope checkpoint.Scope, tab int, u *noiserules.InUse, list []checkpoint.Checkpoint, i int, v *capture.View) span {
 	k := spanKey{scope: scope.Key(), tab: tab, to: list[i].At}
 	if i > 0 {
 		k.from = list[i-1].At
@@ -158,7 +159,7 @@ type spanKey struct {
 
 // compute reports on the time from a moment to another, or until now (nil). Where the buffers do not reach
 // back, what was kept on disk is read too.
-func (e *Engine) compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
+func (e *Observer) compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	v, past := e.reach(ctx, from, v, o.Beginning)
 	defer past.close()
 	return past.report(from, v, until, o)
@@ -178,7 +179,7 @@ type CheckpointDeleted struct {
 }
 
 // CheckpointDelete deletes a named checkpoint.
-func (e *Engine) CheckpointDelete(ctx context.Context, client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
+func (e *Observer) CheckpointDelete(ctx context.Context, client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
 	if p.Name == "" {
 		return nil, usererr.Invalid("name is missing: which checkpoint shall be deleted? checkpoint_list lists them")
 	}
@@ -186,6 +187,35 @@ func (e *Engine) CheckpointDelete(ctx context.Context, client *checkpoint.Client
 	if err != nil {
 		return nil, err
 	}
-	e.tellViewers()
+	e.notify()
 	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: e.save(ctx)}, nil
+}
+
+// moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
+func (e *Observer) moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
+	switch name = strings.TrimSpace(name); {
+	case name == Now:
+		return v.Now(), nil
+	case name == checkpoint.Start:
+		return v.Start(), nil
+	case checkpoint.LooksLikeTime(name):
+		t, err := checkpoint.ParseTime(name, e.location)
+		if err != nil {
+			return capture.Moment{}, usererr.Invalid("%s", err.Error())
+		}
+		if t.After(v.At) {
+			return capture.Moment{}, usererr.Invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: v.At})
+		}
+		if v.HoldsTime(t.UnixMilli()) {
+			return v.MomentAt(t), nil
+		}
+		deep, past := e.behind(ctx, v)
+		defer past.close()
+		return deep.MomentAt(t), nil
+	}
+	c, err := e.named.Get(scope.Key(), name)
+	if err != nil {
+		return capture.Moment{}, err
+	}
+	return c.Moment, nil
 }

@@ -9,13 +9,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
+	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
 // Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
 func (e *Engine) Paused(tab int) error {
-	if says := pausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
+	if says := tabs.PausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
 		return usererr.Invalid("%s", says)
 	}
 	return nil

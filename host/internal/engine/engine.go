@@ -7,7 +7,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -18,29 +17,17 @@ import (
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
-// Browsers asks the extensions for things. Package link implements it.
-type Browsers interface {
-	// Sync has every connected extension deliver what its browser has reported so far, and returns
-	// the host's ids of the tabs whose error elements or capture did not answer in time.
-	Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture []int)
-}
-
 // Engine is the use cases over one store. It is safe for concurrent use.
 type Engine struct {
 	*clients.Registry
 	*noiserules.Rules
+	*Observer
 	store     *capture.Store
 	named     *checkpoint.Registry
 	viewing   *viewing
 	began     time.Time // when it was made
-	browsers  Browsers
 	disk      Disk
-	readings  chan struct{} // one for each reading of the disk that goes on
 	clock     func() time.Time
-	location  *time.Location
-	hooks     hookSessions
-	originals Originals
-	loads     loads // of the originals
 	pages     Pages
 	hands     Hands
 	config    string
@@ -53,26 +40,6 @@ type Engine struct {
 	debugSettings DebuggerSettings
 	own           ownBrowsers
 	agents        agents
-}
-
-// Disk is what keeps events, checkpoints and readers. Package store implements it.
-type Disk interface {
-	// Past begins a reading of what has left the buffers.
-	Past() (Past, error)
-	// ReadersChanged says that a reader has been told something.
-	ReadersChanged()
-	// Sync returns when everything up to now is on disk, or says why it cannot be.
-	Sync(context.Context) error
-	// ID names the journal whose positions these are, "" while there is none.
-	ID() string
-}
-
-// Past is a reading of the disk.
-type Past interface {
-	capture.Past
-	// Lost counts the entries that could not be read so far.
-	Lost() int
-	Close()
 }
 
 // Options make an engine.
@@ -122,12 +89,18 @@ func New(o Options) *Engine {
 		o.Debugging.Release = DefaultRelease
 	}
 	registry := clients.New(o.Store, o.Clock)
+	rules := noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
+	named := &checkpoint.Registry{}
 	e := &Engine{
-		Registry: registry, Rules: noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location), viewing: newViewing(), began: o.Clock(),
+		Registry: registry, Rules: rules, viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
-		store: o.Store, named: &checkpoint.Registry{}, browsers: o.Browsers,
-		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, readings: make(chan struct{}, maxReadings), sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock, location: o.Location, originals: o.Originals,
+		store: o.Store, named: named,
+		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,
 	}
+	e.Observer = NewObserver(ObserverOptions{
+		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
+		Clock: o.Clock, Location: o.Location, Own: e.agents.didBy, Notify: e.tellViewers,
+	})
 	e.leaving()
 	return e
 }

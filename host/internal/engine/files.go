@@ -10,7 +10,7 @@ import (
 )
 
 // Export is a named checkpoint, found as the client sees it, as a file.
-func (e *Engine) Export(client *checkpoint.Client, name string) (*checkpoint.File, error) {
+func (e *Observer) Export(client *checkpoint.Client, name string) (*checkpoint.File, error) {
 	c, err := e.named.Get(client.Scope.Key(), name)
 	if err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func (e *Engine) Export(client *checkpoint.Client, name string) (*checkpoint.Fil
 	return checkpoint.Export(c, e.journalID()), nil
 }
 
-func (e *Engine) journalID() string {
+func (e *Observer) journalID() string {
 	if e.disk == nil {
 		return ""
 	}
@@ -26,12 +26,12 @@ func (e *Engine) journalID() string {
 }
 
 // foreign says whether what is compared with, nil for no file, is from another journal.
-func (e *Engine) foreign(f *checkpoint.File) bool { return f != nil && !f.From(e.journalID()) }
+func (e *Observer) foreign(f *checkpoint.File) bool { return f != nil && !f.From(e.journalID()) }
 
 // Import makes an exported state a named checkpoint of the client's scope; name is another name for it,
 // or "". Compared with it, what happens from now on is new; in the journal that it is from, what happened
 // since it was made.
-func (e *Engine) Import(ctx context.Context, client *checkpoint.Client, f *checkpoint.File, name string) (*CheckpointCreated, error) {
+func (e *Observer) Import(ctx context.Context, client *checkpoint.Client, f *checkpoint.File, name string) (*CheckpointCreated, error) {
 	if name == "" {
 		name = f.Name
 	}
@@ -45,13 +45,13 @@ func (e *Engine) Import(ctx context.Context, client *checkpoint.Client, f *check
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
-	r := e.compute(ctx, m, v, nil, e.Rules.Of(client).Options(client.Scope))
+	r := e.compute(ctx, m, v, nil, e.rules.Of(client).Options(client.Scope))
 	created.Severity, created.Summary = r.Severity, r.Summary
 	return created, nil
 }
 
 // momentOf is the moment of a file in a view.
-func (e *Engine) momentOf(f *checkpoint.File, scope checkpoint.Scope, v *capture.View, start capture.Moment) capture.Moment {
+func (e *Observer) momentOf(f *checkpoint.File, scope checkpoint.Scope, v *capture.View, start capture.Moment) capture.Moment {
 	var pages []string
 	for _, t := range v.Tabs {
 		if t.Watched && t.Origin != "" && scope.Covers(t.Origin) && !slices.Contains(pages, t.Origin) {

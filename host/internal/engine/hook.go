@@ -91,7 +91,7 @@ const (
 // Hook says what an agent is to be told after an edit, or as its session begins or ends: what is broken
 // and was not, since the last time that it was asked for this session. It waits only while a tab in scope
 // is watched. Project is the path of the settings file of the agent's project, "" for none.
-func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project string, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
+func (e *Observer) Hook(ctx context.Context, scope checkpoint.Scope, project string, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
 	if strings.TrimSpace(p.Session) == "" || len(p.Session) > maxSession {
 		return nil, nil, usererr.Invalid("session has %d characters; it must be the id of the agent's session, of 1 to %d", len(p.Session), maxSession)
 	}
@@ -101,10 +101,10 @@ func (e *Engine) Hook(ctx context.Context, scope checkpoint.Scope, project strin
 	if p.Event != HookStart && p.Event != HookEdit && p.Event != HookStop {
 		return nil, nil, usererr.Invalid("event is %q; it must be %s, %s or %s", p.Event, HookStart, HookEdit, HookStop)
 	}
-	client := e.Returning("hook "+p.Session, scope)
-	e.InProject(client, project)
+	client := e.clients.Returning("hook "+p.Session, scope)
+	e.clients.InProject(client, project)
 	session := e.hooks.of(client)
-	options := e.Rules.Of(client).Options(scope)
+	options := e.rules.Of(client).Options(scope)
 	if p.Event == HookStart && e.browsers != nil {
 		e.browsers.Sync(ctx, startSync) // what a browser has reported already is older than the session
 	}
@@ -130,7 +130,7 @@ func watched(v *capture.View, o *diff.Options) int {
 }
 
 // hookStart sets the session's place, and tells what is broken already.
-func (e *Engine) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, answer *HookAnswer) error {
+func (e *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, answer *HookAnswer) error {
 	if answer.Watched == 0 {
 		return e.beginHooks(ctx, client, s, e.store.View(e.clock()), o)
 	}
@@ -150,7 +150,7 @@ func (e *Engine) hookStart(ctx context.Context, client *checkpoint.Client, s *ho
 }
 
 // beginHooks begins a session where a view ends, and puts its client there.
-func (e *Engine) beginHooks(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options) error {
+func (e *Observer) beginHooks(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options) error {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
 }
 
 // hookLook waits for what an edit does to the page, and tells what broke.
-func (e *Engine) hookLook(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, p HookParams, answer *HookAnswer) error {
+func (e *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, p HookParams, answer *HookAnswer) error {
 	began := e.clock()
 	r := &changesRequest{options: o, wait: "settled", timeout: hookTimeout}
 	if p.TimeoutMs > 0 {

@@ -25,7 +25,7 @@ type Originals struct {
 }
 
 // originals tells the original places of what one view shows. A map that is not there yet is asked for, and
-// [Engine.placed] waits for it.
+// [Observer.placed] waits for it.
 type originals struct {
 	Originals
 	v     *capture.View
@@ -35,7 +35,7 @@ type originals struct {
 }
 
 // originalsIn tells places by the code that was loaded up to a view of the buffers, at least.
-func (e *Engine) originalsIn(v *capture.View) *originals {
+func (e *Observer) originalsIn(v *capture.View) *originals {
 	if e.originals.Maps == nil {
 		return nil
 	}
@@ -298,7 +298,7 @@ const (
 
 // AskForMaps asks for the maps of errors and warnings as they come in, so that they are there when somebody
 // asks what happened. It returns when ctx ends.
-func (e *Engine) AskForMaps(ctx context.Context) {
+func (e *Observer) AskForMaps(ctx context.Context) {
 	if e.originals.Maps == nil {
 		return
 	}
@@ -306,7 +306,7 @@ func (e *Engine) AskForMaps(ctx context.Context) {
 	for {
 		changed := e.store.Changed()
 		if v := e.store.View(e.clock()); v.Console.Next() > next {
-			o, rules := e.originalsIn(v), e.Rules.In("", e.clock()).Rules
+			o, rules := e.originalsIn(v), e.rules.In("", e.clock()).Rules
 			for _, c := range v.Console.Marked(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					o.source(c)

@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -51,7 +52,7 @@ type EntryHead struct {
 func read[T any, P interface {
 	*T
 	event.Event
-}, E any](e *Engine, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Page[E], error) {
+}, E any](e *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Page[E], error) {
 	limit := defaultLimit
 	if p.Limit != nil {
 		limit = *p.Limit
@@ -60,7 +61,7 @@ func read[T any, P interface {
 		}
 	}
 	v := e.store.View(e.clock())
-	if err := check(v, scope, p.Tab); err != nil {
+	if err := tabs.Check(v, scope, p.Tab); err != nil {
 		return nil, err
 	}
 	view := pick(v)
@@ -132,7 +133,7 @@ type LogEntry struct {
 }
 
 // Logs answers get_browser_logs.
-func (e *Engine) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
+func (e *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
 	least := event.Debug
 	if p.Level != "" {
 		var ok bool
@@ -144,7 +145,7 @@ func (e *Engine) Logs(ctx context.Context, client *checkpoint.Client, p LogsPara
 	return placed(ctx, defaultTimeout, func(bool) (*Page[LogEntry], *originals, error) { return e.logs(client, p, least, search) })
 }
 
-func (e *Engine) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Page[LogEntry], *originals, error) {
+func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Page[LogEntry], *originals, error) {
 	var places *originals
 	page, err := read[event.Console](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Console] {
@@ -204,7 +205,7 @@ type NetworkEntry struct {
 }
 
 // Network answers get_network_bodies.
-func (e *Engine) Network(client *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
+func (e *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
 	if p.StatusMin < 0 || p.StatusMin > 599 {
 		return nil, usererr.Invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
 	}
@@ -244,7 +245,7 @@ type SocketEntry struct {
 }
 
 // Sockets answers get_websocket_events.
-func (e *Engine) Sockets(client *checkpoint.Client, p SocketParams) (*Page[SocketEntry], error) {
+func (e *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Page[SocketEntry], error) {
 	return read[event.WebSocket](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.WebSocket] { return v.WebSocket },
 		func(w *event.WebSocket) bool { return strings.Contains(w.URL, p.URL) },
@@ -266,7 +267,7 @@ type ActionEntry struct {
 }
 
 // Actions answers get_enhanced_actions.
-func (e *Engine) Actions(client *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
+func (e *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
 	return read[event.Action](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Action] { return v.Actions },
 		func(*event.Action) bool { return true },

@@ -12,7 +12,6 @@ func (e *Engine) leaving() {
 	e.OnLeave(e.forgetDebugger)
 	e.OnLeave(func(c *checkpoint.Client) { e.own.left(c, e.heirOf) })
 	e.OnLeave(e.forgetAgent)
-	e.OnForget(e.hooks.forget)
 	e.OnNamed(func(*checkpoint.Client) { e.tellViewers() })
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/tabs"
 )
 
 // A page is settled when nothing new came for quiet and no request is in flight that is younger than
@@ -28,7 +30,7 @@ type settled struct {
 
 // settle waits as the request asks; updates is the position of the first update that was not looked at.
 // It returns an error only when ctx ends.
-func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) (*settled, error) {
+func (e *Observer) settle(ctx context.Context, r *changesRequest, updates uint64) (*settled, error) {
 	began := e.clock()
 	deadline := began.Add(r.timeout)
 	out := &settled{}
@@ -37,7 +39,7 @@ func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) 
 	for {
 		changed := e.store.Changed()
 		v := e.store.View(e.clock())
-		if paused := pausedIn(v, r.options.InScope); paused != "" {
+		if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
 			out.because = "the page is paused in the debugger" // nothing comes of a page that stands still
 			return out, nil
 		}
@@ -66,9 +68,15 @@ func (e *Engine) settle(ctx context.Context, r *changesRequest, updates uint64) 
 	}
 }
 
+// untilQuiet waits until the pages in scope have no request in flight, however long one takes, and nothing comes any
+// more.
+func (e *Observer) untilQuiet(ctx context.Context, o diff.Options, timeout time.Duration) (*settled, error) {
+	return e.settle(ctx, &changesRequest{options: o, wait: "settled", timeout: timeout, slow: true}, 0)
+}
+
 // sync has the browsers deliver what they have, and notes the watched tabs in scope that did not
 // answer.
-func (e *Engine) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *settled) {
+func (e *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *settled) {
 	if e.browsers == nil {
 		return
 	}
@@ -93,7 +101,7 @@ func (e *Engine) sync(ctx context.Context, r *changesRequest, deadline time.Time
 
 // unsettled says why the pages in scope are not settled, and how long to wait at the most before
 // looking again; "" when they are.
-func (e *Engine) unsettled(v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
+func (e *Observer) unsettled(v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
 	now := e.clock()
 	if r.wait == "reload" && !updated(v, r, updates) {
 		if r.giveUp.IsZero() {

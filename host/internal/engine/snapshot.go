@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -314,7 +315,7 @@ func (e *Engine) seesSeveral(client *checkpoint.Client) bool {
 func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
 	v := e.store.View(e.clock())
 	e.snapshots.forgetClosed(v)
-	if err := check(v, client.Scope, id); err != nil {
+	if err := tabs.Check(v, client.Scope, id); err != nil {
 		return 0, err
 	}
 	if id == 0 {

@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -121,7 +122,7 @@ func (e *Engine) viewScope(tab int) (checkpoint.Scope, error) {
 	if tab == 0 {
 		return checkpoint.Scope{}, nil
 	}
-	if err := check(e.store.View(e.clock()), checkpoint.Scope{}, tab); err != nil {
+	if err := tabs.Check(e.store.View(e.clock()), checkpoint.Scope{}, tab); err != nil {
 		return checkpoint.Scope{}, err
 	}
 	return e.ScopeOfTab(tab), nil
@@ -171,35 +172,6 @@ func (e *Engine) OwnTabs(instance string, o *protocol.ViewOverview) {
 		of, _, ok := e.store.BrowserTab(o.Tabs[i].ID)
 		o.Tabs[i].Own = ok && of == instance
 	}
-}
-
-// moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
-func (e *Engine) moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
-	switch name = strings.TrimSpace(name); {
-	case name == Now:
-		return v.Now(), nil
-	case name == checkpoint.Start:
-		return v.Start(), nil
-	case checkpoint.LooksLikeTime(name):
-		t, err := checkpoint.ParseTime(name, e.location)
-		if err != nil {
-			return capture.Moment{}, usererr.Invalid("%s", err.Error())
-		}
-		if t.After(v.At) {
-			return capture.Moment{}, usererr.Invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: v.At})
-		}
-		if v.HoldsTime(t.UnixMilli()) {
-			return v.MomentAt(t), nil
-		}
-		deep, past := e.behind(ctx, v)
-		defer past.close()
-		return deep.MomentAt(t), nil
-	}
-	c, err := e.named.Get(scope.Key(), name)
-	if err != nil {
-		return capture.Moment{}, err
-	}
-	return c.Moment, nil
 }
 
 // window is two moments as the viewer names them.

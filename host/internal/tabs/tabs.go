@@ -1,4 +1,7 @@
-package engine
+// Package tabs says what stands in the way of what is asked of a tab: that it is not there, or paused.
+//
+// It guarantees: an error names the tabs that could have been meant, of the scope alone. It is pure.
+package tabs
 
 import (
 	"fmt"
@@ -9,8 +12,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// check makes sure that a tab is there.
-func check(v *capture.View, scope checkpoint.Scope, id int) error {
+// Check makes sure that a tab is there.
+func Check(v *capture.View, scope checkpoint.Scope, id int) error {
 	if id == 0 {
 		return nil
 	}
@@ -48,8 +51,8 @@ func pausedTab(t *capture.Tab) string {
 	return fmt.Sprintf("tab %d is paused in the debugger%s by %s (%s); debugger_resume or Resume in the popup lets it go on", t.ID, at, by, t.Paused.Reason)
 }
 
-// pausedIn says the same of the first paused tab among those that a request speaks of.
-func pausedIn(v *capture.View, inScope func(origin string, tab int) bool) string {
+// PausedIn says the same of the first paused tab among those that a request speaks of.
+func PausedIn(v *capture.View, inScope func(origin string, tab int) bool) string {
 	for i := range v.Tabs {
 		if t := &v.Tabs[i]; t.Watched && t.Paused != nil && inScope(t.Origin, t.ID) {
 			return pausedTab(t)

@@ -1,0 +1,35 @@
+package engine
+
+import (
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
+)
+
+// rawTokens is about what reading everything of a report's window raw would take, in tokens: what the tools for
+// logs, bodies, sockets and actions would answer with.
+func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
+	return tokensOf(rawBytes(v.Console, from.Pos.Console, o, capture.RawConsole) +
+		rawBytes(v.Network, from.Pos.Network, o, capture.RawNetwork) +
+		rawBytes(v.WebSocket, from.Pos.WebSocket, o, capture.RawWebSocket) +
+		rawBytes(v.Actions, from.Pos.Actions, o, capture.RawAction))
+}
+
+func rawBytes[T any, P interface {
+	*T
+	event.Event
+}](v ring.View[T], from uint64, o *diff.Options, raw func(*T) int) (bytes int) {
+	if o.Everything() {
+		bytes, v = v.Weight(from), v.Until(v.InRing().First())
+	}
+	for _, e := range v.From(from) {
+		if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {
+			bytes += raw(e)
+		}
+	}
+	return bytes
+}
+
+// tokensOf is the specification's estimate.
+func tokensOf(bytes int) int { return bytes / 4 }
