@@ -15,7 +15,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -60,9 +60,9 @@ func serveBundle(t *testing.T, dir string, handle func(w http.ResponseWriter, r 
 }
 
 // entries are the console's warnings and errors, and their stacks.
-func (a *agent) entries() ([]engine.LogEntry, string) {
+func (a *agent) entries() ([]observe.LogEntry, string) {
 	a.t.Helper()
-	var page engine.Page[engine.LogEntry]
+	var page observe.Page[observe.LogEntry]
 	a.call("get_browser_logs", map[string]any{"level": "warning"}, &page)
 	var stacks strings.Builder
 	for _, e := range page.Entries {
@@ -72,9 +72,9 @@ func (a *agent) entries() ([]engine.LogEntry, string) {
 }
 
 // mapped waits until places of the project's files are in the stacks.
-func (a *agent) mapped(places ...string) []engine.LogEntry {
+func (a *agent) mapped(places ...string) []observe.LogEntry {
 	a.t.Helper()
-	var list []engine.LogEntry
+	var list []observe.LogEntry
 	var stacks string
 	if err := testbed.Eventually(a.t.Context(), func() (bool, error) {
 		list, stacks = a.entries()

@@ -13,12 +13,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
 func newChanges() *cobra.Command {
-	var p engine.ChangesParams
+	var p observe.ChangesParams
 	var asJSON, watch bool
 	var timeout int
 	var failOn string
@@ -74,7 +74,7 @@ Only asking without --since moves your own place; --watch never does.`,
 }
 
 // compareChanges compares with an exported checkpoint.
-func compareChanges(cmd *cobra.Command, c *client, p engine.ChangesParams, asJSON bool, failOn string) error {
+func compareChanges(cmd *cobra.Command, c *client, p observe.ChangesParams, asJSON bool, failOn string) error {
 	file, err := readCheckpoint(p.Checkpoint)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func judge(report *diff.Report, failOn string) error {
 	return nil
 }
 
-func watchChanges(cmd *cobra.Command, c *client, p engine.ChangesParams, asJSON bool) error {
+func watchChanges(cmd *cobra.Command, c *client, p observe.ChangesParams, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	first := true
 	return c.stream(cmd.Context(), "/v1/watch", p, func(line []byte) error {

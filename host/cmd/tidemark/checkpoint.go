@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
@@ -23,7 +23,7 @@ func newCheckpoint() *cobra.Command {
 }
 
 func newCheckpointAdd() *cobra.Command {
-	var p engine.CheckpointParams
+	var p observe.CheckpointParams
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "add NAME",
@@ -32,7 +32,7 @@ func newCheckpointAdd() *cobra.Command {
 		Args:    someArgs(1, 1, "one name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.Name = args[0]
-			var a engine.CheckpointCreated
+			var a observe.CheckpointCreated
 			return callAndShow(cmd, "checkpoint_create", p, &a, asJSON, func() error {
 				line := a.Name + " set"
 				if a.Replaced != nil {
@@ -55,7 +55,7 @@ func newCheckpointList() *cobra.Command {
 		Short: "List checkpoints, each with the severity since the one before",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			var a engine.CheckpointList
+			var a observe.CheckpointList
 			return callAndShow(cmd, "checkpoint_list", struct{}{}, &a, asJSON, func() error {
 				if len(a.Checkpoints) == 0 {
 					return render.Line(cmd.OutOrStdout(), "no checkpoints yet; `tidemark checkpoint add session_start` makes the first")
@@ -83,8 +83,8 @@ func newCheckpointRemove() *cobra.Command {
 		Short:   "Delete a checkpoint",
 		Args:    someArgs(1, 1, "one name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var a engine.CheckpointDeleted
-			return callAndShow(cmd, "checkpoint_delete", engine.CheckpointDeleteParams{Name: args[0]}, &a, false, func() error {
+			var a observe.CheckpointDeleted
+			return callAndShow(cmd, "checkpoint_delete", observe.CheckpointDeleteParams{Name: args[0]}, &a, false, func() error {
 				return render.Line(cmd.OutOrStdout(), "%s of %s is deleted", a.Deleted, a.At.Local().Format("15:04:05"))
 			})
 		},

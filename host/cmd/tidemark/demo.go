@@ -18,7 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/demo"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
@@ -88,7 +88,7 @@ func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 	if err := d.steps(ctx, `await ready();`); err != nil {
 		return err
 	}
-	if _, err := d.look(ctx, engine.ChangesParams{Wait: "settled"}); err != nil {
+	if _, err := d.look(ctx, observe.ChangesParams{Wait: "settled"}); err != nil {
 		return err
 	}
 	n := 0
@@ -110,7 +110,7 @@ func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 			return err
 		}
 	}
-	quiet := engine.ChangesParams{Wait: "settled"}
+	quiet := observe.ChangesParams{Wait: "settled"}
 	if _, err := d.look(ctx, quiet); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 	return render.Line(d.out, "\n%s", render.Faint("the edit is taken back: "+line))
 }
 
-func (d *demoRun) look(ctx context.Context, p engine.ChangesParams) (*diff.Report, error) {
+func (d *demoRun) look(ctx context.Context, p observe.ChangesParams) (*diff.Report, error) {
 	var raw json.RawMessage
 	if err := d.client.tool(ctx, "get_changes_since", p, &raw); err != nil {
 		return nil, err

@@ -12,12 +12,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
 func newDiff() *cobra.Command {
-	var p engine.BetweenParams
+	var p observe.BetweenParams
 	var asJSON, markdown bool
 	var failOn string
 	cmd := &cobra.Command{
@@ -38,7 +38,7 @@ At a terminal the report is coloured text, anywhere else Markdown. It moves nobo
 			if asJSON && markdown {
 				return usageError{errors.New("--json and --markdown are two forms of one report; take one")}
 			}
-			p.From, p.To = args[0], engine.Now
+			p.From, p.To = args[0], observe.Now
 			if len(args) > 1 {
 				p.To = args[1]
 			}

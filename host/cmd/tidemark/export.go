@@ -14,7 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer/safefile"
 )
@@ -83,7 +83,7 @@ func newImport() *cobra.Command {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", raw)
 				return err
 			}
-			var made engine.CheckpointCreated
+			var made observe.CheckpointCreated
 			if err := json.Unmarshal(raw, &made); err != nil {
 				return err
 			}

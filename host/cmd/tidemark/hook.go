@@ -14,8 +14,8 @@ import (
 	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/daemon"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/host/internal/observe"
 )
 
 // hookMargin is what a hook keeps of its time for the way to the daemon and back.
@@ -121,14 +121,14 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) ([]byte, error
 	}
 	project, origins, err := projectOf(call)
 	if err != nil {
-		if call.Event == engine.HookStop {
+		if call.Event == observe.HookStop {
 			return nil, err // its edits have said so; a mistake in settings is nothing to hold an agent up for
 		}
 		return call.Say(untilMended(err))
 	}
 	answer, err := askHook(ctx, o, call, project, origins)
 	if errors.Is(err, daemon.ErrUnreachable) && ctx.Err() == nil {
-		answer, err = &engine.HookAnswer{}, nil // no daemon: nothing is watched
+		answer, err = &observe.HookAnswer{}, nil // no daemon: nothing is watched
 	}
 	if err != nil {
 		return nil, err
@@ -171,14 +171,14 @@ func projectOf(call *hook.Call) (project string, origins []string, err error) {
 }
 
 // askHook asks the daemon that runs, and starts none.
-func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*engine.HookAnswer, error) {
+func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*observe.HookAnswer, error) {
 	home, err := daemon.FindHome(version)
 	if err != nil {
 		return nil, err
 	}
 	c := &client{home: home, origins: origins, project: project, dial: home.DialRunning}
-	answer := &engine.HookAnswer{}
-	return answer, c.call(ctx, http.MethodPost, "/v1/hook", engine.HookParams{
+	answer := &observe.HookAnswer{}
+	return answer, c.call(ctx, http.MethodPost, "/v1/hook", observe.HookParams{
 		Session: call.Session, Event: call.Event,
 		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(max(o.timeout-hookMargin, o.timeout/2).Milliseconds()),
 	}, answer)

@@ -6,12 +6,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
 // pagingFlags adds the flags that every raw read takes.
-func pagingFlags(cmd *cobra.Command, p *engine.ReadParams) (asJSON *bool) {
+func pagingFlags(cmd *cobra.Command, p *observe.ReadParams) (asJSON *bool) {
 	f := cmd.Flags()
 	f.Uint64Var(new(uint64), "after", 0, "read on from this position (default: the newest entries)")
 	f.Int("limit", 100, "how many entries, from 1 to 1000")
@@ -37,7 +37,7 @@ func pagingFlags(cmd *cobra.Command, p *engine.ReadParams) (asJSON *bool) {
 }
 
 // rest says how to read on, and what is no longer there.
-func rest[T any](cmd *cobra.Command, page *engine.Page[T]) error {
+func rest[T any](cmd *cobra.Command, page *observe.Page[T]) error {
 	out := cmd.OutOrStdout()
 	switch {
 	case page.Total == 0:
@@ -50,16 +50,16 @@ func rest[T any](cmd *cobra.Command, page *engine.Page[T]) error {
 	return nil
 }
 
-func at(h engine.EntryHead) string { return render.Faint(h.At.Local().Format("15:04:05.000")) }
+func at(h observe.EntryHead) string { return render.Faint(h.At.Local().Format("15:04:05.000")) }
 
 func newLogs() *cobra.Command {
-	var p engine.LogsParams
+	var p observe.LogsParams
 	cmd := &cobra.Command{Use: "logs", Short: "Read console entries", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.Flags().StringVar(&p.Level, "level", "", "least level: debug, log, info, warning, error")
 	cmd.Flags().StringVar(&p.Search, "search", "", "only messages that contain this, in any case")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page engine.Page[engine.LogEntry]
+		var page observe.Page[observe.LogEntry]
 		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
 			for _, e := range page.Entries {
 				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s  %s", at(e.EntryHead), render.Level(e.Level), render.Flat(e.Message), render.Faint(render.Flat(diff.Marked(e.Source, e.Generated)))); err != nil {
@@ -73,14 +73,14 @@ func newLogs() *cobra.Command {
 }
 
 func newNetwork() *cobra.Command {
-	var p engine.NetworkParams
+	var p observe.NetworkParams
 	cmd := &cobra.Command{Use: "network", Short: "Read requests", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.Flags().StringVar(&p.Method, "method", "", "only this method")
 	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
 	cmd.Flags().IntVar(&p.StatusMin, "status-min", 0, "only this status and above (400: failures)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page engine.Page[engine.NetworkEntry]
+		var page observe.Page[observe.NetworkEntry]
 		return callAndShow(cmd, "get_network_bodies", p, &page, *asJSON, func() error {
 			t := render.Table{}
 			for _, e := range page.Entries {
@@ -96,12 +96,12 @@ func newNetwork() *cobra.Command {
 }
 
 func newWebSocket() *cobra.Command {
-	var p engine.SocketParams
+	var p observe.SocketParams
 	cmd := &cobra.Command{Use: "websocket", Short: "Read WebSocket events", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page engine.Page[engine.SocketEntry]
+		var page observe.Page[observe.SocketEntry]
 		return callAndShow(cmd, "get_websocket_events", p, &page, *asJSON, func() error {
 			t := render.Table{}
 			for _, e := range page.Entries {
@@ -121,11 +121,11 @@ func newWebSocket() *cobra.Command {
 }
 
 func newActions() *cobra.Command {
-	var p engine.ActionsParams
+	var p observe.ActionsParams
 	cmd := &cobra.Command{Use: "actions", Short: "Read what the person at the browser did", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page engine.Page[engine.ActionEntry]
+		var page observe.Page[observe.ActionEntry]
 		return callAndShow(cmd, "get_enhanced_actions", p, &page, *asJSON, func() error {
 			t := render.Table{}
 			for _, e := range page.Entries {

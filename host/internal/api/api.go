@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -182,7 +183,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		problem(w, err)
 		return
 	}
-	var p engine.HookParams
+	var p observe.HookParams
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil {
 		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 		return
@@ -206,7 +207,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 		problem(w, err)
 		return
 	}
-	var p engine.ChangesParams
+	var p observe.ChangesParams
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil && !errors.Is(err, io.EOF) {
 		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 		return
@@ -256,7 +257,7 @@ type FileRequest struct {
 	File json.RawMessage `json:"file,omitempty"`
 	// As is another name for what is imported.
 	As string `json:"as,omitempty"`
-	engine.ChangesParams
+	observe.ChangesParams
 
 	parsed *checkpoint.File
 }
@@ -291,7 +292,7 @@ func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest)
 
 // DiffRequest is what is asked about two moments; File is an exported state in place of From.
 type DiffRequest struct {
-	engine.BetweenParams
+	observe.BetweenParams
 	File json.RawMessage `json:"file,omitempty"`
 }
 

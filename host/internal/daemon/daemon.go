@@ -35,6 +35,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
@@ -228,7 +229,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, FullAfter: d.fullAfter, Sets: d.sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.debugging, Launcher: launcher{d}, KeepOpen: d.keepOpen, Config: d.home.Config,
 		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
-		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
+		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source},
 	})
 	d.agents = make(chan struct{}, 1)
 	d.engine.OnAgents(func() {
@@ -390,7 +391,7 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		made, err := d.engine.CheckpointCreate(ctx, &checkpoint.Client{Scope: scopeOf(p.Tab)}, engine.CheckpointParams{Name: p.Name, Note: p.Note})
+		made, err := d.engine.CheckpointCreate(ctx, &checkpoint.Client{Scope: scopeOf(p.Tab)}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
 		if err != nil {
 			return nil, err
 		}

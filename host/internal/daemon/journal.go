@@ -10,6 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -79,7 +80,7 @@ func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise
 type engineDisk struct{ *store.Keeper }
 
 // Past implements engine.Disk.
-func (d engineDisk) Past() (engine.Past, error) {
+func (d engineDisk) Past() (observe.Past, error) {
 	p, err := d.Keeper.Past()
 	if err != nil {
 		return nil, err // not a nil pointer inside an interface

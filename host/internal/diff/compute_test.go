@@ -10,12 +10,12 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
-type params = engine.ChangesParams
+type params = observe.ChangesParams
 
 // TestReports: what is sent before the agent looks, what after, and what is then in the answer.
 func TestReports(t *testing.T) {

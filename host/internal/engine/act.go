@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -392,8 +393,8 @@ func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *snaps
 // tellActed says what an action caused. The page is not locked meanwhile.
 func (e *Engine) tellActed(ctx context.Context, client *checkpoint.Client, done *finished) (*ActAnswer, error) {
 	type consequences struct{ caused, late []diff.Consequence }
-	c, err := placed(ctx, placesWait, func(bool) (c consequences, places *originals, _ error) {
-		places = e.originalsIn(done.v)
+	c, err := observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (c consequences, places *observe.Places, _ error) {
+		places = e.OriginalsIn(done.v)
 		c.caused, c.late = e.consequences(client, done.v, done.outcome, places)
 		return c, places, nil
 	})
@@ -513,10 +514,10 @@ func (s *snapshots) tell(t *snapshotTab, client *checkpoint.Client, at capture.M
 }
 
 // consequences are what an action caused, and what came between the one before and this one.
-func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *originals) (caused, late []diff.Consequence) {
+func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
 	options := e.Rules.Of(client).Options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
-	options.Original = places.place
+	options.Original = places.Place
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
 		case c.At >= o.began:

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -284,14 +285,14 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
 	o := e.Rules.Of(client).Options(client.Scope)
 	o.Tab, o.Origins = t.id, nil
-	var outcome *settled
+	var outcome *observe.Settled
 	var err error
-	t.tab.waiting(func() { outcome, err = e.untilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
+	t.tab.waiting(func() { outcome, err = e.UntilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
 	if err != nil {
 		return nil, err
 	}
-	unsettled := "the page did not settle: " + outcome.because
-	if !outcome.ok && !slices.Contains(outcome.noDOM, t.id) {
+	unsettled := "the page did not settle: " + outcome.Because
+	if !outcome.OK && !slices.Contains(outcome.NoDOM, t.id) {
 		return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: unsettled}, nil
 	}
 	result, err := t.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
@@ -299,7 +300,7 @@ func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, 
 	case err != nil || result.Refused != "" || result.Dialog != nil:
 	case result.Busy: // nothing comes of a page that hangs either
 		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, mute
-	case !outcome.ok:
+	case !outcome.OK:
 		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, unsettled
 	}
 	return result, err

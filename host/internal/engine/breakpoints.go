@@ -248,13 +248,13 @@ func (e *Engine) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptP
 		}
 		return m
 	}
-	if e.originals.Maps == nil {
+	if e.Originals.Maps == nil {
 		return nil
 	}
 	began := e.clock().UnixMilli()
 	ctx, cancel := context.WithTimeout(ctx, mapsWait)
 	defer cancel()
-	return e.originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
+	return e.Originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
 }
 
 // DebugNames says what identifiers of a debugged tab's code were called before it was minified.
@@ -266,7 +266,7 @@ func (e *Engine) DebugNames(ctx context.Context, instance string, p protocol.Deb
 	}
 	for i := range out.Names {
 		if at, ok := m.Find(p.Places[2*i], p.Places[2*i+1]); ok && at.Name != "" {
-			out.Names[i] = e.originals.Clean(at.Name)
+			out.Names[i] = e.Originals.Clean(at.Name)
 		}
 	}
 	return out
@@ -278,14 +278,14 @@ func (e *Engine) namesMap(ctx context.Context, tab int, p protocol.DebugNamesPar
 		return e.scriptMap(ctx, tab, protocol.DebugScriptParams{Tab: p.Tab, URL: p.URL, Map: p.Map})
 	}
 	now := e.clock()
-	o := e.originalsIn(e.store.View(now))
+	o := e.OriginalsIn(e.store.View(now))
 	s := sourcemap.Script{Tab: tab, URL: p.URL}
-	if o == nil || o.evaluated(s) {
+	if o == nil || o.Evaluated(s) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, mapsWait)
 	defer cancel()
-	return o.Maps.Await(ctx, s, o.holds(s, now.UnixMilli()))
+	return o.Maps.Await(ctx, s, o.Holds(s, now.UnixMilli()))
 }
 
 // dataURL is what a data: address holds, without its scheme.

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -100,7 +101,7 @@ func (e *Engine) Called(client *checkpoint.Client, c Call) {
 	a := v.agentLocked(client, name)
 	c.agent = a.id
 	a.calls++
-	a.tokens += tokensOf(c.Bytes)
+	a.tokens += observe.TokensOf(c.Bytes)
 	a.rawRead += c.RawRead
 	v.calls.Append(c)
 	v.tellLocked()
@@ -301,7 +302,7 @@ func (e *Engine) ViewCalls(ctx context.Context, p protocol.ViewCallsParams) (*pr
 		out.Total++
 		call := protocol.ViewCall{
 			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: toldAs(c.agent), AgentName: names[toldAs(c.agent)], Tool: c.Tool,
-			Tokens: tokensOf(c.Bytes), RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
+			Tokens: observe.TokensOf(c.Bytes), RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
 		}
 		if len(p.Positions) > 0 {
 			if bytes += len(c.Answer) + len(c.Arguments); bytes > maxEntryBytes/2 && len(out.Calls) > 0 {
@@ -325,7 +326,7 @@ func GistOf(answer any, err error) string {
 	switch a := answer.(type) {
 	case *diff.Report:
 		return a.Summary
-	case *CheckpointCreated:
+	case *observe.CheckpointCreated:
 		return a.Name + ": " + a.Summary
 	case *Snapshot:
 		return a.Kind

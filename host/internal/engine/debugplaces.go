@@ -8,6 +8,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -45,7 +46,7 @@ func (e *Engine) pausedNow(ctx context.Context, tab int) error {
 type debugMaps struct {
 	ctx    context.Context
 	until  time.Time
-	o      *originals
+	o      *observe.Places
 	tab    int
 	origin string
 	now    int64
@@ -55,7 +56,7 @@ type debugMaps struct {
 func (c *debugCall) maps(ctx context.Context, wait time.Duration) *debugMaps {
 	now := c.e.clock()
 	v := c.e.store.View(now)
-	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), o: c.e.originalsIn(v), tab: c.tab, now: now.UnixMilli()}
+	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), o: c.e.OriginalsIn(v), tab: c.tab, now: now.UnixMilli()}
 	for _, t := range v.Tabs {
 		if t.ID == c.tab {
 			m.origin = t.Origin
@@ -70,12 +71,12 @@ func (m *debugMaps) of(script string) *sourcemap.Map {
 		return nil
 	}
 	s := sourcemap.Script{Tab: m.tab, URL: script}
-	if m.o.evaluated(s) {
+	if m.o.Evaluated(s) {
 		return nil
 	}
 	ctx, cancel := context.WithDeadline(m.ctx, m.until)
 	defer cancel()
-	return m.o.Maps.Await(ctx, s, m.o.holds(s, m.now))
+	return m.o.Maps.Await(ctx, s, m.o.Holds(s, m.now))
 }
 
 // debugPlace is a place of a debugged tab's code, as file:line:column.
@@ -94,7 +95,7 @@ func (m *debugMaps) place(script string, line, column int) debugPlace {
 			return debugPlace{source: fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), script: at}
 		}
 	}
-	return debugPlace{source: at, generated: m.o.generated(m.tab, frame{url: script, line: line, column: column})}
+	return debugPlace{source: at, generated: m.o.Generated(m.tab, observe.Frame{URL: script, Line: line, Column: column})}
 }
 
 // String is the place with the one in the script beside it.

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -21,12 +22,12 @@ import (
 type Engine struct {
 	*clients.Registry
 	*noiserules.Rules
-	*Observer
+	*observe.Observer
 	store     *capture.Store
 	named     *checkpoint.Registry
 	viewing   *viewing
 	began     time.Time // when it was made
-	disk      Disk
+	disk      observe.Disk
 	clock     func() time.Time
 	pages     Pages
 	hands     Hands
@@ -49,7 +50,7 @@ type Options struct {
 	// UserNoise is what a person added to the rules.
 	UserNoise noiserules.UserNoise
 	// Browsers may be nil: then nothing is asked of extensions.
-	Browsers Browsers
+	Browsers observe.Browsers
 	// Pages may be nil: then there are no snapshots.
 	Pages Pages
 	// Hands may be nil: then nothing acts.
@@ -63,7 +64,7 @@ type Options struct {
 	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
 	FullAfter time.Duration
 	// Disk may be nil: then nothing is kept but in memory.
-	Disk  Disk
+	Disk  observe.Disk
 	Clock func() time.Time
 	// Launcher may be nil: then agents cannot open browsers. KeepOpen is how long one without a window stays when
 	// the agent has gone; 0 is [DefaultKeepOpen].
@@ -72,7 +73,7 @@ type Options struct {
 	// Sets are the tool sets of clients that ask for none; nil: [DefaultSets].
 	Sets []string
 	// Originals may have no maps: then places are told as the browser has them.
-	Originals Originals
+	Originals observe.Originals
 	// Location is the zone of times that are given without one.
 	Location *time.Location
 }
@@ -97,7 +98,7 @@ func New(o Options) *Engine {
 		store: o.Store, named: named,
 		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,
 	}
-	e.Observer = NewObserver(ObserverOptions{
+	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: e.agents.didBy, Notify: e.tellViewers,
 	})

@@ -10,7 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -66,7 +66,7 @@ type kept struct {
 	w *enginetest.World
 }
 
-func (k *kept) Past() (engine.Past, error) { return k.Store.Past(k.w.Store.Index()) }
+func (k *kept) Past() (observe.Past, error) { return k.Store.Past(k.w.Store.Index()) }
 
 func (k *kept) ReadersChanged() {}
 
@@ -94,7 +94,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 	w := enginetest.NewKept(t, limits, k)
 	k.w = w
 	a := w.Agent()
-	if _, err := w.Engine.CheckpointCreate(t.Context(), a, engine.CheckpointParams{Name: "first"}); err != nil {
+	if _, err := w.Engine.CheckpointCreate(t.Context(), a, observe.CheckpointParams{Name: "first"}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20 {
@@ -109,7 +109,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 		"2026-01-23T10:29:00Z": 20, // before there was anything
 		"":                     5,
 	} {
-		between, err := w.Engine.Between(t.Context(), a, engine.BetweenParams{From: from}, nil)
+		between, err := w.Engine.Between(t.Context(), a, observe.BetweenParams{From: from}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -231,7 +231,7 @@ func TestEverySurfaceMarksAGeneratedLine(t *testing.T) {
 	loaded(w, "/app.js", "")
 	throw(w, "boom", "/app.js", 45, "f ("+enginetest.Page+"/app.js:1:45)")
 	s.fetched(w)
-	between, err := w.Engine.Between(t.Context(), w.Agent(), engine.BetweenParams{}, nil)
+	between, err := w.Engine.Between(t.Context(), w.Agent(), observe.BetweenParams{}, nil)
 	if err != nil || !between.Console.NewErrors[0].Generated {
 		t.Error(between, err)
 	}
@@ -239,7 +239,7 @@ func TestEverySurfaceMarksAGeneratedLine(t *testing.T) {
 	if err != nil || !peek.Console.NewErrors[0].Generated {
 		t.Error(peek, err)
 	}
-	hook, _, err := w.Engine.Hook(t.Context(), checkpoint.Scope{}, "", engine.HookParams{Session: "s", Event: engine.HookStart})
+	hook, _, err := w.Engine.Hook(t.Context(), checkpoint.Scope{}, "", observe.HookParams{Session: "s", Event: observe.HookStart})
 	if err != nil || !hook.Problems[0].Generated {
 		t.Error(hook, err)
 	}

@@ -8,22 +8,22 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
 
 // hook asks as an agent's hook does, and says how long the answer took.
-func (b *bubble) hook(event string) (*engine.HookAnswer, time.Duration) {
+func (b *bubble) hook(event string) (*observe.HookAnswer, time.Duration) {
 	b.t.Helper()
 	return b.hookOf("s1", event)
 }
 
-func (b *bubble) hookOf(session, event string) (*engine.HookAnswer, time.Duration) {
+func (b *bubble) hookOf(session, event string) (*observe.HookAnswer, time.Duration) {
 	b.t.Helper()
 	began := time.Now()
-	a, client, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", engine.HookParams{Session: session, Event: event})
+	a, client, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", observe.HookParams{Session: session, Event: event})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func (b *bubble) hookOf(session, event string) (*engine.HookAnswer, time.Duratio
 }
 
 // told is what an answer tells, in one line.
-func told(a *engine.HookAnswer) string {
+func told(a *observe.HookAnswer) string {
 	var list []string
 	for _, p := range a.Problems {
 		list = append(list, p.Kind+": "+p.Text)
@@ -67,24 +67,24 @@ func (b *bubble) edit(events ...event.Event) {
 
 func TestAnEditIsWaitedForAndWhatItBreaksIsToldOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(logged("TypeError: x"))
-		a, took := b.hook(engine.HookEdit)
+		a, took := b.hook(observe.HookEdit)
 		if told(a) != "console: TypeError: x" || took != 500*time.Millisecond || a.Summary != "1 new console error(s)" || a.Watched != 1 {
 			t.Errorf("%+v after %s", a, took)
 		}
 		b.edit()
-		b.expect(engine.HookEdit, "")
+		b.expect(observe.HookEdit, "")
 		b.edit(logged("TypeError: x"))
-		b.expect(engine.HookEdit, "console: TypeError: x") // it was mended, and is broken again
+		b.expect(observe.HookEdit, "console: TypeError: x") // it was mended, and is broken again
 	})
 }
 
 func TestAnEditThatReachesNoPageIsNotWaitedForLong(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		time.Sleep(time.Minute)
-		if a, took := b.hook(engine.HookEdit); told(a) != "" || took != time.Second {
+		if a, took := b.hook(observe.HookEdit); told(a) != "" || took != time.Second {
 			t.Errorf("%q after %s", told(a), took)
 		}
 	})
@@ -92,36 +92,36 @@ func TestAnEditThatReachesNoPageIsNotWaitedForLong(t *testing.T) {
 
 func TestWhatAnUpdateOfTheLastEditDidIsNotTakenForThisOne(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit()
-		b.expect(engine.HookEdit, "")
+		b.expect(observe.HookEdit, "")
 		b.after(200*time.Millisecond, updatedEvent()) // late, of the same edit
 		b.edit(logged("TypeError: y"))
-		b.expect(engine.HookEdit, "console: TypeError: y")
+		b.expect(observe.HookEdit, "console: TypeError: y")
 	})
 }
 
 func TestWhatComesTooLateIsToldByTheNextHook(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		time.Sleep(time.Minute)
 		b.after(2*time.Second, updatedEvent(), logged("late"))
-		b.expect(engine.HookEdit, "")
+		b.expect(observe.HookEdit, "")
 		time.Sleep(5 * time.Second)
-		b.expect(engine.HookStop, "console: late")
-		b.expect(engine.HookStop, "")
+		b.expect(observe.HookStop, "console: late")
+		b.expect(observe.HookStop, "")
 	})
 }
 
 func TestAnErrorThatAnEditDidNotMendIsToldShortly(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(logged("TypeError: x"))
-		b.expect(engine.HookEdit, "console: TypeError: x")
+		b.expect(observe.HookEdit, "console: TypeError: x")
 		b.edit(logged("TypeError: x"))
-		b.expect(engine.HookEdit, "still console: TypeError: x")
+		b.expect(observe.HookEdit, "still console: TypeError: x")
 		b.edit(logged("TypeError: x"), logged("RangeError: y"))
-		b.expect(engine.HookEdit, "console: RangeError: y")
+		b.expect(observe.HookEdit, "console: RangeError: y")
 	})
 }
 
@@ -133,10 +133,10 @@ func TestWhatWasBrokenBeforeTheSessionIsToldAsItStartsAndNotAgain(t *testing.T) 
 		time.Sleep(100 * time.Millisecond)
 		b.send(updatedEvent())
 		time.Sleep(time.Minute)
-		b.expect(engine.HookStart, "console: Each child should have a key")
+		b.expect(observe.HookStart, "console: Each child should have a key")
 		b.edit(logged("Each child should have a key"))
-		b.expect(engine.HookEdit, "")
-		b.expect(engine.HookStop, "")
+		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookStop, "")
 	})
 }
 
@@ -146,9 +146,9 @@ func TestWhatWasMendedBeforeTheSessionIsNotOfIt(t *testing.T) {
 		time.Sleep(time.Minute)
 		b.send(updatedEvent())
 		time.Sleep(time.Minute)
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(logged("TypeError: old"))
-		b.expect(engine.HookEdit, "console: TypeError: old")
+		b.expect(observe.HookEdit, "console: TypeError: old")
 	})
 }
 
@@ -157,85 +157,85 @@ func TestASessionWhoseStartWasNotToldHearsOfTheEditAndOfNothingOlder(t *testing.
 		b.send(logged("from yesterday"))
 		time.Sleep(24 * time.Hour)
 		b.send(updatedEvent(), logged("by the edit"))
-		b.expect(engine.HookEdit, "console: by the edit")
+		b.expect(observe.HookEdit, "console: by the edit")
 	})
 }
 
 func TestAStopTellsWhatIsStillBrokenOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(failed("/api/items", 500), logged("TypeError: x"))
-		b.expect(engine.HookEdit, "console: TypeError: x; network: GET /api/items answers 500")
+		b.expect(observe.HookEdit, "console: TypeError: x; network: GET /api/items answers 500")
 		b.edit(failed("/api/items", 500)) // the error is gone, the request fails as before
-		b.expect(engine.HookEdit, "")
-		b.expect(engine.HookStop, "still network: GET /api/items answers 500")
-		b.expect(engine.HookStop, "")
+		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookStop, "still network: GET /api/items answers 500")
+		b.expect(observe.HookStop, "")
 		b.edit(failed("/api/items", 500))
-		b.expect(engine.HookEdit, "")
-		b.expect(engine.HookStop, "still network: GET /api/items answers 500") // another turn did not mend it
+		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookStop, "still network: GET /api/items answers 500") // another turn did not mend it
 		b.edit(failed("/api/items", 200))
-		b.expect(engine.HookEdit, "")
-		b.expect(engine.HookStop, "")
+		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookStop, "")
 	})
 }
 
 func TestWhatIsBrokenStillIsNotForgottenForSomethingNew(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(failed("/api/items", 500))
-		b.expect(engine.HookEdit, "network: GET /api/items answers 500")
+		b.expect(observe.HookEdit, "network: GET /api/items answers 500")
 		b.edit(failed("/api/items", 500), logged("TypeError: x"))
-		b.expect(engine.HookEdit, "console: TypeError: x")
-		b.expect(engine.HookStop, "still console: TypeError: x; network: GET /api/items answers 500")
+		b.expect(observe.HookEdit, "console: TypeError: x")
+		b.expect(observe.HookStop, "still console: TypeError: x; network: GET /api/items answers 500")
 		b.edit(failed("/api/items", 500))
-		b.expect(engine.HookEdit, "")
-		b.expect(engine.HookStop, "still network: GET /api/items answers 500")
+		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookStop, "still network: GET /api/items answers 500")
 	})
 }
 
 func TestARequestThatThePageNoLongerMakesIsNotBroken(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(failed("/api/goods", 500))
-		b.expect(engine.HookEdit, "network: GET /api/goods answers 500")
+		b.expect(observe.HookEdit, "network: GET /api/goods answers 500")
 		b.edit(failed("/api/items", 200))
-		b.expect(engine.HookEdit, "")
-		b.expect(engine.HookStop, "")
+		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookStop, "")
 	})
 }
 
 func TestWarningsAreNotToldByThemselvesAndAnOverlayIs(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		element := func(op, selector, text string, id int) event.Event {
 			return &event.Element{Op: op, Document: "d", ID: id, Selector: selector, Text: text}
 		}
 		b.edit(&event.Console{Level: event.Warning, Via: "console", Text: "deprecated"}, element("appeared", "div.alert", "Saved with errors", 1))
-		b.expect(engine.HookEdit, "")
+		b.expect(observe.HookEdit, "")
 		b.edit(element("appeared", "vite-error-overlay", "Unknown word – /src/app.css:3:1", 2))
-		a, _ := b.hook(engine.HookEdit)
+		a, _ := b.hook(observe.HookEdit)
 		if told(a) != "overlay: Unknown word – /src/app.css:3:1" {
 			t.Errorf("%+v", a)
 		}
-		b.expect(engine.HookStop, "still overlay: Unknown word – /src/app.css:3:1")
+		b.expect(observe.HookStop, "still overlay: Unknown word – /src/app.css:3:1")
 		b.edit(element("gone", "vite-error-overlay", "", 2))
-		b.expect(engine.HookEdit, "")
-		b.expect(engine.HookStop, "")
+		b.expect(observe.HookEdit, "")
+		b.expect(observe.HookStop, "")
 	})
 }
 
 func TestARequestThatSucceedsInTheEndIsNoBreakage(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(failed("/api/items", 502), failed("/api/items", 200)) // its server was starting anew
-		b.expect(engine.HookEdit, "")
+		b.expect(observe.HookEdit, "")
 	})
 }
 
 func TestWhereNothingIsWatchedNothingIsWaitedFor(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/"}}, time.Now())
-		for _, event := range []string{engine.HookStart, engine.HookEdit, engine.HookStop} {
+		for _, event := range []string{observe.HookStart, observe.HookEdit, observe.HookStop} {
 			if a, took := b.hook(event); a.Watched != 0 || told(a) != "" || took != 0 {
 				t.Errorf("%s: %+v after %s", event, a, took)
 			}
@@ -246,11 +246,11 @@ func TestWhereNothingIsWatchedNothingIsWaitedFor(t *testing.T) {
 func TestSessionsHearOfTheSameIndependently(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		for _, s := range []string{"s1", "s2"} {
-			b.hookOf(s, engine.HookStart)
+			b.hookOf(s, observe.HookStart)
 		}
 		b.edit(logged("TypeError: x"))
 		for _, s := range []string{"s1", "s2"} {
-			if a, _ := b.hookOf(s, engine.HookEdit); told(a) != "console: TypeError: x" {
+			if a, _ := b.hookOf(s, observe.HookEdit); told(a) != "console: TypeError: x" {
 				t.Errorf("%s: %q", s, told(a))
 			}
 		}
@@ -259,12 +259,12 @@ func TestSessionsHearOfTheSameIndependently(t *testing.T) {
 
 func TestTwoHooksAtOnceTellOneThingOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.expect(engine.HookStart, "")
+		b.expect(observe.HookStart, "")
 		b.edit(logged("TypeError: x"))
 		answers := make(chan string)
 		for range 2 {
 			go func() {
-				a, _ := b.hook(engine.HookEdit)
+				a, _ := b.hook(observe.HookEdit)
 				answers <- told(a)
 			}()
 		}
@@ -278,7 +278,7 @@ func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		cli := b.e.Returning("cli", checkpoint.Scope{})
 		for i := range 200 {
-			b.hookOf(fmt.Sprint("session ", i), engine.HookStart)
+			b.hookOf(fmt.Sprint("session ", i), observe.HookStart)
 			if b.e.Returning("cli", checkpoint.Scope{}) != cli {
 				t.Fatalf("forgotten after %d sessions", i)
 			}
@@ -291,7 +291,7 @@ func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
 
 func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		for _, p := range []engine.HookParams{{}, {Session: strings.Repeat("s", 201), Event: engine.HookEdit}, {Session: " ", Event: engine.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: engine.HookEdit, TimeoutMs: -1}, {Session: "s", Event: engine.HookEdit, PatienceMs: 1 << 40}} {
+		for _, p := range []observe.HookParams{{}, {Session: strings.Repeat("s", 201), Event: observe.HookEdit}, {Session: " ", Event: observe.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: observe.HookEdit, TimeoutMs: -1}, {Session: "s", Event: observe.HookEdit, PatienceMs: 1 << 40}} {
 			if _, _, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", p); !usererr.Is(err) {
 				t.Errorf("%+v: %v", p, err)
 			}
@@ -301,9 +301,9 @@ func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
 
 func TestAStreamThatIsCutIsToldWithItsError(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.hook(engine.HookStart)
+		b.hook(observe.HookStart)
 		b.send(&event.Network{ID: "live", Method: "GET", URL: "http://localhost/live", Resource: "eventsource", Status: 200, Stream: true, Error: "net::ERR_INCOMPLETE_CHUNKED_ENCODING"})
 		time.Sleep(time.Second)
-		b.expect(engine.HookStop, "network: GET /live fails: net::ERR_INCOMPLETE_CHUNKED_ENCODING")
+		b.expect(observe.HookStop, "network: GET /live fails: net::ERR_INCOMPLETE_CHUNKED_ENCODING")
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -63,7 +64,7 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 				if !strings.Contains(s.Snapshot, b.button) {
 					t.Fatalf("%d: %s", i, s.Snapshot)
 				}
-				if _, err := w.Engine.Changes(t.Context(), c, engine.ChangesParams{}); err != nil || time.Since(at) > 0 {
+				if _, err := w.Engine.Changes(t.Context(), c, observe.ChangesParams{}); err != nil || time.Since(at) > 0 {
 					t.Fatalf("another call: %v after %s", err, time.Since(at))
 				}
 			}
@@ -236,7 +237,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 // stuckDisk is a disk that does not answer until it is freed.
 type stuckDisk struct{ free chan struct{} }
 
-func (d *stuckDisk) Past() (engine.Past, error) {
+func (d *stuckDisk) Past() (observe.Past, error) {
 	<-d.free
 	return nil, errors.New("it was stuck")
 }
@@ -254,20 +255,20 @@ func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
 		w := enginetest.NewKept(t, limits, disk)
 		c, leave := w.Engine.Join("session 1", "agent", checkpoint.Scope{})
 		defer leave()
-		w.Changes(c, engine.ChangesParams{})
+		w.Changes(c, observe.ChangesParams{})
 		for i := range 20 {
 			w.Log("error", fmt.Sprintf("fault %c", 'a'+i))
 		}
 		first := make(chan error, 1)
 		go func() {
-			_, err := w.Engine.Changes(t.Context(), c, engine.ChangesParams{})
+			_, err := w.Engine.Changes(t.Context(), c, observe.ChangesParams{})
 			first <- err
 		}()
 		synctest.Wait()
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := w.Engine.Changes(ctx, c, engine.ChangesParams{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.Engine.Changes(ctx, c, observe.ChangesParams{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the second call: %v", err)
 		}
 		if took := time.Since(began); took != time.Second {
@@ -278,7 +279,7 @@ func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
 		if n := len(w.Engine.Readers()); n != 1 {
 			t.Errorf("%d readers", n)
 		}
-		w.Changes(w.Agent(), engine.ChangesParams{})
+		w.Changes(w.Agent(), observe.ChangesParams{})
 		if took := time.Since(began); took > 0 {
 			t.Errorf("others waited %s", took)
 		}

@@ -13,8 +13,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -176,7 +176,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 			},
 			"create": func(t *rapid.T) {
 				name := names.Draw(t, "name")
-				made, err := m.w.Engine.CheckpointCreate(context.Background(), m.agents[0], engine.CheckpointParams{Name: name})
+				made, err := m.w.Engine.CheckpointCreate(context.Background(), m.agents[0], observe.CheckpointParams{Name: name})
 				if err != nil || (made.Replaced != nil) != (m.named[name] != nil) {
 					t.Fatalf("%+v %v", made, err)
 				}
@@ -184,7 +184,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 			},
 			"delete": func(t *rapid.T) {
 				name := names.Draw(t, "name")
-				if _, err := m.w.Engine.CheckpointDelete(context.Background(), m.agents[0], engine.CheckpointDeleteParams{Name: name}); (err == nil) != (m.named[name] != nil) {
+				if _, err := m.w.Engine.CheckpointDelete(context.Background(), m.agents[0], observe.CheckpointDeleteParams{Name: name}); (err == nil) != (m.named[name] != nil) {
 					t.Fatal(err)
 				}
 				delete(m.named, name)
@@ -296,7 +296,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 		until(func() {
 			for {
 				limit := 17
-				p := engine.LogsParams{ReadParams: engine.ReadParams{After: &after, Limit: &limit}}
+				p := observe.LogsParams{ReadParams: observe.ReadParams{After: &after, Limit: &limit}}
 				page, err := w.Engine.Logs(t.Context(), a, p)
 				if err != nil {
 					t.Error(err)
@@ -318,7 +318,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 	})
 	reading.Go(func() { // makes one checkpoint and compares with it again and again
 		a := w.Agent()
-		made, err := w.Engine.CheckpointCreate(context.Background(), a, engine.CheckpointParams{Name: "session_start"})
+		made, err := w.Engine.CheckpointCreate(context.Background(), a, observe.CheckpointParams{Name: "session_start"})
 		if err != nil {
 			t.Error(err)
 			return

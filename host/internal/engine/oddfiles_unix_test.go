@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
@@ -20,7 +20,7 @@ func TestAnOddProjectFileStopsNobody(t *testing.T) {
 		c := w.Agent()
 		w.Engine.InProject(c, path)
 		w.Log("error", "it broke")
-		r := w.Changes(c, engine.ChangesParams{})
+		r := w.Changes(c, observe.ChangesParams{})
 		if r.Console == nil || len(r.Console.NewErrors) != 1 {
 			t.Errorf("console: %+v", r.Console)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/sourcemap/maptest"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -102,9 +102,9 @@ func sources(r *diff.Report) string {
 	return strings.Join(out, ", ")
 }
 
-func logs(t *testing.T, w *enginetest.World, c *checkpoint.Client) []engine.LogEntry {
+func logs(t *testing.T, w *enginetest.World, c *checkpoint.Client) []observe.LogEntry {
 	t.Helper()
-	page, err := w.Engine.Logs(t.Context(), c, engine.LogsParams{})
+	page, err := w.Engine.Logs(t.Context(), c, observe.LogsParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestAHookThatTellsOfABrokenPageNamesTheOriginalFile(t *testing.T) {
 	throw(w, "boom", "/app.js", 45)
 	w.Changes(w.Agent(), params{})
 	s.fetched(w)
-	a, _, err := w.Engine.Hook(t.Context(), checkpoint.Scope{}, "", engine.HookParams{Session: "s", Event: engine.HookStart})
+	a, _, err := w.Engine.Hook(t.Context(), checkpoint.Scope{}, "", observe.HookParams{Session: "s", Event: observe.HookStart})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -192,11 +193,11 @@ func TestAPageThatPollsSettlesInTheQuietTime(t *testing.T) {
 				if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 300*time.Millisecond {
 					t.Errorf("%s after %s", show(r), took)
 				}
-				b.hook(engine.HookStart)
-				if _, took := b.hook(engine.HookEdit); took != time.Second {
+				b.hook(observe.HookStart)
+				if _, took := b.hook(observe.HookEdit); took != time.Second {
 					t.Errorf("an edit's hook took %s", took)
 				}
-				if _, took := b.hook(engine.HookStop); took != 0 {
+				if _, took := b.hook(observe.HookStop); took != 0 {
 					t.Errorf("a stop's hook took %s", took)
 				}
 			})

@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -19,7 +20,7 @@ type standing struct {
 	rules *noiserules.InUse
 	// list are the checkpoints that are seen, the oldest first, and spans the time before each.
 	list  []checkpoint.Checkpoint
-	spans []span
+	spans []observe.Span
 	// newest is the one since which it is told how it stands; nil for the beginning.
 	newest *checkpoint.Checkpoint
 	from   capture.Moment
@@ -31,7 +32,7 @@ type standing struct {
 func (e *Engine) standing(ctx context.Context, scope checkpoint.Scope, tab int, v *capture.View) *standing {
 	s := &standing{scope: scope, rules: e.Rules.Of(&checkpoint.Client{Scope: scope}), list: e.named.List(scope.Key())}
 	for i := range s.list {
-		s.spans = append(s.spans, e.since(scope, tab, s.rules, s.list, i, v))
+		s.spans = append(s.spans, e.Since(scope, tab, s.rules, s.list, i, v))
 	}
 	s.newest = e.newestOf(scope, s.list, v)
 	s.from, s.o = v.Start(), s.rules.Options(scope)
@@ -39,15 +40,15 @@ func (e *Engine) standing(ctx context.Context, scope checkpoint.Scope, tab int, 
 	if s.newest != nil {
 		s.from = s.newest.Moment
 	}
-	s.now = e.compute(ctx, s.from, v, nil, s.o)
+	s.now = e.Compute(ctx, s.from, v, nil, s.o)
 	return s
 }
 
 // inTab is how it stands in one tab, since the same moment.
-func (e *Engine) inTab(ctx context.Context, s *standing, tab int, v *capture.View) span {
+func (e *Engine) inTab(ctx context.Context, s *standing, tab int, v *capture.View) observe.Span {
 	o := s.o
 	o.Tab = tab
-	return spanOf(e.compute(ctx, s.from, v, nil, o))
+	return observe.SpanOf(e.Compute(ctx, s.from, v, nil, o))
 }
 
 // newestOf is the newest checkpoint of a list that whoever looks at a part of the scope sees as well: of everything,
@@ -89,7 +90,7 @@ func (e *Engine) Overview(ctx context.Context, instance, version string, p proto
 	for i, c := range s.list {
 		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{
 			Name: e.named.Address("", c), At: diff.Time{Time: c.At}.String(), Note: c.Note,
-			Severity: string(s.spans[i].severity), Errors: s.spans[i].errors, Warnings: s.spans[i].warnings, NotObserved: s.spans[i].notObserved,
+			Severity: string(s.spans[i].Severity), Errors: s.spans[i].Errors, Warnings: s.spans[i].Warnings, NotObserved: s.spans[i].NotObserved,
 		})
 	}
 	if s.now.Coverage != nil {
@@ -105,7 +106,7 @@ func (e *Engine) Overview(ctx context.Context, instance, version string, p proto
 			continue
 		}
 		in := e.inTab(ctx, s, t.ID, v)
-		out.Tabs = append(out.Tabs, protocol.TabStanding{Tab: id, Severity: string(in.severity), Errors: in.errors, Warnings: in.warnings, NotObserved: in.notObserved})
+		out.Tabs = append(out.Tabs, protocol.TabStanding{Tab: id, Severity: string(in.Severity), Errors: in.Errors, Warnings: in.Warnings, NotObserved: in.NotObserved})
 	}
 	return out
 }
@@ -119,10 +120,10 @@ func (e *Engine) ViewCheckpoints(ctx context.Context, p protocol.ViewParams) (*p
 	s := e.standing(ctx, scope, p.Tab, e.store.View(e.clock()))
 	out := &protocol.ViewCheckpoints{
 		Checkpoints: []protocol.ViewCheckpoint{}, Most: checkpoint.MaxNamed,
-		Now: spanOf(s.now).view(), Since: cmp.Or(e.sinceName(s), checkpoint.Start),
+		Now: viewSpan(observe.SpanOf(s.now)), Since: cmp.Or(e.sinceName(s), checkpoint.Start),
 	}
 	for i, c := range s.list {
-		line := protocol.ViewCheckpoint{Name: c.Name, Moment: e.named.Address(scope.Key(), c), At: c.At.UnixMilli(), Note: c.Note, Since: s.spans[i].view()}
+		line := protocol.ViewCheckpoint{Name: c.Name, Moment: e.named.Address(scope.Key(), c), At: c.At.UnixMilli(), Note: c.Note, Since: viewSpan(s.spans[i])}
 		if c.Scope != scope.Key() {
 			line.Scope = cmp.Or(c.Scope, "all")
 		}
@@ -131,6 +132,6 @@ func (e *Engine) ViewCheckpoints(ctx context.Context, p protocol.ViewParams) (*p
 	return out, nil
 }
 
-func (s span) view() protocol.ViewSpan {
-	return protocol.ViewSpan{Severity: string(s.severity), Summary: s.summary, Errors: s.errors, Warnings: s.warnings, NotObserved: s.notObserved}
+func viewSpan(s observe.Span) protocol.ViewSpan {
+	return protocol.ViewSpan{Severity: string(s.Severity), Summary: s.Summary, Errors: s.Errors, Warnings: s.Warnings, NotObserved: s.NotObserved}
 }

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -192,9 +193,9 @@ func (e *Engine) window(ctx context.Context, tab int, from, to string) (*window,
 	}
 	w := &window{scope: scope, tab: tab, v: e.store.View(e.clock()), toName: strings.TrimSpace(to), fromName: strings.TrimSpace(from)}
 	if w.toName == "" {
-		w.toName = Now
+		w.toName = observe.Now
 	}
-	if w.to, err = e.moment(ctx, scope, w.toName, w.v); err != nil {
+	if w.to, err = e.Moment(ctx, scope, w.toName, w.v); err != nil {
 		return nil, err
 	}
 	if w.fromName == "" {
@@ -202,13 +203,13 @@ func (e *Engine) window(ctx context.Context, tab int, from, to string) (*window,
 			return c.At.After(w.to.At) || e.named.Address(scope.Key(), c) == w.toName
 		})
 		w.fromName = checkpoint.Start
-		if newest := e.newestOf(scope, before, w.v); newest != nil && w.toName == Now {
+		if newest := e.newestOf(scope, before, w.v); newest != nil && w.toName == observe.Now {
 			w.fromName = e.named.Address(scope.Key(), *newest)
-		} else if w.toName != Now && len(before) > 0 {
+		} else if w.toName != observe.Now && len(before) > 0 {
 			w.fromName = e.named.Address(scope.Key(), before[len(before)-1])
 		}
 	}
-	if w.from, err = e.moment(ctx, scope, w.fromName, w.v); err != nil {
+	if w.from, err = e.Moment(ctx, scope, w.fromName, w.v); err != nil {
 		return nil, err
 	}
 	if w.from.At.After(w.to.At) {
@@ -219,7 +220,7 @@ func (e *Engine) window(ctx context.Context, tab int, from, to string) (*window,
 
 // until is the end of the window for [Engine.compute]: nil for now.
 func (w *window) until() *capture.Moment {
-	if w.toName == Now {
+	if w.toName == observe.Now {
 		return nil
 	}
 	return &w.to
@@ -227,10 +228,10 @@ func (w *window) until() *capture.Moment {
 
 // ViewReport compares two moments.
 func (e *Engine) ViewReport(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, error) {
-	return placed(ctx, placesWait, func(bool) (*protocol.ViewReport, *originals, error) { return e.viewReport(ctx, p) })
+	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*protocol.ViewReport, *observe.Places, error) { return e.viewReport(ctx, p) })
 }
 
-func (e *Engine) viewReport(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, *originals, error) {
+func (e *Engine) viewReport(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, *observe.Places, error) {
 	w, err := e.window(ctx, p.Tab, p.From, p.To)
 	if err != nil {
 		return nil, nil, err
@@ -242,9 +243,9 @@ func (e *Engine) viewReport(ctx context.Context, p protocol.ViewReportParams) (*
 		return nil, nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
-	places := e.originalsIn(w.v)
-	o.Original = places.place
-	r := e.compute(ctx, w.from, w.v, w.until(), o)
+	places := e.OriginalsIn(w.v)
+	o.Original = places.Place
+	r := e.Compute(ctx, w.from, w.v, w.until(), o)
 	r.Checkpoint = w.fromName
 	r.CountTokens()
 	return &protocol.ViewReport{
@@ -259,7 +260,7 @@ func (e *Engine) ViewCheckpointCreate(ctx context.Context, p protocol.Checkpoint
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.CheckpointCreate(ctx, &checkpoint.Client{Scope: scope}, CheckpointParams{Name: p.Name, Note: p.Note})
+	made, err := e.CheckpointCreate(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +293,7 @@ func (e *Engine) ViewCheckpointDelete(ctx context.Context, p protocol.ViewDelete
 	if err != nil {
 		return Nothing{}, err
 	}
-	gone, err := e.CheckpointDelete(ctx, &checkpoint.Client{Scope: scope}, CheckpointDeleteParams{Name: p.Name})
+	gone, err := e.CheckpointDelete(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointDeleteParams{Name: p.Name})
 	if err == nil && gone.Unsaved != "" {
 		err = usererr.New(usererr.NotSaved, "the checkpoint is gone until Tidemark is started again: %s", gone.Unsaved)
 	}
@@ -301,7 +302,7 @@ func (e *Engine) ViewCheckpointDelete(ctx context.Context, p protocol.ViewDelete
 
 // saved has a change of the checkpoints be on disk.
 func (e *Engine) saved(ctx context.Context, what string) error {
-	if why := e.save(ctx); why != "" {
+	if why := e.Save(ctx); why != "" {
 		return usererr.New(usererr.NotSaved, "%s, but %s", what, why)
 	}
 	return nil

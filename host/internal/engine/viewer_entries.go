@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -48,7 +49,7 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 		return nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	if p.Lane != "" {
-		return placed(ctx, placesWait, func(bool) (*protocol.ViewEntries, *originals, error) {
+		return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*protocol.ViewEntries, *observe.Places, error) {
 			out, places := e.entriesAt(ctx, p)
 			return out, places, nil
 		})
@@ -61,7 +62,7 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 	if err != nil {
 		return nil, err
 	}
-	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.originalsIn(w.v), text: strings.ToLower(p.Text)}
+	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.OriginalsIn(w.v), text: strings.ToLower(p.Text)}
 	s.level = map[string]byte{string(diff.Warnings): protocol.MarkWarning, string(diff.ErrorsOnly): protocol.MarkError}[p.Severity]
 	wants := func(lane string) bool { return len(p.Lanes) == 0 || slices.Contains(p.Lanes, lane) }
 	v := w.v.Until(w.to)
@@ -96,14 +97,14 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 }
 
 // entriesAt are the entries at positions, as many as fit into one answer.
-func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *originals) {
+func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *observe.Places) {
 	v := e.store.View(e.clock())
-	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.originalsIn(v)}
+	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.OriginalsIn(v)}
 	deep := v
 	for _, pos := range p.Positions {
 		if pos < firstOf(v, p.Lane) {
-			behind, past := e.behind(ctx, v)
-			defer past.close()
+			behind, past := e.Behind(ctx, v)
+			defer past.Close()
 			deep = behind
 			break
 		}
@@ -162,7 +163,7 @@ func sizeOf(entry *protocol.ViewEntry) int {
 type entrySearch struct {
 	p      protocol.ViewEntriesParams
 	rules  *noise.Rules
-	places *originals
+	places *observe.Places
 	text   string
 	level  byte // the least mark, 0 for any
 	found  []hit
@@ -238,7 +239,7 @@ func (s *entrySearch) console(c *event.Console) protocol.ViewEntry {
 		Lane: protocol.LaneConsole, Mark: string(markOfConsole(c, s.rules)), Text: s.textOf(c.Text), Kind: c.Level.String(), Via: c.Via, Length: c.Length, Source: placeOf(s.places, c),
 	}
 	if !s.p.Brief {
-		out.Stack = s.places.stack(c)
+		out.Stack = s.places.Stack(c)
 	}
 	return out
 }

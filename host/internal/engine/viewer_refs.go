@@ -5,6 +5,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -12,7 +13,7 @@ import (
 type referring struct {
 	w      *window
 	o      diff.Options
-	places *originals
+	places *observe.Places
 	// wanted are the endpoints whose requests are told.
 	wanted map[capture.EndpointKey][]*protocol.ViewRef
 }
@@ -52,15 +53,15 @@ func (r *referring) tell(out *protocol.ViewRef, ev event.Event) {
 }
 
 // placeOf is where an entry came from; nil when nobody knows.
-func placeOf(places *originals, c *event.Console) *protocol.Place {
+func placeOf(places *observe.Places, c *event.Console) *protocol.Place {
 	if c.URL == "" {
 		return nil
 	}
 	p := &protocol.Place{URL: c.URL, Line: c.Line, Column: c.Column}
-	if o, ok := places.source(c); ok {
+	if o, ok := places.Source(c); ok {
 		p.File, p.FileLine, p.FileColumn = o.Source, o.Line, o.Column
 	} else {
-		p.Generated = places.generated(c.Tab, top(c))
+		p.Generated = places.Generated(c.Tab, observe.TopFrame(c))
 	}
 	return p
 }

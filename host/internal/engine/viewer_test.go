@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -366,7 +367,7 @@ func TestTheViewerTellsCheckpointsOfOneNameApart(t *testing.T) {
 		t.Fatalf("they are found by %q", got)
 	}
 	// Without a beginning it is the newest of what is watched: the shop alone.
-	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{To: engine.Now}); r.From != first {
+	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{To: observe.Now}); r.From != first {
 		t.Errorf("what is new is told since %s", r.From)
 	}
 	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: first, To: second}); r.From != first || r.To != second {

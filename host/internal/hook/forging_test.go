@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/host/internal/observe"
 )
 
 // FuzzPageTextIsOneLine: a problem is one line of what an agent is told, whatever a page says.
@@ -20,7 +20,7 @@ func FuzzPageTextIsOneLine(f *testing.F) {
 				t.Fatal(err)
 			}
 			said := func(text string) string {
-				out, err := c.Output(&engine.HookAnswer{Watched: 1, Summary: "2 new errors", Problems: []engine.HookProblem{
+				out, err := c.Output(&observe.HookAnswer{Watched: 1, Summary: "2 new errors", Problems: []observe.HookProblem{
 					{Kind: "console", Text: text, Source: text}, {Kind: "overlay", Text: text}, {Kind: "crash", Text: text}, {Kind: "network", Text: text, Source: text},
 				}})
 				if err != nil {

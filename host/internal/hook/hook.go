@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/observe"
 )
 
 // MaxInput bounds what is read of an agent: it may quote a whole file twice. MaxText bounds what is said,
@@ -53,17 +53,17 @@ var events = map[string]struct {
 	form  form
 }{
 	// Claude Code, and those who took its form over (Codex, VS Code).
-	"SessionStart": {engine.HookStart, context},
-	"PostToolUse":  {engine.HookEdit, context},
-	"Stop":         {engine.HookStop, block},
+	"SessionStart": {observe.HookStart, context},
+	"PostToolUse":  {observe.HookEdit, context},
+	"Stop":         {observe.HookStop, block},
 	// Gemini CLI, whose sessions start as Claude Code's do.
-	"AfterTool":  {engine.HookEdit, context},
-	"AfterAgent": {engine.HookStop, block},
+	"AfterTool":  {observe.HookEdit, context},
+	"AfterAgent": {observe.HookStop, block},
 	// Cursor.
-	"sessionStart":  {engine.HookStart, cursor},
-	"afterFileEdit": {engine.HookEdit, cursor},
-	"postToolUse":   {engine.HookEdit, cursor},
-	"stop":          {engine.HookStop, followUp},
+	"sessionStart":  {observe.HookStart, cursor},
+	"afterFileEdit": {observe.HookEdit, cursor},
+	"postToolUse":   {observe.HookEdit, cursor},
+	"stop":          {observe.HookStop, followUp},
 }
 
 // editors are the tools that edit files, by the names that agents give them.
@@ -110,16 +110,16 @@ func Parse(data []byte, shell bool) (*Call, error) {
 	}
 	c.form = known.form
 	switch known.event {
-	case engine.HookEdit:
+	case observe.HookEdit:
 		if in.Event != "afterFileEdit" && !editors[in.Tool] && !(shell && shells[in.Tool]) {
 			return c, nil
 		}
-	case engine.HookStop:
+	case observe.HookStop:
 		// The agent goes on because of a hook already: it is not to go on for ever.
 		if in.StopActive || in.LoopCount > 0 {
 			return c, nil
 		}
-	case engine.HookStart:
+	case observe.HookStart:
 		// In the middle of the work: what was not told yet is still to be.
 		if in.Source == "compact" {
 			return c, nil
@@ -130,7 +130,7 @@ func Parse(data []byte, shell bool) (*Call, error) {
 }
 
 // plainEvents are the events as the command line names them.
-var plainEvents = map[string]string{"session-start": engine.HookStart, "post-edit": engine.HookEdit, "stop": engine.HookStop}
+var plainEvents = map[string]string{"session-start": observe.HookStart, "post-edit": observe.HookEdit, "stop": observe.HookStop}
 
 // Plain is a call by the command line's own words, which is answered with plain text.
 func Plain(event, session string) (*Call, error) {
@@ -142,7 +142,7 @@ func Plain(event, session string) (*Call, error) {
 }
 
 // Output is what to write to the agent; nothing when there is nothing to say.
-func (c *Call) Output(a *engine.HookAnswer) ([]byte, error) { return c.Say(c.text(a)) }
+func (c *Call) Output(a *observe.HookAnswer) ([]byte, error) { return c.Say(c.text(a)) }
 
 // Say is a text as the agent takes it; nothing for none.
 func (c *Call) Say(text string) ([]byte, error) {
@@ -171,14 +171,14 @@ func (c *Call) Say(text string) ([]byte, error) {
 }
 
 // text is what to say, "" for nothing.
-func (c *Call) text(a *engine.HookAnswer) string {
+func (c *Call) text(a *observe.HookAnswer) string {
 	if len(a.Problems) == 0 {
-		if c.Event == engine.HookStart && a.Watched == 0 {
+		if c.Event == observe.HookStart && a.Watched == 0 {
 			return "Tidemark watches no tab of this project: nothing will be told of the page until one is (`tidemark browser URL`)."
 		}
 		return ""
 	}
-	if c.Event == engine.HookStart {
+	if c.Event == observe.HookStart {
 		first := sentence(a.Problems[0])
 		if more := len(a.Problems) - 1; more > 0 {
 			first += fmt.Sprintf("; and %d more", more)
@@ -187,11 +187,11 @@ func (c *Call) text(a *engine.HookAnswer) string {
 	}
 	var b strings.Builder
 	switch {
-	case a.Still && c.Event == engine.HookStop:
+	case a.Still && c.Event == observe.HookStop:
 		b.WriteString("Tidemark: the page is still broken, as told before. ")
 	case a.Still:
 		b.WriteString("Tidemark: the page is still broken after this edit. ")
-	case c.Event == engine.HookStop:
+	case c.Event == observe.HookStop:
 		b.WriteString("Tidemark: the page is broken: " + clip(a.Summary, maxProblem) + ". ")
 	default:
 		b.WriteString("Tidemark: the page broke after this edit: " + clip(a.Summary, maxProblem) + ". ")
@@ -229,7 +229,7 @@ const maxAgain = 2
 // maxProblem bounds what is said of one problem, and the summary, in bytes.
 const maxProblem = 320
 
-func sentence(p engine.HookProblem) string {
+func sentence(p observe.HookProblem) string {
 	text := clip(strings.Join(strings.Fields(event.OneLine(p.Text)), " "), maxProblem)
 	switch p.Kind {
 	case "overlay":

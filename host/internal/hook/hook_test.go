@@ -7,38 +7,38 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/host/internal/observe"
 )
 
 func TestEveryAgentsEventsAreUnderstood(t *testing.T) {
 	const claude = `"session_id":"abc","transcript_path":"/t.jsonl","cwd":"/work","permission_mode":"default"`
 	for _, c := range []struct{ name, input, event, session, dir string }{
-		{"Claude Code: a session starts", `{` + claude + `,"hook_event_name":"SessionStart","source":"startup"}`, engine.HookStart, "abc", "/work"},
-		{"… or is resumed", `{` + claude + `,"hook_event_name":"SessionStart","source":"resume"}`, engine.HookStart, "abc", "/work"},
-		{"… or cleared", `{` + claude + `,"hook_event_name":"SessionStart","source":"clear"}`, engine.HookStart, "abc", "/work"},
+		{"Claude Code: a session starts", `{` + claude + `,"hook_event_name":"SessionStart","source":"startup"}`, observe.HookStart, "abc", "/work"},
+		{"… or is resumed", `{` + claude + `,"hook_event_name":"SessionStart","source":"resume"}`, observe.HookStart, "abc", "/work"},
+		{"… or cleared", `{` + claude + `,"hook_event_name":"SessionStart","source":"clear"}`, observe.HookStart, "abc", "/work"},
 		{"… but not where its context is compacted", `{` + claude + `,"hook_event_name":"SessionStart","source":"compact"}`, "", "abc", "/work"},
-		{"Edit", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"/work/a.js"},"tool_response":{}}`, engine.HookEdit, "abc", "/work"},
-		{"Write", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"Write"}`, engine.HookEdit, "abc", "/work"},
-		{"MultiEdit", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"MultiEdit"}`, engine.HookEdit, "abc", "/work"},
-		{"NotebookEdit", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"NotebookEdit"}`, engine.HookEdit, "abc", "/work"},
+		{"Edit", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"/work/a.js"},"tool_response":{}}`, observe.HookEdit, "abc", "/work"},
+		{"Write", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"Write"}`, observe.HookEdit, "abc", "/work"},
+		{"MultiEdit", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"MultiEdit"}`, observe.HookEdit, "abc", "/work"},
+		{"NotebookEdit", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"NotebookEdit"}`, observe.HookEdit, "abc", "/work"},
 		{"Read edits nothing", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"Read"}`, "", "abc", "/work"},
 		{"Bash is not asked for", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"Bash"}`, "", "abc", "/work"},
 		{"Tidemark's own tools", `{` + claude + `,"hook_event_name":"PostToolUse","tool_name":"mcp__tidemark__get_changes_since"}`, "", "abc", "/work"},
 		{"no tool", `{` + claude + `,"hook_event_name":"PostToolUse"}`, "", "abc", "/work"},
 		{"before a tool", `{` + claude + `,"hook_event_name":"PreToolUse","tool_name":"Edit"}`, "", "abc", "/work"},
-		{"a stop", `{` + claude + `,"hook_event_name":"Stop","stop_hook_active":false}`, engine.HookStop, "abc", "/work"},
+		{"a stop", `{` + claude + `,"hook_event_name":"Stop","stop_hook_active":false}`, observe.HookStop, "abc", "/work"},
 		{"a stop that a hook has held up already", `{` + claude + `,"hook_event_name":"Stop","stop_hook_active":true}`, "", "abc", "/work"},
 		{"a helper's stop", `{` + claude + `,"hook_event_name":"SubagentStop"}`, "", "abc", "/work"},
 		{"an event of the future", `{` + claude + `,"hook_event_name":"MoonPhase"}`, "", "abc", "/work"},
-		{"Codex", `{"session_id":"c","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"apply_patch"}`, engine.HookEdit, "c", "/w"},
-		{"Gemini CLI edits", `{"session_id":"g","cwd":"/w","hook_event_name":"AfterTool","tool_name":"replace"}`, engine.HookEdit, "g", "/w"},
-		{"Gemini CLI is done", `{"session_id":"g","cwd":"/w","hook_event_name":"AfterAgent","stop_hook_active":false}`, engine.HookStop, "g", "/w"},
-		{"Cursor edits", `{"conversation_id":"k","hook_event_name":"afterFileEdit","workspace_roots":["/w","/v"],"file_path":"/w/a.js","edits":[]}`, engine.HookEdit, "k", "/w"},
-		{"Cursor is done", `{"conversation_id":"k","hook_event_name":"stop","status":"completed","loop_count":0,"workspace_roots":["/w"]}`, engine.HookStop, "k", "/w"},
+		{"Codex", `{"session_id":"c","cwd":"/w","hook_event_name":"PostToolUse","tool_name":"apply_patch"}`, observe.HookEdit, "c", "/w"},
+		{"Gemini CLI edits", `{"session_id":"g","cwd":"/w","hook_event_name":"AfterTool","tool_name":"replace"}`, observe.HookEdit, "g", "/w"},
+		{"Gemini CLI is done", `{"session_id":"g","cwd":"/w","hook_event_name":"AfterAgent","stop_hook_active":false}`, observe.HookStop, "g", "/w"},
+		{"Cursor edits", `{"conversation_id":"k","hook_event_name":"afterFileEdit","workspace_roots":["/w","/v"],"file_path":"/w/a.js","edits":[]}`, observe.HookEdit, "k", "/w"},
+		{"Cursor is done", `{"conversation_id":"k","hook_event_name":"stop","status":"completed","loop_count":0,"workspace_roots":["/w"]}`, observe.HookStop, "k", "/w"},
 		{"Cursor is done again", `{"conversation_id":"k","hook_event_name":"stop","status":"completed","loop_count":1,"workspace_roots":["/w"]}`, "", "k", "/w"},
 		{"an empty object", `{}`, "", "", ""},
-		{"a byte order mark", "\ufeff" + `{"session_id":"a","hook_event_name":"Stop"}`, engine.HookStop, "a", ""},
+		{"a byte order mark", "\ufeff" + `{"session_id":"a","hook_event_name":"Stop"}`, observe.HookStop, "a", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := hook.Parse([]byte(c.input), false)
@@ -52,7 +52,7 @@ func TestEveryAgentsEventsAreUnderstood(t *testing.T) {
 func TestAShellCountsAsAnEditorWhereThatIsAskedFor(t *testing.T) {
 	for _, tool := range []string{"Bash", "run_shell_command", "shell"} {
 		got, err := hook.Parse(fmt.Appendf(nil, `{"session_id":"a","hook_event_name":"PostToolUse","tool_name":%q}`, tool), true)
-		if err != nil || got.Event != engine.HookEdit {
+		if err != nil || got.Event != observe.HookEdit {
 			t.Errorf("%s: %+v, %v", tool, got, err)
 		}
 	}
@@ -77,14 +77,14 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := c.Output(&engine.HookAnswer{Problems: []engine.HookProblem{{Kind: "console", Text: string(data)}}}); err != nil {
+		if _, err := c.Output(&observe.HookAnswer{Problems: []observe.HookProblem{{Kind: "console", Text: string(data)}}}); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 // say is what an agent of an event is told.
-func say(t *testing.T, input string, a *engine.HookAnswer) string {
+func say(t *testing.T, input string, a *observe.HookAnswer) string {
 	t.Helper()
 	c, err := hook.Parse([]byte(input), false)
 	if err != nil {
@@ -103,9 +103,9 @@ const (
 	stop  = `{"session_id":"a","hook_event_name":"Stop"}`
 )
 
-var broken = engine.HookAnswer{
+var broken = observe.HookAnswer{
 	Watched: 1, Summary: "1 new console error(s), 1 network failure(s)",
-	Problems: []engine.HookProblem{
+	Problems: []observe.HookProblem{
 		{Kind: "console", Text: "TypeError: x\n  is undefined", Source: "app.js:7", Count: 3},
 		{Kind: "network", Text: "GET /api/items answers 500", Source: "was 200", Tab: 4},
 	},
@@ -137,16 +137,16 @@ func TestEachAgentIsToldInItsOwnForm(t *testing.T) {
 
 func TestNothingIsSaidWhereNothingIsBroken(t *testing.T) {
 	for _, input := range []string{start, edit, stop} {
-		if got := say(t, input, &engine.HookAnswer{Watched: 1, Summary: "1 new console warning(s)"}); got != "" {
+		if got := say(t, input, &observe.HookAnswer{Watched: 1, Summary: "1 new console warning(s)"}); got != "" {
 			t.Errorf("%s: %s", input, got)
 		}
 	}
 	for _, input := range []string{edit, stop} {
-		if got := say(t, input, &engine.HookAnswer{}); got != "" {
+		if got := say(t, input, &observe.HookAnswer{}); got != "" {
 			t.Errorf("%s, nothing watched: %s", input, got)
 		}
 	}
-	if got := say(t, start, &engine.HookAnswer{}); !strings.Contains(got, "watches no tab of this project") || strings.Count(got, "\n") != 1 {
+	if got := say(t, start, &observe.HookAnswer{}); !strings.Contains(got, "watches no tab of this project") || strings.Count(got, "\n") != 1 {
 		t.Errorf("a session that nothing is watched for: %s", got)
 	}
 }
@@ -164,9 +164,9 @@ func TestWhatWasToldBeforeIsToldShortly(t *testing.T) {
 }
 
 func TestWhatIsSaidIsBounded(t *testing.T) {
-	a := &engine.HookAnswer{Watched: 1, Summary: strings.Repeat("ü", 5000)}
+	a := &observe.HookAnswer{Watched: 1, Summary: strings.Repeat("ü", 5000)}
 	for i := range 60 {
-		a.Problems = append(a.Problems, engine.HookProblem{Kind: "overlay", Text: strings.Repeat(fmt.Sprint("日", i), 2000), Source: strings.Repeat("語", 900), Count: 12})
+		a.Problems = append(a.Problems, observe.HookProblem{Kind: "overlay", Text: strings.Repeat(fmt.Sprint("日", i), 2000), Source: strings.Repeat("語", 900), Count: 12})
 	}
 	for _, input := range []string{start, edit, stop} {
 		out := say(t, input, a)

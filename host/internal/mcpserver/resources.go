@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -127,7 +128,7 @@ func (r *resources) report(ctx context.Context, uri string) (*diff.Report, error
 	if !ok || !two || from == "" || to == "" || strings.Contains(to, "/") {
 		return nil, mcp.ResourceNotFoundError(uri)
 	}
-	p := engine.BetweenParams{}
+	p := observe.BetweenParams{}
 	for _, part := range []struct {
 		into *string
 		raw  string

@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
@@ -38,7 +39,7 @@ type World struct {
 	Now     time.Time
 	passing sync.Mutex // while Pass moves Now: what watches reads it in goroutines of its own
 	clock   func() time.Time
-	disk    engine.Disk
+	disk    observe.Disk
 	decoder *event.Decoder
 	stream  string
 	next    int64
@@ -93,7 +94,7 @@ func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 }
 
 // NewKept makes a world with a disk, on which the test keeps what the store collects.
-func NewKept(t testing.TB, limits capture.Limits, disk engine.Disk) *World {
+func NewKept(t testing.TB, limits capture.Limits, disk observe.Disk) *World {
 	t.Helper()
 	w := newStanding(t)
 	w.disk = disk
@@ -104,21 +105,21 @@ func NewKept(t testing.TB, limits capture.Limits, disk engine.Disk) *World {
 
 // NewLive makes a world in which time passes, for tests in a bubble of package synctest. Browsers may
 // be nil.
-func NewLive(t testing.TB, browsers engine.Browsers) *World {
+func NewLive(t testing.TB, browsers observe.Browsers) *World {
 	t.Helper()
 	w := &World{t: t, clock: time.Now}
 	w.begin(capture.Limits{}, browsers, nil)
 	return w
 }
 
-func (w *World) begin(limits capture.Limits, browsers engine.Browsers, maps *sourcemap.Cache) {
+func (w *World) begin(limits capture.Limits, browsers observe.Browsers, maps *sourcemap.Cache) {
 	if limits == (capture.Limits{}) {
 		limits = capture.DefaultLimits()
 	}
 	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Hands: w, Debugger: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Originals: engine.Originals{Maps: maps, Clean: w.decoder.Source}})
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Hands: w, Debugger: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Originals: observe.Originals{Maps: maps, Clean: w.decoder.Source}})
 	w.Restart("s")
 	w.Open(7, Page+"/")
 }
@@ -261,7 +262,7 @@ func (w *World) Scoped(origins ...string) *checkpoint.Client {
 }
 
 // Changes asks what is new.
-func (w *World) Changes(c *checkpoint.Client, p engine.ChangesParams) *diff.Report {
+func (w *World) Changes(c *checkpoint.Client, p observe.ChangesParams) *diff.Report {
 	w.t.Helper()
 	r, err := w.Engine.Changes(context.Background(), c, p)
 	if err != nil {

@@ -1,4 +1,10 @@
-package engine
+// Package observe answers what changed: since a reader looked last, since a checkpoint, between two moments; and reads
+// the entries themselves.
+//
+// It guarantees: an answer is one consistent reading, and a client's checkpoint advances over exactly what the answer
+// covered; what the buffers no longer hold is read from the disk, and what could not be read is said; arguments are
+// checked before anything is changed.
+package observe
 
 import (
 	"context"
@@ -37,8 +43,8 @@ type Past interface {
 	Close()
 }
 
-// ObserverOptions make an observer.
-type ObserverOptions struct {
+// Options make an observer.
+type Options struct {
 	Store   *capture.Store
 	Named   *checkpoint.Registry
 	Rules   *noiserules.Rules
@@ -66,7 +72,7 @@ type Observer struct {
 	clients   *clients.Registry
 	browsers  Browsers
 	disk      Disk
-	originals Originals
+	Originals Originals
 	clock     func() time.Time
 	location  *time.Location
 	own       func(*checkpoint.Client) func(tab int, at int64) bool
@@ -77,10 +83,10 @@ type Observer struct {
 	hooks    hookSessions
 }
 
-// NewObserver makes an observer. It forgets what it knows of clients that the registry forgets.
-func NewObserver(o ObserverOptions) *Observer {
+// New makes an observer. It forgets what it knows of clients that the registry forgets.
+func New(o Options) *Observer {
 	e := &Observer{
-		store: o.Store, named: o.Named, rules: o.Rules, clients: o.Clients, browsers: o.Browsers, disk: o.Disk, originals: o.Originals,
+		store: o.Store, named: o.Named, rules: o.Rules, clients: o.Clients, browsers: o.Browsers, disk: o.Disk, Originals: o.Originals,
 		clock: o.Clock, location: o.Location, own: o.Own, notify: o.Notify, readings: make(chan struct{}, maxReadings),
 	}
 	o.Clients.OnForget(e.hooks.forget)

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -41,11 +41,11 @@ func (e *Observer) Import(ctx context.Context, client *checkpoint.Client, f *che
 	if err != nil {
 		return nil, err
 	}
-	created := &CheckpointCreated{Name: name, At: diff.Time{Time: m.At}, Severity: diff.Clean, Unsaved: e.save(ctx)}
+	created := &CheckpointCreated{Name: name, At: diff.Time{Time: m.At}, Severity: diff.Clean, Unsaved: e.Save(ctx)}
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
-	r := e.compute(ctx, m, v, nil, e.rules.Of(client).Options(client.Scope))
+	r := e.Compute(ctx, m, v, nil, e.rules.Of(client).Options(client.Scope))
 	created.Severity, created.Summary = r.Severity, r.Summary
 	return created, nil
 }

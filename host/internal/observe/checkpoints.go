@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -50,13 +50,13 @@ func (e *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
-	created.Unsaved = e.save(ctx)
+	created.Unsaved = e.Save(ctx)
 	e.notify()
 	list := e.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
-			since := e.since(client.Scope, 0, e.rules.Of(client), list, i, v)
-			created.Severity, created.Summary = since.severity, since.summary
+			since := e.Since(client.Scope, 0, e.rules.Of(client), list, i, v)
+			created.Severity, created.Summary = since.Severity, since.Summary
 		}
 	}
 	return created, nil
@@ -65,8 +65,8 @@ func (e *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 // saveTimeout is how long an answer waits for the disk.
 const saveTimeout = 5 * time.Second
 
-// save waits until the checkpoints are on disk, and says why they are not.
-func (e *Observer) save(ctx context.Context) string {
+// Save waits until the checkpoints are on disk, and says why they are not.
+func (e *Observer) Save(ctx context.Context) string {
 	if e.disk == nil {
 		return ""
 	}
@@ -109,9 +109,9 @@ func (e *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
 				line.Scope = "all"
 			}
 		}
-		since := e.since(client.Scope, 0, rules, list, i, v)
-		line.Severity, line.Summary = since.severity, since.summary
-		if line.Severity == diff.Clean && !since.notObserved { // clean, and observed to be
+		since := e.Since(client.Scope, 0, rules, list, i, v)
+		line.Severity, line.Summary = since.Severity, since.Summary
+		if line.Severity == diff.Clean && !since.NotObserved { // clean, and observed to be
 			line.Summary = ""
 		}
 		out.Checkpoints = append(out.Checkpoints, line)
@@ -119,35 +119,35 @@ func (e *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	return out
 }
 
-// since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0). It is read once,
+// Since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0). It is read once,
 // whoever asks for it meanwhile: it may have to be read from the disk.
-func (e *Observer) since(scope checkpoint.Scope, tab int, u *noiserules.InUse, list []checkpoint.Checkpoint, i int, v *capture.View) span {
+func (e *Observer) Since(scope checkpoint.Scope, tab int, u *noiserules.InUse, list []checkpoint.Checkpoint, i int, v *capture.View) Span {
 	k := spanKey{scope: scope.Key(), tab: tab, to: list[i].At}
 	if i > 0 {
 		k.from = list[i-1].At
 	}
-	read, _ := u.Spans.LoadOrStore(k, sync.OnceValue(func() span {
+	read, _ := u.Spans.LoadOrStore(k, sync.OnceValue(func() Span {
 		from := v.Start()
 		o := u.Options(scope)
 		o.Tab = tab
 		if o.Beginning = i == 0; i > 0 {
 			from = list[i-1].Moment
 		}
-		return spanOf(e.compute(context.Background(), from, v, &list[i].Moment, o))
+		return SpanOf(e.Compute(context.Background(), from, v, &list[i].Moment, o))
 	}))
-	return read.(func() span)()
+	return read.(func() Span)()
 }
 
-// span is what happened between two checkpoints: it does not change any more.
-type span struct {
-	severity         diff.Severity
-	summary          string
-	errors, warnings int
-	notObserved      bool
+// Span is what happened between two checkpoints: it does not change any more.
+type Span struct {
+	Severity         diff.Severity
+	Summary          string
+	Errors, Warnings int
+	NotObserved      bool
 }
 
-func spanOf(r *diff.Report) span {
-	return span{r.Severity, r.Summary, r.Errors, r.Warnings, r.Coverage != nil}
+func SpanOf(r *diff.Report) Span {
+	return Span{r.Severity, r.Summary, r.Errors, r.Warnings, r.Coverage != nil}
 }
 
 // spanKey says which span: from is zero for the one before the first checkpoint.
@@ -157,11 +157,11 @@ type spanKey struct {
 	from, to time.Time
 }
 
-// compute reports on the time from a moment to another, or until now (nil). Where the buffers do not reach
+// Compute reports on the time from a moment to another, or until now (nil). Where the buffers do not reach
 // back, what was kept on disk is read too.
-func (e *Observer) compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
+func (e *Observer) Compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	v, past := e.reach(ctx, from, v, o.Beginning)
-	defer past.close()
+	defer past.Close()
 	return past.report(from, v, until, o)
 }
 
@@ -188,11 +188,11 @@ func (e *Observer) CheckpointDelete(ctx context.Context, client *checkpoint.Clie
 		return nil, err
 	}
 	e.notify()
-	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: e.save(ctx)}, nil
+	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: e.Save(ctx)}, nil
 }
 
-// moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
-func (e *Observer) moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
+// Moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
+func (e *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
 	switch name = strings.TrimSpace(name); {
 	case name == Now:
 		return v.Now(), nil
@@ -209,8 +209,8 @@ func (e *Observer) moment(ctx context.Context, scope checkpoint.Scope, name stri
 		if v.HoldsTime(t.UnixMilli()) {
 			return v.MomentAt(t), nil
 		}
-		deep, past := e.behind(ctx, v)
-		defer past.close()
+		deep, past := e.Behind(ctx, v)
+		defer past.Close()
 		return deep.MomentAt(t), nil
 	}
 	c, err := e.named.Get(scope.Key(), name)

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -38,18 +38,18 @@ func (e *Observer) Between(ctx context.Context, client *checkpoint.Client, p Bet
 	if err != nil {
 		return nil, err
 	}
-	return placed(ctx, r.timeout, func(bool) (*diff.Report, *originals, error) {
+	return WithPlaces(ctx, r.timeout, func(bool) (*diff.Report, *Places, error) {
 		return e.between(ctx, client, p, *r, from, file)
 	})
 }
 
-func (e *Observer) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *originals, error) {
+func (e *Observer) between(ctx context.Context, client *checkpoint.Client, p BetweenParams, r changesRequest, from string, file *checkpoint.File) (*diff.Report, *Places, error) {
 	v := e.store.View(e.clock())
 	if err := tabs.Check(v, client.Scope, p.Tab); err != nil {
 		return nil, nil, err
 	}
-	places := e.originalsIn(v)
-	r.options.Original = places.place
+	places := e.OriginalsIn(v)
+	r.options.Original = places.Place
 	var err error
 	var begin capture.Moment
 	switch {
@@ -59,13 +59,13 @@ func (e *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 		r.options.Beginning = true
 		begin = v.Start()
 	default:
-		if begin, err = e.moment(ctx, client.Scope, from, v); err != nil {
+		if begin, err = e.Moment(ctx, client.Scope, from, v); err != nil {
 			return nil, nil, err
 		}
 	}
 	var until *capture.Moment
 	if to := strings.TrimSpace(p.To); to != "" && to != Now {
-		end, err := e.moment(ctx, client.Scope, to, v)
+		end, err := e.Moment(ctx, client.Scope, to, v)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -75,7 +75,7 @@ func (e *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 		until = &end
 	}
 	v, past := e.reach(ctx, begin, v, r.options.Beginning || e.foreign(file))
-	defer past.close()
+	defer past.Close()
 	report := past.report(begin, v, until, r.options)
 	switch report.Checkpoint = from; {
 	case file != nil:
@@ -93,10 +93,10 @@ func (e *Observer) Peek(ctx context.Context, client *checkpoint.Client) (*diff.R
 	if err != nil {
 		return nil, err
 	}
-	return placed(ctx, r.timeout, func(bool) (*diff.Report, *originals, error) { return e.peek(ctx, client, *r) })
+	return WithPlaces(ctx, r.timeout, func(bool) (*diff.Report, *Places, error) { return e.peek(ctx, client, *r) })
 }
 
-func (e *Observer) peek(ctx context.Context, client *checkpoint.Client, r changesRequest) (*diff.Report, *originals, error) {
+func (e *Observer) peek(ctx context.Context, client *checkpoint.Client, r changesRequest) (*diff.Report, *Places, error) {
 	end, err := client.Turn(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -107,9 +107,9 @@ func (e *Observer) peek(ctx context.Context, client *checkpoint.Client, r change
 	if err != nil {
 		return nil, nil, err
 	}
-	defer past.close()
-	places := e.originalsIn(v)
-	r.options.Original = places.place
+	defer past.Close()
+	places := e.OriginalsIn(v)
+	r.options.Original = places.Place
 	report := past.report(from, v, nil, r.options)
 	client.Lock()
 	report.Checkpoint = client.AutoName()

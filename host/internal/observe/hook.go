@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -134,13 +134,13 @@ func (e *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *
 	if answer.Watched == 0 {
 		return e.beginHooks(ctx, client, s, e.store.View(e.clock()), o)
 	}
-	r, err := placed(ctx, defaultTimeout, func(bool) (*diff.Report, *originals, error) {
+	r, err := WithPlaces(ctx, defaultTimeout, func(bool) (*diff.Report, *Places, error) {
 		v := e.store.View(e.clock())
 		if err := e.beginHooks(ctx, client, s, v, o); err != nil {
 			return nil, nil, err
 		}
-		places, o := e.originalsIn(v), o
-		o.Original = places.place
+		places, o := e.OriginalsIn(v), o
+		o.Original = places.Place
 		return diff.Compute(lastUpdate(v, o), v, o), places, nil
 	})
 	if err == nil {
@@ -257,7 +257,7 @@ func (e *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		return err
 	}
 	ask := ChangesParams{}
-	_, err = placed(ctx, r.timeout-e.clock().Sub(began), func(last bool) (struct{}, *originals, error) {
+	_, err = WithPlaces(ctx, r.timeout-e.clock().Sub(began), func(last bool) (struct{}, *Places, error) {
 		end, err := s.begin(ctx)
 		if err != nil {
 			return struct{}{}, nil, err

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -21,39 +21,39 @@ const (
 	syncTimeout = 500 * time.Millisecond
 )
 
-// settled is how a wait ended.
-type settled struct {
-	ok               bool
-	because          string
-	noDOM, noCapture []int
+// Settled is how a wait ended.
+type Settled struct {
+	OK               bool
+	Because          string
+	NoDOM, noCapture []int
 }
 
 // settle waits as the request asks; updates is the position of the first update that was not looked at.
 // It returns an error only when ctx ends.
-func (e *Observer) settle(ctx context.Context, r *changesRequest, updates uint64) (*settled, error) {
+func (e *Observer) settle(ctx context.Context, r *changesRequest, updates uint64) (*Settled, error) {
 	began := e.clock()
 	deadline := began.Add(r.timeout)
-	out := &settled{}
+	out := &Settled{}
 	// What the browser has reported already shall not look like silence.
 	e.sync(ctx, r, deadline, out)
 	for {
 		changed := e.store.Changed()
 		v := e.store.View(e.clock())
 		if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
-			out.because = "the page is paused in the debugger" // nothing comes of a page that stands still
+			out.Because = "the page is paused in the debugger" // nothing comes of a page that stands still
 			return out, nil
 		}
 		wait, because := e.unsettled(v, r, updates)
 		if because == "" {
 			e.sync(ctx, r, deadline, out)
 			if wait, because = e.unsettled(e.store.View(e.clock()), r, updates); because == "" {
-				out.ok = true
+				out.OK = true
 				return out, nil
 			}
 		}
 		left := deadline.Sub(e.clock())
 		if left <= 0 {
-			out.because = because
+			out.Because = because
 			return out, nil
 		}
 		timer := time.NewTimer(min(wait, left))
@@ -68,15 +68,15 @@ func (e *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 	}
 }
 
-// untilQuiet waits until the pages in scope have no request in flight, however long one takes, and nothing comes any
+// UntilQuiet waits until the pages in scope have no request in flight, however long one takes, and nothing comes any
 // more.
-func (e *Observer) untilQuiet(ctx context.Context, o diff.Options, timeout time.Duration) (*settled, error) {
+func (e *Observer) UntilQuiet(ctx context.Context, o diff.Options, timeout time.Duration) (*Settled, error) {
 	return e.settle(ctx, &changesRequest{options: o, wait: "settled", timeout: timeout, slow: true}, 0)
 }
 
 // sync has the browsers deliver what they have, and notes the watched tabs in scope that did not
 // answer.
-func (e *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *settled) {
+func (e *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *Settled) {
 	if e.browsers == nil {
 		return
 	}
@@ -85,13 +85,13 @@ func (e *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Ti
 		return
 	}
 	noDOM, noCapture := e.browsers.Sync(ctx, timeout)
-	out.noDOM, out.noCapture = nil, nil
+	out.NoDOM, out.noCapture = nil, nil
 	for _, t := range e.store.View(e.clock()).Tabs {
 		if !t.Watched || !r.options.InScope(t.Origin, t.ID) {
 			continue
 		}
 		if slices.Contains(noDOM, t.ID) {
-			out.noDOM = append(out.noDOM, t.ID)
+			out.NoDOM = append(out.NoDOM, t.ID)
 		}
 		if slices.Contains(noCapture, t.ID) {
 			out.noCapture = append(out.noCapture, t.ID)

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -142,14 +142,14 @@ func (e *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsPa
 		}
 	}
 	search := strings.ToLower(p.Search)
-	return placed(ctx, defaultTimeout, func(bool) (*Page[LogEntry], *originals, error) { return e.logs(client, p, least, search) })
+	return WithPlaces(ctx, defaultTimeout, func(bool) (*Page[LogEntry], *Places, error) { return e.logs(client, p, least, search) })
 }
 
-func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Page[LogEntry], *originals, error) {
-	var places *originals
+func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Page[LogEntry], *Places, error) {
+	var places *Places
 	page, err := read[event.Console](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Console] {
-			places = e.originalsIn(v)
+			places = e.OriginalsIn(v)
 			return v.Console
 		},
 		func(c *event.Console) bool {
@@ -161,12 +161,12 @@ func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Lev
 				source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
 			}
 			generated := false
-			if p, ok := places.source(c); ok {
+			if p, ok := places.Source(c); ok {
 				source = fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
 			} else {
-				generated = places.generated(c.Tab, top(c))
+				generated = places.Generated(c.Tab, TopFrame(c))
 			}
-			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.stack(c), Category: c.Category, Target: c.Target, Joined: c.Joined}
+			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.Stack(c), Category: c.Category, Target: c.Target, Joined: c.Joined}
 		})
 	return page, places, err
 }

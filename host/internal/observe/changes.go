@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -128,14 +128,14 @@ func (e *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 	if err != nil {
 		return nil, err
 	}
-	return placed(ctx, r.timeout-time.Since(began), func(last bool) (*diff.Report, *originals, error) {
+	return WithPlaces(ctx, r.timeout-time.Since(began), func(last bool) (*diff.Report, *Places, error) {
 		return e.report(ctx, client, *r, outcome, advance, last)
 	})
 }
 
 // report answers a request as of now. Unless it is the last answer, it advances nothing when maps are coming, and there
 // is no report.
-func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *settled, advance, last bool) (*diff.Report, *originals, error) {
+func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *Settled, advance, last bool) (*diff.Report, *Places, error) {
 	// One answer to a client at a time: what one told, the next does not tell again.
 	end, err := client.Turn(ctx)
 	if err != nil {
@@ -146,13 +146,13 @@ func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	client.HeardLocked() // whoever asks again has heard the answer before
 	client.Unlock()
 	v := e.store.View(e.clock())
-	places := e.originalsIn(v)
-	r.options.Original = places.place
+	places := e.OriginalsIn(v)
+	r.options.Original = places.Place
 	from, v, past, err := e.baseline(ctx, client, &r, v)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer past.close()
+	defer past.Close()
 	report := past.report(from, v, nil, r.options)
 	if !last && places.waits() {
 		return nil, places, nil
@@ -186,7 +186,7 @@ func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 }
 
 // wait waits as the request asks; nil when it asks for none. Other calls of the client go on meanwhile.
-func (e *Observer) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*settled, error) {
+func (e *Observer) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*Settled, error) {
 	if r.wait == "" || r.wait == "none" {
 		return nil, nil
 	}
@@ -226,7 +226,7 @@ func (e *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *c
 		if v.HoldsTime(r.time.UnixMilli()) {
 			return v.MomentAt(r.time), v, nil, nil
 		}
-		deep, past := e.behind(ctx, v)
+		deep, past := e.Behind(ctx, v)
 		return deep.MomentAt(r.time), deep, past, nil
 	case r.file != nil:
 		from = e.momentOf(r.file, client.Scope, v, v.Start())
@@ -248,7 +248,7 @@ func (e *Observer) reach(ctx context.Context, from capture.Moment, v *capture.Vi
 	if held || v.Holds(from) {
 		return v, nil
 	}
-	return e.behind(ctx, v)
+	return e.Behind(ctx, v)
 }
 
 // maxReadings is how many answers read from the disk at once: each keeps two processors busy and holds what
@@ -262,9 +262,9 @@ type reading struct {
 	ended func()
 }
 
-// behind is the view with what was kept of the entries that have left the buffers. It waits while
+// Behind is the view with what was kept of the entries that have left the buffers. It waits while
 // [maxReadings] others read, as long as ctx; whoever reads must not begin a second reading before the first is closed.
-func (e *Observer) behind(ctx context.Context, v *capture.View) (*capture.View, *reading) {
+func (e *Observer) Behind(ctx context.Context, v *capture.View) (*capture.View, *reading) {
 	if e.disk == nil {
 		return v, nil
 	}
@@ -281,7 +281,7 @@ func (e *Observer) behind(ctx context.Context, v *capture.View) (*capture.View, 
 	return v.Behind(past), &reading{past: past, ended: sync.OnceFunc(func() { past.Close(); <-e.readings })}
 }
 
-func (r *reading) close() {
+func (r *reading) Close() {
 	if r != nil && r.past != nil {
 		r.ended()
 	}
@@ -312,16 +312,16 @@ func (r *reading) tell(report *diff.Report) {
 }
 
 // tell puts the outcome of a wait into a report.
-func (s *settled) tell(r *diff.Report) {
+func (s *Settled) tell(r *diff.Report) {
 	if s == nil {
 		return
 	}
-	r.Settled = &s.ok
-	if !s.ok {
-		r.UnsettledBecause = s.because
-		r.Summary += "; not settled: " + s.because
+	r.Settled = &s.OK
+	if !s.OK {
+		r.UnsettledBecause = s.Because
+		r.Summary += "; not settled: " + s.Because
 	}
-	if r.DOM != nil && len(s.noDOM) > 0 {
+	if r.DOM != nil && len(s.NoDOM) > 0 {
 		r.DOMUnavailable = true
 	}
 	if len(s.noCapture) > 0 {

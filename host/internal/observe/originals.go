@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"context"
@@ -24,9 +24,9 @@ type Originals struct {
 	Clean func(name string) string
 }
 
-// originals tells the original places of what one view shows. A map that is not there yet is asked for, and
+// Places tells the original places of what one view shows. A map that is not there yet is asked for, and
 // [Observer.placed] waits for it.
-type originals struct {
+type Places struct {
 	Originals
 	v     *capture.View
 	loads *loads
@@ -34,12 +34,12 @@ type originals struct {
 	coming map[sourcemap.Script]bool
 }
 
-// originalsIn tells places by the code that was loaded up to a view of the buffers, at least.
-func (e *Observer) originalsIn(v *capture.View) *originals {
-	if e.originals.Maps == nil {
+// OriginalsIn tells places by the code that was loaded up to a view of the buffers, at least.
+func (e *Observer) OriginalsIn(v *capture.View) *Places {
+	if e.Originals.Maps == nil {
 		return nil
 	}
-	return &originals{Originals: e.originals, v: v, loads: &e.loads, coming: map[sourcemap.Script]bool{}}
+	return &Places{Originals: e.Originals, v: v, loads: &e.loads, coming: map[sourcemap.Script]bool{}}
 }
 
 // loads is when tabs loaded code, in milliseconds since the epoch. What came out of a cache is the same code as
@@ -68,7 +68,7 @@ type update struct {
 }
 
 // loaded is the index with everything that the view holds, and a function that lets go of it.
-func (o *originals) loaded() (l *loads, done func()) {
+func (o *Places) loaded() (l *loads, done func()) {
 	l = o.loads
 	l.mu.Lock()
 	if l.of == nil || l.kept > maxLoads {
@@ -105,9 +105,9 @@ func (o *originals) loaded() (l *loads, done func()) {
 // isHotUpdate says whether an address is that of webpack's hot update, whose name has the hash of what is in it.
 func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.") }
 
-// evaluated says whether code has an address that nobody loaded it from: Turbopack evaluates its hot updates, names
+// Evaluated says whether code has an address that nobody loaded it from: Turbopack evaluates its hot updates, names
 // them after a file that was loaded, and adds the id of the module.
-func (o *originals) evaluated(s sourcemap.Script) bool {
+func (o *Places) Evaluated(s sourcemap.Script) bool {
 	_, query, _ := strings.Cut(s.URL, "?")
 	if !strings.HasPrefix(query, "id=") {
 		return false
@@ -117,9 +117,9 @@ func (o *originals) evaluated(s sourcemap.Script) bool {
 	return l.of[s] == nil
 }
 
-// holds is the condition that a map is that of the code which ran at a time. The tab loaded nothing from the code's
+// Holds is the condition that a map is that of the code which ran at a time. The tab loaded nothing from the code's
 // address in between, and between that load and the map's no hot update changed what the server has there.
-func (o *originals) holds(s sourcemap.Script, at int64) sourcemap.Holds {
+func (o *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
 	_, done := o.loaded() // so that it is read up to the view
 	done()
 	return func(fetched int64) bool {
@@ -147,21 +147,21 @@ func (o *originals) holds(s sourcemap.Script, at int64) sourcemap.Holds {
 	}
 }
 
-// frame is one line of a stack.
-type frame struct {
-	function, url string
-	line, column  int
+// Frame is one line of a stack.
+type Frame struct {
+	function, URL string
+	Line, Column  int
 }
 
 // parseFrame reads "function (url:line:column)".
-func parseFrame(s string) (f frame, ok bool) {
+func parseFrame(s string) (f Frame, ok bool) {
 	function, place, ok := strings.Cut(s, " (")
 	if !ok || !strings.HasSuffix(place, ")") {
-		return frame{}, false
+		return Frame{}, false
 	}
 	rest, column, ok1 := cutLast(place[:len(place)-1])
 	url, line, ok2 := cutLast(rest)
-	return frame{function, url, line, column}, ok1 && ok2
+	return Frame{function, url, line, column}, ok1 && ok2
 }
 
 // cutLast cuts a number off that stands behind the last colon.
@@ -174,24 +174,24 @@ func cutLast(s string) (string, int, bool) {
 	return s[:i], n, err == nil
 }
 
-// top is the frame of an entry's source.
-func top(c *event.Console) frame { return frame{url: c.URL, line: c.Line, column: c.Column} }
+// TopFrame is the frame of an entry's source.
+func TopFrame(c *event.Console) Frame { return Frame{URL: c.URL, Line: c.Line, Column: c.Column} }
 
 // isWeb says whether a frame is a line of a script that can be fetched.
-func (f frame) isWeb() bool {
-	return f.line > 0 && (strings.HasPrefix(f.url, "http://") || strings.HasPrefix(f.url, "https://"))
+func (f Frame) isWeb() bool {
+	return f.Line > 0 && (strings.HasPrefix(f.URL, "http://") || strings.HasPrefix(f.URL, "https://"))
 }
 
 // find is the original place of a frame.
-func (o *originals) find(c *event.Console, f frame) (sourcemap.Position, bool) {
+func (o *Places) find(c *event.Console, f Frame) (sourcemap.Position, bool) {
 	if o == nil || !f.isWeb() {
 		return sourcemap.Position{}, false
 	}
-	s := sourcemap.Script{Tab: c.Tab, URL: f.url}
-	if o.evaluated(s) {
+	s := sourcemap.Script{Tab: c.Tab, URL: f.URL}
+	if o.Evaluated(s) {
 		return sourcemap.Position{}, false
 	}
-	holds := o.holds(s, c.At)
+	holds := o.Holds(s, c.At)
 	m := o.Maps.Get(s, holds)
 	if m == nil {
 		if o.Maps.Want(s, holds) {
@@ -199,24 +199,24 @@ func (o *originals) find(c *event.Console, f frame) (sourcemap.Position, bool) {
 		}
 		return sourcemap.Position{}, false
 	}
-	p, ok := m.Find(f.line, f.column)
+	p, ok := m.Find(f.Line, f.Column)
 	p.Source = o.Clean(p.Source)
 	return p, ok && p.Source != ""
 }
 
-// generated says whether a frame whose original place is not known has one, or may have: a script that is served as
+// Generated says whether a frame whose original place is not known has one, or may have: a script that is served as
 // it was written is its own source. Code without an address of the web was made by other code.
-func (o *originals) generated(tab int, f frame) bool {
-	if o == nil || f.url == "" || f.line == 0 {
+func (o *Places) Generated(tab int, f Frame) bool {
+	if o == nil || f.URL == "" || f.Line == 0 {
 		return false
 	}
-	return !f.isWeb() || !o.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.url})
+	return !f.isWeb() || !o.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
 }
 
-// source is the original place that an entry is told with: that of its top frame, or where that lies in code
+// Source is the original place that an entry is told with: that of its top frame, or where that lies in code
 // which its map says is not the developer's own, of the first frame of theirs.
-func (o *originals) source(c *event.Console) (sourcemap.Position, bool) {
-	first, ok := o.find(c, top(c))
+func (o *Places) Source(c *event.Console) (sourcemap.Position, bool) {
+	first, ok := o.find(c, TopFrame(c))
 	if !ok || !first.Ignored {
 		return first, ok
 	}
@@ -230,16 +230,16 @@ func (o *originals) source(c *event.Console) (sourcemap.Position, bool) {
 	return first, true
 }
 
-// place is where an entry came from, for package diff: its original place, or false with what is known instead.
-func (o *originals) place(c *event.Console) (diff.Place, bool) {
-	if p, ok := o.source(c); ok {
+// Place is where an entry came from, for package diff: its original place, or false with what is known instead.
+func (o *Places) Place(c *event.Console) (diff.Place, bool) {
+	if p, ok := o.Source(c); ok {
 		return diff.Place{File: p.Source, Line: p.Line, Shared: p.Shared}, true
 	}
-	return diff.Place{File: c.URL, Line: c.Line, Generated: o.generated(c.Tab, top(c))}, false
+	return diff.Place{File: c.URL, Line: c.Line, Generated: o.Generated(c.Tab, TopFrame(c))}, false
 }
 
-// stack is an entry's stack with the original places where they are known; others are marked.
-func (o *originals) stack(c *event.Console) []string {
+// Stack is an entry's stack with the original places where they are known; others are marked.
+func (o *Places) Stack(c *event.Console) []string {
 	if o == nil || len(c.Stack) == 0 {
 		return c.Stack
 	}
@@ -251,21 +251,21 @@ func (o *originals) stack(c *event.Console) []string {
 		}
 		if p, ok := o.find(c, f); ok {
 			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.function, p.Source, p.Line, p.Column)
-		} else if o.generated(c.Tab, f) {
+		} else if o.Generated(c.Tab, f) {
 			lines[i] = diff.Marked(line, true)
 		}
 	}
 	return lines
 }
 
-// placesWait bounds how long an answer waits for source maps that it needs and that are on their way.
-const placesWait = 150 * time.Millisecond
+// PlacesWait bounds how long an answer waits for source maps that it needs and that are on their way.
+const PlacesWait = 150 * time.Millisecond
 
-// placed makes an answer, and where that needed maps which are on their way makes it once more when they have come,
+// WithPlaces makes an answer, and where that needed maps which are on their way makes it once more when they have come,
 // or the wait is over. While it waits nothing is locked, so answer is to hold no lock when it returns. The first time
 // it may leave the answer out when maps are coming; last says that its answer is taken in any case. The wait ends with
 // ctx, and is no longer than most.
-func placed[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *originals, error)) (T, error) {
+func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
 	last := most <= 0 || ctx.Err() != nil
 	out, o, err := answer(last)
 	if err != nil || last || !o.waits() {
@@ -280,11 +280,11 @@ func placed[T any](ctx context.Context, most time.Duration, answer func(last boo
 }
 
 // waits says whether maps that were needed are on their way.
-func (o *originals) waits() bool { return o != nil && len(o.coming) > 0 }
+func (o *Places) waits() bool { return o != nil && len(o.coming) > 0 }
 
 // rest waits for them.
-func (o *originals) rest(ctx context.Context, most time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, min(most, placesWait))
+func (o *Places) rest(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, min(most, PlacesWait))
 	defer cancel()
 	o.Maps.Rest(ctx, slices.Collect(maps.Keys(o.coming)))
 }
@@ -299,18 +299,18 @@ const (
 // AskForMaps asks for the maps of errors and warnings as they come in, so that they are there when somebody
 // asks what happened. It returns when ctx ends.
 func (e *Observer) AskForMaps(ctx context.Context) {
-	if e.originals.Maps == nil {
+	if e.Originals.Maps == nil {
 		return
 	}
 	next := e.store.View(e.clock()).Console.Next()
 	for {
 		changed := e.store.Changed()
 		if v := e.store.View(e.clock()); v.Console.Next() > next {
-			o, rules := e.originalsIn(v), e.rules.In("", e.clock()).Rules
+			o, rules := e.OriginalsIn(v), e.rules.In("", e.clock()).Rules
 			for _, c := range v.Console.Marked(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
-					o.source(c)
-					o.stack(c)
+					o.Source(c)
+					o.Stack(c)
 				}
 			}
 			next = v.Console.Next()

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -10,7 +10,7 @@ import (
 // rawTokens is about what reading everything of a report's window raw would take, in tokens: what the tools for
 // logs, bodies, sockets and actions would answer with.
 func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
-	return tokensOf(rawBytes(v.Console, from.Pos.Console, o, capture.RawConsole) +
+	return TokensOf(rawBytes(v.Console, from.Pos.Console, o, capture.RawConsole) +
 		rawBytes(v.Network, from.Pos.Network, o, capture.RawNetwork) +
 		rawBytes(v.WebSocket, from.Pos.WebSocket, o, capture.RawWebSocket) +
 		rawBytes(v.Actions, from.Pos.Actions, o, capture.RawAction))
@@ -31,5 +31,5 @@ func rawBytes[T any, P interface {
 	return bytes
 }
 
-// tokensOf is the specification's estimate.
-func tokensOf(bytes int) int { return bytes / 4 }
+// TokensOf is the specification's estimate.
+func TokensOf(bytes int) int { return bytes / 4 }
