@@ -136,15 +136,6 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	return path, nil
 }
 
-// closedBefore is the tab that a client used last, where that has been closed; else 0.
-func (e *Engine) closedBefore(client *checkpoint.Client) int {
-	last := e.snapshots.lastOf(client)
-	if _, _, open := e.store.BrowserTab(last); open {
-		return 0
-	}
-	return last
-}
-
 // gone is an error of aria's as a caller's mistake.
 func gone(err error) error {
 	var g *aria.GoneError
@@ -211,23 +202,23 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	if !ok {
 		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
-	t := e.snapshots.of(id)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := &references{tab: id, page: t.page, seen: e.snapshots.seen(t, client)}
+	t := e.Pages.of(id)
+	t.Lock()
+	defer t.Unlock()
+	r := &references{tab: id, page: t.page, seen: e.Pages.seen(t, client)}
 	if a.tab == 0 {
-		r.meant = e.closedBefore(client)
+		r.meant = e.Pages.closedBefore(client)
 	}
 	steps, err := a.steps(r)
 	if err != nil {
 		return nil, err
 	}
-	e.snapshots.used(client, id)
+	e.Pages.used(client, id)
 	if !a.looks {
 		e.agents.doing(client, a.said(r))
 	}
 	began := e.clock().UnixMilli()
-	from, first := e.toldOf(t, client)
+	from, first := e.Pages.toldOf(t, client)
 	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
 	on.before = t.page.Tree()
 	result, err := on.do(ctx, steps)
@@ -371,11 +362,11 @@ func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *snaps
 	}
 	done.v = e.store.View(e.clock())
 	if o.action.looks { // what an action was answered meanwhile is not told again
-		if told, first := e.toldOf(t, client); !first {
+		if told, first := e.Pages.toldOf(t, client); !first {
 			done.from = told
 		}
 	}
-	e.snapshots.tell(t, client, done.v.Now())
+	e.Pages.tell(t, client, done.v.Now())
 	if result.Late != nil && !o.first {
 		t.waiting(func() { done.meanwhile = e.made(ctx, o, *result.Late) + done.meanwhile })
 	}
@@ -492,25 +483,6 @@ func (e *Engine) openedLine(ctx context.Context, o outcome, theirs int) string {
 	default:
 		return fmt.Sprintf("Opened tab %d: %s\n", t.ID, t.URL)
 	}
-}
-
-// toldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before
-// there was one.
-func (e *Engine) toldOf(t *snapshotTab, client *checkpoint.Client) (from capture.Moment, first bool) {
-	e.snapshots.mu.Lock()
-	from, known := t.told[client]
-	e.snapshots.mu.Unlock()
-	if !known {
-		from = e.store.View(e.clock()).Now()
-	}
-	return from, !known
-}
-
-// tell notes up to where a client was told.
-func (s *snapshots) tell(t *snapshotTab, client *checkpoint.Client, at capture.Moment) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.told[client] = at
 }
 
 // consequences are what an action caused, and what came between the one before and this one.

@@ -78,11 +78,11 @@ func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to stri
 
 // opened reads the page of a tab that was opened.
 func (e *Engine) opened(ctx context.Context, client *checkpoint.Client, id int, a action, result *protocol.ActResult) (*finished, error) {
-	t := e.snapshots.of(id)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	e.snapshots.used(client, id)
-	r := &references{tab: id, page: t.page, seen: e.snapshots.seen(t, client)}
+	t := e.Pages.of(id)
+	t.Lock()
+	defer t.Unlock()
+	e.Pages.used(client, id)
+	r := &references{tab: id, page: t.page, seen: e.Pages.seen(t, client)}
 	return e.finish(ctx, client, t, outcome{id: id, action: a, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true})
 }
 
@@ -121,6 +121,20 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 	return id, result, err
 }
 
+// BrowserTabs answers browser_tabs.
+func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) (*TabList, error) {
+	switch p.Action {
+	case "", "list":
+	case "new", "select", "close":
+		if err := e.actOnTabs(ctx, client, p); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, usererr.Invalid("action is %q; it must be list, new, select or close", p.Action)
+	}
+	return e.List(client), nil
+}
+
 // actOnTabs opens, shows or closes a tab: the one named, else the one that a call without one speaks of.
 func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) error {
 	if !slices.Contains(e.SetsOf(client), tool.Act) {
@@ -133,7 +147,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		}
 		id, _, err := e.newTab(ctx, client, to)
 		if err == nil {
-			e.snapshots.used(client, id)
+			e.Pages.used(client, id)
 		}
 		return err
 	}
@@ -158,7 +172,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		return usererr.New(usererr.ActionRefused, "tab %d is still open: its page asks whether it is to be left %s; browser_handle_dialog with accept closes it", id, dialogText(d))
 	}
 	if p.Action == "select" {
-		e.snapshots.used(client, id)
+		e.Pages.used(client, id)
 		return nil
 	}
 	return e.waitUntilClosed(ctx, id)

@@ -10,36 +10,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
-	"tidemark.dev/tidemark/host/internal/tabs"
-	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
-
-// Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
-func (e *Engine) Paused(tab int) error {
-	if says := tabs.PausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
-		return usererr.Invalid("%s", says)
-	}
-	return nil
-}
-
-// pausedNow is [Engine.Paused] for a tab of which its browser says that it is: who did it comes in a message of its
-// own, a moment later.
-func (e *Engine) pausedNow(ctx context.Context, tab int) error {
-	ctx, cancel := context.WithTimeout(ctx, tabPatience)
-	defer cancel()
-	for {
-		changed := e.store.Changed()
-		if err := e.Paused(tab); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return usererr.New(usererr.PagePaused, "tab %d is paused in the debugger; debugger_resume lets it go on", tab)
-		case <-changed:
-		}
-	}
-}
 
 // debugMaps tells original places of the code that a debugged tab runs now. Unlike the places of what was logged,
 // they are waited for: an agent asks for them, and the page stands still.

@@ -23,20 +23,18 @@ type Engine struct {
 	*clients.Registry
 	*noiserules.Rules
 	*observe.Observer
-	store     *capture.Store
-	named     *checkpoint.Registry
-	viewing   *viewing
-	began     time.Time // when it was made
-	disk      observe.Disk
-	clock     func() time.Time
-	pages     Pages
-	hands     Hands
-	config    string
-	fullAfter time.Duration
-	snapshots snapshots
-	sets      []string
-	debugger  Debugger
-	debugged  debugTabs
+	*Pages
+	store    *capture.Store
+	named    *checkpoint.Registry
+	viewing  *viewing
+	began    time.Time // when it was made
+	disk     observe.Disk
+	clock    func() time.Time
+	hands    Hands
+	config   string
+	sets     []string
+	debugger Debugger
+	debugged debugTabs
 
 	debugSettings DebuggerSettings
 	own           ownBrowsers
@@ -52,7 +50,7 @@ type Options struct {
 	// Browsers may be nil: then nothing is asked of extensions.
 	Browsers observe.Browsers
 	// Pages may be nil: then there are no snapshots.
-	Pages Pages
+	Pages PageReader
 	// Hands may be nil: then nothing acts.
 	Hands Hands
 	// Config is the path of the file in which a person allows more than is allowed by itself.
@@ -80,9 +78,6 @@ type Options struct {
 
 // New makes an engine without checkpoints.
 func New(o Options) *Engine {
-	if o.FullAfter == 0 {
-		o.FullAfter = DefaultFullAfter
-	}
 	if o.Sets == nil {
 		o.Sets = tool.DefaultSets
 	}
@@ -93,10 +88,10 @@ func New(o Options) *Engine {
 	rules := noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	named := &checkpoint.Registry{}
 	e := &Engine{
-		Registry: registry, Rules: rules, viewing: newViewing(), began: o.Clock(),
+		Registry: registry, Rules: rules, Pages: NewPages(PagesOptions{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}), viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: named,
-		pages: o.Pages, hands: o.Hands, config: o.Config, fullAfter: o.FullAfter, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,
+		hands: o.Hands, config: o.Config, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,
 	}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,

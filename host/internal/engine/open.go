@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -139,7 +138,7 @@ func (o *ownBrowsers) back(client *checkpoint.Client) {
 // heirOf is a connected client whose calls speak of a browser.
 func (e *Engine) heirOf(instance string) *checkpoint.Client {
 	for _, s := range e.Sessions() {
-		if of, _, ok := e.store.BrowserTab(e.snapshots.lastOf(s.Client)); s.Here && ok && of == instance {
+		if of, _, ok := e.store.BrowserTab(e.Pages.lastOf(s.Client)); s.Here && ok && of == instance {
 			return s.Client
 		}
 	}
@@ -237,11 +236,11 @@ func (e *Engine) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		}
 		return nil, usererr.New(usererr.NoBrowser, "the browser has ended or told of no tab; browser_tabs lists what is open")
 	}
-	e.snapshots.used(client, tab.ID)
+	e.Pages.used(client, tab.ID)
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
 	switch {
 	case tab.Watched:
-		s, err := e.snapshotOf(ctx, client, tab.ID, aria.Request{Interactive: true, Format: aria.FormatCompact, FullAfter: e.fullAfter})
+		s, err := e.operable(ctx, client, tab.ID)
 		if err != nil {
 			answer.Notes = append(answer.Notes, event.Clean(err.Error()))
 		} else {

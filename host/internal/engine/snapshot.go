@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,8 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Pages reads the pages of browsers. Package link implements it.
-type Pages interface {
+// PageReader reads the pages of browsers. Package link implements it.
+type PageReader interface {
 	// Aria asks a browser for the accessibility tree of a tab, by the browser's own id of it.
 	Aria(ctx context.Context, instance string, params protocol.AriaParams) (*protocol.AriaResult, error)
 }
@@ -35,18 +36,39 @@ const (
 	loadAgain    = 100 * time.Millisecond
 )
 
-// snapshots is what is known of pages, and what each client was shown of them.
-type snapshots struct {
+// PagesOptions make pages.
+type PagesOptions struct {
+	Store *capture.Store
+	// Reader may be nil: then no page can be read.
+	Reader PageReader
+	Clock  func() time.Time
+	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
+	FullAfter time.Duration
+}
+
+// Pages is what is known of pages, and what each client was shown of them. It is safe for concurrent use.
+type Pages struct {
+	// Never changed after New.
+	store     *capture.Store
+	reader    PageReader
+	clock     func() time.Time
+	fullAfter time.Duration
+
 	mu   sync.Mutex
 	tabs map[int]*snapshotTab
 	// last is the tab that each client used last.
 	last map[*checkpoint.Client]int
 }
 
+// NewPages makes pages of which nothing is known.
+func NewPages(o PagesOptions) *Pages {
+	return &Pages{store: o.Store, reader: o.Reader, clock: o.Clock, fullAfter: cmp.Or(o.FullAfter, DefaultFullAfter)}
+}
+
 // snapshotTab is one tab. Its lock is never held while anything is waited for; who has seen something is guarded by
 // the lock of all, what was seen by the tab's.
 type snapshotTab struct {
-	mu   sync.Mutex
+	sync.Mutex
 	page *aria.Page
 	// looking holds something while the browser is asked for the page: looks take turns, so that none is overtaken.
 	looking chan struct{}
@@ -127,7 +149,7 @@ func (p *SnapshotParams) request(now time.Time, fullAfter time.Duration) (aria.R
 }
 
 // Snapshot answers browser_snapshot.
-func (e *Engine) Snapshot(ctx context.Context, client *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
+func (e *Pages) Snapshot(ctx context.Context, client *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
 	r, err := p.request(e.clock(), e.fullAfter)
 	if err != nil {
 		return nil, err
@@ -145,18 +167,23 @@ func (e *Engine) Snapshot(ctx context.Context, client *checkpoint.Client, p Snap
 	}
 }
 
+// operable is the snapshot of what can be operated in a tab.
+func (e *Pages) operable(ctx context.Context, client *checkpoint.Client, id int) (*Snapshot, error) {
+	return e.snapshotOf(ctx, client, id, aria.Request{Interactive: true, Format: aria.FormatCompact, FullAfter: e.fullAfter})
+}
+
 // snapshotOf is the snapshot of one tab.
-func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id int, r aria.Request) (*Snapshot, error) {
-	t := e.snapshots.of(id)
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id int, r aria.Request) (*Snapshot, error) {
+	t := e.of(id)
+	t.Lock()
+	defer t.Unlock()
 	tree, err := e.look(ctx, id, t, r.Full) // others may have seen the page meanwhile
 	if err != nil {
 		return nil, err
 	}
 	elsewhere := e.closedBefore(client) != 0
-	e.snapshots.used(client, id)
-	seen := e.snapshots.seen(t, client)
+	e.used(client, id)
+	seen := e.seen(t, client)
 	r.Now = e.clock()
 	if elsewhere || e.seesSeveral(client) {
 		r.Tab = id
@@ -174,8 +201,8 @@ func (e *Engine) snapshotOf(ctx context.Context, client *checkpoint.Client, id i
 
 // waiting does what waits without the tab's lock, which is held before and after.
 func (t *snapshotTab) waiting(do func()) {
-	t.mu.Unlock()
-	defer t.mu.Lock()
+	t.Unlock()
+	defer t.Lock()
 	do()
 }
 
@@ -202,10 +229,10 @@ func (t *snapshotTab) ask(ctx context.Context, look func(known []protocol.AriaKn
 			return
 		}
 		defer func() { <-t.looking }()
-		t.mu.Lock()
+		t.Lock()
 		known := t.page.Known()
 		before = t.page.Tree()
-		t.mu.Unlock()
+		t.Unlock()
 		sent, err = look(known)
 	})
 	if err != nil {
@@ -216,8 +243,8 @@ func (t *snapshotTab) ask(ctx context.Context, look func(known []protocol.AriaKn
 
 // look brings what is known of a tab's page up to date, a whole look with all that changes without a trace.
 // The tab is locked before and after, and not while the browser is waited for.
-func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*aria.Tree, error) {
-	if e.pages == nil {
+func (e *Pages) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*aria.Tree, error) {
+	if e.reader == nil {
 		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with browser_open or `tidemark browser`")
 	}
 	instance, theirs, ok := e.store.BrowserTab(id)
@@ -233,7 +260,7 @@ func (e *Engine) look(ctx context.Context, id int, t *snapshotTab, whole bool) (
 	}
 	for {
 		tree, err := t.ask(ctx, func(known []protocol.AriaKnown) (*protocol.AriaResult, error) {
-			return e.pages.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: known, TimeoutMs: int(pageTimeout.Milliseconds()), Whole: whole})
+			return e.reader.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: known, TimeoutMs: int(pageTimeout.Milliseconds()), Whole: whole})
 		})
 		switch {
 		case err == nil:
@@ -281,8 +308,8 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// waitForTab is [Engine.tabFor], given the moment that a tab needs which was just opened until it is watched.
-func (e *Engine) waitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
+// waitForTab is [Pages.tabFor], given the moment that a tab needs which was just opened until it is watched.
+func (e *Pages) waitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, tabPatience)
 	defer cancel()
 	for {
@@ -300,7 +327,7 @@ func (e *Engine) waitForTab(ctx context.Context, client *checkpoint.Client, id i
 }
 
 // seesSeveral says whether more than one tab could be meant by a client: references belong to a tab.
-func (e *Engine) seesSeveral(client *checkpoint.Client) bool {
+func (e *Pages) seesSeveral(client *checkpoint.Client) bool {
 	count := 0
 	for _, t := range e.store.View(e.clock()).Tabs {
 		if t.Watched && client.Scope.Covers(t.Origin) {
@@ -312,15 +339,15 @@ func (e *Engine) seesSeveral(client *checkpoint.Client) bool {
 
 // tabFor is the tab that a call speaks of: the one named, else the one that the client used last, else the
 // active watched one.
-func (e *Engine) tabFor(client *checkpoint.Client, id int) (int, error) {
+func (e *Pages) tabFor(client *checkpoint.Client, id int) (int, error) {
 	v := e.store.View(e.clock())
-	e.snapshots.forgetClosed(v)
+	e.forgetClosed(v)
 	if err := tabs.Check(v, client.Scope, id); err != nil {
 		return 0, err
 	}
 	if id == 0 {
 		id = e.defaultTab(v, client)
-		if err := ambiguous(v, client.Scope); err != nil && id != e.snapshots.lastOf(client) {
+		if err := ambiguous(v, client.Scope); err != nil && id != e.lastOf(client) {
 			return 0, err
 		}
 	}
@@ -374,8 +401,8 @@ func browserNames(v *capture.View, scope checkpoint.Scope) map[string]string {
 }
 
 // defaultTab is 0 when there is none.
-func (e *Engine) defaultTab(v *capture.View, client *checkpoint.Client) int {
-	last := e.snapshots.lastOf(client)
+func (e *Pages) defaultTab(v *capture.View, client *checkpoint.Client) int {
+	last := e.lastOf(client)
 	first, active := 0, 0
 	for _, t := range v.Tabs {
 		if !t.Watched || !client.Scope.Covers(t.Origin) {
@@ -397,65 +424,65 @@ func (e *Engine) defaultTab(v *capture.View, client *checkpoint.Client) int {
 	return first
 }
 
-func (s *snapshots) of(id int) *snapshotTab {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.tabs[id]
+func (e *Pages) of(id int) *snapshotTab {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.tabs[id]
 	if t == nil {
-		if s.tabs == nil {
-			s.tabs = map[int]*snapshotTab{}
+		if e.tabs == nil {
+			e.tabs = map[int]*snapshotTab{}
 		}
 		t = &snapshotTab{page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
-		s.tabs[id] = t
+		e.tabs[id] = t
 	}
 	return t
 }
 
-func (s *snapshots) used(client *checkpoint.Client, id int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.last == nil {
-		s.last = map[*checkpoint.Client]int{}
+func (e *Pages) used(client *checkpoint.Client, id int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.last == nil {
+		e.last = map[*checkpoint.Client]int{}
 	}
-	s.last[client] = id
+	e.last[client] = id
 }
 
-func (s *snapshots) lastOf(client *checkpoint.Client) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last[client]
+func (e *Pages) lastOf(client *checkpoint.Client) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last[client]
 }
 
 // forgetClosed drops what is known of tabs that are no longer there.
-func (s *snapshots) forgetClosed(v *capture.View) {
+func (e *Pages) forgetClosed(v *capture.View) {
 	open := map[int]bool{}
 	for _, t := range v.Tabs {
 		open[t.ID] = true
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for id := range s.tabs {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id := range e.tabs {
 		if !open[id] {
-			delete(s.tabs, id)
+			delete(e.tabs, id)
 		}
 	}
 }
 
 // forget drops what a client that has left was shown.
-func (s *snapshots) forget(client *checkpoint.Client) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.last, client)
-	for _, t := range s.tabs {
+func (e *Pages) forget(client *checkpoint.Client) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.last, client)
+	for _, t := range e.tabs {
 		delete(t.seen, client)
 		delete(t.told, client)
 	}
 }
 
 // seen is what a client was shown of a tab.
-func (s *snapshots) seen(t *snapshotTab, client *checkpoint.Client) *aria.Seen {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (e *Pages) seen(t *snapshotTab, client *checkpoint.Client) *aria.Seen {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	seen := t.seen[client]
 	if seen == nil {
 		seen = &aria.Seen{}
@@ -492,17 +519,62 @@ type TabLine struct {
 	Current bool `json:"current,omitempty"`
 }
 
-// BrowserTabs answers browser_tabs.
-func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) (*TabList, error) {
-	switch p.Action {
-	case "", "list":
-	case "new", "select", "close":
-		if err := e.actOnTabs(ctx, client, p); err != nil {
-			return nil, err
-		}
-	default:
-		return nil, usererr.Invalid("action is %q; it must be list, new, select or close", p.Action)
+// closedBefore is the tab that a client used last, where that has been closed; else 0.
+func (e *Pages) closedBefore(client *checkpoint.Client) int {
+	last := e.lastOf(client)
+	if _, _, open := e.store.BrowserTab(last); open {
+		return 0
 	}
+	return last
+}
+
+// toldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before
+// there was one.
+func (e *Pages) toldOf(t *snapshotTab, client *checkpoint.Client) (from capture.Moment, first bool) {
+	e.mu.Lock()
+	from, known := t.told[client]
+	e.mu.Unlock()
+	if !known {
+		from = e.store.View(e.clock()).Now()
+	}
+	return from, !known
+}
+
+// tell notes up to where a client was told.
+func (e *Pages) tell(t *snapshotTab, client *checkpoint.Client, at capture.Moment) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t.told[client] = at
+}
+
+// Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
+func (e *Pages) Paused(tab int) error {
+	if says := tabs.PausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
+		return usererr.Invalid("%s", says)
+	}
+	return nil
+}
+
+// pausedNow is [Pages.Paused] for a tab of which its browser says that it is: who did it comes in a message of its
+// own, a moment later.
+func (e *Pages) pausedNow(ctx context.Context, tab int) error {
+	ctx, cancel := context.WithTimeout(ctx, tabPatience)
+	defer cancel()
+	for {
+		changed := e.store.Changed()
+		if err := e.Paused(tab); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return usererr.New(usererr.PagePaused, "tab %d is paused in the debugger; debugger_resume lets it go on", tab)
+		case <-changed:
+		}
+	}
+}
+
+// List lists the tabs that a client can see.
+func (e *Pages) List(client *checkpoint.Client) *TabList {
 	v := e.store.View(e.clock())
 	current := e.defaultTab(v, client)
 	list := &TabList{Tabs: []TabLine{}}
@@ -516,5 +588,5 @@ func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p T
 			list.Tabs = append(list.Tabs, line)
 		}
 	}
-	return list, nil
+	return list
 }

@@ -387,7 +387,7 @@ func (e *Engine) ViewPage(ctx context.Context, p protocol.ViewPageParams) (*prot
 	}
 	all := false
 	client := viewerClient(checkpoint.Scope{})
-	defer e.snapshots.forget(client)
+	defer e.Pages.forget(client)
 	s, err := e.Snapshot(ctx, client, SnapshotParams{Tab: p.Tab, FullSnapshot: true, InteractiveOnly: &all})
 	if err != nil {
 		return nil, err
