@@ -202,10 +202,10 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	if !ok {
 		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
-	t := e.Pages.of(id)
+	t := e.Pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	r := &references{tab: id, page: t.page, seen: e.Pages.seen(t, client)}
+	r := &references{tab: id, page: t.page, seen: e.Pages.SeenBy(t, client)}
 	if a.tab == 0 {
 		r.meant = e.Pages.closedBefore(client)
 	}
@@ -213,12 +213,12 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	if err != nil {
 		return nil, err
 	}
-	e.Pages.used(client, id)
+	e.Pages.Use(client, id)
 	if !a.looks {
 		e.agents.doing(client, a.said(r))
 	}
 	began := e.clock().UnixMilli()
-	from, first := e.Pages.toldOf(t, client)
+	from, first := e.Pages.ToldOf(t, client)
 	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
 	on.before = t.page.Tree()
 	result, err := on.do(ctx, steps)
@@ -340,7 +340,7 @@ type finished struct {
 }
 
 // finish reads what an action did to the page.
-func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *snapshotTab, o outcome) (*finished, error) {
+func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *Tab, o outcome) (*finished, error) {
 	done := &finished{outcome: o}
 	result := o.result
 	if !o.action.blind {
@@ -362,20 +362,20 @@ func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *snaps
 	}
 	done.v = e.store.View(e.clock())
 	if o.action.looks { // what an action was answered meanwhile is not told again
-		if told, first := e.Pages.toldOf(t, client); !first {
+		if told, first := e.Pages.ToldOf(t, client); !first {
 			done.from = told
 		}
 	}
-	e.Pages.tell(t, client, done.v.Now())
+	e.Pages.Tell(t, client, done.v.Now())
 	if result.Late != nil && !o.first {
-		t.waiting(func() { done.meanwhile = e.made(ctx, o, *result.Late) + done.meanwhile })
+		t.Unlocked(func() { done.meanwhile = e.made(ctx, o, *result.Late) + done.meanwhile })
 	}
 	done.objected = o.objections()
 	if result.Refused != "" {
 		done.refused = o.refusal()
 		return done, nil
 	}
-	t.waiting(func() {
+	t.Unlocked(func() {
 		done.opened = e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
 	})
 	return done, nil
@@ -451,7 +451,7 @@ func (o *finished) answer(caused, late []diff.Consequence) (*ActAnswer, error) {
 }
 
 // after is a tab's page as it is after an action: as the browser told with it, else it is looked at.
-func (e *Engine) after(ctx context.Context, o outcome, t *snapshotTab) (*aria.Tree, error) {
+func (e *Engine) after(ctx context.Context, o outcome, t *Tab) (*aria.Tree, error) {
 	if told := o.result.Page; told != nil {
 		if tree, err := t.apply(o.follows, told); err == nil {
 			return tree, nil

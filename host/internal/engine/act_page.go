@@ -78,11 +78,11 @@ func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to stri
 
 // opened reads the page of a tab that was opened.
 func (e *Engine) opened(ctx context.Context, client *checkpoint.Client, id int, a action, result *protocol.ActResult) (*finished, error) {
-	t := e.Pages.of(id)
+	t := e.Pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	e.Pages.used(client, id)
-	r := &references{tab: id, page: t.page, seen: e.Pages.seen(t, client)}
+	e.Pages.Use(client, id)
+	r := &references{tab: id, page: t.page, seen: e.Pages.SeenBy(t, client)}
 	return e.finish(ctx, client, t, outcome{id: id, action: a, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true})
 }
 
@@ -147,7 +147,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		}
 		id, _, err := e.newTab(ctx, client, to)
 		if err == nil {
-			e.Pages.used(client, id)
+			e.Pages.Use(client, id)
 		}
 		return err
 	}
@@ -172,7 +172,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		return usererr.New(usererr.ActionRefused, "tab %d is still open: its page asks whether it is to be left %s; browser_handle_dialog with accept closes it", id, dialogText(d))
 	}
 	if p.Action == "select" {
-		e.Pages.used(client, id)
+		e.Pages.Use(client, id)
 		return nil
 	}
 	return e.waitUntilClosed(ctx, id)
@@ -301,7 +301,7 @@ func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, 
 	o.Tab, o.Origins = t.id, nil
 	var outcome *observe.Settled
 	var err error
-	t.tab.waiting(func() { outcome, err = e.UntilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
+	t.tab.Unlocked(func() { outcome, err = e.UntilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ type actingTab struct {
 	id       int
 	instance string
 	theirs   int
-	tab      *snapshotTab
+	tab      *Tab
 	refs     *references
 	action   action
 	steps    []protocol.ActStep // the last that were done
@@ -57,7 +57,7 @@ func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol
 
 // send has the browser do steps, and waits without the tab's lock.
 func (t *actingTab) send(ctx context.Context, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (result *protocol.ActResult, err error) {
-	t.tab.waiting(func() { result, err = t.engine.do(ctx, t.id, t.instance, t.theirs, steps, a, look, before) })
+	t.tab.Unlocked(func() { result, err = t.engine.do(ctx, t.id, t.instance, t.theirs, steps, a, look, before) })
 	return result, err
 }
 

@@ -129,7 +129,7 @@ func (e *Engine) debug(ctx context.Context, client *checkpoint.Client, tab int) 
 	if !ok {
 		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
-	e.Pages.used(client, id)
+	e.Pages.Use(client, id)
 	return &debugCall{e, client, id, instance, protocol.DebugCaller{
 		Tab: browserID, By: e.clientName(client), Client: e.debugged.number(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds()), Evaluate: e.debugSettings.Evaluate,
 	}}, nil

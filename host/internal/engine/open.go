@@ -236,7 +236,7 @@ func (e *Engine) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		}
 		return nil, usererr.New(usererr.NoBrowser, "the browser has ended or told of no tab; browser_tabs lists what is open")
 	}
-	e.Pages.used(client, tab.ID)
+	e.Pages.Use(client, tab.ID)
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
 	switch {
 	case tab.Watched:

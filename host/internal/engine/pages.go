@@ -55,7 +55,7 @@ type Pages struct {
 	fullAfter time.Duration
 
 	mu   sync.Mutex
-	tabs map[int]*snapshotTab
+	tabs map[int]*Tab
 	// last is the tab that each client used last.
 	last map[*checkpoint.Client]int
 }
@@ -67,7 +67,7 @@ func NewPages(o PagesOptions) *Pages {
 
 // snapshotTab is one tab. Its lock is never held while anything is waited for; who has seen something is guarded by
 // the lock of all, what was seen by the tab's.
-type snapshotTab struct {
+type Tab struct {
 	sync.Mutex
 	page *aria.Page
 	// looking holds something while the browser is asked for the page: looks take turns, so that none is overtaken.
@@ -174,7 +174,7 @@ func (e *Pages) operable(ctx context.Context, client *checkpoint.Client, id int)
 
 // snapshotOf is the snapshot of one tab.
 func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id int, r aria.Request) (*Snapshot, error) {
-	t := e.of(id)
+	t := e.Tab(id)
 	t.Lock()
 	defer t.Unlock()
 	tree, err := e.look(ctx, id, t, r.Full) // others may have seen the page meanwhile
@@ -182,8 +182,8 @@ func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 		return nil, err
 	}
 	elsewhere := e.closedBefore(client) != 0
-	e.used(client, id)
-	seen := e.seen(t, client)
+	e.Use(client, id)
+	seen := e.SeenBy(t, client)
 	r.Now = e.clock()
 	if elsewhere || e.seesSeveral(client) {
 		r.Tab = id
@@ -200,7 +200,7 @@ func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 }
 
 // waiting does what waits without the tab's lock, which is held before and after.
-func (t *snapshotTab) waiting(do func()) {
+func (t *Tab) Unlocked(do func()) {
 	t.Unlock()
 	defer t.Lock()
 	do()
@@ -210,7 +210,7 @@ func (t *snapshotTab) waiting(do func()) {
 var errOvertaken = errors.New("the page was looked at meanwhile")
 
 // apply takes what the browser sent of a page of which a tree was known when it was asked. The tab is locked.
-func (t *snapshotTab) apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.Tree, error) {
+func (t *Tab) apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.Tree, error) {
 	if t.page.Tree() != known {
 		return nil, errOvertaken
 	}
@@ -218,10 +218,10 @@ func (t *snapshotTab) apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.
 }
 
 // ask has the browser asked for the page when it is this look's turn. The tab is locked before and after.
-func (t *snapshotTab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*protocol.AriaResult, error)) (tree *aria.Tree, err error) {
+func (t *Tab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*protocol.AriaResult, error)) (tree *aria.Tree, err error) {
 	var sent *protocol.AriaResult
 	var before *aria.Tree
-	t.waiting(func() {
+	t.Unlocked(func() {
 		select {
 		case t.looking <- struct{}{}:
 		case <-ctx.Done():
@@ -243,7 +243,7 @@ func (t *snapshotTab) ask(ctx context.Context, look func(known []protocol.AriaKn
 
 // look brings what is known of a tab's page up to date, a whole look with all that changes without a trace.
 // The tab is locked before and after, and not while the browser is waited for.
-func (e *Pages) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*aria.Tree, error) {
+func (e *Pages) look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tree, error) {
 	if e.reader == nil {
 		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with browser_open or `tidemark browser`")
 	}
@@ -279,7 +279,7 @@ func (e *Pages) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*
 		case !errors.As(err, &coded):
 			return nil, fmt.Errorf("the page of tab %d cannot be read: %w", id, err)
 		case coded.Code == protocol.CodePaused:
-			t.waiting(func() { err = e.pausedNow(ctx, id) })
+			t.Unlocked(func() { err = e.pausedNow(ctx, id) })
 			return nil, err
 		case coded.Code == protocol.CodeUnknown:
 			return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for snapshots; run `tidemark install` and reload it")
@@ -289,7 +289,7 @@ func (e *Pages) look(ctx context.Context, id int, t *snapshotTab, whole bool) (*
 		if _, _, ok := e.store.BrowserTab(id); !ok {
 			return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 		}
-		t.waiting(func() { err = rest(ctx, loadAgain) })
+		t.Unlocked(func() { err = rest(ctx, loadAgain) })
 		if err != nil {
 			return nil, err
 		}
@@ -424,21 +424,21 @@ func (e *Pages) defaultTab(v *capture.View, client *checkpoint.Client) int {
 	return first
 }
 
-func (e *Pages) of(id int) *snapshotTab {
+func (e *Pages) Tab(id int) *Tab {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t := e.tabs[id]
 	if t == nil {
 		if e.tabs == nil {
-			e.tabs = map[int]*snapshotTab{}
+			e.tabs = map[int]*Tab{}
 		}
-		t = &snapshotTab{page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
+		t = &Tab{page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
 		e.tabs[id] = t
 	}
 	return t
 }
 
-func (e *Pages) used(client *checkpoint.Client, id int) {
+func (e *Pages) Use(client *checkpoint.Client, id int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.last == nil {
@@ -480,7 +480,7 @@ func (e *Pages) forget(client *checkpoint.Client) {
 }
 
 // seen is what a client was shown of a tab.
-func (e *Pages) seen(t *snapshotTab, client *checkpoint.Client) *aria.Seen {
+func (e *Pages) SeenBy(t *Tab, client *checkpoint.Client) *aria.Seen {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	seen := t.seen[client]
@@ -530,7 +530,7 @@ func (e *Pages) closedBefore(client *checkpoint.Client) int {
 
 // toldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before
 // there was one.
-func (e *Pages) toldOf(t *snapshotTab, client *checkpoint.Client) (from capture.Moment, first bool) {
+func (e *Pages) ToldOf(t *Tab, client *checkpoint.Client) (from capture.Moment, first bool) {
 	e.mu.Lock()
 	from, known := t.told[client]
 	e.mu.Unlock()
@@ -541,7 +541,7 @@ func (e *Pages) toldOf(t *snapshotTab, client *checkpoint.Client) (from capture.
 }
 
 // tell notes up to where a client was told.
-func (e *Pages) tell(t *snapshotTab, client *checkpoint.Client, at capture.Moment) {
+func (e *Pages) Tell(t *Tab, client *checkpoint.Client, at capture.Moment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t.told[client] = at
