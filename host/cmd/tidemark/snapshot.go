@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/pages"
 )
 
 func newSnapshot() *cobra.Command {
-	var p engine.SnapshotParams
+	var p pages.SnapshotParams
 	var asJSON, all bool
 	var depth, maxTokens int
 	cmd := &cobra.Command{
@@ -44,7 +44,7 @@ second time on only what changed is shown, as long as it is the same page.`,
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", raw)
 				return err
 			}
-			var s engine.Snapshot
+			var s pages.Snapshot
 			if err := json.Unmarshal(raw, &s); err != nil {
 				return err
 			}

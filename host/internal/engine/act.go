@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -147,7 +148,7 @@ func gone(err error) error {
 
 // act does something on a tab and answers with what it caused.
 func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (*ActAnswer, error) {
-	id, err := e.waitForTab(ctx, client, a.tab)
+	id, err := e.WaitForTab(ctx, client, a.tab)
 	if err != nil {
 		return nil, err
 	}
@@ -205,9 +206,9 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	t := e.Pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	r := &references{tab: id, page: t.page, seen: e.Pages.SeenBy(t, client)}
+	r := &references{tab: id, page: t.Page, seen: e.Pages.SeenBy(t, client)}
 	if a.tab == 0 {
-		r.meant = e.Pages.closedBefore(client)
+		r.meant = e.Pages.ClosedBefore(client)
 	}
 	steps, err := a.steps(r)
 	if err != nil {
@@ -220,7 +221,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	began := e.clock().UnixMilli()
 	from, first := e.Pages.ToldOf(t, client)
 	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
-	on.before = t.page.Tree()
+	on.before = t.Page.Tree()
 	result, err := on.do(ctx, steps)
 	if err != nil {
 		return nil, err
@@ -228,7 +229,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	var gone error
 	if result.Refused == protocol.RefusedGone {
 		// The page may have rendered the element anew: then its reference is that of the new one.
-		now, err := e.look(ctx, id, t, false)
+		now, err := e.Look(ctx, id, t, false)
 		if err != nil {
 			return nil, err
 		}
@@ -340,7 +341,7 @@ type finished struct {
 }
 
 // finish reads what an action did to the page.
-func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *Tab, o outcome) (*finished, error) {
+func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *pages.Tab, o outcome) (*finished, error) {
 	done := &finished{outcome: o}
 	result := o.result
 	if !o.action.blind {
@@ -357,7 +358,7 @@ func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *Tab, 
 		case err != nil && result.Refused == "":
 			done.page = "The page cannot be read: " + err.Error() + "\n"
 		case err == nil: // also what was done before a step was refused has changed the page
-			done.page = o.refs.seen.Caused(t.page, tree, e.clock(), maxActTokens, o.action.focus)
+			done.page = o.refs.seen.Caused(t.Page, tree, e.clock(), maxActTokens, o.action.focus)
 		}
 	}
 	done.v = e.store.View(e.clock())
@@ -451,13 +452,13 @@ func (o *finished) answer(caused, late []diff.Consequence) (*ActAnswer, error) {
 }
 
 // after is a tab's page as it is after an action: as the browser told with it, else it is looked at.
-func (e *Engine) after(ctx context.Context, o outcome, t *Tab) (*aria.Tree, error) {
+func (e *Engine) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree, error) {
 	if told := o.result.Page; told != nil {
-		if tree, err := t.apply(o.follows, told); err == nil {
+		if tree, err := t.Apply(o.follows, told); err == nil {
 			return tree, nil
 		}
 	}
-	return e.look(ctx, o.id, t, false)
+	return e.Look(ctx, o.id, t, false)
 }
 
 // made tells what a page opened and loaded down.

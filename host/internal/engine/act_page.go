@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -40,7 +41,7 @@ func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p Navi
 			return nil, err
 		}
 		to = address
-		if p.Tab == 0 && e.defaultTab(e.store.View(e.clock()), client) == 0 {
+		if p.Tab == 0 && e.DefaultTab(e.store.View(e.clock()), client) == 0 {
 			return e.openTab(ctx, client, to)
 		}
 	}
@@ -82,7 +83,7 @@ func (e *Engine) opened(ctx context.Context, client *checkpoint.Client, id int, 
 	t.Lock()
 	defer t.Unlock()
 	e.Pages.Use(client, id)
-	r := &references{tab: id, page: t.page, seen: e.Pages.SeenBy(t, client)}
+	r := &references{tab: id, page: t.Page, seen: e.Pages.SeenBy(t, client)}
 	return e.finish(ctx, client, t, outcome{id: id, action: a, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true})
 }
 
@@ -122,7 +123,7 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 }
 
 // BrowserTabs answers browser_tabs.
-func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) (*TabList, error) {
+func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) (*pages.TabList, error) {
 	switch p.Action {
 	case "", "list":
 	case "new", "select", "close":
@@ -136,7 +137,7 @@ func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p T
 }
 
 // actOnTabs opens, shows or closes a tab: the one named, else the one that a call without one speaks of.
-func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p TabsParams) error {
+func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) error {
 	if !slices.Contains(e.SetsOf(client), tool.Act) {
 		return usererr.New(usererr.SwitchedOff, "opening, showing and closing tabs belongs to the tool set act, which is off for this session")
 	}
@@ -151,7 +152,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 		}
 		return err
 	}
-	id, err := e.tabFor(client, p.Tab)
+	id, err := e.TabFor(client, p.Tab)
 	if err != nil {
 		return err
 	}
@@ -180,7 +181,7 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p Tab
 
 // waitUntilClosed returns when a tab is no longer listed.
 func (e *Engine) waitUntilClosed(ctx context.Context, id int) error {
-	ctx, cancel := context.WithTimeout(ctx, loadPatience)
+	ctx, cancel := context.WithTimeout(ctx, pages.LoadPatience)
 	defer cancel()
 	for {
 		changed := e.store.Changed()
@@ -198,7 +199,7 @@ func (e *Engine) waitUntilClosed(ctx context.Context, id int) error {
 // waitForOpened is the host's id of a tab that has just been opened, once it is watched.
 func (e *Engine) waitForOpened(ctx context.Context, instance string, theirs int) (int, error) {
 	watched := func(t *capture.Tab) bool { return t.Watched }
-	if t := e.tabOnce(ctx, instance, theirs, loadPatience, watched); t != nil && t.Watched {
+	if t := e.tabOnce(ctx, instance, theirs, pages.LoadPatience, watched); t != nil && t.Watched {
 		return t.ID, nil
 	}
 	return 0, usererr.New(usererr.NotWatched, "the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
@@ -355,7 +356,7 @@ func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, de
 func (e *Engine) lookBy(ctx context.Context, t *actingTab, deadline time.Time) (*aria.Tree, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(deadline.Sub(e.clock()), leastLook))
 	defer cancel()
-	return e.look(ctx, t.id, t.tab, false)
+	return e.Look(ctx, t.id, t.tab, false)
 }
 
 // says tells whether a text stands somewhere on the page, in any case.

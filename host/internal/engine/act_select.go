@@ -47,7 +47,7 @@ func (e *Engine) selectMade(ctx context.Context, t *actingTab, p SelectParams) (
 	number, _ := aria.ParseReference(p.Ref)
 	var result *protocol.ActResult
 	for _, value := range p.Values {
-		tree, err := e.look(ctx, t.id, t.tab, false)
+		tree, err := e.Look(ctx, t.id, t.tab, false)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (e *Engine) selectMade(ctx context.Context, t *actingTab, p SelectParams) (
 			if result, err = t.do(ctx, []protocol.ActStep{{Op: protocol.StepClick, Path: path}}); err != nil || result.Refused != "" || result.Dialog != nil {
 				return result, err
 			}
-			if tree, err = e.look(ctx, t.id, t.tab, false); err != nil {
+			if tree, err = e.Look(ctx, t.id, t.tab, false); err != nil {
 				return nil, err
 			}
 			option, names = findOption(tree.Root, number, value)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tidemark.dev/tidemark/host/internal/aria"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -13,7 +14,7 @@ type actingTab struct {
 	id       int
 	instance string
 	theirs   int
-	tab      *Tab
+	tab      *pages.Tab
 	refs     *references
 	action   action
 	steps    []protocol.ActStep // the last that were done
@@ -33,7 +34,7 @@ func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol
 	for _, s := range steps {
 		t.names = append(t.names, t.refs.named(s.Path))
 	}
-	t.follows = t.tab.page.Tree()
+	t.follows = t.tab.Page.Tree()
 	result, err := t.send(ctx, steps, t.action, t.look(), untouched && !t.action.waits)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol
 		}
 		t.before = t.follows
 		if result.Before != nil {
-			now, err := t.tab.apply(t.follows, result.Before)
+			now, err := t.tab.Apply(t.follows, result.Before)
 			if err == nil {
 				t.before, t.follows = now, now
 			} else {
@@ -66,5 +67,5 @@ func (t *actingTab) look() *protocol.AriaParams {
 	if t.action.blind {
 		return nil
 	}
-	return &protocol.AriaParams{Tab: t.theirs, Known: t.tab.page.Known(), TimeoutMs: int(pageTimeout.Milliseconds())}
+	return &protocol.AriaParams{Tab: t.theirs, Known: t.tab.Page.Known(), TimeoutMs: int(pages.PageTimeout.Milliseconds())}
 }

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -328,7 +329,7 @@ func GistOf(answer any, err error) string {
 		return a.Summary
 	case *observe.CheckpointCreated:
 		return a.Name + ": " + a.Summary
-	case *Snapshot:
+	case *pages.Snapshot:
 		return a.Kind
 	}
 	return ""

@@ -121,7 +121,7 @@ func (e *Engine) debug(ctx context.Context, client *checkpoint.Client, tab int) 
 	if e.debugger == nil {
 		return nil, errors.New("there is no browser to debug")
 	}
-	id, err := e.waitForTab(ctx, client, tab)
+	id, err := e.WaitForTab(ctx, client, tab)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -23,7 +24,7 @@ type Engine struct {
 	*clients.Registry
 	*noiserules.Rules
 	*observe.Observer
-	*Pages
+	*pages.Pages
 	store    *capture.Store
 	named    *checkpoint.Registry
 	viewing  *viewing
@@ -50,7 +51,7 @@ type Options struct {
 	// Browsers may be nil: then nothing is asked of extensions.
 	Browsers observe.Browsers
 	// Pages may be nil: then there are no snapshots.
-	Pages PageReader
+	Pages pages.Reader
 	// Hands may be nil: then nothing acts.
 	Hands Hands
 	// Config is the path of the file in which a person allows more than is allowed by itself.
@@ -88,7 +89,7 @@ func New(o Options) *Engine {
 	rules := noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	named := &checkpoint.Registry{}
 	e := &Engine{
-		Registry: registry, Rules: rules, Pages: NewPages(PagesOptions{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}), viewing: newViewing(), began: o.Clock(),
+		Registry: registry, Rules: rules, Pages: pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}), viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: named,
 		hands: o.Hands, config: o.Config, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,

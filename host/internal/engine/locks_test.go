@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -57,7 +58,7 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 			mu.Unlock()
 			for _, c := range []*checkpoint.Client{two, one} {
 				at := time.Now()
-				s := snapshot(t, w, c, engine.SnapshotParams{})
+				s := snapshot(t, w, c, pages.SnapshotParams{})
 				if took := time.Since(at); took > 0 {
 					t.Fatalf("a snapshot took %s", took)
 				}
@@ -112,7 +113,7 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 	one, two := w.Agent(), w.Agent()
 	refs := map[*checkpoint.Client]string{}
 	for _, c := range []*checkpoint.Client{one, two} {
-		refs[c] = strings.Trim(reference.FindString(snapshot(t, w, c, engine.SnapshotParams{}).Snapshot), "[]")
+		refs[c] = strings.Trim(reference.FindString(snapshot(t, w, c, pages.SnapshotParams{}).Snapshot), "[]")
 	}
 	click := func(c *checkpoint.Client) error {
 		_, err := w.Engine.Click(t.Context(), c, engine.ClickParams{Ref: refs[c]})
@@ -186,7 +187,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 		}
 		calls := map[string]func(context.Context, *checkpoint.Client) error{
 			"browser_snapshot": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.Snapshot(ctx, c, engine.SnapshotParams{Tab: 1})
+				_, err := w.Engine.Snapshot(ctx, c, pages.SnapshotParams{Tab: 1})
 				return err
 			},
 			"browser_wait_for": func(ctx context.Context, c *checkpoint.Client) error {

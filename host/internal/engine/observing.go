@@ -7,6 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -39,10 +40,10 @@ var observing = []*Tool{
 	tool.New("get_enhanced_actions", func(_ context.Context, e *Engine, c *checkpoint.Client, p observe.ActionsParams) (*observe.Page[observe.ActionEntry], error) {
 		return e.Actions(c, p)
 	}),
-	tool.New("browser_snapshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
+	tool.New("browser_snapshot", func(ctx context.Context, e *Engine, c *checkpoint.Client, p pages.SnapshotParams) (*pages.Snapshot, error) {
 		return e.Snapshot(ctx, c, p)
 	}),
-	tool.New("browser_tabs", func(ctx context.Context, e *Engine, c *checkpoint.Client, p TabsParams) (*TabList, error) {
+	tool.New("browser_tabs", func(ctx context.Context, e *Engine, c *checkpoint.Client, p pages.TabsParams) (*pages.TabList, error) {
 		return e.BrowserTabs(ctx, c, p)
 	}),
 }

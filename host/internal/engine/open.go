@@ -138,7 +138,7 @@ func (o *ownBrowsers) back(client *checkpoint.Client) {
 // heirOf is a connected client whose calls speak of a browser.
 func (e *Engine) heirOf(instance string) *checkpoint.Client {
 	for _, s := range e.Sessions() {
-		if of, _, ok := e.store.BrowserTab(e.Pages.lastOf(s.Client)); s.Here && ok && of == instance {
+		if of, _, ok := e.store.BrowserTab(e.Pages.LastOf(s.Client)); s.Here && ok && of == instance {
 			return s.Client
 		}
 	}
@@ -240,7 +240,7 @@ func (e *Engine) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
 	switch {
 	case tab.Watched:
-		s, err := e.operable(ctx, client, tab.ID)
+		s, err := e.Operable(ctx, client, tab.ID)
 		if err != nil {
 			answer.Notes = append(answer.Notes, event.Clean(err.Error()))
 		} else {

@@ -8,7 +8,7 @@ import (
 func (e *Engine) leaving() {
 	e.OnBack(e.own.back)
 	e.OnLeave(e.Rules.Leave)
-	e.OnLeave(e.Pages.forget)
+	e.OnLeave(e.Pages.Forget)
 	e.OnLeave(e.forgetDebugger)
 	e.OnLeave(func(c *checkpoint.Client) { e.own.left(c, e.heirOf) })
 	e.OnLeave(e.forgetAgent)

@@ -9,7 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -45,7 +45,7 @@ func (b *browser) look(_ context.Context, p protocol.AriaParams) (*protocol.Aria
 	return r, nil
 }
 
-func snapshot(t *testing.T, w *enginetest.World, c *checkpoint.Client, p engine.SnapshotParams) *engine.Snapshot {
+func snapshot(t *testing.T, w *enginetest.World, c *checkpoint.Client, p pages.SnapshotParams) *pages.Snapshot {
 	t.Helper()
 	s, err := w.Engine.Snapshot(context.Background(), c, p)
 	if err != nil {
@@ -59,17 +59,17 @@ func TestEveryClientHearsWhatChangedSinceItsOwnLook(t *testing.T) {
 	b := &browser{button: "One"}
 	w.Look = b.look
 	one, two := &checkpoint.Client{}, &checkpoint.Client{}
-	if s := snapshot(t, w, one, engine.SnapshotParams{}); s.Kind != "full" || s.Tab != 1 {
+	if s := snapshot(t, w, one, pages.SnapshotParams{}); s.Kind != "full" || s.Tab != 1 {
 		t.Errorf("%+v", s)
 	}
 	b.button = "Two"
-	if s := snapshot(t, w, two, engine.SnapshotParams{}); s.Kind != "full" || !strings.Contains(s.Snapshot, `"Two"`) {
+	if s := snapshot(t, w, two, pages.SnapshotParams{}); s.Kind != "full" || !strings.Contains(s.Snapshot, `"Two"`) {
 		t.Errorf("%+v", s)
 	}
-	if s := snapshot(t, w, one, engine.SnapshotParams{}); s.Kind != "diff" || !strings.Contains(s.Snapshot, `button "Two" [e2]  # was "One"`) {
+	if s := snapshot(t, w, one, pages.SnapshotParams{}); s.Kind != "diff" || !strings.Contains(s.Snapshot, `button "Two" [e2]  # was "One"`) {
 		t.Errorf("%+v", s)
 	}
-	if s := snapshot(t, w, two, engine.SnapshotParams{}); s.Kind != "unchanged" {
+	if s := snapshot(t, w, two, pages.SnapshotParams{}); s.Kind != "unchanged" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -79,19 +79,19 @@ func TestWithoutATabItIsTheOneUsedLast(t *testing.T) {
 	w.Look = (&browser{button: "b"}).look
 	w.SetTab(protocol.Tab{ID: 8, URL: enginetest.Page + "/two", Watched: true, Active: true})
 	c := &checkpoint.Client{}
-	if s := snapshot(t, w, c, engine.SnapshotParams{}); s.Tab != 2 {
+	if s := snapshot(t, w, c, pages.SnapshotParams{}); s.Tab != 2 {
 		t.Errorf("the active tab is 2, not %d", s.Tab)
 	}
-	snapshot(t, w, c, engine.SnapshotParams{Tab: 1})
-	if s := snapshot(t, w, c, engine.SnapshotParams{}); s.Tab != 1 {
+	snapshot(t, w, c, pages.SnapshotParams{Tab: 1})
+	if s := snapshot(t, w, c, pages.SnapshotParams{}); s.Tab != 1 {
 		t.Errorf("the tab used last is 1, not %d", s.Tab)
 	}
-	list, err := w.Engine.BrowserTabs(t.Context(), c, engine.TabsParams{})
+	list, err := w.Engine.BrowserTabs(t.Context(), c, pages.TabsParams{})
 	if err != nil || len(list.Tabs) != 2 || !list.Tabs[0].Current || list.Tabs[1].Current || !list.Tabs[1].Active {
 		t.Errorf("%+v, %v", list, err)
 	}
 	w.CloseTab(7)
-	if s := snapshot(t, w, c, engine.SnapshotParams{}); s.Tab != 2 {
+	if s := snapshot(t, w, c, pages.SnapshotParams{}); s.Tab != 2 {
 		t.Errorf("the tab used last is closed, and the other is 2, not %d", s.Tab)
 	}
 }
@@ -101,16 +101,16 @@ func TestPagesThatCannotBeReadAreSaid(t *testing.T) {
 	w.SetTab(protocol.Tab{ID: 9, URL: "https://example.com/"})
 	c := &checkpoint.Client{}
 	for _, test := range []struct {
-		params engine.SnapshotParams
+		params pages.SnapshotParams
 		look   error
 		want   string
 	}{
-		{engine.SnapshotParams{Tab: 99}, nil, "there is no tab 99; watched are 1"},
-		{engine.SnapshotParams{Tab: 2}, nil, "is not watched"},
-		{engine.SnapshotParams{}, &protocol.Error{Code: protocol.CodeInvalid, Message: "no"}, "tab 1: no"},
-		{engine.SnapshotParams{}, &protocol.Error{Code: protocol.CodeUnknown}, "too old"},
-		{engine.SnapshotParams{}, errors.New("cut"), "cannot be read: cut"},
-		{engine.SnapshotParams{Root: "e7x"}, nil, "must be a reference"},
+		{pages.SnapshotParams{Tab: 99}, nil, "there is no tab 99; watched are 1"},
+		{pages.SnapshotParams{Tab: 2}, nil, "is not watched"},
+		{pages.SnapshotParams{}, &protocol.Error{Code: protocol.CodeInvalid, Message: "no"}, "tab 1: no"},
+		{pages.SnapshotParams{}, &protocol.Error{Code: protocol.CodeUnknown}, "too old"},
+		{pages.SnapshotParams{}, errors.New("cut"), "cannot be read: cut"},
+		{pages.SnapshotParams{Root: "e7x"}, nil, "must be a reference"},
 	} {
 		w.Look = func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error) { return nil, test.look }
 		if _, err := w.Engine.Snapshot(context.Background(), c, test.params); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -124,7 +124,7 @@ func TestChangesOutOfStepAreAskedForAgain(t *testing.T) {
 	b := &browser{button: "b"}
 	w.Look = b.look
 	c := &checkpoint.Client{}
-	snapshot(t, w, c, engine.SnapshotParams{})
+	snapshot(t, w, c, pages.SnapshotParams{})
 	asked := 0
 	w.Look = func(ctx context.Context, p protocol.AriaParams) (*protocol.AriaResult, error) {
 		r, err := b.look(ctx, p)
@@ -133,7 +133,7 @@ func TestChangesOutOfStepAreAskedForAgain(t *testing.T) {
 		}
 		return r, err
 	}
-	if s := snapshot(t, w, c, engine.SnapshotParams{}); asked != 2 || !strings.Contains(s.Snapshot, `"b"`) {
+	if s := snapshot(t, w, c, pages.SnapshotParams{}); asked != 2 || !strings.Contains(s.Snapshot, `"b"`) {
 		t.Errorf("asked %d times: %+v", asked, s)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -387,8 +388,8 @@ func (e *Engine) ViewPage(ctx context.Context, p protocol.ViewPageParams) (*prot
 	}
 	all := false
 	client := viewerClient(checkpoint.Scope{})
-	defer e.Pages.forget(client)
-	s, err := e.Snapshot(ctx, client, SnapshotParams{Tab: p.Tab, FullSnapshot: true, InteractiveOnly: &all})
+	defer e.Pages.Forget(client)
+	s, err := e.Snapshot(ctx, client, pages.SnapshotParams{Tab: p.Tab, FullSnapshot: true, InteractiveOnly: &all})
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,9 @@
-package engine
+// Package pages reads pages as accessibility trees, and knows what each reader was shown of them; it says which tab a
+// call speaks of.
+//
+// It guarantees: what a snapshot calls unchanged was shown as it is; a tab's lock is never held while a browser is waited
+// for, and looks at one tab take turns; a call without a tab speaks of the one that the reader used last.
+package pages
 
 import (
 	"cmp"
@@ -18,8 +23,8 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// PageReader reads the pages of browsers. Package link implements it.
-type PageReader interface {
+// Reader reads the pages of browsers. Package link implements it.
+type Reader interface {
 	// Aria asks a browser for the accessibility tree of a tab, by the browser's own id of it.
 	Aria(ctx context.Context, instance string, params protocol.AriaParams) (*protocol.AriaResult, error)
 }
@@ -28,19 +33,19 @@ type PageReader interface {
 const (
 	// DefaultFullAfter is how long after a look the next one answers with everything, if anything changed.
 	DefaultFullAfter = 30 * time.Second
-	pageTimeout      = 6 * time.Second
+	PageTimeout      = 6 * time.Second
 	// tabPatience is how long a tab that is not watched yet is waited for.
 	tabPatience = time.Second
 	// A page that is just being loaded is waited for so long, and asked again so often.
-	loadPatience = 3 * time.Second
+	LoadPatience = 3 * time.Second
 	loadAgain    = 100 * time.Millisecond
 )
 
-// PagesOptions make pages.
-type PagesOptions struct {
+// Options make pages.
+type Options struct {
 	Store *capture.Store
 	// Reader may be nil: then no page can be read.
-	Reader PageReader
+	Reader Reader
 	Clock  func() time.Time
 	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
 	FullAfter time.Duration
@@ -50,7 +55,7 @@ type PagesOptions struct {
 type Pages struct {
 	// Never changed after New.
 	store     *capture.Store
-	reader    PageReader
+	reader    Reader
 	clock     func() time.Time
 	fullAfter time.Duration
 
@@ -60,16 +65,16 @@ type Pages struct {
 	last map[*checkpoint.Client]int
 }
 
-// NewPages makes pages of which nothing is known.
-func NewPages(o PagesOptions) *Pages {
+// New makes pages of which nothing is known.
+func New(o Options) *Pages {
 	return &Pages{store: o.Store, reader: o.Reader, clock: o.Clock, fullAfter: cmp.Or(o.FullAfter, DefaultFullAfter)}
 }
 
-// snapshotTab is one tab. Its lock is never held while anything is waited for; who has seen something is guarded by
+// Tab is one tab. Its lock is never held while anything is waited for; who has seen something is guarded by
 // the lock of all, what was seen by the tab's.
 type Tab struct {
 	sync.Mutex
-	page *aria.Page
+	Page *aria.Page
 	// looking holds something while the browser is asked for the page: looks take turns, so that none is overtaken.
 	looking chan struct{}
 	seen    map[*checkpoint.Client]*aria.Seen
@@ -155,20 +160,20 @@ func (e *Pages) Snapshot(ctx context.Context, client *checkpoint.Client, p Snaps
 		return nil, err
 	}
 	for {
-		id, err := e.waitForTab(ctx, client, p.Tab)
+		id, err := e.WaitForTab(ctx, client, p.Tab)
 		if err != nil {
 			return nil, err
 		}
 		s, err := e.snapshotOf(ctx, client, id, r)
-		if usererr.CodeOf(err) == usererr.TabClosed && p.Tab == 0 && e.defaultTab(e.store.View(e.clock()), client) != id {
+		if usererr.CodeOf(err) == usererr.TabClosed && p.Tab == 0 && e.DefaultTab(e.store.View(e.clock()), client) != id {
 			continue // nobody asked for that tab in particular
 		}
 		return s, err
 	}
 }
 
-// operable is the snapshot of what can be operated in a tab.
-func (e *Pages) operable(ctx context.Context, client *checkpoint.Client, id int) (*Snapshot, error) {
+// Operable is the snapshot of what can be operated in a tab.
+func (e *Pages) Operable(ctx context.Context, client *checkpoint.Client, id int) (*Snapshot, error) {
 	return e.snapshotOf(ctx, client, id, aria.Request{Interactive: true, Format: aria.FormatCompact, FullAfter: e.fullAfter})
 }
 
@@ -177,18 +182,18 @@ func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 	t := e.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	tree, err := e.look(ctx, id, t, r.Full) // others may have seen the page meanwhile
+	tree, err := e.Look(ctx, id, t, r.Full) // others may have seen the page meanwhile
 	if err != nil {
 		return nil, err
 	}
-	elsewhere := e.closedBefore(client) != 0
+	elsewhere := e.ClosedBefore(client) != 0
 	e.Use(client, id)
 	seen := e.SeenBy(t, client)
 	r.Now = e.clock()
 	if elsewhere || e.seesSeveral(client) {
 		r.Tab = id
 	}
-	a, err := seen.Show(t.page, tree, r)
+	a, err := seen.Show(t.Page, tree, r)
 	var gone *aria.GoneError
 	if errors.As(err, &gone) {
 		return nil, usererr.New(usererr.ReferenceGone, "%s", gone.Error())
@@ -199,7 +204,7 @@ func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text}, nil
 }
 
-// waiting does what waits without the tab's lock, which is held before and after.
+// Unlocked does what waits without the tab's lock, which is held before and after.
 func (t *Tab) Unlocked(do func()) {
 	t.Unlock()
 	defer t.Lock()
@@ -209,12 +214,12 @@ func (t *Tab) Unlocked(do func()) {
 // errOvertaken says that the page was looked at by another way while the browser answered.
 var errOvertaken = errors.New("the page was looked at meanwhile")
 
-// apply takes what the browser sent of a page of which a tree was known when it was asked. The tab is locked.
-func (t *Tab) apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.Tree, error) {
-	if t.page.Tree() != known {
+// Apply takes what the browser sent of a page of which a tree was known when it was asked. The tab is locked.
+func (t *Tab) Apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.Tree, error) {
+	if t.Page.Tree() != known {
 		return nil, errOvertaken
 	}
-	return t.page.Apply(sent)
+	return t.Page.Apply(sent)
 }
 
 // ask has the browser asked for the page when it is this look's turn. The tab is locked before and after.
@@ -230,20 +235,20 @@ func (t *Tab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*p
 		}
 		defer func() { <-t.looking }()
 		t.Lock()
-		known := t.page.Known()
-		before = t.page.Tree()
+		known := t.Page.Known()
+		before = t.Page.Tree()
 		t.Unlock()
 		sent, err = look(known)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return t.apply(before, sent)
+	return t.Apply(before, sent)
 }
 
-// look brings what is known of a tab's page up to date, a whole look with all that changes without a trace.
+// Look brings what is known of a tab's page up to date, a whole look with all that changes without a trace.
 // The tab is locked before and after, and not while the browser is waited for.
-func (e *Pages) look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tree, error) {
+func (e *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tree, error) {
 	if e.reader == nil {
 		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with browser_open or `tidemark browser`")
 	}
@@ -254,13 +259,13 @@ func (e *Pages) look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tre
 	if err := e.Paused(id); err != nil {
 		return nil, err
 	}
-	until := e.clock().Add(loadPatience)
+	until := e.clock().Add(LoadPatience)
 	if by, bounded := ctx.Deadline(); bounded && by.Before(until) {
 		until = by.Add(-loadAgain) // while there is time to say why
 	}
 	for {
 		tree, err := t.ask(ctx, func(known []protocol.AriaKnown) (*protocol.AriaResult, error) {
-			return e.reader.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: known, TimeoutMs: int(pageTimeout.Milliseconds()), Whole: whole})
+			return e.reader.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: known, TimeoutMs: int(PageTimeout.Milliseconds()), Whole: whole})
 		})
 		switch {
 		case err == nil:
@@ -268,7 +273,7 @@ func (e *Pages) look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tre
 		case errors.Is(err, errOvertaken) && ctx.Err() == nil && e.clock().Before(until):
 			continue
 		case errors.Is(err, aria.ErrOutOfStep):
-			t.page.Forget()
+			t.Page.Forget()
 			err = &protocol.Error{Code: protocol.CodeUnavailable, Message: err.Error()}
 		}
 		if ctx.Err() != nil {
@@ -308,13 +313,13 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// waitForTab is [Pages.tabFor], given the moment that a tab needs which was just opened until it is watched.
-func (e *Pages) waitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
+// WaitForTab is [Pages.tabFor], given the moment that a tab needs which was just opened until it is watched.
+func (e *Pages) WaitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, tabPatience)
 	defer cancel()
 	for {
 		changed := e.store.Changed()
-		found, err := e.tabFor(client, id)
+		found, err := e.TabFor(client, id)
 		if err == nil || id != 0 && usererr.CodeOf(err) != usererr.NotWatched {
 			return found, err
 		}
@@ -337,17 +342,17 @@ func (e *Pages) seesSeveral(client *checkpoint.Client) bool {
 	return count > 1
 }
 
-// tabFor is the tab that a call speaks of: the one named, else the one that the client used last, else the
+// TabFor is the tab that a call speaks of: the one named, else the one that the client used last, else the
 // active watched one.
-func (e *Pages) tabFor(client *checkpoint.Client, id int) (int, error) {
+func (e *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
 	v := e.store.View(e.clock())
 	e.forgetClosed(v)
 	if err := tabs.Check(v, client.Scope, id); err != nil {
 		return 0, err
 	}
 	if id == 0 {
-		id = e.defaultTab(v, client)
-		if err := ambiguous(v, client.Scope); err != nil && id != e.lastOf(client) {
+		id = e.DefaultTab(v, client)
+		if err := ambiguous(v, client.Scope); err != nil && id != e.LastOf(client) {
 			return 0, err
 		}
 	}
@@ -400,9 +405,9 @@ func browserNames(v *capture.View, scope checkpoint.Scope) map[string]string {
 	return names
 }
 
-// defaultTab is 0 when there is none.
-func (e *Pages) defaultTab(v *capture.View, client *checkpoint.Client) int {
-	last := e.lastOf(client)
+// DefaultTab is 0 when there is none.
+func (e *Pages) DefaultTab(v *capture.View, client *checkpoint.Client) int {
+	last := e.LastOf(client)
 	first, active := 0, 0
 	for _, t := range v.Tabs {
 		if !t.Watched || !client.Scope.Covers(t.Origin) {
@@ -432,7 +437,7 @@ func (e *Pages) Tab(id int) *Tab {
 		if e.tabs == nil {
 			e.tabs = map[int]*Tab{}
 		}
-		t = &Tab{page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
+		t = &Tab{Page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
 		e.tabs[id] = t
 	}
 	return t
@@ -447,7 +452,7 @@ func (e *Pages) Use(client *checkpoint.Client, id int) {
 	e.last[client] = id
 }
 
-func (e *Pages) lastOf(client *checkpoint.Client) int {
+func (e *Pages) LastOf(client *checkpoint.Client) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.last[client]
@@ -468,8 +473,8 @@ func (e *Pages) forgetClosed(v *capture.View) {
 	}
 }
 
-// forget drops what a client that has left was shown.
-func (e *Pages) forget(client *checkpoint.Client) {
+// Forget drops what a client that has left was shown.
+func (e *Pages) Forget(client *checkpoint.Client) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.last, client)
@@ -479,7 +484,7 @@ func (e *Pages) forget(client *checkpoint.Client) {
 	}
 }
 
-// seen is what a client was shown of a tab.
+// SeenBy is what a client was shown of a tab.
 func (e *Pages) SeenBy(t *Tab, client *checkpoint.Client) *aria.Seen {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -519,16 +524,16 @@ type TabLine struct {
 	Current bool `json:"current,omitempty"`
 }
 
-// closedBefore is the tab that a client used last, where that has been closed; else 0.
-func (e *Pages) closedBefore(client *checkpoint.Client) int {
-	last := e.lastOf(client)
+// ClosedBefore is the tab that a client used last, where that has been closed; else 0.
+func (e *Pages) ClosedBefore(client *checkpoint.Client) int {
+	last := e.LastOf(client)
 	if _, _, open := e.store.BrowserTab(last); open {
 		return 0
 	}
 	return last
 }
 
-// toldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before
+// ToldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before
 // there was one.
 func (e *Pages) ToldOf(t *Tab, client *checkpoint.Client) (from capture.Moment, first bool) {
 	e.mu.Lock()
@@ -540,7 +545,7 @@ func (e *Pages) ToldOf(t *Tab, client *checkpoint.Client) (from capture.Moment, 
 	return from, !known
 }
 
-// tell notes up to where a client was told.
+// Tell notes up to where a client was told.
 func (e *Pages) Tell(t *Tab, client *checkpoint.Client, at capture.Moment) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -576,7 +581,7 @@ func (e *Pages) pausedNow(ctx context.Context, tab int) error {
 // List lists the tabs that a client can see.
 func (e *Pages) List(client *checkpoint.Client) *TabList {
 	v := e.store.View(e.clock())
-	current := e.defaultTab(v, client)
+	current := e.DefaultTab(v, client)
 	list := &TabList{Tabs: []TabLine{}}
 	names := browserNames(v, client.Scope)
 	for _, t := range v.Tabs {
