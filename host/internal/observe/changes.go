@@ -212,7 +212,7 @@ func (e *Observer) checkpointOf(client *checkpoint.Client, auto string, r *chang
 
 // baseline is the moment that the request compares with, and the view that reaches back to it: where the
 // buffers do not, what was kept on disk is read too. The reading is to be closed.
-func (e *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *reading, error) {
+func (e *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *Reading, error) {
 	client.Lock()
 	auto, since := client.AutoName(), client.SinceLocked(v, r.options.Include)
 	client.Unlock()
@@ -244,7 +244,7 @@ func (e *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *c
 
 // reach is the view that reaches back to a moment, and the reading of the disk that it needs for it, to be
 // closed. What is compared with no moment of this journal is about what the buffers hold.
-func (e *Observer) reach(ctx context.Context, from capture.Moment, v *capture.View, held bool) (*capture.View, *reading) {
+func (e *Observer) reach(ctx context.Context, from capture.Moment, v *capture.View, held bool) (*capture.View, *Reading) {
 	if held || v.Holds(from) {
 		return v, nil
 	}
@@ -255,8 +255,8 @@ func (e *Observer) reach(ctx context.Context, from capture.Moment, v *capture.Vi
 // it decodes ahead, so that more of them would all be slower.
 const maxReadings = 2
 
-// reading is what an answer reads from the disk; nil when it reads nothing.
-type reading struct {
+// Reading is what an answer reads from the disk; nil when it reads nothing.
+type Reading struct {
 	past  Past
 	err   error
 	ended func()
@@ -264,31 +264,32 @@ type reading struct {
 
 // Behind is the view with what was kept of the entries that have left the buffers. It waits while
 // [maxReadings] others read, as long as ctx; whoever reads must not begin a second reading before the first is closed.
-func (e *Observer) Behind(ctx context.Context, v *capture.View) (*capture.View, *reading) {
+func (e *Observer) Behind(ctx context.Context, v *capture.View) (*capture.View, *Reading) {
 	if e.disk == nil {
 		return v, nil
 	}
 	select {
 	case e.readings <- struct{}{}:
 	case <-ctx.Done():
-		return v, &reading{err: ctx.Err()}
+		return v, &Reading{err: ctx.Err()}
 	}
 	past, err := e.disk.Past()
 	if err != nil {
 		<-e.readings
-		return v, &reading{err: err}
+		return v, &Reading{err: err}
 	}
-	return v.Behind(past), &reading{past: past, ended: sync.OnceFunc(func() { past.Close(); <-e.readings })}
+	return v.Behind(past), &Reading{past: past, ended: sync.OnceFunc(func() { past.Close(); <-e.readings })}
 }
 
-func (r *reading) Close() {
+// Close ends the reading.
+func (r *Reading) Close() {
 	if r != nil && r.past != nil {
 		r.ended()
 	}
 }
 
 // report is about the time from a moment to another in the view that was read, or until now (nil).
-func (r *reading) report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
+func (r *Reading) report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	if until != nil {
 		to := *until
 		to.Pos.Gaps = v.Now().Pos.Gaps // what was not observed is often known later only
@@ -300,7 +301,7 @@ func (r *reading) report(from capture.Moment, v *capture.View, until *capture.Mo
 }
 
 // tell puts into a report what could not be read.
-func (r *reading) tell(report *diff.Report) {
+func (r *Reading) tell(report *diff.Report) {
 	if r == nil {
 		return
 	}

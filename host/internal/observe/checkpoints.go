@@ -146,6 +146,7 @@ type Span struct {
 	NotObserved      bool
 }
 
+// SpanOf is the span that a report is about.
 func SpanOf(r *diff.Report) Span {
 	return Span{r.Severity, r.Summary, r.Errors, r.Warnings, r.Coverage != nil}
 }

@@ -429,6 +429,7 @@ func (e *Pages) DefaultTab(v *capture.View, client *checkpoint.Client) int {
 	return first
 }
 
+// Tab is what is known of a tab.
 func (e *Pages) Tab(id int) *Tab {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -443,6 +444,7 @@ func (e *Pages) Tab(id int) *Tab {
 	return t
 }
 
+// Use notes the tab that a client used last.
 func (e *Pages) Use(client *checkpoint.Client, id int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -452,6 +454,7 @@ func (e *Pages) Use(client *checkpoint.Client, id int) {
 	e.last[client] = id
 }
 
+// LastOf is the tab that a client used last, 0 for none.
 func (e *Pages) LastOf(client *checkpoint.Client) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -555,7 +558,7 @@ func (e *Pages) Tell(t *Tab, client *checkpoint.Client, at capture.Moment) {
 // Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
 func (e *Pages) Paused(tab int) error {
 	if says := tabs.PausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
-		return usererr.Invalid("%s", says)
+		return usererr.New(usererr.PagePaused, "%s", says)
 	}
 	return nil
 }
