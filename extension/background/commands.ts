@@ -20,7 +20,7 @@ import {
 } from '../protocol';
 import { type Acting, readActParams } from './acting/acting';
 import type { Activity } from './acting/activity';
-import { aria, readAriaParams } from './aria';
+import { aria, readAriaParams } from './aria/aria';
 import type { ContentFrames } from './frames';
 import type { HostPort } from './port';
 import { type SourceMapParties, sourceMap } from './source-maps';

@@ -4,7 +4,7 @@
  */
 import { ChosenSource, type Way } from '../capture/chosen';
 import { DebuggerSource } from '../capture/debugger';
-import { QuietSource } from '../capture/quiet';
+import { QuietSource } from '../capture/quiet/quiet';
 import { WebRequestWitness } from '../capture/webrequest';
 import { SharedDebugger } from '../debugging/attachment';
 import { Debugging } from '../debugging/debugging';
@@ -22,8 +22,7 @@ import { t } from '../text';
 import { Acting } from './acting/acting';
 import { Activity } from './acting/activity';
 import { Sessions } from './acting/sessions';
-import { followTroubles } from './aria-troubles';
-import { BadgeKeeper } from './badge';
+import { followTroubles } from './aria/troubles';
 import { answer, readPage } from './commands';
 import { ContentFrames } from './frames';
 import {
@@ -35,15 +34,16 @@ import {
   registerOrigin,
 } from './inject';
 import { hostTabs, popupTabs, type TabFacts } from './listing';
-import { PopupServer } from './popup';
 import { HostPort } from './port';
-import { reveal } from './reveal';
 import { isDevelopment, isWatched, permissionFor, watchableOrigin, wayFor } from './rules';
-import { isOwnPage } from './senders';
 import { Settings } from './settings';
 import type { SourceMapParties } from './source-maps';
 import { WatchedTabs } from './tabs';
-import { ViewerServer } from './viewer';
+import { BadgeKeeper } from './views/badge';
+import { PopupServer } from './views/popup';
+import { reveal } from './views/reveal';
+import { isOwnPage } from './views/senders';
+import { ViewerServer } from './views/viewer';
 
 /** How often it is written down that the worker lives, and how often the browser wakes it, in ms. */
 const HEARTBEAT_MS = 2000;

@@ -3,10 +3,10 @@
  * it, each with its own condition.
  */
 import type { Protocol } from 'devtools-protocol';
-import { redactText } from '../capture/redact';
 import { CodedError } from '../coded-error';
 import { CodeInvalid, type DebugBreakpoint, type DebugLocation, type DebugPlace } from '../protocol';
-import { FrameReader } from './frame-reader';
+import { redactText } from '../redact/redact';
+import { FrameReader } from './inspect/frame-reader';
 import type { DebugSession, Thread } from './session';
 
 /** A breakpoint whose condition threw. */

@@ -3,7 +3,6 @@
  * a pause always ends: by the agent, by the person, or when its time is over.
  */
 import type { Protocol } from 'devtools-protocol';
-import { MASK, redactCut } from '../capture/redact';
 import { CodedError } from '../coded-error';
 import { bare, keyText } from '../page/literal';
 import { CUT } from '../page/records';
@@ -42,11 +41,12 @@ import {
   ResumedWorker,
   type TabPaused,
 } from '../protocol';
+import { MASK, redactCut } from '../redact/redact';
 import type { SharedDebugger } from './attachment';
-import { FrameReader } from './frame-reader';
+import { FrameReader } from './inspect/frame-reader';
+import { holdsText, partText, quote } from './inspect/values';
 import { DebugSession, type Exceptions, type Target } from './session';
 import { idleState, sessionState, shorten } from './state';
-import { holdsText, partText, quote } from './values';
 
 /** What debugging needs of the worker. */
 export interface DebuggingOptions {

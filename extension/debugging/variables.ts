@@ -10,9 +10,9 @@ import {
   MethodDebugVariables,
   ScopeExpression,
 } from '../protocol';
-import { Walker } from './capture';
 import type { DebugMethod } from './debugging';
-import { FrameReader, knownOf, OWN, type Scoped } from './frame-reader';
+import { Walker } from './inspect/capture';
+import { FrameReader, knownOf, OWN, type Scoped } from './inspect/frame-reader';
 import type { DebugSession } from './session';
 import { frameState } from './state';
 import { trace } from './trace';
