@@ -7,7 +7,7 @@ import { CodedError } from '../coded-error';
 import { CodeInvalid, type DebugBreakpoint, type DebugLocation, type DebugPlace } from '../protocol';
 import { redactText } from '../redact/redact';
 import { FrameReader } from './inspect/frame-reader';
-import type { DebugSession, Thread } from './session';
+import type { Thread, Threads } from './thread';
 
 /** A breakpoint whose condition threw. */
 export interface Failed {
@@ -62,10 +62,10 @@ export interface Hits {
 /** The breakpoints, as the browser has them in each thread. */
 export class Breakpoints {
   readonly all = new Map<string, Breakpoint>();
-  readonly #session: DebugSession;
+  readonly #session: Threads;
   readonly #placed = new WeakMap<Thread, Placed>();
 
-  constructor(session: DebugSession) {
+  constructor(session: Threads) {
     this.#session = session;
   }
 

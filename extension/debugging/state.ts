@@ -3,7 +3,8 @@ import type { Protocol } from 'devtools-protocol';
 import { CUT } from '../page/records';
 import type { DebugFrame, DebugPause, DebugState, DebugThread } from '../protocol';
 import { redactCut, redactURL } from '../redact/redact';
-import type { DebugSession, Paused, Target, Thread } from './session';
+import type { DebugSession } from './session';
+import type { Paused, Target, Thread } from './thread';
 
 const MAX_FRAMES = 50;
 const MAX_TEXT = 1000;

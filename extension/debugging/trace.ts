@@ -10,7 +10,8 @@ import type { DebugField, DebugHit, DebugKey, DebugTraced, DebugTraceParams } fr
 import { isSecretKey, redactText } from '../redact/redact';
 import { LIMITS, Walker } from './inspect/capture';
 import { FrameReader, knownOf } from './inspect/frame-reader';
-import type { DebugSession, Thread } from './session';
+import type { DebugSession } from './session';
+import type { Thread } from './thread';
 
 /** For how long a trace that nobody reads goes on, in ms. */
 const UNREAD_MS = 5 * 60_000;

@@ -15,7 +15,7 @@ import {
   ScopeThis,
 } from '../../protocol';
 import { isSecretKey } from '../../redact/redact';
-import type { DebugSession, Script, Thread } from '../session';
+import type { Script, Thread, Threads } from '../thread';
 import { type Binding, bindingsOf, isMinified, placesOf, type Range, translated } from './bindings';
 import { type Ask, IDENTITIES, Identities, listed, type Walker } from './capture';
 import { parameterNames } from './parameters';
@@ -45,10 +45,10 @@ interface Known {
   readonly bindings: Map<string, { names: ReadonlyMap<string, Binding>; unknown: boolean }>;
 }
 
-const sessions = new WeakMap<DebugSession, Map<number, Known>>();
+const sessions = new WeakMap<Threads, Map<number, Known>>();
 
 /** What is kept of a thread of a session. */
-export function knownOf(session: DebugSession, thread: Thread): Known {
+export function knownOf(session: Threads, thread: Thread): Known {
   let threads = sessions.get(session);
   if (threads === undefined) {
     threads = new Map();
@@ -74,13 +74,13 @@ export function knownOf(session: DebugSession, thread: Thread): Known {
 
 /** Reads the scopes of one frame. */
 export class FrameReader {
-  readonly #session: DebugSession;
+  readonly #session: Threads;
   readonly #thread: Thread;
   readonly #frame: Frame;
   readonly ask: Ask;
   readonly gaps: string[] = [];
 
-  constructor(session: DebugSession, thread: Thread, frame: Frame) {
+  constructor(session: Threads, thread: Thread, frame: Frame) {
     this.#session = session;
     this.#thread = thread;
     this.#frame = frame;
