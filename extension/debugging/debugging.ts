@@ -191,15 +191,15 @@ export class Debugging {
 
   /** Whether and why the page of a tab stands still. */
   paused(tab: number): TabPaused | undefined {
-    return this.#held(tab, (kind) => kind === 'page');
+    return this.#pausedThread(tab, (kind) => kind === 'page');
   }
 
   /** Whether and why a worker of a page stands still, or a frame in a process of its own. */
   pausedPart(tab: number): TabPaused | undefined {
-    return this.#held(tab, (kind) => kind !== 'page');
+    return this.#pausedThread(tab, (kind) => kind !== 'page');
   }
 
-  #held(tab: number, of: (kind: string) => boolean): TabPaused | undefined {
+  #pausedThread(tab: number, of: (kind: string) => boolean): TabPaused | undefined {
     const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
     const thread = threads.find(({ kind, paused }) => of(kind) && paused !== undefined);
     if (thread?.paused === undefined) return undefined;
@@ -315,7 +315,7 @@ export class Debugging {
   }
 
   /** Whether a frame of the tab stands still that is not of the page's own process. */
-  holdsFrame(tab: number): boolean {
+  framePaused(tab: number): boolean {
     const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
     return threads.some(({ kind, paused }) => kind === 'iframe' && paused !== undefined);
   }

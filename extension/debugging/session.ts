@@ -296,9 +296,9 @@ export class DebugSession implements Threads {
       return;
     }
     if (event.reason === 'instrumentation') return await this.#scriptWaits(thread, event);
-    const { hit: held, ours: mine } = await this.breakpoints.hit(thread, event);
+    const { hit: wanted, own } = await this.breakpoints.hit(thread, event);
     // Whoever set one may have left while its condition was looked at.
-    const hit = held.filter((id) => this.breakpoints.all.has(id));
+    const hit = wanted.filter((id) => this.breakpoints.all.has(id));
     const { asked, unwanted } = thread;
     thread.unwanted = false;
     if (unwanted && hit.length === 0 && !otherReason(event)) {
@@ -306,7 +306,7 @@ export class DebugSession implements Threads {
       return;
     }
     // What only breakpoints stopped that do not want to goes on.
-    if (mine && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
+    if (own && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
       thread.resuming = ResumedAgent;
       if (asked === 'step') await this.send(thread, 'Debugger.stepOver').catch(ignore);
       else await this.send(thread, 'Debugger.resume').catch(ignore);

@@ -49,7 +49,7 @@ export function redactText(text: string): Redacted {
 }
 
 function redactNested(text: string, depth: number): Redacted {
-  return mend(text, looksStructured(text), depth);
+  return maskText(text, looksStructured(text), depth);
 }
 
 /** Masks secrets in free text of which something was cut off or out, at each {@link CUT}. */
@@ -61,7 +61,7 @@ export function redactCut(text: string): Redacted {
 
 /** Masks secrets in structured data: JSON or a form. A page or an XML document is read as text is. */
 export function redactBody(text: string): Redacted {
-  const whole = mend(text, !/^[ \t\n\r]*</.test(text), 0);
+  const whole = maskText(text, !/^[ \t\n\r]*</.test(text), 0);
   const sealed = seal(whole.text);
   return { text: sealed.text, masked: whole.masked + sealed.masked };
 }
@@ -112,7 +112,7 @@ function looksStructured(s: string): boolean {
 }
 
 /** Pairs first: the value of a pair is masked as a whole, whatever it looks like. */
-function mend(text: string, strict: boolean, depth: number): Redacted {
+function maskText(text: string, strict: boolean, depth: number): Redacted {
   return finish(maskPairs(text, 0, strict, pairs), depth);
 }
 
