@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatArguments } from './capture/console-format';
-import { redactCut, redactText } from './capture/redact';
 import { cutWhole, seal } from './cut';
 import { CUT } from './page/records';
+import { redactCut, redactText } from './redact/redact';
 
 /** The longest part of a secret that may be left: half of the shortest that a rule knows. */
 const FEW = 8;

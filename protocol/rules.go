@@ -3,7 +3,7 @@ package protocol
 import _ "embed"
 
 // RedactionRules is redaction.json: what counts as a secret. Package redact and the extension's
-// capture/redact.ts read the same file.
+// redact/redact.ts read the same file.
 //
 //go:embed redaction.json
 var RedactionRules []byte

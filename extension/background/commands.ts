@@ -20,7 +20,7 @@ import {
 } from '../protocol';
 import { type Acting, readActParams } from './acting/acting';
 import type { Activity } from './acting/activity';
-import { aria, readAriaParams } from './aria';
+import { aria, readAriaParams } from './aria/aria';
 import type { ContentFrames } from './frames';
 import type { HostPort } from './port';
 import { type SourceMapParties, sourceMap } from './source-maps';
@@ -33,7 +33,7 @@ export interface CommandParties {
   readonly source: Pick<CaptureSource, 'barrier'>;
   readonly port: Pick<HostPort, 'drained'>;
   readonly maps: SourceMapParties;
-  readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused' | 'holdsFrame'>;
+  readonly debugging: Pick<Debugging, 'answer' | 'paused' | 'whenPaused' | 'framePaused'>;
   readonly acting: Pick<Acting, 'act'>;
   readonly activity: Pick<Activity, 'looks' | 'stale'>;
   /** Who acts where has changed. */
@@ -61,7 +61,7 @@ export async function answer(parties: CommandParties, method: string, params: un
 }
 
 /** How long frames are waited for when the debugger holds one of them, in ms. */
-const HELD_FRAME_MS = 1500;
+const PAUSED_FRAME_MS = 1500;
 
 /** Waits for each frame for `patience` ms, if that is said. A page that stands still answers nobody. */
 export async function readPage(
@@ -73,7 +73,7 @@ export async function readPage(
   activity.looks(params.tab);
   try {
     const answered = await Promise.race([
-      aria(params, debugging.holdsFrame(params.tab) ? HELD_FRAME_MS : patience),
+      aria(params, debugging.framePaused(params.tab) ? PAUSED_FRAME_MS : patience),
       paused.promise,
     ]);
     if (answered !== undefined) return answered;

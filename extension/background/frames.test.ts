@@ -154,7 +154,7 @@ test('a frame that hangs does not make the tab fail, the top one does', async ()
 const debugging = {
   answer: async () => undefined,
   paused: () => undefined,
-  holdsFrame: () => false,
+  framePaused: () => false,
   whenPaused: () => ({ promise: new Promise<void>(() => undefined), forget: () => undefined }),
 };
 const acting = { act: async () => ({ done: 0 }) };

@@ -1,9 +1,9 @@
 /** The content scripts in the tabs' frames: their events, and asking them to hurry. */
 
 import type { Way } from '../capture/chosen';
-import { MASK, redactText } from '../capture/redact';
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import type { AnyEvent } from '../protocol';
+import { MASK, redactText } from '../redact/redact';
 
 /** The part of a content script's port that is used. */
 export interface ContentPort {

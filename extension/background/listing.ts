@@ -1,10 +1,10 @@
 /** The tabs of the browser as the host and the popup are told of them; pure. */
 
 import type { Way } from '../capture/chosen';
-import { redactURL } from '../capture/redact';
 import { plain } from '../capture/text';
 import type { PopupTab } from '../messages';
 import type { Tab, TabPaused } from '../protocol';
+import { redactURL } from '../redact/redact';
 import { type Choices, isWatched, permissionFor, watchableOrigin, why } from './rules';
 
 /** The part of `chrome.tabs.Tab` that is used. */

@@ -4,7 +4,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import type { AnyEvent } from '../protocol';
-import { redactURL } from './redact';
+import { redactURL } from '../redact/redact';
 
 type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
 

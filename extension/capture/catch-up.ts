@@ -1,9 +1,9 @@
 /** Reads from a page what happened in it before capture began, without telling anything twice. */
 import type { AnyEvent } from '../protocol';
+import { redactURL } from '../redact/redact';
 import { backfill, readTimings, TIMINGS, type TimingEntry } from './backfill';
 import type { Send } from './context';
 import type { DebuggerTab } from './debugger-tab';
-import { redactURL } from './redact';
 import type { Emit } from './source';
 import type { WebRequestWitness } from './webrequest';
 

@@ -9,9 +9,9 @@ import {
   type ThrownRecord,
 } from '../page/records';
 import type { AnyEvent, ConsoleEvent } from '../protocol';
+import { redactCut, redactURL } from '../redact/redact';
 import { describe, errorHead, formatArguments } from './console-format';
 import { unusable } from './page-records';
-import { redactCut, redactURL } from './redact';
 import type { Where } from './source';
 import { count, cutUnits } from './text';
 

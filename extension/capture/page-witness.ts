@@ -1,9 +1,9 @@
 /** What a tab's pages witness beside the debugger, told only where the debugger has not told it. */
 import type { ResourceRecord, ThrownRecord } from '../page/records';
 import type { AnyEvent } from '../protocol';
+import { redactURL } from '../redact/redact';
 import { pageThrown, unusableEntry } from './console';
 import { readRecords } from './page-records';
-import { redactURL } from './redact';
 import type { Emit, Where } from './source';
 import { withoutHash } from './text';
 

@@ -1,8 +1,8 @@
 /** Follows what the tab's top frame shows: loads, reloads, changes of the address, crashes. */
 import type { Protocol } from 'devtools-protocol';
 import type { AnyEvent } from '../protocol';
+import { redactURL } from '../redact/redact';
 import type { TabContext } from './context';
-import { redactURL } from './redact';
 
 type How = Extract<AnyEvent, { kind: 'navigation' }>['how'];
 

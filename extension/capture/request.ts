@@ -2,8 +2,8 @@
 import type { Protocol } from 'devtools-protocol';
 import { CUT, MAX_BODY } from '../page/records';
 import type { AnyEvent } from '../protocol';
+import { redactBody, redactHeaders, redactURL } from '../redact/redact';
 import type { Session } from './context';
-import { redactBody, redactHeaders, redactURL } from './redact';
 import { byteLength, cutBytes } from './text';
 
 /** Larger bodies are not even looked at: they would have to come through the worker whole. */

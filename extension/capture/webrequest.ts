@@ -4,8 +4,8 @@
  * reports of the same request arrive in either order.
  */
 import type { AnyEvent } from '../protocol';
+import { redactURL } from '../redact/redact';
 import type { Start, Witness } from './network';
-import { redactURL } from './redact';
 
 /** The part of webRequest's details that is used. */
 export interface RequestDetails {

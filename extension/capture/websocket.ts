@@ -2,8 +2,8 @@
 import type { Protocol } from 'devtools-protocol';
 import { CUT } from '../page/records';
 import type { AnyEvent } from '../protocol';
+import { redactCut, redactURL } from '../redact/redact';
 import type { Session, TabContext } from './context';
-import { redactCut, redactURL } from './redact';
 import { byteLength, cutBytes } from './text';
 
 type WebSocketEvent = Extract<AnyEvent, { kind: 'websocket' }>;

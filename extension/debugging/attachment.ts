@@ -1,32 +1,32 @@
 /** The one attachment that an extension may have to a tab, shared by those who need it. */
 import type { DebuggerAPI } from '../capture/debugger';
 
-interface Held {
-  holders: number;
+interface Attachment {
+  users: number;
   attached: Promise<void>;
 }
 
 /** Attaches for the first who asks, and detaches when the last one lets go. */
 export class SharedDebugger implements DebuggerAPI {
   readonly #api: DebuggerAPI;
-  readonly #held = new Map<number, Held>();
+  readonly #attachments = new Map<number, Attachment>();
 
   constructor(api: DebuggerAPI) {
     this.#api = api;
   }
 
   async attach({ tabId }: { tabId: number }, version: string): Promise<void> {
-    const held = this.#held.get(tabId);
-    if (held !== undefined) {
-      held.holders++;
-      return await held.attached;
+    const known = this.#attachments.get(tabId);
+    if (known !== undefined) {
+      known.users++;
+      return await known.attached;
     }
-    const first: Held = { holders: 1, attached: this.#attach(tabId, version) };
-    this.#held.set(tabId, first);
+    const first: Attachment = { users: 1, attached: this.#attach(tabId, version) };
+    this.#attachments.set(tabId, first);
     try {
       await first.attached;
     } catch (error) {
-      if (this.#held.get(tabId) === first) this.#held.delete(tabId);
+      if (this.#attachments.get(tabId) === first) this.#attachments.delete(tabId);
       throw error;
     }
   }
@@ -43,9 +43,9 @@ export class SharedDebugger implements DebuggerAPI {
   }
 
   async detach({ tabId }: { tabId: number }): Promise<void> {
-    const held = this.#held.get(tabId);
-    if (held !== undefined && --held.holders > 0) return;
-    this.#held.delete(tabId);
+    const known = this.#attachments.get(tabId);
+    if (known !== undefined && --known.users > 0) return;
+    this.#attachments.delete(tabId);
     await this.#api.detach({ tabId });
   }
 
@@ -59,11 +59,11 @@ export class SharedDebugger implements DebuggerAPI {
 
   /** Whether somebody holds the attachment to a tab. */
   attached(tab: number): boolean {
-    return this.#held.has(tab);
+    return this.#attachments.has(tab);
   }
 
   /** The browser has detached from a tab. */
   detached(tab: number): void {
-    this.#held.delete(tab);
+    this.#attachments.delete(tab);
   }
 }

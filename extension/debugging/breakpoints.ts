@@ -3,11 +3,11 @@
  * it, each with its own condition.
  */
 import type { Protocol } from 'devtools-protocol';
-import { redactText } from '../capture/redact';
 import { CodedError } from '../coded-error';
 import { CodeInvalid, type DebugBreakpoint, type DebugLocation, type DebugPlace } from '../protocol';
-import { FrameReader } from './frame-reader';
-import type { DebugSession, Thread } from './session';
+import { redactText } from '../redact/redact';
+import { FrameReader } from './inspect/frame-reader';
+import type { Thread, Threads } from './thread';
 
 /** A breakpoint whose condition threw. */
 export interface Failed {
@@ -29,9 +29,9 @@ export interface Probe {
 /** One breakpoint of the browser's. */
 interface Spot {
   /** The browser's id of it, once it has answered. */
-  readonly theirs: Promise<string>;
+  readonly placed: Promise<string>;
   /** The ids of those that share it. */
-  readonly ours: Set<string>;
+  readonly wanted: Set<string>;
 }
 
 /** Where the browser is asked to pause; lines and columns are counted from 0. */
@@ -56,16 +56,16 @@ export interface Hits {
   /** Those for which the page is to stand still. */
   readonly hit: string[];
   /** Whether any of ours, a probe too, was there at all. */
-  readonly ours: boolean;
+  readonly own: boolean;
 }
 
 /** The breakpoints, as the browser has them in each thread. */
 export class Breakpoints {
   readonly all = new Map<string, Breakpoint>();
-  readonly #session: DebugSession;
+  readonly #session: Threads;
   readonly #placed = new WeakMap<Thread, Placed>();
 
-  constructor(session: DebugSession) {
+  constructor(session: Threads) {
     this.#session = session;
   }
 
@@ -135,9 +135,9 @@ export class Breakpoints {
   async #unset(thread: Thread, id: string): Promise<void> {
     const { spots, known, locations } = this.#in(thread);
     for (const [key, spot] of [...spots]) {
-      if (!spot.ours.delete(id) || spot.ours.size > 0) continue;
+      if (!spot.wanted.delete(id) || spot.wanted.size > 0) continue;
       spots.delete(key);
-      const breakpointId = await spot.theirs.catch(() => '');
+      const breakpointId = await spot.placed.catch(() => '');
       known.delete(breakpointId);
       locations.delete(breakpointId);
       await this.#session.send(thread, 'Debugger.removeBreakpoint', { breakpointId }).catch(ignore);
@@ -148,7 +148,9 @@ export class Breakpoints {
   locations(id: string): DebugLocation[] {
     return [...this.#session.threads.values()].flatMap((thread) => {
       const { known, locations } = this.#in(thread);
-      return [...known].flatMap(([theirs, { ours }]) => (ours.has(id) ? (locations.get(theirs) ?? []) : []));
+      return [...known].flatMap(([placed, { wanted }]) =>
+        wanted.has(id) ? (locations.get(placed) ?? []) : [],
+      );
     });
   }
 
@@ -186,8 +188,8 @@ export class Breakpoints {
     if (spot === undefined) {
       const where = place.pattern ? { urlRegex: place.pattern } : { url: place.url ?? '' };
       const made: Spot = {
-        ours: new Set([id]),
-        theirs: this.#session
+        wanted: new Set([id]),
+        placed: this.#session
           .send(thread, 'Debugger.setBreakpointByUrl', { ...where, ...at })
           .then(({ breakpointId, locations }) => {
             known.set(breakpointId, made);
@@ -198,9 +200,9 @@ export class Breakpoints {
       spot = made;
       spots.set(key, spot);
     }
-    spot.ours.add(id);
+    spot.wanted.add(id);
     try {
-      await spot.theirs;
+      await spot.placed;
     } catch (error) {
       if (spots.get(key) === spot) spots.delete(key);
       throw error;
@@ -248,20 +250,20 @@ export class Breakpoints {
   /** What is to be done at a pause: conditions are looked at, hits counted, probes heard. */
   async hit(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<Hits> {
     const { known, probes } = this.#in(thread);
-    const theirs = event.hitBreakpoints ?? [];
-    const ours = new Set(theirs.flatMap((id) => [...(known.get(id)?.ours ?? [])]));
+    const placed = event.hitBreakpoints ?? [];
+    const wanted = new Set(placed.flatMap((id) => [...(known.get(id)?.wanted ?? [])]));
     const hit: string[] = [];
-    for (const id of ours) {
+    for (const id of wanted) {
       const breakpoint = this.all.get(id);
-      if (breakpoint !== undefined && (await this.#holds(thread, breakpoint, event))) hit.push(id);
+      if (breakpoint !== undefined && (await this.#conditionHolds(thread, breakpoint, event))) hit.push(id);
     }
-    const heard = theirs.flatMap((id) => probes.get(id) ?? []);
+    const heard = placed.flatMap((id) => probes.get(id) ?? []);
     for (const probe of heard) await probe.hit(event).catch(ignore);
-    return { hit, ours: ours.size + heard.length > 0 };
+    return { hit, own: wanted.size + heard.length > 0 };
   }
 
   /** Counts a hit, and says whether the page is to stand still for it. */
-  async #holds(
+  async #conditionHolds(
     thread: Thread,
     breakpoint: Breakpoint,
     event: Protocol.Debugger.PausedEvent,

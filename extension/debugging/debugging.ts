@@ -3,10 +3,7 @@
  * a pause always ends: by the agent, by the person, or when its time is over.
  */
 import type { Protocol } from 'devtools-protocol';
-import { MASK, redactCut } from '../capture/redact';
 import { CodedError } from '../coded-error';
-import { bare, keyText } from '../page/literal';
-import { CUT } from '../page/records';
 import {
   CodeInvalid,
   CodeUnavailable,
@@ -17,7 +14,6 @@ import {
   type DebugEvaluateParams,
   type DebugNames,
   type DebugPlaced,
-  type DebugRemoveParams,
   type DebugRunParams,
   type DebugScriptLine,
   type DebugScriptResult,
@@ -43,10 +39,20 @@ import {
   type TabPaused,
 } from '../protocol';
 import type { SharedDebugger } from './attachment';
-import { FrameReader } from './frame-reader';
-import { DebugSession, type Exceptions, type Target } from './session';
+import { evaluate } from './evaluate';
+import {
+  readBreakpointParams,
+  readCaller,
+  readEvaluateParams,
+  readExceptions,
+  readRemoveParams,
+  readRunParams,
+  readStateParams,
+  readStep,
+} from './requests';
+import { DebugSession } from './session';
 import { idleState, sessionState, shorten } from './state';
-import { holdsText, partText, quote } from './values';
+import type { Exceptions, Target } from './thread';
 
 /** What debugging needs of the worker. */
 export interface DebuggingOptions {
@@ -74,7 +80,7 @@ export type DebugMemory = Record<
 >;
 
 /** One more thing that the debugger can do, for the table of methods. */
-export type DebugMethod = (session: DebugSession, params: Record<string, unknown>) => Promise<unknown>;
+export type DebugMethod = (session: DebugSession, params: unknown) => Promise<unknown>;
 
 /** What is taken over from a session in an earlier life of the worker. */
 type Earlier = Pick<DebugMemory[string], 'began' | 'exceptions'>;
@@ -147,22 +153,21 @@ export class Debugging {
   }
 
   async #answer(method: string, caller: DebugCaller, params: unknown): Promise<unknown> {
-    const given = params as Record<string, unknown>;
     switch (method) {
       case MethodDebugState:
-        return await this.#state(given as unknown as DebugStateParams);
+        return await this.#state(readStateParams(method, params));
       case MethodDebugScripts:
         return scripts(await this.#begin(caller));
       case MethodDebugBreakpoint:
-        return await this.#setBreakpoint(given as unknown as DebugBreakpointParams);
+        return await this.#setBreakpoint(readBreakpointParams(method, params));
       case MethodDebugRemove:
-        await this.#sessions.get(caller.tab)?.breakpoints.remove((given as unknown as DebugRemoveParams).id);
+        await this.#sessions.get(caller.tab)?.breakpoints.remove(readRemoveParams(method, params).id);
         this.#remember();
         return {};
       case MethodDebugRun:
-        return await this.#run(given as unknown as DebugRunParams);
+        return await this.#run(readRunParams(method, params));
       case MethodDebugEvaluate:
-        return await this.#evaluate(given as unknown as DebugEvaluateParams);
+        return await this.#evaluate(readEvaluateParams(method, params));
       case MethodDebugLeave:
         await this.#starting.get(caller.tab)?.catch(() => undefined);
         await this.#sessions.get(caller.tab)?.leave(caller.client ?? 0);
@@ -176,7 +181,7 @@ export class Debugging {
     const more = this.#methods[method];
     if (more === undefined)
       throw new CodedError(CodeUnknown, `The extension does not know the method "${method}".`);
-    return await more(await this.#begin(caller), given);
+    return await more(await this.#begin(caller), params);
   }
 
   /** The session of a tab that is debugged. */
@@ -186,15 +191,15 @@ export class Debugging {
 
   /** Whether and why the page of a tab stands still. */
   paused(tab: number): TabPaused | undefined {
-    return this.#held(tab, (kind) => kind === 'page');
+    return this.#pausedThread(tab, (kind) => kind === 'page');
   }
 
   /** Whether and why a worker of a page stands still, or a frame in a process of its own. */
   pausedPart(tab: number): TabPaused | undefined {
-    return this.#held(tab, (kind) => kind !== 'page');
+    return this.#pausedThread(tab, (kind) => kind !== 'page');
   }
 
-  #held(tab: number, of: (kind: string) => boolean): TabPaused | undefined {
+  #pausedThread(tab: number, of: (kind: string) => boolean): TabPaused | undefined {
     const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
     const thread = threads.find(({ kind, paused }) => of(kind) && paused !== undefined);
     if (thread?.paused === undefined) return undefined;
@@ -310,7 +315,7 @@ export class Debugging {
   }
 
   /** Whether a frame of the tab stands still that is not of the page's own process. */
-  holdsFrame(tab: number): boolean {
+  framePaused(tab: number): boolean {
     const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
     return threads.some(({ kind, paused }) => kind === 'iframe' && paused !== undefined);
   }
@@ -486,7 +491,7 @@ export class Debugging {
     }
     if (kind === 'pause' || kind === 'exceptions') {
       const session = await this.#begin(params);
-      if (exceptions) await session.pauseOnExceptions(params.client ?? 0, exceptions as Exceptions);
+      if (exceptions) await session.pauseOnExceptions(params.client ?? 0, readExceptions(exceptions));
       if (kind === 'pause') await session.pause(session.thread(params.thread || 1));
       this.#remember();
       return await this.#state({ ...params, wait_ms });
@@ -497,7 +502,7 @@ export class Debugging {
     session.caller = params;
     const thread = session.pausedThread(params.thread ?? 0);
     if (kind === 'resume') await session.resume(thread, ResumedAgent);
-    else await session.step(thread, kind as 'over' | 'into' | 'out');
+    else await session.step(thread, readStep(kind));
     // A resume waits for whichever thread is paused next, a step for its own.
     return await this.#state({ ...params, thread: kind === 'resume' ? 0 : thread.id, wait_ms });
   }
@@ -506,69 +511,8 @@ export class Debugging {
     const session = this.#sessions.get(params.tab);
     if (session === undefined)
       throw new CodedError(CodeInvalid, 'Nothing is paused: the tab is not being debugged.');
-    const thread = session.pausedThread(params.thread ?? 0);
-    const frame = session.frame(thread, params.frame ?? 0);
-    const { callFrameId } = frame;
-    const secret = await new FrameReader(session, thread, frame).tellsSecret(params.expression);
-    const { result, exceptionDetails } = await session.send(thread, 'Debugger.evaluateOnCallFrame', {
-      callFrameId,
-      expression: params.expression,
-      silent: true,
-      generatePreview: true,
-      timeout: EVALUATE_MS,
-      throwOnSideEffect: params.evaluate !== true,
-    });
-    const thrown = exceptionDetails?.exception ?? result;
-    if (secret && holdsText(thrown))
-      return {
-        type: thrown.subtype ?? thrown.type,
-        value: MASK,
-        ...(exceptionDetails !== undefined && { threw: true }),
-        masked: 1,
-      };
-    const { text, masked } = redactCut(describe(thrown));
-    return {
-      type: thrown.subtype ?? thrown.type,
-      value: text,
-      ...(exceptionDetails !== undefined && { threw: true }),
-      ...(masked > 0 && { masked }),
-    };
+    return await evaluate(session, params);
   }
-}
-
-const EVALUATE_MS = 5000;
-const MAX_VALUE = 8000;
-
-/** A value as a person reads it. */
-function describe(value: Protocol.Runtime.RemoteObject): string {
-  const { type, description, unserializableValue, preview } = value;
-  let text: string;
-  if (type === 'string') text = JSON.stringify(value.value);
-  else if (unserializableValue !== undefined) text = unserializableValue;
-  else if (type === 'undefined') text = 'undefined';
-  else if (preview !== undefined && value.subtype !== 'error') text = previewText(preview);
-  else text = description ?? JSON.stringify(value.value) ?? type;
-  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}${CUT}… (${text.length} characters)` : text;
-}
-
-function previewText(preview: Protocol.Runtime.ObjectPreview): string {
-  const array = preview.subtype === 'array';
-  const parts = preview.properties.map(({ name, type, subtype, value }) => {
-    const shown = partText(type, subtype, value);
-    return array && /^\d+$/.test(name) ? shown : `${keyText(name, quote)}: ${shown}`;
-  });
-  const entries = (preview.entries ?? []).map(({ key, value }) =>
-    [key, value]
-      .flatMap((one) => (one === undefined ? [] : partText(one.type, one.subtype, one.description)))
-      .join(' => '),
-  );
-  const all = [...parts, ...entries, ...(preview.overflow ? ['…'] : [])].join(', ');
-  const name =
-    preview.description && !/^Object$|^Array\(/.test(preview.description)
-      ? bare(preview.description, quote)
-      : '';
-  if (array) return `[${all}]`;
-  return all === '' && name !== '' ? name : `${name === '' ? '' : `${name} `}{${all}}`;
 }
 
 function scripts(session: DebugSession): DebugScripts {
@@ -592,20 +536,4 @@ function follow(session: DebugSession, target: Target): void {
 function letRun(session: DebugSession, target: Target): void {
   follow(session, target);
   void session.send(target, 'Runtime.runIfWaitingForDebugger').catch(() => undefined);
-}
-
-function readCaller(method: string, params: unknown): DebugCaller {
-  const { tab, by, client, release_ms, evaluate } = (params ?? {}) as Partial<
-    Record<keyof DebugCaller, unknown>
-  >;
-  if (typeof tab !== 'number' || typeof by !== 'string' || typeof release_ms !== 'number') {
-    throw new CodedError(CodeInvalid, `${method}: tab, by and release_ms are needed.`);
-  }
-  return {
-    tab,
-    by,
-    release_ms,
-    ...(typeof client === 'number' && { client }),
-    ...(evaluate === true && { evaluate }),
-  };
 }

@@ -3,14 +3,12 @@
  * threads; each has a session of the browser's debugger protocol.
  */
 import type { Protocol } from 'devtools-protocol';
-import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
   type DebugBreakpoint,
   type DebugCaller,
   type DebugNames,
-  type DebugResumed,
   PauseAsked,
   PauseBreakpoint,
   PauseException,
@@ -24,71 +22,10 @@ import {
   ResumedTime,
 } from '../protocol';
 import { Breakpoints } from './breakpoints';
-
-type Commands = ProtocolMapping.Commands;
+import type { Commands, DebugEvent, Exceptions, Script, Target, Thread, Threads } from './thread';
 
 /** Sends a command to one session of the tab; undefined is the page's own. */
 export type SendTo = (session: string | undefined, method: string, params?: object) => Promise<unknown>;
-
-/** A target that a session speaks to. */
-export interface Target {
-  /** 1 for the page; never given again in the life of the tab. */
-  readonly id: number;
-  readonly session: string | undefined;
-  readonly kind: string;
-  url: string;
-}
-
-/** A script that a thread has parsed. */
-export interface Script {
-  readonly url: string;
-  /** What it says of its source map; empty when it has none. */
-  readonly map: string;
-  /** Where it begins in its file, counted from 0: a script may stand inside a document. */
-  readonly line: number;
-  readonly column: number;
-}
-
-/** Where a thread stands. */
-export interface Paused {
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** One of the protocol's Pause constants. */
-  readonly reason: string;
-  /** The agents whose doing it is; empty for the page's own and another debugger's. */
-  readonly by: string;
-  /** The clients whose doing it is, as long as they have not left. */
-  readonly owners: Set<number>;
-  /** The ids of the breakpoints that were hit. */
-  readonly hit: readonly string[];
-  readonly data: Protocol.Debugger.PausedEvent['data'];
-  readonly callFrames: readonly Protocol.Debugger.CallFrame[];
-  readonly asyncStackTrace: Protocol.Runtime.StackTrace | undefined;
-}
-
-/** One thread of a tab. */
-export interface Thread extends Target {
-  readonly scripts: Map<string, Script>;
-  paused: Paused | undefined;
-  resumed: DebugResumed | undefined;
-  /** What the agent asked for and waits to come about. */
-  asked: 'pause' | 'step' | undefined;
-  /** The client that asked. */
-  asker: number;
-  /** Whether a pause is still to come about whose client has left. */
-  unwanted: boolean;
-  /** Why the next resume comes; undefined when it is another debugger's doing. */
-  resuming: string | undefined;
-  timer: ReturnType<typeof setTimeout> | undefined;
-  /** Until when its document is about to be left, and is not held any more; 0 when it is not. */
-  leaving: number;
-}
-
-/** What happens in a session. `changed` comes with every pause and resume. */
-export type DebugEvent =
-  | { type: 'paused' | 'resumed'; thread: Thread }
-  | { type: 'thread' | 'gone'; thread: Thread }
-  | { type: 'ended' };
 
 /** What a session needs of its surroundings. */
 export interface SessionOptions {
@@ -117,11 +54,8 @@ const RESOLVE_MS = 5000;
 /** How long a paused document that is about to be left is not held again, in ms: it may stay after all. */
 const LEAVING_MS = 10_000;
 
-/** Which exceptions pause. */
-export type Exceptions = 'none' | 'uncaught' | 'all';
-
 /** The debug session of a tab. */
-export class DebugSession {
+export class DebugSession implements Threads {
   readonly tab: number;
   readonly own: boolean;
   /** When it began, in milliseconds since the epoch: what the host knows it by. */
@@ -362,9 +296,9 @@ export class DebugSession {
       return;
     }
     if (event.reason === 'instrumentation') return await this.#scriptWaits(thread, event);
-    const { hit: held, ours: mine } = await this.breakpoints.hit(thread, event);
+    const { hit: wanted, own } = await this.breakpoints.hit(thread, event);
     // Whoever set one may have left while its condition was looked at.
-    const hit = held.filter((id) => this.breakpoints.all.has(id));
+    const hit = wanted.filter((id) => this.breakpoints.all.has(id));
     const { asked, unwanted } = thread;
     thread.unwanted = false;
     if (unwanted && hit.length === 0 && !otherReason(event)) {
@@ -372,7 +306,7 @@ export class DebugSession {
       return;
     }
     // What only breakpoints stopped that do not want to goes on.
-    if (mine && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
+    if (own && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
       thread.resuming = ResumedAgent;
       if (asked === 'step') await this.send(thread, 'Debugger.stepOver').catch(ignore);
       else await this.send(thread, 'Debugger.resume').catch(ignore);

@@ -1,9 +1,10 @@
 /** A debug session as the host is told of it; texts of the page are masked. */
 import type { Protocol } from 'devtools-protocol';
-import { redactCut, redactURL } from '../capture/redact';
 import { CUT } from '../page/records';
 import type { DebugFrame, DebugPause, DebugState, DebugThread } from '../protocol';
-import type { DebugSession, Paused, Target, Thread } from './session';
+import { redactCut, redactURL } from '../redact/redact';
+import type { DebugSession } from './session';
+import type { Paused, Target, Thread } from './thread';
 
 const MAX_FRAMES = 50;
 const MAX_TEXT = 1000;

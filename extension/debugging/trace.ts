@@ -6,11 +6,12 @@
  * never true: the page does not stop again. Otherwise it stands still for each record.
  */
 import type { Protocol } from 'devtools-protocol';
-import { isSecretKey, redactText } from '../capture/redact';
 import type { DebugField, DebugHit, DebugKey, DebugTraced, DebugTraceParams } from '../protocol';
-import { LIMITS, Walker } from './capture';
-import { FrameReader, knownOf } from './frame-reader';
-import type { DebugSession, Thread } from './session';
+import { isSecretKey, redactText } from '../redact/redact';
+import { LIMITS, Walker } from './inspect/capture';
+import { FrameReader, knownOf } from './inspect/frame-reader';
+import type { DebugSession } from './session';
+import type { Thread } from './thread';
 
 /** For how long a trace that nobody reads goes on, in ms. */
 const UNREAD_MS = 5 * 60_000;

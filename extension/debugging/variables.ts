@@ -2,7 +2,6 @@
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
-  type DebugTraceParams,
   type DebugVariable,
   type DebugVariables,
   type DebugVariablesParams,
@@ -10,18 +9,20 @@ import {
   MethodDebugVariables,
   ScopeExpression,
 } from '../protocol';
-import { Walker } from './capture';
 import type { DebugMethod } from './debugging';
-import { FrameReader, knownOf, OWN, type Scoped } from './frame-reader';
+import { Walker } from './inspect/capture';
+import { FrameReader, knownOf, OWN, type Scoped } from './inspect/frame-reader';
+import { readTraceParams, readVariablesParams } from './requests';
 import type { DebugSession } from './session';
 import { frameState } from './state';
 import { trace } from './trace';
 
 /** The methods of reading variables, for {@link Debugging}. */
 export const variableMethods: Readonly<Record<string, DebugMethod>> = {
-  [MethodDebugTrace]: async (session, params) => await trace(session, params as unknown as DebugTraceParams),
+  [MethodDebugTrace]: async (session, params) =>
+    await trace(session, readTraceParams(MethodDebugTrace, params)),
   [MethodDebugVariables]: async (session, params) =>
-    await variables(session, params as unknown as DebugVariablesParams),
+    await variables(session, readVariablesParams(MethodDebugVariables, params)),
 };
 
 /** Answers {@link MethodDebugVariables}. */

@@ -8,11 +8,18 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 
 // inWorker runs a script in the extension's worker.
 func (w *world) inWorker(t *testing.T, script string) {
+	t.Helper()
+	askWorker[bool](t, w.World, "("+script+", true)")
+}
+
+// askWorker evaluates an expression in the extension's worker.
+func askWorker[T any](t *testing.T, w *testbed.World, expression string) (answer T) {
 	t.Helper()
 	infos, err := chromedp.CallBrowser(w.Browser.Context(), target.GetTargets, target.GetTargetsParams{})
 	if err != nil {
@@ -24,12 +31,13 @@ func (w *world) inWorker(t *testing.T, script string) {
 		}
 		ctx, detach := chromedp.NewContext(w.Browser.Context(), chromedp.WithTargetID(info.TargetID), chromedp.WithDetachOnCancel())
 		defer detach()
-		if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("("+script+", true)")); err != nil {
+		if answer, err = chromedp.Run(ctx, chromedp.Evaluate[T](expression)); err != nil {
 			t.Fatal(err)
 		}
-		return
+		return answer
 	}
-	t.Fatal("the worker is not there")
+	t.Fatal("the worker does not run")
+	return answer
 }
 
 // counter is a page that counts clicks, and says whether the last one was a person's.

@@ -34,6 +34,7 @@ import {
 } from '../../protocol';
 import { watchableOrigin } from '../rules';
 import { askFrame, message, Refused } from './ask';
+import { perform } from './operations';
 import type { ActingParties } from './parties';
 import { FLUSH_MS, Rest } from './rest';
 import type { TabSend } from './sessions';
@@ -256,8 +257,7 @@ export class Acting {
     } catch (error) {
       result.untrusted = message(error);
     }
-    const on = new Step(this.#parties, params, step, send, result);
-    await on.do();
+    await perform(new Step(this.#parties, params, step, send, result));
     if (UNNOTICED.has(step.op)) delete result.untrusted;
   }
 }

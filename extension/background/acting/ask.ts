@@ -1,7 +1,7 @@
 /** Asks the frames of a tab that is acted on. */
 import type { ActAsk, ActTold } from '../../messages';
 import { type ActNode, type ActResult, RefusedGone } from '../../protocol';
-import { inFrame } from '../aria';
+import { inFrame } from '../aria/aria';
 
 /** A step that was not done. */
 export class Refused extends Error {

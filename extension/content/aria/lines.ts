@@ -139,7 +139,7 @@ export class Lines {
         stack.pop();
         if (top.part.block) end();
       } else if (!isPart(kid)) {
-        if (top.part.shown !== 'shown' || top.part.mute) continue;
+        if (top.part.shown !== 'shown' || top.part.contentHidden) continue;
         if (first === undefined && kid.data.trim() !== '') {
           first = kid;
           from = top;

@@ -30,7 +30,7 @@ export class Part {
   /** Neither it nor what is inside it can be operated. */
   inert = false;
   /** What it says is hidden, as in closed details, though it is shown itself. */
-  mute = false;
+  contentHidden = false;
   /** Of what is inside it only what is operable has a line: the rest is its name or its value. */
   hushes = false;
   /** It stands in one that hushes. */
@@ -145,7 +145,7 @@ export function shownAs({ element, tag, parent, inert }: Part): Shown {
   if (inert) return first(element, 'dialog:modal') === null ? 'hidden' : 'itself hidden';
   if (isPlainlyShown(element)) return 'shown';
   if (tag === 'area') return isImageShown(element) ? 'shown' : 'hidden';
-  if (parent?.mute === true) return 'hidden';
+  if (parent?.contentHidden === true) return 'hidden';
   if (tag === 'option' || tag === 'optgroup')
     // of which a closed list shows none
     return has(element, 'hidden') || parent?.shown === 'itself hidden' ? 'hidden' : 'shown';

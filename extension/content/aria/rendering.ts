@@ -35,7 +35,11 @@ export function isPointed({ cursor }: CSSStyleDeclaration): boolean {
 }
 
 /** True where what an element says is hidden and it is not: closed details, contents that a style hides. */
-export function isMute(element: Element, tag: string, { contentVisibility }: CSSStyleDeclaration): boolean {
+export function hidesContent(
+  element: Element,
+  tag: string,
+  { contentVisibility }: CSSStyleDeclaration,
+): boolean {
   if (contentVisibility === 'hidden') return true;
   if (tag === 'details') return !has(element, 'open');
   return tag === 'object' && !showsFallback(element);

@@ -1,6 +1,5 @@
 /** The elements that show frames, and what can be said of which frame each shows. */
 import { attribute } from '../dom';
-import type { Part } from './part';
 
 /** An element that shows a frame. */
 export interface FrameSlot {
@@ -50,7 +49,17 @@ function isBlank(address: string): boolean {
   return address === '' || address.startsWith('about:');
 }
 
-export function slotOf({ element, id, tag, shown }: Part): FrameSlot {
+/** An element of the tree, as far as it matters here. */
+export interface SlotElement {
+  readonly element: Element;
+  readonly id: number;
+  readonly tag: string;
+  /** 'shown' when it is shown with what it contains. */
+  readonly shown: string;
+}
+
+/** What can be said of the frame that an element shows. */
+export function slotOf({ element, id, tag, shown }: SlotElement): FrameSlot {
   const inside = windowIn(element);
   const { clientWidth, clientHeight } = element;
   const given = tag === 'object' ? (element as HTMLObjectElement).data : (element as HTMLIFrameElement).src;

@@ -43,7 +43,7 @@ import {
   textNode,
 } from './part';
 import { References } from './references';
-import { generatedText, isBlock, isMute, isPointed, PSEUDOS } from './rendering';
+import { generatedText, hidesContent, isBlock, isPointed, PSEUDOS } from './rendering';
 import { Signals } from './signals';
 import { type FrameSlot, isFrameTag, showsFrame, slotOf } from './slots';
 import { Stale } from './stale';
@@ -409,9 +409,9 @@ export class AriaTree {
       const style = getComputedStyle(part.element);
       const wasBlock = part.block;
       part.block = isBlock(part.tag, style);
-      const wasMute = part.mute;
-      part.mute = isMute(part.element, part.tag, style);
-      if (part.mute !== wasMute) part.staleKids = true;
+      const wasHidden = part.contentHidden;
+      part.contentHidden = hidesContent(part.element, part.tag, style);
+      if (part.contentHidden !== wasHidden) part.staleKids = true;
       if (part.block !== wasBlock) {
         this.#lines.changed(part);
         this.#lines.changed(part.parent);
@@ -480,7 +480,7 @@ export class AriaTree {
     }
     if (part.generated.some((node) => node !== undefined && fold(node.data) !== ''))
       this.#unannounced.generating.add(part);
-    else if (part.mute) this.#unannounced.generating.add(part);
+    else if (part.contentHidden) this.#unannounced.generating.add(part);
     else this.#unannounced.generating.delete(part);
   }
 

@@ -5,7 +5,7 @@
 import { parentOf, shadowRootOf } from '../dom';
 import { traceless } from './element';
 import { isPart, type Part, shadowOf, shownAs } from './part';
-import { generatedText, isBlock, isMute, isPlainlyShown, isPointed, PSEUDOS } from './rendering';
+import { generatedText, hidesContent, isBlock, isPlainlyShown, isPointed, PSEUDOS } from './rendering';
 
 /**
  * How many elements are asked in one look whether they have got a closed shadow root, which takes 2 µs
@@ -178,7 +178,8 @@ export class Unannounced {
     if (
       isBlock(part.tag, style) !== part.block ||
       isPointed(style) !== part.pointer ||
-      ((part.mute || part.hasText) && isMute(part.element, part.tag, style) !== part.mute)
+      ((part.contentHidden || part.hasText) &&
+        hidesContent(part.element, part.tag, style) !== part.contentHidden)
     ) {
       this.#changed(part, false);
       return;

@@ -10,8 +10,8 @@ import { Occurrence } from './entry';
 import { clock } from './format';
 import type { ViewerModel } from './model';
 import { Rows } from './rows';
-import { gist, laneName } from './timeline';
-import { LANES, type LaneName } from './timeline-data';
+import { LANES, type LaneName } from './timeline/data';
+import { gist, laneName } from './timeline/timeline';
 
 const LIMIT = 2000;
 /** How long typing rests, and how long lies between two readings, in ms. */

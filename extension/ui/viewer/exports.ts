@@ -2,8 +2,8 @@
 import type { ViewCall, ViewCheckpoints, ViewEntry, ViewOverview, ViewReport } from '../../protocol';
 import { many, t } from '../../text';
 import { clock } from './format';
-import { timelineText } from './markdown';
 import type { ViewerModel } from './model';
+import { timelineText } from './report/markdown';
 
 /** Everything of a session that a file holds. */
 export interface Session {

@@ -14,8 +14,8 @@ import { many, t } from '../../text';
 import { words } from '../attempt';
 import type { ViewerClient } from '../client';
 import { moment as instant } from './format';
-import { type LaneName, TimelineData } from './timeline-data';
-import type { Span } from './timeline-draw';
+import { type LaneName, TimelineData } from './timeline/data';
+import type { Span } from './timeline/draw';
 
 /** The two moments that are compared: a checkpoint's name, a time, `start` or `now`. */
 export interface Selection {

@@ -13,13 +13,13 @@ import { Checkpoints } from './checkpoints';
 import { Arrow } from './entry';
 import { Events } from './events';
 import { gather, har, page, requests, save, styles } from './exports';
-import { reportMarkdown, timelineText } from './markdown';
 import type { Least, Section, ViewerModel } from './model';
 import { PageTree } from './page';
 import { PausedPages } from './paused';
-import { ReportView } from './report';
-import { Timeline } from './timeline';
-import { Variables } from './variables';
+import { reportMarkdown, timelineText } from './report/markdown';
+import { ReportView } from './report/report';
+import { Timeline } from './timeline/timeline';
+import { Variables } from './variables/variables';
 import './viewer.css';
 
 const SECTIONS: readonly Section[] = ['changes', 'events', 'calls', 'page', 'variables'];

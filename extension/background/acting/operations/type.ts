@@ -1,0 +1,47 @@
+import { type ActNode, RefusedFailed } from '../../../protocol';
+import { Refused } from '../ask';
+import { press as pressKey, type as typeKeys } from '../input';
+import { readStroke } from '../keys';
+import { ENABLED, type Step } from '../step';
+
+/** Types texts into a field, one after the other. */
+export function type(on: Step): Promise<void> {
+  const { path = [], texts = [], clear = false, submit = false } = on.step;
+  return typeTexts(on, path, texts, { clear, submit, byKeys: true });
+}
+
+/** Puts texts into a field by the keyboard: `byKeys` has each letter be heard as a key of its own. */
+export async function typeTexts(
+  on: Step,
+  path: readonly ActNode[],
+  texts: readonly string[],
+  { clear, submit, byKeys }: { clear: boolean; submit: boolean; byKeys: boolean },
+): Promise<void> {
+  const send = on.send;
+  for (const text of texts) {
+    if (send === undefined) {
+      const told = await on.ask(path, { do: 'text', needs: ENABLED, texts: [text], clear });
+      if (told.done === true) await on.ask(path, { do: 'fill', texts: [text] });
+      if (submit) await on.ask(path, { do: 'key', key: 'Enter' });
+      continue;
+    }
+    const told = await on.ask(path, { do: 'field', needs: ENABLED, clear, texts: [text] });
+    // The browser takes input in the order in which it is sent.
+    const input: Promise<unknown>[] = [];
+    if (told.done === true) await on.ask(path, { do: 'fill', texts: [text] });
+    else {
+      if (told.focused !== true) {
+        await on.strike(send, path, 'left', 1, 0);
+        const { elsewhere } = await on.ask(path, { do: 'field', clear, texts: [text] });
+        if (elsewhere !== undefined) {
+          const text = `what is typed would not go there, because the page gives the focus to ${elsewhere}`;
+          throw new Refused({ refused: RefusedFailed, text });
+        }
+      }
+      if (text !== '') input.push(typeKeys(send, text, byKeys && told.line === true));
+      else if (clear) input.push(pressKey(send, readStroke('Delete')));
+    }
+    if (submit) input.push(pressKey(send, readStroke('Enter')));
+    await on.input(Promise.all(input));
+  }
+}

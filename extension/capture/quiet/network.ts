@@ -1,0 +1,360 @@
+/** Requests of quiet capture: what `webRequest` tells of them, and the bodies that the page's hooks read. */
+import { type AnswerRecord, CUT, MAX_BODY, type ResourceRecord } from '../../page/records';
+import type { Session } from '../context';
+import { type Ending, type Flight, networkEvent, requestEvent } from '../request';
+import type { Emit } from '../source';
+import { withoutHash } from '../text';
+import type { RequestDetails } from '../webrequest';
+
+type Header = { name: string; value?: string | undefined };
+
+/** The part of webRequest's details that is used here. */
+export interface QuietDetails extends RequestDetails {
+  frameId?: number;
+  requestHeaders?: readonly Header[] | undefined;
+  responseHeaders?: readonly Header[] | undefined;
+  requestBody?: RequestBody | null | undefined;
+}
+
+interface RequestBody {
+  error?: string | undefined;
+  formData?: Readonly<Record<string, readonly unknown[]>> | undefined;
+  raw?: readonly { bytes?: ArrayBuffer | undefined; file?: string | undefined }[] | undefined;
+}
+
+/** How long an answer to the page's own code waits for the body that the hooks may bring, in ms. */
+const BODY_MS = 400;
+/** The most that is kept of what a page sends, in bytes. */
+const MAX_SENT = 128 << 10;
+/** How long the browser may take to tell of a request whose answer the page has, in ms. */
+const ALONE_MS = 250;
+/** The most answers kept whose end the browser has not told yet. */
+const MAX_EARLY = 50;
+/** The most addresses of which it is known how they were answered. */
+const MAX_KNOWN = 1000;
+
+const resources: Record<string, string> = {
+  main_frame: 'document',
+  sub_frame: 'document',
+  xmlhttprequest: 'xhr',
+  object: 'other',
+  csp_report: 'cspviolationreport',
+};
+
+const elements: Record<string, string> = {
+  script: 'script',
+  link: 'stylesheet',
+  img: 'image',
+  image: 'image',
+  video: 'media',
+  audio: 'media',
+  source: 'media',
+  worker: 'script',
+};
+
+interface Quiet {
+  readonly requestId: string;
+  flight: Flight;
+  status: number;
+  mime: string;
+  headers: Record<string, string>;
+  /** The page's own code may be told of it, and with it the hooks. */
+  asked: boolean;
+  end?: Ending | undefined;
+  answer?: AnswerRecord | undefined;
+  timer?: ReturnType<typeof setTimeout> | undefined;
+}
+
+/** The requests of one tab. */
+export class QuietRequests {
+  readonly #tab: number;
+  readonly #emit: Emit;
+  readonly #flights = new Map<string, Quiet>();
+  /** Answers that the hooks told before the browser told that their requests have ended. */
+  #early: { answer: AnswerRecord; timer: ReturnType<typeof setTimeout> }[] = [];
+  #over: Quiet[] = [];
+  #lastAlone = 0;
+  /** The MIME types of answers, by address. */
+  readonly #answers = new Map<string, string>();
+  #failed: { url: string; at: number }[] = [];
+
+  constructor(tab: number, emit: Emit) {
+    this.#tab = tab;
+    this.#emit = emit;
+  }
+
+  began(details: QuietDetails): void {
+    if (details.type === 'websocket') return;
+    const session: Session = details.frameId !== undefined && details.frameId > 0 ? inFrame : inPage;
+    const resource = resources[details.type] ?? details.type;
+    const flight: Flight = {
+      id: `quiet-${details.requestId}`,
+      session,
+      method: details.method,
+      url: details.url,
+      resource,
+      started: Math.floor(details.timeStamp),
+      requestBody: sent(details.requestBody),
+      received: 0,
+      cached: false,
+      reported: false,
+    };
+    this.#flights.set(details.requestId, {
+      requestId: details.requestId,
+      flight,
+      status: 0,
+      mime: '',
+      headers: {},
+      asked: details.type === 'xmlhttprequest',
+    });
+    this.#emit(requestEvent(this.#tab, flight));
+  }
+
+  sends({ requestId, requestHeaders }: QuietDetails): void {
+    const quiet = this.#flights.get(requestId);
+    if (quiet === undefined || requestHeaders === undefined) return;
+    quiet.flight = { ...quiet.flight, requestHeaders: record(requestHeaders) };
+  }
+
+  /** The head of an answer is there. One that does not end by itself is told at once. */
+  responded(details: QuietDetails): void {
+    const quiet = this.#flights.get(details.requestId);
+    if (quiet === undefined) return;
+    this.#head(quiet, details);
+    if (!quiet.mime.startsWith('text/event-stream')) return;
+    quiet.flight.resource = 'eventsource';
+    this.#report(quiet, { at: Math.floor(details.timeStamp), stream: true });
+    quiet.flight.reported = true;
+  }
+
+  redirected(details: QuietDetails): void {
+    const quiet = this.#flights.get(details.requestId);
+    if (quiet === undefined) return;
+    this.#head(quiet, details);
+    this.#flights.delete(details.requestId);
+    this.#report(quiet, { at: Math.floor(details.timeStamp), complete: true });
+  }
+
+  ended(details: QuietDetails): void {
+    const quiet = this.#flights.get(details.requestId) ?? this.#unseen(details);
+    if (quiet === undefined) return;
+    this.#head(quiet, details);
+    const { flight } = quiet;
+    this.#answers.set(flight.url, quiet.mime);
+    if (this.#answers.size > MAX_KNOWN) this.#answers.delete(this.#answers.keys().next().value ?? '');
+    const aborted = givenUp(details, quiet.status);
+    const end: Ending = { at: Math.floor(details.timeStamp) };
+    if (details.error === undefined) end.complete = true;
+    // A status wins over what became of the connection afterwards, unless the body broke off.
+    else if (aborted) end.canceled = quiet.status === 0;
+    else end.error = isCORS(details) ? `CORS: blocked (${details.error})` : details.error;
+    flight.cached = details.fromCache === true;
+    if (flight.reported) {
+      this.#flights.delete(details.requestId);
+      if (end.error !== undefined) this.#report(quiet, { ...end, stream: true });
+      return;
+    }
+    quiet.end = end;
+    if (quiet.status >= 400 || end.error !== undefined) this.#remember(flight.url, end.at);
+    const early = this.#early.findIndex(({ answer }) => answers(answer, quiet));
+    if (early >= 0) {
+      const [{ answer, timer } = {}] = this.#early.splice(early, 1);
+      clearTimeout(timer);
+      quiet.answer = answer;
+    }
+    const expected = quiet.asked && quiet.answer === undefined && end.error === undefined && !aborted;
+    if (expected) quiet.timer = setTimeout(() => this.#finish(quiet), BODY_MS);
+    else this.#finish(quiet);
+  }
+
+  /** A request that ends and was not seen to begin: an earlier life of the worker has seen it. */
+  #unseen(details: QuietDetails): Quiet | undefined {
+    if (details.type === 'websocket') return undefined;
+    this.began(details);
+    const quiet = this.#flights.get(details.requestId);
+    if (quiet !== undefined) quiet.asked = false;
+    return quiet;
+  }
+
+  #head(quiet: Quiet, { statusCode, responseHeaders }: QuietDetails): void {
+    if (statusCode !== undefined && statusCode > 0) quiet.status = statusCode;
+    if (responseHeaders !== undefined) quiet.headers = record(responseHeaders);
+    const type = Object.entries(quiet.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1];
+    if (type !== undefined) quiet.mime = type.split(';', 1)[0]?.trim() ?? '';
+  }
+
+  /** What the page's own code was answered with. */
+  answered(answer: AnswerRecord): void {
+    for (const quiet of this.#flights.values()) {
+      if (!quiet.asked || quiet.answer !== undefined || !answers(answer, quiet)) continue;
+      quiet.answer = answer;
+      if (quiet.end !== undefined) this.#finish(quiet);
+      return;
+    }
+    if (this.#over.some((over) => answers(answer, over))) return;
+    const timer = setTimeout(() => {
+      this.#early = this.#early.filter((other) => other.answer !== answer);
+      this.#alone(answer);
+    }, ALONE_MS);
+    this.#early.push({ answer, timer });
+  }
+
+  /** A request of which the browser says nothing: a service worker answered it. */
+  #alone([, at, resource, method, url, status, mime, body, note, started]: AnswerRecord): void {
+    if (!/^https?:/.test(url)) return;
+    const id = `page-${++this.#lastAlone}`;
+    const flight: Flight = {
+      id,
+      session: inPage,
+      method,
+      url,
+      resource,
+      started,
+      received: 0,
+      cached: false,
+      reported: false,
+    };
+    const end: Ending = { at };
+    if (body !== null) end.body = body;
+    if (status === 0) end.error = note;
+    else if (note !== '') end.bodyNote = note;
+    this.#emit(requestEvent(this.#tab, flight));
+    this.#report({ requestId: id, flight, status, mime, headers: {}, asked: false }, end);
+  }
+
+  #finish(quiet: Quiet): void {
+    const { answer } = quiet;
+    clearTimeout(quiet.timer);
+    if (!this.#flights.delete(quiet.requestId) || quiet.end === undefined) return;
+    if (quiet.asked && answer === undefined) this.#keep(quiet);
+    if (answer !== undefined && answer[5] > 0) {
+      const [, , resource, , , , , body, note] = answer;
+      quiet.flight.resource = resource;
+      if (body !== null) quiet.end.body = body;
+      if (note !== '') {
+        const { 'content-length': sent, 'content-encoding': encoding } = quiet.headers;
+        const whole = encoding === undefined ? sent : undefined;
+        quiet.end.bodyNote = whole === undefined ? note : `cut at ${MAX_BODY} of ${whole} bytes`;
+      }
+    }
+    this.#report(quiet, quiet.end);
+  }
+
+  #report(quiet: Quiet, end: Ending): void {
+    const { flight, status, mime, headers } = quiet;
+    if (status > 0) {
+      flight.response = { status, mimeType: mime, headers } as unknown as Flight['response'];
+    }
+    this.#emit(networkEvent(this.#tab, flight, end));
+  }
+
+  /** Told already: an answer that comes for it later is not told again. */
+  #keep(quiet: Quiet): void {
+    this.#over.push(quiet);
+    if (this.#over.length > MAX_EARLY) this.#over.shift();
+  }
+
+  /** An element's resource did not load: of an address that was answered, or of one that the browser hides. */
+  failed([, at, tag, url]: ResourceRecord, note: (mime: string) => void): void {
+    if (this.#failed.some((failed) => failed.url === url && Math.abs(failed.at - at) < 5000)) return;
+    const mime = this.#answers.get(url);
+    if (mime === undefined && /^https?:/.test(url)) {
+      const id = `page-${++this.#lastAlone}`;
+      const resource = elements[tag] ?? 'other';
+      const flight: Flight = {
+        id,
+        session: inPage,
+        method: 'GET',
+        url,
+        resource,
+        started: at,
+        received: 0,
+        cached: false,
+        reported: false,
+      };
+      this.#emit(requestEvent(this.#tab, flight));
+      this.#emit(networkEvent(this.#tab, flight, { at, error: 'it did not load' }));
+      return;
+    }
+    note(mime ?? '');
+  }
+
+  #remember(url: string, at: number): void {
+    this.#failed.push({ url, at });
+    if (this.#failed.length > MAX_EARLY) this.#failed.shift();
+  }
+
+  /** Tells of everything that has ended and only waits for a body. */
+  settle(): void {
+    for (const quiet of [...this.#flights.values()]) if (quiet.end !== undefined) this.#finish(quiet);
+  }
+
+  /** Whether something that has ended still waits for its other witness. */
+  get waiting(): boolean {
+    if (this.#early.length > 0) return true;
+    for (const quiet of this.#flights.values()) if (quiet.end !== undefined) return true;
+    return false;
+  }
+}
+
+/** Whether a request ended because the page, or the browser, wanted no more of it. */
+function givenUp(details: QuietDetails, status: number): boolean {
+  switch (details.error) {
+    case 'net::ERR_ABORTED':
+    case 'net::ERR_CACHE_MISS': // asked of the cache alone; it is asked of the network next
+      return true;
+    case 'net::ERR_FAILED': // of an answer that had begun: its body was cancelled
+      return status > 0 && !isCORS(details);
+    default:
+      return false;
+  }
+}
+
+/** The browser tells no extension of CORS by name; what fails so, of another origin, is nothing else in practice. */
+function isCORS({ error, initiator, url, type }: QuietDetails): boolean {
+  return (
+    error === 'net::ERR_FAILED' &&
+    initiator !== undefined &&
+    type !== 'main_frame' &&
+    type !== 'sub_frame' &&
+    !url.startsWith(`${initiator}/`)
+  );
+}
+
+const inPage: Session = {};
+const inFrame: Session = { target: 'iframe' };
+
+function answers([, , , method, url, , , , , started]: AnswerRecord, { flight }: Quiet): boolean {
+  return url === withoutHash(flight.url) && method === flight.method && flight.started - started > -2000;
+}
+
+function record(headers: readonly Header[]): Record<string, string> {
+  const all: Record<string, string> = {};
+  for (const { name, value = '' } of headers) {
+    const key = name.toLowerCase();
+    all[key] = key in all ? `${all[key]}\n${value}` : value;
+  }
+  return all;
+}
+
+/** What a page sent, as text. */
+function sent(body: RequestBody | null | undefined): string | undefined {
+  if (body?.formData !== undefined) {
+    const form = new URLSearchParams();
+    for (const [name, values] of Object.entries(body.formData))
+      for (const value of values) form.append(name, typeof value === 'string' ? value : '(binary)');
+    return shortened(form.toString());
+  }
+  const bytes = body?.raw?.[0]?.bytes;
+  if (bytes === undefined || body?.raw?.length !== 1) return undefined;
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return shortened(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function shortened(text: string): string {
+  return text.length <= MAX_SENT ? text : text.slice(0, MAX_SENT) + CUT;
+}

@@ -1,0 +1,87 @@
+/** The threads of a tab under the debugger: the page, frames of other processes and workers. */
+import type { Protocol } from 'devtools-protocol';
+import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping';
+import type { DebugCaller, DebugNames, DebugResumed } from '../protocol';
+
+/** The commands of the debugger protocol. */
+export type Commands = ProtocolMapping.Commands;
+
+/** A target that a session speaks to. */
+export interface Target {
+  /** 1 for the page; never given again in the life of the tab. */
+  readonly id: number;
+  readonly session: string | undefined;
+  readonly kind: string;
+  url: string;
+}
+
+/** A script that a thread has parsed. */
+export interface Script {
+  readonly url: string;
+  /** What it says of its source map; empty when it has none. */
+  readonly map: string;
+  /** Where it begins in its file, counted from 0: a script may stand inside a document. */
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Where a thread stands. */
+export interface Paused {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** One of the protocol's Pause constants. */
+  readonly reason: string;
+  /** The agents whose doing it is; empty for the page's own and another debugger's. */
+  readonly by: string;
+  /** The clients whose doing it is, as long as they have not left. */
+  readonly owners: Set<number>;
+  /** The ids of the breakpoints that were hit. */
+  readonly hit: readonly string[];
+  readonly data: Protocol.Debugger.PausedEvent['data'];
+  readonly callFrames: readonly Protocol.Debugger.CallFrame[];
+  readonly asyncStackTrace: Protocol.Runtime.StackTrace | undefined;
+}
+
+/** One thread of a tab. */
+export interface Thread extends Target {
+  readonly scripts: Map<string, Script>;
+  paused: Paused | undefined;
+  resumed: DebugResumed | undefined;
+  /** What the agent asked for and waits to come about. */
+  asked: 'pause' | 'step' | undefined;
+  /** The client that asked. */
+  asker: number;
+  /** Whether a pause is still to come about whose client has left. */
+  unwanted: boolean;
+  /** Why the next resume comes; undefined when it is another debugger's doing. */
+  resuming: string | undefined;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** Until when its document is about to be left, and is not held any more; 0 when it is not. */
+  leaving: number;
+}
+
+/** What happens in a session. `changed` comes with every pause and resume. */
+export type DebugEvent =
+  | { type: 'paused' | 'resumed'; thread: Thread }
+  | { type: 'thread' | 'gone'; thread: Thread }
+  | { type: 'ended' };
+
+/** Which exceptions pause. */
+export type Exceptions = 'none' | 'uncaught' | 'all';
+
+/** A session as its parts see it: its threads, and how to reach them. */
+export interface Threads {
+  readonly threads: ReadonlyMap<number, Thread>;
+  /** Who asked last, and for how long a pause may last. */
+  readonly caller: DebugCaller;
+  /** Sends a command of the debugger protocol to a thread. */
+  send<C extends keyof Commands>(
+    thread: Pick<Thread, 'session'>,
+    method: C,
+    params?: Commands[C]['paramsType'][0],
+  ): Promise<Commands[C]['returnType']>;
+  /** What identifiers of a script were called; nothing is known where the host cannot say. */
+  names(script: Script, places: readonly number[]): Promise<DebugNames>;
+  /** Reports what happens to a listener; the function that comes back ends that. */
+  on(listener: (event: DebugEvent) => void): () => void;
+}

@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/testing/testbed"
+)
+
+// recorder has the extension's worker keep what the browser reports to it of tabs, what it asks of the debugger and
+// of content scripts when it acts, and what is answered.
+const recorder = `(() => {
+	const log = globalThis.recorded = [];
+	const { debugger: api, scripting } = chrome;
+	const note = (call, promise) => {
+		log.push(call);
+		promise.then((result) => log.push({ answer: call.n, result }), (error) => log.push({ answer: call.n, error: error.message }));
+		return promise;
+	};
+	let n = 0;
+	const send = api.sendCommand.bind(api);
+	api.sendCommand = (to, method, params) =>
+		note({ n: ++n, tab: to.tabId, ...(to.sessionId && { session: to.sessionId }), method }, send(to, method, params));
+	const execute = scripting.executeScript.bind(scripting);
+	scripting.executeScript = (options) => {
+		let ask;
+		try { ask = JSON.parse(options.args[0]).do } catch { ask = undefined }
+		const promise = execute(options);
+		return ask ? note({ n: ++n, tab: options.target.tabId, ask }, promise) : promise;
+	};
+	const hear = (name, event, tab, ...more) =>
+		event.addListener((...args) => { log.push({ event: name, tab: tab(args), args: structuredClone(args) }) }, ...more);
+	for (const name of ['onEvent', 'onDetach']) hear('debugger.' + name, api[name], ([from]) => from.tabId);
+	for (const name of ['onBeforeNavigate', 'onCommitted', 'onCompleted', 'onErrorOccurred', 'onHistoryStateUpdated', 'onReferenceFragmentUpdated'])
+		hear('webNavigation.' + name, chrome.webNavigation[name], ([details]) => details.tabId);
+	const all = { urls: ['<all_urls>', 'ws://*/*', 'wss://*/*'] };
+	const extra = { onSendHeaders: ['requestHeaders'], onResponseStarted: ['responseHeaders'], onBeforeRedirect: ['responseHeaders'] };
+	for (const name of ['onBeforeRequest', 'onSendHeaders', 'onResponseStarted', 'onBeforeRedirect', 'onCompleted', 'onErrorOccurred'])
+		hear('webRequest.' + name, chrome.webRequest[name], ([details]) => details.tabId, all, ...(extra[name] ? [extra[name]] : []));
+	chrome.runtime.onConnect.addListener((port) => {
+		const { tab, frameId, documentId } = port.sender;
+		if (port.name !== 'content' || !tab) return;
+		const of = { tab: tab.id, frame: frameId, document: documentId };
+		log.push({ content: 'connect', ...of });
+		port.onMessage.addListener((message) => { log.push({ content: 'message', ...of, message }) });
+		port.onDisconnect.addListener(() => { log.push({ content: 'disconnect', ...of }) });
+	});
+	return true;
+})()`
+
+// TestRecord writes what Chromium really reports into the directory that TIDEMARK_RECORD names, as the unit tests of
+// the extension's worker replay it; without that it does nothing.
+//
+//	TIDEMARK_RECORD=$PWD/extension/background/testdata go test -count=1 -run 'TestRecord$' ./host/e2e
+func TestRecord(t *testing.T) {
+	dir := os.Getenv("TIDEMARK_RECORD")
+	if dir == "" {
+		t.Skip("TIDEMARK_RECORD names no directory for recordings")
+	}
+	needBrowser(t)
+	bed, err := testbed.StartIn(binary, "quiet") // the debugger is used by debugging and acting alone
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = bed.Close() })
+	w := &world{bed}
+	askWorker[bool](t, bed, recorder)
+	record := func(name string, s *site, run func(*tab, *agent)) {
+		a := w.agent(t, "--origin", s.URL, "--tools", "observe,act,debug")
+		p := w.open(t, s.URL)
+		a.everything()
+		run(p, a)
+		a.everything()
+		lines := askWorker[string](t, bed, fmt.Sprintf(`(() => {
+			const { tab } = recorded.find((e) => e.args?.[0]?.url?.startsWith(%q));
+			const mine = new Set(recorded.filter((e) => e.tab === tab && e.n).map(({ n }) => n));
+			const kept = recorded.filter((e) => e.tab === tab || mine.has(e.answer));
+			recorded.length = 0;
+			return '[\n' + kept.map((e) => '  ' + JSON.stringify(e)).join(',\n') + '\n]\n';
+		})()`, s.URL))
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(lines), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	debugged := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	record("debugging", debugged, func(p *tab, a *agent) {
+		b := a.breakpoint(map[string]any{"url": "app.js", "line": 4})
+		p.start(`document.getElementById('go').click()`)
+		a.paused()
+		a.debugger("debugger_step", map[string]any{"kind": "over"})
+		var list engine.BreakpointList
+		a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
+		a.debugger("debugger_resume", nil)
+		p.title("6")
+	})
+	acted := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Add</button><input aria-label="Name"><p role="status" id="s">0 items</p><script>
+		b.onclick = async () => { await fetch('/api/cart', {method: 'POST'}); s.textContent = '1 item' }</script>`)})
+	acted.mux.HandleFunc("/api/cart", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	record("acting", acted, func(_ *tab, a *agent) {
+		page := a.look()
+		a.do("browser_click", map[string]any{"ref": refOf(t, page, `"Add"`)})
+		a.do("browser_type", map[string]any{"ref": refOf(t, page, `"Name"`), "text": "Ada"})
+	})
+	quiet := newSite(t, map[string]string{"/{$}": store("Quiet", `<script>
+		console.error('it is %s', 'broken');
+		fetch('/api/ok', { headers: { Authorization: 'Bearer 4f9c2b7a1d8e6035' } }).then((r) => r.text());
+		fetch('/api/fail', { method: 'POST', body: 'x' });
+		fetch('/moved');
+		setTimeout(() => { throw new Error('it threw') });
+		history.pushState(null, '', '/pushed');</script>`)})
+	quiet.answer("/api/ok", 200)
+	quiet.answer("/api/fail", 500)
+	quiet.mux.Handle("/moved", http.RedirectHandler("/api/ok", http.StatusFound))
+	record("quiet", quiet, func(_ *tab, a *agent) { a.everything() })
+}
