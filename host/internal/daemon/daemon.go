@@ -36,6 +36,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/safesocket"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/protocol"
@@ -76,14 +77,14 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	present := newPresence()
 	var listeners []net.Listener
 	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
-		l, err := listen(ctx, home.Socket(name))
+		l, err := safesocket.Listen(ctx, home.Socket(name), HomeEnv, log)
 		if err != nil {
 			for _, l := range listeners {
 				_ = l.Close()
 			}
 			return err
 		}
-		listeners = append(listeners, counted{ours{l, log}, present})
+		listeners = append(listeners, counted{l, present})
 	}
 	d := &daemon{
 		home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
@@ -139,36 +140,6 @@ func limitMemory(l capture.Limits) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + workingMemory))
 	}
-}
-
-// listen makes a socket for the user alone. The lock is held, so that a socket that is there ought to be
-// a dead one; one that answers, and anything that is no socket, is left alone.
-func listen(ctx context.Context, path string) (net.Listener, error) {
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		return nil, err
-	case info.Mode().Type() != os.ModeSocket && runtime.GOOS != "windows": // which has no such type
-		return nil, fmt.Errorf("%s is in the way and no socket; remove it, or set %s to another directory", path, HomeEnv)
-	default:
-		var d net.Dialer
-		if conn, err := d.DialContext(ctx, "unix", path); err == nil {
-			_ = conn.Close()
-			return nil, fmt.Errorf("another program answers on %s; end it, or set %s to another directory", path, HomeEnv)
-		}
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close()
-		return nil, err
-	}
-	return l, nil
 }
 
 type daemon struct {

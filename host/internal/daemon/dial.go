@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
 // ErrUnreachable says that there is no daemon and none could be started.
@@ -22,7 +24,7 @@ func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	conn, err := h.DialRunning(ctx, socket)
-	if err == nil || errors.Is(err, errStranger) {
+	if err == nil || errors.Is(err, safesocket.ErrStranger) {
 		return conn, err
 	}
 	if err := h.Create(); err != nil {
@@ -64,7 +66,7 @@ func (h Home) DialRunning(ctx context.Context, socket string) (net.Conn, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if err := checkPeer(conn); err != nil {
+	if err := safesocket.CheckPeer(conn); err != nil {
 		_ = conn.Close()
 		return nil, fmt.Errorf("%s: %w; set %s to a directory of your own", h.Socket(socket), err, HomeEnv)
 	}

@@ -5,10 +5,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
 // Bounds of the files of a home, in bytes: of settings, and of what the daemon writes down of itself. maxConfigKeys is
@@ -93,7 +96,7 @@ func (h Home) Create() error {
 		}
 	}
 	for _, dir := range []string{h.Run, filepath.Dir(h.Socket(MCPSocket))} {
-		if err := checkOwner(dir); err != nil {
+		if err := safesocket.CheckDir(dir, HomeEnv); err != nil {
 			return fmt.Errorf("the directory of Tidemark's sockets must be its user's alone: %w", err)
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
@@ -189,6 +192,23 @@ func (h Home) Leave() error {
 	if user, err := os.UserHomeDir(); err == nil && filepath.Dir(h.State) == filepath.Join(user, ".local", "state") {
 		for dir := filepath.Dir(h.State); dir != user; dir = filepath.Dir(dir) {
 			_ = os.Remove(dir)
+		}
+	}
+	return nil
+}
+
+// CheckSockets makes sure that the sockets of the daemon that runs, and their directory, are their user's
+// alone.
+func (h Home) CheckSockets() error {
+	dir := filepath.Dir(h.Socket(MCPSocket))
+	if err := safesocket.CheckDir(dir, HomeEnv); err != nil {
+		return err
+	}
+	for path, want := range map[string]fs.FileMode{
+		dir: 0o700, h.Socket(MCPSocket): 0o600, h.Socket(RelaySocket): 0o600, h.Socket(ControlSocket): 0o600,
+	} {
+		if err := safesocket.Check(path, want); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/internal/safesocket"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
@@ -85,7 +86,7 @@ func (w *web) listenLocked(port int) error {
 	}
 	ctx, handler := w.ctx, w.handler(w.ctx, w.port, secret)
 	w.serving.Go(func() {
-		if err := serve(ctx, counted{oursTCP{l, w.d.log}, w.present}, handler); err != nil {
+		if err := serve(ctx, counted{safesocket.OursTCP(l, w.d.log), w.present}, handler); err != nil {
 			w.d.log.Error("the dashboard and agents over HTTP are not served any more", "error", err)
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -203,7 +204,7 @@ func (h Home) readToken() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := checkSecretFile(path, info); err != nil {
+	if err := safesocket.CheckFile(path, info); err != nil {
 		return "", fmt.Errorf("%w; delete it, and a new one is made", err)
 	}
 	data, err := safefile.Read(path, maxOwnFile)

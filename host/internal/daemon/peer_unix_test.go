@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
 // nobody is a user that is not the one of the tests.
@@ -130,11 +132,11 @@ func TestASocketOfAnotherUserIsNotSpokenTo(t *testing.T) {
 			_ = conn.Close()
 			break
 		}
-		if errors.Is(err, errStranger) {
+		if errors.Is(err, safesocket.ErrStranger) {
 			break
 		}
 	}
-	if !errors.Is(err, errStranger) || !strings.Contains(err.Error(), HomeEnv) {
+	if !errors.Is(err, safesocket.ErrStranger) || !strings.Contains(err.Error(), HomeEnv) {
 		t.Errorf("%v", err)
 	}
 	if out := <-done; !strings.Contains(out, "ready") {

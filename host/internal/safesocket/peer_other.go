@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package daemon
+package safesocket
 
 // peerUID cannot tell: Windows says nothing of the other end of a Unix socket. The access list of the
 // socket's directory, below the user's own profile, keeps others away.

@@ -1,4 +1,4 @@
-package daemon
+package safesocket
 
 import "golang.org/x/sys/unix"
 
