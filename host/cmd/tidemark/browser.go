@@ -74,7 +74,7 @@ func launch(ctx context.Context, home daemon.Home, o browser.Options) (*browser.
 	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil { // which starts the daemon
 		return nil, err
 	}
-	return home.Launch(ctx, o, func(ctx context.Context, instance string) bool {
+	return daemon.Launch(ctx, home, o, func(ctx context.Context, instance string) bool {
 		var s engine.Status
 		err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
 		return err == nil && slices.ContainsFunc(s.Browsers, func(b engine.BrowserStatus) bool { return b.Instance == instance && b.Connected })

@@ -20,7 +20,7 @@ const connectTimeout = 15 * time.Second
 
 // Launch opens a browser with the embedded extension; its first page begins to load when connected says that
 // the daemon hears the browser of that name. The home has been created.
-func (h Home) Launch(ctx context.Context, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
+func Launch(ctx context.Context, h Home, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
 	var err error
 	if o.Binary, err = os.Executable(); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (l launcher) Launch(ctx context.Context, r engine.LaunchRequest) (engine.Ow
 	}
 	ended, end := context.WithCancel(l.life)
 	stop := context.AfterFunc(ctx, end)
-	b, err := l.home.Launch(ended, o, func(_ context.Context, instance string) bool {
+	b, err := Launch(ended, l.home, o, func(_ context.Context, instance string) bool {
 		for _, known := range l.engine.Store().View(time.Now()).Browsers {
 			if known.Instance == instance {
 				return known.Connected

@@ -16,6 +16,12 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
+// Bounds of the files of settings: in bytes, and how many keys config.toml may define.
+const (
+	maxSettings   = 4 << 20
+	maxConfigKeys = 4096
+)
+
 // Config is config.toml.
 type Config struct {
 	// Buffers bounds what is held in memory.

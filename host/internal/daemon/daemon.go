@@ -42,9 +42,6 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// ErrRunning says that another daemon serves this home.
-var ErrRunning = errors.New("another Tidemark daemon runs already")
-
 // roundTimeout bounds the way to a browser and back that `tidemark doctor` asks for.
 const roundTimeout = 5 * time.Second
 
@@ -53,7 +50,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	if err := home.Create(); err != nil {
 		return err
 	}
-	lock, err := home.lock(ctx)
+	lock, err := home.Lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,7 +89,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
 	d.compose(limits, config.JournalLimits(), redactor)
-	if err := home.writeInfo(); err != nil {
+	if err := home.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
 	}
 	log.Info("the daemon is ready", "version", home.Version, "pid", os.Getpid(), "home", home.State)
@@ -197,7 +194,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, FullAfter: d.fullAfter, Sets: d.sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.debugging, Launcher: launcher{d}, KeepOpen: d.keepOpen, Config: d.home.Config,
-		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
+		UserNoise: userNoise(d.home, time.Now(), d.journal.notice),
 		Originals: engine.Originals{Maps: d.maps, Clean: decoder.Source},
 	})
 	d.agents = make(chan struct{}, 1)

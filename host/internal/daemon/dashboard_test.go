@@ -225,7 +225,7 @@ func TestADashboardOutlivesItsDaemon(t *testing.T) {
 	if resp, text := (request{path: "/api/overview", token: session.Token}).send(t, server); resp.StatusCode != http.StatusOK {
 		t.Errorf("%s %s", resp.Status, text)
 	}
-	if err := h.keepDashboard(1, time.Now().Add(-time.Second)); err != nil || h.dashboardPort(time.Now()) != 0 {
+	if err := h.KeepDashboard(1, time.Now().Add(-time.Second)); err != nil || h.DashboardPort(time.Now()) != 0 {
 		t.Error("a dashboard whose session has ended is waited for", err)
 	}
 }

@@ -14,13 +14,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
-// Bounds of the files of a home, in bytes: of settings, and of what the daemon writes down of itself. maxConfigKeys is
-// how many keys the settings file may define.
-const (
-	maxSettings   = 4 << 20
-	maxOwnFile    = 64 << 10
-	maxConfigKeys = 4096
-)
+// maxOwnFile bounds the files that a daemon writes for itself and the next one, in bytes.
+const maxOwnFile = 64 << 10
 
 // HomeEnv names the environment variable under whose directory everything lies when it is set.
 const HomeEnv = "TIDEMARK_HOME"

@@ -70,13 +70,13 @@ func TestTheLockOfADaemonThatIsEndingIsWaitedFor(t *testing.T) {
 	if err := h.Create(); err != nil {
 		t.Fatal(err)
 	}
-	held, err := h.lock(context.Background())
+	held, err := h.Lock(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan error, 1)
 	go func() {
-		f, err := h.lock(context.Background())
+		f, err := h.Lock(context.Background())
 		if err == nil {
 			err = f.Close()
 		}

@@ -25,14 +25,14 @@ func TestOddFilesOfAHomeAreRefused(t *testing.T) {
 	})
 	t.Run("token", func(t *testing.T) {
 		oddfiles.Each(t, "token", func(path string) error {
-			_, err := homeOf(path).readToken()
+			_, err := homeOf(path).Secret()
 			return err
 		})
 	})
 	t.Run("noise rules", func(t *testing.T) {
 		oddfiles.Each(t, "noise.json", func(path string) error {
 			var said notice
-			u := homeOf(path).userNoise(time.Now(), func(text string) { said = notice(text) })
+			u := userNoise(homeOf(path), time.Now(), func(text string) { said = notice(text) })
 			if len(u.Settings.Rules) > 0 {
 				t.Error("there are rules")
 			}
@@ -46,7 +46,7 @@ func TestOddFilesOfAHomeAreRefused(t *testing.T) {
 				if i := h.readInfo(); i != (info{}) {
 					t.Errorf("read: %+v", i)
 				}
-				if port := h.dashboardPort(time.Now()); port != 0 {
+				if port := h.DashboardPort(time.Now()); port != 0 {
 					t.Errorf("port %d", port)
 				}
 				return notice(name + " says nothing") // it is rewritten by the next daemon

@@ -16,13 +16,17 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
+// ErrRunning says that another daemon serves this home.
+var ErrRunning = errors.New("another Tidemark daemon runs already")
+
 // info is what a daemon writes down of itself while it runs.
 type info struct {
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
 }
 
-func (h Home) writeInfo() error {
+// WriteInfo writes down what this process is, as the daemon of the home.
+func (h Home) WriteInfo() error {
 	data, err := json.Marshal(info{h.Version, os.Getpid()})
 	if err != nil {
 		return err
@@ -156,8 +160,8 @@ func EndByHand(pid int) string {
 	return fmt.Sprintf("`kill -9 %d` ends it", pid)
 }
 
-// lock takes the home's lock. One that is held by a daemon that is just ending is waited for.
-func (h Home) lock(ctx context.Context) (*os.File, error) {
+// Lock takes the lock that makes the daemon of the home single. One that is held by a daemon that is just ending is waited for.
+func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(h.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the lock cannot be made: %w; Tidemark must be able to write to %s, or set %s to another directory", err, h.Run, HomeEnv)
