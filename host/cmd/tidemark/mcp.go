@@ -33,7 +33,7 @@ Its tools come in sets (observe, act, debug), so that the agent pays only for wh
 it gets. Files that it uploads to a page come from the workspace alone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome(version)
+			h, err := daemon.FindHome(version)
 			if err != nil {
 				return err
 			}
@@ -61,7 +61,7 @@ it gets. Files that it uploads to a page come from the workspace alone.`,
 				if err != nil {
 					return nil, err
 				}
-				conn, err := home.Dial(ctx, daemon.MCPSocket)
+				conn, err := h.Dial(ctx, daemon.MCPSocket)
 				if err != nil {
 					return nil, err
 				}

@@ -46,26 +46,26 @@ import (
 const roundTimeout = 5 * time.Second
 
 // Serve runs the daemon of a home until ctx ends or somebody asks it to stop.
-func Serve(ctx context.Context, home Home, log *slog.Logger) error {
-	if err := home.Create(); err != nil {
+func Serve(ctx context.Context, h Home, log *slog.Logger) error {
+	if err := h.Create(); err != nil {
 		return err
 	}
-	lock, err := home.Lock(ctx)
+	lock, err := h.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // which gives the lock back, last of all
-	config, err := ReadConfig(home.Config)
+	config, err := ReadConfig(h.Config)
 	if err != nil {
 		return err
 	}
 	limits, err := config.Limits()
 	if err != nil {
-		return fmt.Errorf("%s: %w", home.Config, err)
+		return fmt.Errorf("%s: %w", h.Config, err)
 	}
 	redactor, err := config.Redactor()
 	if err != nil {
-		return fmt.Errorf("%s: %w", home.Config, err)
+		return fmt.Errorf("%s: %w", h.Config, err)
 	}
 
 	limitMemory(limits)
@@ -74,7 +74,7 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	present := newPresence()
 	var listeners []net.Listener
 	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
-		l, err := safesocket.Listen(ctx, home.Socket(name), HomeEnv, log)
+		l, err := safesocket.Listen(ctx, h.Socket(name), HomeEnv, log)
 		if err != nil {
 			for _, l := range listeners {
 				_ = l.Close()
@@ -84,15 +84,15 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 		listeners = append(listeners, counted{l, present})
 	}
 	d := &daemon{
-		home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
+		home: h, version: h.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
 		keepOpen: config.keepOpen(), life: ctx,
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
 	d.compose(limits, config.JournalLimits(), redactor)
-	if err := home.WriteInfo(); err != nil {
+	if err := h.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
 	}
-	log.Info("the daemon is ready", "version", home.Version, "pid", os.Getpid(), "home", home.State)
+	log.Info("the daemon is ready", "version", h.Version, "pid", os.Getpid(), "home", h.State)
 	keep, endJournal := context.WithCancel(context.WithoutCancel(ctx))
 	defer endJournal()
 	var running, keeping sync.WaitGroup

@@ -3,7 +3,6 @@
 package daemon
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -23,12 +22,6 @@ func TestOddFilesOfAHomeAreRefused(t *testing.T) {
 			return err
 		})
 	})
-	t.Run("token", func(t *testing.T) {
-		oddfiles.Each(t, "token", func(path string) error {
-			_, err := homeOf(path).Secret()
-			return err
-		})
-	})
 	t.Run("noise rules", func(t *testing.T) {
 		oddfiles.Each(t, "noise.json", func(path string) error {
 			var said notice
@@ -37,36 +30,6 @@ func TestOddFilesOfAHomeAreRefused(t *testing.T) {
 				t.Error("there are rules")
 			}
 			return said
-		})
-	})
-	t.Run("what a daemon wrote down", func(t *testing.T) {
-		for _, name := range []string{"daemon.json", "dashboard.json"} {
-			oddfiles.Each(t, name, func(path string) error {
-				h := homeOf(path)
-				if i := h.readInfo(); i != (info{}) {
-					t.Errorf("read: %+v", i)
-				}
-				if port := h.DashboardPort(time.Now()); port != 0 {
-					t.Errorf("port %d", port)
-				}
-				return notice(name + " says nothing") // it is rewritten by the next daemon
-			})
-		}
-	})
-	t.Run("log", func(t *testing.T) {
-		oddfiles.Each(t, "daemon.log", func(path string) error {
-			info, err := os.Stat(path)
-			if err == nil && info.Mode().IsRegular() {
-				return notice(path) // one that is too long is begun anew
-			}
-			f, err := openLog(path)
-			if err == nil {
-				err = f.Close()
-			}
-			if err == nil {
-				return notice(path + " was made") // where a link leads
-			}
-			return err
 		})
 	})
 }
