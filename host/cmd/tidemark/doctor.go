@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer"
@@ -37,7 +37,7 @@ connected extensions and a message to each and its tabs and back, the agents' se
 Exits with 1 when something is broken. The test event has a home of its own: it leaves no trace in yours.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			h, err := daemon.FindHome(version)
+			h, err := home.Find(version)
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ Exits with 1 when something is broken. The test event has a home of its own: it 
 	return cmd
 }
 
-func diagnose(ctx context.Context, sys *installer.System, h daemon.Home) (*diagnosis, error) {
+func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnosis, error) {
 	d := &diagnosis{}
 	checks, programs := sys.CheckBrowsers(h.State)
 	d.Checks = append(checks, installer.CheckExtension(extensionDir(h)))
@@ -171,17 +171,17 @@ func nameOf(c installer.Check) string {
 	return c.Subject
 }
 
-func checkSockets(h daemon.Home) installer.Check {
-	c := installer.Check{Link: "sockets", State: installer.OK, Detail: filepath.Dir(h.Socket(daemon.MCPSocket)) + ", yours alone"}
+func checkSockets(h home.Home) installer.Check {
+	c := installer.Check{Link: "sockets", State: installer.OK, Detail: filepath.Dir(h.Socket(home.MCPSocket)) + ", yours alone"}
 	if err := h.CheckSockets(); err != nil {
 		c.State, c.Detail = installer.Broken, err.Error()
-		c.Fix = "`tidemark stop`, remove the directory, and start again, or set " + daemon.HomeEnv + " to a directory of your own"
+		c.Fix = "`tidemark stop`, remove the directory, and start again, or set " + home.Env + " to a directory of your own"
 	}
 	return c
 }
 
 // checkExtensions checks the extensions that are connected, and sends each a message that comes back.
-func checkExtensions(ctx context.Context, h daemon.Home) []installer.Check {
+func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 	const name = "extension connected"
 	c := &client{home: h}
 	call := func(method, path string, out any) error {

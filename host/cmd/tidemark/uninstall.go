@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -25,7 +25,7 @@ written is lost, it looks for what is plainly Tidemark's. What was captured and 
 Remove the extension itself in chrome://extensions.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			h, err := daemon.FindHome(version)
+			h, err := home.Find(version)
 			if err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ Remove the extension itself in chrome://extensions.`,
 	return cmd
 }
 
-func uninstall(cmd *cobra.Command, h daemon.Home, record *installer.Record, asked *asking, purge bool) error {
+func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked *asking, purge bool) error {
 	sys, err := installer.ThisSystem()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func uninstall(cmd *cobra.Command, h daemon.Home, record *installer.Record, aske
 	unrecorded := sys.PlanUnrecorded(record, h.State)
 	steps = append(steps, unrecorded...)
 	c := newChanger(cmd, steps, record, asked, sys)
-	elsewhere := os.Getenv(daemon.HomeEnv) != "" // what this home has no record of may be another's
+	elsewhere := os.Getenv(home.Env) != "" // what this home has no record of may be another's
 	if elsewhere {
 		steps = steps[:recorded]
 	}
@@ -66,7 +66,7 @@ func uninstall(cmd *cobra.Command, h daemon.Home, record *installer.Record, aske
 		c.sheet.Line("Nothing is installed.")
 	}
 	if elsewhere && len(unrecorded) > 0 {
-		c.sheet.Line("This home has no record of these; they are left. Unset " + daemon.HomeEnv + " to take them out:")
+		c.sheet.Line("This home has no record of these; they are left. Unset " + home.Env + " to take them out:")
 		for i := range unrecorded {
 			c.sheet.Item(string(installer.None), unrecorded[i].Name, c.short(unrecorded[i].Path))
 		}
@@ -105,7 +105,7 @@ func uninstall(cmd *cobra.Command, h daemon.Home, record *installer.Record, aske
 }
 
 // leave ends the daemon and removes what it keeps, when a person wants that.
-func (c *changer) leave(h daemon.Home, purge bool) error {
+func (c *changer) leave(h home.Home, purge bool) error {
 	running, err := h.Running()
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (c *changer) leave(h daemon.Home, purge bool) error {
 
 // ownBrowserOpen says whether a browser uses the profile of `tidemark browser`: on Linux and macOS it listens on
 // a socket that its profile names. On Windows its files cannot be removed while it does.
-func ownBrowserOpen(h daemon.Home) bool {
+func ownBrowserOpen(h home.Home) bool {
 	socket, err := os.Readlink(filepath.Join(h.Profile(), "SingletonSocket"))
 	if err != nil {
 		return false

@@ -11,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer"
 )
@@ -20,7 +21,7 @@ const connectTimeout = 15 * time.Second
 
 // Launch opens a browser with the embedded extension; its first page begins to load when connected says that
 // the daemon hears the browser of that name. The home has been created.
-func Launch(ctx context.Context, h Home, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
+func Launch(ctx context.Context, h home.Home, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
 	var err error
 	if o.Binary, err = os.Executable(); err != nil {
 		return nil, err

@@ -1,9 +1,7 @@
-// Package daemon puts the host together: the lock, the sockets, and the order in which things start
-// and stop.
+// Package daemon composes the host: it reads the settings, connects the packages, and starts and stops them in order.
 //
-// It guarantees: there is one daemon for a home; its sockets are its user's alone, and both ends of them
-// make sure of that; it leaves when nobody has been connected for a while, with everything on disk; when
-// [Serve] returns, every connection is closed and every goroutine that it started has ended.
+// It guarantees: there is one daemon for a home; it leaves when nobody has been connected for a while, with everything
+// on disk; when [Serve] returns, every connection is closed and every goroutine that it started has ended.
 package daemon
 
 import (
@@ -32,6 +30,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/hangup"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -46,7 +45,7 @@ import (
 const roundTimeout = 5 * time.Second
 
 // Serve runs the daemon of a home until ctx ends or somebody asks it to stop.
-func Serve(ctx context.Context, h Home, log *slog.Logger) error {
+func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	if err := h.Create(); err != nil {
 		return err
 	}
@@ -73,8 +72,8 @@ func Serve(ctx context.Context, h Home, log *slog.Logger) error {
 	defer stop()
 	present := newPresence()
 	var listeners []net.Listener
-	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
-		l, err := safesocket.Listen(ctx, h.Socket(name), HomeEnv, log)
+	for _, name := range []string{home.RelaySocket, home.MCPSocket, home.ControlSocket} {
+		l, err := safesocket.Listen(ctx, h.Socket(name), home.Env, log)
 		if err != nil {
 			for _, l := range listeners {
 				_ = l.Close()
@@ -140,7 +139,7 @@ func limitMemory(l capture.Limits) {
 }
 
 type daemon struct {
-	home    Home
+	home    home.Home
 	version string
 	log     *slog.Logger
 	stop    func()
@@ -209,7 +208,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Engine: d.engine, Stop: d.stop, Open: d.web.open,
 		Rounds: func(ctx context.Context) any { return d.hub.Rounds(ctx, roundTimeout) },
 		Complete: func(s *engine.Status) {
-			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)
+			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(home.MCPSocket)
 			s.Goroutines = runtime.NumGoroutine()
 			s.Journal, s.HTTP = d.journal.status(), d.http.Load()
 		},

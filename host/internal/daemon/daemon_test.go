@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/wire"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // newHome is a home whose path is short enough for sockets.
-func newHome(t *testing.T) Home {
+func newHome(t *testing.T) home.Home {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tmd")
 	if err != nil {
@@ -45,10 +46,10 @@ func newHome(t *testing.T) Home {
 	return homeIn(t, dir)
 }
 
-func homeIn(t *testing.T, dir string) Home {
+func homeIn(t *testing.T, dir string) home.Home {
 	t.Helper()
-	t.Setenv(HomeEnv, dir)
-	h, err := FindHome("1.2.3")
+	t.Setenv(home.Env, dir)
+	h, err := home.Find("1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func (h readyHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func start(t *testing.T, h Home) *served {
+func start(t *testing.T, h home.Home) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{cancel, make(chan error, 1)}
@@ -104,7 +105,7 @@ func (s *served) wait() error {
 	return err
 }
 
-func dial(t *testing.T, h Home, socket string) net.Conn {
+func dial(t *testing.T, h home.Home, socket string) net.Conn {
 	t.Helper()
 	conn, err := h.DialRunning(context.Background(), socket)
 	if err != nil {
@@ -114,9 +115,9 @@ func dial(t *testing.T, h Home, socket string) net.Conn {
 	return conn
 }
 
-func control(h Home) *http.Client {
+func control(h home.Home) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return h.DialRunning(ctx, ControlSocket)
+		return h.DialRunning(ctx, home.ControlSocket)
 	}}}
 }
 
@@ -125,9 +126,9 @@ func TestSocketsAreTheirUsersAlone(t *testing.T) {
 	start(t, h)
 	for path, want := range map[string]os.FileMode{
 		h.Run:                               os.ModeDir | 0o700,
-		h.Socket(RelaySocket):               os.ModeSocket | 0o600,
-		h.Socket(MCPSocket):                 os.ModeSocket | 0o600,
-		h.Socket(ControlSocket):             os.ModeSocket | 0o600,
+		h.Socket(home.RelaySocket):          os.ModeSocket | 0o600,
+		h.Socket(home.MCPSocket):            os.ModeSocket | 0o600,
+		h.Socket(home.ControlSocket):        os.ModeSocket | 0o600,
 		filepath.Join(h.Run, "daemon.lock"): 0o600,
 	} {
 		info, err := os.Stat(path)
@@ -159,13 +160,13 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 	h := newHome(t)
 	start(t, h)
 	err := Serve(context.Background(), h, slog.New(slog.DiscardHandler))
-	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), h.State) || !strings.Contains(err.Error(), "tidemark stop") {
+	if !errors.Is(err, home.ErrRunning) || !strings.Contains(err.Error(), h.State) || !strings.Contains(err.Error(), "tidemark stop") {
 		t.Errorf("%v", err)
 	}
 	if running, err := h.Running(); !running || err != nil {
 		t.Errorf("running %v, %v", running, err)
 	}
-	dial(t, h, MCPSocket) // the first one still answers
+	dial(t, h, home.MCPSocket) // the first one still answers
 }
 
 func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
@@ -174,7 +175,7 @@ func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
 		t.Errorf("before: running %v, %v", running, err)
 	}
 	s := start(t, h)
-	open := []net.Conn{dial(t, h, RelaySocket), dial(t, h, MCPSocket), dial(t, h, ControlSocket)}
+	open := []net.Conn{dial(t, h, home.RelaySocket), dial(t, h, home.MCPSocket), dial(t, h, home.ControlSocket)}
 	answer, err := control(h).Post("http://tidemark/v1/stop", "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
 	if running, err := h.Running(); running || err != nil {
 		t.Errorf("after: running %v, %v", running, err)
 	}
-	if _, err := h.DialRunning(context.Background(), MCPSocket); !errors.Is(err, ErrUnreachable) {
+	if _, err := h.DialRunning(context.Background(), home.MCPSocket); !errors.Is(err, home.ErrUnreachable) {
 		t.Errorf("%v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(h.Run, "*.sock"))
@@ -211,7 +212,7 @@ func TestSocketsOfADeadDaemonAreReplaced(t *testing.T) {
 	if err := h.Create(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", h.Socket(MCPSocket))
+	l, err := net.Listen("unix", h.Socket(home.MCPSocket))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,24 +221,24 @@ func TestSocketsOfADeadDaemonAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, h)
-	dial(t, h, MCPSocket)
+	dial(t, h, home.MCPSocket)
 }
 
 func TestAHomeWithALongPathHasItsSocketsElsewhere(t *testing.T) {
 	tmp := newHome(t).State
 	t.Setenv("TMPDIR", tmp)
 	h := homeIn(t, filepath.Join(tmp, strings.Repeat("long/", 30)))
-	path := h.Socket(MCPSocket)
+	path := h.Socket(home.MCPSocket)
 	if len(path) > 103 || strings.HasPrefix(path, h.Run) || !strings.HasPrefix(path, tmp) {
 		t.Errorf("%s", path)
 	}
 	start(t, h)
-	dial(t, h, MCPSocket)
+	dial(t, h, home.MCPSocket)
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info, err)
 	}
 	other := homeIn(t, filepath.Join(tmp, strings.Repeat("long/", 30), "other"))
-	if filepath.Dir(other.Socket(MCPSocket)) == filepath.Dir(path) {
+	if filepath.Dir(other.Socket(home.MCPSocket)) == filepath.Dir(path) {
 		t.Error("two homes share a directory of sockets")
 	}
 }
@@ -299,9 +300,9 @@ type extension struct {
 	w *wire.Writer
 }
 
-func connectExtension(t *testing.T, h Home) *extension {
+func connectExtension(t *testing.T, h home.Home) *extension {
 	t.Helper()
-	conn := dial(t, h, RelaySocket)
+	conn := dial(t, h, home.RelaySocket)
 	e := &extension{t, wire.NewReader(conn, 0), wire.NewWriter(conn, protocol.MaxToHost)}
 	e.send(`{"type":"hello","protocol":1,"extension":"1","browser":"Chromium 156","instance":"i","stream":"s","first":1}`)
 	if m := e.read(); m["type"] != "welcome" || m["host"] != "1.2.3" {
@@ -382,9 +383,9 @@ func TestThePopupSpeaksForAllTabs(t *testing.T) {
 }
 
 // speak sends lines to the agents' socket, ends its side, and returns what comes back.
-func speak(t *testing.T, h Home, lines ...string) []string {
+func speak(t *testing.T, h home.Home, lines ...string) []string {
 	t.Helper()
-	conn := dial(t, h, MCPSocket)
+	conn := dial(t, h, home.MCPSocket)
 	for _, line := range lines {
 		if _, err := io.WriteString(conn, line+"\n"); err != nil {
 			t.Fatal(err)

@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 // opened asks a home's daemon for the dashboard: where it is, and the code to sign in by.
-func opened(t *testing.T, h Home) (origin, code string) {
+func opened(t *testing.T, h home.Home) (origin, code string) {
 	t.Helper()
 	resp, err := control(h).Post("http://tidemark/v1/open", "application/json", nil)
 	if err != nil {

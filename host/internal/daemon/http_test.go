@@ -14,10 +14,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 // withHTTP is a daemon that serves agents over HTTP, on a port that was free.
-func withHTTP(t *testing.T) (h Home, port int, token string) {
+func withHTTP(t *testing.T) (h home.Home, port int, token string) {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +39,7 @@ func withHTTP(t *testing.T) (h Home, port int, token string) {
 	return h, port, strings.TrimSpace(string(data))
 }
 
-func configure(t *testing.T, h Home, text string) {
+func configure(t *testing.T, h home.Home, text string) {
 	t.Helper()
 	if err := os.MkdirAll(h.State, 0o700); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func configure(t *testing.T, h Home, text string) {
 	}
 }
 
-func waitForHTTP(t *testing.T, h Home) *engine.HTTPStatus {
+func waitForHTTP(t *testing.T, h home.Home) *engine.HTTPStatus {
 	t.Helper()
 	for {
 		resp, err := control(h).Get("http://tidemark/v1/status")

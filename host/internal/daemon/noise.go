@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // userNoise reads the noise settings that were kept. A file that cannot be read is set aside, so that
 // nothing of it is lost; notice is told of it.
-func userNoise(h Home, now time.Time, notice func(string)) engine.UserNoise {
+func userNoise(h home.Home, now time.Time, notice func(string)) engine.UserNoise {
 	u := engine.UserNoise{Settings: &noise.Settings{}, Save: func(s *noise.Settings) error { return saveNoise(h, s) }}
 	data, err := safefile.Read(h.Noise(), maxSettings)
 	if errors.Is(err, os.ErrNotExist) {
@@ -37,7 +38,7 @@ func userNoise(h Home, now time.Time, notice func(string)) engine.UserNoise {
 }
 
 // saveNoise keeps the settings.
-func saveNoise(h Home, s *noise.Settings) error {
+func saveNoise(h home.Home, s *noise.Settings) error {
 	data, err := s.Encode()
 	if err != nil {
 		return err

@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 // What stands in the place of a file of the home neither stops the daemon nor takes its memory.
 func TestOddFilesOfAHomeAreRefused(t *testing.T) {
-	homeOf := func(path string) Home {
+	homeOf := func(path string) home.Home {
 		dir := filepath.Dir(path)
-		return Home{State: dir, Run: dir, Config: path}
+		return home.Home{State: dir, Run: dir, Config: path}
 	}
 	t.Run("settings", func(t *testing.T) {
 		oddfiles.Each(t, "config.toml", func(path string) error {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
@@ -94,7 +95,7 @@ func TestAnotherUserIsRefusedOnEverySocket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
+	for _, name := range []string{home.RelaySocket, home.MCPSocket, home.ControlSocket} {
 		if err := os.Chmod(h.Socket(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +120,7 @@ func TestASocketOfAnotherUserIsNotSpokenTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	path := h.Socket(ControlSocket)
+	path := h.Socket(home.ControlSocket)
 	done := make(chan string, 1)
 	go func() {
 		out, _ := asNobody(t, "listen", path)
@@ -128,7 +129,7 @@ func TestASocketOfAnotherUserIsNotSpokenTo(t *testing.T) {
 	var err error
 	for {
 		var conn net.Conn
-		if conn, err = h.DialRunning(context.Background(), ControlSocket); err == nil {
+		if conn, err = h.DialRunning(context.Background(), home.ControlSocket); err == nil {
 			_ = conn.Close()
 			break
 		}
@@ -136,7 +137,7 @@ func TestASocketOfAnotherUserIsNotSpokenTo(t *testing.T) {
 			break
 		}
 	}
-	if !errors.Is(err, safesocket.ErrStranger) || !strings.Contains(err.Error(), HomeEnv) {
+	if !errors.Is(err, safesocket.ErrStranger) || !strings.Contains(err.Error(), home.Env) {
 		t.Errorf("%v", err)
 	}
 	if out := <-done; !strings.Contains(out, "ready") {

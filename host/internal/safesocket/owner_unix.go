@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// CheckDir makes sure that a directory is one, this user's, and not a link to somewhere else: below the directory for
-// temporary files anybody could have made it before. Setting is the environment variable that names the place.
+// CheckDir checks that a path is a directory of this user and not a link: below the directory for temporary files,
+// another user could have created it first. Setting is the environment variable that names the directory.
 func CheckDir(dir, setting string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -25,7 +25,7 @@ func CheckDir(dir, setting string) error {
 	return nil
 }
 
-// Check makes sure that what lies at a path is this user's and has these rights.
+// Check checks that the file, directory or socket at a path belongs to this user and has exactly these permissions.
 func Check(path string, want fs.FileMode) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -40,7 +40,7 @@ func Check(path string, want fs.FileMode) error {
 	return nil
 }
 
-// CheckFile makes sure that the file of a secret is its user's alone.
+// CheckFile checks that the file of a secret is a regular file that only this user can access.
 func CheckFile(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {

@@ -1,12 +1,11 @@
-// Package safesocket makes sockets that are their user's alone, and tells whose the other end of one is.
+// Package safesocket makes sockets that only their user can reach, and checks who is at the other end.
 //
-// It guarantees: a listener hands out no connection of another user where the system tells whose it is; a socket of
-// [Listen] can be used by its user alone, and what is in its way and not a dead socket is left as it is; [CheckDir],
-// [Check] and [CheckFile] take nothing for the user's that another user made or can write to. Where the system tells
-// nothing of owners (Windows), the directories, below the user's own profile, stand in for it.
+// Guarantees: a listener never returns a connection of another user where the system reports the peer's user; [Listen]
+// replaces a dead socket and nothing else; [CheckDir], [Check] and [CheckFile] reject what another user owns or can
+// access. Windows reports no owners: there, the directories below the user's own profile give the protection.
 //
-// It knows nothing of what Tidemark's sockets are for: callers name the setting by which a person chooses another
-// place, for errors to say.
+// The package does not know what the sockets are for. Callers pass the name of the environment variable by which a user
+// chooses another directory, for the errors to name it.
 package safesocket
 
 import (
@@ -22,9 +21,9 @@ import (
 // ErrStranger says that the other end of a socket is not the user.
 var ErrStranger = errors.New("the other end of the socket belongs to another user")
 
-// Listen makes a socket for the user alone. The caller holds a lock, so that a socket that is there ought to be a dead
-// one; one that answers, and anything that is no socket, is left alone. Setting is the environment variable that
-// names the place.
+// Listen makes a socket for the user alone, and refuses connections of other users. The caller holds a lock, so an
+// existing socket should be dead: one that answers, and anything that is not a socket, is left untouched and is an
+// error. Setting is the environment variable that names the directory.
 func Listen(ctx context.Context, path, setting string, log *slog.Logger) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, os.ErrNotExist):

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// OursTCP is a listener on the loopback interface that refuses other users where the system tells whose the other
-// end of a connection is (see tcpOwner). Where it does not, whatever the server asks for alone keeps them out.
+// OursTCP is a listener on the loopback interface that refuses other users where the system reports who is at the other
+// end of a connection (see tcpOwner). Elsewhere only what the server itself asks for keeps them out.
 func OursTCP(l net.Listener, log *slog.Logger) net.Listener { return oursTCP{l, log} }
 
 type oursTCP struct {

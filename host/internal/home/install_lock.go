@@ -1,4 +1,4 @@
-package daemon
+package home
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func (h Home) LockInstall(ctx context.Context) (func(), error) {
 	_, missing := os.Stat(h.State)
 	for {
 		if err := os.MkdirAll(h.State, 0o700); err != nil {
-			return nil, fmt.Errorf("Tidemark's home cannot be made: %w; check its permissions, or set %s to another directory", err, HomeEnv)
+			return nil, fmt.Errorf("Tidemark's home cannot be made: %w; check its permissions, or set %s to another directory", err, Env)
 		}
 		f, err := h.tryInstallLock()
 		if err != nil {

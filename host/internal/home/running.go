@@ -1,4 +1,4 @@
-package daemon
+package home
 
 import (
 	"context"
@@ -164,7 +164,7 @@ func EndByHand(pid int) string {
 func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(h.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the lock cannot be made: %w; Tidemark must be able to write to %s, or set %s to another directory", err, h.Run, HomeEnv)
+		return nil, fmt.Errorf("the lock cannot be made: %w; Tidemark must be able to write to %s, or set %s to another directory", err, h.Run, Env)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()

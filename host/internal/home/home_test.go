@@ -1,6 +1,6 @@
 //go:build !windows
 
-package daemon
+package home
 
 import (
 	"os"
@@ -22,24 +22,24 @@ func TestWhereAHomeIs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for name, value := range map[string]string{
-				HomeEnv: c.home, "XDG_STATE_HOME": c.state, "XDG_RUNTIME_DIR": c.runtime, "XDG_CONFIG_HOME": "/c", "HOME": "/u",
+				Env: c.home, "XDG_STATE_HOME": c.state, "XDG_RUNTIME_DIR": c.runtime, "XDG_CONFIG_HOME": "/c", "HOME": "/u",
 			} {
 				t.Setenv(name, value)
 			}
-			h, err := FindHome("0.1.0")
+			h, err := Find("0.1.0")
 			if err != nil || h != c.want {
 				t.Errorf("%+v %v", h, err)
 			}
 		})
 	}
-	t.Setenv(HomeEnv, "relative")
-	if h, err := FindHome("0.1.0"); err != nil || !filepath.IsAbs(h.State) || os.Getenv(HomeEnv) != h.State {
+	t.Setenv(Env, "relative")
+	if h, err := Find("0.1.0"); err != nil || !filepath.IsAbs(h.State) || os.Getenv(Env) != h.State {
 		t.Errorf("%+v %v", h, err)
 	}
-	t.Setenv(HomeEnv, "")
+	t.Setenv(Env, "")
 	t.Setenv("HOME", "/u")
 	t.Setenv("XDG_CONFIG_HOME", "relative")
-	if h, err := FindHome("0.1.0"); err != nil || runtime.GOOS == "linux" && h.Config != "/u/.config/tidemark/config.toml" {
+	if h, err := Find("0.1.0"); err != nil || runtime.GOOS == "linux" && h.Config != "/u/.config/tidemark/config.toml" {
 		t.Errorf("%+v %v", h, err)
 	}
 }

@@ -1,4 +1,10 @@
-package daemon
+// Package home defines where one user's files and sockets are, and reaches the daemon that owns them.
+//
+// Guarantees: [Find] creates nothing; directories and files that Tidemark creates in a home are accessible to their user
+// alone; at most one process holds the daemon's lock and at most one the installation's lock, and the system releases
+// both when the process ends, however it ends; [Home.Dial] never returns a connection to another user's process, and
+// starts the daemon when none runs or an older one does.
+package home
 
 import (
 	"crypto/sha256"
@@ -17,8 +23,8 @@ import (
 // maxOwnFile bounds the files that a daemon writes for itself and the next one, in bytes.
 const maxOwnFile = 64 << 10
 
-// HomeEnv names the environment variable under whose directory everything lies when it is set.
-const HomeEnv = "TIDEMARK_HOME"
+// Env names the environment variable under whose directory everything lies when it is set.
+const Env = "TIDEMARK_HOME"
 
 // Home is where state, settings and sockets of one user lie.
 type Home struct {
@@ -28,22 +34,22 @@ type Home struct {
 	Version string
 }
 
-// FindHome reads the environment. It creates nothing. A relative home is made absolute in the environment too: the
+// Find reads the environment. It creates nothing. A relative home is made absolute in the environment too: the
 // programs that this one starts have other working directories.
-func FindHome(version string) (Home, error) {
-	if dir := os.Getenv(HomeEnv); dir != "" {
+func Find(version string) (Home, error) {
+	if dir := os.Getenv(Env); dir != "" {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
-			return Home{}, fmt.Errorf("%s is relative, and the working directory is not known: %w; set it to an absolute path", HomeEnv, err)
+			return Home{}, fmt.Errorf("%s is relative, and the working directory is not known: %w; set it to an absolute path", Env, err)
 		}
-		if err := os.Setenv(HomeEnv, dir); err != nil {
+		if err := os.Setenv(Env, dir); err != nil {
 			return Home{}, err
 		}
 		return Home{State: dir, Config: filepath.Join(dir, "config.toml"), Run: filepath.Join(dir, "run"), Version: version}, nil
 	}
 	config, err := userConfigDir()
 	if err != nil {
-		return Home{}, fmt.Errorf("no place for settings: %w; set %s to a directory", err, HomeEnv)
+		return Home{}, fmt.Errorf("no place for settings: %w; set %s to a directory", err, Env)
 	}
 	h := Home{Config: filepath.Join(config, "tidemark", "config.toml"), Version: version}
 	switch runtime.GOOS {
@@ -61,7 +67,7 @@ func FindHome(version string) (Home, error) {
 		if !filepath.IsAbs(state) { // the specification has relative ones be ignored
 			user, err := os.UserHomeDir()
 			if err != nil {
-				return Home{}, fmt.Errorf("no home directory: %w; set %s to a directory", err, HomeEnv)
+				return Home{}, fmt.Errorf("no home directory: %w; set %s to a directory", err, Env)
 			}
 			state = filepath.Join(user, ".local", "state")
 		}
@@ -87,11 +93,11 @@ func userConfigDir() (string, error) {
 func (h Home) Create() error {
 	for _, dir := range []string{h.State, h.Run, filepath.Dir(h.Socket(MCPSocket))} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("Tidemark's home cannot be made: %w; check its permissions, or set %s to another directory", err, HomeEnv)
+			return fmt.Errorf("Tidemark's home cannot be made: %w; check its permissions, or set %s to another directory", err, Env)
 		}
 	}
 	for _, dir := range []string{h.Run, filepath.Dir(h.Socket(MCPSocket))} {
-		if err := safesocket.CheckDir(dir, HomeEnv); err != nil {
+		if err := safesocket.CheckDir(dir, Env); err != nil {
 			return fmt.Errorf("the directory of Tidemark's sockets must be its user's alone: %w", err)
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
@@ -180,7 +186,7 @@ func (h Home) Leave() error {
 	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config)} {
 		_ = os.Remove(dir) // refuses what holds something of somebody else's
 	}
-	if err := os.Remove(h.State); err != nil || os.Getenv(HomeEnv) != "" {
+	if err := os.Remove(h.State); err != nil || os.Getenv(Env) != "" {
 		return nil
 	}
 	// A home in ~/.local/state may have been the first thing there.
@@ -196,7 +202,7 @@ func (h Home) Leave() error {
 // alone.
 func (h Home) CheckSockets() error {
 	dir := filepath.Dir(h.Socket(MCPSocket))
-	if err := safesocket.CheckDir(dir, HomeEnv); err != nil {
+	if err := safesocket.CheckDir(dir, Env); err != nil {
 		return err
 	}
 	for path, want := range map[string]fs.FileMode{

@@ -1,4 +1,4 @@
-package daemon
+package home
 
 import (
 	"context"
@@ -68,7 +68,7 @@ func (h Home) DialRunning(ctx context.Context, socket string) (net.Conn, error) 
 	}
 	if err := safesocket.CheckPeer(conn); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("%s: %w; set %s to a directory of your own", h.Socket(socket), err, HomeEnv)
+		return nil, fmt.Errorf("%s: %w; set %s to a directory of your own", h.Socket(socket), err, Env)
 	}
 	return conn, nil
 }
