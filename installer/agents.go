@@ -21,7 +21,7 @@ type agent struct {
 type setting struct {
 	// file is the user's settings file, of the format: JSON (with comments) or TOML.
 	file   func(*System) string
-	format format
+	format Format
 	// path is where in it the entry is: the names of the tables, then its own, or [listItem] for an item
 	// of a list.
 	path []string
@@ -34,9 +34,6 @@ type setting struct {
 	written func(entry any) []any
 }
 
-// serverName is the name that Tidemark's MCP server has with every agent.
-const serverName = "tidemark"
-
 // agents are all agents that Tidemark registers itself with. Sources: their manuals' pages on MCP.
 var agents = []agent{
 	{
@@ -44,7 +41,7 @@ var agents = []agent{
 		signs: func(s *System) []string {
 			return []string{s.claudeFile(), s.join(s.Home, ".claude")}
 		},
-		settings: append([]setting{mcpServer((*System).claudeFile, jsonFormat{}, "mcpServers", "stdio")},
+		settings: append([]setting{mcpServer((*System).claudeFile, JSON{}, "mcpServers", "stdio")},
 			hooks("claude-code", func(s *System) string {
 				return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home, ".claude"), "settings.json")
 			})...),
@@ -54,42 +51,42 @@ var agents = []agent{
 		signs: func(s *System) []string { return []string{s.join(s.Home, ".cursor")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.Home, ".cursor", "mcp.json")
-		}, jsonFormat{}, "mcpServers", "")},
+		}, JSON{}, "mcpServers", "")},
 	},
 	{
 		id: "vscode", name: "VS Code",
 		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code", "User")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.appData(), "Code", "User", "mcp.json")
-		}, jsonFormat{}, "servers", "stdio")},
+		}, JSON{}, "servers", "stdio")},
 	},
 	{
 		id: "vscode-insiders", name: "VS Code Insiders",
 		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code - Insiders", "User")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.appData(), "Code - Insiders", "User", "mcp.json")
-		}, jsonFormat{}, "servers", "stdio")},
+		}, JSON{}, "servers", "stdio")},
 	},
 	{
 		id: "codex", name: "Codex", programs: []string{"codex"},
 		signs: func(s *System) []string { return []string{s.env("CODEX_HOME", s.Home, ".codex")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "config.toml")
-		}, tomlFormat{}, "mcp_servers", "")},
+		}, TOML{}, "mcp_servers", "")},
 	},
 	{
 		id: "gemini", name: "Gemini CLI", programs: []string{"gemini"},
 		signs: func(s *System) []string { return []string{s.join(s.Home, ".gemini")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.Home, ".gemini", "settings.json")
-		}, jsonFormat{}, "mcpServers", "")},
+		}, JSON{}, "mcpServers", "")},
 	},
 	{
 		id: "claude-desktop", name: "Claude Desktop",
 		signs: func(s *System) []string { return []string{s.join(s.appData(), "Claude")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.appData(), "Claude", "claude_desktop_config.json")
-		}, jsonFormat{}, "mcpServers", "")},
+		}, JSON{}, "mcpServers", "")},
 	},
 }
 
@@ -113,22 +110,14 @@ func (a *agent) present(s *System) bool {
 	return false
 }
 
-// server is an agent's entry for an MCP server.
-type server struct {
-	// Type is how the server is spoken with, where the agent wants to be told.
-	Type    string   `json:"type,omitempty" toml:"type,omitempty"`
-	Command string   `json:"command" toml:"command"`
-	Args    []string `json:"args" toml:"args"`
-}
-
 // mcpServer is the setting that registers Tidemark's MCP server in a table of servers.
-func mcpServer(file func(*System) string, f format, table, kind string) setting {
-	entry := func(binary string) any { return server{Type: kind, Command: binary, Args: []string{"mcp"}} }
+func mcpServer(file func(*System) string, f Format, table, kind string) setting {
+	entry := func(binary string) any { return Server{Type: kind, Command: binary, Args: []string{"mcp"}} }
 	return setting{
 		file: file, format: f, path: []string{table, serverName}, entry: entry,
 		written: func(there any) []any {
 			command, _ := commandOf(there)
-			if want := entry(command); strings.ContainsAny(command, `/\`) && sameEntry(there, want) {
+			if want := entry(command); strings.ContainsAny(command, `/\`) && Same(there, want) {
 				return []any{want}
 			}
 			return nil
@@ -141,24 +130,12 @@ func mcpServer(file func(*System) string, f format, table, kind string) setting 
 	}
 }
 
-// commandOf is what a decoded entry of an MCP server starts.
-func commandOf(entry any) (command string, args []string) {
-	table, _ := entry.(map[string]any)
-	command, _ = table["command"].(string)
-	list, _ := table["args"].([]any)
-	for _, a := range list {
-		text, _ := a.(string)
-		args = append(args, text)
-	}
-	return command, args
-}
-
 // hooks are the settings by which an agent runs `tidemark hook`.
 func hooks(agent string, file func(*System) string) []setting {
 	var list []setting
 	for i, h := range HooksOf(agent, "") {
 		list = append(list, setting{
-			file: file, format: jsonFormat{}, path: h.Path(),
+			file: file, format: JSON{}, path: h.Path(),
 			entry: func(binary string) any { return HooksOf(agent, binary)[i].Entry },
 			ours:  IsHook,
 			written: func(there any) (entries []any) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"tidemark.dev/tidemark/installer/safefile"
@@ -132,32 +131,6 @@ func CheckExtension(dir string) Check {
 	return c
 }
 
-func unpackedVersion(dir string) string {
-	data, err := safefile.Read(filepath.Join(dir, "manifest.json"), maxManifest)
-	if err != nil {
-		return ""
-	}
-	return extensionVersion(data)
-}
-
-func extensionVersion(manifest []byte) string {
-	var m struct {
-		Version string `json:"version"`
-	}
-	_ = json.Unmarshal(manifest, &m) // without a version it is told apart from every one
-	return m.Version
-}
-
-// EmbeddedVersion is the version of the extension in this binary.
-func EmbeddedVersion() (string, error) {
-	list, _, err := embedded()
-	if err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(list, func(f file) bool { return f.name == "manifest.json" })
-	return extensionVersion(list[i].data), nil
-}
-
 // Start is how an agent starts Tidemark.
 type Start struct {
 	Command string
@@ -200,7 +173,7 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 	if f == nil {
 		return c, nil
 	}
-	entries, err := set.format.read(f.data, set.path)
+	entries, err := set.format.Read(f.data, set.path)
 	if err != nil {
 		c.State, c.Detail, c.Fix = Broken, path+": "+err.Error(), "mend the file"
 		return c, nil
@@ -239,7 +212,7 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 		if f == nil {
 			continue
 		}
-		entries, err := set.format.read(f.data, set.path)
+		entries, err := set.format.Read(f.data, set.path)
 		if err != nil {
 			c.Detail, c.Fix = path+": "+err.Error(), "mend the file"
 			return c, true

@@ -26,20 +26,20 @@ const listItem = "-"
 
 var (
 	// errGone says that the entry is no longer in the file.
-	errGone = errors.New("it is no longer there")
+	ErrGone = errors.New("it is no longer there")
 	// errChanged says that the entry is there but says something else now.
-	errChanged = errors.New("it was changed since")
+	ErrChanged = errors.New("it was changed since")
 )
 
 // format is a kind of settings file. Every text that it returns parses, and differs from the one that was
 // given in the entry alone.
-type format interface {
+type Format interface {
 	// read returns the entry at a path, or every item of a list, decoded.
-	read(text []byte, path []string) ([]any, error)
+	Read(text []byte, path []string) ([]any, error)
 	// insert puts an entry at a path where none is, or at the end of a list.
-	insert(text []byte, path []string, entry any) ([]byte, Edit, error)
+	Insert(text []byte, path []string, entry any) ([]byte, Edit, error)
 	// remove takes out an entry that insert put in: errGone or errChanged when it cannot.
-	remove(text []byte, edit Edit) ([]byte, error)
+	Remove(text []byte, edit Edit) ([]byte, error)
 }
 
 // lookUp walks decoded tables; of a list, the last item is meant: it is where entries are put.

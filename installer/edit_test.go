@@ -13,7 +13,7 @@ import (
 
 var (
 	entryPath   = []string{"mcpServers", "tidemark"}
-	sampleEntry = server{Type: "stdio", Command: `C:\Program Files\<tide & mark>\tidemark.exe`, Args: []string{"mcp"}}
+	sampleEntry = Server{Type: "stdio", Command: `C:\Program Files\<tide & mark>\tidemark.exe`, Args: []string{"mcp"}}
 )
 
 // space draws what may stand between two tokens of JSONC.
@@ -75,11 +75,11 @@ func drawJSON(t *rapid.T) string {
 }
 
 func TestWhatIsPutIntoJSONCanBeTakenOutToTheByte(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { roundTrip(t, jsonFormat{}, drawJSON(t), entryPath) })
+	rapid.Check(t, func(t *rapid.T) { roundTrip(t, JSON{}, drawJSON(t), entryPath) })
 }
 
 func TestWhatIsPutIntoTOMLCanBeTakenOutToTheByte(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { roundTrip(t, tomlFormat{}, drawTOML(t), []string{"mcp_servers", "tidemark"}) })
+	rapid.Check(t, func(t *rapid.T) { roundTrip(t, TOML{}, drawTOML(t), []string{"mcp_servers", "tidemark"}) })
 }
 
 func TestAnItemThatIsPutIntoAListCanBeTakenOutToTheByte(t *testing.T) {
@@ -92,7 +92,7 @@ func TestAnItemThatIsPutIntoAListCanBeTakenOutToTheByte(t *testing.T) {
 			}
 			members = []string{`"hooks"` + space(t) + ":" + space(t) + objectText(t, 2, lists)}
 		}
-		roundTrip(t, jsonFormat{}, space(t)+objectText(t, 2, members)+space(t), []string{"hooks", "after", listItem})
+		roundTrip(t, JSON{}, space(t)+objectText(t, 2, members)+space(t), []string{"hooks", "after", listItem})
 	})
 }
 
@@ -114,28 +114,28 @@ func drawTOML(t *rapid.T) string {
 	return all
 }
 
-func roundTrip(t *rapid.T, f format, text string, path []string) {
+func roundTrip(t *rapid.T, f Format, text string, path []string) {
 	t.Helper()
 	entry := sampleEntry
-	if f == (tomlFormat{}) {
+	if f == (TOML{}) {
 		entry.Type = ""
 	}
-	before, err := f.read([]byte(text), path)
+	before, err := f.Read([]byte(text), path)
 	if err != nil || len(before) > 0 && path[len(path)-1] != listItem {
 		t.Fatalf("%q: %v, %v", text, before, err)
 	}
-	out, edit, err := f.insert([]byte(text), path, entry)
+	out, edit, err := f.Insert([]byte(text), path, entry)
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
-	if v, err := f.read(out, path); err != nil || len(v) != len(before)+1 || !sameEntry(v[len(before)], entry) {
+	if v, err := f.Read(out, path); err != nil || len(v) != len(before)+1 || !Same(v[len(before)], entry) {
 		t.Fatalf("%q: %v, %v", out, v, err)
 	}
-	back, err := f.remove(out, edit)
+	back, err := f.Remove(out, edit)
 	if err != nil || string(back) != text {
 		t.Fatalf("before %q\nwith   %q\nafter  %q\n%v", text, out, back, err)
 	}
-	if _, err := f.remove(back, edit); !errors.Is(err, errGone) && len(bytes.TrimSpace(back)) > 0 {
+	if _, err := f.Remove(back, edit); !errors.Is(err, ErrGone) && len(bytes.TrimSpace(back)) > 0 {
 		t.Fatalf("taken out twice: %v", err)
 	}
 }
@@ -144,17 +144,17 @@ func roundTrip(t *rapid.T, f format, text string, path []string) {
 func TestWhatOthersWriteAfterwardsStays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawJSON(t)
-		f := jsonFormat{}
-		out, edit, err := f.insert([]byte(text), entryPath, sampleEntry)
+		f := JSON{}
+		out, edit, err := f.Insert([]byte(text), entryPath, sampleEntry)
 		if err != nil {
 			t.Fatal(err)
 		}
 		later := []string{rapid.SampledFrom([]string{"mcpServers", "later"}).Draw(t, "where"), "another"}
-		more, _, err := f.insert(out, later, server{Command: "x"})
+		more, _, err := f.Insert(out, later, Server{Command: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		left, err := f.remove(more, edit)
+		left, err := f.Remove(more, edit)
 		if err != nil {
 			t.Fatalf("%q: %v", more, err)
 		}
@@ -184,11 +184,11 @@ func TestEntriesAreWrittenAsTheirFileIs(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			out, edit, err := jsonFormat{}.insert([]byte(c.before), entryPath, server{Command: "x", Args: []string{"mcp"}})
+			out, edit, err := JSON{}.Insert([]byte(c.before), entryPath, Server{Command: "x", Args: []string{"mcp"}})
 			if err != nil || string(out) != c.after {
 				t.Fatalf("%v\n%s\nwant\n%s", err, out, c.after)
 			}
-			if back, err := (jsonFormat{}).remove(out, edit); err != nil || string(back) != c.before {
+			if back, err := (JSON{}).Remove(out, edit); err != nil || string(back) != c.before {
 				t.Fatalf("%v: %q", err, back)
 			}
 		})
@@ -196,7 +196,7 @@ func TestEntriesAreWrittenAsTheirFileIs(t *testing.T) {
 }
 
 func TestAFileThatWasWrittenAnewIsFreedOfTheEntry(t *testing.T) {
-	out, edit, err := jsonFormat{}.insert([]byte("{\n\t\"a\": 1\n}"), entryPath, sampleEntry)
+	out, edit, err := JSON{}.Insert([]byte("{\n\t\"a\": 1\n}"), entryPath, sampleEntry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,20 +206,20 @@ func TestAFileThatWasWrittenAnewIsFreedOfTheEntry(t *testing.T) {
 	}
 	anew := fmt.Sprintf(`{ "mcpServers":%s, "a":2 }`, `{"tidemark":{"args":["mcp"],"type":"stdio","command":`+quote(sampleEntry.Command)+`}}`)
 	_ = standard
-	left, err := jsonFormat{}.remove([]byte(anew), edit)
+	left, err := JSON{}.Remove([]byte(anew), edit)
 	if err != nil || string(left) != `{  "a":2 }` {
 		t.Fatalf("%q, %v", left, err)
 	}
 }
 
 func TestAnEntryThatWasChangedIsLeft(t *testing.T) {
-	for _, f := range []format{jsonFormat{}, tomlFormat{}} {
-		out, edit, err := f.insert(nil, []string{"servers", "tidemark"}, server{Command: "x", Args: []string{"mcp"}})
+	for _, f := range []Format{JSON{}, TOML{}} {
+		out, edit, err := f.Insert(nil, []string{"servers", "tidemark"}, Server{Command: "x", Args: []string{"mcp"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		edited := bytes.Replace(out, []byte("mcp"), []byte("other"), 1)
-		if _, err := f.remove(edited, edit); !errors.Is(err, errChanged) {
+		if _, err := f.Remove(edited, edit); !errors.Is(err, ErrChanged) {
 			t.Errorf("%T: %v", f, err)
 		}
 	}
@@ -227,20 +227,20 @@ func TestAnEntryThatWasChangedIsLeft(t *testing.T) {
 
 func TestFilesThatCannotBeEditedAreRefusedInWords(t *testing.T) {
 	cases := []struct {
-		f          format
+		f          Format
 		text, want string
 	}{
-		{jsonFormat{}, "{", "it is no JSON"},
-		{jsonFormat{}, "[1]", "no JSON object"},
-		{jsonFormat{}, `{"mcpServers": null}`, `its "mcpServers" is no object`},
-		{jsonFormat{}, `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" twice`},
-		{jsonFormat{}, "\xff\xfe{\x00", "it is no JSON"},
-		{tomlFormat{}, "a = ", "it is no TOML: line 1"},
-		{tomlFormat{}, "mcpServers = {a = {}}", "put it in by hand"},
-		{tomlFormat{}, "mcpServers = 3", "put it in by hand"},
+		{JSON{}, "{", "it is no JSON"},
+		{JSON{}, "[1]", "no JSON object"},
+		{JSON{}, `{"mcpServers": null}`, `its "mcpServers" is no object`},
+		{JSON{}, `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" twice`},
+		{JSON{}, "\xff\xfe{\x00", "it is no JSON"},
+		{TOML{}, "a = ", "it is no TOML: line 1"},
+		{TOML{}, "mcpServers = {a = {}}", "put it in by hand"},
+		{TOML{}, "mcpServers = 3", "put it in by hand"},
 	}
 	for _, c := range cases {
-		if out, _, err := c.f.insert([]byte(c.text), entryPath, sampleEntry); err == nil || !strings.Contains(err.Error(), c.want) {
+		if out, _, err := c.f.Insert([]byte(c.text), entryPath, sampleEntry); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %q; %q", c.text, err, c.want, out)
 		}
 	}

@@ -123,7 +123,7 @@ func cutHookCommand(command string) (before, program, after string, ok bool) {
 
 // hookOf is the command of the hook that an edit wrote and the program that it runs, "" where it wrote another
 // kind of entry.
-func hookOf(edit Edit) (command, program string) {
+func HookOf(edit Edit) (command, program string) {
 	if edit.Path[len(edit.Path)-1] != listItem {
 		return "", ""
 	}
@@ -192,7 +192,7 @@ func findHook(root *hujson.Value, path []string, program string) (*hookPlace, er
 
 // runsHook says whether the command of the hook that an edit wrote is still run for the same event.
 func runsHook(text []byte, edit Edit) bool {
-	_, program := hookOf(edit)
+	_, program := HookOf(edit)
 	if program == "" {
 		return false
 	}
@@ -207,11 +207,11 @@ func runsHook(text []byte, edit Edit) bool {
 // removeHook takes the command of the hook that an edit wrote out of hooks that somebody has changed since,
 // and with it what holds nothing else: errGone when it is in none.
 func removeHook(text []byte, edit Edit) ([]byte, error) {
-	_, program := hookOf(edit)
+	_, program := HookOf(edit)
 	if program == "" {
-		return nil, errGone
+		return nil, ErrGone
 	}
-	err := errGone
+	err := ErrGone
 	for {
 		rest, marked := bytes.CutPrefix(text, []byte(bom))
 		root, perr := parseJSON(rest)
@@ -247,7 +247,7 @@ func removeHook(text []byte, edit Edit) ([]byte, error) {
 // moveHook makes the hook that an edit wrote run another program, wherever in its list it is and whatever
 // was changed around it.
 func moveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
-	command, program := hookOf(edit)
+	command, program := HookOf(edit)
 	now := hookCommand(binary)
 	if _, wanted, _, _ := cutHookCommand(now); program == "" || wanted == program {
 		return text, edit, nil
@@ -279,7 +279,7 @@ func moveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 
 // stillRuns says whether anything in the hooks of a settings file runs a program.
 func stillRuns(text []byte, program string) bool {
-	entries, err := jsonFormat{}.read(text, []string{"hooks"})
+	entries, err := JSON{}.Read(text, []string{"hooks"})
 	if err != nil {
 		return false // a file that cannot be read is told elsewhere
 	}

@@ -167,7 +167,7 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 			}
 		}
 		st := Step{Group: Agents, ID: a.id, Name: a.name, Path: path}
-		st.written = Written{Group: Agents, Name: a.name, Path: path, TOML: set.format == format(tomlFormat{})}
+		st.written = Written{Group: Agents, Name: a.name, Path: path, TOML: set.format == Format(TOML{})}
 		found, err := s.look(path)
 		if err == nil {
 			err = found.writable(path)
@@ -217,10 +217,10 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 		if moved {
 			// All that Tidemark wrote is written anew: that undoes to the byte.
 			for _, edit := range slices.Backward(recorded.Edits) {
-				switch less, err := entries[0].format.remove(st.After, edit); {
+				switch less, err := entries[0].format.Remove(st.After, edit); {
 				case err == nil:
 					st.After = less
-				case errors.Is(err, errGone):
+				case errors.Is(err, ErrGone):
 					if runsHook(st.After, edit) {
 						st.written.Edits = append(st.written.Edits, edit)
 					}
@@ -232,7 +232,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 		}
 	}
 	for _, w := range entries {
-		there, err := w.format.read(st.After, w.path)
+		there, err := w.format.Read(st.After, w.path)
 		if err != nil {
 			return kept(err, "; mend it and install again")
 		}
@@ -247,7 +247,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 		case len(there) > 0 && name != listItem:
 			return fmt.Errorf("%s has another entry named %q, which is left as it is; rename it and install again", st.Path, name)
 		}
-		after, edit, err := w.format.insert(st.After, w.path, w.value)
+		after, edit, err := w.format.Insert(st.After, w.path, w.value)
 		if err != nil {
 			return kept(err, "")
 		}
@@ -267,7 +267,7 @@ const Registered = "is registered"
 // it has to be written anew, because the program has moved.
 func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, err error) {
 	for _, w := range entries {
-		there, err := w.format.read(st.After, w.path)
+		there, err := w.format.Read(st.After, w.path)
 		if err != nil {
 			return false, err
 		}
@@ -287,7 +287,7 @@ func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, e
 }
 
 // same says whether an entry is what is wanted.
-func (w wanted) same(entry any) bool { return sameEntry(entry, w.value) }
+func (w wanted) same(entry any) bool { return Same(entry, w.value) }
 
 // wrote says whether an edit put the entry in.
 func (w wanted) wrote(edit Edit) bool { return slices.Equal(edit.Path, w.path) }

@@ -128,7 +128,7 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 				for _, set := range a.settings {
 					path := set.file(h.System)
 					old := settings.json
-					if set.format == format(tomlFormat{}) {
+					if set.format == Format(TOML{}) {
 						old = settings.toml
 					}
 					if old != "" && !files[path] {
@@ -528,7 +528,7 @@ func TestWhatIsPlainlyTidemarksIsFoundWithoutARecord(t *testing.T) {
 			for i := range agents {
 				h.agent(&agents[i])
 				for _, set := range agents[i].settings {
-					if settings != "" && set.format == format(jsonFormat{}) {
+					if settings != "" && set.format == Format(JSON{}) {
 						h.write(set.file(h.System), settings, 0o600)
 					} else if settings != "" {
 						h.write(set.file(h.System), "theirs = 1\n", 0o600)
@@ -584,12 +584,12 @@ func TestSeveralEntriesInOneFileAreOneStep(t *testing.T) {
 	file := func(s *System) string { return s.join(s.Home, "settings.json") }
 	hook := func(event string) setting {
 		return setting{
-			file: file, format: jsonFormat{}, path: []string{"hooks", event, listItem},
+			file: file, format: JSON{}, path: []string{"hooks", event, listItem},
 			entry: func(binary string) any { return map[string]any{"command": binary + " hook", "timeout": 5} },
 			ours:  func(entry any) bool { return strings.Contains(fmt.Sprint(entry), "tidemark hook") },
 		}
 	}
-	a := &agent{id: "a", name: "A", settings: []setting{mcpServer(file, jsonFormat{}, "mcpServers", ""), hook("after"), hook("stop")}}
+	a := &agent{id: "a", name: "A", settings: []setting{mcpServer(file, JSON{}, "mcpServers", ""), hook("after"), hook("stop")}}
 	for _, old := range []string{
 		"", "{}", "{\n  // mine\n  \"hooks\": {\n    \"stop\": [\n      {\"command\": \"bell\"}, // rings\n    ],\n  },\n}\n", `{"hooks":{"after":[],"stop":[{"a":[1]}]}}`,
 	} {

@@ -14,7 +14,7 @@ import (
 )
 
 // jsonFormat is JSON, with comments and trailing commas where a file has them.
-type jsonFormat struct{}
+type JSON struct{}
 
 // bom stands at the beginning of files that some Windows editors write.
 const bom = "\ufeff"
@@ -116,7 +116,7 @@ func decodeJSON(text []byte) (any, error) {
 	return tree, err
 }
 
-func (jsonFormat) read(text []byte, path []string) ([]any, error) {
+func (JSON) Read(text []byte, path []string) ([]any, error) {
 	text = bytes.TrimPrefix(text, []byte(bom))
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -148,9 +148,9 @@ func (jsonFormat) read(text []byte, path []string) ([]any, error) {
 	return entries, nil
 }
 
-func (f jsonFormat) insert(text []byte, path []string, entry any) ([]byte, Edit, error) {
+func (f JSON) Insert(text []byte, path []string, entry any) ([]byte, Edit, error) {
 	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
-		out, edit, err := f.insert(rest, path, entry)
+		out, edit, err := f.Insert(rest, path, entry)
 		return append([]byte(bom), out...), edit, err
 	}
 	newline := "\n"
@@ -242,9 +242,9 @@ func (f jsonFormat) insert(text []byte, path []string, entry any) ([]byte, Edit,
 	return out, edit, onlyAdded(before, after, edit)
 }
 
-func (f jsonFormat) remove(text []byte, edit Edit) ([]byte, error) {
+func (f JSON) Remove(text []byte, edit Edit) ([]byte, error) {
 	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
-		out, err := f.remove(rest, edit)
+		out, err := f.Remove(rest, edit)
 		return append([]byte(bom), out...), err
 	}
 	if edit.Whole && bytes.HasSuffix(text, []byte(edit.Text)) && len(bytes.TrimSpace(text)) == len(strings.TrimSpace(edit.Text)) {
@@ -290,9 +290,9 @@ func (f jsonFormat) remove(text []byte, edit Edit) ([]byte, error) {
 		return cut(text, v, at, edit), nil
 	}
 	if changed {
-		return nil, errChanged
+		return nil, ErrChanged
 	}
-	return nil, errGone
+	return nil, ErrGone
 }
 
 // wrapped is what an edit wrote as a document of its own.

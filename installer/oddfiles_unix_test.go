@@ -16,7 +16,7 @@ func TestOddFilesAreNeitherReadNorWritten(t *testing.T) {
 		})
 	})
 	t.Run("settings", func(t *testing.T) {
-		for name, f := range map[string]format{"settings.json": jsonFormat{}, "config.toml": tomlFormat{}} {
+		for name, f := range map[string]Format{"settings.json": JSON{}, "config.toml": TOML{}} {
 			oddfiles.Each(t, name, func(path string) error {
 				s := &System{OS: "linux", Home: "/home/me"}
 				found, err := s.look(path)

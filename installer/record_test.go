@@ -98,15 +98,15 @@ func FuzzRecord(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	_, server, err := jsonFormat{}.insert([]byte("{}"), []string{"mcpServers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
+	_, server, err := JSON{}.Insert([]byte("{}"), []string{"mcpServers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	_, table, err := tomlFormat{}.insert(nil, []string{"mcp_servers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
+	_, table, err := TOML{}.Insert(nil, []string{"mcp_servers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	_, hook, err := jsonFormat{}.insert([]byte(theirs["/home/me/.cursor/rules.json"]), []string{"hooks", "Stop", listItem}, HookEntry{Hooks: []HookCommand{{Command: "/opt/tidemark hook"}}})
+	_, hook, err := JSON{}.Insert([]byte(theirs["/home/me/.cursor/rules.json"]), []string{"hooks", "Stop", listItem}, HookEntry{Hooks: []HookCommand{{Command: "/opt/tidemark hook"}}})
 	if err != nil {
 		f.Fatal(err)
 	}

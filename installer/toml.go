@@ -15,7 +15,7 @@ import (
 
 // tomlFormat is TOML. The entry is a table of its own at the end of the file, which no table before it
 // can change the meaning of; items of lists are not written.
-type tomlFormat struct{}
+type TOML struct{}
 
 // maxKeys is how many keys and tables a settings file in TOML may define.
 const maxKeys = 8192
@@ -36,7 +36,7 @@ func decodeTOML(text []byte) (map[string]any, error) {
 	return tree, nil
 }
 
-func (tomlFormat) read(text []byte, path []string) ([]any, error) {
+func (TOML) Read(text []byte, path []string) ([]any, error) {
 	tree, err := decodeTOML(text)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (tomlFormat) read(text []byte, path []string) ([]any, error) {
 	return nil, nil
 }
 
-func (tomlFormat) insert(text []byte, path []string, entry any) ([]byte, Edit, error) {
+func (TOML) Insert(text []byte, path []string, entry any) ([]byte, Edit, error) {
 	before, err := decodeTOML(text)
 	if err != nil {
 		return nil, Edit{}, err
@@ -81,21 +81,21 @@ func (tomlFormat) insert(text []byte, path []string, entry any) ([]byte, Edit, e
 	return out, edit, onlyAdded(any(before), any(after), edit)
 }
 
-func (tomlFormat) remove(text []byte, edit Edit) ([]byte, error) {
+func (TOML) Remove(text []byte, edit Edit) ([]byte, error) {
 	tree, err := decodeTOML(text)
 	if err != nil {
 		return nil, err
 	}
 	now, ok := lookUp(tree, edit.Path)
 	if !ok {
-		return nil, errGone
+		return nil, ErrGone
 	}
 	written, err := decodeTOML([]byte(edit.Text))
 	if err != nil {
 		return nil, err
 	}
 	if was, _ := lookUp(written, edit.Path); !reflect.DeepEqual(now, was) {
-		return nil, errChanged
+		return nil, ErrChanged
 	}
 	without(tree, edit.Path, edit.Depth)
 	for _, lead := range []string{edit.Lead, ""} {
@@ -110,11 +110,11 @@ func (tomlFormat) remove(text []byte, edit Edit) ([]byte, error) {
 			}
 		}
 	}
-	return nil, errChanged
+	return nil, ErrChanged
 }
 
 // sameEntry says whether a decoded entry is one that Tidemark would write.
-func sameEntry(now, entry any) bool {
+func Same(now, entry any) bool {
 	plain := func(v any) (plain any) {
 		data, err := json.Marshal(v)
 		if err == nil {

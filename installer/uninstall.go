@@ -80,15 +80,15 @@ func (s *System) unrecorded(a *agent, path string) Written {
 		if set.file(s) != path {
 			continue
 		}
-		_, w.TOML = set.format.(tomlFormat)
-		there, err := set.format.read(f.data, set.path)
+		_, w.TOML = set.format.(TOML)
+		there, err := set.format.Read(f.data, set.path)
 		if err != nil {
 			continue
 		}
 		for _, entry := range there {
 			for _, was := range set.written(entry) {
 				// As if it had been all of the file: what holds nothing else goes with it.
-				if _, edit, err := set.format.insert(nil, set.path, was); err == nil {
+				if _, edit, err := set.format.Insert(nil, set.path, was); err == nil {
 					if w.TOML {
 						edit.Lead = "\n"
 					}
@@ -148,24 +148,24 @@ func (s *System) planRemoval(w Written) Step {
 // withoutEntries plans a settings file without the entries; one that was made for them alone goes.
 func (st *Step) withoutEntries(text []byte) {
 	const gone = "no longer has the entry"
-	var f format = jsonFormat{}
+	var f Format = JSON{}
 	if st.written.TOML {
-		f = tomlFormat{}
+		f = TOML{}
 	}
 	st.After = text
 	for _, edit := range slices.Backward(st.written.Edits) {
-		after, err := f.remove(st.After, edit)
-		if errors.Is(err, errGone) && !st.written.TOML {
+		after, err := f.Remove(st.After, edit)
+		if errors.Is(err, ErrGone) && !st.written.TOML {
 			after, err = removeHook(st.After, edit)
 		}
 		switch {
 		case err == nil:
 			st.After = append([]byte{}, after...) // an empty file is one
-		case errors.Is(err, errGone):
+		case errors.Is(err, ErrGone):
 			if st.Note == "" {
 				st.Note = gone
 			}
-		case errors.Is(err, errChanged):
+		case errors.Is(err, ErrChanged):
 			st.Note = "has an entry that was changed since; it is left as it is"
 		default:
 			st.After = text
@@ -178,7 +178,7 @@ func (st *Step) withoutEntries(text []byte) {
 	}
 	if !st.written.TOML {
 		for _, edit := range st.written.Edits {
-			if command, program := hookOf(edit); program != "" && stillRuns(st.After, program) {
+			if command, program := HookOf(edit); program != "" && stillRuns(st.After, program) {
 				st.Left = fmt.Errorf("%s still runs `%s`, in a place of your own; take it out by hand", st.Path, command)
 			}
 		}

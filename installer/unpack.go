@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/extension"
@@ -169,4 +171,30 @@ func replaceDir(tmp, target string, done func() bool) error {
 		return err
 	}
 	return nil
+}
+
+func unpackedVersion(dir string) string {
+	data, err := safefile.Read(filepath.Join(dir, "manifest.json"), maxManifest)
+	if err != nil {
+		return ""
+	}
+	return extensionVersion(data)
+}
+
+func extensionVersion(manifest []byte) string {
+	var m struct {
+		Version string `json:"version"`
+	}
+	_ = json.Unmarshal(manifest, &m) // without a version it is told apart from every one
+	return m.Version
+}
+
+// EmbeddedVersion is the version of the extension in this binary.
+func EmbeddedVersion() (string, error) {
+	list, _, err := embedded()
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(list, func(f file) bool { return f.name == "manifest.json" })
+	return extensionVersion(list[i].data), nil
 }
