@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/installer/safefile"
+	"tidemark.dev/tidemark/installer/settings"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -182,10 +183,10 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 		return c, nil
 	}
 	start := &Start{}
-	start.Command, start.Args = commandOf(entries[0])
+	start.Command, start.Args = settings.CommandOf(entries[0])
 	switch _, ok := s.program(start.Command); {
 	case !set.ours(entries[0]):
-		c.Detail, c.Fix = fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, serverName), "rename it and run `tidemark install --agent "+a.id+"`"
+		c.Detail, c.Fix = fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, settings.ServerName), "rename it and run `tidemark install --agent "+a.id+"`"
 		return c, nil
 	case !ok:
 		c.State, c.Detail = Broken, fmt.Sprintf("%s starts %s, which is no program", path, start.Command)
@@ -218,7 +219,7 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 			return c, true
 		}
 		for _, entry := range entries {
-			program := hookProgram(entry)
+			program := settings.HookProgram(entry)
 			if program == "" {
 				continue
 			}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tidemark.dev/tidemark/installer/settings"
 )
 
 // PlanRemoval says what would take back everything that the record holds, and changes nothing. What
@@ -80,7 +82,7 @@ func (s *System) unrecorded(a *agent, path string) Written {
 		if set.file(s) != path {
 			continue
 		}
-		_, w.TOML = set.format.(TOML)
+		_, w.TOML = set.format.(settings.TOML)
 		there, err := set.format.Read(f.data, set.path)
 		if err != nil {
 			continue
@@ -148,28 +150,28 @@ func (s *System) planRemoval(w Written) Step {
 // withoutEntries plans a settings file without the entries; one that was made for them alone goes.
 func (st *Step) withoutEntries(text []byte) {
 	const gone = "no longer has the entry"
-	var f Format = JSON{}
+	var f settings.Format = settings.JSON{}
 	if st.written.TOML {
-		f = TOML{}
+		f = settings.TOML{}
 	}
 	st.After = text
 	for _, edit := range slices.Backward(st.written.Edits) {
 		after, err := f.Remove(st.After, edit)
-		if errors.Is(err, ErrGone) && !st.written.TOML {
-			after, err = removeHook(st.After, edit)
+		if errors.Is(err, settings.ErrGone) && !st.written.TOML {
+			after, err = settings.RemoveHook(st.After, edit)
 		}
 		switch {
 		case err == nil:
 			st.After = append([]byte{}, after...) // an empty file is one
-		case errors.Is(err, ErrGone):
+		case errors.Is(err, settings.ErrGone):
 			if st.Note == "" {
 				st.Note = gone
 			}
-		case errors.Is(err, ErrChanged):
+		case errors.Is(err, settings.ErrChanged):
 			st.Note = "has an entry that was changed since; it is left as it is"
 		default:
 			st.After = text
-			st.Problem = fmt.Errorf("%s is left as it is: %w; take the entry %q out by hand", st.Path, err, serverName)
+			st.Problem = fmt.Errorf("%s is left as it is: %w; take the entry %q out by hand", st.Path, err, settings.ServerName)
 			return
 		}
 	}
@@ -178,7 +180,7 @@ func (st *Step) withoutEntries(text []byte) {
 	}
 	if !st.written.TOML {
 		for _, edit := range st.written.Edits {
-			if command, program := HookOf(edit); program != "" && stillRuns(st.After, program) {
+			if command, program := settings.HookOf(edit); program != "" && settings.StillRuns(st.After, program) {
 				st.Left = fmt.Errorf("%s still runs `%s`, in a place of your own; take it out by hand", st.Path, command)
 			}
 		}

@@ -1,4 +1,4 @@
-package installer
+package settings
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ type HookCommand struct {
 }
 
 // Path is where in the settings the hook is: the names of the tables, "-" for an item of a list.
-func (h Hook) Path() []string { return []string{"hooks", h.Event, listItem} }
+func (h Hook) Path() []string { return []string{"hooks", h.Event, ListItem} }
 
 // hookTimeout is longer than `tidemark hook` ever takes, in seconds: it ends by itself.
 const hookTimeout = 15
@@ -81,20 +81,20 @@ func hookCommand(binary string) string {
 }
 
 // IsHook says whether an item of a list of hooks, decoded, runs `tidemark hook`, whoever wrote it.
-func IsHook(entry any) bool { return hookProgram(entry) != "" }
+func IsHook(entry any) bool { return HookProgram(entry) != "" }
 
-// hookProgram is the program of a hook that runs `tidemark hook`, "" of any other.
-func hookProgram(entry any) string {
-	for _, command := range hookCommands(entry) {
-		if _, program, _, ok := cutHookCommand(command); ok && strings.HasPrefix(path.Base(program), serverName) {
+// HookProgram is the program of a hook that runs `tidemark hook`, "" of any other.
+func HookProgram(entry any) string {
+	for _, command := range HookCommands(entry) {
+		if _, program, _, ok := CutHookCommand(command); ok && strings.HasPrefix(path.Base(program), ServerName) {
 			return program
 		}
 	}
 	return ""
 }
 
-// hookCommands are the commands of a hook, decoded.
-func hookCommands(entry any) []string {
+// HookCommands are the commands of a hook, decoded.
+func HookCommands(entry any) []string {
 	var commands []string
 	table, _ := entry.(map[string]any)
 	list, _ := table["hooks"].([]any)
@@ -110,9 +110,9 @@ func hookCommands(entry any) []string {
 // ownHook takes the program out of a command that runs a hook, quoted or not.
 var ownHook = regexp.MustCompile(`^(\s*(?:&\s*)?)["']?(.*?)["']?\s+hook((?s:\s.*)?)$`)
 
-// cutHookCommand takes a command that runs a program's "hook" apart: the program, with slashes, and what
+// CutHookCommand takes a command that runs a program's "hook" apart: the program, with slashes, and what
 // stands around it and its "hook".
-func cutHookCommand(command string) (before, program, after string, ok bool) {
+func CutHookCommand(command string) (before, program, after string, ok bool) {
 	m := ownHook.FindStringSubmatchIndex(strings.ReplaceAll(command, `\`, "/"))
 	if m == nil {
 		return "", "", "", false
@@ -121,19 +121,19 @@ func cutHookCommand(command string) (before, program, after string, ok bool) {
 	return command[m[2]:m[3]], program, command[m[6]:m[7]], true
 }
 
-// hookOf is the command of the hook that an edit wrote and the program that it runs, "" where it wrote another
+// HookOf is the command of the hook that an edit wrote and the program that it runs, "" where it wrote another
 // kind of entry.
 func HookOf(edit Edit) (command, program string) {
-	if edit.Path[len(edit.Path)-1] != listItem {
+	if edit.Path[len(edit.Path)-1] != ListItem {
 		return "", ""
 	}
 	written, err := decodeJSON([]byte(wrapped(edit)))
 	if err != nil {
 		return "", ""
 	}
-	entry, _ := lookUp(written, append(slices.Clone(edit.Path[edit.Depth:len(edit.Path)-1]), listItem, "hooks", listItem, "command"))
+	entry, _ := lookUp(written, append(slices.Clone(edit.Path[edit.Depth:len(edit.Path)-1]), ListItem, "hooks", ListItem, "command"))
 	command, _ = entry.(string)
-	if _, program, _, ok := cutHookCommand(command); ok {
+	if _, program, _, ok := CutHookCommand(command); ok {
 		return command, program
 	}
 	return "", ""
@@ -182,7 +182,7 @@ func findHook(root *hujson.Value, path []string, program string) (*hookPlace, er
 			if !ok || text.Kind() != '"' {
 				continue
 			}
-			if _, runs, _, ok := cutHookCommand(text.String()); ok && runs == program {
+			if _, runs, _, ok := CutHookCommand(text.String()); ok && runs == program {
 				last = &hookPlace{groups, &hooks.Value, g, i, m.Value.StartOffset, m.Value.EndOffset, text.String()}
 			}
 		}
@@ -190,8 +190,8 @@ func findHook(root *hujson.Value, path []string, program string) (*hookPlace, er
 	return last, nil
 }
 
-// runsHook says whether the command of the hook that an edit wrote is still run for the same event.
-func runsHook(text []byte, edit Edit) bool {
+// RunsHook says whether the command of the hook that an edit wrote is still run for the same event.
+func RunsHook(text []byte, edit Edit) bool {
 	_, program := HookOf(edit)
 	if program == "" {
 		return false
@@ -204,9 +204,9 @@ func runsHook(text []byte, edit Edit) bool {
 	return err == nil && p != nil
 }
 
-// removeHook takes the command of the hook that an edit wrote out of hooks that somebody has changed since,
-// and with it what holds nothing else: errGone when it is in none.
-func removeHook(text []byte, edit Edit) ([]byte, error) {
+// RemoveHook takes the command of the hook that an edit wrote out of hooks that somebody has changed since,
+// and with it what holds nothing else: [ErrGone] when it is in none.
+func RemoveHook(text []byte, edit Edit) ([]byte, error) {
 	_, program := HookOf(edit)
 	if program == "" {
 		return nil, ErrGone
@@ -244,12 +244,12 @@ func removeHook(text []byte, edit Edit) ([]byte, error) {
 	}
 }
 
-// moveHook makes the hook that an edit wrote run another program, wherever in its list it is and whatever
+// MoveHook makes the hook that an edit wrote run another program, wherever in its list it is and whatever
 // was changed around it.
-func moveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
+func MoveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 	command, program := HookOf(edit)
 	now := hookCommand(binary)
-	if _, wanted, _, _ := cutHookCommand(now); program == "" || wanted == program {
+	if _, wanted, _, _ := CutHookCommand(now); program == "" || wanted == program {
 		return text, edit, nil
 	}
 	for {
@@ -269,7 +269,7 @@ func moveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 			edit.Text = strings.Replace(edit.Text, quote(command), quote(now), 1)
 			return text, edit, nil
 		}
-		before, _, after, _ := cutHookCommand(p.command)
+		before, _, after, _ := CutHookCommand(p.command)
 		out := slices.Concat(rest[:p.start], []byte(quote(before+now+after)), rest[p.end:])
 		if text = out; marked {
 			text = append([]byte(bom), out...)
@@ -277,8 +277,8 @@ func moveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 	}
 }
 
-// stillRuns says whether anything in the hooks of a settings file runs a program.
-func stillRuns(text []byte, program string) bool {
+// StillRuns says whether anything in the hooks of a settings file runs a program.
+func StillRuns(text []byte, program string) bool {
 	entries, err := JSON{}.Read(text, []string{"hooks"})
 	if err != nil {
 		return false // a file that cannot be read is told elsewhere

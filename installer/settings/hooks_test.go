@@ -1,4 +1,4 @@
-package installer_test
+package settings_test
 
 import (
 	"encoding/json"
@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/settings"
 )
 
 // settingsOf are an agent's settings with the hooks and nothing else.
 func settingsOf(t *testing.T, agent, binary string) string {
 	t.Helper()
-	events := map[string][]installer.HookEntry{}
-	for _, h := range installer.HooksOf(agent, binary) {
+	events := map[string][]settings.HookEntry{}
+	for _, h := range settings.HooksOf(agent, binary) {
 		if !slices.Equal(h.Path(), []string{"hooks", h.Event, "-"}) {
 			t.Errorf("%s is at %q", h.Event, h.Path())
 		}
@@ -31,7 +31,7 @@ func settingsOf(t *testing.T, agent, binary string) string {
 }
 
 func TestTheManualShowsTheHooksThatAreSetUp(t *testing.T) {
-	manual, err := os.ReadFile("../docs/HOOKS.md")
+	manual, err := os.ReadFile("../../docs/HOOKS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestTheManualShowsTheHooksThatAreSetUp(t *testing.T) {
 			t.Errorf("docs/HOOKS.md does not show, for %s:\n%s", agent, settingsOf(t, agent, "tidemark"))
 		}
 	}
-	if hooks := installer.HooksOf("claude-desktop", "tidemark"); hooks != nil {
+	if hooks := settings.HooksOf("claude-desktop", "tidemark"); hooks != nil {
 		t.Errorf("an agent without hooks: %v", hooks)
 	}
 }
@@ -70,7 +70,7 @@ func TestTheCommandOfAHookIsWhatAShellUnderstands(t *testing.T) {
 		"/home/müller/tidemark":                `"/home/müller/tidemark" hook`,
 		"/opt/tidemark-0.1.0_linux+1/tidemark": "/opt/tidemark-0.1.0_linux+1/tidemark hook",
 	} {
-		if got := installer.HooksOf("claude-code", binary)[0].Entry.Hooks[0].Command; got != want {
+		if got := settings.HooksOf("claude-code", binary)[0].Entry.Hooks[0].Command; got != want {
 			t.Errorf("%s: %s, want %s", binary, got, want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestTheCommandOfAHookStartsTheProgramWhateverItsPath(t *testing.T) {
 	if err := os.WriteFile(binary, []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("sh", "-c", installer.HooksOf("claude-code", binary)[0].Entry.Hooks[0].Command).CombinedOutput()
+	out, err := exec.Command("sh", "-c", settings.HooksOf("claude-code", binary)[0].Entry.Hooks[0].Command).CombinedOutput()
 	if err != nil || string(out) != "ran hook\n" {
 		t.Errorf("%s, %v", out, err)
 	}
@@ -102,23 +102,23 @@ func TestTidemarksHooksAreToldFromOthers(t *testing.T) {
 		"cd tidemark && npm run hook": false, "": false,
 	} {
 		entry := map[string]any{"matcher": "Edit", "hooks": []any{map[string]any{"type": "command", "command": "npx prettier"}, map[string]any{"type": "command", "command": command}}}
-		if got := installer.IsHook(entry); got != want {
+		if got := settings.IsHook(entry); got != want {
 			t.Errorf("%q: %t", command, got)
 		}
 	}
 	for _, entry := range []any{nil, "tidemark hook", []any{}, map[string]any{}, map[string]any{"hooks": "tidemark hook"}, map[string]any{"hooks": []any{"tidemark hook", map[string]any{"command": 7}}}} {
-		if installer.IsHook(entry) {
+		if settings.IsHook(entry) {
 			t.Errorf("%v", entry)
 		}
 	}
 	for _, agent := range []string{"claude-code", "gemini"} {
-		for _, h := range installer.HooksOf(agent, "/a $b/tidemark") {
+		for _, h := range settings.HooksOf(agent, "/a $b/tidemark") {
 			var decoded any
 			data, err := json.Marshal(h.Entry)
 			if err == nil {
 				err = json.Unmarshal(data, &decoded)
 			}
-			if err != nil || !installer.IsHook(decoded) {
+			if err != nil || !settings.IsHook(decoded) {
 				t.Errorf("%s, %v", data, err)
 			}
 		}

@@ -1,4 +1,4 @@
-package installer
+package settings
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// tomlFormat is TOML. The entry is a table of its own at the end of the file, which no table before it
+// TOML is TOML. The entry is a table of its own at the end of the file, which no table before it
 // can change the meaning of; items of lists are not written.
 type TOML struct{}
 
@@ -36,6 +36,7 @@ func decodeTOML(text []byte) (map[string]any, error) {
 	return tree, nil
 }
 
+// Read implements [Format].
 func (TOML) Read(text []byte, path []string) ([]any, error) {
 	tree, err := decodeTOML(text)
 	if err != nil {
@@ -47,6 +48,7 @@ func (TOML) Read(text []byte, path []string) ([]any, error) {
 	return nil, nil
 }
 
+// Insert implements [Format].
 func (TOML) Insert(text []byte, path []string, entry any) ([]byte, Edit, error) {
 	before, err := decodeTOML(text)
 	if err != nil {
@@ -81,6 +83,7 @@ func (TOML) Insert(text []byte, path []string, entry any) ([]byte, Edit, error) 
 	return out, edit, onlyAdded(any(before), any(after), edit)
 }
 
+// Remove implements [Format].
 func (TOML) Remove(text []byte, edit Edit) ([]byte, error) {
 	tree, err := decodeTOML(text)
 	if err != nil {
@@ -113,7 +116,7 @@ func (TOML) Remove(text []byte, edit Edit) ([]byte, error) {
 	return nil, ErrChanged
 }
 
-// sameEntry says whether a decoded entry is one that Tidemark would write.
+// Same says whether a decoded entry is one that Tidemark would write.
 func Same(now, entry any) bool {
 	plain := func(v any) (plain any) {
 		data, err := json.Marshal(v)

@@ -1,4 +1,4 @@
-package installer
+package settings
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// check says why an installation cannot have made an edit.
+// Check says why an installation cannot have made an edit: a record may be damaged, and what it holds is removed.
 func (edit *Edit) Check(isTOML bool) error {
 	if edit.Depth < 0 || edit.Depth >= len(edit.Path) || edit.Whole && edit.Depth > 0 || strings.TrimSpace(edit.Lead+edit.Tail) != "" {
 		return errors.New("an entry of it is malformed")
@@ -30,11 +30,11 @@ func (edit *Edit) Check(isTOML bool) error {
 		return errors.New("an entry of it is not where it says")
 	}
 	switch last := edit.Path[len(edit.Path)-1]; {
-	case last == serverName:
-		if command, args := commandOf(entry); command != "" && slices.Equal(args, []string{"mcp"}) {
+	case last == ServerName:
+		if command, args := CommandOf(entry); command != "" && slices.Equal(args, []string{"mcp"}) {
 			return nil
 		}
-	case last == listItem && edit.Path[0] == "hooks" && hooksOnly(entry):
+	case last == ListItem && edit.Path[0] == "hooks" && hooksOnly(entry):
 		return nil
 	}
 	return fmt.Errorf("the entry %s is not one of Tidemark's", strings.Join(edit.Path, "."))
@@ -47,7 +47,7 @@ func hooksOnly(hook any) bool {
 	case map[string]any:
 		if command, ok := v["command"]; ok {
 			text, _ := command.(string)
-			_, _, _, ok = cutHookCommand(text)
+			_, _, _, ok = CutHookCommand(text)
 			return ok
 		}
 		list, ok := v["hooks"].([]any)
@@ -59,7 +59,7 @@ func hooksOnly(hook any) bool {
 // nested is a value in the tables and lists of a path, alone.
 func nested(path []string, value any) any {
 	for _, name := range slices.Backward(path) {
-		if name == listItem {
+		if name == ListItem {
 			value = []any{value}
 		} else {
 			value = map[string]any{name: value}

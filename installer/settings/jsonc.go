@@ -1,4 +1,4 @@
-package installer
+package settings
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// jsonFormat is JSON, with comments and trailing commas where a file has them.
+// JSON is JSON, with comments and trailing commas where a file has them.
 type JSON struct{}
 
 // bom stands at the beginning of files that some Windows editors write.
@@ -66,7 +66,7 @@ func walk(v *hujson.Value, path []string) (*hujson.Value, int, error) {
 		}
 		_, isObject := m.Value.Value.(*hujson.Object)
 		_, isList := m.Value.Value.(*hujson.Array)
-		switch list := path[i+1] == listItem; {
+		switch list := path[i+1] == ListItem; {
 		case list && !isList:
 			return nil, 0, fmt.Errorf("its %q is no list", name)
 		case !list && !isObject:
@@ -116,6 +116,7 @@ func decodeJSON(text []byte) (any, error) {
 	return tree, err
 }
 
+// Read implements [Format].
 func (JSON) Read(text []byte, path []string) ([]any, error) {
 	text = bytes.TrimPrefix(text, []byte(bom))
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -130,7 +131,7 @@ func (JSON) Read(text []byte, path []string) ([]any, error) {
 		return nil, err
 	}
 	found := items(v)
-	if name := path[depth]; name != listItem {
+	if name := path[depth]; name != ListItem {
 		_, i, err := member(v, name)
 		if err != nil || i < 0 {
 			return nil, err
@@ -148,6 +149,7 @@ func (JSON) Read(text []byte, path []string) ([]any, error) {
 	return entries, nil
 }
 
+// Insert implements [Format].
 func (f JSON) Insert(text []byte, path []string, entry any) ([]byte, Edit, error) {
 	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
 		out, edit, err := f.Insert(rest, path, entry)
@@ -217,7 +219,7 @@ func (f JSON) Insert(text []byte, path []string, entry any) ([]byte, Edit, error
 		return nil, Edit{}, err
 	}
 	edit.Text = value
-	if path[depth] != listItem {
+	if path[depth] != ListItem {
 		edit.Text = quote(path[depth]) + ": " + value
 	}
 
@@ -242,6 +244,7 @@ func (f JSON) Insert(text []byte, path []string, entry any) ([]byte, Edit, error
 	return out, edit, onlyAdded(before, after, edit)
 }
 
+// Remove implements [Format].
 func (f JSON) Remove(text []byte, edit Edit) ([]byte, error) {
 	if rest, ok := bytes.CutPrefix(text, []byte(bom)); ok {
 		out, err := f.Remove(rest, edit)
@@ -275,7 +278,7 @@ func (f JSON) Remove(text []byte, edit Edit) ([]byte, error) {
 		}
 		all := items(v)
 		var at int
-		if name := edit.Path[depth]; name == listItem {
+		if name := edit.Path[depth]; name == ListItem {
 			at = slices.IndexFunc(all, same)
 		} else if _, at, err = member(v, name); err != nil {
 			return nil, err
@@ -300,7 +303,7 @@ func wrapped(edit Edit) string {
 	if edit.Whole {
 		return edit.Text
 	}
-	if edit.Path[edit.Depth] == listItem {
+	if edit.Path[edit.Depth] == ListItem {
 		return "[" + edit.Text + "]"
 	}
 	return "{" + edit.Text + "}"
@@ -372,7 +375,7 @@ func object(path []string, entry any, indent, unit, newline string) (string, err
 	}
 	text := strings.TrimSpace(compact.String())
 	for i := len(path) - 1; i >= 0; i-- {
-		if path[i] == listItem {
+		if path[i] == ListItem {
 			text = "[" + text + "]"
 		} else {
 			text = "{" + quote(path[i]) + ":" + text + "}"

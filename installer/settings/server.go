@@ -1,9 +1,9 @@
-package installer
+package settings
 
-// serverName is the name that Tidemark's MCP server has with every agent.
-const serverName = "tidemark"
+// ServerName is the name that Tidemark's MCP server has with every agent.
+const ServerName = "tidemark"
 
-// server is an agent's entry for an MCP server.
+// Server is an agent's entry for an MCP server.
 type Server struct {
 	// Type is how the server is spoken with, where the agent wants to be told.
 	Type    string   `json:"type,omitempty" toml:"type,omitempty"`
@@ -11,8 +11,8 @@ type Server struct {
 	Args    []string `json:"args" toml:"args"`
 }
 
-// commandOf is what a decoded entry of an MCP server starts.
-func commandOf(entry any) (command string, args []string) {
+// CommandOf is what a decoded entry of an MCP server starts.
+func CommandOf(entry any) (command string, args []string) {
 	table, _ := entry.(map[string]any)
 	command, _ = table["command"].(string)
 	list, _ := table["args"].([]any)

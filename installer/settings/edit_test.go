@@ -1,4 +1,4 @@
-package installer
+package settings
 
 import (
 	"bytes"
@@ -92,7 +92,7 @@ func TestAnItemThatIsPutIntoAListCanBeTakenOutToTheByte(t *testing.T) {
 			}
 			members = []string{`"hooks"` + space(t) + ":" + space(t) + objectText(t, 2, lists)}
 		}
-		roundTrip(t, JSON{}, space(t)+objectText(t, 2, members)+space(t), []string{"hooks", "after", listItem})
+		roundTrip(t, JSON{}, space(t)+objectText(t, 2, members)+space(t), []string{"hooks", "after", ListItem})
 	})
 }
 
@@ -121,7 +121,7 @@ func roundTrip(t *rapid.T, f Format, text string, path []string) {
 		entry.Type = ""
 	}
 	before, err := f.Read([]byte(text), path)
-	if err != nil || len(before) > 0 && path[len(path)-1] != listItem {
+	if err != nil || len(before) > 0 && path[len(path)-1] != ListItem {
 		t.Fatalf("%q: %v, %v", text, before, err)
 	}
 	out, edit, err := f.Insert([]byte(text), path, entry)

@@ -1,4 +1,10 @@
-package installer
+// Package settings puts Tidemark's entries into the settings files of coding agents, finds them and takes them out.
+//
+// Guarantees: a text that an operation returns parses, and differs from the one it was given in the entry alone; an entry
+// that was put in can be taken out so that the file is byte for byte what it was, and what others changed around it
+// since then stays; an entry that others changed is left, with [ErrChanged]. Only a hook's own command is found again
+// and moved or removed inside changed hooks. The package reads and writes no files: callers pass in texts.
+package settings
 
 import (
 	"errors"
@@ -21,24 +27,24 @@ type Edit struct {
 	Whole bool `json:"whole,omitempty"`
 }
 
-// listItem stands in a path for an item of a list, which has no name.
-const listItem = "-"
+// ListItem stands in a path for an item of a list, which has no name.
+const ListItem = "-"
 
 var (
-	// errGone says that the entry is no longer in the file.
+	// ErrGone says that the entry is no longer in the file.
 	ErrGone = errors.New("it is no longer there")
-	// errChanged says that the entry is there but says something else now.
+	// ErrChanged says that the entry is there but says something else now.
 	ErrChanged = errors.New("it was changed since")
 )
 
-// format is a kind of settings file. Every text that it returns parses, and differs from the one that was
+// Format is a kind of settings file. Every text that it returns parses, and differs from the one that was
 // given in the entry alone.
 type Format interface {
-	// read returns the entry at a path, or every item of a list, decoded.
+	// Read returns the entry at a path, or every item of a list, decoded.
 	Read(text []byte, path []string) ([]any, error)
-	// insert puts an entry at a path where none is, or at the end of a list.
+	// Insert puts an entry at a path where none is, or at the end of a list.
 	Insert(text []byte, path []string, entry any) ([]byte, Edit, error)
-	// remove takes out an entry that insert put in: errGone or errChanged when it cannot.
+	// Remove takes out an entry that Insert put in: [ErrGone] or [ErrChanged] when it cannot.
 	Remove(text []byte, edit Edit) ([]byte, error)
 }
 
@@ -53,7 +59,7 @@ func lookUp(tree any, path []string) (any, bool) {
 			}
 			tree = v
 		case []any:
-			if name != listItem || len(t) == 0 {
+			if name != ListItem || len(t) == 0 {
 				return nil, false
 			}
 			tree = t[len(t)-1]
