@@ -9,6 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/installer/safefile"
 	"tidemark.dev/tidemark/installer/settings"
+	"tidemark.dev/tidemark/installer/unpack"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -116,13 +117,13 @@ func (s *System) checkLink(l link) (program, detail string, err error) {
 // CheckExtension checks that the extension is unpacked in dir, and is this program's.
 func CheckExtension(dir string) Check {
 	c := Check{Link: "extension unpacked", Subject: "unpacked", State: Broken, Detail: dir, Fix: "`tidemark install` unpacks it"}
-	list, _, err := embedded()
+	own, err := unpack.Embedded()
 	if err != nil {
 		c.Detail, c.Fix = err.Error(), ""
 		return c
 	}
-	switch version := unpackedVersion(dir); {
-	case holds(dir, list):
+	switch version := unpack.Version(dir); {
+	case own.In(dir):
 		c.State, c.Detail, c.Fix = OK, version+" in "+dir, ""
 	case version == "":
 		c.Detail = "it is not in " + dir

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/installer/settings"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 // PlanRemoval says what would take back everything that the record holds, and changes nothing. What
@@ -204,17 +205,17 @@ func (s *System) Forget(st *Step, r *Record) error {
 // InstallExtension unpacks the embedded extension to dir, always the same, so that a browser that has
 // loaded it from there finds the new one when it is updated. It says whether anything changed.
 func InstallExtension(dir string, r *Record) (bool, error) {
-	list, _, err := embedded()
+	own, err := unpack.Embedded()
 	if err != nil {
 		return false, err
 	}
 	if err := r.Put(Written{Group: Extension, Name: "extension", Path: dir}); err != nil {
 		return false, err
 	}
-	if holds(dir, list) {
+	if own.In(dir) {
 		return false, nil
 	}
-	if err := unpackTo(dir, list); err != nil {
+	if err := own.Unpack(dir); err != nil {
 		return false, err
 	}
 	return true, nil

@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 // diagnosis is what `tidemark doctor --json` prints.
@@ -193,7 +194,7 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 	if err := call(http.MethodGet, "/v1/status", &s); err != nil {
 		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + h.Log()}}
 	}
-	want, err := installer.EmbeddedVersion()
+	own, err := unpack.Embedded()
 	if err != nil {
 		return []installer.Check{{Link: name, Subject: "connected", State: installer.None, Detail: err.Error()}}
 	}
@@ -203,8 +204,8 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 			continue
 		}
 		check := installer.Check{Link: name, Subject: "connected", State: installer.OK, Detail: b.Name + ", version " + b.Extension}
-		if b.Extension != want {
-			check.State, check.Detail = installer.Broken, fmt.Sprintf("%s, version %s; this program's is %s", b.Name, b.Extension, want)
+		if b.Extension != own.Version() {
+			check.State, check.Detail = installer.Broken, fmt.Sprintf("%s, version %s; this program's is %s", b.Name, b.Extension, own.Version())
 			check.Fix = "run `tidemark install`, then reload the extension in chrome://extensions"
 		}
 		checks = append(checks, check)

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 func newInstall() *cobra.Command {
@@ -99,7 +100,7 @@ func installProfile(cmd *cobra.Command, home home.Home, profile, self string) er
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "wrote     %s\n", manifest)
-	extension, err := installer.UnpackExtension(home.Extensions())
+	extension, err := unpack.Extension(home.Extensions())
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 // connectTimeout is how long an extension may take to reach the daemon after its worker is up.
@@ -26,7 +27,7 @@ func Launch(ctx context.Context, h home.Home, o browser.Options, connected func(
 	if o.Binary, err = os.Executable(); err != nil {
 		return nil, err
 	}
-	if o.ExtensionDir, err = installer.UnpackExtension(h.Extensions()); err != nil {
+	if o.ExtensionDir, err = unpack.Extension(h.Extensions()); err != nil {
 		return nil, err
 	}
 	o.Ready = func(ctx context.Context, instance string) error {

@@ -1,4 +1,4 @@
-package installer
+package unpack
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ func sample() fstest.MapFS {
 
 func TestUnpackIsIdempotentAndLeavesHiddenFilesOut(t *testing.T) {
 	dir := t.TempDir()
-	path, err := Unpack(sample(), dir)
+	path, err := unpack(sample(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func TestUnpackIsIdempotentAndLeavesHiddenFilesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Unpack(sample(), dir)
+	again, err := unpack(sample(), dir)
 	if err != nil || again != path {
 		t.Fatalf("second time: %s, %v", again, err)
 	}
@@ -51,13 +51,13 @@ func TestUnpackIsIdempotentAndLeavesHiddenFilesOut(t *testing.T) {
 
 func TestUnpackKeepsVersionsApart(t *testing.T) {
 	dir := t.TempDir()
-	first, err := Unpack(sample(), dir)
+	first, err := unpack(sample(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := sample()
 	files["background.js"] = &fstest.MapFile{Data: []byte("2")}
-	second, err := Unpack(files, dir)
+	second, err := unpack(files, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +71,14 @@ func TestUnpackKeepsVersionsApart(t *testing.T) {
 
 func TestUnpackMendsADamagedDirectory(t *testing.T) {
 	dir := t.TempDir()
-	path, err := Unpack(sample(), dir)
+	path, err := unpack(sample(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(path, "background.js"), []byte("edited"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Unpack(sample(), dir); err != nil {
+	if _, err := unpack(sample(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if data, err := os.ReadFile(filepath.Join(path, "background.js")); err != nil || string(data) != "1" {
@@ -92,7 +92,7 @@ func TestUnpackFromManyAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			path, err := Unpack(sample(), dir)
+			path, err := unpack(sample(), dir)
 			if err != nil {
 				t.Error(err)
 				return
@@ -114,7 +114,7 @@ func TestUnpackFromManyAtOnce(t *testing.T) {
 
 func TestUnpackWithoutAnExtensionSaysHowToBuildIt(t *testing.T) {
 	dir := t.TempDir()
-	_, err := Unpack(fstest.MapFS{".gitignore": {Data: []byte("*\n")}}, dir)
+	_, err := unpack(fstest.MapFS{".gitignore": {Data: []byte("*\n")}}, dir)
 	if !errors.Is(err, ErrNoExtension) {
 		t.Fatalf("err = %v", err)
 	}

@@ -1,4 +1,8 @@
-package installer
+// Package unpack writes the extension that this binary carries to where a browser loads it from.
+//
+// Guarantees: a directory that it writes holds all files of one version of the extension, or is not there; unpacking the
+// same twice changes nothing; several processes can unpack at once.
+package unpack
 
 import (
 	"bytes"
@@ -10,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/extension"
@@ -20,32 +23,66 @@ import (
 // ErrNoExtension says that the binary carries no extension.
 var ErrNoExtension = errors.New("this binary was built without the extension; run `make build`")
 
-// UnpackExtension unpacks the extension that is embedded in this binary below dir and returns the
-// directory that a browser can load; see [Unpack]. A binary without one gives [ErrNoExtension].
-func UnpackExtension(dir string) (string, error) {
+// Extension unpacks the extension that is embedded in this binary to dir/extension-HASH and returns that absolute path,
+// which a browser can load. HASH comes from names and content: two versions of the extension never share a directory,
+// and a browser that runs one is not disturbed by the other. Existing files that are equal are used as they are; a
+// directory that differs (half deleted, or edited) is replaced. A binary without the extension gives [ErrNoExtension].
+func Extension(dir string) (string, error) {
 	files, err := fs.Sub(extension.Dist, "dist")
 	if err != nil {
 		return "", err
 	}
-	return Unpack(files, dir)
+	return unpack(files, dir)
 }
 
-// embedded lists the files of the extension that is embedded in this binary.
-func embedded() ([]file, string, error) {
+// Tree is the files of an extension.
+type Tree struct {
+	files []file
+	hash  string // of all names and contents
+}
+
+// Embedded is the extension that is embedded in this binary, [ErrNoExtension] when it carries none.
+func Embedded() (Tree, error) {
 	files, err := fs.Sub(extension.Dist, "dist")
 	if err != nil {
-		return nil, "", err
+		return Tree{}, err
 	}
-	return readExtension(files)
+	return read(files)
 }
 
-// Unpack writes files (whose root holds the extension's manifest.json) to dir/extension-HASH and
-// returns that absolute path. HASH comes from names and content, so that two versions of the
-// extension never share a directory, and a browser that runs with one is not disturbed by the
-// other. Hidden files are left out. What is there already and equal is used as it is; what differs
-// (a half-deleted or edited directory) is replaced. Unpacking from several processes at once is safe.
-func Unpack(files fs.FS, dir string) (string, error) {
-	list, hash, err := readExtension(files)
+// Version is the version that the extension's manifest names, "" when it names none.
+func (t Tree) Version() string {
+	for _, f := range t.files {
+		if f.name == "manifest.json" {
+			return versionOf(f.data)
+		}
+	}
+	return ""
+}
+
+// maxManifest bounds the manifest of an unpacked extension, in bytes.
+const maxManifest = 1 << 20
+
+// Version is the version of the extension that is unpacked in dir, "" when there is none.
+func Version(dir string) string {
+	data, err := safefile.Read(filepath.Join(dir, "manifest.json"), maxManifest)
+	if err != nil {
+		return ""
+	}
+	return versionOf(data)
+}
+
+func versionOf(manifest []byte) string {
+	var m struct {
+		Version string `json:"version"`
+	}
+	_ = json.Unmarshal(manifest, &m) // without a version it is told apart from every one
+	return m.Version
+}
+
+// unpack writes files, whose root holds the extension's manifest.json, to dir/extension-HASH. Hidden files are left out.
+func unpack(files fs.FS, dir string) (string, error) {
+	t, err := read(files)
 	if err != nil {
 		return "", err
 	}
@@ -53,15 +90,15 @@ func Unpack(files fs.FS, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot resolve the directory for the extension: %w", err)
 	}
-	target := filepath.Join(dir, "extension-"+hash)
-	if holds(target, list) {
+	target := filepath.Join(dir, "extension-"+t.hash)
+	if t.In(target) {
 		return target, nil
 	}
-	return target, unpackTo(target, list)
+	return target, t.Unpack(target)
 }
 
-// unpackTo makes target hold the files and nothing else, at once.
-func unpackTo(target string, list []file) error {
+// Unpack makes target hold the files and nothing else, in one step.
+func (t Tree) Unpack(target string) error {
 	dir := filepath.Dir(target)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("cannot make the directory for the extension: %w", err)
@@ -70,9 +107,9 @@ func unpackTo(target string, list []file) error {
 	if err != nil {
 		return fmt.Errorf("cannot unpack the extension: %w", err)
 	}
-	err = writeAll(tmp, list)
+	err = writeAll(tmp, t.files)
 	if err == nil {
-		err = replaceDir(tmp, target, func() bool { return holds(target, list) })
+		err = replaceDir(tmp, target, func() bool { return t.In(target) })
 	}
 	if rerr := os.RemoveAll(tmp); err == nil {
 		err = rerr
@@ -89,8 +126,8 @@ type file struct {
 	data []byte
 }
 
-// readExtension lists the files in lexical order, with a hash over all of them.
-func readExtension(files fs.FS) ([]file, string, error) {
+// read takes the files in lexical order, with a hash over all of them.
+func read(files fs.FS) (Tree, error) {
 	var list []file
 	sum := sha256.New()
 	hasManifest := false
@@ -118,18 +155,18 @@ func readExtension(files fs.FS) ([]file, string, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot read the extension's files: %w", err)
+		return Tree{}, fmt.Errorf("cannot read the extension's files: %w", err)
 	}
 	if !hasManifest {
-		return nil, "", ErrNoExtension
+		return Tree{}, ErrNoExtension
 	}
-	return list, hex.EncodeToString(sum.Sum(nil)[:6]), nil
+	return Tree{list, hex.EncodeToString(sum.Sum(nil)[:6])}, nil
 }
 
-// holds says whether dir has every file of list with the same content. Other files do not matter:
-// browsers keep their own in a directory named _metadata.
-func holds(dir string, list []file) bool {
-	for _, f := range list {
+// In reports whether dir has every file with the same content. Other files do not matter: browsers keep their own in a
+// directory named _metadata.
+func (t Tree) In(dir string) bool {
+	for _, f := range t.files {
 		data, err := safefile.Read(filepath.Join(dir, filepath.FromSlash(f.name)), int64(len(f.data)))
 		if err != nil || !bytes.Equal(data, f.data) {
 			return false
@@ -171,30 +208,4 @@ func replaceDir(tmp, target string, done func() bool) error {
 		return err
 	}
 	return nil
-}
-
-func unpackedVersion(dir string) string {
-	data, err := safefile.Read(filepath.Join(dir, "manifest.json"), maxManifest)
-	if err != nil {
-		return ""
-	}
-	return extensionVersion(data)
-}
-
-func extensionVersion(manifest []byte) string {
-	var m struct {
-		Version string `json:"version"`
-	}
-	_ = json.Unmarshal(manifest, &m) // without a version it is told apart from every one
-	return m.Version
-}
-
-// EmbeddedVersion is the version of the extension in this binary.
-func EmbeddedVersion() (string, error) {
-	list, _, err := embedded()
-	if err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(list, func(f file) bool { return f.name == "manifest.json" })
-	return extensionVersion(list[i].data), nil
 }
