@@ -58,7 +58,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	limits, err := config.Limits()
+	limits, journalLimits, err := config.Limits()
 	if err != nil {
 		return fmt.Errorf("%s: %w", h.Config, err)
 	}
@@ -87,7 +87,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		keepOpen: config.keepOpen(), life: ctx,
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
-	d.compose(limits, config.JournalLimits(), redactor)
+	d.compose(limits, journalLimits, redactor)
 	if err := h.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
 	}

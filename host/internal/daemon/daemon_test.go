@@ -252,6 +252,8 @@ func TestMistakesInTheSettingsNameTheirPlace(t *testing.T) {
 		"[buffers.network]\nentries = -1\n":          "buffers.network",
 		"[buffers.dom]\nmib = 5000\n":                "buffers.dom",
 		"[buffers]\n[buffers.smell]\nentries = 10\n": "smell",
+		"[journal]\ndays = 4000\n":                   "journal: mib must be",
+		"[http]\nport = 70000\n":                     "http: port must be",
 	} {
 		h := newHome(t)
 		if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {
@@ -280,7 +282,7 @@ func TestSettingsBoundTheBuffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := c.Limits()
+	l, _, err := c.Limits()
 	if err != nil || l.Console.Count != 7 || l.Console.Bytes != 6<<20 || l.Network.Bytes != 512<<10 || l.Network.Count != 5000 {
 		t.Errorf("%+v %v", l, err)
 	}
@@ -288,7 +290,7 @@ func TestSettingsBoundTheBuffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := none.Limits(); err != nil || l != capture.DefaultLimits() {
+	if l, _, err := none.Limits(); err != nil || l != capture.DefaultLimits() {
 		t.Errorf("without settings: %+v %v", l, err)
 	}
 }
