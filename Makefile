@@ -47,7 +47,7 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@REPORT=.cache/report go run ./.ci/report total
 
 .PHONY: check
-check: build lint ## Before each commit: format, lint, types, generated files, fast tests
+check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
 	@go test -short ./... ./.ci/caps | { grep -v 'no test files' || true; }
 	@mkdir -p .cache; NO_COLOR=1 $(NPM) test >.cache/vitest.log 2>&1 || { cat .cache/vitest.log; exit 1; }
 	@grep -E '^ +Tests ' .cache/vitest.log

@@ -112,6 +112,7 @@ func TestSleepAndResume(t *testing.T) {
 	}
 }
 
+// ownWorld is [separateWorld] for a test that ends the browser itself, so that closing it may fail.
 func ownWorld(t *testing.T) *world {
 	t.Helper()
 	needBrowser(t)
