@@ -83,6 +83,18 @@ func emptyWorld(t *testing.T) *world {
 	return closed(t)(testbed.New(binary))
 }
 
+// ownWorld is [separateWorld] for a test that ends the browser itself, so that closing it may fail.
+func ownWorld(t *testing.T) *world {
+	t.Helper()
+	needBrowser(t)
+	w, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return &world{w}
+}
+
 // closed closes a world when the test ends, and has it fail when there is none.
 func closed(t *testing.T) func(*testbed.World, error) *world {
 	t.Helper()
