@@ -4,6 +4,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"tidemark.dev/tidemark/installer/settings"
 )
 
 // agent is a coding agent and the settings in which it learns of Tidemark.
@@ -21,7 +23,7 @@ type agent struct {
 type setting struct {
 	// file is the user's settings file, of the format: JSON (with comments) or TOML.
 	file   func(*System) string
-	format format
+	format settings.Format
 	// path is where in it the entry is: the names of the tables, then its own, or [listItem] for an item
 	// of a list.
 	path []string
@@ -34,9 +36,6 @@ type setting struct {
 	written func(entry any) []any
 }
 
-// serverName is the name that Tidemark's MCP server has with every agent.
-const serverName = "tidemark"
-
 // agents are all agents that Tidemark registers itself with. Sources: their manuals' pages on MCP.
 var agents = []agent{
 	{
@@ -44,7 +43,7 @@ var agents = []agent{
 		signs: func(s *System) []string {
 			return []string{s.claudeFile(), s.join(s.Home, ".claude")}
 		},
-		settings: append([]setting{mcpServer((*System).claudeFile, jsonFormat{}, "mcpServers", "stdio")},
+		settings: append([]setting{mcpServer((*System).claudeFile, settings.JSON{}, "mcpServers", "stdio")},
 			hooks("claude-code", func(s *System) string {
 				return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home, ".claude"), "settings.json")
 			})...),
@@ -54,42 +53,42 @@ var agents = []agent{
 		signs: func(s *System) []string { return []string{s.join(s.Home, ".cursor")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.Home, ".cursor", "mcp.json")
-		}, jsonFormat{}, "mcpServers", "")},
+		}, settings.JSON{}, "mcpServers", "")},
 	},
 	{
 		id: "vscode", name: "VS Code",
 		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code", "User")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.appData(), "Code", "User", "mcp.json")
-		}, jsonFormat{}, "servers", "stdio")},
+		}, settings.JSON{}, "servers", "stdio")},
 	},
 	{
 		id: "vscode-insiders", name: "VS Code Insiders",
 		signs: func(s *System) []string { return []string{s.join(s.appData(), "Code - Insiders", "User")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.appData(), "Code - Insiders", "User", "mcp.json")
-		}, jsonFormat{}, "servers", "stdio")},
+		}, settings.JSON{}, "servers", "stdio")},
 	},
 	{
 		id: "codex", name: "Codex", programs: []string{"codex"},
 		signs: func(s *System) []string { return []string{s.env("CODEX_HOME", s.Home, ".codex")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.env("CODEX_HOME", s.Home, ".codex"), "config.toml")
-		}, tomlFormat{}, "mcp_servers", "")},
+		}, settings.TOML{}, "mcp_servers", "")},
 	},
 	{
 		id: "gemini", name: "Gemini CLI", programs: []string{"gemini"},
 		signs: func(s *System) []string { return []string{s.join(s.Home, ".gemini")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.Home, ".gemini", "settings.json")
-		}, jsonFormat{}, "mcpServers", "")},
+		}, settings.JSON{}, "mcpServers", "")},
 	},
 	{
 		id: "claude-desktop", name: "Claude Desktop",
 		signs: func(s *System) []string { return []string{s.join(s.appData(), "Claude")} },
 		settings: []setting{mcpServer(func(s *System) string {
 			return s.join(s.appData(), "Claude", "claude_desktop_config.json")
-		}, jsonFormat{}, "mcpServers", "")},
+		}, settings.JSON{}, "mcpServers", "")},
 	},
 }
 
@@ -113,59 +112,39 @@ func (a *agent) present(s *System) bool {
 	return false
 }
 
-// server is an agent's entry for an MCP server.
-type server struct {
-	// Type is how the server is spoken with, where the agent wants to be told.
-	Type    string   `json:"type,omitempty" toml:"type,omitempty"`
-	Command string   `json:"command" toml:"command"`
-	Args    []string `json:"args" toml:"args"`
-}
-
 // mcpServer is the setting that registers Tidemark's MCP server in a table of servers.
-func mcpServer(file func(*System) string, f format, table, kind string) setting {
-	entry := func(binary string) any { return server{Type: kind, Command: binary, Args: []string{"mcp"}} }
+func mcpServer(file func(*System) string, f settings.Format, table, kind string) setting {
+	entry := func(binary string) any { return settings.Server{Type: kind, Command: binary, Args: []string{"mcp"}} }
 	return setting{
-		file: file, format: f, path: []string{table, serverName}, entry: entry,
+		file: file, format: f, path: []string{table, settings.ServerName}, entry: entry,
 		written: func(there any) []any {
-			command, _ := commandOf(there)
-			if want := entry(command); strings.ContainsAny(command, `/\`) && sameEntry(there, want) {
+			command, _ := settings.CommandOf(there)
+			if want := entry(command); strings.ContainsAny(command, `/\`) && settings.Same(there, want) {
 				return []any{want}
 			}
 			return nil
 		},
 		ours: func(entry any) bool {
-			command, args := commandOf(entry)
+			command, args := settings.CommandOf(entry)
 			name := filepath.Base(strings.ReplaceAll(command, `\`, "/"))
-			return strings.HasPrefix(name, serverName) && len(args) > 0 && args[0] == "mcp"
+			return strings.HasPrefix(name, settings.ServerName) && len(args) > 0 && args[0] == "mcp"
 		},
 	}
-}
-
-// commandOf is what a decoded entry of an MCP server starts.
-func commandOf(entry any) (command string, args []string) {
-	table, _ := entry.(map[string]any)
-	command, _ = table["command"].(string)
-	list, _ := table["args"].([]any)
-	for _, a := range list {
-		text, _ := a.(string)
-		args = append(args, text)
-	}
-	return command, args
 }
 
 // hooks are the settings by which an agent runs `tidemark hook`.
 func hooks(agent string, file func(*System) string) []setting {
 	var list []setting
-	for i, h := range HooksOf(agent, "") {
+	for i, h := range settings.HooksOf(agent, "") {
 		list = append(list, setting{
-			file: file, format: jsonFormat{}, path: h.Path(),
-			entry: func(binary string) any { return HooksOf(agent, binary)[i].Entry },
-			ours:  IsHook,
+			file: file, format: settings.JSON{}, path: h.Path(),
+			entry: func(binary string) any { return settings.HooksOf(agent, binary)[i].Entry },
+			ours:  settings.IsHook,
 			written: func(there any) (entries []any) {
-				for _, command := range hookCommands(there) {
-					before, program, after, ok := cutHookCommand(command)
-					if ok && before+after == "" && strings.Contains(program, "/") && strings.HasPrefix(path.Base(program), serverName) {
-						entries = append(entries, HookEntry{Hooks: []HookCommand{{Command: command}}})
+				for _, command := range settings.HookCommands(there) {
+					before, program, after, ok := settings.CutHookCommand(command)
+					if ok && before+after == "" && strings.Contains(program, "/") && strings.HasPrefix(path.Base(program), settings.ServerName) {
+						entries = append(entries, settings.HookEntry{Hooks: []settings.HookCommand{{Command: command}}})
 					}
 				}
 				return entries

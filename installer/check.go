@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"tidemark.dev/tidemark/installer/safefile"
+	"tidemark.dev/tidemark/installer/settings"
+	"tidemark.dev/tidemark/installer/unpack"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -116,13 +117,13 @@ func (s *System) checkLink(l link) (program, detail string, err error) {
 // CheckExtension checks that the extension is unpacked in dir, and is this program's.
 func CheckExtension(dir string) Check {
 	c := Check{Link: "extension unpacked", Subject: "unpacked", State: Broken, Detail: dir, Fix: "`tidemark install` unpacks it"}
-	list, _, err := embedded()
+	own, err := unpack.Embedded()
 	if err != nil {
 		c.Detail, c.Fix = err.Error(), ""
 		return c
 	}
-	switch version := unpackedVersion(dir); {
-	case holds(dir, list):
+	switch version := unpack.Version(dir); {
+	case own.In(dir):
 		c.State, c.Detail, c.Fix = OK, version+" in "+dir, ""
 	case version == "":
 		c.Detail = "it is not in " + dir
@@ -130,32 +131,6 @@ func CheckExtension(dir string) Check {
 		c.Detail, c.Fix = "what is in "+dir+" is not this program's", "`tidemark install` brings it up to date; then reload it in chrome://extensions"
 	}
 	return c
-}
-
-func unpackedVersion(dir string) string {
-	data, err := safefile.Read(filepath.Join(dir, "manifest.json"), maxManifest)
-	if err != nil {
-		return ""
-	}
-	return extensionVersion(data)
-}
-
-func extensionVersion(manifest []byte) string {
-	var m struct {
-		Version string `json:"version"`
-	}
-	_ = json.Unmarshal(manifest, &m) // without a version it is told apart from every one
-	return m.Version
-}
-
-// EmbeddedVersion is the version of the extension in this binary.
-func EmbeddedVersion() (string, error) {
-	list, _, err := embedded()
-	if err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(list, func(f file) bool { return f.name == "manifest.json" })
-	return extensionVersion(list[i].data), nil
 }
 
 // Start is how an agent starts Tidemark.
@@ -200,7 +175,7 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 	if f == nil {
 		return c, nil
 	}
-	entries, err := set.format.read(f.data, set.path)
+	entries, err := set.format.Read(f.data, set.path)
 	if err != nil {
 		c.State, c.Detail, c.Fix = Broken, path+": "+err.Error(), "mend the file"
 		return c, nil
@@ -209,10 +184,10 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 		return c, nil
 	}
 	start := &Start{}
-	start.Command, start.Args = commandOf(entries[0])
+	start.Command, start.Args = settings.CommandOf(entries[0])
 	switch _, ok := s.program(start.Command); {
 	case !set.ours(entries[0]):
-		c.Detail, c.Fix = fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, serverName), "rename it and run `tidemark install --agent "+a.id+"`"
+		c.Detail, c.Fix = fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, settings.ServerName), "rename it and run `tidemark install --agent "+a.id+"`"
 		return c, nil
 	case !ok:
 		c.State, c.Detail = Broken, fmt.Sprintf("%s starts %s, which is no program", path, start.Command)
@@ -239,13 +214,13 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 		if f == nil {
 			continue
 		}
-		entries, err := set.format.read(f.data, set.path)
+		entries, err := set.format.Read(f.data, set.path)
 		if err != nil {
 			c.Detail, c.Fix = path+": "+err.Error(), "mend the file"
 			return c, true
 		}
 		for _, entry := range entries {
-			program := hookProgram(entry)
+			program := settings.HookProgram(entry)
 			if program == "" {
 				continue
 			}

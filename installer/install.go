@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/installer/settings"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -167,7 +168,7 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 			}
 		}
 		st := Step{Group: Agents, ID: a.id, Name: a.name, Path: path}
-		st.written = Written{Group: Agents, Name: a.name, Path: path, TOML: set.format == format(tomlFormat{})}
+		st.written = Written{Group: Agents, Name: a.name, Path: path, TOML: set.format == settings.Format(settings.TOML{})}
 		found, err := s.look(path)
 		if err == nil {
 			err = found.writable(path)
@@ -206,7 +207,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 				break
 			}
 			var err error
-			if st.After, recorded.Edits[i], err = moveHook(st.After, edit, binary); err != nil {
+			if st.After, recorded.Edits[i], err = settings.MoveHook(st.After, edit, binary); err != nil {
 				return kept(err, "; mend it and install again")
 			}
 		}
@@ -217,11 +218,11 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 		if moved {
 			// All that Tidemark wrote is written anew: that undoes to the byte.
 			for _, edit := range slices.Backward(recorded.Edits) {
-				switch less, err := entries[0].format.remove(st.After, edit); {
+				switch less, err := entries[0].format.Remove(st.After, edit); {
 				case err == nil:
 					st.After = less
-				case errors.Is(err, errGone):
-					if runsHook(st.After, edit) {
+				case errors.Is(err, settings.ErrGone):
+					if settings.RunsHook(st.After, edit) {
 						st.written.Edits = append(st.written.Edits, edit)
 					}
 				default:
@@ -232,7 +233,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 		}
 	}
 	for _, w := range entries {
-		there, err := w.format.read(st.After, w.path)
+		there, err := w.format.Read(st.After, w.path)
 		if err != nil {
 			return kept(err, "; mend it and install again")
 		}
@@ -244,10 +245,10 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 		case slices.ContainsFunc(there, w.ours):
 			st.Note = "has an entry for Tidemark that was made by hand; it is left as it is"
 			continue
-		case len(there) > 0 && name != listItem:
+		case len(there) > 0 && name != settings.ListItem:
 			return fmt.Errorf("%s has another entry named %q, which is left as it is; rename it and install again", st.Path, name)
 		}
-		after, edit, err := w.format.insert(st.After, w.path, w.value)
+		after, edit, err := w.format.Insert(st.After, w.path, w.value)
 		if err != nil {
 			return kept(err, "")
 		}
@@ -267,14 +268,14 @@ const Registered = "is registered"
 // it has to be written anew, because the program has moved.
 func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, err error) {
 	for _, w := range entries {
-		there, err := w.format.read(st.After, w.path)
+		there, err := w.format.Read(st.After, w.path)
 		if err != nil {
 			return false, err
 		}
 		i := slices.IndexFunc(recorded.Edits, w.wrote)
 		switch {
 		case i < 0 || len(there) == 0:
-		case slices.ContainsFunc(there, w.same), runsHook(st.After, recorded.Edits[i]):
+		case slices.ContainsFunc(there, w.same), settings.RunsHook(st.After, recorded.Edits[i]):
 			st.written.Edits = append(st.written.Edits, recorded.Edits[i])
 		default:
 			moved = true
@@ -287,7 +288,7 @@ func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, e
 }
 
 // same says whether an entry is what is wanted.
-func (w wanted) same(entry any) bool { return sameEntry(entry, w.value) }
+func (w wanted) same(entry any) bool { return settings.Same(entry, w.value) }
 
 // wrote says whether an edit put the entry in.
-func (w wanted) wrote(edit Edit) bool { return slices.Equal(edit.Path, w.path) }
+func (w wanted) wrote(edit settings.Edit) bool { return slices.Equal(edit.Path, w.path) }

@@ -7,8 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tailscale/hujson"
+
+	"tidemark.dev/tidemark/installer/settings"
 )
 
 // TestEveryBrowserOfEverySystem: each alone on a machine is found, gets its manifest where it looks for it,
@@ -113,7 +118,7 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 		var text strings.Builder
 		for i := range agents {
 			a := &agents[i]
-			for _, settings := range []struct{ name, json, toml string }{
+			for _, there := range []struct{ name, json, toml string }{
 				{name: "no file"},
 				{
 					"others' entries and comments",
@@ -127,9 +132,9 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 				files := map[string]bool{}
 				for _, set := range a.settings {
 					path := set.file(h.System)
-					old := settings.json
-					if set.format == format(tomlFormat{}) {
-						old = settings.toml
+					old := there.json
+					if set.format == settings.Format(settings.TOML{}) {
+						old = there.toml
 					}
 					if old != "" && !files[path] {
 						h.write(path, strings.ReplaceAll(old, "TABLE", set.path[0]), 0o640)
@@ -147,7 +152,7 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 					}
 					// The texts differ with the system in the program's name alone.
 					if system == systems[0] || st.Before == nil {
-						fmt.Fprintf(&text, "%s, %s:\n%s", a.id, settings.name, st.Diff())
+						fmt.Fprintf(&text, "%s, %s:\n%s", a.id, there.name, st.Diff())
 					}
 				}
 				checks, starts := h.CheckAgents()
@@ -404,7 +409,7 @@ func TestWhatWasChangedSinceIsLeft(t *testing.T) {
 	cursor, codex, gemini := fileOf(h, 1), fileOf(h, 4), fileOf(h, 5)
 	h.write(cursor, strings.Replace(h.read(cursor), `"mcp"`, `"mcp", "--origin", "http://localhost"`, 1), 0o600)
 	h.write(codex, "", 0o600)
-	h.write(gemini, `{"mcpServers": {"tidemark": {"command": "`+quote(h.binary)[1:], 0o600)
+	h.write(gemini, `{"mcpServers": {"tidemark": {"command": "`+strconv.Quote(h.binary)[1:], 0o600)
 	before := h.all()
 	steps := h.uninstall()
 	h.same(before)
@@ -522,15 +527,15 @@ func TestALostRecordIsMadeUpFor(t *testing.T) {
 // nothing that somebody made or changed.
 func TestWhatIsPlainlyTidemarksIsFoundWithoutARecord(t *testing.T) {
 	for _, system := range systems {
-		for _, settings := range []string{"", "{\n  \"theirs\": 1\n}\n"} {
+		for _, there := range []string{"", "{\n  \"theirs\": 1\n}\n"} {
 			h := newFakeHome(t, system)
 			h.browser(&products[0])
 			for i := range agents {
 				h.agent(&agents[i])
 				for _, set := range agents[i].settings {
-					if settings != "" && set.format == format(jsonFormat{}) {
-						h.write(set.file(h.System), settings, 0o600)
-					} else if settings != "" {
+					if there != "" && set.format == settings.Format(settings.JSON{}) {
+						h.write(set.file(h.System), there, 0o600)
+					} else if there != "" {
 						h.write(set.file(h.System), "theirs = 1\n", 0o600)
 					}
 				}
@@ -584,12 +589,12 @@ func TestSeveralEntriesInOneFileAreOneStep(t *testing.T) {
 	file := func(s *System) string { return s.join(s.Home, "settings.json") }
 	hook := func(event string) setting {
 		return setting{
-			file: file, format: jsonFormat{}, path: []string{"hooks", event, listItem},
+			file: file, format: settings.JSON{}, path: []string{"hooks", event, settings.ListItem},
 			entry: func(binary string) any { return map[string]any{"command": binary + " hook", "timeout": 5} },
 			ours:  func(entry any) bool { return strings.Contains(fmt.Sprint(entry), "tidemark hook") },
 		}
 	}
-	a := &agent{id: "a", name: "A", settings: []setting{mcpServer(file, jsonFormat{}, "mcpServers", ""), hook("after"), hook("stop")}}
+	a := &agent{id: "a", name: "A", settings: []setting{mcpServer(file, settings.JSON{}, "mcpServers", ""), hook("after"), hook("stop")}}
 	for _, old := range []string{
 		"", "{}", "{\n  // mine\n  \"hooks\": {\n    \"stop\": [\n      {\"command\": \"bell\"}, // rings\n    ],\n  },\n}\n", `{"hooks":{"after":[],"stop":[{"a":[1]}]}}`,
 	} {
@@ -711,7 +716,11 @@ func TestAHookThatSomebodyChangedIsTakenOutAlone(t *testing.T) {
 					}
 					continue
 				}
-				now, err := decodeJSON([]byte(h.read(file)))
+				standard, err := hujson.Standardize([]byte(h.read(file)))
+				var now any
+				if err == nil {
+					err = json.Unmarshal(standard, &now)
+				}
 				if err != nil {
 					t.Fatalf("%s: %v in %s", name, err, h.read(file))
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
+	"tidemark.dev/tidemark/installer/settings"
 )
 
 func TestOddFilesAreNeitherReadNorWritten(t *testing.T) {
@@ -16,7 +17,7 @@ func TestOddFilesAreNeitherReadNorWritten(t *testing.T) {
 		})
 	})
 	t.Run("settings", func(t *testing.T) {
-		for name, f := range map[string]format{"settings.json": jsonFormat{}, "config.toml": tomlFormat{}} {
+		for name, f := range map[string]settings.Format{"settings.json": settings.JSON{}, "config.toml": settings.TOML{}} {
 			oddfiles.Each(t, name, func(path string) error {
 				s := &System{OS: "linux", Home: "/home/me"}
 				found, err := s.look(path)
@@ -24,7 +25,7 @@ func TestOddFilesAreNeitherReadNorWritten(t *testing.T) {
 					return err
 				}
 				st := Step{Path: path, Before: found.data}
-				set := setting{path: []string{"mcpServers", serverName}, format: f}
+				set := setting{path: []string{"mcpServers", settings.ServerName}, format: f}
 				return st.planEntries([]wanted{{set, map[string]any{"command": "tidemark"}}}, nil, "/bin/tidemark")
 			})
 		}

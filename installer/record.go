@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/installer/safefile"
+	"tidemark.dev/tidemark/installer/settings"
 )
 
 // Record is what an installation wrote, so that it can be taken back and nothing else.
@@ -31,8 +32,8 @@ type Written struct {
 	// Content is all of it, where all of it was written.
 	Content string `json:"content,omitempty"`
 	// Edits are what was put into a settings file, in this order; TOML when it says so.
-	Edits []Edit `json:"edits,omitempty"`
-	TOML  bool   `json:"toml,omitempty"`
+	Edits []settings.Edit `json:"edits,omitempty"`
+	TOML  bool            `json:"toml,omitempty"`
 	// Created says that the file was not there before, Dirs which directories (on Windows: keys) above it were
 	// not, outermost first.
 	Created bool     `json:"created,omitempty"`

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -56,7 +55,7 @@ func (w *Written) check() error {
 	switch {
 	case w.Group == Agents && len(w.Edits) > 0 && w.Content == "":
 		for i := range w.Edits {
-			if err := w.Edits[i].check(w.TOML); err != nil {
+			if err := w.Edits[i].Check(w.TOML); err != nil {
 				return fmt.Errorf("%s: %w", w.Path, err)
 			}
 		}
@@ -70,66 +69,6 @@ func (w *Written) check() error {
 		return nil
 	}
 	return fmt.Errorf("%s is not something that Tidemark writes", w.Path)
-}
-
-// check says why an installation cannot have made an edit.
-func (edit *Edit) check(isTOML bool) error {
-	if edit.Depth < 0 || edit.Depth >= len(edit.Path) || edit.Whole && edit.Depth > 0 || strings.TrimSpace(edit.Lead+edit.Tail) != "" {
-		return errors.New("an entry of it is malformed")
-	}
-	var written any
-	var err error
-	path := edit.Path[edit.Depth:]
-	if isTOML {
-		path = edit.Path
-		written, err = decodeTOML([]byte(edit.Text))
-	} else {
-		written, err = decodeJSON([]byte(wrapped(*edit)))
-	}
-	if err != nil {
-		return fmt.Errorf("an entry of it cannot be read: %w", err)
-	}
-	entry, ok := lookUp(written, path)
-	if !ok || !reflect.DeepEqual(written, nested(path, entry)) {
-		return errors.New("an entry of it is not where it says")
-	}
-	switch last := edit.Path[len(edit.Path)-1]; {
-	case last == serverName:
-		if command, args := commandOf(entry); command != "" && slices.Equal(args, []string{"mcp"}) {
-			return nil
-		}
-	case last == listItem && edit.Path[0] == "hooks" && hooksOnly(entry):
-		return nil
-	}
-	return fmt.Errorf("the entry %s is not one of Tidemark's", strings.Join(edit.Path, "."))
-}
-
-// hooksOnly says whether every command of a hook is `hook` of some program, whatever that is called: it may have been
-// moved.
-func hooksOnly(hook any) bool {
-	switch v := hook.(type) {
-	case map[string]any:
-		if command, ok := v["command"]; ok {
-			text, _ := command.(string)
-			_, _, _, ok = cutHookCommand(text)
-			return ok
-		}
-		list, ok := v["hooks"].([]any)
-		return ok && len(list) > 0 && !slices.ContainsFunc(list, func(one any) bool { return !hooksOnly(one) })
-	}
-	return false
-}
-
-// nested is a value in the tables and lists of a path, alone.
-func nested(path []string, value any) any {
-	for _, name := range slices.Backward(path) {
-		if name == listItem {
-			value = []any{value}
-		} else {
-			value = map[string]any{name: value}
-		}
-	}
-	return value
 }
 
 // removeDir removes a directory in which nothing is left.

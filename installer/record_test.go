@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/installer/settings"
 )
 
 // theirs are files of a person's that no record may lead to.
@@ -98,22 +100,22 @@ func FuzzRecord(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	_, server, err := jsonFormat{}.insert([]byte("{}"), []string{"mcpServers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
+	_, server, err := settings.JSON{}.Insert([]byte("{}"), []string{"mcpServers", settings.ServerName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	_, table, err := tomlFormat{}.insert(nil, []string{"mcp_servers", serverName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
+	_, table, err := settings.TOML{}.Insert(nil, []string{"mcp_servers", settings.ServerName}, map[string]any{"command": "/opt/tidemark", "args": []string{"mcp"}})
 	if err != nil {
 		f.Fatal(err)
 	}
-	_, hook, err := jsonFormat{}.insert([]byte(theirs["/home/me/.cursor/rules.json"]), []string{"hooks", "Stop", listItem}, HookEntry{Hooks: []HookCommand{{Command: "/opt/tidemark hook"}}})
+	_, hook, err := settings.JSON{}.Insert([]byte(theirs["/home/me/.cursor/rules.json"]), []string{"hooks", "Stop", settings.ListItem}, settings.HookEntry{Hooks: []settings.HookCommand{{Command: "/opt/tidemark hook"}}})
 	if err != nil {
 		f.Fatal(err)
 	}
 	for _, w := range []Written{
 		{Group: Browsers, Path: "/home/me/.config/chromium/NativeMessagingHosts/" + ManifestFile, Content: string(own), Created: true, Dirs: []string{"/home/me/.config/chromium"}},
-		{Group: Agents, Path: "/home/me/.cursor/rules.json", Edits: []Edit{server, hook}},
-		{Group: Agents, Path: "/home/me/.bashrc", Edits: []Edit{table}, TOML: true, Created: true},
+		{Group: Agents, Path: "/home/me/.cursor/rules.json", Edits: []settings.Edit{server, hook}},
+		{Group: Agents, Path: "/home/me/.bashrc", Edits: []settings.Edit{table}, TOML: true, Created: true},
 		{Group: Extension, Path: "/home/me/documents"},
 		{Group: Browsers, Path: "/home/me/empty"},
 	} {

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"tidemark.dev/tidemark/installer/settings"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 // PlanRemoval says what would take back everything that the record holds, and changes nothing. What
@@ -80,15 +83,15 @@ func (s *System) unrecorded(a *agent, path string) Written {
 		if set.file(s) != path {
 			continue
 		}
-		_, w.TOML = set.format.(tomlFormat)
-		there, err := set.format.read(f.data, set.path)
+		_, w.TOML = set.format.(settings.TOML)
+		there, err := set.format.Read(f.data, set.path)
 		if err != nil {
 			continue
 		}
 		for _, entry := range there {
 			for _, was := range set.written(entry) {
 				// As if it had been all of the file: what holds nothing else goes with it.
-				if _, edit, err := set.format.insert(nil, set.path, was); err == nil {
+				if _, edit, err := set.format.Insert(nil, set.path, was); err == nil {
 					if w.TOML {
 						edit.Lead = "\n"
 					}
@@ -148,28 +151,28 @@ func (s *System) planRemoval(w Written) Step {
 // withoutEntries plans a settings file without the entries; one that was made for them alone goes.
 func (st *Step) withoutEntries(text []byte) {
 	const gone = "no longer has the entry"
-	var f format = jsonFormat{}
+	var f settings.Format = settings.JSON{}
 	if st.written.TOML {
-		f = tomlFormat{}
+		f = settings.TOML{}
 	}
 	st.After = text
 	for _, edit := range slices.Backward(st.written.Edits) {
-		after, err := f.remove(st.After, edit)
-		if errors.Is(err, errGone) && !st.written.TOML {
-			after, err = removeHook(st.After, edit)
+		after, err := f.Remove(st.After, edit)
+		if errors.Is(err, settings.ErrGone) && !st.written.TOML {
+			after, err = settings.RemoveHook(st.After, edit)
 		}
 		switch {
 		case err == nil:
 			st.After = append([]byte{}, after...) // an empty file is one
-		case errors.Is(err, errGone):
+		case errors.Is(err, settings.ErrGone):
 			if st.Note == "" {
 				st.Note = gone
 			}
-		case errors.Is(err, errChanged):
+		case errors.Is(err, settings.ErrChanged):
 			st.Note = "has an entry that was changed since; it is left as it is"
 		default:
 			st.After = text
-			st.Problem = fmt.Errorf("%s is left as it is: %w; take the entry %q out by hand", st.Path, err, serverName)
+			st.Problem = fmt.Errorf("%s is left as it is: %w; take the entry %q out by hand", st.Path, err, settings.ServerName)
 			return
 		}
 	}
@@ -178,7 +181,7 @@ func (st *Step) withoutEntries(text []byte) {
 	}
 	if !st.written.TOML {
 		for _, edit := range st.written.Edits {
-			if command, program := hookOf(edit); program != "" && stillRuns(st.After, program) {
+			if command, program := settings.HookOf(edit); program != "" && settings.StillRuns(st.After, program) {
 				st.Left = fmt.Errorf("%s still runs `%s`, in a place of your own; take it out by hand", st.Path, command)
 			}
 		}
@@ -202,17 +205,17 @@ func (s *System) Forget(st *Step, r *Record) error {
 // InstallExtension unpacks the embedded extension to dir, always the same, so that a browser that has
 // loaded it from there finds the new one when it is updated. It says whether anything changed.
 func InstallExtension(dir string, r *Record) (bool, error) {
-	list, _, err := embedded()
+	own, err := unpack.Embedded()
 	if err != nil {
 		return false, err
 	}
 	if err := r.Put(Written{Group: Extension, Name: "extension", Path: dir}); err != nil {
 		return false, err
 	}
-	if holds(dir, list) {
+	if own.In(dir) {
 		return false, nil
 	}
-	if err := unpackTo(dir, list); err != nil {
+	if err := own.Unpack(dir); err != nil {
 		return false, err
 	}
 	return true, nil

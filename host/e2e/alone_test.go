@@ -26,16 +26,7 @@ func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 	s := newSite(t, map[string]string{"/{$}": blank + `<script>console.error('on load'); fetch('/gone.json')</script><img src="/gone.png"><div role=alert>Shown</div>`})
 	s.answer("/gone.json", 500)
 	s.answer("/gone.png", 404)
-	bed, err := testbed.New(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{bed}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := emptyWorld(t)
 	extension, err := w.Extension()
 	if err != nil {
 		t.Fatal(err)

@@ -112,17 +112,6 @@ func TestSleepAndResume(t *testing.T) {
 	}
 }
 
-func ownWorld(t *testing.T) *world {
-	t.Helper()
-	needBrowser(t)
-	w, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
-	return &world{w}
-}
-
 // processesOf are all that were started for a world.
 func processesOf(t *testing.T, w *testbed.World) []int {
 	t.Helper()

@@ -130,15 +130,7 @@ await fetch('/api/<b>bold</b>').catch(() => undefined);`)
 // the next; and when the session has ended it says how to get another.
 func TestTheDashboardOutlivesTheDaemon(t *testing.T) {
 	w := shared.get(t)
-	home, err := testbed.New(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := home.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	home := emptyWorld(t)
 	run := func(args ...string) {
 		t.Helper()
 		if r := home.Run(args...); r.Code != 0 {
@@ -146,7 +138,7 @@ func TestTheDashboardOutlivesTheDaemon(t *testing.T) {
 		}
 	}
 	run("checkpoint", "add", "before_stop")
-	d := dashboard(t, w, home)
+	d := dashboard(t, w, home.World)
 	d.see("before_stop")
 	run("stop")
 	d.see("does not run at the moment")
@@ -166,6 +158,6 @@ func TestTheDashboardOutlivesTheDaemon(t *testing.T) {
 	d.see("session has ended")
 	d.see("tidemark open")
 	d.accessible("when the session has ended")
-	again := dashboard(t, w, home)
+	again := dashboard(t, w, home.World)
 	again.see("after_stop")
 }

@@ -286,25 +286,17 @@ func TestOutOfSightAPauseEndsByItself(t *testing.T) {
 	}
 }
 
-// startWith is a world of its own with settings.
+// startWith is a separate world with settings.
 func startWith(t *testing.T, config string) *world {
 	t.Helper()
-	tw, err := testbed.New(binary)
-	if err != nil {
+	w := emptyWorld(t)
+	if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(tw.Home, "config.toml"), []byte(config), 0o600); err != nil {
+	if err := w.Launch(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := tw.Launch(); err != nil {
-		t.Fatal(err)
-	}
-	return &world{tw}
+	return w
 }
 
 func TestEvaluatingIsAPersonsChoice(t *testing.T) {

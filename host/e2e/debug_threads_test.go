@@ -284,16 +284,7 @@ func TestAPersonResumesAWorker(t *testing.T) {
 // TestTheExtensionsWorkerEndsDuringAPause: the page goes on, the breakpoint stands again, and the agent is told.
 func TestTheExtensionsWorkerEndsDuringAPause(t *testing.T) {
 	needBrowser(t)
-	tw, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{tw}
+	w := separateWorld(t)
 	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
 	a := w.debugs(t, s)
 	p := w.open(t, s.URL)
@@ -335,16 +326,7 @@ func TestTheExtensionsWorkerEndsDuringAPause(t *testing.T) {
 // or hears that the browser is not there just now.
 func TestAnAgentThatCallsWhileTheExtensionComesBack(t *testing.T) {
 	needBrowser(t)
-	tw, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{tw}
+	w := separateWorld(t)
 	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
 	a := w.debugs(t, s)
 	p := w.open(t, s.URL)
@@ -396,23 +378,14 @@ func TestAnAgentThatCallsWhileTheExtensionComesBack(t *testing.T) {
 // TestWhenTheDaemonEndsAPausedPageGoesOn: nobody else could let it.
 func TestWhenTheDaemonEndsAPausedPageGoesOn(t *testing.T) {
 	needBrowser(t)
-	tw, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := tw.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{tw}
+	w := separateWorld(t)
 	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
 	a := w.debugs(t, s)
 	p := w.open(t, s.URL)
 	a.breakpoint(map[string]any{"url": "app.js", "line": 6})
 	p.start(`document.getElementById('go').click()`)
 	a.paused()
-	killDaemon(t, tw)
+	killDaemon(t, w.World)
 	p.title("6")
 }
 

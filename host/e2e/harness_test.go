@@ -71,6 +71,47 @@ func (s *sharedWorld) close() {
 	}
 }
 
+// separateWorld is a world with a browser for one test.
+func separateWorld(t *testing.T) *world {
+	t.Helper()
+	return closed(t)(testbed.Start(binary))
+}
+
+// emptyWorld is a world without a browser for one test.
+func emptyWorld(t *testing.T) *world {
+	t.Helper()
+	return closed(t)(testbed.New(binary))
+}
+
+// ownWorld is [separateWorld] for a test that ends the browser itself, so that closing it may fail.
+func ownWorld(t *testing.T) *world {
+	t.Helper()
+	needBrowser(t)
+	w, err := testbed.Start(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return &world{w}
+}
+
+// closed closes a world when the test ends, and has it fail when there is none.
+func closed(t *testing.T) func(*testbed.World, error) *world {
+	t.Helper()
+	return func(w *testbed.World, err error) *world {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := w.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return &world{w}
+	}
+}
+
 func needBrowser(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -284,16 +284,7 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 
 func TestTheHooksPlaceOutlivesTheDaemon(t *testing.T) {
 	needBrowser(t)
-	own, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := own.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{own}
+	w := separateWorld(t)
 	site := newSite(t, map[string]string{"/{$}": blank})
 	s := &session{t, w, "outlives", projectOf(t, site)}
 	p := w.open(t, site.URL)

@@ -86,16 +86,8 @@ func TestAnAgentIsToldWhenAPageBreaks(t *testing.T) {
 }
 
 func TestSubscriptionsOutliveTheDaemon(t *testing.T) {
-	w, err := testbed.New(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	r := newReader(t, w)
+	w := emptyWorld(t)
+	r := newReader(t, w.World)
 	r.follow(t, "tidemark://checkpoints")
 	run := func(args ...string) {
 		t.Helper()

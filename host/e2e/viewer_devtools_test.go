@@ -32,15 +32,7 @@ type inspected struct {
 func inspect(t *testing.T, s *site) *inspected {
 	t.Helper()
 	needBrowser(t)
-	w, err := testbed.New(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := emptyWorld(t)
 	dir, err := w.Extension()
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +48,7 @@ func inspect(t *testing.T, s *site) *inspected {
 	if err := chromedp.Do(b.Context()); err != nil {
 		t.Fatal(err)
 	}
-	in := &inspected{world: &world{w}, page: &tab{t, &testbed.Tab{Ctx: b.Context()}}}
+	in := &inspected{world: w, page: &tab{t, &testbed.Tab{Ctx: b.Context()}}}
 	in.page.do(chromedp.Navigate(s.URL))
 	in.tools = attach(t, b, "DevTools of the page", func(info *target.Info) bool {
 		return strings.HasPrefix(info.URL, "devtools://")
@@ -264,16 +256,7 @@ func (p *tab) textOf(expression string) string {
 // before keeps the names of its tabs.
 func TestWatchingIsPausedAndResumed(t *testing.T) {
 	needBrowser(t)
-	own, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{own}
-	t.Cleanup(func() {
-		if err := own.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := separateWorld(t)
 	s := newSite(t, map[string]string{"/{$}": blank, "/second": strings.Replace(blank, "<title>page", "<title>The second", 1)})
 	a := w.agent(t)
 	p := w.open(t, s.URL)
@@ -288,7 +271,7 @@ await until(() => document.querySelector('.now.unknown'), 'that nobody can say h
 		popup.theme(theme)
 		popup.accessible("the popup while watching is paused, " + theme)
 	}
-	d := dashboard(t, w, own)
+	d := dashboard(t, w, w.World)
 	d.see("Watching is paused")
 	d.accessible("the dashboard while watching is paused")
 	d.js(viewerHelp + `

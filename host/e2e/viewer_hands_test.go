@@ -11,7 +11,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -252,22 +251,13 @@ await until(() => document.querySelector('.tree .added')?.textContent.includes('
 // TestThePopupOpensTheViewerBesideThePage: the side panel is there, with the same viewer.
 func TestThePopupOpensTheViewerBesideThePage(t *testing.T) {
 	needBrowser(t)
-	own, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := own.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{own}
+	w := separateWorld(t)
 	s := newSite(t, map[string]string{"/{$}": blank})
 	w.open(t, s.URL).js(`console.error('seen beside the page')`)
 	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
 	popup.js(`await until(() => button('Open the viewer') && !button('Open the viewer').disabled, 'the button'); button('Open the viewer').id = 'open'`)
 	popup.do(chromedp.Click("#open")) // a person's gesture: the browser opens it for nothing else
-	panel := attach(t, own.Browser, "the side panel", func(info *target.Info) bool {
+	panel := attach(t, w.Browser, "the side panel", func(info *target.Info) bool {
 		return info.URL == installer.Origin+"sidepanel/index.html"
 	})
 	run(panel, t, viewerHelp+`await until(() => says('seen beside the page'), 'what happened')`)

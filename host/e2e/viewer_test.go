@@ -15,7 +15,6 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -292,16 +291,7 @@ for (const tab of document.querySelectorAll('.sections button')) {
 // TestTheViewerComesBackWithTheDaemon stops the daemon while the viewer and the popup are open.
 func TestTheViewerComesBackWithTheDaemon(t *testing.T) {
 	needBrowser(t)
-	own, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{own}
-	t.Cleanup(func() {
-		if err := own.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := separateWorld(t)
 	s := newSite(t, map[string]string{"/{$}": blank})
 	p := w.open(t, s.URL)
 	a := w.agent(t)

@@ -67,19 +67,10 @@ func TestWhatIsNotListedIsSaidWhereItIsMissing(t *testing.T) {
 // TestAHeldAgentIsHeldByTheNextDaemon too: only a person lifts it.
 func TestAHeldAgentIsHeldByTheNextDaemon(t *testing.T) {
 	needBrowser(t)
-	home, err := testbed.New(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := home.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	w := &world{home}
+	w := emptyWorld(t)
 	a := w.agent(t)
 	a.call("checkpoint_list", nil, &struct{}{})
-	d := dashboard(t, shared.get(t), home)
+	d := dashboard(t, shared.get(t), w.World)
 	d.js(viewerHelp + `await press('What the agent saw'); await until(() => document.querySelector('.agent [role=switch]'), 'the agent');
 document.querySelector('.agent [role=switch]').click(); await until(() => says('on hold'), 'that it is held')`)
 	for range 3 { // who comes by its name is held as well, and leaves no line each time
@@ -105,16 +96,7 @@ if (document.querySelectorAll('.agent').length !== 2) throw new Error('the agent
 // browser without a window gives no extension its keys: the worker is told of the command as by them.
 func TestKeysSetACheckpointAndPause(t *testing.T) {
 	needBrowser(t)
-	own, err := testbed.Start(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{own}
-	t.Cleanup(func() {
-		if err := own.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	w := separateWorld(t)
 	s := newSite(t, map[string]string{"/{$}": blank})
 	a := w.agent(t)
 	icon := &viewer{w.open(t, installer.Origin+"popup/index.html")}
@@ -173,15 +155,7 @@ alarm('leaves');`)
 // TestADashboardThatFellBehindCatchesUp freezes the dashboard's page while more comes than buffers hold.
 func TestADashboardThatFellBehindCatchesUp(t *testing.T) {
 	w := shared.get(t)
-	home, err := testbed.New(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := home.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	home := emptyWorld(t)
 	if r := home.Run("checkpoint", "add", "before_flood"); r.Code != 0 {
 		t.Fatal(r.Err)
 	}
@@ -190,7 +164,7 @@ func TestADashboardThatFellBehindCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stream.Close)
-	d := dashboard(t, w, home)
+	d := dashboard(t, w, home.World)
 	d.see("before_flood")
 	state := func(s page.SetWebLifecycleStateState) {
 		t.Helper()

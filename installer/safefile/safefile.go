@@ -1,6 +1,6 @@
 // Package safefile reads files that a repository, another program or another user controls. A read never blocks on
 // what stands in the place of the file, never takes more memory than the caller allows, and opens nothing but
-// regular files.
+// regular files. A file that [Replace] or [Write] puts in place is there whole or not at all.
 package safefile
 
 import (

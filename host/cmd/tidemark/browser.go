@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -33,7 +34,7 @@ Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are wat
 			if len(args) == 1 {
 				o.URL = completeURL(args[0])
 			}
-			home, err := daemon.FindHome(version)
+			home, err := home.Find(version)
 			if err != nil {
 				return err
 			}
@@ -65,7 +66,7 @@ func completeURL(s string) string {
 
 // launch opens a browser with the embedded extension and waits until the daemon knows it, so that
 // the first page is captured from its first request.
-func launch(ctx context.Context, home daemon.Home, o browser.Options) (*browser.Browser, error) {
+func launch(ctx context.Context, home home.Home, o browser.Options) (*browser.Browser, error) {
 	if err := home.Create(); err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func launch(ctx context.Context, home daemon.Home, o browser.Options) (*browser.
 	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil { // which starts the daemon
 		return nil, err
 	}
-	return home.Launch(ctx, o, func(ctx context.Context, instance string) bool {
+	return daemon.Launch(ctx, home, o, func(ctx context.Context, instance string) bool {
 		var s engine.Status
 		err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
 		return err == nil && slices.ContainsFunc(s.Browsers, func(b engine.BrowserStatus) bool { return b.Instance == instance && b.Connected })

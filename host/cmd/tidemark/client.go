@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // client calls the daemon's control socket, and starts the daemon when there is none.
 type client struct {
-	home daemon.Home
+	home home.Home
 	// origins are the scope of the project.
 	origins []string
 	// project is the path of its settings file, "" for none.
@@ -66,7 +66,7 @@ func (c *client) watch(ctx context.Context, end context.CancelCauseFunc, answere
 
 // newClient is the client of the project in the working directory.
 func newClient() (*client, error) {
-	home, err := daemon.FindHome(version)
+	home, err := home.Find(version)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (c *client) http() *http.Client {
 	}
 	return &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, daemon.ControlSocket) },
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, home.ControlSocket) },
 	}}
 }
 
@@ -109,7 +109,7 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 		ctx = watched // which goes on while the answer is read
 	}
 	resp, err := send()
-	if err != nil && !errors.Is(err, daemon.ErrUnreachable) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil {
 		resp, err = send() // to the next daemon: this one was reached, and ended before it answered
 	}
 	if errors.Is(context.Cause(ctx), errFrozen) {
@@ -118,19 +118,19 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 		}
 		pid := c.home.PID()
 		if pid == 0 { // it did not write down which it is
-			return nil, fmt.Errorf("%w: it does not answer; end the process `tidemark serve`", daemon.ErrUnreachable)
+			return nil, fmt.Errorf("%w: it does not answer; end the process `tidemark serve`", home.ErrUnreachable)
 		}
-		return nil, fmt.Errorf("%w: it (process %d) does not answer; %s, and the next command starts another, with all that was captured", daemon.ErrUnreachable, pid, daemon.EndByHand(pid))
+		return nil, fmt.Errorf("%w: it (process %d) does not answer; %s, and the next command starts another, with all that was captured", home.ErrUnreachable, pid, home.EndByHand(pid))
 	}
 	if err != nil {
 		var inner *url.Error
 		if errors.As(err, &inner) {
 			err = inner.Err
 		}
-		if errors.Is(err, daemon.ErrUnreachable) {
+		if errors.Is(err, home.ErrUnreachable) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: %w", daemon.ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: %w", home.ErrUnreachable, err)
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil
@@ -185,7 +185,7 @@ func (c *client) stream(ctx context.Context, path string, args any, each func([]
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("%w: it has ended", daemon.ErrUnreachable)
+			return fmt.Errorf("%w: it has ended", home.ErrUnreachable)
 		}
 		if err := each(bytes.TrimSpace(line)); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 func newServe() *cobra.Command {
@@ -16,7 +17,7 @@ func newServe() *cobra.Command {
 		Short: "Run the daemon in the foreground (others start it when they need it)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome(version)
+			home, err := home.Find(version)
 			if err != nil {
 				return err
 			}
@@ -32,7 +33,7 @@ func newStop() *cobra.Command {
 		Short: "End the daemon; returns when it has ended",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome(version)
+			home, err := home.Find(version)
 			if err != nil {
 				return err
 			}

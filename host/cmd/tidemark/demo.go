@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/browser"
-	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/demo"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 )
@@ -59,10 +59,10 @@ func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 	}
 	// Whatever happens, the last to go is the home, after those who write into it.
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.Setenv(daemon.HomeEnv, dir); err != nil {
+	if err := os.Setenv(home.Env, dir); err != nil {
 		return err
 	}
-	home, err := daemon.FindHome(version)
+	home, err := home.Find(version)
 	if err != nil {
 		return err
 	}

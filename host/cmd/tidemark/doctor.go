@@ -12,11 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 // diagnosis is what `tidemark doctor --json` prints.
@@ -37,7 +38,7 @@ connected extensions and a message to each and its tabs and back, the agents' se
 Exits with 1 when something is broken. The test event has a home of its own: it leaves no trace in yours.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome(version)
+			h, err := home.Find(version)
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ Exits with 1 when something is broken. The test event has a home of its own: it 
 			if err != nil {
 				return err
 			}
-			d, err := diagnose(cmd.Context(), sys, home)
+			d, err := diagnose(cmd.Context(), sys, h)
 			if err != nil {
 				return err
 			}
@@ -64,10 +65,10 @@ Exits with 1 when something is broken. The test event has a home of its own: it 
 	return cmd
 }
 
-func diagnose(ctx context.Context, sys *installer.System, home daemon.Home) (*diagnosis, error) {
+func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnosis, error) {
 	d := &diagnosis{}
-	checks, programs := sys.CheckBrowsers(home.State)
-	d.Checks = append(checks, installer.CheckExtension(extensionDir(home)))
+	checks, programs := sys.CheckBrowsers(h.State)
+	d.Checks = append(checks, installer.CheckExtension(extensionDir(h)))
 	if len(programs) == 0 {
 		self, err := os.Executable()
 		if err != nil {
@@ -75,7 +76,7 @@ func diagnose(ctx context.Context, sys *installer.System, home daemon.Home) (*di
 		}
 		programs = []string{self}
 	}
-	c, answers := checkDaemon(ctx, home)
+	c, answers := checkDaemon(ctx, h)
 	if !answers {
 		d.Checks = append(d.Checks, c)
 	}
@@ -90,12 +91,12 @@ func diagnose(ctx context.Context, sys *installer.System, home daemon.Home) (*di
 		}
 		d.Checks = append(d.Checks, checkRelay(ctx, p))
 	}
-	d.Checks = append(d.Checks, checkSockets(home))
+	d.Checks = append(d.Checks, checkSockets(h))
 	for _, p := range programs {
 		d.Checks = append(d.Checks, checkEvent(ctx, p))
 	}
 	if answers {
-		d.Checks = append(d.Checks, checkExtensions(ctx, home)...)
+		d.Checks = append(d.Checks, checkExtensions(ctx, h)...)
 	} else {
 		d.Checks = append(d.Checks, without("extension connected", "connected"), without("round", ""))
 	}
@@ -171,19 +172,19 @@ func nameOf(c installer.Check) string {
 	return c.Subject
 }
 
-func checkSockets(home daemon.Home) installer.Check {
-	c := installer.Check{Link: "sockets", State: installer.OK, Detail: filepath.Dir(home.Socket(daemon.MCPSocket)) + ", yours alone"}
-	if err := home.CheckSockets(); err != nil {
+func checkSockets(h home.Home) installer.Check {
+	c := installer.Check{Link: "sockets", State: installer.OK, Detail: filepath.Dir(h.Socket(home.MCPSocket)) + ", yours alone"}
+	if err := h.CheckSockets(); err != nil {
 		c.State, c.Detail = installer.Broken, err.Error()
-		c.Fix = "`tidemark stop`, remove the directory, and start again, or set " + daemon.HomeEnv + " to a directory of your own"
+		c.Fix = "`tidemark stop`, remove the directory, and start again, or set " + home.Env + " to a directory of your own"
 	}
 	return c
 }
 
 // checkExtensions checks the extensions that are connected, and sends each a message that comes back.
-func checkExtensions(ctx context.Context, home daemon.Home) []installer.Check {
+func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 	const name = "extension connected"
-	c := &client{home: home}
+	c := &client{home: h}
 	call := func(method, path string, out any) error {
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
@@ -191,9 +192,9 @@ func checkExtensions(ctx context.Context, home daemon.Home) []installer.Check {
 	}
 	var s engine.Status
 	if err := call(http.MethodGet, "/v1/status", &s); err != nil {
-		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + home.Log()}}
+		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + h.Log()}}
 	}
-	want, err := installer.EmbeddedVersion()
+	own, err := unpack.Embedded()
 	if err != nil {
 		return []installer.Check{{Link: name, Subject: "connected", State: installer.None, Detail: err.Error()}}
 	}
@@ -203,8 +204,8 @@ func checkExtensions(ctx context.Context, home daemon.Home) []installer.Check {
 			continue
 		}
 		check := installer.Check{Link: name, Subject: "connected", State: installer.OK, Detail: b.Name + ", version " + b.Extension}
-		if b.Extension != want {
-			check.State, check.Detail = installer.Broken, fmt.Sprintf("%s, version %s; this program's is %s", b.Name, b.Extension, want)
+		if b.Extension != own.Version() {
+			check.State, check.Detail = installer.Broken, fmt.Sprintf("%s, version %s; this program's is %s", b.Name, b.Extension, own.Version())
 			check.Fix = "run `tidemark install`, then reload the extension in chrome://extensions"
 		}
 		checks = append(checks, check)
@@ -213,14 +214,14 @@ func checkExtensions(ctx context.Context, home daemon.Home) []installer.Check {
 		return []installer.Check{
 			{
 				Link: name, Subject: "connected", State: installer.Broken, Detail: "no browser is connected",
-				Fix: "start a browser; if one runs, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(home),
+				Fix: "start a browser; if one runs, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(h),
 			},
 			{Link: "round", State: installer.None, Detail: "needs a browser that is connected"},
 		}
 	}
 	var rounds []link.Round
 	if err := call(http.MethodPost, "/v1/rounds", &rounds); err != nil {
-		return append(checks, installer.Check{Link: "round", State: installer.Broken, Detail: err.Error(), Fix: "see " + home.Log()})
+		return append(checks, installer.Check{Link: "round", State: installer.Broken, Detail: err.Error(), Fix: "see " + h.Log()})
 	}
 	for _, r := range rounds {
 		check := installer.Check{Link: "round", Subject: r.Browser, State: installer.OK, Detail: fmt.Sprintf("%d ms to %s, its tabs and back", r.Ms, r.Browser)}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
 )
@@ -127,7 +127,7 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) ([]byte, error
 		return call.Say(untilMended(err))
 	}
 	answer, err := askHook(ctx, o, call, project, origins)
-	if errors.Is(err, daemon.ErrUnreachable) && ctx.Err() == nil {
+	if errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil {
 		answer, err = &observe.HookAnswer{}, nil // no daemon: nothing is watched
 	}
 	if err != nil {
@@ -172,7 +172,7 @@ func projectOf(call *hook.Call) (project string, origins []string, err error) {
 
 // askHook asks the daemon that runs, and starts none.
 func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*observe.HookAnswer, error) {
-	home, err := daemon.FindHome(version)
+	home, err := home.Find(version)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 const toldEdit = `{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit"}`
@@ -105,14 +105,14 @@ func TestAFrozenDaemonIsToldOfWithHowToEndIt(t *testing.T) {
 	frozen := make(chan struct{})
 	daemonThat(t, func(http.ResponseWriter, *http.Request) { <-frozen })
 	t.Cleanup(func() { close(frozen) })
-	home, err := daemon.FindHome("")
+	h, err := home.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	c := &client{home: home, patience: 300 * time.Millisecond}
+	c := &client{home: h, patience: 300 * time.Millisecond}
 	err = c.tool(t.Context(), "get_changes_since", struct{}{}, nil)
-	if !errors.Is(err, daemon.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "does not answer; end the process") {
+	if !errors.Is(err, home.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "does not answer; end the process") {
 		t.Error(err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -127,11 +127,11 @@ func TestADaemonThatIsBusyWithACallIsWaitedFor(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "{}")
 	})
-	home, err := daemon.FindHome("")
+	h, err := home.Find("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{home: home, patience: 300 * time.Millisecond}
+	c := &client{home: h, patience: 300 * time.Millisecond}
 	if err := c.tool(t.Context(), "get_changes_since", struct{}{}, nil); err != nil {
 		t.Error(err)
 	}

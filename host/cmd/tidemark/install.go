@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 func newInstall() *cobra.Command {
@@ -34,7 +35,7 @@ With --user-data-dir it only registers one browser profile, and asks nothing.`,
   tidemark install --yes --browser chrome --agent claude-code`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome(version)
+			home, err := home.Find(version)
 			if err != nil {
 				return err
 			}
@@ -78,11 +79,11 @@ With --user-data-dir it only registers one browser profile, and asks nothing.`,
 }
 
 // recordFile is where is kept what was installed.
-func recordFile(home daemon.Home) string { return filepath.Join(home.State, "install.json") }
+func recordFile(home home.Home) string { return filepath.Join(home.State, "install.json") }
 
 // extensionDir is where the extension for a person's own browser lies. It stays the same for every
 // version, so that the browser goes on finding it.
-func extensionDir(home daemon.Home) string { return filepath.Join(home.Extensions(), "installed") }
+func extensionDir(home home.Home) string { return filepath.Join(home.Extensions(), "installed") }
 
 func known(flag string, given, all []string) error {
 	for _, id := range given {
@@ -93,13 +94,13 @@ func known(flag string, given, all []string) error {
 	return nil
 }
 
-func installProfile(cmd *cobra.Command, home daemon.Home, profile, self string) error {
+func installProfile(cmd *cobra.Command, home home.Home, profile, self string) error {
 	manifest, err := installer.InstallProfile(profile, self)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "wrote     %s\n", manifest)
-	extension, err := installer.UnpackExtension(home.Extensions())
+	extension, err := unpack.Extension(home.Extensions())
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func installProfile(cmd *cobra.Command, home daemon.Home, profile, self string) 
 	return nil
 }
 
-func install(cmd *cobra.Command, home daemon.Home, o installer.Options, asked *asking) error {
+func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *asking) error {
 	sys, err := installer.ThisSystem()
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/browser"
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer"
 )
@@ -57,7 +57,7 @@ func exitCode(err error) int {
 		return 2
 	}
 	fmt.Fprintf(os.Stderr, "tidemark: %v\n", err)
-	if errors.Is(err, daemon.ErrUnreachable) || errors.Is(err, installer.ErrNoBrowser) || errors.Is(err, browser.ErrCrashed) {
+	if errors.Is(err, home.ErrUnreachable) || errors.Is(err, installer.ErrNoBrowser) || errors.Is(err, browser.ErrCrashed) {
 		return 3
 	}
 	return usererr.EntryOf(err).Exit

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -33,7 +34,7 @@ Its tools come in sets (observe, act, debug), so that the agent pays only for wh
 it gets. Files that it uploads to a page come from the workspace alone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome(version)
+			h, err := home.Find(version)
 			if err != nil {
 				return err
 			}
@@ -61,13 +62,13 @@ it gets. Files that it uploads to a page come from the workspace alone.`,
 				if err != nil {
 					return nil, err
 				}
-				conn, err := home.Dial(ctx, daemon.MCPSocket)
+				conn, err := h.Dial(ctx, home.MCPSocket)
 				if err != nil {
 					return nil, err
 				}
 				if _, err := conn.Write(append(preamble, '\n')); err != nil {
 					_ = conn.Close()
-					return nil, fmt.Errorf("%w: %w", daemon.ErrUnreachable, err)
+					return nil, fmt.Errorf("%w: %w", home.ErrUnreachable, err)
 				}
 				return conn, nil
 			}}

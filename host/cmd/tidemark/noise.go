@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/installer/safefile"
 )
 
 func newNoise() *cobra.Command {
@@ -169,7 +169,7 @@ func addToProject(cmd *cobra.Command, p *noiserules.NoiseParams) error {
 	} else if within, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(within) {
 		return fmt.Errorf("%s is a link to %s, outside the project; nothing was written. Write it yourself:\n%s", path, real, table)
 	}
-	if err := daemon.ReplaceFile(path, []byte(text)); err != nil {
+	if err := safefile.Replace(path, []byte(text)); err != nil {
 		return err
 	}
 	return render.Line(cmd.OutOrStdout(), "added to %s:\n%s", path, strings.TrimSuffix(table, "\n"))

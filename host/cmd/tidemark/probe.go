@@ -16,7 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/wire"
 	"tidemark.dev/tidemark/installer"
 	"tidemark.dev/tidemark/protocol"
@@ -31,11 +31,11 @@ const (
 
 // checkDaemon asks the daemon that runs whether it is there; false when it does not answer. That none runs is
 // nothing to tell: what needs one starts it.
-func checkDaemon(ctx context.Context, home daemon.Home) (installer.Check, bool) {
+func checkDaemon(ctx context.Context, h home.Home) (installer.Check, bool) {
 	c := installer.Check{Link: "daemon", State: installer.Broken}
-	running, err := home.Running()
+	running, err := h.Running()
 	if err != nil {
-		c.Detail, c.Fix = err.Error(), "make "+home.Run+" a directory that you can read and write"
+		c.Detail, c.Fix = err.Error(), "make "+h.Run+" a directory that you can read and write"
 		return c, false
 	}
 	if !running {
@@ -43,14 +43,14 @@ func checkDaemon(ctx context.Context, home daemon.Home) (installer.Check, bool) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	asked := &client{home: home, dial: home.DialRunning}
+	asked := &client{home: h, dial: h.DialRunning}
 	err = asked.call(ctx, http.MethodGet, "/v1/status", nil, nil)
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return c, true // what else may be wrong with it, the other checks tell
 	}
-	pid := home.PID()
+	pid := h.PID()
 	c.Detail = fmt.Sprintf("the daemon (process %d) runs and does not answer within %s", pid, probeTimeout)
-	c.Fix = daemon.EndByHand(pid) + "; what needs it starts another. " + home.Log() + " may say more"
+	c.Fix = home.EndByHand(pid) + "; what needs it starts another. " + h.Log() + " may say more"
 	return c, false
 }
 
@@ -210,7 +210,7 @@ func sendEvent(ctx context.Context, program string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	env := daemon.HomeEnv + "=" + dir
+	env := home.Env + "=" + dir
 	p, err := startRelay(ctx, program, env)
 	if err != nil {
 		return err

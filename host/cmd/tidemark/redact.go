@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/daemon"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/render"
 )
@@ -58,7 +59,7 @@ no daemon, and nothing is kept.`,
 			if as != "" && !slices.Contains(redact.Forms, form) {
 				return usageError{fmt.Errorf("--as is %q; it must be text, url, json or headers", as)}
 			}
-			home, err := daemon.FindHome(version)
+			home, err := home.Find(version)
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"net"
 	"os"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -19,11 +19,11 @@ func relay(ctx context.Context, origin string) error {
 	if origin != installer.Origin {
 		return fmt.Errorf("only Tidemark's own extension (%s) may talk to this program, not %q", installer.Origin, origin)
 	}
-	home, err := daemon.FindHome(version)
+	h, err := home.Find(version)
 	if err != nil {
 		return err
 	}
-	conn, err := home.Dial(ctx, daemon.RelaySocket)
+	conn, err := h.Dial(ctx, home.RelaySocket)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -25,22 +25,22 @@ written is lost, it looks for what is plainly Tidemark's. What was captured and 
 Remove the extension itself in chrome://extensions.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := daemon.FindHome(version)
+			h, err := home.Find(version)
 			if err != nil {
 				return err
 			}
 			if !asked.dryRun {
-				unlock, err := home.LockInstall(cmd.Context())
+				unlock, err := h.LockInstall(cmd.Context())
 				if err != nil {
 					return err
 				}
 				defer unlock()
 			}
-			record, err := installer.ReadRecord(recordFile(home))
+			record, err := installer.ReadRecord(recordFile(h))
 			if err != nil {
 				return err
 			}
-			return uninstall(cmd, home, record, &asked, purge)
+			return uninstall(cmd, h, record, &asked, purge)
 		},
 	}
 	asked.flags(cmd)
@@ -48,17 +48,17 @@ Remove the extension itself in chrome://extensions.`,
 	return cmd
 }
 
-func uninstall(cmd *cobra.Command, home daemon.Home, record *installer.Record, asked *asking, purge bool) error {
+func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked *asking, purge bool) error {
 	sys, err := installer.ThisSystem()
 	if err != nil {
 		return err
 	}
 	steps := sys.PlanRemoval(record)
 	recorded := len(steps)
-	unrecorded := sys.PlanUnrecorded(record, home.State)
+	unrecorded := sys.PlanUnrecorded(record, h.State)
 	steps = append(steps, unrecorded...)
 	c := newChanger(cmd, steps, record, asked, sys)
-	elsewhere := os.Getenv(daemon.HomeEnv) != "" // what this home has no record of may be another's
+	elsewhere := os.Getenv(home.Env) != "" // what this home has no record of may be another's
 	if elsewhere {
 		steps = steps[:recorded]
 	}
@@ -66,7 +66,7 @@ func uninstall(cmd *cobra.Command, home daemon.Home, record *installer.Record, a
 		c.sheet.Line("Nothing is installed.")
 	}
 	if elsewhere && len(unrecorded) > 0 {
-		c.sheet.Line("This home has no record of these; they are left. Unset " + daemon.HomeEnv + " to take them out:")
+		c.sheet.Line("This home has no record of these; they are left. Unset " + home.Env + " to take them out:")
 		for i := range unrecorded {
 			c.sheet.Item(string(installer.None), unrecorded[i].Name, c.short(unrecorded[i].Path))
 		}
@@ -91,31 +91,31 @@ func uninstall(cmd *cobra.Command, home daemon.Home, record *installer.Record, a
 		c.heading(installer.Extension)
 		if asked.dryRun {
 			c.sheet.Outcome(string(installer.None), c.short("would be removed from "+dir))
-		} else if err := installer.RemoveExtension(extensionDir(home), record); err != nil {
+		} else if err := installer.RemoveExtension(extensionDir(h), record); err != nil {
 			c.fail(c.sheet.Outcome, err)
 		} else {
 			c.sheet.Outcome(string(installer.OK), c.short("removed from "+dir))
 			c.sheet.Outcome(string(installer.None), "a browser that has loaded it: remove it in chrome://extensions")
 		}
 	}
-	if err := c.leave(home, purge); err != nil {
+	if err := c.leave(h, purge); err != nil {
 		return err
 	}
 	return c.end()
 }
 
 // leave ends the daemon and removes what it keeps, when a person wants that.
-func (c *changer) leave(home daemon.Home, purge bool) error {
-	running, err := home.Running()
+func (c *changer) leave(h home.Home, purge bool) error {
+	running, err := h.Running()
 	if err != nil {
 		return err
 	}
-	kept := home.Kept()
+	kept := h.Kept()
 	if !running && len(kept) == 0 {
 		if c.asked.dryRun {
 			return nil
 		}
-		return home.Leave()
+		return h.Leave()
 	}
 	c.sheet.Heading("Captures and settings")
 	const hint = "`tidemark uninstall --purge` removes them"
@@ -133,14 +133,14 @@ func (c *changer) leave(home daemon.Home, purge bool) error {
 	if running {
 		// By its manifest a browser starts a relay, and that the daemon. Those of other browsers are gone by now;
 		// `tidemark browser` writes its own whenever it opens one.
-		manifest := filepath.Join(home.Profile(), "NativeMessagingHosts", installer.ManifestFile)
+		manifest := filepath.Join(h.Profile(), "NativeMessagingHosts", installer.ManifestFile)
 		if err := os.Remove(manifest); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if err := home.Stop(c.cmd.Context()); err != nil {
+		if err := h.Stop(c.cmd.Context()); err != nil {
 			return err
 		}
-		again, err := home.StartedAgain(c.cmd.Context())
+		again, err := h.StartedAgain(c.cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -150,17 +150,17 @@ func (c *changer) leave(home daemon.Home, purge bool) error {
 			return nil
 		}
 		c.sheet.Outcome(string(installer.OK), "the daemon has ended")
-		kept = home.Kept() // it may have written its journal only now
+		kept = h.Kept() // it may have written its journal only now
 	}
 	if len(kept) == 0 {
-		return home.Leave()
+		return h.Leave()
 	}
 	// --yes agrees to what can be done again; what was captured cannot be had again.
-	if !purge && (c.asked.yes || !c.asked.may(c.cmd, c.short("Remove what is in "+home.State+" too?"))) {
-		c.sheet.Outcome(string(installer.None), c.short("kept in "+home.State+"; "+hint))
-		return home.Leave()
+	if !purge && (c.asked.yes || !c.asked.may(c.cmd, c.short("Remove what is in "+h.State+" too?"))) {
+		c.sheet.Outcome(string(installer.None), c.short("kept in "+h.State+"; "+hint))
+		return h.Leave()
 	}
-	if ownBrowserOpen(home) {
+	if ownBrowserOpen(h) {
 		c.fail(c.sheet.Outcome, errors.New("the browser that `tidemark browser` opened is still open, and would write its profile again; nothing is removed: close it, then run this again"))
 		return nil
 	}
@@ -169,14 +169,14 @@ func (c *changer) leave(home daemon.Home, purge bool) error {
 			return fmt.Errorf("what Tidemark keeps cannot be removed: %w", err)
 		}
 	}
-	c.sheet.Outcome(string(installer.OK), c.short("removed from "+home.State))
-	return home.Leave()
+	c.sheet.Outcome(string(installer.OK), c.short("removed from "+h.State))
+	return h.Leave()
 }
 
 // ownBrowserOpen says whether a browser uses the profile of `tidemark browser`: on Linux and macOS it listens on
 // a socket that its profile names. On Windows its files cannot be removed while it does.
-func ownBrowserOpen(home daemon.Home) bool {
-	socket, err := os.Readlink(filepath.Join(home.Profile(), "SingletonSocket"))
+func ownBrowserOpen(h home.Home) bool {
+	socket, err := os.Readlink(filepath.Join(h.Profile(), "SingletonSocket"))
 	if err != nil {
 		return false
 	}

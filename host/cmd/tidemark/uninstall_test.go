@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/daemon"
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 func TestABrowserThatUsesTheProfileIsSeen(t *testing.T) {
@@ -19,7 +19,7 @@ func TestABrowserThatUsesTheProfileIsSeen(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	home := daemon.Home{State: dir}
+	home := home.Home{State: dir}
 	if err := os.MkdirAll(home.Profile(), 0o700); err != nil {
 		t.Fatal(err)
 	}

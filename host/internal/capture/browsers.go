@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"maps"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/event"
@@ -60,7 +61,7 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	case !known && h.First > 1:
 		s.gaps.miss(b.instance, protocol.GapNotReplayed, time.UnixMilli(1), now, 0)
 	case known && b.stream != h.Stream:
-		s.dropFlights(func(k requestKey, _ Flight) bool { return k.instance == b.instance })
+		maps.DeleteFunc(s.flights, func(k requestKey, _ Flight) bool { return k.instance == b.instance })
 		switch {
 		case h.Session == "":
 			s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastEvent, now, 0)
@@ -221,7 +222,7 @@ func (s *Store) closeTabLocked(b *browser, theirs, id int, now time.Time) {
 	}
 	s.forgetElements(head, func(e elementID) bool { return e.tab == id })
 	s.page = s.page.apply(&Change{Head: head, Op: "closed"})
-	s.dropFlights(func(_ requestKey, f Flight) bool { return f.Tab == id })
+	maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == id })
 	s.gaps.closeTab(id, now)
 	delete(s.tabs, id)
 }

@@ -7,6 +7,7 @@
 package capture
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -209,7 +210,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	case *event.Request:
 		s.joins.request(b, e.Tab, e.ID, e.At)
 		if len(s.flights) >= maxFlights {
-			s.dropFlights(func(_ requestKey, f Flight) bool { return now.Sub(f.Began) > forgetFlight })
+			maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return now.Sub(f.Began) > forgetFlight })
 		}
 		if len(s.flights) >= maxFlights {
 			clear(s.flights)
@@ -266,7 +267,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	}
 	if e.How == "crash" {
 		s.change(Change{Head: e.Head, Op: "crashed", How: e.How, URL: e.URL})
-		s.dropFlights(func(_ requestKey, f Flight) bool { return f.Tab == e.Tab })
+		maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == e.Tab })
 		return
 	}
 	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})
@@ -277,14 +278,6 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	s.addAction(event.Action{Head: e.Head, Type: kind, Target: e.URL})
 	if e.How == "load" || e.How == "reload" {
 		s.updates.Append(Update{Head: e.Head, How: e.How})
-	}
-}
-
-func (s *Store) dropFlights(which func(requestKey, Flight) bool) {
-	for k, f := range s.flights {
-		if which(k, f) {
-			delete(s.flights, k)
-		}
 	}
 }
 

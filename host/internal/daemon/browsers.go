@@ -11,8 +11,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/installer/unpack"
 )
 
 // connectTimeout is how long an extension may take to reach the daemon after its worker is up.
@@ -20,12 +22,12 @@ const connectTimeout = 15 * time.Second
 
 // Launch opens a browser with the embedded extension; its first page begins to load when connected says that
 // the daemon hears the browser of that name. The home has been created.
-func (h Home) Launch(ctx context.Context, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
+func Launch(ctx context.Context, h home.Home, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
 	var err error
 	if o.Binary, err = os.Executable(); err != nil {
 		return nil, err
 	}
-	if o.ExtensionDir, err = installer.UnpackExtension(h.Extensions()); err != nil {
+	if o.ExtensionDir, err = unpack.Extension(h.Extensions()); err != nil {
 		return nil, err
 	}
 	o.Ready = func(ctx context.Context, instance string) error {
@@ -72,7 +74,7 @@ func (l launcher) Launch(ctx context.Context, r engine.LaunchRequest) (engine.Ow
 	}
 	ended, end := context.WithCancel(l.life)
 	stop := context.AfterFunc(ctx, end)
-	b, err := l.home.Launch(ended, o, func(_ context.Context, instance string) bool {
+	b, err := Launch(ended, l.home, o, func(_ context.Context, instance string) bool {
 		for _, known := range l.engine.Store().View(time.Now()).Browsers {
 			if known.Instance == instance {
 				return known.Connected

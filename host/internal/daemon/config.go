@@ -17,16 +17,17 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// Config is config.toml.
+// Bounds of the files of settings: in bytes, and how many keys config.toml may define.
+const (
+	maxSettings   = 4 << 20
+	maxConfigKeys = 4096
+)
+
+// Config is config.toml: a section for each package that has settings. Packages define and check their own; those of the
+// daemon and of the engine are here.
 type Config struct {
 	// Buffers bounds what is held in memory.
-	Buffers struct {
-		Console   Buffer `toml:"console"`
-		Network   Buffer `toml:"network"`
-		WebSocket Buffer `toml:"websocket"`
-		Actions   Buffer `toml:"actions"`
-		DOM       Buffer `toml:"dom"`
-	} `toml:"buffers"`
+	Buffers capture.Settings `toml:"buffers"`
 	// Daemon is how long the daemon stays when nobody is connected: 10 minutes when it is 0.
 	Daemon struct {
 		IdleMinutes float64 `toml:"idle_minutes"`
@@ -35,11 +36,8 @@ type Config struct {
 	HTTP struct {
 		Port int `toml:"port"`
 	} `toml:"http"`
-	// Journal bounds what is kept on disk; what is 0 keeps its default.
-	Journal struct {
-		MiB  float64 `toml:"mib"`
-		Days float64 `toml:"days"`
-	} `toml:"journal"`
+	// Journal bounds what is kept on disk.
+	Journal store.Settings `toml:"journal"`
 	// Snapshot is after how many seconds a changed page is shown to an agent as a whole again: 30 when it
 	// is 0.
 	Snapshot struct {
@@ -62,12 +60,6 @@ type Config struct {
 	} `toml:"browser"`
 	// Redact is what a person adds to the rules of what is secret.
 	Redact redact.User `toml:"redact"`
-}
-
-// Buffer bounds one buffer; what is 0 keeps its default.
-type Buffer struct {
-	Entries int     `toml:"entries"`
-	MiB     float64 `toml:"mib"`
 }
 
 // ReadConfig reads the settings file; one that is not there sets nothing. The error names the line.
@@ -99,55 +91,45 @@ func ReadConfig(path string) (*Config, error) {
 	return &c, nil
 }
 
-// Limits are the bounds of the buffers that the settings ask for.
-func (c *Config) Limits() (capture.Limits, error) {
-	l := capture.DefaultLimits()
-	if j := c.Journal; j.MiB < 0 || j.MiB > 1<<20 || j.Days < 0 || j.Days > 3650 {
-		return l, errors.New("journal: mib must be from 1 to 1,048,576 and days up to 3650")
+// Limits are the bounds of the buffers and of the journal that the settings ask for. The error names the section with
+// a setting that is out of range, whichever section it is.
+func (c *Config) Limits() (buffers capture.Limits, journal store.Limits, err error) {
+	if journal, err = c.Journal.Limits(); err != nil {
+		return buffers, journal, fmt.Errorf("journal: %w", err)
 	}
+	if err = c.check(); err != nil {
+		return buffers, journal, err
+	}
+	if buffers, err = c.Buffers.Limits(); err != nil {
+		return buffers, journal, fmt.Errorf("buffers.%w", err)
+	}
+	return buffers, journal, nil
+}
+
+// check checks the sections of the daemon and of the engine.
+func (c *Config) check() error {
 	if m := c.Daemon.IdleMinutes; m < 0 || m > 1<<20 {
-		return l, errors.New("daemon: idle_minutes must be more than 0")
+		return errors.New("daemon: idle_minutes must be more than 0")
 	}
 	if s := c.Snapshot.FullAfterSeconds; s < 0 || s > 1<<20 {
-		return l, errors.New("snapshot: full_after_seconds must be more than 0")
+		return errors.New("snapshot: full_after_seconds must be more than 0")
 	}
 	if s := c.Debugger.ReleaseSeconds; s < 0 || s > 1<<20 {
-		return l, errors.New("debugger: release_seconds must be more than 0")
+		return errors.New("debugger: release_seconds must be more than 0")
 	}
 	if m := c.Browser.KeepMinutes; m < 0 || m > 1<<20 {
-		return l, errors.New("browser: keep_minutes must be more than 0")
+		return errors.New("browser: keep_minutes must be more than 0")
 	}
 	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
-		return l, errors.New("http: port must be from 1 to 65535")
+		return errors.New("http: port must be from 1 to 65535")
 	}
 	if c.Tools.Sets != nil {
 		var err error
 		if c.Tools.Sets, err = tool.CheckSets(c.Tools.Sets); err != nil {
-			return l, fmt.Errorf("tools: %w", err)
+			return fmt.Errorf("tools: %w", err)
 		}
 	}
-	for _, b := range []struct {
-		name  string
-		set   Buffer
-		limit *capture.Limit
-	}{
-		{"console", c.Buffers.Console, &l.Console},
-		{"network", c.Buffers.Network, &l.Network},
-		{"websocket", c.Buffers.WebSocket, &l.WebSocket},
-		{"actions", c.Buffers.Actions, &l.Actions},
-		{"dom", c.Buffers.DOM, &l.DOM},
-	} {
-		if b.set.Entries < 0 || b.set.Entries > 10_000_000 || b.set.MiB < 0 || b.set.MiB > 4096 {
-			return l, fmt.Errorf("buffers.%s: entries must be from 1 to 10,000,000 and mib from 0.1 to 4096", b.name)
-		}
-		if b.set.Entries > 0 {
-			b.limit.Count = b.set.Entries
-		}
-		if b.set.MiB > 0 {
-			b.limit.Bytes = int(b.set.MiB * (1 << 20))
-		}
-	}
-	return l, nil
+	return nil
 }
 
 // Redactor masks by the rules that Tidemark comes with and those of the settings.
@@ -157,18 +139,6 @@ func (c *Config) Redactor() (*redact.Redactor, error) {
 		return nil, fmt.Errorf("redact.%w", err)
 	}
 	return r, nil
-}
-
-// JournalLimits are the bounds of the journal that the settings ask for.
-func (c *Config) JournalLimits() store.Limits {
-	l := store.DefaultLimits()
-	if c.Journal.MiB > 0 {
-		l.Bytes = int64(c.Journal.MiB * (1 << 20))
-	}
-	if c.Journal.Days > 0 {
-		l.Age = time.Duration(c.Journal.Days * 24 * float64(time.Hour))
-	}
-	return l
 }
 
 const defaultIdle = 10 * time.Minute

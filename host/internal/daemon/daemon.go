@@ -1,9 +1,7 @@
-// Package daemon puts the host together: the lock, the sockets, and the order in which things start
-// and stop.
+// Package daemon composes the host: it reads the settings, connects the packages, and starts and stops them in order.
 //
-// It guarantees: there is one daemon for a home; its sockets are its user's alone, and both ends of them
-// make sure of that; it leaves when nobody has been connected for a while, with everything on disk; when
-// [Serve] returns, every connection is closed and every goroutine that it started has ended.
+// It guarantees: there is one daemon for a home; it leaves when nobody has been connected for a while, with everything
+// on disk; when [Serve] returns, every connection is closed and every goroutine that it started has ended.
 package daemon
 
 import (
@@ -32,44 +30,43 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/hangup"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/safesocket"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/protocol"
 )
 
-// ErrRunning says that another daemon serves this home.
-var ErrRunning = errors.New("another Tidemark daemon runs already")
-
 // roundTimeout bounds the way to a browser and back that `tidemark doctor` asks for.
 const roundTimeout = 5 * time.Second
 
 // Serve runs the daemon of a home until ctx ends or somebody asks it to stop.
-func Serve(ctx context.Context, home Home, log *slog.Logger) error {
-	if err := home.Create(); err != nil {
+func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
+	if err := h.Create(); err != nil {
 		return err
 	}
-	lock, err := home.lock(ctx)
+	lock, err := h.Lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // which gives the lock back, last of all
-	config, err := ReadConfig(home.Config)
+	config, err := ReadConfig(h.Config)
 	if err != nil {
 		return err
 	}
-	limits, err := config.Limits()
+	limits, journalLimits, err := config.Limits()
 	if err != nil {
-		return fmt.Errorf("%s: %w", home.Config, err)
+		return fmt.Errorf("%s: %w", h.Config, err)
 	}
 	redactor, err := config.Redactor()
 	if err != nil {
-		return fmt.Errorf("%s: %w", home.Config, err)
+		return fmt.Errorf("%s: %w", h.Config, err)
 	}
 
 	limitMemory(limits)
@@ -77,26 +74,26 @@ func Serve(ctx context.Context, home Home, log *slog.Logger) error {
 	defer stop()
 	present := newPresence()
 	var listeners []net.Listener
-	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
-		l, err := listen(ctx, home.Socket(name))
+	for _, name := range []string{home.RelaySocket, home.MCPSocket, home.ControlSocket} {
+		l, err := safesocket.Listen(ctx, h.Socket(name), home.Env, log)
 		if err != nil {
 			for _, l := range listeners {
 				_ = l.Close()
 			}
 			return err
 		}
-		listeners = append(listeners, counted{ours{l, log}, present})
+		listeners = append(listeners, counted{l, present})
 	}
 	d := &daemon{
-		home: home, version: home.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
+		home: h, version: h.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
 		keepOpen: config.keepOpen(), life: ctx,
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
-	d.compose(limits, config.JournalLimits(), redactor)
-	if err := home.writeInfo(); err != nil {
+	d.compose(limits, journalLimits, redactor)
+	if err := h.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know how old this daemon is", "error", err)
 	}
-	log.Info("the daemon is ready", "version", home.Version, "pid", os.Getpid(), "home", home.State)
+	log.Info("the daemon is ready", "version", h.Version, "pid", os.Getpid(), "home", h.State)
 	keep, endJournal := context.WithCancel(context.WithoutCancel(ctx))
 	defer endJournal()
 	var running, keeping sync.WaitGroup
@@ -143,38 +140,8 @@ func limitMemory(l capture.Limits) {
 	}
 }
 
-// listen makes a socket for the user alone. The lock is held, so that a socket that is there ought to be
-// a dead one; one that answers, and anything that is no socket, is left alone.
-func listen(ctx context.Context, path string) (net.Listener, error) {
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, os.ErrNotExist):
-	case err != nil:
-		return nil, err
-	case info.Mode().Type() != os.ModeSocket && runtime.GOOS != "windows": // which has no such type
-		return nil, fmt.Errorf("%s is in the way and no socket; remove it, or set %s to another directory", path, HomeEnv)
-	default:
-		var d net.Dialer
-		if conn, err := d.DialContext(ctx, "unix", path); err == nil {
-			_ = conn.Close()
-			return nil, fmt.Errorf("another program answers on %s; end it, or set %s to another directory", path, HomeEnv)
-		}
-		if err := os.Remove(path); err != nil {
-			return nil, err
-		}
-	}
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		return nil, err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close()
-		return nil, err
-	}
-	return l, nil
-}
-
 type daemon struct {
-	home    Home
+	home    home.Home
 	version string
 	log     *slog.Logger
 	stop    func()
@@ -228,7 +195,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, FullAfter: d.fullAfter, Sets: d.sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.debugging, Launcher: launcher{d}, KeepOpen: d.keepOpen, Config: d.home.Config,
-		UserNoise: d.home.userNoise(time.Now(), d.journal.notice),
+		UserNoise: userNoise(d.home, time.Now(), d.journal.notice),
 		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source},
 	})
 	d.agents = make(chan struct{}, 1)
@@ -243,7 +210,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Engine: d.engine, Stop: d.stop, Open: d.web.open,
 		Rounds: func(ctx context.Context) any { return d.hub.Rounds(ctx, roundTimeout) },
 		Complete: func(s *engine.Status) {
-			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(MCPSocket)
+			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(home.MCPSocket)
 			s.Goroutines = runtime.NumGoroutine()
 			s.Journal, s.HTTP = d.journal.status(), d.http.Load()
 		},

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/wire"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // newHome is a home whose path is short enough for sockets.
-func newHome(t *testing.T) Home {
+func newHome(t *testing.T) home.Home {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tmd")
 	if err != nil {
@@ -46,10 +46,10 @@ func newHome(t *testing.T) Home {
 	return homeIn(t, dir)
 }
 
-func homeIn(t *testing.T, dir string) Home {
+func homeIn(t *testing.T, dir string) home.Home {
 	t.Helper()
-	t.Setenv(HomeEnv, dir)
-	h, err := FindHome("1.2.3")
+	t.Setenv(home.Env, dir)
+	h, err := home.Find("1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func (h readyHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func start(t *testing.T, h Home) *served {
+func start(t *testing.T, h home.Home) *served {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &served{cancel, make(chan error, 1)}
@@ -105,7 +105,7 @@ func (s *served) wait() error {
 	return err
 }
 
-func dial(t *testing.T, h Home, socket string) net.Conn {
+func dial(t *testing.T, h home.Home, socket string) net.Conn {
 	t.Helper()
 	conn, err := h.DialRunning(context.Background(), socket)
 	if err != nil {
@@ -115,9 +115,9 @@ func dial(t *testing.T, h Home, socket string) net.Conn {
 	return conn
 }
 
-func control(h Home) *http.Client {
+func control(h home.Home) *http.Client {
 	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return h.DialRunning(ctx, ControlSocket)
+		return h.DialRunning(ctx, home.ControlSocket)
 	}}}
 }
 
@@ -125,11 +125,11 @@ func TestSocketsAreTheirUsersAlone(t *testing.T) {
 	h := newHome(t)
 	start(t, h)
 	for path, want := range map[string]os.FileMode{
-		h.Run:                   os.ModeDir | 0o700,
-		h.Socket(RelaySocket):   os.ModeSocket | 0o600,
-		h.Socket(MCPSocket):     os.ModeSocket | 0o600,
-		h.Socket(ControlSocket): os.ModeSocket | 0o600,
-		h.lockFile():            0o600,
+		h.Run:                               os.ModeDir | 0o700,
+		h.Socket(home.RelaySocket):          os.ModeSocket | 0o600,
+		h.Socket(home.MCPSocket):            os.ModeSocket | 0o600,
+		h.Socket(home.ControlSocket):        os.ModeSocket | 0o600,
+		filepath.Join(h.Run, "daemon.lock"): 0o600,
 	} {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -160,13 +160,13 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 	h := newHome(t)
 	start(t, h)
 	err := Serve(context.Background(), h, slog.New(slog.DiscardHandler))
-	if !errors.Is(err, ErrRunning) || !strings.Contains(err.Error(), h.State) || !strings.Contains(err.Error(), "tidemark stop") {
+	if !errors.Is(err, home.ErrRunning) || !strings.Contains(err.Error(), h.State) || !strings.Contains(err.Error(), "tidemark stop") {
 		t.Errorf("%v", err)
 	}
 	if running, err := h.Running(); !running || err != nil {
 		t.Errorf("running %v, %v", running, err)
 	}
-	dial(t, h, MCPSocket) // the first one still answers
+	dial(t, h, home.MCPSocket) // the first one still answers
 }
 
 func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
@@ -175,7 +175,7 @@ func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
 		t.Errorf("before: running %v, %v", running, err)
 	}
 	s := start(t, h)
-	open := []net.Conn{dial(t, h, RelaySocket), dial(t, h, MCPSocket), dial(t, h, ControlSocket)}
+	open := []net.Conn{dial(t, h, home.RelaySocket), dial(t, h, home.MCPSocket), dial(t, h, home.ControlSocket)}
 	answer, err := control(h).Post("http://tidemark/v1/stop", "", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -197,7 +197,7 @@ func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
 	if running, err := h.Running(); running || err != nil {
 		t.Errorf("after: running %v, %v", running, err)
 	}
-	if _, err := h.DialRunning(context.Background(), MCPSocket); !errors.Is(err, ErrUnreachable) {
+	if _, err := h.DialRunning(context.Background(), home.MCPSocket); !errors.Is(err, home.ErrUnreachable) {
 		t.Errorf("%v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(h.Run, "*.sock"))
@@ -212,7 +212,7 @@ func TestSocketsOfADeadDaemonAreReplaced(t *testing.T) {
 	if err := h.Create(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", h.Socket(MCPSocket))
+	l, err := net.Listen("unix", h.Socket(home.MCPSocket))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,60 +221,25 @@ func TestSocketsOfADeadDaemonAreReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, h)
-	dial(t, h, MCPSocket)
+	dial(t, h, home.MCPSocket)
 }
 
 func TestAHomeWithALongPathHasItsSocketsElsewhere(t *testing.T) {
 	tmp := newHome(t).State
 	t.Setenv("TMPDIR", tmp)
 	h := homeIn(t, filepath.Join(tmp, strings.Repeat("long/", 30)))
-	path := h.Socket(MCPSocket)
-	if len(path) > maxSocketPath || strings.HasPrefix(path, h.Run) || !strings.HasPrefix(path, tmp) {
+	path := h.Socket(home.MCPSocket)
+	if len(path) > 103 || strings.HasPrefix(path, h.Run) || !strings.HasPrefix(path, tmp) {
 		t.Errorf("%s", path)
 	}
 	start(t, h)
-	dial(t, h, MCPSocket)
+	dial(t, h, home.MCPSocket)
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", info, err)
 	}
 	other := homeIn(t, filepath.Join(tmp, strings.Repeat("long/", 30), "other"))
-	if filepath.Dir(other.Socket(MCPSocket)) == filepath.Dir(path) {
+	if filepath.Dir(other.Socket(home.MCPSocket)) == filepath.Dir(path) {
 		t.Error("two homes share a directory of sockets")
-	}
-}
-
-func TestWhereAHomeIs(t *testing.T) {
-	for _, c := range []struct {
-		name, home, state, runtime string
-		want                       Home
-	}{
-		{"set", "/srv/t", "", "", Home{"/srv/t", "/srv/t/config.toml", "/srv/t/run", "0.1.0"}},
-		{"by the platform's directories", "", "/s", "/r", Home{"/s/tidemark", "/c/tidemark/config.toml", "/r/tidemark", "0.1.0"}},
-		{"without a runtime directory", "", "/s", "", Home{"/s/tidemark", "/c/tidemark/config.toml", "/s/tidemark/run", "0.1.0"}},
-		{"relative directories are ignored", "", "s", "r", Home{"/u/.local/state/tidemark", "/c/tidemark/config.toml", "/u/.local/state/tidemark/run", "0.1.0"}},
-		{"by the user's directory", "", "", "", Home{"/u/.local/state/tidemark", "/c/tidemark/config.toml", "/u/.local/state/tidemark/run", "0.1.0"}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			for name, value := range map[string]string{
-				HomeEnv: c.home, "XDG_STATE_HOME": c.state, "XDG_RUNTIME_DIR": c.runtime, "XDG_CONFIG_HOME": "/c", "HOME": "/u",
-			} {
-				t.Setenv(name, value)
-			}
-			h, err := FindHome("0.1.0")
-			if err != nil || h != c.want {
-				t.Errorf("%+v %v", h, err)
-			}
-		})
-	}
-	t.Setenv(HomeEnv, "relative")
-	if h, err := FindHome("0.1.0"); err != nil || !filepath.IsAbs(h.State) || os.Getenv(HomeEnv) != h.State {
-		t.Errorf("%+v %v", h, err)
-	}
-	t.Setenv(HomeEnv, "")
-	t.Setenv("HOME", "/u")
-	t.Setenv("XDG_CONFIG_HOME", "relative")
-	if h, err := FindHome("0.1.0"); err != nil || runtime.GOOS == "linux" && h.Config != "/u/.config/tidemark/config.toml" {
-		t.Errorf("%+v %v", h, err)
 	}
 }
 
@@ -287,6 +252,8 @@ func TestMistakesInTheSettingsNameTheirPlace(t *testing.T) {
 		"[buffers.network]\nentries = -1\n":          "buffers.network",
 		"[buffers.dom]\nmib = 5000\n":                "buffers.dom",
 		"[buffers]\n[buffers.smell]\nentries = 10\n": "smell",
+		"[journal]\ndays = 4000\n":                   "journal: mib must be",
+		"[http]\nport = 70000\n":                     "http: port must be",
 	} {
 		h := newHome(t)
 		if err := os.WriteFile(h.Config, []byte(settings), 0o600); err != nil {
@@ -315,7 +282,7 @@ func TestSettingsBoundTheBuffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := c.Limits()
+	l, _, err := c.Limits()
 	if err != nil || l.Console.Count != 7 || l.Console.Bytes != 6<<20 || l.Network.Bytes != 512<<10 || l.Network.Count != 5000 {
 		t.Errorf("%+v %v", l, err)
 	}
@@ -323,7 +290,7 @@ func TestSettingsBoundTheBuffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, err := none.Limits(); err != nil || l != capture.DefaultLimits() {
+	if l, _, err := none.Limits(); err != nil || l != capture.DefaultLimits() {
 		t.Errorf("without settings: %+v %v", l, err)
 	}
 }
@@ -335,9 +302,9 @@ type extension struct {
 	w *wire.Writer
 }
 
-func connectExtension(t *testing.T, h Home) *extension {
+func connectExtension(t *testing.T, h home.Home) *extension {
 	t.Helper()
-	conn := dial(t, h, RelaySocket)
+	conn := dial(t, h, home.RelaySocket)
 	e := &extension{t, wire.NewReader(conn, 0), wire.NewWriter(conn, protocol.MaxToHost)}
 	e.send(`{"type":"hello","protocol":1,"extension":"1","browser":"Chromium 156","instance":"i","stream":"s","first":1}`)
 	if m := e.read(); m["type"] != "welcome" || m["host"] != "1.2.3" {
@@ -418,9 +385,9 @@ func TestThePopupSpeaksForAllTabs(t *testing.T) {
 }
 
 // speak sends lines to the agents' socket, ends its side, and returns what comes back.
-func speak(t *testing.T, h Home, lines ...string) []string {
+func speak(t *testing.T, h home.Home, lines ...string) []string {
 	t.Helper()
-	conn := dial(t, h, MCPSocket)
+	conn := dial(t, h, home.MCPSocket)
 	for _, line := range lines {
 		if _, err := io.WriteString(conn, line+"\n"); err != nil {
 			t.Fatal(err)

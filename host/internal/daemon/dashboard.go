@@ -7,19 +7,15 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"io/fs"
 	"net/http"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	dashboardfiles "tidemark.dev/tidemark/extension/dashboard"
 	"tidemark.dev/tidemark/host/internal/api"
-	"tidemark.dev/tidemark/installer/safefile"
 )
 
 // How a person signs in to the dashboard, and why so, is in docs/THREAT_MODEL.md: `tidemark open` gets a code that
@@ -93,32 +89,6 @@ func checkSession(secret, token string, now time.Time) bool {
 		return false
 	}
 	return now.Unix() < int64(binary.BigEndian.Uint64(data))
-}
-
-// kept is the dashboard that the next daemon serves on.
-type kept struct {
-	Port  int       `json:"port"`
-	Until time.Time `json:"until"`
-}
-
-func (h Home) dashboardFile() string { return filepath.Join(h.Run, "dashboard.json") }
-
-func (h Home) keepDashboard(port int, until time.Time) error {
-	data, err := json.Marshal(kept{port, until})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(h.dashboardFile(), data, 0o600)
-}
-
-// dashboardPort is the port that a dashboard may wait on, 0 when none does.
-func (h Home) dashboardPort(now time.Time) int {
-	data, err := safefile.Read(h.dashboardFile(), maxOwnFile)
-	var k kept
-	if err != nil || json.Unmarshal(data, &k) != nil || !now.Before(k.Until) || k.Port < 1 || k.Port > 65535 {
-		return 0
-	}
-	return k.Port
 }
 
 // dashboardPolicy lets the dashboard load its own files and ask its own server, nothing else; what pages wrote

@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 // opened asks a home's daemon for the dashboard: where it is, and the code to sign in by.
-func opened(t *testing.T, h Home) (origin, code string) {
+func opened(t *testing.T, h home.Home) (origin, code string) {
 	t.Helper()
 	resp, err := control(h).Post("http://tidemark/v1/open", "application/json", nil)
 	if err != nil {
@@ -225,31 +226,7 @@ func TestADashboardOutlivesItsDaemon(t *testing.T) {
 	if resp, text := (request{path: "/api/overview", token: session.Token}).send(t, server); resp.StatusCode != http.StatusOK {
 		t.Errorf("%s %s", resp.Status, text)
 	}
-	if err := h.keepDashboard(1, time.Now().Add(-time.Second)); err != nil || h.dashboardPort(time.Now()) != 0 {
+	if err := h.KeepDashboard(1, time.Now().Add(-time.Second)); err != nil || h.DashboardPort(time.Now()) != 0 {
 		t.Error("a dashboard whose session has ended is waited for", err)
-	}
-}
-
-func TestTheKernelTellsWhoseAConnectionIs(t *testing.T) {
-	for _, network := range []string{"tcp4", "tcp"} {
-		l, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		theirs, err := net.Dial(network, l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
-		uid, known := tcpOwner(conn)
-		if _, err := os.Stat("/proc/net/tcp"); err == nil && (!known || uid != os.Getuid()) {
-			t.Errorf("%s: %d %t", network, uid, known)
-		}
-		_ = conn.Close()
-		_ = theirs.Close()
-		_ = l.Close()
 	}
 }

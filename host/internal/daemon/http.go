@@ -2,15 +2,11 @@ package daemon
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
-	"tidemark.dev/tidemark/installer/safefile"
+	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
 // web is what the daemon serves over HTTP on a port of the loopback interface: the dashboard and the live API,
@@ -49,7 +45,7 @@ func (w *web) begin(ctx context.Context) {
 			status.Problem = err.Error()
 			w.d.http.Store(status)
 		}
-	} else if port := w.d.home.dashboardPort(time.Now()); port != 0 {
+	} else if port := w.d.home.DashboardPort(time.Now()); port != 0 {
 		if err := w.listenLocked(port); err != nil {
 			w.d.log.Warn("a dashboard that is open cannot be served on", "error", err)
 		}
@@ -71,7 +67,7 @@ func (w *web) status(port int) *engine.HTTPStatus {
 
 // listenLocked begins to serve on a port; 0 is any that is free.
 func (w *web) listenLocked(port int) error {
-	secret, err := w.d.home.readToken()
+	secret, err := w.d.home.Secret()
 	if err != nil {
 		return err
 	}
@@ -85,7 +81,7 @@ func (w *web) listenLocked(port int) error {
 	}
 	ctx, handler := w.ctx, w.handler(w.ctx, w.port, secret)
 	w.serving.Go(func() {
-		if err := serve(ctx, counted{oursTCP{l, w.d.log}, w.present}, handler); err != nil {
+		if err := serve(ctx, counted{safesocket.OursTCP(l, w.d.log), w.present}, handler); err != nil {
 			w.d.log.Error("the dashboard and agents over HTTP are not served any more", "error", err)
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -109,13 +105,13 @@ func (w *web) open() (string, error) {
 	}
 	if w.port == 0 {
 		// An earlier dashboard goes on where its port is free.
-		if err := w.listenLocked(w.d.home.dashboardPort(time.Now())); err != nil {
+		if err := w.listenLocked(w.d.home.DashboardPort(time.Now())); err != nil {
 			if err = w.listenLocked(0); err != nil {
 				return "", err
 			}
 		}
 	}
-	if err := w.d.home.keepDashboard(w.port, time.Now().Add(sessionLife)); err != nil {
+	if err := w.d.home.KeepDashboard(w.port, time.Now().Add(sessionLife)); err != nil {
 		w.d.log.Warn("a dashboard will not outlive this daemon", "error", err)
 	}
 	return fmt.Sprintf("http://127.0.0.1:%d%s#%s", w.port, dashboardPath, w.codes.make(time.Now())), nil
@@ -182,37 +178,4 @@ func authorized(h http.Handler, secret string, accepts func(token string) bool) 
 		rw.Header().Set("WWW-Authenticate", "Bearer")
 		api.Refuse(rw, http.StatusUnauthorized, "the token is missing, wrong or has expired: send \"Authorization: Bearer\" with what the file token in Tidemark's home holds; a dashboard is opened anew by `tidemark open`")
 	})
-}
-
-// readToken is the secret of HTTP clients, made when there is none. A file that others can read, or that
-// is another user's, is not used.
-func (h Home) readToken() (string, error) {
-	path := h.Token()
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		secret := make([]byte, 32)
-		_, _ = rand.Read(secret) // never fails (package crypto/rand)
-		token := base64.RawURLEncoding.EncodeToString(secret)
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return "", err
-		}
-		_, err = f.WriteString(token + "\n")
-		return token, errors.Join(err, f.Close())
-	}
-	if err != nil {
-		return "", err
-	}
-	if err := checkSecretFile(path, info); err != nil {
-		return "", fmt.Errorf("%w; delete it, and a new one is made", err)
-	}
-	data, err := safefile.Read(path, maxOwnFile)
-	if err != nil {
-		return "", err
-	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < 32 {
-		return "", fmt.Errorf("the token in %s is too short; delete it, and a new one is made", path)
-	}
-	return token, nil
 }

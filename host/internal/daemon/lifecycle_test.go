@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/home"
 )
 
 func TestADaemonLeavesWhenNobodyHasBeenThereForAWhile(t *testing.T) {
@@ -70,13 +72,13 @@ func TestTheLockOfADaemonThatIsEndingIsWaitedFor(t *testing.T) {
 	if err := h.Create(); err != nil {
 		t.Fatal(err)
 	}
-	held, err := h.lock(context.Background())
+	held, err := h.Lock(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make(chan error, 1)
 	go func() {
-		f, err := h.lock(context.Background())
+		f, err := h.Lock(context.Background())
 		if err == nil {
 			err = f.Close()
 		}
@@ -95,7 +97,7 @@ func TestWhatIsInTheWayOfASocket(t *testing.T) {
 	if err := h.Create(); err != nil {
 		t.Fatal(err)
 	}
-	path := h.Socket(RelaySocket)
+	path := h.Socket(home.RelaySocket)
 	serve := func() error { return Serve(context.Background(), h, slog.New(slog.DiscardHandler)) }
 
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
@@ -123,7 +125,7 @@ func TestWhatIsInTheWayOfASocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	start(t, h) // a dead one is no obstacle
-	dial(t, h, RelaySocket)
+	dial(t, h, home.RelaySocket)
 }
 
 func TestADirectoryThatSomebodyElseMadeIsRefused(t *testing.T) {

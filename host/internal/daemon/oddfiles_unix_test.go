@@ -3,19 +3,19 @@
 package daemon
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 // What stands in the place of a file of the home neither stops the daemon nor takes its memory.
 func TestOddFilesOfAHomeAreRefused(t *testing.T) {
-	homeOf := func(path string) Home {
+	homeOf := func(path string) home.Home {
 		dir := filepath.Dir(path)
-		return Home{State: dir, Run: dir, Config: path}
+		return home.Home{State: dir, Run: dir, Config: path}
 	}
 	t.Run("settings", func(t *testing.T) {
 		oddfiles.Each(t, "config.toml", func(path string) error {
@@ -23,50 +23,14 @@ func TestOddFilesOfAHomeAreRefused(t *testing.T) {
 			return err
 		})
 	})
-	t.Run("token", func(t *testing.T) {
-		oddfiles.Each(t, "token", func(path string) error {
-			_, err := homeOf(path).readToken()
-			return err
-		})
-	})
 	t.Run("noise rules", func(t *testing.T) {
 		oddfiles.Each(t, "noise.json", func(path string) error {
 			var said notice
-			u := homeOf(path).userNoise(time.Now(), func(text string) { said = notice(text) })
+			u := userNoise(homeOf(path), time.Now(), func(text string) { said = notice(text) })
 			if len(u.Settings.Rules) > 0 {
 				t.Error("there are rules")
 			}
 			return said
-		})
-	})
-	t.Run("what a daemon wrote down", func(t *testing.T) {
-		for _, name := range []string{"daemon.json", "dashboard.json"} {
-			oddfiles.Each(t, name, func(path string) error {
-				h := homeOf(path)
-				if i := h.readInfo(); i != (info{}) {
-					t.Errorf("read: %+v", i)
-				}
-				if port := h.dashboardPort(time.Now()); port != 0 {
-					t.Errorf("port %d", port)
-				}
-				return notice(name + " says nothing") // it is rewritten by the next daemon
-			})
-		}
-	})
-	t.Run("log", func(t *testing.T) {
-		oddfiles.Each(t, "daemon.log", func(path string) error {
-			info, err := os.Stat(path)
-			if err == nil && info.Mode().IsRegular() {
-				return notice(path) // one that is too long is begun anew
-			}
-			f, err := openLog(path)
-			if err == nil {
-				err = f.Close()
-			}
-			if err == nil {
-				return notice(path + " was made") // where a link leads
-			}
-			return err
 		})
 	})
 }

@@ -13,6 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
 // nobody is a user that is not the one of the tests.
@@ -92,7 +95,7 @@ func TestAnotherUserIsRefusedOnEverySocket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{RelaySocket, MCPSocket, ControlSocket} {
+	for _, name := range []string{home.RelaySocket, home.MCPSocket, home.ControlSocket} {
 		if err := os.Chmod(h.Socket(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +120,7 @@ func TestASocketOfAnotherUserIsNotSpokenTo(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	path := h.Socket(ControlSocket)
+	path := h.Socket(home.ControlSocket)
 	done := make(chan string, 1)
 	go func() {
 		out, _ := asNobody(t, "listen", path)
@@ -126,15 +129,15 @@ func TestASocketOfAnotherUserIsNotSpokenTo(t *testing.T) {
 	var err error
 	for {
 		var conn net.Conn
-		if conn, err = h.DialRunning(context.Background(), ControlSocket); err == nil {
+		if conn, err = h.DialRunning(context.Background(), home.ControlSocket); err == nil {
 			_ = conn.Close()
 			break
 		}
-		if errors.Is(err, errStranger) {
+		if errors.Is(err, safesocket.ErrStranger) {
 			break
 		}
 	}
-	if !errors.Is(err, errStranger) || !strings.Contains(err.Error(), HomeEnv) {
+	if !errors.Is(err, safesocket.ErrStranger) || !strings.Contains(err.Error(), home.Env) {
 		t.Errorf("%v", err)
 	}
 	if out := <-done; !strings.Contains(out, "ready") {

@@ -1,0 +1,55 @@
+//go:build unix
+
+package safesocket
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// CheckDir checks that a path is a directory of this user and not a link: below the directory for temporary files,
+// another user could have created it first. Setting is the environment variable that names the directory.
+func CheckDir(dir, setting string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no directory; remove it, or set %s to another directory", dir, setting)
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
+		return fmt.Errorf("%s belongs to another user (id %d): %w; set %s to a directory of your own", dir, st.Uid, fs.ErrPermission, setting)
+	}
+	return nil
+}
+
+// Check checks that the file, directory or socket at a path belongs to this user and has exactly these permissions.
+func Check(path string, want fs.FileMode) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
+		return fmt.Errorf("%s belongs to another user (id %d)", path, st.Uid)
+	}
+	if mode := info.Mode().Perm(); mode != want {
+		return fmt.Errorf("%s has mode %o and not %o", path, mode, want)
+	}
+	return nil
+}
+
+// CheckFile checks that the file of a secret is a regular file that only this user can access.
+func CheckFile(path string, info fs.FileInfo) error {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file", path)
+	case ok && int(st.Uid) != os.Getuid():
+		return fmt.Errorf("%s belongs to another user (id %d)", path, st.Uid)
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s can be read by others (mode %s)", path, info.Mode().Perm())
+	}
+	return nil
+}

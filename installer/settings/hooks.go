@@ -1,0 +1,299 @@
+package settings
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// Hook is an entry by which a coding agent runs `tidemark hook`: an item of the list at [Hook.Path] in the
+// agent's settings.
+type Hook struct {
+	// Event is the agent's name of what the hook is run for.
+	Event string
+	Entry HookEntry
+}
+
+// HookEntry is a hook as Claude Code and Gemini CLI have it in their settings.
+type HookEntry struct {
+	// Matcher is a regular expression of the tools after which it is run; "" for events of no tool.
+	Matcher string        `json:"matcher,omitempty"`
+	Hooks   []HookCommand `json:"hooks"`
+}
+
+// HookCommand is what a hook runs.
+type HookCommand struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	// Timeout is when the agent ends it: in seconds for Claude Code, in milliseconds for Gemini CLI.
+	Timeout int `json:"timeout"`
+}
+
+// Path is where in the settings the hook is: the names of the tables, "-" for an item of a list.
+func (h Hook) Path() []string { return []string{"hooks", h.Event, ListItem} }
+
+// hookTimeout is longer than `tidemark hook` ever takes, in seconds: it ends by itself.
+const hookTimeout = 15
+
+// hookSettings are the agents whose hooks Tidemark sets up, by their names on the command line. Sources:
+// their manuals' pages on hooks.
+var hookSettings = map[string]struct {
+	start, edit, stop string // the names of the events
+	editors           string // the tools that edit
+	timeout           int
+}{
+	"claude-code": {"SessionStart", "PostToolUse", "Stop", "Edit|Write|MultiEdit|NotebookEdit", hookTimeout},
+	"gemini":      {"SessionStart", "AfterTool", "AfterAgent", "write_file|replace", hookTimeout * 1000},
+}
+
+// HooksOf are the hooks of an agent that run the program; none for an agent whose hooks Tidemark does not
+// know how to set up. They belong into its user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR), or
+// in ~/.gemini.
+func HooksOf(agent, binary string) []Hook {
+	s, ok := hookSettings[agent]
+	if !ok {
+		return nil
+	}
+	hook := func(event, matcher string) Hook {
+		return Hook{event, HookEntry{matcher, []HookCommand{{"command", hookCommand(binary), s.timeout}}}}
+	}
+	return []Hook{hook(s.start, ""), hook(s.edit, s.editors), hook(s.stop, "")}
+}
+
+// plainPath is a path that means the same to every shell without quotes.
+var plainPath = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
+
+// hookCommand is the line that an agent gives to a shell. On Windows that is the shell of Git or PowerShell:
+// both take a path with slashes.
+func hookCommand(binary string) string {
+	if len(binary) > 2 && binary[1] == ':' || strings.HasPrefix(binary, `\\`) {
+		binary = strings.ReplaceAll(binary, `\`, "/")
+	}
+	if !plainPath.MatchString(binary) {
+		binary = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(binary) + `"`
+	}
+	return binary + " hook"
+}
+
+// IsHook says whether an item of a list of hooks, decoded, runs `tidemark hook`, whoever wrote it.
+func IsHook(entry any) bool { return HookProgram(entry) != "" }
+
+// HookProgram is the program of a hook that runs `tidemark hook`, "" of any other.
+func HookProgram(entry any) string {
+	for _, command := range HookCommands(entry) {
+		if _, program, _, ok := CutHookCommand(command); ok && strings.HasPrefix(path.Base(program), ServerName) {
+			return program
+		}
+	}
+	return ""
+}
+
+// HookCommands are the commands of a hook, decoded.
+func HookCommands(entry any) []string {
+	var commands []string
+	table, _ := entry.(map[string]any)
+	list, _ := table["hooks"].([]any)
+	for _, h := range list {
+		one, _ := h.(map[string]any)
+		if command, ok := one["command"].(string); ok {
+			commands = append(commands, command)
+		}
+	}
+	return commands
+}
+
+// ownHook takes the program out of a command that runs a hook, quoted or not.
+var ownHook = regexp.MustCompile(`^(\s*(?:&\s*)?)["']?(.*?)["']?\s+hook((?s:\s.*)?)$`)
+
+// CutHookCommand takes a command that runs a program's "hook" apart: the program, with slashes, and what
+// stands around it and its "hook".
+func CutHookCommand(command string) (before, program, after string, ok bool) {
+	m := ownHook.FindStringSubmatchIndex(strings.ReplaceAll(command, `\`, "/"))
+	if m == nil {
+		return "", "", "", false
+	}
+	program = strings.ReplaceAll(command[m[4]:m[5]], `\`, "/")
+	return command[m[2]:m[3]], program, command[m[6]:m[7]], true
+}
+
+// HookOf is the command of the hook that an edit wrote and the program that it runs, "" where it wrote another
+// kind of entry.
+func HookOf(edit Edit) (command, program string) {
+	if edit.Path[len(edit.Path)-1] != ListItem {
+		return "", ""
+	}
+	written, err := decodeJSON([]byte(wrapped(edit)))
+	if err != nil {
+		return "", ""
+	}
+	entry, _ := lookUp(written, append(slices.Clone(edit.Path[edit.Depth:len(edit.Path)-1]), ListItem, "hooks", ListItem, "command"))
+	command, _ = entry.(string)
+	if _, program, _, ok := CutHookCommand(command); ok {
+		return command, program
+	}
+	return "", ""
+}
+
+// hookPlace is where in a list of hooks a command is that runs `tidemark hook`.
+type hookPlace struct {
+	// groups is the list, group the number of the hook in it; commands and at are the same for its command.
+	groups, commands *hujson.Value
+	group, at        int
+	// start and end are the offsets of the command's text.
+	start, end int
+	command    string
+}
+
+// findHook finds the last command in a list of hooks that runs the program's `tidemark hook`.
+func findHook(root *hujson.Value, path []string, program string) (*hookPlace, error) {
+	groups, depth, err := walk(root, path)
+	if err != nil || depth < len(path)-1 {
+		return nil, err
+	}
+	var last *hookPlace
+	for g, group := range items(groups) {
+		if _, ok := group.value.Value.(*hujson.Object); !ok {
+			continue
+		}
+		hooks, _, err := member(group.value, "hooks")
+		if err != nil {
+			return nil, err
+		}
+		if hooks == nil {
+			continue
+		}
+		for i, one := range items(&hooks.Value) {
+			if _, ok := one.value.Value.(*hujson.Object); !ok {
+				continue
+			}
+			m, _, err := member(one.value, "command")
+			if err != nil {
+				return nil, err
+			}
+			if m == nil {
+				continue
+			}
+			text, ok := m.Value.Value.(hujson.Literal)
+			if !ok || text.Kind() != '"' {
+				continue
+			}
+			if _, runs, _, ok := CutHookCommand(text.String()); ok && runs == program {
+				last = &hookPlace{groups, &hooks.Value, g, i, m.Value.StartOffset, m.Value.EndOffset, text.String()}
+			}
+		}
+	}
+	return last, nil
+}
+
+// RunsHook says whether the command of the hook that an edit wrote is still run for the same event.
+func RunsHook(text []byte, edit Edit) bool {
+	_, program := HookOf(edit)
+	if program == "" {
+		return false
+	}
+	root, err := parseJSON(bytes.TrimPrefix(text, []byte(bom)))
+	if err != nil {
+		return false
+	}
+	p, err := findHook(root, edit.Path, program)
+	return err == nil && p != nil
+}
+
+// RemoveHook takes the command of the hook that an edit wrote out of hooks that somebody has changed since,
+// and with it what holds nothing else: [ErrGone] when it is in none.
+func RemoveHook(text []byte, edit Edit) ([]byte, error) {
+	_, program := HookOf(edit)
+	if program == "" {
+		return nil, ErrGone
+	}
+	err := ErrGone
+	for {
+		rest, marked := bytes.CutPrefix(text, []byte(bom))
+		root, perr := parseJSON(rest)
+		if perr != nil {
+			return nil, perr
+		}
+		p, perr := findHook(root, edit.Path, program)
+		if perr != nil {
+			return nil, perr
+		}
+		if p == nil {
+			return text, err
+		}
+		v, at := p.commands, p.at
+		if len(items(v)) == 1 {
+			v, at = p.groups, p.group
+			for depth := len(edit.Path) - 2; depth >= edit.Depth && len(items(v)) == 1; depth-- {
+				if v, _, perr = walk(root, edit.Path[:depth+1]); perr == nil {
+					_, at, perr = member(v, edit.Path[depth])
+				}
+				if perr != nil {
+					return nil, perr
+				}
+			}
+		}
+		text, err = cut(rest, v, at, edit), nil
+		if marked {
+			text = append([]byte(bom), text...)
+		}
+	}
+}
+
+// MoveHook makes the hook that an edit wrote run another program, wherever in its list it is and whatever
+// was changed around it.
+func MoveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
+	command, program := HookOf(edit)
+	now := hookCommand(binary)
+	if _, wanted, _, _ := CutHookCommand(now); program == "" || wanted == program {
+		return text, edit, nil
+	}
+	for {
+		rest, marked := bytes.CutPrefix(text, []byte(bom))
+		if len(bytes.TrimSpace(rest)) == 0 {
+			return text, edit, nil
+		}
+		root, err := parseJSON(rest)
+		if err != nil {
+			return nil, edit, err
+		}
+		p, err := findHook(root, edit.Path, program)
+		if err != nil {
+			return nil, edit, err
+		}
+		if p == nil {
+			edit.Text = strings.Replace(edit.Text, quote(command), quote(now), 1)
+			return text, edit, nil
+		}
+		before, _, after, _ := CutHookCommand(p.command)
+		out := slices.Concat(rest[:p.start], []byte(quote(before+now+after)), rest[p.end:])
+		if text = out; marked {
+			text = append([]byte(bom), out...)
+		}
+	}
+}
+
+// StillRuns says whether anything in the hooks of a settings file runs a program.
+func StillRuns(text []byte, program string) bool {
+	entries, err := JSON{}.Read(text, []string{"hooks"})
+	if err != nil {
+		return false // a file that cannot be read is told elsewhere
+	}
+	var in func(v any) bool
+	in = func(v any) bool {
+		switch v := v.(type) {
+		case string:
+			return strings.Contains(strings.ReplaceAll(v, `\`, "/"), program)
+		case []any:
+			return slices.ContainsFunc(v, in)
+		case map[string]any:
+			return slices.ContainsFunc(slices.Collect(maps.Values(v)), in)
+		}
+		return false
+	}
+	return in(entries)
+}
