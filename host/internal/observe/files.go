@@ -15,18 +15,19 @@ func (e *Observer) Export(client *checkpoint.Client, name string) (*checkpoint.F
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Export(c, e.journalID()), nil
+	return checkpoint.Export(c, journalID(e.disk)), nil
 }
 
-func (e *Observer) journalID() string {
-	if e.disk == nil {
+// journalID names a disk's journal, "" without a disk.
+func journalID(d Disk) string {
+	if d == nil {
 		return ""
 	}
-	return e.disk.ID()
+	return d.ID()
 }
 
 // foreign says whether what is compared with, nil for no file, is from another journal.
-func (e *Observer) foreign(f *checkpoint.File) bool { return f != nil && !f.From(e.journalID()) }
+func (e *Observer) foreign(f *checkpoint.File) bool { return f != nil && !f.From(journalID(e.disk)) }
 
 // Import makes an exported state a named checkpoint of the client's scope; name is another name for it,
 // or "". Compared with it, what happens from now on is new; in the journal that it is from, what happened
@@ -59,5 +60,5 @@ func (e *Observer) momentOf(f *checkpoint.File, scope checkpoint.Scope, v *captu
 		}
 	}
 	// Its endpoints are numbered apart: what is only compared with shall not fill the store's index.
-	return f.Moment(e.journalID(), start, pages, capture.NewIndex())
+	return f.Moment(journalID(e.disk), start, pages, capture.NewIndex())
 }

@@ -43,10 +43,10 @@ func (e *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 			out.Because = "the page is paused in the debugger" // nothing comes of a page that stands still
 			return out, nil
 		}
-		wait, because := e.unsettled(v, r, updates)
+		wait, because := unsettled(e.clock(), v, r, updates)
 		if because == "" {
 			e.sync(ctx, r, deadline, out)
-			if wait, because = e.unsettled(e.store.View(e.clock()), r, updates); because == "" {
+			if wait, because = unsettled(e.clock(), e.store.View(e.clock()), r, updates); because == "" {
 				out.OK = true
 				return out, nil
 			}
@@ -101,8 +101,7 @@ func (e *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Ti
 
 // unsettled says why the pages in scope are not settled, and how long to wait at the most before
 // looking again; "" when they are.
-func (e *Observer) unsettled(v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
-	now := e.clock()
+func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
 	if r.wait == "reload" && !updated(v, r, updates) {
 		if r.giveUp.IsZero() {
 			return r.timeout, "no navigation or hot update came"
