@@ -37,6 +37,9 @@ function edge(text: string, from: number, step: -1 | 1): number {
 /** A word of a language, an abbreviation, a small number. */
 const word = /^(?:[A-Za-z]?[a-z]*|[A-Z]{1,12}|\d{1,4})$/;
 
+/** Groups of digits. */
+const digits = /^\d[\d -]*$/;
+
 /** Whether every part of a path is a word. */
 function isPath(run: string): boolean {
   return run.includes('/') && run.split(/[^A-Za-z0-9]+/).every((part) => word.test(part));
@@ -76,13 +79,15 @@ export function seal(text: string): { text: string; masked: number } {
     const last = text[at - 1] === ' ' && isDigit(text, at - 2) ? at - 1 : at;
     const begin = Math.max(from, edge(text, last, -1));
     const run = text.slice(begin, at);
-    const kept = before(run);
-    if (kept !== run) masked++;
-    // A value that is masked up to the cut goes on behind it.
-    const through = text.endsWith(MASK, at) || kept.endsWith(MASK);
     const rest = at + CUT.length + (text[at + CUT.length] === '…' ? 1 : 0);
     const end = edge(text, rest, 1);
     const tail = text.slice(rest, end);
+    // Of a card, what is left on both sides of a cut counts together.
+    const kept =
+      digits.test(run) && digits.test(tail) && run.length + tail.length > TELLING ? MASK : before(run);
+    if (kept !== run) masked++;
+    // A value that is masked up to the cut goes on behind it.
+    const through = text.endsWith(MASK, at) || kept.endsWith(MASK);
     const keptTail = through && tail !== '' ? MASK : after(tail);
     if (keptTail !== tail && !through) masked++;
     out += text.slice(from, begin) + kept + text.slice(at + CUT.length, rest) + keptTail;
