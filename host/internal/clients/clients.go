@@ -14,6 +14,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // Clients that do not come back within forgetAfter, or while maxAway others were here later, are forgotten.
@@ -21,6 +22,9 @@ const (
 	maxAway     = 64
 	forgetAfter = 7 * 24 * time.Hour
 )
+
+// ErrSuspended is what an agent is given whose access a person has suspended.
+var ErrSuspended = usererr.New(usererr.AgentSuspended, "a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
 
 // Registry is all of them. It is safe for concurrent use.
 type Registry struct {

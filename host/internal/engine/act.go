@@ -12,7 +12,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -24,6 +26,53 @@ type Hands interface {
 	// Act has a browser do something on a tab, by the browser's own id of it, and returns once what that caused
 	// has been told to the store, or an error when no answer came within a time.
 	Act(ctx context.Context, instance string, params protocol.ActParams, within time.Duration) (*protocol.ActResult, error)
+}
+
+// ActorOptions make an actor.
+type ActorOptions struct {
+	Store    *capture.Store
+	Pages    *pages.Pages
+	Observer *observe.Observer
+	Rules    *noiserules.Rules
+	Clients  *clients.Registry
+	// Hands may be nil: then nothing acts.
+	Hands Hands
+	// Evaluate allows agents to run code of theirs in the page; Config is the path of the file that says so.
+	Evaluate bool
+	Config   string
+	Clock    func() time.Time
+	// Sets are the tool sets that are on for a client; Number is by what a person knows it.
+	Sets   func(*checkpoint.Client) []string
+	Number func(*checkpoint.Client) int
+	// Notify is called when who acts where has changed.
+	Notify func()
+}
+
+// Actor acts on pages for agents. It is safe for concurrent use.
+type Actor struct {
+	// Never changed after New.
+	store    *capture.Store
+	pages    *pages.Pages
+	observer *observe.Observer
+	rules    *noiserules.Rules
+	clients  *clients.Registry
+	hands    Hands
+	evaluate bool
+	config   string
+	clock    func() time.Time
+	sets     func(*checkpoint.Client) []string
+	number   func(*checkpoint.Client) int
+	notify   func()
+
+	agents agents
+}
+
+// NewActor makes an actor.
+func NewActor(o ActorOptions) *Actor {
+	return &Actor{
+		store: o.Store, pages: o.Pages, observer: o.Observer, rules: o.Rules, clients: o.Clients, hands: o.Hands, evaluate: o.Evaluate,
+		config: o.Config, clock: o.Clock, sets: o.Sets, number: o.Number, notify: o.Notify,
+	}
 }
 
 // Times of an action.
@@ -147,15 +196,15 @@ func gone(err error) error {
 }
 
 // act does something on a tab and answers with what it caused.
-func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (*ActAnswer, error) {
-	id, err := e.WaitForTab(ctx, client, a.tab)
+func (e *Actor) act(ctx context.Context, client *checkpoint.Client, a action) (*ActAnswer, error) {
+	id, err := e.pages.WaitForTab(ctx, client, a.tab)
 	if err != nil {
 		return nil, err
 	}
 	if e.hands == nil {
 		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
 	}
-	if err := e.Paused(id); err != nil {
+	if err := e.pages.Paused(id); err != nil {
 		return nil, err
 	}
 	held, release, err := e.permit(ctx, client, id, a)
@@ -172,8 +221,8 @@ func (e *Engine) act(ctx context.Context, client *checkpoint.Client, a action) (
 		switch why := context.Cause(held); {
 		case errors.Is(why, errStopped):
 			return nil, usererr.New(usererr.AgentStopped, "a person stopped this agent meanwhile: do not act in the browser until they allow it again in Tidemark's popup or panel")
-		case errors.Is(why, ErrHeld):
-			return nil, ErrHeld
+		case errors.Is(why, clients.ErrSuspended):
+			return nil, clients.ErrSuspended
 		}
 	}
 	return answer, err
@@ -198,29 +247,29 @@ func (a action) said(r *references) string {
 }
 
 // actOn does something on a tab, whose page is locked meanwhile.
-func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*finished, error) {
+func (e *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*finished, error) {
 	instance, theirs, ok := e.store.BrowserTab(id)
 	if !ok {
 		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
-	t := e.Pages.Tab(id)
+	t := e.pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	r := &references{tab: id, page: t.Page, seen: e.Pages.SeenBy(t, client)}
+	r := &references{tab: id, page: t.Page, seen: e.pages.SeenBy(t, client)}
 	if a.tab == 0 {
-		r.meant = e.Pages.ClosedBefore(client)
+		r.meant = e.pages.ClosedBefore(client)
 	}
 	steps, err := a.steps(r)
 	if err != nil {
 		return nil, err
 	}
-	e.Pages.Use(client, id)
+	e.pages.Use(client, id)
 	if !a.looks {
 		e.agents.doing(client, a.said(r))
 	}
 	began := e.clock().UnixMilli()
-	from, first := e.Pages.ToldOf(t, client)
-	on := &actingTab{engine: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
+	from, first := e.pages.ToldOf(t, client)
+	on := &actingTab{actor: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
 	on.before = t.Page.Tree()
 	result, err := on.do(ctx, steps)
 	if err != nil {
@@ -229,7 +278,7 @@ func (e *Engine) actOn(ctx context.Context, client *checkpoint.Client, id int, a
 	var gone error
 	if result.Refused == protocol.RefusedGone {
 		// The page may have rendered the element anew: then its reference is that of the new one.
-		now, err := e.Look(ctx, id, t, false)
+		now, err := e.pages.Look(ctx, id, t, false)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +328,7 @@ func (r *references) certain(steps []protocol.ActStep) bool {
 }
 
 // do has the browser do the steps; before says whether it looks at the page before them too.
-func (e *Engine) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (*protocol.ActResult, error) {
+func (e *Actor) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (*protocol.ActResult, error) {
 	timeout, settle := a.timeout, a.settle
 	if timeout == 0 {
 		timeout = readyTimeout
@@ -341,7 +390,7 @@ type finished struct {
 }
 
 // finish reads what an action did to the page.
-func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *pages.Tab, o outcome) (*finished, error) {
+func (e *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.Tab, o outcome) (*finished, error) {
 	done := &finished{outcome: o}
 	result := o.result
 	if !o.action.blind {
@@ -363,11 +412,11 @@ func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *pages
 	}
 	done.v = e.store.View(e.clock())
 	if o.action.looks { // what an action was answered meanwhile is not told again
-		if told, first := e.Pages.ToldOf(t, client); !first {
+		if told, first := e.pages.ToldOf(t, client); !first {
 			done.from = told
 		}
 	}
-	e.Pages.Tell(t, client, done.v.Now())
+	e.pages.Tell(t, client, done.v.Now())
 	if result.Late != nil && !o.first {
 		t.Unlocked(func() { done.meanwhile = e.made(ctx, o, *result.Late) + done.meanwhile })
 	}
@@ -383,10 +432,10 @@ func (e *Engine) finish(ctx context.Context, client *checkpoint.Client, t *pages
 }
 
 // tellActed says what an action caused. The page is not locked meanwhile.
-func (e *Engine) tellActed(ctx context.Context, client *checkpoint.Client, done *finished) (*ActAnswer, error) {
+func (e *Actor) tellActed(ctx context.Context, client *checkpoint.Client, done *finished) (*ActAnswer, error) {
 	type consequences struct{ caused, late []diff.Consequence }
 	c, err := observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (c consequences, places *observe.Places, _ error) {
-		places = e.OriginalsIn(done.v)
+		places = e.observer.OriginalsIn(done.v)
 		c.caused, c.late = e.consequences(client, done.v, done.outcome, places)
 		return c, places, nil
 	})
@@ -452,17 +501,17 @@ func (o *finished) answer(caused, late []diff.Consequence) (*ActAnswer, error) {
 }
 
 // after is a tab's page as it is after an action: as the browser told with it, else it is looked at.
-func (e *Engine) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree, error) {
+func (e *Actor) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree, error) {
 	if told := o.result.Page; told != nil {
 		if tree, err := t.Apply(o.follows, told); err == nil {
 			return tree, nil
 		}
 	}
-	return e.Look(ctx, o.id, t, false)
+	return e.pages.Look(ctx, o.id, t, false)
 }
 
 // made tells what a page opened and loaded down.
-func (e *Engine) made(ctx context.Context, o outcome, made protocol.ActMade) string {
+func (e *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) string {
 	var b strings.Builder
 	for _, theirs := range made.Opened {
 		b.WriteString(e.openedLine(ctx, o, theirs))
@@ -474,7 +523,7 @@ func (e *Engine) made(ctx context.Context, o outcome, made protocol.ActMade) str
 }
 
 // openedLine tells of a tab that a page opened.
-func (e *Engine) openedLine(ctx context.Context, o outcome, theirs int) string {
+func (e *Actor) openedLine(ctx context.Context, o outcome, theirs int) string {
 	instance, _, _ := e.store.BrowserTab(o.id)
 	switch t := e.knownTab(ctx, instance, theirs); {
 	case t == nil:
@@ -487,8 +536,8 @@ func (e *Engine) openedLine(ctx context.Context, o outcome, theirs int) string {
 }
 
 // consequences are what an action caused, and what came between the one before and this one.
-func (e *Engine) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
-	options := e.Rules.Of(client).Options(client.Scope)
+func (e *Actor) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
+	options := e.rules.Of(client).Options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	options.Original = places.Place
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {

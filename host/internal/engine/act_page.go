@@ -31,7 +31,7 @@ type NavigateParams struct {
 const loadTimeout = 15 * time.Second
 
 // Navigate answers browser_navigate. It opens a tab where none is watched.
-func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*ActAnswer, error) {
+func (e *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*ActAnswer, error) {
 	to := strings.TrimSpace(p.URL)
 	switch to {
 	case "back", "forward", "reload":
@@ -41,7 +41,7 @@ func (e *Engine) Navigate(ctx context.Context, client *checkpoint.Client, p Navi
 			return nil, err
 		}
 		to = address
-		if p.Tab == 0 && e.DefaultTab(e.store.View(e.clock()), client) == 0 {
+		if p.Tab == 0 && e.pages.DefaultTab(e.store.View(e.clock()), client) == 0 {
 			return e.openTab(ctx, client, to)
 		}
 	}
@@ -60,7 +60,7 @@ func webAddress(to, or string) (string, error) {
 }
 
 // openTab opens a tab in the only browser that is connected, and answers with its page.
-func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to string) (*ActAnswer, error) {
+func (e *Actor) openTab(ctx context.Context, client *checkpoint.Client, to string) (*ActAnswer, error) {
 	id, result, err := e.newTab(ctx, client, to)
 	if err != nil {
 		return nil, err
@@ -78,17 +78,17 @@ func (e *Engine) openTab(ctx context.Context, client *checkpoint.Client, to stri
 }
 
 // opened reads the page of a tab that was opened.
-func (e *Engine) opened(ctx context.Context, client *checkpoint.Client, id int, a action, result *protocol.ActResult) (*finished, error) {
-	t := e.Pages.Tab(id)
+func (e *Actor) opened(ctx context.Context, client *checkpoint.Client, id int, a action, result *protocol.ActResult) (*finished, error) {
+	t := e.pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	e.Pages.Use(client, id)
-	r := &references{tab: id, page: t.Page, seen: e.Pages.SeenBy(t, client)}
+	e.pages.Use(client, id)
+	r := &references{tab: id, page: t.Page, seen: e.pages.SeenBy(t, client)}
 	return e.finish(ctx, client, t, outcome{id: id, action: a, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true})
 }
 
 // newTab opens a tab, and returns when it is watched.
-func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
+func (e *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
 	if e.hands == nil {
 		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
 	}
@@ -123,7 +123,7 @@ func (e *Engine) newTab(ctx context.Context, client *checkpoint.Client, to strin
 }
 
 // BrowserTabs answers browser_tabs.
-func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) (*pages.TabList, error) {
+func (e *Actor) BrowserTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) (*pages.TabList, error) {
 	switch p.Action {
 	case "", "list":
 	case "new", "select", "close":
@@ -133,12 +133,12 @@ func (e *Engine) BrowserTabs(ctx context.Context, client *checkpoint.Client, p p
 	default:
 		return nil, usererr.Invalid("action is %q; it must be list, new, select or close", p.Action)
 	}
-	return e.List(client), nil
+	return e.pages.List(client), nil
 }
 
 // actOnTabs opens, shows or closes a tab: the one named, else the one that a call without one speaks of.
-func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) error {
-	if !slices.Contains(e.SetsOf(client), tool.Act) {
+func (e *Actor) actOnTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) error {
+	if !slices.Contains(e.sets(client), tool.Act) {
 		return usererr.New(usererr.SwitchedOff, "opening, showing and closing tabs belongs to the tool set act, which is off for this session")
 	}
 	if p.Action == "new" {
@@ -148,11 +148,11 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p pag
 		}
 		id, _, err := e.newTab(ctx, client, to)
 		if err == nil {
-			e.Pages.Use(client, id)
+			e.pages.Use(client, id)
 		}
 		return err
 	}
-	id, err := e.TabFor(client, p.Tab)
+	id, err := e.pages.TabFor(client, p.Tab)
 	if err != nil {
 		return err
 	}
@@ -173,14 +173,14 @@ func (e *Engine) actOnTabs(ctx context.Context, client *checkpoint.Client, p pag
 		return usererr.New(usererr.ActionRefused, "tab %d is still open: its page asks whether it is to be left %s; browser_handle_dialog with accept closes it", id, dialogText(d))
 	}
 	if p.Action == "select" {
-		e.Pages.Use(client, id)
+		e.pages.Use(client, id)
 		return nil
 	}
 	return e.waitUntilClosed(ctx, id)
 }
 
 // waitUntilClosed returns when a tab is no longer listed.
-func (e *Engine) waitUntilClosed(ctx context.Context, id int) error {
+func (e *Actor) waitUntilClosed(ctx context.Context, id int) error {
 	ctx, cancel := context.WithTimeout(ctx, pages.LoadPatience)
 	defer cancel()
 	for {
@@ -197,7 +197,7 @@ func (e *Engine) waitUntilClosed(ctx context.Context, id int) error {
 }
 
 // waitForOpened is the host's id of a tab that has just been opened, once it is watched.
-func (e *Engine) waitForOpened(ctx context.Context, instance string, theirs int) (int, error) {
+func (e *Actor) waitForOpened(ctx context.Context, instance string, theirs int) (int, error) {
 	watched := func(t *capture.Tab) bool { return t.Watched }
 	if t := e.tabOnce(ctx, instance, theirs, pages.LoadPatience, watched); t != nil && t.Watched {
 		return t.ID, nil
@@ -211,7 +211,7 @@ const openedPatience = time.Second
 
 // knownTab is a tab that has just been opened, once it can be looked at, or as far as it is known when that takes too
 // long; then nil for one that is not known.
-func (e *Engine) knownTab(ctx context.Context, instance string, theirs int) *capture.Tab {
+func (e *Actor) knownTab(ctx context.Context, instance string, theirs int) *capture.Tab {
 	return e.tabOnce(ctx, instance, theirs, openedPatience, func(t *capture.Tab) bool {
 		return t.Watched && t.URL != "" && t.URL != "about:blank"
 	})
@@ -219,7 +219,7 @@ func (e *Engine) knownTab(ctx context.Context, instance string, theirs int) *cap
 
 // tabOnce is a tab by the browser's own id once it is ready, or as it is when that takes too long; then nil for one
 // that is not known.
-func (e *Engine) tabOnce(ctx context.Context, instance string, theirs int, patience time.Duration, ready func(*capture.Tab) bool) *capture.Tab {
+func (e *Actor) tabOnce(ctx context.Context, instance string, theirs int, patience time.Duration, ready func(*capture.Tab) bool) *capture.Tab {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -263,7 +263,7 @@ const (
 )
 
 // WaitFor answers browser_wait_for.
-func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*ActAnswer, error) {
+func (e *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*ActAnswer, error) {
 	timeout := waitTimeout
 	if p.TimeoutMs != nil {
 		timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
@@ -297,12 +297,12 @@ func (e *Engine) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitP
 }
 
 // waitUntilQuiet waits until the tab has no request in flight and nothing comes any more.
-func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
-	o := e.Rules.Of(client).Options(client.Scope)
+func (e *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
+	o := e.rules.Of(client).Options(client.Scope)
 	o.Tab, o.Origins = t.id, nil
 	var outcome *observe.Settled
 	var err error
-	t.tab.Unlocked(func() { outcome, err = e.UntilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
+	t.tab.Unlocked(func() { outcome, err = e.observer.UntilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +322,7 @@ func (e *Engine) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, 
 }
 
 // waitForText looks at the page until it says something, or no more.
-func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
+func (e *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
 	for {
 		tree, err := e.lookBy(ctx, t, deadline)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -353,10 +353,10 @@ func (e *Engine) waitForText(ctx context.Context, t *actingTab, p WaitParams, de
 }
 
 // lookBy looks at the page of a tab until a deadline, at least for as long as one look may take.
-func (e *Engine) lookBy(ctx context.Context, t *actingTab, deadline time.Time) (*aria.Tree, error) {
+func (e *Actor) lookBy(ctx context.Context, t *actingTab, deadline time.Time) (*aria.Tree, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(deadline.Sub(e.clock()), leastLook))
 	defer cancel()
-	return e.Look(ctx, t.id, t.tab, false)
+	return e.pages.Look(ctx, t.id, t.tab, false)
 }
 
 // says tells whether a text stands somewhere on the page, in any case.
@@ -381,8 +381,8 @@ type PageEvaluateParams struct {
 const evaluateTimeout = 5 * time.Second
 
 // Evaluate answers browser_evaluate. It goes around redaction, and is off until a person turns it on.
-func (e *Engine) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
-	if !e.debugSettings.Evaluate {
+func (e *Actor) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
+	if !e.evaluate {
 		return nil, usererr.New(usererr.SwitchedOff, "evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
 	}
 	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", timeout: evaluateTimeout, steps: func(r *references) ([]protocol.ActStep, error) {
@@ -395,7 +395,7 @@ func (e *Engine) Evaluate(ctx context.Context, client *checkpoint.Client, p Page
 	}})
 }
 
-func (e *Engine) configPath() string {
+func (e *Actor) configPath() string {
 	if e.config == "" {
 		return "config.toml"
 	}
@@ -410,7 +410,7 @@ type ScreenshotParams struct {
 }
 
 // Screenshot answers browser_screenshot.
-func (e *Engine) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*ActAnswer, error) {
+func (e *Actor) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*ActAnswer, error) {
 	return e.act(ctx, client, action{tab: p.Tab, what: "take a picture", looks: true, blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepScreenshot, Full: p.FullPage}
 		var err error
@@ -429,7 +429,7 @@ type UploadParams struct {
 }
 
 // Upload answers browser_upload_file.
-func (e *Engine) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*ActAnswer, error) {
+func (e *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*ActAnswer, error) {
 	if len(p.Paths) == 0 {
 		return nil, usererr.Invalid("paths is empty; pass files of the workspace")
 	}

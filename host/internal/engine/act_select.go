@@ -18,7 +18,7 @@ type SelectParams struct {
 }
 
 // Select answers browser_select_option: a native list is set, one that the page made is opened and clicked.
-func (e *Engine) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*ActAnswer, error) {
+func (e *Actor) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*ActAnswer, error) {
 	if len(p.Values) == 0 {
 		return nil, usererr.Invalid("values is empty; pass the labels or values of options")
 	}
@@ -43,11 +43,11 @@ var optionRoles = map[string]bool{"option": true, "menuitemradio": true, "menuit
 
 // selectMade chooses in a list that is none of the browser's: it is opened where it is not open, and each
 // option is clicked.
-func (e *Engine) selectMade(ctx context.Context, t *actingTab, p SelectParams) (*protocol.ActResult, error) {
+func (e *Actor) selectMade(ctx context.Context, t *actingTab, p SelectParams) (*protocol.ActResult, error) {
 	number, _ := aria.ParseReference(p.Ref)
 	var result *protocol.ActResult
 	for _, value := range p.Values {
-		tree, err := e.Look(ctx, t.id, t.tab, false)
+		tree, err := e.pages.Look(ctx, t.id, t.tab, false)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (e *Engine) selectMade(ctx context.Context, t *actingTab, p SelectParams) (
 			if result, err = t.do(ctx, []protocol.ActStep{{Op: protocol.StepClick, Path: path}}); err != nil || result.Refused != "" || result.Dialog != nil {
 				return result, err
 			}
-			if tree, err = e.Look(ctx, t.id, t.tab, false); err != nil {
+			if tree, err = e.pages.Look(ctx, t.id, t.tab, false); err != nil {
 				return nil, err
 			}
 			option, names = findOption(tree.Root, number, value)

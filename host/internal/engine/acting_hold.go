@@ -43,7 +43,7 @@ type agents struct {
 	list []*agentState
 	// waits are the calls under way that only look at a page. They keep no tab, and are not shown as acting.
 	waits map[*wait]struct{}
-	// changed is called without the lock whenever what [Engine.Agents] says has changed; nil for nobody.
+	// changed is called without the lock whenever what [Actor.Agents] says has changed; nil for nobody.
 	changed func()
 }
 
@@ -63,7 +63,7 @@ type wait struct {
 }
 
 // Agents are those that have acted since they connected, in the order in which they first did.
-func (e *Engine) Agents() []Agent {
+func (e *Actor) Agents() []Agent {
 	list := []Agent{}
 	var clients []*checkpoint.Client
 	e.agents.mu.Lock()
@@ -73,21 +73,40 @@ func (e *Engine) Agents() []Agent {
 	}
 	e.agents.mu.Unlock()
 	for i, c := range clients { // names have a lock of their own, which is never taken inside another
-		list[i].Name = e.NameOf(c)
+		list[i].Name = e.clients.NameOf(c)
 	}
 	return list
 }
 
-// OnAgents has f called whenever what [Engine.Agents] says has changed. It is set before the first call.
-func (e *Engine) OnAgents(f func()) { e.agents.changed = f }
+// ByClient are those that have acted since they connected; their names are not filled in.
+func (e *Actor) ByClient() map[*checkpoint.Client]Agent {
+	e.agents.mu.Lock()
+	defer e.agents.mu.Unlock()
+	all := make(map[*checkpoint.Client]Agent, len(e.agents.list))
+	for _, a := range e.agents.list {
+		all[a.client] = a.Agent
+	}
+	return all
+}
 
-// StopAgent ends what an agent is doing, and has its actions refused until [Engine.AllowAgent].
-func (e *Engine) StopAgent(id int) error { return e.switchAgent(id, true) }
+// End ends what a client has under way in a browser: its action and its waits.
+func (e *Actor) End(client *checkpoint.Client, why error) { e.agents.end(client, why) }
 
-// AllowAgent takes back [Engine.StopAgent].
-func (e *Engine) AllowAgent(id int) error { return e.switchAgent(id, false) }
+// DidBy tells what a client did itself from what the person did, or another agent; nil where it did nothing.
+func (e *Actor) DidBy(client *checkpoint.Client) func(tab int, at int64) bool {
+	return e.agents.didBy(client)
+}
 
-func (e *Engine) switchAgent(id int, stopped bool) error {
+// OnAgents has f called whenever what [Actor.Agents] says has changed. It is set before the first call.
+func (e *Actor) OnAgents(f func()) { e.agents.changed = f }
+
+// StopAgent ends what an agent is doing, and has its actions refused until [Actor.AllowAgent].
+func (e *Actor) StopAgent(id int) error { return e.switchAgent(id, true) }
+
+// AllowAgent takes back [Actor.StopAgent].
+func (e *Actor) AllowAgent(id int) error { return e.switchAgent(id, false) }
+
+func (e *Actor) switchAgent(id int, stopped bool) error {
 	e.agents.mu.Lock()
 	i := slices.IndexFunc(e.agents.list, func(a *agentState) bool { return a.ID == id })
 	if i < 0 {
@@ -125,15 +144,15 @@ func (s *agents) endLocked(client *checkpoint.Client, why error) {
 }
 
 // tellOfAgents wakes those who show who acts where.
-func (e *Engine) tellOfAgents() {
+func (e *Actor) tellOfAgents() {
 	if e.agents.changed != nil {
 		e.agents.changed()
 	}
-	e.tellViewers()
+	e.notify()
 }
 
 // permit lets an action begin. One that only looks keeps no tab.
-func (e *Engine) permit(ctx context.Context, client *checkpoint.Client, tab int, a action) (context.Context, func(), error) {
+func (e *Actor) permit(ctx context.Context, client *checkpoint.Client, tab int, a action) (context.Context, func(), error) {
 	if a.looks {
 		return e.agents.wait(ctx, client)
 	}
@@ -142,8 +161,8 @@ func (e *Engine) permit(ctx context.Context, client *checkpoint.Client, tab int,
 
 // hold lets a client act on a tab, unless a person stopped it or another agent holds the tab. It keeps the tab
 // until the release and [holdFor] longer. The context ends when a person stops the agent.
-func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
-	now, number := e.clock(), e.agentNumber(client)
+func (e *Actor) hold(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
+	now, number := e.clock(), e.number(client)
 	s := &e.agents
 	s.mu.Lock()
 	var mine *agentState
@@ -155,7 +174,7 @@ func (e *Engine) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 			other, did := a.client, a.What
 			s.mu.Unlock()
 			return nil, nil, usererr.New(usererr.TabInUse, "tab %d is held by another agent, %s, which acted there last (%s); act on another tab, or try again %.0f s after its last action",
-				tab, e.NameOf(other), did, holdFor.Seconds())
+				tab, e.clients.NameOf(other), did, holdFor.Seconds())
 		}
 	}
 	if mine == nil {
@@ -218,8 +237,8 @@ func (s *agents) doing(client *checkpoint.Client, what string) {
 	}
 }
 
-// forgetAgent drops a client that has left, and with it what it held.
-func (e *Engine) forgetAgent(client *checkpoint.Client) {
+// Forget drops a client that has left, and with it what it held.
+func (e *Actor) Forget(client *checkpoint.Client) {
 	e.agents.mu.Lock()
 	before := len(e.agents.list)
 	e.agents.list = slices.DeleteFunc(e.agents.list, func(a *agentState) bool { return a.client == client })

@@ -10,7 +10,7 @@ import (
 
 // actingTab is a tab that is being acted on. Its lock is held but for the time in which the browser is waited for.
 type actingTab struct {
-	engine   *Engine
+	actor    *Actor
 	id       int
 	instance string
 	theirs   int
@@ -58,7 +58,7 @@ func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol
 
 // send has the browser do steps, and waits without the tab's lock.
 func (t *actingTab) send(ctx context.Context, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (result *protocol.ActResult, err error) {
-	t.tab.Unlocked(func() { result, err = t.engine.do(ctx, t.id, t.instance, t.theirs, steps, a, look, before) })
+	t.tab.Unlocked(func() { result, err = t.actor.do(ctx, t.id, t.instance, t.theirs, steps, a, look, before) })
 	return result, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
@@ -129,9 +130,6 @@ func (e *Engine) heldClients() map[*checkpoint.Client]string {
 	return held
 }
 
-// ErrHeld is what an agent is told whose access is held.
-var ErrHeld = usererr.New(usererr.AgentSuspended, "a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
-
 // ViewHold holds an agent's access, or allows it again; then those of its name that have left are held no longer.
 func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing, error) {
 	here := map[int]bool{}
@@ -155,7 +153,7 @@ func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing
 	e.viewing.tellLocked()
 	e.viewing.mu.Unlock()
 	if p.Held {
-		e.agents.end(a.client, ErrHeld)
+		e.End(a.client, clients.ErrSuspended)
 	}
 	if e.disk != nil {
 		e.disk.ReadersChanged() // the next daemon holds it as well
@@ -185,11 +183,9 @@ func (e *Engine) viewActs() map[*checkpoint.Client]*protocol.ViewActs {
 	for _, t := range e.store.View(e.clock()).Tabs {
 		titles[t.ID] = cmp.Or(t.Title, t.URL)
 	}
-	e.agents.mu.Lock()
-	defer e.agents.mu.Unlock()
 	acts := map[*checkpoint.Client]*protocol.ViewActs{}
-	for _, a := range e.agents.list {
-		acts[a.client] = &protocol.ViewActs{Tab: a.Tab, Title: titles[a.Tab], What: a.What, Now: a.Acting, Since: diff.Time{Time: a.Since}.String(), Stopped: a.Stopped}
+	for client, a := range e.ByClient() {
+		acts[client] = &protocol.ViewActs{Tab: a.Tab, Title: titles[a.Tab], What: a.What, Now: a.Acting, Since: diff.Time{Time: a.Since}.String(), Stopped: a.Stopped}
 	}
 	return acts
 }

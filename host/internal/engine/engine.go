@@ -25,6 +25,7 @@ type Engine struct {
 	*noiserules.Rules
 	*observe.Observer
 	*pages.Pages
+	*Actor
 	store    *capture.Store
 	named    *checkpoint.Registry
 	viewing  *viewing
@@ -39,7 +40,6 @@ type Engine struct {
 
 	debugSettings DebuggerSettings
 	own           ownBrowsers
-	agents        agents
 }
 
 // Options make an engine.
@@ -92,11 +92,15 @@ func New(o Options) *Engine {
 		Registry: registry, Rules: rules, Pages: pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}), viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: named,
-		hands: o.Hands, config: o.Config, disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,
+		disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,
 	}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
-		Clock: o.Clock, Location: o.Location, Own: e.agents.didBy, Notify: e.tellViewers,
+		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.DidBy(c) }, Notify: e.tellViewers,
+	})
+	e.Actor = NewActor(ActorOptions{
+		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
+		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: e.agentNumber, Notify: e.tellViewers,
 	})
 	e.leaving()
 	return e

@@ -11,7 +11,7 @@ func (e *Engine) leaving() {
 	e.OnLeave(e.Pages.Forget)
 	e.OnLeave(e.forgetDebugger)
 	e.OnLeave(func(c *checkpoint.Client) { e.own.left(c, e.heirOf) })
-	e.OnLeave(e.forgetAgent)
+	e.OnLeave(e.Actor.Forget)
 	e.OnNamed(func(*checkpoint.Client) { e.tellViewers() })
 }
 

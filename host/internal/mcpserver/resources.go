@@ -13,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
@@ -83,7 +84,7 @@ func unescapedTimes(uri string) string {
 
 func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
 	if r.engine.Held(r.client) {
-		return nil, mistake(engine.ErrHeld)
+		return nil, mistake(clients.ErrSuspended)
 	}
 	text, _, err := r.text(ctx, req.Params.URI)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -172,7 +173,7 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 // call is the result of one call, and the answer or the mistake that it tells.
 func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpoint.Client, arguments []byte) (*mcp.CallToolResult, any, error) {
 	if e.Held(client) {
-		return failure(engine.ErrHeld), nil, engine.ErrHeld
+		return failure(clients.ErrSuspended), nil, clients.ErrSuspended
 	}
 	answer, err := t.Call(ctx, e, client, arguments)
 	if text, isText := answer.(texter); err == nil && isText {

@@ -51,6 +51,17 @@ func New[H, P, A any](name string, call func(context.Context, H, *checkpoint.Cli
 	}}
 }
 
+// Of makes tools of one owner those of another that has it.
+func Of[H, G any](tools []*Tool[G], of func(H) G) []*Tool[H] {
+	list := make([]*Tool[H], 0, len(tools))
+	for _, t := range tools {
+		list = append(list, &Tool[H]{Name: t.Name, Set: t.Set, Answer: t.Answer, call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
+			return t.call(ctx, of(h), c, args)
+		}})
+	}
+	return list
+}
+
 // In marks tools as those of a set.
 func In[H any](set string, tools []*Tool[H]) []*Tool[H] {
 	for _, t := range tools {
