@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
@@ -25,14 +26,14 @@ type Engine struct {
 	*noiserules.Rules
 	*observe.Observer
 	*pages.Pages
-	*Actor
+	*act.Actor
 	store    *capture.Store
 	named    *checkpoint.Registry
 	viewing  *viewing
 	began    time.Time // when it was made
 	disk     observe.Disk
 	clock    func() time.Time
-	hands    Hands
+	hands    act.Hands
 	config   string
 	sets     []string
 	debugger Debugger
@@ -53,7 +54,7 @@ type Options struct {
 	// Pages may be nil: then there are no snapshots.
 	Pages pages.Reader
 	// Hands may be nil: then nothing acts.
-	Hands Hands
+	Hands act.Hands
 	// Config is the path of the file in which a person allows more than is allowed by itself.
 	Config string
 	// Debugger may be nil: then nothing can be debugged.
@@ -98,7 +99,7 @@ func New(o Options) *Engine {
 		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.DidBy(c) }, Notify: e.tellViewers,
 	})
-	e.Actor = NewActor(ActorOptions{
+	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: e.agentNumber, Notify: e.tellViewers,
 	})

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
@@ -48,7 +49,7 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 		began := time.Now()
 		waited := make(chan error, 1)
 		go func() {
-			_, err := w.Engine.WaitFor(t.Context(), one, engine.WaitParams{Text: "never", TimeoutMs: &wait})
+			_, err := w.Engine.WaitFor(t.Context(), one, act.WaitParams{Text: "never", TimeoutMs: &wait})
 			waited <- err
 		}()
 		for i := range 50 {
@@ -116,15 +117,15 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 		refs[c] = strings.Trim(reference.FindString(snapshot(t, w, c, pages.SnapshotParams{}).Snapshot), "[]")
 	}
 	click := func(c *checkpoint.Client) error {
-		_, err := w.Engine.Click(t.Context(), c, engine.ClickParams{Ref: refs[c]})
+		_, err := w.Engine.Click(t.Context(), c, act.ClickParams{Ref: refs[c]})
 		return err
 	}
 	wait := func(c *checkpoint.Client, ms int) error {
-		_, err := w.Engine.WaitFor(t.Context(), c, engine.WaitParams{Text: "never", TimeoutMs: &ms})
+		_, err := w.Engine.WaitFor(t.Context(), c, act.WaitParams{Text: "never", TimeoutMs: &ms})
 		return err
 	}
 	picture := func(c *checkpoint.Client) error {
-		_, err := w.Engine.Screenshot(t.Context(), c, engine.ScreenshotParams{})
+		_, err := w.Engine.Screenshot(t.Context(), c, act.ScreenshotParams{})
 		return err
 	}
 	began := time.Now()
@@ -191,11 +192,11 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				return err
 			},
 			"browser_wait_for": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.WaitFor(ctx, c, engine.WaitParams{Text: "never", Tab: 1})
+				_, err := w.Engine.WaitFor(ctx, c, act.WaitParams{Text: "never", Tab: 1})
 				return err
 			},
 			"browser_screenshot": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.Screenshot(ctx, c, engine.ScreenshotParams{Tab: 2})
+				_, err := w.Engine.Screenshot(ctx, c, act.ScreenshotParams{Tab: 2})
 				return err
 			},
 			"debugger_pause": func(ctx context.Context, c *checkpoint.Client) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/tiktoken-go/tokenizer/codec"
 
+	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
@@ -111,7 +112,7 @@ func TestACleanAnswerStaysUnderAHundredTokens(t *testing.T) {
 func TestEveryToolSaysWhatItDoes(t *testing.T) {
 	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true, "browser_tabs": true, "browser_open": true}
 	for _, t := range engine.Tools {
-		if _, acts := t.Answer.(engine.ActAnswer); acts {
+		if _, acts := t.Answer.(act.ActAnswer); acts {
 			changes[t.Name] = true
 		}
 	}

@@ -1,4 +1,9 @@
-package engine
+// Package act acts on pages for agents: clicks, typing, navigation, waiting, pictures; and says what that caused.
+//
+// It guarantees: an agent acts on a tab only while no other one does, or did a moment ago, and no person has stopped it; an
+// action is done to the element that the agent was shown, or not at all; what is done and what came of it is in the
+// answer, what came too late for it in the next one; nothing that is typed is kept.
+package act
 
 import (
 	"context"
@@ -14,7 +19,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -26,53 +30,6 @@ type Hands interface {
 	// Act has a browser do something on a tab, by the browser's own id of it, and returns once what that caused
 	// has been told to the store, or an error when no answer came within a time.
 	Act(ctx context.Context, instance string, params protocol.ActParams, within time.Duration) (*protocol.ActResult, error)
-}
-
-// ActorOptions make an actor.
-type ActorOptions struct {
-	Store    *capture.Store
-	Pages    *pages.Pages
-	Observer *observe.Observer
-	Rules    *noiserules.Rules
-	Clients  *clients.Registry
-	// Hands may be nil: then nothing acts.
-	Hands Hands
-	// Evaluate allows agents to run code of theirs in the page; Config is the path of the file that says so.
-	Evaluate bool
-	Config   string
-	Clock    func() time.Time
-	// Sets are the tool sets that are on for a client; Number is by what a person knows it.
-	Sets   func(*checkpoint.Client) []string
-	Number func(*checkpoint.Client) int
-	// Notify is called when who acts where has changed.
-	Notify func()
-}
-
-// Actor acts on pages for agents. It is safe for concurrent use.
-type Actor struct {
-	// Never changed after New.
-	store    *capture.Store
-	pages    *pages.Pages
-	observer *observe.Observer
-	rules    *noiserules.Rules
-	clients  *clients.Registry
-	hands    Hands
-	evaluate bool
-	config   string
-	clock    func() time.Time
-	sets     func(*checkpoint.Client) []string
-	number   func(*checkpoint.Client) int
-	notify   func()
-
-	agents agents
-}
-
-// NewActor makes an actor.
-func NewActor(o ActorOptions) *Actor {
-	return &Actor{
-		store: o.Store, pages: o.Pages, observer: o.Observer, rules: o.Rules, clients: o.Clients, hands: o.Hands, evaluate: o.Evaluate,
-		config: o.Config, clock: o.Clock, sets: o.Sets, number: o.Number, notify: o.Notify,
-	}
 }
 
 // Times of an action.
@@ -269,7 +226,7 @@ func (e *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, a 
 	}
 	began := e.clock().UnixMilli()
 	from, first := e.pages.ToldOf(t, client)
-	on := &actingTab{actor: e, id: id, instance: instance, theirs: theirs, tab: t, refs: r, action: a}
+	on := &actingTab{actor: e, id: id, instance: instance, browserTab: theirs, tab: t, refs: r, action: a}
 	on.before = t.Page.Tree()
 	result, err := on.do(ctx, steps)
 	if err != nil {
@@ -484,7 +441,7 @@ func (o *finished) answer(caused, late []diff.Consequence) (*ActAnswer, error) {
 		fmt.Fprintf(&b, "Value: %s\n", result.Value)
 	}
 	if result.Busy {
-		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it; if the page stays so, " + wayOut + ".\n")
+		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it; if the page stays so, " + leaveIt + ".\n")
 	}
 	b.WriteString(before)
 	if page == "" && result.Dialog == nil && !result.Busy && !o.action.blind {

@@ -1,4 +1,4 @@
-package engine
+package act
 
 import (
 	"context"
@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -37,13 +39,26 @@ var (
 	refusedStopped = usererr.New(usererr.AgentStopped, "a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
 )
 
+// Leases say who acts where: a tab is an agent's while it acts there, and for [holdFor] after. They are safe for concurrent
+// use.
+type Leases struct {
+	// Never changed after New.
+	store   *capture.Store
+	clients *clients.Registry
+	clock   func() time.Time
+	number  func(*checkpoint.Client) int
+	notify  func()
+
+	agents agents
+}
+
 // agents is who acts where.
 type agents struct {
 	mu   sync.Mutex
 	list []*agentState
 	// waits are the calls under way that only look at a page. They keep no tab, and are not shown as acting.
 	waits map[*wait]struct{}
-	// changed is called without the lock whenever what [Actor.Agents] says has changed; nil for nobody.
+	// changed is called without the lock whenever what [Leases.Agents] says has changed; nil for nobody.
 	changed func()
 }
 
@@ -63,7 +78,7 @@ type wait struct {
 }
 
 // Agents are those that have acted since they connected, in the order in which they first did.
-func (e *Actor) Agents() []Agent {
+func (e *Leases) Agents() []Agent {
 	list := []Agent{}
 	var clients []*checkpoint.Client
 	e.agents.mu.Lock()
@@ -79,7 +94,7 @@ func (e *Actor) Agents() []Agent {
 }
 
 // ByClient are those that have acted since they connected; their names are not filled in.
-func (e *Actor) ByClient() map[*checkpoint.Client]Agent {
+func (e *Leases) ByClient() map[*checkpoint.Client]Agent {
 	e.agents.mu.Lock()
 	defer e.agents.mu.Unlock()
 	all := make(map[*checkpoint.Client]Agent, len(e.agents.list))
@@ -90,23 +105,23 @@ func (e *Actor) ByClient() map[*checkpoint.Client]Agent {
 }
 
 // End ends what a client has under way in a browser: its action and its waits.
-func (e *Actor) End(client *checkpoint.Client, why error) { e.agents.end(client, why) }
+func (e *Leases) End(client *checkpoint.Client, why error) { e.agents.end(client, why) }
 
 // DidBy tells what a client did itself from what the person did, or another agent; nil where it did nothing.
-func (e *Actor) DidBy(client *checkpoint.Client) func(tab int, at int64) bool {
+func (e *Leases) DidBy(client *checkpoint.Client) func(tab int, at int64) bool {
 	return e.agents.didBy(client)
 }
 
-// OnAgents has f called whenever what [Actor.Agents] says has changed. It is set before the first call.
-func (e *Actor) OnAgents(f func()) { e.agents.changed = f }
+// OnAgents has f called whenever what [Leases.Agents] says has changed. It is set before the first call.
+func (e *Leases) OnAgents(f func()) { e.agents.changed = f }
 
-// StopAgent ends what an agent is doing, and has its actions refused until [Actor.AllowAgent].
-func (e *Actor) StopAgent(id int) error { return e.switchAgent(id, true) }
+// StopAgent ends what an agent is doing, and has its actions refused until [Leases.AllowAgent].
+func (e *Leases) StopAgent(id int) error { return e.switchAgent(id, true) }
 
-// AllowAgent takes back [Actor.StopAgent].
-func (e *Actor) AllowAgent(id int) error { return e.switchAgent(id, false) }
+// AllowAgent takes back [Leases.StopAgent].
+func (e *Leases) AllowAgent(id int) error { return e.switchAgent(id, false) }
 
-func (e *Actor) switchAgent(id int, stopped bool) error {
+func (e *Leases) switchAgent(id int, stopped bool) error {
 	e.agents.mu.Lock()
 	i := slices.IndexFunc(e.agents.list, func(a *agentState) bool { return a.ID == id })
 	if i < 0 {
@@ -144,7 +159,7 @@ func (s *agents) endLocked(client *checkpoint.Client, why error) {
 }
 
 // tellOfAgents wakes those who show who acts where.
-func (e *Actor) tellOfAgents() {
+func (e *Leases) tellOfAgents() {
 	if e.agents.changed != nil {
 		e.agents.changed()
 	}
@@ -152,7 +167,7 @@ func (e *Actor) tellOfAgents() {
 }
 
 // permit lets an action begin. One that only looks keeps no tab.
-func (e *Actor) permit(ctx context.Context, client *checkpoint.Client, tab int, a action) (context.Context, func(), error) {
+func (e *Leases) permit(ctx context.Context, client *checkpoint.Client, tab int, a action) (context.Context, func(), error) {
 	if a.looks {
 		return e.agents.wait(ctx, client)
 	}
@@ -161,7 +176,7 @@ func (e *Actor) permit(ctx context.Context, client *checkpoint.Client, tab int, 
 
 // hold lets a client act on a tab, unless a person stopped it or another agent holds the tab. It keeps the tab
 // until the release and [holdFor] longer. The context ends when a person stops the agent.
-func (e *Actor) hold(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
+func (e *Leases) hold(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
 	now, number := e.clock(), e.number(client)
 	s := &e.agents
 	s.mu.Lock()
@@ -238,7 +253,7 @@ func (s *agents) doing(client *checkpoint.Client, what string) {
 }
 
 // Forget drops a client that has left, and with it what it held.
-func (e *Actor) Forget(client *checkpoint.Client) {
+func (e *Leases) Forget(client *checkpoint.Client) {
 	e.agents.mu.Lock()
 	before := len(e.agents.list)
 	e.agents.list = slices.DeleteFunc(e.agents.list, func(a *agentState) bool { return a.client == client })

@@ -1,4 +1,4 @@
-package engine
+package act
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 )
 
 // AgentsSeenFrom are the agents as a page of a browser's extension shows them.
-func (e *Actor) AgentsSeenFrom(instance string) []protocol.Agent {
+func (e *Leases) AgentsSeenFrom(instance string) []protocol.Agent {
 	var list []protocol.Agent
 	v := e.store.View(e.clock())
 	for _, a := range e.Agents() {

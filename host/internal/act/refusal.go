@@ -1,4 +1,4 @@
-package engine
+package act
 
 import (
 	"fmt"
@@ -76,7 +76,7 @@ func (o *outcome) refusal() string {
 	}
 	why := r.Text
 	if r.Busy {
-		why += "; if it stays so, " + wayOut
+		why += "; if it stays so, " + leaveIt
 	}
 	if len(step.Path) == 0 && r.Busy {
 		return fmt.Sprintf("%s; %s", why, done)
@@ -86,8 +86,8 @@ func (o *outcome) refusal() string {
 
 // What is said of a page that does not answer.
 const (
-	mute   = "the page does not answer: it is busy, or hangs"
-	wayOut = "close its tab and open another one (browser_tabs)"
+	unresponsive = "the page does not answer: it is busy, or hangs"
+	leaveIt      = "close its tab and open another one (browser_tabs)"
 )
 
 // named is an element as it is told: its role and name with its reference.

@@ -1,4 +1,4 @@
-package engine
+package act
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 
 // actingTab is a tab that is being acted on. Its lock is held but for the time in which the browser is waited for.
 type actingTab struct {
-	actor    *Actor
-	id       int
-	instance string
-	theirs   int
-	tab      *pages.Tab
-	refs     *references
-	action   action
-	steps    []protocol.ActStep // the last that were done
-	names    []string           // of their elements, as the agent knew them
+	actor      *Actor
+	id         int
+	instance   string
+	browserTab int
+	tab        *pages.Tab
+	refs       *references
+	action     action
+	steps      []protocol.ActStep // the last that were done
+	names      []string           // of their elements, as the agent knew them
 	// before is the page as it was before anything was done; nil when nobody has looked at it.
 	before *aria.Tree
 	// follows is the page that the last answer's is relative to.
@@ -58,7 +58,7 @@ func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol
 
 // send has the browser do steps, and waits without the tab's lock.
 func (t *actingTab) send(ctx context.Context, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (result *protocol.ActResult, err error) {
-	t.tab.Unlocked(func() { result, err = t.actor.do(ctx, t.id, t.instance, t.theirs, steps, a, look, before) })
+	t.tab.Unlocked(func() { result, err = t.actor.do(ctx, t.id, t.instance, t.browserTab, steps, a, look, before) })
 	return result, err
 }
 
@@ -67,5 +67,5 @@ func (t *actingTab) look() *protocol.AriaParams {
 	if t.action.blind {
 		return nil
 	}
-	return &protocol.AriaParams{Tab: t.theirs, Known: t.tab.Page.Known(), TimeoutMs: int(pages.PageTimeout.Milliseconds())}
+	return &protocol.AriaParams{Tab: t.browserTab, Known: t.tab.Page.Known(), TimeoutMs: int(pages.PageTimeout.Milliseconds())}
 }

@@ -1,4 +1,4 @@
-package engine
+package act
 
 import (
 	"context"
@@ -314,7 +314,7 @@ func (e *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t
 	switch {
 	case err != nil || result.Refused != "" || result.Dialog != nil:
 	case result.Busy: // nothing comes of a page that hangs either
-		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, mute
+		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, unresponsive
 	case !outcome.OK:
 		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, unsettled
 	}
@@ -326,7 +326,7 @@ func (e *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, dea
 	for {
 		tree, err := e.lookBy(ctx, t, deadline)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: mute, Busy: true}, nil
+			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: unresponsive, Busy: true}, nil
 		}
 		if err != nil {
 			return nil, err

@@ -1,4 +1,4 @@
-package engine
+package act
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
-// Acting are the tools that act on pages.
-var Acting = []*tool.Tool[*Actor]{
+// Tools are the tools that act on pages.
+var Tools = []*tool.Tool[*Actor]{
 	tool.New("browser_navigate", func(ctx context.Context, e *Actor, c *checkpoint.Client, p NavigateParams) (*ActAnswer, error) {
 		return e.Navigate(ctx, c, p)
 	}),
