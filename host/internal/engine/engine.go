@@ -6,7 +6,6 @@
 package engine
 
 import (
-	"cmp"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/act"
@@ -27,6 +26,7 @@ type Engine struct {
 	*observe.Observer
 	*pages.Pages
 	*act.Actor
+	*Opener
 	store    *capture.Store
 	named    *checkpoint.Registry
 	viewing  *viewing
@@ -40,7 +40,6 @@ type Engine struct {
 	debugged debugTabs
 
 	debugSettings DebuggerSettings
-	own           ownBrowsers
 }
 
 // Options make an engine.
@@ -93,7 +92,7 @@ func New(o Options) *Engine {
 		Registry: registry, Rules: rules, Pages: pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}), viewing: newViewing(), began: o.Clock(),
 		debugger: o.Debugger, debugSettings: o.Debugging,
 		store: o.Store, named: named,
-		disk: o.Disk, sets: o.Sets, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}, clock: o.Clock,
+		disk: o.Disk, sets: o.Sets, clock: o.Clock,
 	}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
@@ -103,6 +102,7 @@ func New(o Options) *Engine {
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: e.agentNumber, Notify: e.tellViewers,
 	})
+	e.Opener = NewOpener(OpenerOptions{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, KeepOpen: o.KeepOpen, Clock: o.Clock})
 	e.leaving()
 	return e
 }

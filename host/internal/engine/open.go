@@ -12,7 +12,9 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -59,6 +61,40 @@ const (
 	// How long a tab may take to be told of, and to be watched.
 	openPatience = 5 * time.Second
 )
+
+// OpenerOptions make an opener.
+type OpenerOptions struct {
+	Store   *capture.Store
+	Pages   *pages.Pages
+	Clients *clients.Registry
+	// Launcher may be nil: then agents cannot open browsers.
+	Launcher Launcher
+	// KeepOpen is how long a browser without a window stays when the agent has gone; 0 is [DefaultKeepOpen].
+	KeepOpen time.Duration
+	Clock    func() time.Time
+}
+
+// Opener opens browsers for agents. It is safe for concurrent use.
+type Opener struct {
+	// Never changed after New.
+	store   *capture.Store
+	pages   *pages.Pages
+	clients *clients.Registry
+	clock   func() time.Time
+
+	own ownBrowsers
+}
+
+// NewOpener makes an opener.
+func NewOpener(o OpenerOptions) *Opener {
+	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}}
+}
+
+// Back says that a client is here again.
+func (e *Opener) Back(client *checkpoint.Client) { e.own.back(client) }
+
+// Left says that a client has gone. Its browsers pass to another agent that uses them, or end after a while.
+func (e *Opener) Left(client *checkpoint.Client) { e.own.left(client, e.heirOf) }
 
 // ownBrowsers are those that agents have opened. One with a window stays until a person closes it; one without
 // goes a while after the last agent that used it.
@@ -136,9 +172,9 @@ func (o *ownBrowsers) back(client *checkpoint.Client) {
 }
 
 // heirOf is a connected client whose calls speak of a browser.
-func (e *Engine) heirOf(instance string) *checkpoint.Client {
-	for _, s := range e.Sessions() {
-		if of, _, ok := e.store.BrowserTab(e.Pages.LastOf(s.Client)); s.Here && ok && of == instance {
+func (e *Opener) heirOf(instance string) *checkpoint.Client {
+	for _, s := range e.clients.Sessions() {
+		if of, _, ok := e.store.BrowserTab(e.pages.LastOf(s.Client)); s.Here && ok && of == instance {
 			return s.Client
 		}
 	}
@@ -181,9 +217,9 @@ func (b BrowserOpened) AgentText() string {
 	return text.String()
 }
 
-// opening are the tools that bring a browser.
-var opening = []*Tool{
-	tool.New("browser_open", func(ctx context.Context, e *Engine, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
+// Opening are the tools that bring a browser.
+var Opening = []*tool.Tool[*Opener]{
+	tool.New("browser_open", func(ctx context.Context, e *Opener, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
 		return e.BrowserOpen(ctx, c, p)
 	}),
 }
@@ -216,7 +252,7 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 }
 
 // BrowserOpen answers browser_open.
-func (e *Engine) BrowserOpen(ctx context.Context, client *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
+func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
 	r, err := p.request(client.Scope)
 	if err != nil {
 		return nil, err
@@ -236,11 +272,11 @@ func (e *Engine) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		}
 		return nil, usererr.New(usererr.NoBrowser, "the browser has ended or told of no tab; browser_tabs lists what is open")
 	}
-	e.Pages.Use(client, tab.ID)
+	e.pages.Use(client, tab.ID)
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
 	switch {
 	case tab.Watched:
-		s, err := e.Operable(ctx, client, tab.ID)
+		s, err := e.pages.Operable(ctx, client, tab.ID)
 		if err != nil {
 			answer.Notes = append(answer.Notes, event.Clean(err.Error()))
 		} else {
@@ -281,7 +317,7 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 
 // openedTab is the tab of a browser that was not there before, when it is watched or will not be; the zero Tab when
 // there is none.
-func (e *Engine) openedTab(ctx context.Context, instance string, before []capture.Tab, page bool) capture.Tab {
+func (e *Opener) openedTab(ctx context.Context, instance string, before []capture.Tab, page bool) capture.Tab {
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()
 	var found capture.Tab

@@ -6,11 +6,11 @@ import (
 
 // leaving has every use case let go of a client that has left, in this order.
 func (e *Engine) leaving() {
-	e.OnBack(e.own.back)
+	e.OnBack(e.Back)
 	e.OnLeave(e.Rules.Leave)
 	e.OnLeave(e.Pages.Forget)
 	e.OnLeave(e.forgetDebugger)
-	e.OnLeave(func(c *checkpoint.Client) { e.own.left(c, e.heirOf) })
+	e.OnLeave(e.Left)
 	e.OnLeave(e.Actor.Forget)
 	e.OnNamed(func(*checkpoint.Client) { e.tellViewers() })
 }
