@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/browser"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/installer"
 	"tidemark.dev/tidemark/installer/unpack"
@@ -51,7 +51,7 @@ func Launch(ctx context.Context, h home.Home, o browser.Options, connected func(
 type launcher struct{ *daemon }
 
 // Launch implements engine.Launcher.
-func (l launcher) Launch(ctx context.Context, r engine.LaunchRequest) (engine.OwnBrowser, error) {
+func (l launcher) Launch(ctx context.Context, r launch.LaunchRequest) (launch.OwnBrowser, error) {
 	var notes strings.Builder
 	o := browser.Options{Headless: r.Headless, URL: r.URL, Notes: &notes}
 	if r.Kept {

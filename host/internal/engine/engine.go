@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
@@ -26,7 +27,7 @@ type Engine struct {
 	*observe.Observer
 	*pages.Pages
 	*act.Actor
-	*Opener
+	*launch.Opener
 	store    *capture.Store
 	named    *checkpoint.Registry
 	viewing  *viewing
@@ -67,7 +68,7 @@ type Options struct {
 	Clock func() time.Time
 	// Launcher may be nil: then agents cannot open browsers. KeepOpen is how long one without a window stays when
 	// the agent has gone; 0 is [DefaultKeepOpen].
-	Launcher Launcher
+	Launcher launch.Launcher
 	KeepOpen time.Duration
 	// Sets are the tool sets of clients that ask for none; nil: [DefaultSets].
 	Sets []string
@@ -102,7 +103,7 @@ func New(o Options) *Engine {
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: e.agentNumber, Notify: e.tellViewers,
 	})
-	e.Opener = NewOpener(OpenerOptions{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, KeepOpen: o.KeepOpen, Clock: o.Clock})
+	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, KeepOpen: o.KeepOpen, Clock: o.Clock})
 	e.leaving()
 	return e
 }

@@ -1,4 +1,8 @@
-package engine
+// Package launch opens browsers for agents.
+//
+// It guarantees: agents open at most four browsers together; one without a window ends a while after the last agent that
+// used it has gone, one with a window stays until a person closes it; an agent opens only pages of its scope.
+package launch
 
 import (
 	"cmp"
@@ -62,8 +66,8 @@ const (
 	openPatience = 5 * time.Second
 )
 
-// OpenerOptions make an opener.
-type OpenerOptions struct {
+// Options make an opener.
+type Options struct {
 	Store   *capture.Store
 	Pages   *pages.Pages
 	Clients *clients.Registry
@@ -85,8 +89,8 @@ type Opener struct {
 	own ownBrowsers
 }
 
-// NewOpener makes an opener.
-func NewOpener(o OpenerOptions) *Opener {
+// New makes an opener.
+func New(o Options) *Opener {
 	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}}
 }
 
@@ -217,8 +221,8 @@ func (b BrowserOpened) AgentText() string {
 	return text.String()
 }
 
-// Opening are the tools that bring a browser.
-var Opening = []*tool.Tool[*Opener]{
+// Tools are the tools that bring a browser.
+var Tools = []*tool.Tool[*Opener]{
 	tool.New("browser_open", func(ctx context.Context, e *Opener, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
 		return e.BrowserOpen(ctx, c, p)
 	}),
