@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -285,14 +286,14 @@ func (r *rest) changes() {
 			Tab int      `json:"tab,omitempty"`
 		}
 	},
-	) (engine.Nothing, error) {
+	) (tool.Nothing, error) {
 		return r.Engine.ViewCheckpointRename(ctx, protocol.ViewRenameParams{Name: in.Name, To: in.Body.To, Tab: in.Body.Tab})
 	})
 	serve(r, operation("DELETE", "/checkpoints/{name}", "delete-checkpoint", "checkpoints", "Delete a checkpoint", http.StatusNotFound), func(ctx context.Context, in *struct {
 		InTab
 		Name string `path:"name"`
 	},
-	) (engine.Nothing, error) {
+	) (tool.Nothing, error) {
 		return r.Engine.ViewCheckpointDelete(ctx, protocol.ViewDeleteParams{Name: in.Name, Tab: in.Tab})
 	})
 	serve(r, operation("PUT", "/agents/{agent}/hold", "hold-agent", "agents", "Hold an agent's access, or allow it again"), func(ctx context.Context, in *struct {
@@ -302,7 +303,7 @@ func (r *rest) changes() {
 			Held bool     `json:"held"`
 		}
 	},
-	) (engine.Nothing, error) {
+	) (tool.Nothing, error) {
 		return r.Engine.ViewHold(ctx, protocol.ViewHoldParams{Agent: in.Agent, Held: in.Body.Held})
 	})
 	serve(r, operation("PUT", "/agents/{agent}/stop", "stop-agent", "agents", "Stop an agent at once, or let it act again"), func(ctx context.Context, in *struct {
@@ -312,7 +313,7 @@ func (r *rest) changes() {
 			Stopped bool     `json:"stopped"`
 		}
 	},
-	) (engine.Nothing, error) {
+	) (tool.Nothing, error) {
 		return r.Engine.ViewStop(ctx, protocol.StopAgentParams{ID: in.Agent, Stopped: in.Body.Stopped})
 	})
 	ignore := operation("POST", "/noise", "ignore", "noise", "Leave a finding out of every report from now on")
@@ -323,7 +324,7 @@ func (r *rest) changes() {
 	serve(r, operation("DELETE", "/noise/{rule}", "unignore", "noise", "Take a rule back"), func(ctx context.Context, in *struct {
 		Rule string `path:"rule"`
 	},
-	) (engine.Nothing, error) {
+	) (tool.Nothing, error) {
 		return r.Engine.ViewUnignore(ctx, protocol.UnignoreParams{ID: in.Rule})
 	})
 	serve(r, operation("POST", "/page", "page", "state", "Read a tab's accessibility tree, and that of the look before"),
@@ -333,7 +334,7 @@ func (r *rest) changes() {
 	serve(r, operation("POST", "/tabs/{tab}/resume", "resume", "state", "Let whatever the debugger has paused in a tab go on"), func(ctx context.Context, in *struct {
 		Tab int `path:"tab"`
 	},
-	) (engine.Nothing, error) {
+	) (tool.Nothing, error) {
 		return r.Engine.ViewResume(ctx, protocol.ViewResumeParams{Tab: in.Tab})
 	})
 }

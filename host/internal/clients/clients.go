@@ -26,6 +26,11 @@ const (
 // ErrSuspended is what an agent is given whose access a person has suspended.
 var ErrSuspended = usererr.New(usererr.AgentSuspended, "a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
 
+// Viewer is the client that a person is in the viewer.
+func Viewer(scope checkpoint.Scope) *checkpoint.Client {
+	return &checkpoint.Client{Name: "viewer", Scope: scope}
+}
+
 // Registry is all of them. It is safe for concurrent use.
 type Registry struct {
 	// Never changed after New, but for the lists of the On functions, which are filled before the first client comes.

@@ -149,8 +149,8 @@ func (c *Config) fullAfter() time.Duration {
 }
 
 // debugging is what the settings say of it.
-func (c *Config) debugging() engine.DebuggerSettings {
-	return engine.DebuggerSettings{Release: time.Duration(c.Debugger.ReleaseSeconds * float64(time.Second)), Evaluate: c.Debugger.Evaluate}
+func (c *Config) debugging() engine.Settings {
+	return engine.Settings{Release: time.Duration(c.Debugger.ReleaseSeconds * float64(time.Second)), Evaluate: c.Debugger.Evaluate}
 }
 
 // keepOpen is how long an agent's browser stays without it, 0 for the engine's own.

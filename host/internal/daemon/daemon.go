@@ -158,7 +158,7 @@ type daemon struct {
 	fullAfter time.Duration
 	// sets are the tool sets that the settings turn on, nil when they say nothing.
 	sets      []string
-	debugging engine.DebuggerSettings
+	debugging engine.Settings
 	// keepOpen is how long a browser without a window stays when the agent that opened it has gone, 0 for the
 	// engine's own.
 	keepOpen time.Duration

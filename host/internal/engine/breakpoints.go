@@ -92,7 +92,7 @@ func (p *BreakpointParams) check() error {
 }
 
 // BreakpointSet answers breakpoint_set.
-func (e *Engine) BreakpointSet(ctx context.Context, client *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
+func (e *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -100,18 +100,18 @@ func (e *Engine) BreakpointSet(ctx context.Context, client *checkpoint.Client, p
 	if err != nil {
 		return nil, err
 	}
-	e.debugged.join(c.tab, client)
+	e.tabs.join(c.tab, client)
 	b := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
 	b.Client, b.Condition, b.HitCount = c.caller.Client, p.Condition, p.HitCount
-	e.debugged.mu.Lock()
-	e.debugged.last++
-	b.ID = fmt.Sprintf("bp-%d", e.debugged.last)
-	e.debugged.mu.Unlock()
+	e.tabs.mu.Lock()
+	e.tabs.last++
+	b.ID = fmt.Sprintf("bp-%d", e.tabs.last)
+	e.tabs.mu.Unlock()
 	if err := c.locate(ctx, b); err != nil {
 		return nil, err
 	}
 	same := ""
-	e.debugged.with(c.tab, func(t *debugTab) {
+	e.tabs.with(c.tab, func(t *debugTab) {
 		for _, other := range t.breakpoints {
 			if other.client == client && other.url == b.url && other.line == b.line && other.column == b.column {
 				same = other.ID
@@ -126,7 +126,7 @@ func (e *Engine) BreakpointSet(ctx context.Context, client *checkpoint.Client, p
 	}
 	placed, err := c.place(ctx, b)
 	if err != nil {
-		e.debugged.with(c.tab, func(t *debugTab) {
+		e.tabs.with(c.tab, func(t *debugTab) {
 			t.breakpoints = slices.DeleteFunc(t.breakpoints, func(o *breakpoint) bool { return o == b })
 		})
 		return nil, err
@@ -205,11 +205,11 @@ func stem(path string) string {
 }
 
 // DebugScript says which breakpoints lie in a script that waits to run.
-func (e *Engine) DebugScript(ctx context.Context, instance string, p protocol.DebugScriptParams) *protocol.DebugScriptResult {
+func (e *Inspector) DebugScript(ctx context.Context, instance string, p protocol.DebugScriptParams) *protocol.DebugScriptResult {
 	out := &protocol.DebugScriptResult{Breakpoints: []protocol.DebugBreakpoint{}}
 	tab := e.store.HostTab(instance, p.Tab)
 	var waiting []*breakpoint
-	e.debugged.with(tab, func(t *debugTab) {
+	e.tabs.with(tab, func(t *debugTab) {
 		for _, b := range t.breakpoints {
 			if b.Original {
 				waiting = append(waiting, b)
@@ -222,7 +222,7 @@ func (e *Engine) DebugScript(ctx context.Context, instance string, p protocol.De
 	m := e.scriptMap(ctx, tab, p)
 	for _, b := range waiting {
 		places := b.in(p.URL, m)
-		e.debugged.with(tab, func(*debugTab) {
+		e.tabs.with(tab, func(*debugTab) {
 			kept := slices.DeleteFunc(slices.Clone(b.Places), func(o protocol.DebugPlace) bool {
 				return o.URL == p.URL || o.Pattern != "" && len(places) > 0
 			})
@@ -236,7 +236,7 @@ func (e *Engine) DebugScript(ctx context.Context, instance string, p protocol.De
 }
 
 // scriptMap is the map of a script that was loaded just now.
-func (e *Engine) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptParams) *sourcemap.Map {
+func (e *Inspector) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptParams) *sourcemap.Map {
 	if inline, ok := strings.CutPrefix(p.Map, "data:"); ok {
 		data, err := dataURL(inline)
 		if err != nil {
@@ -248,17 +248,17 @@ func (e *Engine) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptP
 		}
 		return m
 	}
-	if e.Originals.Maps == nil {
+	if e.observer.Originals.Maps == nil {
 		return nil
 	}
 	began := e.clock().UnixMilli()
 	ctx, cancel := context.WithTimeout(ctx, mapsWait)
 	defer cancel()
-	return e.Originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
+	return e.observer.Originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
 }
 
 // DebugNames says what identifiers of a debugged tab's code were called before it was minified.
-func (e *Engine) DebugNames(ctx context.Context, instance string, p protocol.DebugNamesParams) *protocol.DebugNames {
+func (e *Inspector) DebugNames(ctx context.Context, instance string, p protocol.DebugNamesParams) *protocol.DebugNames {
 	out := &protocol.DebugNames{Names: make([]string, len(p.Places)/2)}
 	m := e.namesMap(ctx, e.store.HostTab(instance, p.Tab), p)
 	if out.Known = m.HasNames(); !out.Known {
@@ -266,19 +266,19 @@ func (e *Engine) DebugNames(ctx context.Context, instance string, p protocol.Deb
 	}
 	for i := range out.Names {
 		if at, ok := m.Find(p.Places[2*i], p.Places[2*i+1]); ok && at.Name != "" {
-			out.Names[i] = e.Originals.Clean(at.Name)
+			out.Names[i] = e.observer.Originals.Clean(at.Name)
 		}
 	}
 	return out
 }
 
 // namesMap is the map of a script that a debugged tab runs.
-func (e *Engine) namesMap(ctx context.Context, tab int, p protocol.DebugNamesParams) *sourcemap.Map {
+func (e *Inspector) namesMap(ctx context.Context, tab int, p protocol.DebugNamesParams) *sourcemap.Map {
 	if strings.HasPrefix(p.Map, "data:") {
 		return e.scriptMap(ctx, tab, protocol.DebugScriptParams{Tab: p.Tab, URL: p.URL, Map: p.Map})
 	}
 	now := e.clock()
-	o := e.OriginalsIn(e.store.View(now))
+	o := e.observer.OriginalsIn(e.store.View(now))
 	s := sourcemap.Script{Tab: tab, URL: p.URL}
 	if o == nil || o.Evaluated(s) {
 		return nil
@@ -311,7 +311,7 @@ func endsWith(path string) string {
 func (c *debugCall) place(ctx context.Context, b *breakpoint) (*protocol.DebugPlaced, error) {
 	var placed protocol.DebugPlaced
 	var is protocol.DebugBreakpoint
-	c.e.debugged.with(c.tab, func(*debugTab) { is = b.DebugBreakpoint })
+	c.e.tabs.with(c.tab, func(*debugTab) { is = b.DebugBreakpoint })
 	if err := c.ask(ctx, protocol.MethodDebugBreakpoint, protocol.DebugBreakpointParams{DebugCaller: c.caller, Breakpoint: is}, &placed, 0); err != nil {
 		return nil, err
 	}
@@ -345,7 +345,7 @@ func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.De
 }
 
 // BreakpointList answers breakpoint_list.
-func (e *Engine) BreakpointList(ctx context.Context, client *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
+func (e *Inspector) BreakpointList(ctx context.Context, client *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
 	c, err := e.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
@@ -360,7 +360,7 @@ func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
 	}
 	out := &BreakpointList{Tab: c.tab, Breakpoints: []BreakpointLine{}, Notes: c.endings(&s)}
 	var set []*breakpoint
-	c.e.debugged.with(c.tab, func(t *debugTab) { set = slices.Clone(t.breakpoints) })
+	c.e.tabs.with(c.tab, func(t *debugTab) { set = slices.Clone(t.breakpoints) })
 	for _, b := range set {
 		placed, err := c.place(ctx, b) // it stands already: this asks where
 		if err != nil {
@@ -372,7 +372,7 @@ func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
 }
 
 // BreakpointRemove answers breakpoint_remove.
-func (e *Engine) BreakpointRemove(ctx context.Context, client *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
+func (e *Inspector) BreakpointRemove(ctx context.Context, client *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
 	c, err := e.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
@@ -380,7 +380,7 @@ func (e *Engine) BreakpointRemove(ctx context.Context, client *checkpoint.Client
 	found := false
 	var of *checkpoint.Client
 	var known []string
-	e.debugged.with(c.tab, func(t *debugTab) {
+	e.tabs.with(c.tab, func(t *debugTab) {
 		for i, b := range t.breakpoints {
 			if b.ID == p.ID && b.client != client {
 				of = b.client

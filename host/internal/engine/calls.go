@@ -131,7 +131,7 @@ func (e *Engine) heldClients() map[*checkpoint.Client]string {
 }
 
 // ViewHold holds an agent's access, or allows it again; then those of its name that have left are held no longer.
-func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing, error) {
+func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (tool.Nothing, error) {
 	here := map[int]bool{}
 	agents, _ := e.viewAgents() // numbers those who have not called yet
 	for _, a := range agents {
@@ -141,7 +141,7 @@ func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing
 	i := slices.IndexFunc(e.viewing.agents, func(a *agentCalls) bool { return a.id == p.Agent })
 	if i < 0 {
 		e.viewing.mu.Unlock()
-		return Nothing{}, usererr.New(usererr.NotFound, "there is no agent %d; it has left", p.Agent)
+		return tool.Nothing{}, usererr.New(usererr.NotFound, "there is no agent %d; it has left", p.Agent)
 	}
 	a := e.viewing.agents[i]
 	a.held = p.Held
@@ -158,15 +158,15 @@ func (e *Engine) ViewHold(_ context.Context, p protocol.ViewHoldParams) (Nothing
 	if e.disk != nil {
 		e.disk.ReadersChanged() // the next daemon holds it as well
 	}
-	return Nothing{}, nil
+	return tool.Nothing{}, nil
 }
 
 // ViewStop has an agent act no more, or lets it act again. It may look all the same.
-func (e *Engine) ViewStop(_ context.Context, p protocol.StopAgentParams) (Nothing, error) {
+func (e *Engine) ViewStop(_ context.Context, p protocol.StopAgentParams) (tool.Nothing, error) {
 	if p.Stopped {
-		return Nothing{}, e.StopAgent(p.ID)
+		return tool.Nothing{}, e.StopAgent(p.ID)
 	}
-	return Nothing{}, e.AllowAgent(p.ID)
+	return tool.Nothing{}, e.AllowAgent(p.ID)
 }
 
 // agentNumber is by what a person's viewer and popup know an agent.

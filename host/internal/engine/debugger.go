@@ -10,22 +10,26 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Debugger speaks with the debuggers of browsers. Package link implements it.
-type Debugger interface {
+// Remote speaks with the debuggers of browsers. Package link implements it.
+type Remote interface {
 	// Debug puts a method of debugging to a browser and reads its answer, within a time.
 	Debug(ctx context.Context, instance, method string, params, answer any, within time.Duration) error
 }
 
-// DebuggerSettings are what a person decides of debugging.
-type DebuggerSettings struct {
+// Settings are what a person decides of debugging.
+type Settings struct {
 	// Release is after how long a pause that nobody ends is ended; 0 is [DefaultRelease].
 	Release time.Duration
 	// Evaluate allows agents to run code of theirs in the page.
@@ -43,6 +47,45 @@ const (
 	// mapsWait is how long source maps are waited for that are not there yet.
 	mapsWait = 4 * time.Second
 )
+
+// InspectorOptions make sessions.
+type InspectorOptions struct {
+	Store    *capture.Store
+	Pages    *pages.Pages
+	Observer *observe.Observer
+	Clients  *clients.Registry
+	// Remote may be nil: then nothing can be debugged.
+	Remote   Remote
+	Settings Settings
+	Clock    func() time.Time
+	// Scope is the scope that a person's view of a tab has, an error for a tab that is not there.
+	Scope func(tab int) (checkpoint.Scope, error)
+}
+
+// Sessions debug tabs for agents. They are safe for concurrent use.
+type Inspector struct {
+	// Never changed after New.
+	store    *capture.Store
+	pages    *pages.Pages
+	observer *observe.Observer
+	clients  *clients.Registry
+	remote   Remote
+	settings Settings
+	clock    func() time.Time
+	scope    func(tab int) (checkpoint.Scope, error)
+
+	tabs debugTabs
+}
+
+// NewInspector makes sessions.
+func NewInspector(o InspectorOptions) *Inspector {
+	if o.Settings.Release == 0 {
+		o.Settings.Release = DefaultRelease
+	}
+	return &Inspector{
+		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, remote: o.Remote, settings: o.Settings, clock: o.Clock, scope: o.Scope,
+	}
+}
 
 // debugTabs is what is known of debugged tabs.
 type debugTabs struct {
@@ -109,7 +152,7 @@ func (d *debugTabs) join(id int, client *checkpoint.Client) {
 
 // debugCall is one call of a tool that debugs: by a client, in a tab.
 type debugCall struct {
-	e        *Engine
+	e        *Inspector
 	client   *checkpoint.Client
 	tab      int
 	instance string
@@ -117,11 +160,11 @@ type debugCall struct {
 }
 
 // debug begins a call. An unknown tab is an error; 0 is the client's own.
-func (e *Engine) debug(ctx context.Context, client *checkpoint.Client, tab int) (*debugCall, error) {
-	if e.debugger == nil {
+func (e *Inspector) debug(ctx context.Context, client *checkpoint.Client, tab int) (*debugCall, error) {
+	if e.remote == nil {
 		return nil, errors.New("there is no browser to debug")
 	}
-	id, err := e.WaitForTab(ctx, client, tab)
+	id, err := e.pages.WaitForTab(ctx, client, tab)
 	if err != nil {
 		return nil, err
 	}
@@ -129,15 +172,15 @@ func (e *Engine) debug(ctx context.Context, client *checkpoint.Client, tab int) 
 	if !ok {
 		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
 	}
-	e.Pages.Use(client, id)
+	e.pages.Use(client, id)
 	return &debugCall{e, client, id, instance, protocol.DebugCaller{
-		Tab: browserID, By: e.clientName(client), Client: e.debugged.number(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds()), Evaluate: e.debugSettings.Evaluate,
+		Tab: browserID, By: e.clientName(client), Client: e.tabs.number(client), ReleaseMs: int(e.settings.Release.Milliseconds()), Evaluate: e.settings.Evaluate,
 	}}, nil
 }
 
 // ask puts a method to the tab's browser. What the extension calls a mistake is one of the agent's.
 func (c *debugCall) ask(ctx context.Context, method string, params, answer any, extra time.Duration) error {
-	err := c.e.debugger.Debug(ctx, c.instance, method, params, answer, debugTimeout+extra)
+	err := c.e.remote.Debug(ctx, c.instance, method, params, answer, debugTimeout+extra)
 	var coded *protocol.Error
 	switch {
 	case err == nil:
@@ -151,8 +194,8 @@ func (c *debugCall) ask(ctx context.Context, method string, params, answer any, 
 }
 
 // clientName is what a client calls itself.
-func (e *Engine) clientName(client *checkpoint.Client) string {
-	return cmp.Or(e.NameOf(client), "an agent")
+func (e *Inspector) clientName(client *checkpoint.Client) string {
+	return cmp.Or(e.clients.NameOf(client), "an agent")
 }
 
 // DebuggerState is the answer of debugger_state and of the tools that move a thread.
@@ -259,7 +302,7 @@ func checkNumbers(thread, frame int) error {
 }
 
 // DebuggerState answers debugger_state.
-func (e *Engine) DebuggerState(ctx context.Context, client *checkpoint.Client, p StateParams) (*DebuggerState, error) {
+func (e *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client, p StateParams) (*DebuggerState, error) {
 	if err := errors.Join(checkWait(p.WaitMs), checkNumbers(p.Thread, 0)); err != nil {
 		return nil, err
 	}
@@ -268,7 +311,7 @@ func (e *Engine) DebuggerState(ctx context.Context, client *checkpoint.Client, p
 		return nil, err
 	}
 	if p.WaitMs > 0 {
-		e.debugged.join(c.tab, client) // who waits for a pause wants `debugger` statements to pause, too
+		e.tabs.join(c.tab, client) // who waits for a pause wants `debugger` statements to pause, too
 	}
 	var s protocol.DebugState
 	if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller, Thread: p.Thread, WaitMs: p.WaitMs}, &s, ms(p.WaitMs)); err != nil {
@@ -280,7 +323,7 @@ func (e *Engine) DebuggerState(ctx context.Context, client *checkpoint.Client, p
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // DebuggerPause answers debugger_pause.
-func (e *Engine) DebuggerPause(ctx context.Context, client *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
+func (e *Inspector) DebuggerPause(ctx context.Context, client *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
 	params := protocol.DebugRunParams{Thread: p.Thread, Kind: "pause", WaitMs: int(stepWait.Milliseconds())}
 	switch p.Exceptions {
 	case "":
@@ -293,7 +336,7 @@ func (e *Engine) DebuggerPause(ctx context.Context, client *checkpoint.Client, p
 }
 
 // DebuggerResume answers debugger_resume.
-func (e *Engine) DebuggerResume(ctx context.Context, client *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
+func (e *Inspector) DebuggerResume(ctx context.Context, client *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
 	if err := checkWait(p.WaitMs); err != nil {
 		return nil, err
 	}
@@ -301,7 +344,7 @@ func (e *Engine) DebuggerResume(ctx context.Context, client *checkpoint.Client, 
 }
 
 // DebuggerStep answers debugger_step.
-func (e *Engine) DebuggerStep(ctx context.Context, client *checkpoint.Client, p StepParams) (*DebuggerState, error) {
+func (e *Inspector) DebuggerStep(ctx context.Context, client *checkpoint.Client, p StepParams) (*DebuggerState, error) {
 	if !slices.Contains([]string{"over", "into", "out"}, p.Kind) {
 		return nil, usererr.Invalid("kind is %q; it must be over, into or out", p.Kind)
 	}
@@ -309,7 +352,7 @@ func (e *Engine) DebuggerStep(ctx context.Context, client *checkpoint.Client, p 
 }
 
 // run moves a thread and tells where it stands then.
-func (e *Engine) run(ctx context.Context, client *checkpoint.Client, tab int, p protocol.DebugRunParams) (*DebuggerState, error) {
+func (e *Inspector) run(ctx context.Context, client *checkpoint.Client, tab int, p protocol.DebugRunParams) (*DebuggerState, error) {
 	if err := checkNumbers(p.Thread, 0); err != nil {
 		return nil, err
 	}
@@ -317,7 +360,7 @@ func (e *Engine) run(ctx context.Context, client *checkpoint.Client, tab int, p 
 	if err != nil {
 		return nil, err
 	}
-	e.debugged.join(c.tab, client)
+	e.tabs.join(c.tab, client)
 	p.DebugCaller = c.caller
 	var s protocol.DebugState
 	if err := c.ask(ctx, protocol.MethodDebugRun, p, &s, ms(p.WaitMs)); err != nil {
@@ -343,8 +386,8 @@ func (c *debugCall) explain(ctx context.Context, refusal error) error {
 }
 
 // DebuggerEvaluate answers debugger_evaluate.
-func (e *Engine) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
-	if !e.debugSettings.Evaluate {
+func (e *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
+	if !e.settings.Evaluate {
 		return nil, usererr.New(usererr.SwitchedOff, "evaluating is off: a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml; variables_get reads variables without it")
 	}
 	if err := checkNumbers(p.Thread, p.Frame); err != nil {
@@ -394,7 +437,7 @@ func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int)
 // endings are how pauses ended that the agent did not end itself, and has not been told of.
 func (c *debugCall) endings(s *protocol.DebugState) []string {
 	var told int64
-	c.e.debugged.with(c.tab, func(t *debugTab) { told = t.told[c.client] })
+	c.e.tabs.with(c.tab, func(t *debugTab) { told = t.told[c.client] })
 	newest := told
 	var notes []string
 	for _, t := range slices.Concat(s.Threads, s.Gone) {
@@ -403,7 +446,7 @@ func (c *debugCall) endings(s *protocol.DebugState) []string {
 			continue
 		}
 		newest = max(newest, r.At)
-		why := endedBy(r.How, c.e.debugSettings.Release)
+		why := endedBy(r.How, c.e.settings.Release)
 		if r.How == protocol.ResumedGone && t.Kind != protocol.ThreadPage {
 			why = "the " + strings.ReplaceAll(t.Kind, "_", " ") + " was ended"
 		}
@@ -415,7 +458,7 @@ func (c *debugCall) endings(s *protocol.DebugState) []string {
 		newest = max(newest, s.EndedAt)
 		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s; its breakpoints are gone.", diff.Time{Time: time.UnixMilli(s.EndedAt)}, s.Ended))
 	}
-	c.e.debugged.with(c.tab, func(t *debugTab) {
+	c.e.tabs.with(c.tab, func(t *debugTab) {
 		t.told[c.client] = newest
 		if !s.Active {
 			t.breakpoints = nil // they are gone with the session: set again, they would attach anew unasked
@@ -448,7 +491,7 @@ func endedBy(how string, release time.Duration) string {
 // others says who else debugs the tab.
 func (c *debugCall) others() []string {
 	var clients []*checkpoint.Client
-	c.e.debugged.with(c.tab, func(t *debugTab) {
+	c.e.tabs.with(c.tab, func(t *debugTab) {
 		for other := range t.told {
 			if other != c.client {
 				clients = append(clients, other)
@@ -492,14 +535,14 @@ type departure struct {
 	breakpoints []string
 }
 
-// forgetDebugger ends what a client that has left debugged: all of it where it was alone, else what was its own. It
+// Forget ends what a client that has left debugged: all of it where it was alone, else what was its own. It
 // does not wait for the browsers.
-func (e *Engine) forgetDebugger(client *checkpoint.Client) {
-	if e.debugger == nil {
+func (e *Inspector) Forget(client *checkpoint.Client) {
+	if e.remote == nil {
 		return
 	}
-	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(e.debugSettings.Release.Milliseconds())}
-	for _, left := range e.debugged.leave(client, &caller) {
+	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(e.settings.Release.Milliseconds())}
+	for _, left := range e.tabs.leave(client, &caller) {
 		go e.endDebugging(left, caller) // ends within debugTimeout
 	}
 }
@@ -532,7 +575,7 @@ func (d *debugTabs) leave(client *checkpoint.Client, caller *protocol.DebugCalle
 
 // endDebugging tells a tab's browser that a client has left. What it paused alone is released, also while another
 // client debugs the tab. A browser that is gone has nothing to end.
-func (e *Engine) endDebugging(left departure, caller protocol.DebugCaller) {
+func (e *Inspector) endDebugging(left departure, caller protocol.DebugCaller) {
 	instance, tab, ok := e.store.BrowserTab(left.tab)
 	if !ok {
 		return
@@ -540,21 +583,21 @@ func (e *Engine) endDebugging(left departure, caller protocol.DebugCaller) {
 	caller.Tab = tab
 	ctx, cancel := context.WithTimeout(context.Background(), debugTimeout)
 	defer cancel()
-	e.debugged.mu.Lock()
-	t := e.debugged.tabs[left.tab]
+	e.tabs.mu.Lock()
+	t := e.tabs.tabs[left.tab]
 	shared := t != nil && len(t.told) > 0
-	e.debugged.mu.Unlock()
+	e.tabs.mu.Unlock()
 	var answer struct{}
 	if !shared {
-		_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout)
+		_ = e.remote.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout)
 		return
 	}
-	err := e.debugger.Debug(ctx, instance, protocol.MethodDebugLeave, caller, &answer, debugTimeout)
+	err := e.remote.Debug(ctx, instance, protocol.MethodDebugLeave, caller, &answer, debugTimeout)
 	var coded *protocol.Error
 	if !errors.As(err, &coded) || coded.Code != protocol.CodeUnknown {
 		return
 	}
 	for _, id := range left.breakpoints { // an older extension knows of breakpoints alone
-		_ = e.debugger.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
+		_ = e.remote.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
 	}
 }

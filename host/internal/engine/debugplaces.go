@@ -28,7 +28,7 @@ type debugMaps struct {
 func (c *debugCall) maps(ctx context.Context, wait time.Duration) *debugMaps {
 	now := c.e.clock()
 	v := c.e.store.View(now)
-	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), o: c.e.OriginalsIn(v), tab: c.tab, now: now.UnixMilli()}
+	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), o: c.e.observer.OriginalsIn(v), tab: c.tab, now: now.UnixMilli()}
 	for _, t := range v.Tabs {
 		if t.ID == c.tab {
 			m.origin = t.Origin

@@ -28,19 +28,16 @@ type Engine struct {
 	*pages.Pages
 	*act.Actor
 	*launch.Opener
-	store    *capture.Store
-	named    *checkpoint.Registry
-	viewing  *viewing
-	began    time.Time // when it was made
-	disk     observe.Disk
-	clock    func() time.Time
-	hands    act.Hands
-	config   string
-	sets     []string
-	debugger Debugger
-	debugged debugTabs
-
-	debugSettings DebuggerSettings
+	*Inspector
+	store   *capture.Store
+	named   *checkpoint.Registry
+	viewing *viewing
+	began   time.Time // when it was made
+	disk    observe.Disk
+	clock   func() time.Time
+	hands   act.Hands
+	config  string
+	sets    []string
 }
 
 // Options make an engine.
@@ -58,9 +55,9 @@ type Options struct {
 	// Config is the path of the file in which a person allows more than is allowed by itself.
 	Config string
 	// Debugger may be nil: then nothing can be debugged.
-	Debugger Debugger
+	Debugger Remote
 	// Debugging is what a person decides of it.
-	Debugging DebuggerSettings
+	Debugging Settings
 	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
 	FullAfter time.Duration
 	// Disk may be nil: then nothing is kept but in memory.
@@ -83,15 +80,12 @@ func New(o Options) *Engine {
 	if o.Sets == nil {
 		o.Sets = tool.DefaultSets
 	}
-	if o.Debugging.Release == 0 {
-		o.Debugging.Release = DefaultRelease
-	}
 	registry := clients.New(o.Store, o.Clock)
 	rules := noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	named := &checkpoint.Registry{}
 	e := &Engine{
 		Registry: registry, Rules: rules, Pages: pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}), viewing: newViewing(), began: o.Clock(),
-		debugger: o.Debugger, debugSettings: o.Debugging,
+
 		store: o.Store, named: named,
 		disk: o.Disk, sets: o.Sets, clock: o.Clock,
 	}
@@ -104,6 +98,9 @@ func New(o Options) *Engine {
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: e.agentNumber, Notify: e.tellViewers,
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, KeepOpen: o.KeepOpen, Clock: o.Clock})
+	e.Inspector = NewInspector(InspectorOptions{
+		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Clients: registry, Remote: o.Debugger, Settings: o.Debugging, Clock: o.Clock, Scope: e.viewScope,
+	})
 	e.leaving()
 	return e
 }

@@ -9,7 +9,7 @@ func (e *Engine) leaving() {
 	e.OnBack(e.Back)
 	e.OnLeave(e.Rules.Leave)
 	e.OnLeave(e.Pages.Forget)
-	e.OnLeave(e.forgetDebugger)
+	e.OnLeave(e.Inspector.Forget)
 	e.OnLeave(e.Left)
 	e.OnLeave(e.Actor.Forget)
 	e.OnNamed(func(*checkpoint.Client) { e.tellViewers() })

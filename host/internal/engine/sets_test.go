@@ -66,7 +66,7 @@ func TestAHoldOutlivesTheDaemon(t *testing.T) {
 	client, leave := before.Engine.JoinAs("session x", &checkpoint.Client{Name: "agent"})
 	defer leave()
 	agents := view[protocol.ViewOverview](t, before, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
-	view[engine.Nothing](t, before, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
+	view[tool.Nothing](t, before, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
 	if !before.Engine.Held(client) {
 		t.Fatal("it is not held")
 	}
@@ -86,7 +86,7 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 		return view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
 	}
 	hold := func(w *enginetest.World, id int, held bool) {
-		view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: id, Held: held})
+		view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: id, Held: held})
 	}
 	join := func(w *enginetest.World, name string) (*checkpoint.Client, func()) {
 		client, leave := w.Engine.JoinAs("", &checkpoint.Client{Name: "mcp"})
@@ -147,7 +147,7 @@ func TestThoseWhoLeftByOneNameAreToldAsOne(t *testing.T) {
 	}
 	leave := join()
 	first := agents()[0].ID
-	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first, Held: true})
+	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first, Held: true})
 	leave()
 	for range 3 {
 		join()()
@@ -166,7 +166,7 @@ func TestThoseWhoLeftByOneNameAreToldAsOne(t *testing.T) {
 	if len(list) != 3 || !list[1].Here || list[1].Calls != 1 || list[2].Calls != 1 || len(list[2].Scope) != 1 || calls(list[1].ID) != 1 {
 		t.Errorf("who is here, and who heard of less, is told apart: %+v", list)
 	}
-	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first})
+	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first})
 	if list = agents(); list[0].Held || !list[1].Held {
 		t.Errorf("allowed again are those that have left: %+v", list)
 	}

@@ -166,7 +166,7 @@ func checkCapture(depth int, wanted []string) error {
 }
 
 // SnapshotCreate answers snapshot_create.
-func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
+func (e *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
 	if err := errors.Join(checkCapture(p.Depth, p.Scopes), checkNumbers(p.Thread, p.Frame)); err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 	s.Label = p.Label
 	out := &VariableSnapshot{}
 	var before *variables.Snapshot
-	e.debugged.with(c.tab, func(t *debugTab) {
+	e.tabs.with(c.tab, func(t *debugTab) {
 		book := t.book(read.Session)
 		if other, err := book.Find(s.Label); err == nil && s.Label != "" {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s has the label %q too; by the label the newest is meant from now on", other.ID, s.Label))
@@ -223,13 +223,13 @@ func (e *Engine) SnapshotCreate(ctx context.Context, client *checkpoint.Client, 
 
 // expressions has what an agent named be read: paths always, as what they hold is masked like all else; anything else
 // is code of the agent's.
-func (e *Engine) expressions(params *protocol.DebugVariablesParams, all []string) error {
+func (e *Inspector) expressions(params *protocol.DebugVariablesParams, all []string) error {
 	for _, text := range all {
 		if path, ok := variables.ParsePath(text); ok {
 			params.Paths, params.Named = append(params.Paths, wirePath(path)), append(params.Named, text)
 			continue
 		}
-		if !e.debugSettings.Evaluate {
+		if !e.settings.Evaluate {
 			return usererr.New(usererr.SwitchedOff, "expressions has %q, and evaluating is off: only paths are read, such as order.customer.name or items[3]; a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml", text)
 		}
 		params.Expressions = append(params.Expressions, text)
@@ -238,7 +238,7 @@ func (e *Engine) expressions(params *protocol.DebugVariablesParams, all []string
 }
 
 // VariablesGet answers variables_get.
-func (e *Engine) VariablesGet(ctx context.Context, client *checkpoint.Client, p VariablesParams) (*Variables, error) {
+func (e *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client, p VariablesParams) (*Variables, error) {
 	if err := errors.Join(checkCapture(p.Depth, p.Scopes), checkNumbers(p.Thread, p.Frame)); err != nil {
 		return nil, err
 	}
@@ -291,11 +291,11 @@ const generatedNames = "This code was made from the project's files: variables h
 func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesParams) (*protocol.DebugVariables, error) {
 	p.DebugCaller = c.caller
 	joined := false
-	c.e.debugged.mu.Lock()
-	if t := c.e.debugged.tabs[c.tab]; t != nil {
+	c.e.tabs.mu.Lock()
+	if t := c.e.tabs.tabs[c.tab]; t != nil {
 		_, joined = t.told[c.client]
 	}
-	c.e.debugged.mu.Unlock()
+	c.e.tabs.mu.Unlock()
 	if !joined {
 		// Reading would begin to debug a tab that nobody debugs.
 		var s protocol.DebugState
@@ -306,7 +306,7 @@ func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesPara
 			return nil, usererr.New(usererr.PageRunning, "tab %d is running; it must be paused for this: set a breakpoint with breakpoint_set and have the page come to it, or call debugger_pause", c.tab)
 		}
 	}
-	c.e.debugged.join(c.tab, c.client)
+	c.e.tabs.join(c.tab, c.client)
 	var read protocol.DebugVariables
 	if err := c.ask(ctx, protocol.MethodDebugVariables, p, &read, captureTime); err != nil {
 		return nil, c.explain(ctx, err)
@@ -315,7 +315,7 @@ func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesPara
 }
 
 // SnapshotDiff answers snapshot_diff.
-func (e *Engine) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
+func (e *Inspector) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
 	if p.From == "" || p.To == "" {
 		return nil, usererr.Invalid("from and to must be ids or labels of snapshots; snapshot_list lists them")
 	}
@@ -439,7 +439,7 @@ func changes(d *variables.Diff) []string {
 }
 
 // SnapshotList answers snapshot_list.
-func (e *Engine) SnapshotList(ctx context.Context, client *checkpoint.Client) *VariableSnapshotList {
+func (e *Inspector) SnapshotList(ctx context.Context, client *checkpoint.Client) *VariableSnapshotList {
 	out := &VariableSnapshotList{Snapshots: []VariableSnapshotLine{}}
 	books := e.books(ctx, client)
 	for _, b := range books {
@@ -458,7 +458,7 @@ func (e *Engine) SnapshotList(ctx context.Context, client *checkpoint.Client) *V
 }
 
 // SnapshotDelete answers snapshot_delete.
-func (e *Engine) SnapshotDelete(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsGone, error) {
+func (e *Inspector) SnapshotDelete(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsGone, error) {
 	books := e.books(ctx, client)
 	s, err := books.find(p.ID)
 	if err != nil {
@@ -473,14 +473,14 @@ func (e *Engine) SnapshotDelete(ctx context.Context, client *checkpoint.Client, 
 }
 
 // SnapshotClear answers snapshot_clear.
-func (e *Engine) SnapshotClear(ctx context.Context, client *checkpoint.Client) *VariableSnapshotsGone {
+func (e *Inspector) SnapshotClear(ctx context.Context, client *checkpoint.Client) *VariableSnapshotsGone {
 	return e.removeSnapshots(e.books(ctx, client), (*variables.Book).Clear)
 }
 
-func (e *Engine) removeSnapshots(books books, remove func(*variables.Book) int) *VariableSnapshotsGone {
+func (e *Inspector) removeSnapshots(books books, remove func(*variables.Book) int) *VariableSnapshotsGone {
 	out := &VariableSnapshotsGone{}
 	for _, b := range books {
-		e.debugged.with(b.tab, func(t *debugTab) {
+		e.tabs.with(b.tab, func(t *debugTab) {
 			if t.snapshots != nil && t.session == b.session {
 				out.Removed += remove(t.snapshots)
 				out.Left += len(t.snapshots.All())

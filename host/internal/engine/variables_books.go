@@ -28,7 +28,7 @@ func (t *debugTab) book(session int64) *variables.Book {
 }
 
 // books are what is held for a client. Snapshots of sessions that have ended meanwhile are forgotten.
-func (e *Engine) books(ctx context.Context, client *checkpoint.Client) books {
+func (e *Inspector) books(ctx context.Context, client *checkpoint.Client) books {
 	return e.booksOf(ctx, client, func(_ int, t *debugTab) bool {
 		_, joined := t.told[client]
 		return joined
@@ -36,15 +36,15 @@ func (e *Engine) books(ctx context.Context, client *checkpoint.Client) books {
 }
 
 // booksOf are the snapshots of some tabs, as a client reads them.
-func (e *Engine) booksOf(ctx context.Context, client *checkpoint.Client, wanted func(tab int, t *debugTab) bool) books {
+func (e *Inspector) booksOf(ctx context.Context, client *checkpoint.Client, wanted func(tab int, t *debugTab) bool) books {
 	var all books
-	e.debugged.mu.Lock()
-	for id, t := range e.debugged.tabs {
+	e.tabs.mu.Lock()
+	for id, t := range e.tabs.tabs {
 		if wanted(id, t) && t.snapshots != nil && len(t.snapshots.All()) > 0 {
 			all = append(all, tabBook{tab: id, session: t.session})
 		}
 	}
-	e.debugged.mu.Unlock()
+	e.tabs.mu.Unlock()
 	slices.SortFunc(all, func(a, b tabBook) int { return a.tab - b.tab })
 	var open books
 	for _, b := range all {
@@ -56,16 +56,16 @@ func (e *Engine) booksOf(ctx context.Context, client *checkpoint.Client, wanted 
 }
 
 // openBook says whether the session of a book goes on, and reads the book.
-func (e *Engine) openBook(ctx context.Context, client *checkpoint.Client, b *tabBook) bool {
+func (e *Inspector) openBook(ctx context.Context, client *checkpoint.Client, b *tabBook) bool {
 	instance, theirs, there := e.store.BrowserTab(b.tab)
 	if there {
-		caller := protocol.DebugCaller{Tab: theirs, By: e.clientName(client), ReleaseMs: int(e.debugSettings.Release.Milliseconds())}
+		caller := protocol.DebugCaller{Tab: theirs, By: e.clientName(client), ReleaseMs: int(e.settings.Release.Milliseconds())}
 		var s protocol.DebugState
-		err := e.debugger.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
+		err := e.remote.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
 		// A browser that does not answer, or whose extension has just been restarted, may still take it up again.
 		there = err != nil || s.Active && s.Session == b.session || !s.Active && s.Ended == ""
 	}
-	e.debugged.with(b.tab, func(t *debugTab) {
+	e.tabs.with(b.tab, func(t *debugTab) {
 		switch {
 		case t.snapshots == nil || t.session != b.session:
 			there = false

@@ -91,7 +91,7 @@ func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
 }
 
 // SnapshotTrace answers snapshot_trace.
-func (e *Engine) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p TraceParams) (*Trace, error) {
+func (e *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p TraceParams) (*Trace, error) {
 	paths, err := p.check()
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (e *Engine) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p
 	if err != nil {
 		return nil, err
 	}
-	c.e.debugged.join(c.tab, client)
+	c.e.tabs.join(c.tab, client)
 	at := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
 	if err := c.locate(ctx, at); err != nil {
 		return nil, err
@@ -129,22 +129,22 @@ func (e *Engine) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p
 // traceID is the id of the client's tracepoint of these arguments, a new one's if there is none.
 func (c *debugCall) traceID(p TraceParams) (id string) {
 	is := fmt.Sprintf("%q %d %d %q %q %d %d", p.URL, p.Line, p.Column, p.Paths, p.Condition, p.Every, p.Limit)
-	c.e.debugged.with(c.tab, func(t *debugTab) {
+	c.e.tabs.with(c.tab, func(t *debugTab) {
 		for _, one := range t.traces {
 			if one.client == c.client && one.is == is {
 				id = one.id
 				return
 			}
 		}
-		c.e.debugged.last++
-		id = fmt.Sprintf("tp-%d", c.e.debugged.last)
+		c.e.tabs.last++
+		id = fmt.Sprintf("tp-%d", c.e.tabs.last)
 		t.traces = append(t.traces, trace{c.client, is, id})
 	})
 	return id
 }
 
 func (c *debugCall) forgetTrace(id string) {
-	c.e.debugged.with(c.tab, func(t *debugTab) {
+	c.e.tabs.with(c.tab, func(t *debugTab) {
 		t.traces = slices.DeleteFunc(t.traces, func(one trace) bool { return one.id == id })
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
@@ -18,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -272,33 +274,30 @@ func (e *Engine) ViewCheckpointCreate(ctx context.Context, p protocol.Checkpoint
 	return out, nil
 }
 
-// Nothing is the answer of what has none.
-type Nothing struct{}
-
 // ViewCheckpointRename gives a checkpoint another name.
-func (e *Engine) ViewCheckpointRename(ctx context.Context, p protocol.ViewRenameParams) (Nothing, error) {
+func (e *Engine) ViewCheckpointRename(ctx context.Context, p protocol.ViewRenameParams) (tool.Nothing, error) {
 	scope, err := e.viewScope(p.Tab)
 	if err != nil {
-		return Nothing{}, err
+		return tool.Nothing{}, err
 	}
 	if err := e.named.Rename(scope.Key(), p.Name, p.To); err != nil {
-		return Nothing{}, err
+		return tool.Nothing{}, err
 	}
 	e.tellViewers()
-	return Nothing{}, e.saved(ctx, "the checkpoint has its new name")
+	return tool.Nothing{}, e.saved(ctx, "the checkpoint has its new name")
 }
 
 // ViewCheckpointDelete deletes a checkpoint.
-func (e *Engine) ViewCheckpointDelete(ctx context.Context, p protocol.ViewDeleteParams) (Nothing, error) {
+func (e *Engine) ViewCheckpointDelete(ctx context.Context, p protocol.ViewDeleteParams) (tool.Nothing, error) {
 	scope, err := e.viewScope(p.Tab)
 	if err != nil {
-		return Nothing{}, err
+		return tool.Nothing{}, err
 	}
 	gone, err := e.CheckpointDelete(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointDeleteParams{Name: p.Name})
 	if err == nil && gone.Unsaved != "" {
 		err = usererr.New(usererr.NotSaved, "the checkpoint is gone until Tidemark is started again: %s", gone.Unsaved)
 	}
-	return Nothing{}, err
+	return tool.Nothing{}, err
 }
 
 // saved has a change of the checkpoints be on disk.
@@ -309,27 +308,22 @@ func (e *Engine) saved(ctx context.Context, what string) error {
 	return nil
 }
 
-// viewerClient is who makes rules in the viewer.
-func viewerClient(scope checkpoint.Scope) *checkpoint.Client {
-	return &checkpoint.Client{Name: "viewer", Scope: scope}
-}
-
 // ViewIgnore makes a rule for good of a finding.
 func (e *Engine) ViewIgnore(_ context.Context, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
 	scope, err := e.viewScope(p.Tab)
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.Ignore(viewerClient(scope), p)
+	made, err := e.Ignore(clients.Viewer(scope), p)
 	e.tellViewers()
 	return made, err
 }
 
 // ViewUnignore takes a rule back.
-func (e *Engine) ViewUnignore(_ context.Context, p protocol.UnignoreParams) (Nothing, error) {
-	err := e.Unignore(viewerClient(checkpoint.Scope{}), p)
+func (e *Engine) ViewUnignore(_ context.Context, p protocol.UnignoreParams) (tool.Nothing, error) {
+	err := e.Unignore(clients.Viewer(checkpoint.Scope{}), p)
 	e.tellViewers()
-	return Nothing{}, err
+	return tool.Nothing{}, err
 }
 
 // maxHidden bounds what is listed of what is hidden.
@@ -387,7 +381,7 @@ func (e *Engine) ViewPage(ctx context.Context, p protocol.ViewPageParams) (*prot
 		return nil, usererr.Invalid("tab is missing: whose page shall be read?")
 	}
 	all := false
-	client := viewerClient(checkpoint.Scope{})
+	client := clients.Viewer(checkpoint.Scope{})
 	defer e.Pages.Forget(client)
 	s, err := e.Snapshot(ctx, client, pages.SnapshotParams{Tab: p.Tab, FullSnapshot: true, InteractiveOnly: &all})
 	if err != nil {

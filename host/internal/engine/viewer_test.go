@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -234,7 +235,7 @@ func TestWhatIsHiddenIsListedWithItsRuleAndCanBeShownAgain(t *testing.T) {
 	if marks := laneOf(view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{}), "console").Marks; marks != "3" {
 		t.Errorf("its mark is %q", marks)
 	}
-	view[engine.Nothing](t, w, protocol.MethodViewUnignore, protocol.UnignoreParams{ID: made.ID})
+	view[tool.Nothing](t, w, protocol.MethodViewUnignore, protocol.UnignoreParams{ID: made.ID})
 	if hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{}); len(hidden.Entries) != 0 {
 		t.Errorf("still hidden: %+v", hidden)
 	}
@@ -282,11 +283,11 @@ func TestACheckpointIsRenamed(t *testing.T) {
 		view[protocol.CheckpointResult](t, w, protocol.MethodViewCheckpointCreate, protocol.CheckpointParams{Name: name})
 	}
 	for _, bad := range []string{"taken", "Bad Name", "auto_1"} {
-		if _, err := tryView[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: bad}); err == nil || !usererr.Is(err) {
+		if _, err := tryView[tool.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: bad}); err == nil || !usererr.Is(err) {
 			t.Errorf("renaming to %q: %v", bad, err)
 		}
 	}
-	view[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: "before_refactor"})
+	view[tool.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: "before_refactor"})
 	list := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
 	if len(list.Checkpoints) != 2 || list.Checkpoints[0].Name != "before_refactor" {
 		t.Errorf("there are %+v", list.Checkpoints)
@@ -373,11 +374,11 @@ func TestTheViewerTellsCheckpointsOfOneNameApart(t *testing.T) {
 	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: first, To: second}); r.From != first || r.To != second {
 		t.Errorf("compared are %s and %s", r.From, r.To)
 	}
-	view[engine.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: first, To: "other_start"})
+	view[tool.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: first, To: "other_start"})
 	if got := list(); !slices.Equal(got, []string{"other_start", "session_start"}) {
 		t.Errorf("renamed, they are found by %q", got)
 	}
-	view[engine.Nothing](t, w, protocol.MethodViewCheckpointDelete, protocol.ViewDeleteParams{Name: second})
+	view[tool.Nothing](t, w, protocol.MethodViewCheckpointDelete, protocol.ViewDeleteParams{Name: second})
 	if got := list(); !slices.Equal(got, []string{"other_start"}) {
 		t.Errorf("left are %q", got)
 	}
@@ -390,11 +391,11 @@ func TestAnAgentsAccessIsHeld(t *testing.T) {
 	if len(agents) != 2 || w.Engine.Held(a) {
 		t.Fatalf("agents are %+v", agents)
 	}
-	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
+	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
 	if !w.Engine.Held(a) || w.Engine.Held(other) {
 		t.Error("the first agent alone is to be held")
 	}
-	view[engine.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID})
+	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID})
 	if w.Engine.Held(a) {
 		t.Error("it is to be allowed again")
 	}

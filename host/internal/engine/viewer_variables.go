@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
@@ -20,8 +22,8 @@ const (
 )
 
 // ViewVariables lists the snapshots of variables that agents hold, and what their tracepoints recorded.
-func (e *Engine) ViewVariables(ctx context.Context, p protocol.ViewParams) (*protocol.ViewVariables, error) {
-	if _, err := e.viewScope(p.Tab); err != nil {
+func (e *Inspector) ViewVariables(ctx context.Context, p protocol.ViewParams) (*protocol.ViewVariables, error) {
+	if _, err := e.scope(p.Tab); err != nil {
 		return nil, err
 	}
 	out := &protocol.ViewVariables{Snapshots: []protocol.ViewVariableSnapshot{}, Traces: []protocol.ViewTrace{}}
@@ -34,9 +36,9 @@ func (e *Engine) ViewVariables(ctx context.Context, p protocol.ViewParams) (*pro
 	for _, t := range e.store.View(e.clock()).Tabs {
 		open[t.ID] = true
 	}
-	e.debugged.mu.Lock()
-	defer e.debugged.mu.Unlock()
-	for id, t := range e.debugged.tabs {
+	e.tabs.mu.Lock()
+	defer e.tabs.mu.Unlock()
+	for id, t := range e.tabs.tabs {
 		for _, one := range t.traced {
 			if open[id] && (p.Tab == 0 || id == p.Tab) {
 				out.Traces = append(out.Traces, one.ViewTrace)
@@ -48,11 +50,11 @@ func (e *Engine) ViewVariables(ctx context.Context, p protocol.ViewParams) (*pro
 }
 
 // viewBooks are all snapshots, or those of a tab.
-func (e *Engine) viewBooks(ctx context.Context, tab int) books {
-	if e.debugger == nil {
+func (e *Inspector) viewBooks(ctx context.Context, tab int) books {
+	if e.remote == nil {
 		return nil
 	}
-	return e.booksOf(ctx, viewerClient(checkpoint.Scope{}), func(id int, _ *debugTab) bool { return tab == 0 || id == tab })
+	return e.booksOf(ctx, clients.Viewer(checkpoint.Scope{}), func(id int, _ *debugTab) bool { return tab == 0 || id == tab })
 }
 
 // line says what a snapshot of a book is.
@@ -83,7 +85,7 @@ func (all books) one(id string) (*variables.Snapshot, *protocol.ViewVariableSnap
 }
 
 // ViewVariableTree shows a snapshot, or the difference of two.
-func (e *Engine) ViewVariableTree(ctx context.Context, p protocol.ViewVariableTreeParams) (*protocol.ViewVariableTree, error) {
+func (e *Inspector) ViewVariableTree(ctx context.Context, p protocol.ViewVariableTreeParams) (*protocol.ViewVariableTree, error) {
 	all := e.viewBooks(ctx, 0)
 	to, line, err := all.one(p.To)
 	if err != nil {
@@ -106,19 +108,19 @@ func (e *Engine) ViewVariableTree(ctx context.Context, p protocol.ViewVariableTr
 }
 
 // ViewResume lets whatever is paused in a tab go on, as the person at the browser may.
-func (e *Engine) ViewResume(ctx context.Context, p protocol.ViewResumeParams) (Nothing, error) {
+func (e *Inspector) ViewResume(ctx context.Context, p protocol.ViewResumeParams) (tool.Nothing, error) {
 	instance, tab, ok := e.store.BrowserTab(p.Tab)
-	if !ok || e.debugger == nil {
-		return Nothing{}, usererr.New(usererr.TabClosed, "the tab %d has been closed", p.Tab)
+	if !ok || e.remote == nil {
+		return tool.Nothing{}, usererr.New(usererr.TabClosed, "the tab %d has been closed", p.Tab)
 	}
 	var s protocol.DebugState
-	err := e.debugger.Debug(ctx, instance, protocol.MethodDebugRun, protocol.DebugRunParams{
-		DebugCaller: protocol.DebugCaller{Tab: tab, By: "viewer", ReleaseMs: int(e.debugSettings.Release.Milliseconds())}, Kind: "release",
+	err := e.remote.Debug(ctx, instance, protocol.MethodDebugRun, protocol.DebugRunParams{
+		DebugCaller: protocol.DebugCaller{Tab: tab, By: "viewer", ReleaseMs: int(e.settings.Release.Milliseconds())}, Kind: "release",
 	}, &s, debugTimeout)
 	if err != nil {
-		return Nothing{}, fmt.Errorf("the page cannot be resumed: %w", err)
+		return tool.Nothing{}, fmt.Errorf("the page cannot be resumed: %w", err)
 	}
-	return Nothing{}, nil
+	return tool.Nothing{}, nil
 }
 
 // valueNode is a value for the person.
@@ -342,7 +344,7 @@ func (c *debugCall) keepTraced(id string, p TraceParams, t *Trace) {
 	for _, name := range names {
 		is.Columns, is.Evolution = append(is.Columns, name), append(is.Evolution, t.Evolution[name])
 	}
-	c.e.debugged.with(c.tab, func(tab *debugTab) {
+	c.e.tabs.with(c.tab, func(tab *debugTab) {
 		tab.traced = slices.DeleteFunc(tab.traced, func(one tracedAs) bool { return one.id == id })
 		tab.traced = append(tab.traced, is)
 		tab.traced = tab.traced[max(0, len(tab.traced)-maxTraced):]

@@ -62,6 +62,9 @@ func Of[H, G any](tools []*Tool[G], of func(H) G) []*Tool[H] {
 	return list
 }
 
+// Nothing is the answer of what has none.
+type Nothing struct{}
+
 // In marks tools as those of a set.
 func In[H any](set string, tools []*Tool[H]) []*Tool[H] {
 	for _, t := range tools {
