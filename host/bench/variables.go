@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -130,7 +130,7 @@ func (b *variablesBench) stop(script string) error {
 		return err
 	}
 	return testbed.Eventually(context.Background(), func() (bool, error) {
-		var s engine.DebuggerState
+		var s debugger.DebuggerState
 		err := b.call("debugger_state", map[string]any{"wait_ms": 5000}, &s)
 		return s.State == "paused", err
 	})
@@ -152,7 +152,7 @@ func (b *variablesBench) capture() error {
 	}
 	var times []time.Duration
 	for range b.third(90) {
-		var s engine.VariableSnapshot
+		var s debugger.VariableSnapshot
 		took, err := timed(func() error { return b.call("snapshot_create", nil, &s) })
 		if err != nil {
 			return err
@@ -179,7 +179,7 @@ func (b *variablesBench) deep() error {
 	}
 	var times []time.Duration
 	for range b.third(15) {
-		var s engine.VariableSnapshot
+		var s debugger.VariableSnapshot
 		took, err := timed(func() error { return b.call("snapshot_create", map[string]any{"depth": 2}, &s) })
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func (b *variablesBench) deep() error {
 // finish resumes until the page runs.
 func (b *variablesBench) finish() error {
 	return testbed.Eventually(context.Background(), func() (bool, error) {
-		var s engine.DebuggerState
+		var s debugger.DebuggerState
 		if err := b.call("debugger_state", map[string]any{"wait_ms": 200}, &s); err != nil || s.State == "running" {
 			return s.State == "running", err
 		}
@@ -284,7 +284,7 @@ func (b *variablesBench) traces() error {
 		if err != nil {
 			return err
 		}
-		var tr engine.Trace
+		var tr debugger.Trace
 		if err := b.call("snapshot_trace", args, &tr); err != nil {
 			return err
 		}

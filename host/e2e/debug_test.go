@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -46,23 +46,23 @@ func (w *world) debugs(t *testing.T, s *site) *agent {
 }
 
 // breakpoint sets a breakpoint.
-func (a *agent) breakpoint(args map[string]any) engine.BreakpointLine {
+func (a *agent) breakpoint(args map[string]any) debugger.BreakpointLine {
 	a.t.Helper()
-	var b engine.BreakpointLine
+	var b debugger.BreakpointLine
 	a.call("breakpoint_set", args, &b)
 	return b
 }
 
 // debugger calls a tool that answers with the debugger's state.
-func (a *agent) debugger(tool string, args map[string]any) engine.DebuggerState {
+func (a *agent) debugger(tool string, args map[string]any) debugger.DebuggerState {
 	a.t.Helper()
-	var s engine.DebuggerState
+	var s debugger.DebuggerState
 	a.call(tool, args, &s)
 	return s
 }
 
 // paused waits until something is paused, and is the first thread that is.
-func (a *agent) paused() engine.ThreadState {
+func (a *agent) paused() debugger.ThreadState {
 	a.t.Helper()
 	s := a.debugger("debugger_state", map[string]any{"wait_ms": 15000})
 	for _, t := range s.Threads {
@@ -71,7 +71,7 @@ func (a *agent) paused() engine.ThreadState {
 		}
 	}
 	a.t.Fatalf("nothing is paused: %+v", s)
-	return engine.ThreadState{}
+	return debugger.ThreadState{}
 }
 
 // refused calls a tool that is to refuse, and is what it says.
@@ -121,7 +121,7 @@ func TestABreakpointPausesThePageAndStepsGoThroughIt(t *testing.T) {
 	}
 	out := a.debugger("debugger_step", map[string]any{"kind": "out"})
 	t.Logf("%+v", out.Threads[0])
-	var list engine.BreakpointList
+	var list debugger.BreakpointList
 	a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
 	if len(list.Breakpoints) != 0 {
 		t.Errorf("%+v", list)
@@ -219,7 +219,7 @@ func TestABreakpointWaitsForCodeThatIsNotLoaded(t *testing.T) {
 	if len(at.Breakpoints) != 1 || at.Breakpoints[0] != b.ID || !strings.HasPrefix(at.Stack[0].Source, "src/cart/index.tsx:8:") {
 		t.Errorf("%+v", at)
 	}
-	var list engine.BreakpointList
+	var list debugger.BreakpointList
 	a.call("breakpoint_list", nil, &list)
 	if len(list.Breakpoints) != 2 || list.Breakpoints[0].State != "set" || list.Breakpoints[0].Hits != 1 || list.Breakpoints[1].State != "waiting" {
 		t.Errorf("%+v", list)
@@ -317,7 +317,7 @@ func TestEvaluatingIsAPersonsChoice(t *testing.T) {
 		"10n ** 20n":                          "100000000000000000000n",
 		"-0":                                  "-0",
 	} {
-		var v engine.DebuggerValue
+		var v debugger.DebuggerValue
 		a.call("debugger_evaluate", map[string]any{"expression": expression}, &v)
 		if want != "" && !strings.HasPrefix(v.Value, want) || strings.Contains(v.Value, "hunter2") {
 			t.Errorf("%s is %+v", expression, v)
@@ -341,7 +341,7 @@ func TestConditionsAndHitCounts(t *testing.T) {
 	}
 	drop := func(id string) {
 		a.debugger("debugger_resume", nil)
-		var list engine.BreakpointList
+		var list debugger.BreakpointList
 		a.call("breakpoint_remove", map[string]any{"id": id}, &list)
 	}
 	id := set(map[string]any{"condition": "item.price === 2 && sum === 1"})
@@ -352,7 +352,7 @@ func TestConditionsAndHitCounts(t *testing.T) {
 	id = set(map[string]any{"hit_count": 3})
 	p.start("document.title = ''; " + click)
 	a.paused()
-	var list engine.BreakpointList
+	var list debugger.BreakpointList
 	a.call("breakpoint_list", nil, &list)
 	if len(list.Breakpoints) != 1 || list.Breakpoints[0].Hits != 3 {
 		t.Errorf("%+v", list)

@@ -10,19 +10,19 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/debugger"
+	cdpdebugger "github.com/chromedp/cdproto/debugger"
 	"github.com/chromedp/cdproto/serviceworker"
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 
 // kindOf is the thread of a kind; it is waited for.
-func (a *agent) kindOf(kind string) engine.ThreadState {
+func (a *agent) kindOf(kind string) debugger.ThreadState {
 	a.t.Helper()
-	var found engine.ThreadState
+	var found debugger.ThreadState
 	if err := testbed.Eventually(a.t.Context(), func() (bool, error) {
 		for _, t := range a.debugger("debugger_state", nil).Threads {
 			if t.Kind == kind {
@@ -112,7 +112,7 @@ func TestAWorkerThatEndsWhilePausedIsToldOf(t *testing.T) {
 		t.Fatalf("%+v", at)
 	}
 	p.js(`worker.terminate()`)
-	var st engine.DebuggerState
+	var st debugger.DebuggerState
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		st = a.debugger("debugger_state", nil)
 		return len(st.Notes) > 0, nil
@@ -200,7 +200,7 @@ async function caller() { await asynchronous(1); document.title = 'called'; }
 				t.Errorf("who awaits it is not told: %+v", at.Stack)
 			}
 		}
-		var list engine.BreakpointList
+		var list debugger.BreakpointList
 		a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
 		a.debugger("debugger_resume", nil)
 		p.title(c.says)
@@ -221,7 +221,7 @@ func TestAPageThatIsPausedCanLeave(t *testing.T) {
 	if st.State != "running" || len(st.Notes) != 1 || !strings.Contains(st.Notes[0], "went to another page") {
 		t.Errorf("%+v", st)
 	}
-	var list engine.BreakpointList
+	var list debugger.BreakpointList
 	a.call("breakpoint_list", nil, &list)
 	if len(list.Breakpoints) != 1 || list.Breakpoints[0].State != "set" {
 		t.Errorf("the breakpoint is gone: %+v", list)
@@ -299,7 +299,7 @@ func TestTheExtensionsWorkerEndsDuringAPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.title("6")
-	var st engine.DebuggerState
+	var st debugger.DebuggerState
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		text, err := a.Text("debugger_state", nil)
 		if err != nil {
@@ -351,7 +351,7 @@ func TestAnAgentThatCallsWhileTheExtensionComesBack(t *testing.T) {
 			unreachable++
 			return false, err
 		}
-		var list engine.BreakpointList
+		var list debugger.BreakpointList
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			return false, err
 		}
@@ -395,7 +395,7 @@ func TestAnotherDebuggerPausesAndResumesToo(t *testing.T) {
 	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
 	a := w.debugs(t, s)
 	p := w.open(t, s.URL)
-	if _, err := chromedp.Call(p.Ctx, debugger.Enable, debugger.EnableParams{}); err != nil {
+	if _, err := chromedp.Call(p.Ctx, cdpdebugger.Enable, cdpdebugger.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
 	b := a.breakpoint(map[string]any{"url": "app.js", "line": 6})
@@ -403,7 +403,7 @@ func TestAnotherDebuggerPausesAndResumesToo(t *testing.T) {
 	if at := a.paused(); at.Breakpoints[0] != b.ID {
 		t.Errorf("%+v", at)
 	}
-	if _, err := chromedp.Call(p.Ctx, debugger.Resume, debugger.ResumeParams{}); err != nil {
+	if _, err := chromedp.Call(p.Ctx, cdpdebugger.Resume, cdpdebugger.ResumeParams{}); err != nil {
 		t.Fatal(err)
 	}
 	p.title("6")
@@ -412,7 +412,7 @@ func TestAnotherDebuggerPausesAndResumesToo(t *testing.T) {
 	}
 	// The other one pauses, and the agent sees that it is none of its doing, and may resume.
 	p.js(`let beats = 0; setInterval(() => { document.title = 'beat ' + ++beats; }, 20)`)
-	if _, err := chromedp.Call(p.Ctx, debugger.Pause, cdp.Empty{}); err != nil {
+	if _, err := chromedp.Call(p.Ctx, cdpdebugger.Pause, cdp.Empty{}); err != nil {
 		t.Fatal(err)
 	}
 	at := a.paused()
@@ -422,7 +422,7 @@ func TestAnotherDebuggerPausesAndResumesToo(t *testing.T) {
 	if text := a.refused("browser_snapshot", nil); !strings.Contains(text, "by the page itself or DevTools") {
 		t.Error(text)
 	}
-	var list engine.BreakpointList
+	var list debugger.BreakpointList
 	a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
 	beat := p.text("document.title")
 	a.debugger("debugger_resume", nil)
@@ -479,7 +479,7 @@ func TestStacksOfMinifiedCodeNameTheFunctionsOfTheProject(t *testing.T) {
 				at.Stack[1].Function != "sumOf" || !strings.HasPrefix(at.Stack[1].Source, "src/index.tsx:7:") {
 				t.Errorf("%+v", at.Stack)
 			}
-			var list engine.BreakpointList
+			var list debugger.BreakpointList
 			a.call("breakpoint_remove", map[string]any{"id": at.Breakpoints[0]}, &list)
 			a.debugger("debugger_resume", nil)
 		})

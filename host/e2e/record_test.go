@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -92,7 +92,7 @@ func TestRecord(t *testing.T) {
 		p.start(`document.getElementById('go').click()`)
 		a.paused()
 		a.debugger("debugger_step", map[string]any{"kind": "over"})
-		var list engine.BreakpointList
+		var list debugger.BreakpointList
 		a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
 		a.debugger("debugger_resume", nil)
 		p.title("6")

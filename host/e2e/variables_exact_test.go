@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -33,7 +33,7 @@ func TestWhatAnAgentSetIsGoneWhenItLeaves(t *testing.T) {
 	b := second.breakpoint(map[string]any{"url": "poll.js", "line": 4})
 	p.start(`try { throw new Error('caught') } catch {} document.getElementById('go').click()`)
 	p.title("6")
-	var list engine.BreakpointList
+	var list debugger.BreakpointList
 	second.call("breakpoint_list", nil, &list)
 	if len(list.Breakpoints) != 1 || list.Breakpoints[0].ID != b.ID {
 		t.Errorf("%+v", list)
@@ -143,7 +143,7 @@ function hit(value) {
 }
 function all() { for (const v of [0, null, { n: 1 }, { n: 2 }, Symbol('q'), new Date(5), new Date(6), [1], 'end']) hit(v); document.title = 'ran'; }
 `)
-	follow := func(args map[string]any) engine.Trace {
+	follow := func(args map[string]any) debugger.Trace {
 		t.Helper()
 		args["url"], args["line"], args["limit"] = "app.js", 4, 9
 		a.trace(args)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -124,7 +124,7 @@ func TestVariablesOfAllKindsAreRead(t *testing.T) {
 	first := a.take(nil)
 	a.on()
 	second := a.take(nil)
-	if d := a.differ(first.ID, second.ID); len(d.Modified) != 1 || d.Modified[0] != (engine.VariableChange{Name: "at", Scope: "local", Type: "number", Old: "4", New: "5"}) {
+	if d := a.differ(first.ID, second.ID); len(d.Modified) != 1 || d.Modified[0] != (debugger.VariableChange{Name: "at", Scope: "local", Type: "number", Old: "4", New: "5"}) {
 		t.Errorf("%+v %+v", first, d)
 	}
 	a.debugger("debugger_resume", nil)

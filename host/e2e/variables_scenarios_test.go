@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -32,7 +32,7 @@ function go() { new Job().run({ Total: 3, Customer: { Name: 'Ada', City: 'Warsaw
 func TestTheScenariosOfSnapshots(t *testing.T) {
 	w := shared.get(t)
 	a, p := w.script(t, scenarios)
-	var gone engine.VariableSnapshotsGone
+	var gone debugger.VariableSnapshotsGone
 
 	t.Run("US3.4 given no snapshots exist, the list is empty", func(t *testing.T) {
 		if all := a.held(); len(all) != 0 {
@@ -45,7 +45,7 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 		}
 	})
 	a.stop(p, "go()")
-	var first, second, third, fourth engine.VariableSnapshot
+	var first, second, third, fourth debugger.VariableSnapshot
 	t.Run("US1.1 with a label: id, label, time, thread, frame and count", func(t *testing.T) {
 		first = a.take(map[string]any{"label": "before-fix", "depth": 2})
 		if !regexp.MustCompile(`^snap-[0-9a-f-]{36}$`).MatchString(first.ID) || first.Label != "before-fix" || time.Since(first.At.Time) > time.Minute ||
@@ -78,23 +78,23 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 	})
 	d := a.differ(first.ID, third.ID)
 	t.Run("US2.1 retryCount that changed from 2 to 3 is modified, with the old and the new value", func(t *testing.T) {
-		if !slices.Contains(d.Modified, engine.VariableChange{Name: "retryCount", Scope: "argument", Type: "number", Old: "2", New: "3"}) {
+		if !slices.Contains(d.Modified, debugger.VariableChange{Name: "retryCount", Scope: "argument", Type: "number", Old: "2", New: "3"}) {
 			t.Errorf("%+v", d)
 		}
 	})
 	t.Run("US2.2 a variable that appeared is added, with its value", func(t *testing.T) {
-		if !slices.Contains(d.Added, engine.VariableEntry{Name: "result", Scope: "block", Type: "string", Value: `"ok"`}) {
+		if !slices.Contains(d.Added, debugger.VariableEntry{Name: "result", Scope: "block", Type: "string", Value: `"ok"`}) {
 			t.Errorf("%+v", d)
 		}
 	})
 	t.Run("US2.3 a variable of another scope that is gone is removed", func(t *testing.T) {
-		if !slices.ContainsFunc(d.Removed, func(e engine.VariableEntry) bool { return e.Name == "early" }) {
+		if !slices.ContainsFunc(d.Removed, func(e debugger.VariableEntry) bool { return e.Name == "early" }) {
 			t.Errorf("%+v", d)
 		}
 	})
 	t.Run("edge: a type that changes is removed and added", func(t *testing.T) {
-		if !slices.Contains(d.Removed, engine.VariableEntry{Name: "tempBuffer", Scope: "local", Type: "string", Value: `"x"`}) ||
-			!slices.Contains(d.Added, engine.VariableEntry{Name: "tempBuffer", Scope: "local", Type: "Array", Value: "[1, 2, 3]"}) {
+		if !slices.Contains(d.Removed, debugger.VariableEntry{Name: "tempBuffer", Scope: "local", Type: "string", Value: `"x"`}) ||
+			!slices.Contains(d.Added, debugger.VariableEntry{Name: "tempBuffer", Scope: "local", Type: "Array", Value: "[1, 2, 3]"}) {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -112,7 +112,7 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 		}
 	})
 	t.Run("US4.2 a field of a field that changed is modified", func(t *testing.T) {
-		if !slices.Contains(d.Modified, engine.VariableChange{Name: "order.Customer.Name", Scope: "argument", Type: "string", Old: `"Ada"`, New: `"Grace"`}) {
+		if !slices.Contains(d.Modified, debugger.VariableChange{Name: "order.Customer.Name", Scope: "argument", Type: "string", Old: `"Ada"`, New: `"Grace"`}) {
 			t.Errorf("%+v", d)
 		}
 	})
@@ -127,7 +127,7 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 		if len(all) != 4 {
 			t.Fatalf("%+v", all)
 		}
-		for i, s := range []engine.VariableSnapshot{first, second, third, fourth} {
+		for i, s := range []debugger.VariableSnapshot{first, second, third, fourth} {
 			if got := all[i]; got.ID != s.ID || got.Label != s.Label || !got.At.Equal(s.At.Time) || got.Thread != 1 || got.Function != "run" || got.Count != 5 {
 				t.Errorf("%+v", got)
 			}

@@ -7,29 +7,29 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 )
 
 // take takes a snapshot.
-func (a *agent) take(args map[string]any) engine.VariableSnapshot {
+func (a *agent) take(args map[string]any) debugger.VariableSnapshot {
 	a.t.Helper()
-	var s engine.VariableSnapshot
+	var s debugger.VariableSnapshot
 	a.call("snapshot_create", args, &s)
 	return s
 }
 
 // differ compares two snapshots.
-func (a *agent) differ(from, to string) engine.VariableDiff {
+func (a *agent) differ(from, to string) debugger.VariableDiff {
 	a.t.Helper()
-	var d engine.VariableDiff
+	var d debugger.VariableDiff
 	a.call("snapshot_diff", map[string]any{"from": from, "to": to}, &d)
 	return d
 }
 
 // held are the snapshots that there are.
-func (a *agent) held() []engine.VariableSnapshotLine {
+func (a *agent) held() []debugger.VariableSnapshotLine {
 	a.t.Helper()
-	var l engine.VariableSnapshotList
+	var l debugger.VariableSnapshotList
 	a.call("snapshot_list", nil, &l)
 	return l.Snapshots
 }
@@ -40,9 +40,9 @@ func (a *agent) on() {
 	a.debugger("debugger_resume", map[string]any{"wait_ms": 15000})
 }
 
-func (a *agent) variables(args map[string]any) engine.Variables {
+func (a *agent) variables(args map[string]any) debugger.Variables {
 	a.t.Helper()
-	var v engine.Variables
+	var v debugger.Variables
 	a.call("variables_get", args, &v)
 	return v
 }
@@ -69,7 +69,7 @@ func (w *world) script(t *testing.T, code string) (*agent, *tab) {
 }
 
 // stop has the page come to its `debugger` statement, which the agent's session makes it stop at.
-func (a *agent) stop(p *tab, script string) engine.ThreadState {
+func (a *agent) stop(p *tab, script string) debugger.ThreadState {
 	a.t.Helper()
 	a.debugger("debugger_pause", map[string]any{"exceptions": "none"})
 	p.start(script)
@@ -125,11 +125,11 @@ func TestASnapshotIsTakenAtABreakpointAndComparedWithTheNext(t *testing.T) {
 		t.Errorf("%+v", third)
 	}
 	d := a.differ("before-fix", "after-fix")
-	if len(d.Added)+len(d.Removed) != 0 || !slices.Contains(d.Modified, engine.VariableChange{Name: "retryCount", Scope: "local", Type: "number", Old: "0", New: "1"}) {
+	if len(d.Added)+len(d.Removed) != 0 || !slices.Contains(d.Modified, debugger.VariableChange{Name: "retryCount", Scope: "local", Type: "number", Old: "0", New: "1"}) {
 		t.Errorf("%+v", d)
 	}
 	d = a.differ(second.ID, third.ID)
-	if !slices.Contains(d.Modified, engine.VariableChange{Name: "order.Customer.Name", Scope: "argument", Type: "string", Old: `"Ada"`, New: `"Grace"`}) || d.ElapsedMs < 0 || d.ThreadMismatch {
+	if !slices.Contains(d.Modified, debugger.VariableChange{Name: "order.Customer.Name", Scope: "argument", Type: "string", Old: `"Ada"`, New: `"Grace"`}) || d.ElapsedMs < 0 || d.ThreadMismatch {
 		t.Errorf("%+v", d)
 	}
 	if d := a.differ(third.ID, third.ID); d.Summary != "no changes" || len(d.Added)+len(d.Removed)+len(d.Modified) != 0 {
@@ -146,7 +146,7 @@ func TestASnapshotIsTakenAtABreakpointAndComparedWithTheNext(t *testing.T) {
 	if text := a.refused("snapshot_diff", map[string]any{"from": first.ID, "to": "snap-abc123"}); !strings.Contains(text, `"snap-abc123"`) || strings.Contains(text, fmt.Sprintf("no snapshot %q", first.ID)) {
 		t.Error(text)
 	}
-	var gone engine.VariableSnapshotsGone
+	var gone debugger.VariableSnapshotsGone
 	a.call("snapshot_delete", map[string]any{"id": second.ID}, &gone)
 	if gone.Removed != 1 || gone.Left != 3 {
 		t.Errorf("%+v", gone)
@@ -177,9 +177,9 @@ function all(n) { for (let i = 0; i < n; i++) poll(i, { left: n - i, get trap() 
 `
 
 // trace calls snapshot_trace.
-func (a *agent) trace(args map[string]any) engine.Trace {
+func (a *agent) trace(args map[string]any) debugger.Trace {
 	a.t.Helper()
-	var tr engine.Trace
+	var tr debugger.Trace
 	a.call("snapshot_trace", args, &tr)
 	return tr
 }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 )
 
 // TestThePanelShowsSnapshotsAndTheirDifferenceAsTrees has a person follow an agent that debugs, in the real DevTools:
@@ -82,7 +82,7 @@ const cells = [...document.querySelectorAll('.trace tbody tr')].map((r) => [...r
 if (cells.join(';') !== '0,"busy";1,"busy";2,"free"') throw new Error(cells.join(';'));`)
 
 	// What ended is no longer there.
-	var gone engine.VariableSnapshotsGone
+	var gone debugger.VariableSnapshotsGone
 	a.call("snapshot_clear", nil, &gone)
 	panel(`await until(() => says('No snapshots are held'), 'that they are gone')`)
 }

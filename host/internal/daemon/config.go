@@ -10,7 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -149,8 +149,8 @@ func (c *Config) fullAfter() time.Duration {
 }
 
 // debugging is what the settings say of it.
-func (c *Config) debugging() engine.Settings {
-	return engine.Settings{Release: time.Duration(c.Debugger.ReleaseSeconds * float64(time.Second)), Evaluate: c.Debugger.Evaluate}
+func (c *Config) debugging() debugger.Settings {
+	return debugger.Settings{Release: time.Duration(c.Debugger.ReleaseSeconds * float64(time.Second)), Evaluate: c.Debugger.Evaluate}
 }
 
 // keepOpen is how long an agent's browser stays without it, 0 for the engine's own.

@@ -27,6 +27,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/hangup"
@@ -158,7 +159,7 @@ type daemon struct {
 	fullAfter time.Duration
 	// sets are the tool sets that the settings turn on, nil when they say nothing.
 	sets      []string
-	debugging engine.Settings
+	debugging debugger.Settings
 	// keepOpen is how long a browser without a window stays when the agent that opened it has gone, 0 for the
 	// engine's own.
 	keepOpen time.Duration

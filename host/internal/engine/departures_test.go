@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -59,10 +59,10 @@ func TestAnAgentThatLeavesTakesItsPausesAlong(t *testing.T) {
 		a, leaveA := w.Engine.Join("", "agent", checkpoint.Scope{})
 		b, leaveB := w.Engine.Join("", "agent", checkpoint.Scope{}) // of the same name
 		for _, c := range []*checkpoint.Client{a, b} {
-			if _, err := w.Engine.DebuggerPause(t.Context(), c, engine.PauseParams{}); err != nil {
+			if _, err := w.Engine.DebuggerPause(t.Context(), c, debugger.PauseParams{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Engine.BreakpointSet(t.Context(), c, engine.BreakpointParams{URL: "http://localhost/app.js", Line: 1}); err != nil {
+			if _, err := w.Engine.BreakpointSet(t.Context(), c, debugger.BreakpointParams{URL: "http://localhost/app.js", Line: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -98,7 +98,7 @@ func TestLeavingDoesNotWaitForBrowsers(t *testing.T) {
 		}
 		a, leave := w.Engine.Join("", "agent", checkpoint.Scope{})
 		for _, tab := range []int{1, 2} {
-			if _, err := w.Engine.DebuggerPause(t.Context(), a, engine.PauseParams{Tab: tab}); err != nil {
+			if _, err := w.Engine.DebuggerPause(t.Context(), a, debugger.PauseParams{Tab: tab}); err != nil {
 				t.Fatal(err)
 			}
 		}

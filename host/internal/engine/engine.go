@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/launch"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/noiserules"
@@ -28,7 +29,7 @@ type Engine struct {
 	*pages.Pages
 	*act.Actor
 	*launch.Opener
-	*Inspector
+	*debugger.Inspector
 	store   *capture.Store
 	named   *checkpoint.Registry
 	viewing *viewing
@@ -55,9 +56,9 @@ type Options struct {
 	// Config is the path of the file in which a person allows more than is allowed by itself.
 	Config string
 	// Debugger may be nil: then nothing can be debugged.
-	Debugger Remote
+	Debugger debugger.Remote
 	// Debugging is what a person decides of it.
-	Debugging Settings
+	Debugging debugger.Settings
 	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
 	FullAfter time.Duration
 	// Disk may be nil: then nothing is kept but in memory.
@@ -98,7 +99,7 @@ func New(o Options) *Engine {
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: e.agentNumber, Notify: e.tellViewers,
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, KeepOpen: o.KeepOpen, Clock: o.Clock})
-	e.Inspector = NewInspector(InspectorOptions{
+	e.Inspector = debugger.New(debugger.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Clients: registry, Remote: o.Debugger, Settings: o.Debugging, Clock: o.Clock, Scope: e.viewScope,
 	})
 	e.leaving()

@@ -13,7 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -200,7 +200,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				return err
 			},
 			"debugger_pause": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.DebuggerPause(ctx, c, engine.PauseParams{Tab: 1})
+				_, err := w.Engine.DebuggerPause(ctx, c, debugger.PauseParams{Tab: 1})
 				return err
 			},
 			"browser_console_messages": func(ctx context.Context, c *checkpoint.Client) error {

@@ -1,4 +1,9 @@
-package engine
+// Package debugger pauses pages for agents and looks into their running code: breakpoints, stepping, variables, snapshots
+// of variables, tracepoints.
+//
+// It guarantees: a pause ends when its owner has gone or its time is over; reading variables runs no code of the page;
+// a breakpoint is its agent's own; places are those of the project's files, or marked as generated.
+package debugger
 
 import (
 	"cmp"
@@ -10,12 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/observe"
-	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
@@ -47,45 +48,6 @@ const (
 	// mapsWait is how long source maps are waited for that are not there yet.
 	mapsWait = 4 * time.Second
 )
-
-// InspectorOptions make sessions.
-type InspectorOptions struct {
-	Store    *capture.Store
-	Pages    *pages.Pages
-	Observer *observe.Observer
-	Clients  *clients.Registry
-	// Remote may be nil: then nothing can be debugged.
-	Remote   Remote
-	Settings Settings
-	Clock    func() time.Time
-	// Scope is the scope that a person's view of a tab has, an error for a tab that is not there.
-	Scope func(tab int) (checkpoint.Scope, error)
-}
-
-// Sessions debug tabs for agents. They are safe for concurrent use.
-type Inspector struct {
-	// Never changed after New.
-	store    *capture.Store
-	pages    *pages.Pages
-	observer *observe.Observer
-	clients  *clients.Registry
-	remote   Remote
-	settings Settings
-	clock    func() time.Time
-	scope    func(tab int) (checkpoint.Scope, error)
-
-	tabs debugTabs
-}
-
-// NewInspector makes sessions.
-func NewInspector(o InspectorOptions) *Inspector {
-	if o.Settings.Release == 0 {
-		o.Settings.Release = DefaultRelease
-	}
-	return &Inspector{
-		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, remote: o.Remote, settings: o.Settings, clock: o.Clock, scope: o.Scope,
-	}
-}
 
 // debugTabs is what is known of debugged tabs.
 type debugTabs struct {

@@ -1,4 +1,4 @@
-package engine
+package debugger
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
-// Debugging are the tools that hold a page and look into its running code.
-var Debugging = []*tool.Tool[*Inspector]{
+// Tools are the tools that hold a page and look into its running code.
+var Tools = []*tool.Tool[*Inspector]{
 	tool.New("breakpoint_set", func(ctx context.Context, e *Inspector, c *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
 		return e.BreakpointSet(ctx, c, p)
 	}),

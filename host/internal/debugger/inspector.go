@@ -1,0 +1,50 @@
+package debugger
+
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
+)
+
+// Options make an inspector.
+type Options struct {
+	Store    *capture.Store
+	Pages    *pages.Pages
+	Observer *observe.Observer
+	Clients  *clients.Registry
+	// Remote may be nil: then nothing can be debugged.
+	Remote   Remote
+	Settings Settings
+	Clock    func() time.Time
+	// Scope is the scope that a person's view of a tab has, an error for a tab that is not there.
+	Scope func(tab int) (checkpoint.Scope, error)
+}
+
+// Inspector debugs tabs for agents. It is safe for concurrent use.
+type Inspector struct {
+	// Never changed after New.
+	store    *capture.Store
+	pages    *pages.Pages
+	observer *observe.Observer
+	clients  *clients.Registry
+	remote   Remote
+	settings Settings
+	clock    func() time.Time
+	scope    func(tab int) (checkpoint.Scope, error)
+
+	tabs debugTabs
+}
+
+// New makes an inspector.
+func New(o Options) *Inspector {
+	if o.Settings.Release == 0 {
+		o.Settings.Release = DefaultRelease
+	}
+	return &Inspector{
+		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, remote: o.Remote, settings: o.Settings, clock: o.Clock, scope: o.Scope,
+	}
+}
