@@ -76,7 +76,8 @@ func (c *computation) console() *ConsoleDiff {
 // browser's records afterwards, under another id: where capture began late, entries are replayed
 // before those records are read, so that the requests lie in the span too.
 func (c *computation) toldByBackfill(e *event.Console) bool {
-	if e.Via != "browser" || e.Category != "network" || e.Level != event.Error {
+	url, ok := failedAddress(e)
+	if !ok {
 		return false
 	}
 	if c.backfilled == nil {
@@ -87,7 +88,24 @@ func (c *computation) toldByBackfill(e *event.Console) bool {
 			}
 		}
 	}
-	return c.backfilled[tabURL{e.Tab, e.URL}]
+	return c.backfilled[tabURL{e.Tab, url}]
+}
+
+// failedAddress is the address that a log entry of the browser tells of as failed: one of a request, or of an element
+// that could not load what it shows.
+func failedAddress(e *event.Console) (url string, ok bool) {
+	if e.Via != "browser" || e.Level != event.Error {
+		return "", false
+	}
+	if e.Category == "network" {
+		return e.URL, true
+	}
+	rest, ok := strings.CutPrefix(e.Text, "Failed to load <")
+	if !ok {
+		return "", false
+	}
+	_, url, ok = strings.Cut(rest, "> ")
+	return url, ok
 }
 
 type tabURL struct {

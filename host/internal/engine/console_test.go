@@ -187,3 +187,19 @@ func TestAFailureFoundAfterwardsIsNotToldByTheLogToo(t *testing.T) {
 		t.Error(show(r))
 	}
 }
+
+// TestAnElementThatCouldNotLoadIsItsRequestsFailure: told by the page before the browser's records were read, it is one
+// failure; of a request that nobody has told of it is an error of its own.
+func TestAnElementThatCouldNotLoadIsItsRequestsFailure(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	unusable := `"level":"error","via":"browser","category":"other","text":"Failed to load <img> http://localhost:5173/%s.png"`
+	w.Send("console", fmt.Sprintf(unusable, "x"))
+	w.Send("console", fmt.Sprintf(unusable, "y"))
+	w.Send("network", `"id":"backfill-1","method":"GET","url":"http://localhost:5173/x.png","resource":"image","status":404,"started":1,"duration":1,"backfilled":true`)
+	r := w.Changes(a, params{})
+	if len(r.Console.NewErrors) != 1 || !strings.Contains(r.Console.NewErrors[0].Message, "y.png") || len(r.Network.Failures) != 1 {
+		t.Errorf("%+v %+v", r.Console.NewErrors, r.Network.Failures)
+	}
+}
