@@ -1,8 +1,8 @@
-// Package engine holds the use cases. Every surface (MCP, command line, popup) calls these and
-// nothing below them.
+// Package engine composes the use cases, and holds those of the viewer. Every surface (MCP, command line, popup) calls
+// it and nothing below it.
 //
-// It guarantees: an answer is one consistent reading, and a client's checkpoint advances over exactly
-// what the answer covered; arguments are checked before anything is changed; errors say what to do.
+// It guarantees: a client that leaves is let go of by every use case, in one order; the tables of tools and of the
+// viewer's methods are all that a surface can ask for.
 package engine
 
 import (
@@ -36,8 +36,6 @@ type Engine struct {
 	began   time.Time // when it was made
 	disk    observe.Disk
 	clock   func() time.Time
-	hands   act.Hands
-	config  string
 	sets    []string
 }
 
@@ -59,16 +57,16 @@ type Options struct {
 	Debugger debugger.Remote
 	// Debugging is what a person decides of it.
 	Debugging debugger.Settings
-	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
+	// FullAfter is how long after a look the next one shows everything; 0 is [pages.DefaultFullAfter].
 	FullAfter time.Duration
 	// Disk may be nil: then nothing is kept but in memory.
 	Disk  observe.Disk
 	Clock func() time.Time
 	// Launcher may be nil: then agents cannot open browsers. KeepOpen is how long one without a window stays when
-	// the agent has gone; 0 is [DefaultKeepOpen].
+	// the agent has gone; 0 is [launch.DefaultKeepOpen].
 	Launcher launch.Launcher
 	KeepOpen time.Duration
-	// Sets are the tool sets of clients that ask for none; nil: [DefaultSets].
+	// Sets are the tool sets of clients that ask for none; nil: [tool.DefaultSets].
 	Sets []string
 	// Originals may have no maps: then places are told as the browser has them.
 	Originals observe.Originals
@@ -85,10 +83,9 @@ func New(o Options) *Engine {
 	rules := noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	named := &checkpoint.Registry{}
 	e := &Engine{
-		Registry: registry, Rules: rules, Pages: pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}), viewing: newViewing(), began: o.Clock(),
-
-		store: o.Store, named: named,
-		disk: o.Disk, sets: o.Sets, clock: o.Clock,
+		Registry: registry, Rules: rules, viewing: newViewing(), began: o.Clock(),
+		Pages: pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}),
+		store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock,
 	}
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
