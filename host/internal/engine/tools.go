@@ -13,7 +13,12 @@ import (
 type Tool = tool.Tool[*Engine]
 
 // Tools are all of them, in the order in which they are listed.
-var Tools = slices.Concat(tool.In(tool.Observe, observing), tool.In(tool.Act, tool.Of(launch.Tools, func(e *Engine) *launch.Opener { return e.Opener })), tool.In(tool.Act, tool.Of(act.Tools, func(e *Engine) *act.Actor { return e.Actor })), tool.In(tool.Debug, tool.Of(debugger.Tools, func(e *Engine) *debugger.Inspector { return e.Inspector })))
+var Tools = slices.Concat(
+	tool.In(tool.Observe, observing),
+	tool.In(tool.Act, tool.Of(launch.Tools, func(e *Engine) *launch.Opener { return e.Opener })),
+	tool.In(tool.Act, tool.Of(act.Tools, func(e *Engine) *act.Actor { return e.Actor })),
+	tool.In(tool.Debug, tool.Of(debugger.Tools, func(e *Engine) *debugger.Inspector { return e.Inspector })),
+)
 
 // FindTool returns the tool of that name, or nil.
 func FindTool(name string) *Tool {

@@ -223,9 +223,7 @@ func (b BrowserOpened) AgentText() string {
 
 // Tools are the tools that bring a browser.
 var Tools = []*tool.Tool[*Opener]{
-	tool.New("browser_open", func(ctx context.Context, e *Opener, c *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
-		return e.BrowserOpen(ctx, c, p)
-	}),
+	tool.New("browser_open", (*Opener).BrowserOpen),
 }
 
 func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {

@@ -87,7 +87,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 			}
 			result, err := next(ctx, method, req)
 			if asked, ok := req.(*mcp.CallToolRequest); ok && err != nil && engine.FindTool(asked.Params.Name) == nil {
-				return failure(usererr.New(usererr.NotFound, "there is no tool %q; tools/list lists those there are", event.Clean(asked.Params.Name))), nil
+				return failure(usererr.New(usererr.NotFound, "there is no tool %q; tools/list lists them", event.Clean(asked.Params.Name))), nil
 			}
 			if session, ok := req.GetSession().(*mcp.ServerSession); ok && method == "initialize" && err == nil {
 				begun(session)

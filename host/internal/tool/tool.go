@@ -33,14 +33,14 @@ func (t *Tool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args
 	return t.call(ctx, h, client, args)
 }
 
-// New makes a tool of a use case, whose arguments and answer are JSON objects.
-func New[H, P, A any](name string, call func(context.Context, H, *checkpoint.Client, P) (*A, error)) *Tool[H] {
+// New makes a tool of a method of H, whose arguments and answer are JSON objects.
+func New[H, P, A any](name string, call func(H, context.Context, *checkpoint.Client, P) (*A, error)) *Tool[H] {
 	return &Tool[H]{Name: name, Answer: *new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
 		var params P
 		if err := decodeArguments(name, args, &params); err != nil {
 			return nil, err
 		}
-		answer, err := call(ctx, h, c, params)
+		answer, err := call(h, ctx, c, params)
 		if err != nil {
 			return nil, err // not a nil pointer inside an interface
 		}

@@ -66,7 +66,7 @@ var Codes = []Entry{
 	{PageRunning, "The page has to be paused for this.", 409, 1},
 	{TabInUse, "Another action is under way in the tab, or another agent acted there a moment ago.", 409, 1},
 	{ActionRefused, "The browser did not carry the action out; the message says why, and what changed meanwhile.", 409, 1},
-	{ReferenceGone, "The element of a reference is no longer on the page.", 404, 2},
+	{ReferenceGone, "The page has removed the element.", 404, 2},
 	{AgentStopped, "A person stopped this agent's actions.", 403, 1},
 	{AgentSuspended, "A person suspended this agent's access.", 403, 1},
 	{NotSaved, "It is done, but in memory only; the message says why.", 500, 1},
