@@ -5,6 +5,7 @@
 import type { Protocol } from 'devtools-protocol';
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
+import { resourceOfInitiator } from './resources';
 
 type NetworkEvent = Extract<AnyEvent, { kind: 'network' }>;
 
@@ -98,20 +99,6 @@ export function loggedFailure(entry: Protocol.Log.LogEntry): LoggedFailure | und
   return { id, url, status: Number(status ?? 0), error, at: Math.floor(timestamp) };
 }
 
-const resources: Record<string, string> = {
-  navigation: 'document',
-  iframe: 'document',
-  frame: 'document',
-  img: 'image',
-  image: 'image',
-  css: 'other',
-  link: 'other',
-  xmlhttprequest: 'xhr',
-  beacon: 'ping',
-  video: 'media',
-  audio: 'media',
-};
-
 /**
  * The requests that nobody saw: those of the timings and those of the log, without the ones in `known`
  * (masked addresses; each stands for one request) and without those whose outcome nothing tells. Oldest first. The method is not known to either and is
@@ -145,7 +132,7 @@ export function backfill(
       event(tab, {
         id: failure?.id ?? `timing-${started}-${n}`,
         url: entry.name,
-        resource: resources[entry.initiator] ?? entry.initiator,
+        resource: resourceOfInitiator(entry.initiator),
         status,
         error: failure?.error,
         started,

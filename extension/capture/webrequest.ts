@@ -6,6 +6,7 @@
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
 import type { Start, Witness } from './network';
+import { resourceOfType } from './resources';
 
 /** The part of webRequest's details that is used. */
 export interface RequestDetails {
@@ -41,14 +42,6 @@ const LATE_MS = 250;
 const MAX_SIGHTINGS = 1000;
 /** For how long after the worker's begin requests may end that began before it, in milliseconds. */
 const EARLY_MS = 15_000;
-
-const resources: Record<string, string> = {
-  main_frame: 'document',
-  sub_frame: 'document',
-  xmlhttprequest: 'xhr',
-  object: 'other',
-  csp_report: 'cspviolationreport',
-};
 
 interface TabRecord {
   sightings: Sighting[];
@@ -262,7 +255,7 @@ function sight({ requestId, method, url, type, timeStamp }: RequestDetails): Sig
     webRequestId: requestId,
     method,
     url,
-    resource: resources[type] ?? type,
+    resource: resourceOfType(type),
     started: Math.floor(timeStamp),
   };
 }

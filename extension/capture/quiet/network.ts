@@ -2,6 +2,7 @@
 import { type AnswerRecord, CUT, MAX_BODY, type ResourceRecord } from '../../page/records';
 import type { Session } from '../context';
 import { type Ending, type Flight, networkEvent, requestEvent } from '../request';
+import { resourceOfType } from '../resources';
 import type { Emit } from '../source';
 import { withoutHash } from '../text';
 import type { RequestDetails } from '../webrequest';
@@ -32,14 +33,6 @@ const ALONE_MS = 250;
 const MAX_EARLY = 50;
 /** The most addresses of which it is known how they were answered. */
 const MAX_KNOWN = 1000;
-
-const resources: Record<string, string> = {
-  main_frame: 'document',
-  sub_frame: 'document',
-  xmlhttprequest: 'xhr',
-  object: 'other',
-  csp_report: 'cspviolationreport',
-};
 
 const elements: Record<string, string> = {
   script: 'script',
@@ -86,7 +79,7 @@ export class QuietRequests {
   began(details: QuietDetails): void {
     if (details.type === 'websocket') return;
     const session: Session = details.frameId !== undefined && details.frameId > 0 ? inFrame : inPage;
-    const resource = resources[details.type] ?? details.type;
+    const resource = resourceOfType(details.type);
     const flight: Flight = {
       id: `quiet-${details.requestId}`,
       session,
