@@ -60,7 +60,7 @@ func exitCode(err error) int {
 	if errors.Is(err, home.ErrUnreachable) || errors.Is(err, installer.ErrNoBrowser) || errors.Is(err, browser.ErrCrashed) {
 		return 3
 	}
-	return usererr.EntryOf(err).Exit
+	return usererr.EntryOf(usererr.CodeOf(err)).Exit
 }
 
 func newRoot() *cobra.Command {

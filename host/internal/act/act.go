@@ -7,7 +7,6 @@ package act
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,44 +33,19 @@ type Hands interface {
 
 // Times of an action.
 const (
-	// readyTimeout is how long an element may take until it can be acted on; settleTimeout what an action
+	// ReadyTimeout is how long an element may take until it can be acted on; settleTimeout what an action
 	// causes until it is answered all the same.
-	readyTimeout  = 2 * time.Second
+	ReadyTimeout  = 2 * time.Second
 	settleTimeout = 5 * time.Second
 	// answerGrace is what an answer may take longer than all of its steps were given.
 	answerGrace = 5 * time.Second
 )
 
-// Of an action's answer.
-const (
-	maxActTokens = 2000 // of the page
-	maxCaused    = 12   // lines of what broke
-	maxRequests  = 5
-)
+// maxPageTokens bounds what an answer says of the page.
+const maxPageTokens = 2000
 
 // masked stands in place of a secret; protocol/redaction.json has it too.
 const masked = "[masked]"
-
-// ActAnswer is the answer of the acting tools.
-type ActAnswer struct {
-	Tab  int    `json:"tab"`
-	Text string `json:"text"`
-	// Image is a picture of the page, in base64, and Mime its type.
-	Image string `json:"image,omitempty"`
-	Mime  string `json:"mime,omitempty"`
-}
-
-// AgentText is what an agent gets.
-func (a ActAnswer) AgentText() string { return a.Text }
-
-// Picture is the picture of the page, nil for none.
-func (a ActAnswer) Picture() (data []byte, mime string) {
-	data, err := base64.StdEncoding.DecodeString(a.Image)
-	if err != nil {
-		return nil, ""
-	}
-	return data, a.Mime
-}
 
 // action is a use case that acts.
 type action struct {
@@ -82,7 +56,7 @@ type action struct {
 	to   []string
 	// steps are made with the page that the references are of.
 	steps func(*references) ([]protocol.ActStep, error)
-	// timeout and settle, when not 0, stand for readyTimeout and settleTimeout.
+	// timeout and settle, when not 0, stand for ReadyTimeout and settleTimeout.
 	timeout, settle time.Duration
 	// blind leaves out what changed on the page.
 	blind bool
@@ -153,7 +127,7 @@ func gone(err error) error {
 }
 
 // act does something on a tab and answers with what it caused.
-func (e *Actor) act(ctx context.Context, client *checkpoint.Client, a action) (*ActAnswer, error) {
+func (e *Actor) act(ctx context.Context, client *checkpoint.Client, a action) (*Answer, error) {
 	id, err := e.pages.WaitForTab(ctx, client, a.tab)
 	if err != nil {
 		return nil, err
@@ -170,11 +144,11 @@ func (e *Actor) act(ctx context.Context, client *checkpoint.Client, a action) (*
 	}
 	done, err := e.actOn(held, client, id, a)
 	release()
-	var answer *ActAnswer
+	var answer *Answer
 	if err == nil {
 		answer, err = e.tellActed(ctx, client, done)
 	}
-	if err != nil {
+	if err != nil || answer.Refused != nil {
 		switch why := context.Cause(held); {
 		case errors.Is(why, errStopped):
 			return nil, usererr.New(usererr.AgentStopped, "a person stopped this agent meanwhile: do not act in the browser until they allow it again in Tidemark's popup or panel")
@@ -288,7 +262,7 @@ func (r *references) certain(steps []protocol.ActStep) bool {
 func (e *Actor) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (*protocol.ActResult, error) {
 	timeout, settle := a.timeout, a.settle
 	if timeout == 0 {
-		timeout = readyTimeout
+		timeout = ReadyTimeout
 	}
 	if settle == 0 {
 		settle = settleTimeout
@@ -340,18 +314,21 @@ type finished struct {
 	outcome
 	// v is up to where the client is told.
 	v *capture.View
-	// page is what changed on the page, meanwhile what changed before the action; opened is what the page opened.
-	page, meanwhile, opened string
-	// refused says why the browser refused the action, objected what the page thought of it.
-	refused, objected string
+	// answer lacks the consequences that v has.
+	answer *Answer
 }
 
 // finish reads what an action did to the page.
 func (e *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.Tab, o outcome) (*finished, error) {
-	done := &finished{outcome: o}
 	result := o.result
+	late := Late{First: o.first}
+	answer := &Answer{
+		Tab: o.id, Untrusted: result.Untrusted, Dialog: result.Dialog, Unfinished: result.Waiting, Value: result.Value, Busy: result.Busy,
+		Late: &late, Waited: o.action.waits, Image: result.Image, Mime: result.Mime,
+	}
+	done := &finished{outcome: o, answer: answer}
 	if !o.action.blind {
-		done.meanwhile = o.meanwhile(e.clock())
+		late.Page, late.Merged = o.meanwhile(e.clock())
 	}
 	if o.action.leaves && result.Refused == "" {
 		o.refs.seen.Reset()
@@ -362,9 +339,10 @@ func (e *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil && result.Refused == "":
-			done.page = "The page cannot be read: " + err.Error() + "\n"
+			answer.Unreadable = err.Error()
 		case err == nil: // also what was done before a step was refused has changed the page
-			done.page = o.refs.seen.Caused(t.Page, tree, e.clock(), maxActTokens, o.action.focus)
+			answer.Page = o.refs.seen.Caused(t.Page, tree, e.clock(), maxPageTokens, o.action.focus)
+			answer.Unchanged = answer.Page == "" && result.Refused == ""
 		}
 	}
 	done.v = e.store.View(e.clock())
@@ -375,21 +353,21 @@ func (e *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	}
 	e.pages.Tell(t, client, done.v.Now())
 	if result.Late != nil && !o.first {
-		t.Unlocked(func() { done.meanwhile = e.made(ctx, o, *result.Late) + done.meanwhile })
+		t.Unlocked(func() { late.Made = e.made(ctx, o, *result.Late) })
 	}
-	done.objected = o.objections()
+	answer.Invalid, answer.Ignored = o.objections()
 	if result.Refused != "" {
-		done.refused = o.refusal()
+		answer.Refused = o.refusal()
 		return done, nil
 	}
 	t.Unlocked(func() {
-		done.opened = e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
+		answer.Made = e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
 	})
 	return done, nil
 }
 
-// tellActed says what an action caused. The page is not locked meanwhile.
-func (e *Actor) tellActed(ctx context.Context, client *checkpoint.Client, done *finished) (*ActAnswer, error) {
+// tellActed completes an answer with what the action caused. The page is not locked meanwhile.
+func (e *Actor) tellActed(ctx context.Context, client *checkpoint.Client, done *finished) (*Answer, error) {
 	type consequences struct{ caused, late []diff.Consequence }
 	c, err := observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (c consequences, places *observe.Places, _ error) {
 		places = e.observer.OriginalsIn(done.v)
@@ -399,62 +377,12 @@ func (e *Actor) tellActed(ctx context.Context, client *checkpoint.Client, done *
 	if err != nil {
 		return nil, err
 	}
-	return done.answer(c.caused, c.late)
-}
-
-// answer puts together what an action caused.
-func (o *finished) answer(caused, late []diff.Consequence) (*ActAnswer, error) {
-	result, page := o.result, o.page
-	before := o.late(late, o.meanwhile)
-	if result.Refused != "" {
-		message := strings.TrimRight(o.refused+"\n"+o.objected, "\n")
-		if lines := broken(caused); len(lines) > 0 {
-			message += "\nBroke meanwhile:\n" + strings.Join(lines, "\n")
-		}
-		if before != "" && page != "" {
-			before += "Changed meanwhile:\n"
-		}
-		message += "\n" + before
-		return nil, usererr.New(usererr.ActionRefused, "%s", strings.TrimRight(message+page, "\n"))
+	answer := done.answer
+	answer.Broke, answer.Requests = broken(c.caused), requests(c.caused)
+	if answer.Late.Broke = broken(c.late); answer.Late.empty() {
+		answer.Late = nil
 	}
-	var b strings.Builder
-	if result.Untrusted != "" {
-		fmt.Fprintf(&b, "Done with a script's events, not a person's (%s): the page can tell.\n", result.Untrusted)
-	}
-	if d := result.Dialog; d != nil {
-		fmt.Fprintf(&b, "A dialog is open %s. Answer it with browser_handle_dialog; until then the page stands still.\n", dialogText(d))
-	}
-	b.WriteString(o.objected)
-	if lines := broken(caused); len(lines) > 0 {
-		b.WriteString("Broke:\n" + strings.Join(lines, "\n") + "\n")
-	} else if result.Dialog == nil && !result.Busy {
-		b.WriteString("Nothing broke.\n")
-	}
-	if lines := requests(caused); len(lines) > 0 {
-		b.WriteString("Requests: " + strings.Join(lines, ", ") + "\n")
-	}
-	if len(result.Waiting) > 0 {
-		b.WriteString("Not finished: " + strings.Join(result.Waiting[:min(len(result.Waiting), maxRequests)], ", ") + "\n")
-	}
-	b.WriteString(o.opened)
-	if result.Value != "" {
-		fmt.Fprintf(&b, "Value: %s\n", result.Value)
-	}
-	if result.Busy {
-		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it; if the page stays so, " + leaveIt + ".\n")
-	}
-	b.WriteString(before)
-	if page == "" && result.Dialog == nil && !result.Busy && !o.action.blind {
-		page = "The page did not change.\n"
-	}
-	switch {
-	case before == "" || page == "":
-	case o.action.waits:
-		b.WriteString("While waiting:\n")
-	default:
-		b.WriteString("By this action:\n")
-	}
-	return &ActAnswer{Tab: o.id, Text: strings.TrimRight(b.String()+page, "\n"), Image: result.Image, Mime: result.Mime}, nil
+	return answer, nil
 }
 
 // after is a tab's page as it is after an action: as the browser told with it, else it is looked at.
@@ -467,29 +395,18 @@ func (e *Actor) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree,
 	return e.pages.Look(ctx, o.id, t, false)
 }
 
-// made tells what a page opened and loaded down.
-func (e *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) string {
-	var b strings.Builder
-	for _, theirs := range made.Opened {
-		b.WriteString(e.openedLine(ctx, o, theirs))
-	}
-	if len(made.Downloads) > 0 {
-		fmt.Fprintf(&b, "Downloading: %s\n", strings.Join(made.Downloads, ", "))
-	}
-	return b.String()
-}
-
-// openedLine tells of a tab that a page opened.
-func (e *Actor) openedLine(ctx context.Context, o outcome, theirs int) string {
+// made is what a page opened and downloaded.
+func (e *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made {
+	out := Made{Downloads: made.Downloads}
 	instance, _, _ := e.store.BrowserTab(o.id)
-	switch t := e.knownTab(ctx, instance, theirs); {
-	case t == nil:
-		return "Opened a tab; browser_tabs lists it.\n"
-	case t.URL == "":
-		return fmt.Sprintf("Opened tab %d.\n", t.ID)
-	default:
-		return fmt.Sprintf("Opened tab %d: %s\n", t.ID, t.URL)
+	for _, theirs := range made.Opened {
+		var opened OpenedTab
+		if t := e.knownTab(ctx, instance, theirs); t != nil {
+			opened = OpenedTab{ID: t.ID, URL: t.URL}
+		}
+		out.Opened = append(out.Opened, opened)
 	}
+	return out
 }
 
 // consequences are what an action caused, and what came between the one before and this one.
@@ -508,66 +425,38 @@ func (e *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	return caused, late
 }
 
-// broken are the lines of what broke, the worst first.
-func broken(list []diff.Consequence) []string {
-	var lines []string
+// broken are those that are errors and warnings, errors first.
+func broken(list []diff.Consequence) (found []diff.Consequence) {
 	for _, severity := range []diff.Severity{diff.Error, diff.Warning} {
 		for _, c := range list {
 			if c.Severity == severity {
-				lines = append(lines, "- "+c.Text+times(c.Count))
+				found = append(found, c)
 			}
 		}
 	}
-	if more := len(lines) - maxCaused; more > 0 {
-		lines = append(lines[:maxCaused], fmt.Sprintf("- %d more; get_changes_since has them", more))
-	}
-	return lines
+	return found
 }
 
-func requests(list []diff.Consequence) []string {
-	var lines []string
+// requests are the requests that succeeded.
+func requests(list []diff.Consequence) (found []diff.Consequence) {
 	for _, c := range list {
 		if c.Request && c.Text != "" {
-			lines = append(lines, c.Text+times(c.Count))
+			found = append(found, c)
 		}
 	}
-	if more := len(lines) - maxRequests; more > 0 {
-		lines = append(lines[:maxRequests], fmt.Sprintf("%d more", more))
-	}
-	return lines
-}
-
-func times(n int) string {
-	if n > 1 {
-		return fmt.Sprintf(" ×%d", n)
-	}
-	return ""
+	return found
 }
 
 // meanwhile is what changed on the page since the agent was told of it last, and before the action; "" for nothing.
-func (o *outcome) meanwhile(now time.Time) string {
+// merged says that this is too much to be told apart from what the action changed.
+func (o *outcome) meanwhile(now time.Time) (text string, merged bool) {
 	seen := o.refs.seen
 	if o.before == nil || seen.Told() == 0 || seen.Knows(o.before.Number) {
-		return ""
+		return "", false
 	}
-	text := seen.Caused(o.refs.page, o.before, now, maxActTokens, false)
+	text = seen.Caused(o.refs.page, o.before, now, maxPageTokens, false)
 	if !seen.Knows(o.before.Number) {
-		return "The page changed too much to be told twice; what is told of it below is in part of before this action.\n"
+		return "", true
 	}
-	return text
-}
-
-// late tells what came after the last answer and before the action: what broke, and what changed on the page.
-func (o *outcome) late(broke []diff.Consequence, meanwhile string) string {
-	text := meanwhile
-	if lines := broken(broke); len(lines) > 0 {
-		text = strings.Join(lines, "\n") + "\n" + meanwhile
-	}
-	switch {
-	case text == "":
-		return ""
-	case o.first:
-		return "Late, before this action:\n" + text
-	}
-	return "Late, after your last action was answered:\n" + text
+	return text, false
 }

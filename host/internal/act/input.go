@@ -19,7 +19,7 @@ type ClickParams struct {
 }
 
 // Click answers browser_click.
-func (e *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickParams) (*ActAnswer, error) {
+func (e *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickParams) (*Answer, error) {
 	switch p.Button {
 	case "", "left", "right", "middle":
 	default:
@@ -52,7 +52,7 @@ type TypeParams struct {
 const maxTyped = 256 << 10
 
 // Type answers browser_type.
-func (e *Actor) Type(ctx context.Context, client *checkpoint.Client, p TypeParams) (*ActAnswer, error) {
+func (e *Actor) Type(ctx context.Context, client *checkpoint.Client, p TypeParams) (*Answer, error) {
 	if len(p.Text) == 0 {
 		return nil, usererr.Invalid("text is missing; pass what to type, or a list of texts to type one after the other")
 	}
@@ -87,7 +87,7 @@ type Field struct {
 }
 
 // Fill answers browser_fill_form.
-func (e *Actor) Fill(ctx context.Context, client *checkpoint.Client, p FillParams) (*ActAnswer, error) {
+func (e *Actor) Fill(ctx context.Context, client *checkpoint.Client, p FillParams) (*Answer, error) {
 	if len(p.Fields) == 0 {
 		return nil, usererr.Invalid("fields is empty; pass a list of {ref, value}")
 	}
@@ -128,7 +128,7 @@ type PressParams struct {
 }
 
 // Press answers browser_press_key.
-func (e *Actor) Press(ctx context.Context, client *checkpoint.Client, p PressParams) (*ActAnswer, error) {
+func (e *Actor) Press(ctx context.Context, client *checkpoint.Client, p PressParams) (*Answer, error) {
 	if p.Key == "" {
 		return nil, usererr.Invalid("key is missing; keys are such as Enter, Escape, ArrowDown, a, Control+A, Shift+Tab")
 	}
@@ -149,7 +149,7 @@ type RefParams struct {
 }
 
 // Hover answers browser_hover.
-func (e *Actor) Hover(ctx context.Context, client *checkpoint.Client, p RefParams) (*ActAnswer, error) {
+func (e *Actor) Hover(ctx context.Context, client *checkpoint.Client, p RefParams) (*Answer, error) {
 	return e.act(ctx, client, action{tab: p.Tab, what: "hover over %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepHover, Path: path}}, err
@@ -164,7 +164,7 @@ type DragParams struct {
 }
 
 // Drag answers browser_drag.
-func (e *Actor) Drag(ctx context.Context, client *checkpoint.Client, p DragParams) (*ActAnswer, error) {
+func (e *Actor) Drag(ctx context.Context, client *checkpoint.Client, p DragParams) (*Answer, error) {
 	return e.act(ctx, client, action{tab: p.Tab, what: "drag %s to %s", to: []string{p.From, p.To}, steps: func(r *references) ([]protocol.ActStep, error) {
 		from, err := r.path(p.From)
 		if err != nil {
@@ -190,7 +190,7 @@ const (
 )
 
 // Scroll answers browser_scroll.
-func (e *Actor) Scroll(ctx context.Context, client *checkpoint.Client, p ScrollParams) (*ActAnswer, error) {
+func (e *Actor) Scroll(ctx context.Context, client *checkpoint.Client, p ScrollParams) (*Answer, error) {
 	amount := scrollAmount
 	if p.Amount != nil {
 		amount = *p.Amount
@@ -232,7 +232,7 @@ type DialogParams struct {
 }
 
 // HandleDialog answers browser_handle_dialog.
-func (e *Actor) HandleDialog(ctx context.Context, client *checkpoint.Client, p DialogParams) (*ActAnswer, error) {
+func (e *Actor) HandleDialog(ctx context.Context, client *checkpoint.Client, p DialogParams) (*Answer, error) {
 	if p.Accept == nil {
 		return nil, usererr.Invalid("accept is missing; it must be true (OK) or false (Cancel)")
 	}

@@ -31,7 +31,7 @@ type NavigateParams struct {
 const loadTimeout = 15 * time.Second
 
 // Navigate answers browser_navigate. It opens a tab where none is watched.
-func (e *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*ActAnswer, error) {
+func (e *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*Answer, error) {
 	to := strings.TrimSpace(p.URL)
 	switch to {
 	case "back", "forward", "reload":
@@ -60,7 +60,7 @@ func webAddress(to, or string) (string, error) {
 }
 
 // openTab opens a tab in the only browser that is connected, and answers with its page.
-func (e *Actor) openTab(ctx context.Context, client *checkpoint.Client, to string) (*ActAnswer, error) {
+func (e *Actor) openTab(ctx context.Context, client *checkpoint.Client, to string) (*Answer, error) {
 	id, result, err := e.newTab(ctx, client, to)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (e *Actor) openTab(ctx context.Context, client *checkpoint.Client, to strin
 	if err != nil {
 		return nil, err
 	}
-	answer.Text = fmt.Sprintf("Opened tab %d.\n%s", id, answer.Text)
+	answer.NewTab = true
 	return answer, nil
 }
 
@@ -169,8 +169,8 @@ func (e *Actor) actOnTabs(ctx context.Context, client *checkpoint.Client, p page
 	if err != nil {
 		return err
 	}
-	if d := result.Dialog; d != nil {
-		return usererr.New(usererr.ActionRefused, "tab %d is still open: its page asks whether it is to be left %s; browser_handle_dialog with accept closes it", id, dialogText(d))
+	if result.Dialog != nil {
+		return usererr.New(usererr.ActionRefused, "tab %d is still open: its page asks whether to leave it; browser_handle_dialog with accept closes it", id)
 	}
 	if p.Action == "select" {
 		e.pages.Use(client, id)
@@ -263,7 +263,7 @@ const (
 )
 
 // WaitFor answers browser_wait_for.
-func (e *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*ActAnswer, error) {
+func (e *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*Answer, error) {
 	timeout := waitTimeout
 	if p.TimeoutMs != nil {
 		timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
@@ -381,7 +381,7 @@ type PageEvaluateParams struct {
 const evaluateTimeout = 5 * time.Second
 
 // Evaluate answers browser_evaluate. It goes around redaction, and is off until a person turns it on.
-func (e *Actor) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*ActAnswer, error) {
+func (e *Actor) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*Answer, error) {
 	if !e.evaluate {
 		return nil, usererr.New(usererr.SwitchedOff, "evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
 	}
@@ -410,7 +410,7 @@ type ScreenshotParams struct {
 }
 
 // Screenshot answers browser_screenshot.
-func (e *Actor) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*ActAnswer, error) {
+func (e *Actor) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*Answer, error) {
 	return e.act(ctx, client, action{tab: p.Tab, what: "take a picture", looks: true, blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepScreenshot, Full: p.FullPage}
 		var err error
@@ -429,7 +429,7 @@ type UploadParams struct {
 }
 
 // Upload answers browser_upload_file.
-func (e *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*ActAnswer, error) {
+func (e *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*Answer, error) {
 	if len(p.Paths) == 0 {
 		return nil, usererr.Invalid("paths is empty; pass files of the workspace")
 	}

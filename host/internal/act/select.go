@@ -18,7 +18,7 @@ type SelectParams struct {
 }
 
 // Select answers browser_select_option: a native list is set, one that the page made is opened and clicked.
-func (e *Actor) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*ActAnswer, error) {
+func (e *Actor) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*Answer, error) {
 	if len(p.Values) == 0 {
 		return nil, usererr.Invalid("values is empty; pass the labels or values of options")
 	}

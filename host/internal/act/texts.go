@@ -1,11 +1,6 @@
 package act
 
-import (
-	"encoding/json"
-	"fmt"
-
-	"tidemark.dev/tidemark/protocol"
-)
+import "encoding/json"
 
 // Texts is an argument that is one text or a list of them.
 type Texts []string
@@ -21,13 +16,4 @@ func (t *Texts) UnmarshalJSON(data []byte) error {
 	err := json.Unmarshal(data, &list)
 	*t = list
 	return err
-}
-
-// dialogText is what a dialog asks.
-func dialogText(d *protocol.ActDialog) string {
-	text := fmt.Sprintf("(%s): %q", d.Kind, d.Message)
-	if d.Default != "" {
-		text += fmt.Sprintf(", with %q in its field", d.Default)
-	}
-	return text
 }

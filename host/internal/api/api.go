@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -110,7 +111,7 @@ func write(w http.ResponseWriter, status int, v any) bool {
 }
 
 func problem(w http.ResponseWriter, err error) {
-	e := usererr.EntryOf(err)
+	e := usererr.EntryOf(usererr.CodeOf(err))
 	write(w, e.Status, Problem{err.Error(), e.Code})
 }
 
@@ -172,7 +173,11 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 		problem(w, err)
 		return
 	}
-	if write(w, http.StatusOK, answer) {
+	status := http.StatusOK
+	if code := tool.Failed(answer); code != "" {
+		status = usererr.EntryOf(code).Status
+	}
+	if write(w, status, answer) {
 		s.Engine.Heard(client)
 	}
 }

@@ -116,7 +116,7 @@ func serve[I, A any](r *rest, o huma.Operation, call func(context.Context, *I) (
 
 // problemOf is an error as problem details.
 func problemOf(err error) error {
-	e := usererr.EntryOf(err)
+	e := usererr.EntryOf(usererr.CodeOf(err))
 	return &huma.ErrorModel{Type: "urn:tidemark:error:" + string(e.Code), Title: http.StatusText(e.Status), Status: e.Status, Detail: err.Error()}
 }
 

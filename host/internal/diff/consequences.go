@@ -12,12 +12,12 @@ import (
 // Consequence is something that happened on a page while it was acted on, in one line.
 type Consequence struct {
 	// At is when it began, in milliseconds since the Unix epoch: of a request, when that was made.
-	At       int64
-	Severity Severity
-	Text     string
+	At       int64    `json:"-"`
+	Severity Severity `json:"severity"`
+	Text     string   `json:"text"`
 	// Request is set for requests that did not fail; Count is how often the same happened.
-	Request bool
-	Count   int
+	Request bool `json:"-"`
+	Count   int  `json:"count"`
 }
 
 // Consequences are what happened since a moment: what broke, whether the same was broken before or not, and

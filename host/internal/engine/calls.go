@@ -316,10 +316,7 @@ func (e *Engine) ViewCalls(ctx context.Context, p protocol.ViewCallsParams) (*pr
 }
 
 // GistOf is an answer in a line, for whoever looks through an agent's calls.
-func GistOf(answer any, err error) string {
-	if err != nil {
-		return diff.Shorten(err.Error())
-	}
+func GistOf(answer any) string {
 	switch a := answer.(type) {
 	case *diff.Report:
 		return a.Summary

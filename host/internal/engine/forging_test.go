@@ -19,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
@@ -139,8 +140,8 @@ func answers(t *testing.T, text string) map[string]string {
 		answer, err := engine.FindTool(tool).Call(t.Context(), e, c, []byte(args))
 		if err != nil {
 			out[name] = err.Error()
-		} else if said, ok := answer.(interface{ AgentText() string }); ok {
-			out[name] = said.AgentText()
+		} else if text, ok := render.ForAgent(answer); ok {
+			out[name] = text
 		} else {
 			data, err := json.Marshal(answer)
 			if err != nil {

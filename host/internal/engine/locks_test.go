@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -30,6 +31,14 @@ func changesOnly(ctx context.Context, p protocol.ActParams) (*protocol.ActResult
 		}
 	}
 	return &protocol.ActResult{Done: len(p.Steps)}, nil
+}
+
+// refusal is an action's error, or its answer's refusal as one.
+func refusal(answer *act.Answer, err error) error {
+	if err == nil && answer.Refused != nil {
+		return errors.New(render.Action(answer))
+	}
+	return err
 }
 
 // A wait of two minutes holds up neither another agent's look at the same page, nor one of the agent's own.
@@ -49,7 +58,7 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 		began := time.Now()
 		waited := make(chan error, 1)
 		go func() {
-			_, err := w.Engine.WaitFor(t.Context(), one, act.WaitParams{Text: "never", TimeoutMs: &wait})
+			err := refusal(w.Engine.WaitFor(t.Context(), one, act.WaitParams{Text: "never", TimeoutMs: &wait}))
 			waited <- err
 		}()
 		for i := range 50 {
@@ -117,16 +126,13 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 		refs[c] = strings.Trim(reference.FindString(snapshot(t, w, c, pages.SnapshotParams{}).Snapshot), "[]")
 	}
 	click := func(c *checkpoint.Client) error {
-		_, err := w.Engine.Click(t.Context(), c, act.ClickParams{Ref: refs[c]})
-		return err
+		return refusal(w.Engine.Click(t.Context(), c, act.ClickParams{Ref: refs[c]}))
 	}
 	wait := func(c *checkpoint.Client, ms int) error {
-		_, err := w.Engine.WaitFor(t.Context(), c, act.WaitParams{Text: "never", TimeoutMs: &ms})
-		return err
+		return refusal(w.Engine.WaitFor(t.Context(), c, act.WaitParams{Text: "never", TimeoutMs: &ms}))
 	}
 	picture := func(c *checkpoint.Client) error {
-		_, err := w.Engine.Screenshot(t.Context(), c, act.ScreenshotParams{})
-		return err
+		return refusal(w.Engine.Screenshot(t.Context(), c, act.ScreenshotParams{}))
 	}
 	began := time.Now()
 	waited := make(chan error, 1)
@@ -192,12 +198,10 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				return err
 			},
 			"browser_wait_for": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.WaitFor(ctx, c, act.WaitParams{Text: "never", Tab: 1})
-				return err
+				return refusal(w.Engine.WaitFor(ctx, c, act.WaitParams{Text: "never", Tab: 1}))
 			},
 			"browser_screenshot": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.Screenshot(ctx, c, act.ScreenshotParams{Tab: 2})
-				return err
+				return refusal(w.Engine.Screenshot(ctx, c, act.ScreenshotParams{Tab: 2}))
 			},
 			"debugger_pause": func(ctx context.Context, c *checkpoint.Client) error {
 				_, err := w.Engine.DebuggerPause(ctx, c, debugger.PauseParams{Tab: 1})

@@ -11,6 +11,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
+	"tidemark.dev/tidemark/host/internal/render"
 )
 
 // effect is what a tool does to the world, for its annotations.
@@ -53,8 +54,8 @@ func define(name, title string, what effect, description, properties string, req
 	}
 	t := &mcp.Tool{Name: name, Description: description, Annotations: annotations, InputSchema: compact(input)}
 	answer := engine.FindTool(name).Answer
-	if _, isText := answer.(texter); !isText {
-		t.OutputSchema = outputSchema(reflect.TypeOf(answer))
+	if _, isText := render.ForAgent(answer); !isText {
+		t.OutputSchema = outputSchema(reflect.TypeOf(answer).Elem())
 	}
 	return t
 }

@@ -27,7 +27,7 @@ func TestEveryAnswerThatQuotesAPageCanBeMarked(t *testing.T) {
 		if each.Set != tool.Debug || each.Name == "snapshot_delete" || each.Name == "snapshot_clear" {
 			continue
 		}
-		if _, has := reflect.TypeOf(each.Answer).FieldByName("PageText"); !has {
+		if _, has := reflect.TypeOf(each.Answer).Elem().FieldByName("PageText"); !has {
 			t.Errorf("the answer of %s has no mark", each.Name)
 		}
 	}

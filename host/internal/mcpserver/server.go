@@ -24,6 +24,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
@@ -129,40 +130,52 @@ func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, ver
 	return session.Wait()
 }
 
-// texter is an answer that agents get as text alone.
-type texter interface{ AgentText() string }
+// structured is the experimental capability of a client that also takes as data what agents get as text alone. Programs
+// announce it; a model would pay for the same twice.
+const structured = "tidemark/structured"
 
 // pictured is an answer with a picture.
 type pictured interface {
 	Picture() (data []byte, mime string)
 }
 
-// contents are an answer's text, and its picture where it has one.
-func contents(answer texter) []mcp.Content {
-	list := []mcp.Content{&mcp.TextContent{Text: answer.AgentText()}}
+// textResult is the result of an answer that agents get as text.
+func textResult(req *mcp.CallToolRequest, answer any, text string) (*mcp.CallToolResult, error) {
+	result := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, Meta: quoting()}
 	if p, ok := answer.(pictured); ok {
 		if data, mime := p.Picture(); len(data) > 0 {
-			list = append(list, &mcp.ImageContent{Data: data, MIMEType: mime})
+			result.Content = append(result.Content, &mcp.ImageContent{Data: data, MIMEType: mime})
 		}
 	}
-	return list
+	if code := tool.Failed(answer); code != "" {
+		result.IsError, result.Meta["code"] = true, code
+	}
+	if c := req.ClientCapabilities(); c == nil || c.Experimental[structured] == nil {
+		return result, nil
+	}
+	data, err := diff.Encode(answer)
+	result.StructuredContent = json.RawMessage(data)
+	return result, err
 }
 
 // handler answers calls of a tool, and has the engine record them as they were answered.
 func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		began := time.Now()
-		result, answer, err := call(ctx, e, t, client, req.Params.Arguments)
+		result, answer, err := call(ctx, e, t, client, req)
 		if result != nil {
-			text := ""
+			text, gist := "", engine.GistOf(answer)
 			for _, c := range result.Content {
 				if part, ok := c.(*mcp.TextContent); ok {
 					text += part.Text
 				}
 			}
+			if result.IsError {
+				gist = diff.Shorten(text)
+			}
 			e.Called(client, engine.Call{
 				At: began, Took: time.Since(began), Tool: t.Name, Arguments: engine.ShownArguments(t, req.Params.Arguments),
-				Answer: text, Failed: result.IsError, RawRead: engine.RawReadOf(answer), Gist: engine.GistOf(answer, err),
+				Answer: text, Failed: result.IsError, RawRead: engine.RawReadOf(answer), Gist: gist,
 			})
 			return result, nil
 		}
@@ -170,16 +183,18 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 	}
 }
 
-// call is the result of one call, and the answer or the mistake that it tells.
-func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpoint.Client, arguments []byte) (*mcp.CallToolResult, any, error) {
+// call is the result of one call, and the answer that it tells; only a call that was cancelled has none.
+func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpoint.Client, req *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
 	if e.Held(client) {
-		return failure(clients.ErrSuspended), nil, clients.ErrSuspended
+		return failure(clients.ErrSuspended), nil, nil
 	}
-	answer, err := t.Call(ctx, e, client, arguments)
-	if text, isText := answer.(texter); err == nil && isText {
-		return &mcp.CallToolResult{Content: contents(text), Meta: quoting()}, answer, nil
-	}
-	if err == nil {
+	answer, err := t.Call(ctx, e, client, req.Params.Arguments)
+	if text, ok := render.ForAgent(answer); err == nil && ok {
+		var result *mcp.CallToolResult
+		if result, err = textResult(req, answer, text); err == nil {
+			return result, answer, nil
+		}
+	} else if err == nil {
 		var data []byte
 		if data, err = diff.Encode(answer); err == nil {
 			return &mcp.CallToolResult{
@@ -195,10 +210,10 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 		err = fmt.Errorf("%s failed: %w; `tidemark status` shows whether the host is well", t.Name, err)
 	}
 	result := failure(err)
-	if _, isText := t.Answer.(texter); isText || t.Set == tool.Debug { // it may name elements, values and places
+	if _, isText := render.ForAgent(t.Answer); isText || t.Set == tool.Debug { // it may name elements, values and places
 		maps.Copy(result.Meta, quoting())
 	}
-	return result, nil, err
+	return result, nil, nil
 }
 
 // quoting marks a result whose text quotes a page and has no field to say so.

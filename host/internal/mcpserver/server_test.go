@@ -15,10 +15,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
+	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // connect is a real MCP client of a world's engine.
@@ -31,6 +35,12 @@ func connect(t *testing.T, w *enginetest.World) *mcp.ClientSession {
 // serve is a session that speaks for a client; it leaves at the end of the test.
 func serve(t *testing.T, w *enginetest.World, client *checkpoint.Client, leave func()) *mcp.ClientSession {
 	t.Helper()
+	return serveWith(t, w, client, leave, nil)
+}
+
+// serveWith is [serve] for a client with capabilities of its own.
+func serveWith(t *testing.T, w *enginetest.World, client *checkpoint.Client, leave func(), options *mcp.ClientOptions) *mcp.ClientSession {
+	t.Helper()
 	ours, theirs := net.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
@@ -38,7 +48,7 @@ func serve(t *testing.T, w *enginetest.World, client *checkpoint.Client, leave f
 		defer close(served)
 		_ = mcpserver.Serve(ctx, w.Engine, client, "0.0.0", ours)
 	}()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &mcp.IOTransport{Reader: theirs, Writer: theirs}, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, options).Connect(ctx, &mcp.IOTransport{Reader: theirs, Writer: theirs}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +122,7 @@ func TestACleanAnswerStaysUnderAHundredTokens(t *testing.T) {
 func TestEveryToolSaysWhatItDoes(t *testing.T) {
 	changes := map[string]bool{"checkpoint_create": true, "checkpoint_delete": true, "configure_noise": true, "browser_tabs": true, "browser_open": true}
 	for _, t := range engine.Tools {
-		if _, acts := t.Answer.(act.ActAnswer); acts {
+		if _, acts := t.Answer.(*act.Answer); acts {
 			changes[t.Name] = true
 		}
 	}
@@ -121,7 +131,7 @@ func TestEveryToolSaysWhatItDoes(t *testing.T) {
 		if a == nil || a.Title == "" || a.OpenWorldHint == nil || *a.OpenWorldHint || a.DestructiveHint == nil || a.ReadOnlyHint == changes[tool.Name] || *a.DestructiveHint != changes[tool.Name] {
 			t.Errorf("%s: %+v", tool.Name, a)
 		}
-		_, isText := engine.FindTool(tool.Name).Answer.(interface{ AgentText() string })
+		_, isText := render.ForAgent(engine.FindTool(tool.Name).Answer)
 		if (tool.OutputSchema == nil) != isText || tool.Description == "" {
 			t.Errorf("%s has no schema or description", tool.Name)
 		}
@@ -311,5 +321,33 @@ func TestPagesAreReadOnToTheEnd(t *testing.T) {
 	}
 	if at != 250 {
 		t.Errorf("read %d of 250", at)
+	}
+}
+
+// TestARefusedActionIsAnErrorWithItsCode. Its answer as data is for those that ask for it.
+func TestARefusedActionIsAnErrorWithItsCode(t *testing.T) {
+	refused := func(options *mcp.ClientOptions) *mcp.CallToolResult {
+		w := enginetest.New(t, capture.Limits{})
+		w.Do = func(context.Context, protocol.ActParams) (*protocol.ActResult, error) {
+			return &protocol.ActResult{Refused: protocol.RefusedDialog, Dialog: &protocol.ActDialog{Kind: "confirm", Message: "Sure?"}}, nil
+		}
+		client, leave := w.Engine.Join("", "test", checkpoint.Scope{})
+		r := call(t, serveWith(t, w, client, leave, options), "browser_press_key", map[string]any{"key": "a", "tab": 1})
+		if !r.IsError || r.Meta["code"] != string(usererr.ActionRefused) || r.Meta["page_text"] != diff.Untrusted || !strings.HasPrefix(text(r), `a dialog is open (confirm): "Sure?"`) {
+			t.Errorf("%v %v: %s", r.IsError, r.Meta, text(r))
+		}
+		return r
+	}
+	if r := refused(nil); r.StructuredContent != nil {
+		t.Errorf("an agent pays for data: %v", r.StructuredContent)
+	}
+	r := refused(&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{Experimental: map[string]any{"tidemark/structured": map[string]any{}}}})
+	var answer act.Answer
+	data, err := json.Marshal(r.StructuredContent)
+	if err != nil || json.Unmarshal(data, &answer) != nil {
+		t.Fatalf("%v: %s", err, data)
+	}
+	if r := answer.Refused; answer.Tab != 1 || answer.PageText != diff.Untrusted || r == nil || r.Reason != protocol.RefusedDialog || r.Dialog.Message != "Sure?" || r.Done != 0 || r.Steps != 1 {
+		t.Errorf("%s", data)
 	}
 }

@@ -24,7 +24,7 @@ type Tool[H any] struct {
 	// Set is the group that it is switched with.
 	Set  string
 	call func(context.Context, H, *checkpoint.Client, []byte) (any, error)
-	// Answer is a zero value of the answer's type, for its schema.
+	// Answer points to a zero value of the answer's type, for its schema.
 	Answer any
 }
 
@@ -35,7 +35,7 @@ func (t *Tool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args
 
 // New makes a tool of a method of H, whose arguments and answer are JSON objects.
 func New[H, P, A any](name string, call func(H, context.Context, *checkpoint.Client, P) (*A, error)) *Tool[H] {
-	return &Tool[H]{Name: name, Answer: *new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
+	return &Tool[H]{Name: name, Answer: new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
 		var params P
 		if err := decodeArguments(name, args, &params); err != nil {
 			return nil, err
@@ -49,6 +49,15 @@ func New[H, P, A any](name string, call func(H, context.Context, *checkpoint.Cli
 		}
 		return answer, nil
 	}}
+}
+
+// Failed is the code of an answer that says that what was asked was not done, which it then tells by a method of the same
+// name; "" for any other.
+func Failed(answer any) usererr.Code {
+	if a, ok := answer.(interface{ Failed() usererr.Code }); ok {
+		return a.Failed()
+	}
+	return ""
 }
 
 // Of makes tools of one owner those of another that has it.

@@ -112,12 +112,12 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// EntryOf is the entry of an error's code.
-func EntryOf(err error) Entry {
-	code := CodeOf(err)
-	i := slices.IndexFunc(Codes, func(e Entry) bool { return e.Code == code })
-	if i < 0 {
-		return EntryOf(errors.New("")) // a code that another program made up
+// EntryOf is the entry of a code: that of [Internal] for one that another program made up.
+func EntryOf(code Code) Entry {
+	for _, c := range []Code{code, Internal} {
+		if i := slices.IndexFunc(Codes, func(e Entry) bool { return e.Code == c }); i >= 0 {
+			return Codes[i]
+		}
 	}
-	return Codes[i]
+	return Entry{Code: Internal}
 }

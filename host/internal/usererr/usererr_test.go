@@ -82,11 +82,11 @@ func TestCodeOf(t *testing.T) {
 		if got := usererr.CodeOf(c.err); got != c.want || usererr.Is(c.err) != c.is {
 			t.Errorf("%v: %s, %v", c.err, got, usererr.Is(c.err))
 		}
-		if e := usererr.EntryOf(c.err); e.Code != c.want {
+		if e := usererr.EntryOf(usererr.CodeOf(c.err)); e.Code != c.want {
 			t.Errorf("%v: %+v", c.err, e)
 		}
 	}
-	if e := usererr.EntryOf(&usererr.Error{Kind: "made_up"}); e.Code != usererr.Internal {
+	if e := usererr.EntryOf("made_up"); e.Code != usererr.Internal {
 		t.Error(e)
 	}
 }

@@ -188,10 +188,17 @@ func (w *World) Command(args ...string) *exec.Cmd {
 }
 
 // Agent connects an MCP client over `tidemark mcp`, run in a directory that is no project.
-func (w *World) Agent(args ...string) (*Agent, error) {
+func (w *World) Agent(args ...string) (*Agent, error) { return w.connect(nil, args) }
+
+// Program is an agent that gets as data, too, what others get as text alone.
+func (w *World) Program(args ...string) (*Agent, error) {
+	return w.connect(&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{Experimental: map[string]any{"tidemark/structured": map[string]any{}}}}, args)
+}
+
+func (w *World) connect(options *mcp.ClientOptions, args []string) (*Agent, error) {
 	cmd := w.Command(append([]string{"mcp"}, args...)...)
 	cmd.Dir = w.Home
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "testbed", Version: "1"}, nil).
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "testbed", Version: "1"}, options).
 		Connect(context.Background(), &mcp.CommandTransport{Command: cmd}, nil)
 	if err != nil {
 		return nil, err
