@@ -82,7 +82,7 @@ func (r *run) budgets() error {
 		engines[i] = engine.New(engine.Options{Store: f.store, Noise: rules, Clock: func() time.Time { return now }, Location: time.UTC})
 	}
 	compare("create a checkpoint, and say how things stand", budgetCreate, func(i int) {
-		if _, err := engines[i].CheckpointCreate(context.Background(), client, observe.CheckpointParams{Name: "session_start"}); err != nil {
+		if _, err := engines[i].Observer.CheckpointCreate(context.Background(), client, observe.CheckpointParams{Name: "session_start"}); err != nil {
 			failed = err
 		}
 	})

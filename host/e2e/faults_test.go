@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/engine"
+	view "tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -61,9 +61,9 @@ func fill(t *testing.T, w *testbed.World) (free func()) {
 	}
 }
 
-func statusOf(t *testing.T, w *testbed.World) engine.Status {
+func statusOf(t *testing.T, w *testbed.World) view.Status {
 	t.Helper()
-	var s engine.Status
+	var s view.Status
 	r := w.Run("status", "--json")
 	if err := json.Unmarshal([]byte(r.Out), &s); err != nil {
 		t.Fatalf("%s%s: %v", r.Out, r.Err, err)

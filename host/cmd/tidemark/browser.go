@@ -11,8 +11,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/daemon"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -71,13 +71,13 @@ func launch(ctx context.Context, home home.Home, o browser.Options) (*browser.Br
 		return nil, err
 	}
 	c := &client{home: home}
-	var s engine.Status
+	var s viewer.Status
 	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil { // which starts the daemon
 		return nil, err
 	}
 	return daemon.Launch(ctx, home, o, func(ctx context.Context, instance string) bool {
-		var s engine.Status
+		var s viewer.Status
 		err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
-		return err == nil && slices.ContainsFunc(s.Browsers, func(b engine.BrowserStatus) bool { return b.Instance == instance && b.Connected })
+		return err == nil && slices.ContainsFunc(s.Browsers, func(b viewer.BrowserStatus) bool { return b.Instance == instance && b.Connected })
 	})
 }

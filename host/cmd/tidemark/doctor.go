@@ -12,10 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/link"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/installer"
 	"tidemark.dev/tidemark/installer/unpack"
 )
@@ -190,7 +190,7 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 		defer cancel()
 		return c.call(ctx, method, path, nil, out)
 	}
-	var s engine.Status
+	var s viewer.Status
 	if err := call(http.MethodGet, "/v1/status", &s); err != nil {
 		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + h.Log()}}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
 func newStatus() *cobra.Command {
@@ -30,7 +30,7 @@ func newStatus() *cobra.Command {
 				_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", raw)
 				return err
 			}
-			var s engine.Status
+			var s viewer.Status
 			if err := json.Unmarshal(raw, &s); err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func newStatus() *cobra.Command {
 	return cmd
 }
 
-func showStatus(cmd *cobra.Command, s *engine.Status) error {
+func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 	out := cmd.OutOrStdout()
 	how, what := render.Standing(s.Severity, s.Summary)
 	if err := render.Line(out, "%s  %s", how, what); err != nil {

@@ -21,3 +21,8 @@ var Tools = []*tool.Tool[*Actor]{
 	tool.New("browser_evaluate", (*Actor).Evaluate),
 	tool.New("browser_screenshot", (*Actor).Screenshot),
 }
+
+// TabTools list tabs, and open, show and close them where the set act is on.
+var TabTools = []*tool.Tool[*Actor]{
+	tool.New("browser_tabs", (*Actor).BrowserTabs),
+}

@@ -18,13 +18,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
 // Options make a handler.
 type Options struct {
 	Engine *engine.Engine
 	// Complete fills in what the engine does not know of the process.
-	Complete func(*engine.Status)
+	Complete func(*viewer.Status)
 	// Rounds sends a message to every connected browser and back; what it returns is written as JSON.
 	Rounds func(context.Context) any
 	// Open is the address of the dashboard, with a code to sign in by.
@@ -49,7 +50,7 @@ type Opened struct {
 
 // New makes the handler.
 //
-//	GET  /v1/status        engine.Status
+//	GET  /v1/status        viewer.Status
 //	POST /v1/tools/{name}  the tool's arguments → its answer
 //	POST /v1/watch         engine.ChangesParams → a stream of reports, one JSON a line
 //	POST /v1/export        {name} → checkpoint.File
@@ -71,13 +72,13 @@ func New(o Options) http.Handler {
 	mux.HandleFunc("POST /v1/watch", s.watch)
 	mux.HandleFunc("POST /v1/hook", s.hook)
 	mux.HandleFunc("POST /v1/export", s.file(func(_ context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
-		return s.Engine.Export(c, r.Name)
+		return s.Engine.Observer.Export(c, r.Name)
 	}))
 	mux.HandleFunc("POST /v1/import", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
-		return s.Engine.Import(ctx, c, r.parsed, r.As)
+		return s.Engine.Observer.Import(ctx, c, r.parsed, r.As)
 	}))
 	mux.HandleFunc("POST /v1/compare", s.file(func(ctx context.Context, c *checkpoint.Client, r *FileRequest) (any, error) {
-		return s.Engine.Compare(ctx, c, r.ChangesParams, r.parsed)
+		return s.Engine.Observer.Compare(ctx, c, r.ChangesParams, r.parsed)
 	}))
 	mux.HandleFunc("POST /v1/diff", s.diff)
 	mux.HandleFunc("POST /v1/rounds", func(w http.ResponseWriter, r *http.Request) {
@@ -133,8 +134,8 @@ func (s *server) client(r *http.Request) (*checkpoint.Client, error) {
 	if name == "" {
 		name = "cli"
 	}
-	client := s.Engine.Returning(name, sc)
-	s.Engine.InProject(client, r.URL.Query().Get("project"))
+	client := s.Engine.Clients.Returning(name, sc)
+	s.Engine.Clients.InProject(client, r.URL.Query().Get("project"))
 	return client, nil
 }
 
@@ -144,7 +145,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 		problem(w, err)
 		return
 	}
-	status := s.Engine.Status(client)
+	status := s.Engine.Viewer.Status(client)
 	s.Complete(status)
 	write(w, http.StatusOK, status)
 }
@@ -193,7 +194,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
 		return
 	}
-	answer, client, err := s.Engine.Hook(r.Context(), sc, r.URL.Query().Get("project"), p)
+	answer, client, err := s.Engine.Observer.Hook(r.Context(), sc, r.URL.Query().Get("project"), p)
 	if err != nil {
 		problem(w, err)
 		return
@@ -218,14 +219,14 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// A reader of its own: following along never moves anybody's checkpoint.
-	client, leave := s.Engine.Join("", "watch", sc)
+	client, leave := s.Engine.Clients.Join("", "watch", sc)
 	defer leave()
-	s.Engine.InProject(client, r.URL.Query().Get("project"))
+	s.Engine.Clients.InProject(client, r.URL.Query().Get("project"))
 	flush := http.NewResponseController(w)
 	told := false
 	for {
 		changed := s.Engine.Store().Changed()
-		report, err := s.Engine.Follow(r.Context(), client, p)
+		report, err := s.Engine.Observer.Follow(r.Context(), client, p)
 		if err != nil {
 			if !told {
 				problem(w, err)
@@ -319,7 +320,7 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	report, err := s.Engine.Between(r.Context(), client, p.BetweenParams, file)
+	report, err := s.Engine.Observer.Between(r.Context(), client, p.BetweenParams, file)
 	if err != nil {
 		problem(w, err)
 		return

@@ -18,8 +18,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
@@ -39,7 +39,7 @@ func serve(t *testing.T) *served {
 	s := &served{World: enginetest.New(t, capture.Limits{}), t: t, stopped: make(chan struct{})}
 	server := httptest.NewServer(api.New(api.Options{
 		Engine:   s.Engine,
-		Complete: func(status *engine.Status) { status.Version, status.PID, status.Socket = "1.2.3", 42, "/run/mcp.sock" },
+		Complete: func(status *viewer.Status) { status.Version, status.PID, status.Socket = "1.2.3", 42, "/run/mcp.sock" },
 		Stop:     func() { close(s.stopped) },
 	}))
 	t.Cleanup(server.Close)

@@ -120,7 +120,7 @@ func (r *rest) events() {
 			c = cursor{Store: in.Store, After: in.positions(), Marks: in.Marks}
 		}
 		// Where it begins has to be right before anything is answered.
-		t, err := r.Engine.ViewTimeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, Limit: 1})
+		t, err := r.Engine.Viewer.Timeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, Limit: 1})
 		if err != nil {
 			return nil, problemOf(err)
 		}
@@ -153,7 +153,7 @@ func (s *eventStream) run(ctx context.Context, store string) {
 		}
 	}
 	for first := true; ; first = false {
-		t, err := s.Engine.ViewTimeline(ctx, protocol.ViewTimelineParams{
+		t, err := s.Engine.Viewer.Timeline(ctx, protocol.ViewTimelineParams{
 			Tab: s.tab, After: s.at.After, Marks: s.at.Marks, Limit: eventsLimit, WaitMs: s.wait(first),
 		})
 		if err != nil {

@@ -149,7 +149,7 @@ type ReportAnswer struct {
 }
 
 func (r *rest) report(ctx context.Context, m *Moments) (*ReportAnswer, error) {
-	a, err := r.Engine.ViewReport(ctx, m.params())
+	a, err := r.Engine.Viewer.Report(ctx, m.params())
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +202,7 @@ type callsQuery struct {
 func (r *rest) reads() {
 	serve(r, operation("GET", "/overview", "overview", "state", "What is connected and watched, and how it stands"),
 		func(ctx context.Context, in *InTab) (*protocol.ViewOverview, error) {
-			a, err := r.Engine.ViewOverview(ctx, protocol.ViewParams{Tab: in.Tab})
+			a, err := r.Engine.Viewer.Overview(ctx, protocol.ViewParams{Tab: in.Tab})
 			if err == nil {
 				a.Host = r.Version
 			}
@@ -210,11 +210,11 @@ func (r *rest) reads() {
 		})
 	serve(r, operation("GET", "/timeline", "timeline", "timeline", "The timeline from positions on; waits for what is new"),
 		func(ctx context.Context, in *timelineQuery) (*protocol.ViewTimeline, error) {
-			return r.Engine.ViewTimeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, After: in.positions(), Limit: in.Limit, WaitMs: in.WaitMs, Marks: in.Marks})
+			return r.Engine.Viewer.Timeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, After: in.positions(), Limit: in.Limit, WaitMs: in.WaitMs, Marks: in.Marks})
 		})
 	serve(r, operation("GET", "/checkpoints", "checkpoints", "checkpoints", "Checkpoints, each with the severity since the one before"),
 		func(ctx context.Context, in *InTab) (*protocol.ViewCheckpoints, error) {
-			return r.Engine.ViewCheckpoints(ctx, protocol.ViewParams{Tab: in.Tab})
+			return r.Engine.Viewer.Checkpoints(ctx, protocol.ViewParams{Tab: in.Tab})
 		})
 	serve(r, operation("GET", "/report", "report", "reports", "What happened between two moments", http.StatusNotFound), r.report)
 	markdown := operation("GET", "/report.md", "report-markdown", "reports", "What happened between two moments, as Markdown", http.StatusNotFound)
@@ -232,21 +232,21 @@ func (r *rest) reads() {
 	})
 	serve(r, operation("GET", "/hidden", "hidden", "reports", "What noise rules keep out of a report, and why", http.StatusNotFound),
 		func(ctx context.Context, in *Moments) (*protocol.ViewHidden, error) {
-			return r.Engine.ViewHidden(ctx, in.params())
+			return r.Engine.Viewer.Hidden(ctx, in.params())
 		})
 	serve(r, operation("GET", "/entries", "entries", "timeline", "Entries in detail: at positions, or those that match", http.StatusNotFound),
 		func(ctx context.Context, in *entriesQuery) (*protocol.ViewEntries, error) {
-			return r.Engine.ViewEntries(ctx, protocol.ViewEntriesParams{
+			return r.Engine.Viewer.Entries(ctx, protocol.ViewEntriesParams{
 				Tab: in.Tab, Lane: in.Lane, Positions: in.Positions, Lanes: in.Lanes, From: in.From, To: in.To, Severity: in.Severity, Text: in.Text, Limit: in.Limit, Brief: in.Brief,
 			})
 		})
 	serve(r, operation("GET", "/calls", "calls", "agents", "Agents' calls: what each asked, and what it was told", http.StatusNotFound),
 		func(ctx context.Context, in *callsQuery) (*protocol.ViewCalls, error) {
-			return r.Engine.ViewCalls(ctx, protocol.ViewCallsParams{Agent: in.Agent, Positions: in.Positions, From: in.From, To: in.To, Limit: in.Limit})
+			return r.Engine.Viewer.Calls(ctx, protocol.ViewCallsParams{Agent: in.Agent, Positions: in.Positions, From: in.From, To: in.To, Limit: in.Limit})
 		})
 	serve(r, operation("GET", "/variables", "variables", "variables", "Snapshots of variables that agents hold, and what their tracepoints recorded"),
 		func(ctx context.Context, in *InTab) (*protocol.ViewVariables, error) {
-			return r.Engine.ViewVariables(ctx, protocol.ViewParams{Tab: in.Tab})
+			return r.Engine.Viewer.Variables(ctx, protocol.ViewParams{Tab: in.Tab})
 		})
 	serve(r, operation("GET", "/variables/tree", "variable-tree", "variables", "A snapshot of variables, or the difference of two, as a tree"),
 		func(ctx context.Context, in *struct {
@@ -254,7 +254,7 @@ func (r *rest) reads() {
 			To   string `query:"to" required:"true" doc:"The id of a snapshot"`
 		},
 		) (*protocol.ViewVariableTree, error) {
-			return r.Engine.ViewVariableTree(ctx, protocol.ViewVariableTreeParams{From: in.From, To: in.To})
+			return r.Engine.Viewer.VariableTree(ctx, protocol.ViewVariableTreeParams{From: in.From, To: in.To})
 		})
 }
 
@@ -276,7 +276,7 @@ func (r *rest) changes() {
 		}
 	},
 	) (*protocol.CheckpointResult, error) {
-		return r.Engine.ViewCheckpointCreate(ctx, protocol.CheckpointParams{Name: in.Body.Name, Note: in.Body.Note, Tab: in.Body.Tab})
+		return r.Engine.Viewer.CheckpointCreate(ctx, protocol.CheckpointParams{Name: in.Body.Name, Note: in.Body.Note, Tab: in.Body.Tab})
 	})
 	serve(r, operation("PATCH", "/checkpoints/{name}", "rename-checkpoint", "checkpoints", "Give a checkpoint another name", http.StatusNotFound), func(ctx context.Context, in *struct {
 		Name string `path:"name"`
@@ -287,14 +287,14 @@ func (r *rest) changes() {
 		}
 	},
 	) (tool.Nothing, error) {
-		return r.Engine.ViewCheckpointRename(ctx, protocol.ViewRenameParams{Name: in.Name, To: in.Body.To, Tab: in.Body.Tab})
+		return r.Engine.Viewer.CheckpointRename(ctx, protocol.ViewRenameParams{Name: in.Name, To: in.Body.To, Tab: in.Body.Tab})
 	})
 	serve(r, operation("DELETE", "/checkpoints/{name}", "delete-checkpoint", "checkpoints", "Delete a checkpoint", http.StatusNotFound), func(ctx context.Context, in *struct {
 		InTab
 		Name string `path:"name"`
 	},
 	) (tool.Nothing, error) {
-		return r.Engine.ViewCheckpointDelete(ctx, protocol.ViewDeleteParams{Name: in.Name, Tab: in.Tab})
+		return r.Engine.Viewer.CheckpointDelete(ctx, protocol.ViewDeleteParams{Name: in.Name, Tab: in.Tab})
 	})
 	serve(r, operation("PUT", "/agents/{agent}/hold", "hold-agent", "agents", "Hold an agent's access, or allow it again"), func(ctx context.Context, in *struct {
 		Agent int `path:"agent"`
@@ -304,7 +304,7 @@ func (r *rest) changes() {
 		}
 	},
 	) (tool.Nothing, error) {
-		return r.Engine.ViewHold(ctx, protocol.ViewHoldParams{Agent: in.Agent, Held: in.Body.Held})
+		return r.Engine.Viewer.Agents.SetSuspended(ctx, protocol.ViewHoldParams{Agent: in.Agent, Held: in.Body.Held})
 	})
 	serve(r, operation("PUT", "/agents/{agent}/stop", "stop-agent", "agents", "Stop an agent at once, or let it act again"), func(ctx context.Context, in *struct {
 		Agent int `path:"agent"`
@@ -314,28 +314,28 @@ func (r *rest) changes() {
 		}
 	},
 	) (tool.Nothing, error) {
-		return r.Engine.ViewStop(ctx, protocol.StopAgentParams{ID: in.Agent, Stopped: in.Body.Stopped})
+		return r.Engine.Viewer.Agents.SetStopped(ctx, protocol.StopAgentParams{ID: in.Agent, Stopped: in.Body.Stopped})
 	})
 	ignore := operation("POST", "/noise", "ignore", "noise", "Leave a finding out of every report from now on")
 	ignore.DefaultStatus = http.StatusCreated
 	serve(r, ignore, func(ctx context.Context, in *body[protocol.IgnoreParams]) (*protocol.IgnoreResult, error) {
-		return r.Engine.ViewIgnore(ctx, in.Body)
+		return r.Engine.Viewer.Ignore(ctx, in.Body)
 	})
 	serve(r, operation("DELETE", "/noise/{rule}", "unignore", "noise", "Take a rule back"), func(ctx context.Context, in *struct {
 		Rule string `path:"rule"`
 	},
 	) (tool.Nothing, error) {
-		return r.Engine.ViewUnignore(ctx, protocol.UnignoreParams{ID: in.Rule})
+		return r.Engine.Viewer.Unignore(ctx, protocol.UnignoreParams{ID: in.Rule})
 	})
 	serve(r, operation("POST", "/page", "page", "state", "Read a tab's accessibility tree, and that of the look before"),
 		func(ctx context.Context, in *body[protocol.ViewPageParams]) (*protocol.ViewPage, error) {
-			return r.Engine.ViewPage(ctx, in.Body)
+			return r.Engine.Viewer.Page(ctx, in.Body)
 		})
 	serve(r, operation("POST", "/tabs/{tab}/resume", "resume", "state", "Let whatever the debugger has paused in a tab go on"), func(ctx context.Context, in *struct {
 		Tab int `path:"tab"`
 	},
 	) (tool.Nothing, error) {
-		return r.Engine.ViewResume(ctx, protocol.ViewResumeParams{Tab: in.Tab})
+		return r.Engine.Viewer.Resume(ctx, protocol.ViewResumeParams{Tab: in.Tab})
 	})
 }
 

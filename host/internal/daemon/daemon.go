@@ -41,6 +41,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -105,7 +106,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
 	running.Go(browser.Sweep) // profiles of a daemon that was killed
-	running.Go(func() { d.engine.AskForMaps(ctx) })
+	running.Go(func() { d.engine.Observer.AskForMaps(ctx) })
 	running.Go(func() { d.tellOfAgents(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
@@ -151,7 +152,7 @@ type daemon struct {
 	maps    *sourcemap.Cache
 	hub     *link.Hub
 	api     http.Handler
-	http    atomic.Pointer[engine.HTTPStatus]
+	http    atomic.Pointer[viewer.HTTPStatus]
 	web     *web
 	// agents holds something while browsers are to be told that who acts where has changed.
 	agents chan struct{}
@@ -200,7 +201,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source},
 	})
 	d.agents = make(chan struct{}, 1)
-	d.engine.OnAgents(func() {
+	d.engine.Actor.OnAgents(func() {
 		select {
 		case d.agents <- struct{}{}:
 		default: // it is told already
@@ -210,7 +211,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	d.api = api.New(api.Options{
 		Engine: d.engine, Stop: d.stop, Open: d.web.open,
 		Rounds: func(ctx context.Context) any { return d.hub.Rounds(ctx, roundTimeout) },
-		Complete: func(s *engine.Status) {
+		Complete: func(s *viewer.Status) {
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(home.MCPSocket)
 			s.Goroutines = runtime.NumGoroutine()
 			s.Journal, s.HTTP = d.journal.status(), d.http.Load()
@@ -295,9 +296,9 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 			id = "session " + p.Tidemark.Session
 		}
 	}
-	client, leave := d.engine.JoinAs(id, as)
+	client, leave := d.engine.Clients.JoinAs(id, as)
 	defer leave()
-	d.engine.InProject(client, project)
+	d.engine.Clients.InProject(client, project)
 	return mcpserver.Serve(ctx, d.engine, client, d.version, agentConn{conn, r})
 }
 
@@ -346,20 +347,22 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 
 // popup answers requests of the extension's own pages.
 func (d *daemon) popup(ctx context.Context, instance, method string, params []byte) (any, error) {
-	scopeOf := func(tab int) checkpoint.Scope { return d.engine.ScopeOfTab(d.engine.Store().HostTab(instance, tab)) }
+	scopeOf := func(tab int) checkpoint.Scope {
+		return d.engine.Clients.ScopeOfTab(d.engine.Store().HostTab(instance, tab))
+	}
 	switch method {
 	case protocol.MethodOverview:
 		var p protocol.OverviewParams
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		return d.engine.Overview(ctx, instance, d.version, p), nil
+		return d.engine.Viewer.Popup(ctx, instance, d.version, p), nil
 	case protocol.MethodCheckpoint:
 		var p protocol.CheckpointParams
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		made, err := d.engine.CheckpointCreate(ctx, &checkpoint.Client{Scope: scopeOf(p.Tab)}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
+		made, err := d.engine.Observer.CheckpointCreate(ctx, &checkpoint.Client{Scope: scopeOf(p.Tab)}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
 		if err != nil {
 			return nil, err
 		}
@@ -373,28 +376,28 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		return d.engine.DebugScript(ctx, instance, p), nil
+		return d.engine.Inspector.DebugScript(ctx, instance, p), nil
 	case protocol.MethodDebugNames:
 		var p protocol.DebugNamesParams
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		return d.engine.DebugNames(ctx, instance, p), nil
+		return d.engine.Inspector.DebugNames(ctx, instance, p), nil
 	case protocol.MethodStopAgent:
 		var p protocol.StopAgentParams
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
 		if p.Stopped {
-			return struct{}{}, d.engine.StopAgent(p.ID)
+			return struct{}{}, d.engine.Actor.StopAgent(p.ID)
 		}
-		return struct{}{}, d.engine.AllowAgent(p.ID)
+		return struct{}{}, d.engine.Actor.AllowAgent(p.ID)
 	case protocol.MethodIgnore:
 		var p protocol.IgnoreParams
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		made, err := d.engine.Ignore(&checkpoint.Client{Name: "popup", Scope: scopeOf(p.Tab)}, p)
+		made, err := d.engine.Rules.Ignore(&checkpoint.Client{Name: "popup", Scope: scopeOf(p.Tab)}, p)
 		if err != nil {
 			return nil, err // not a nil pointer inside an interface
 		}
@@ -404,13 +407,13 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 		if err := decodeParams(params, &p); err != nil {
 			return nil, err
 		}
-		return struct{}{}, d.engine.Unignore(&checkpoint.Client{Name: "popup"}, p)
+		return struct{}{}, d.engine.Rules.Unignore(&checkpoint.Client{Name: "popup"}, p)
 	}
-	if w := engine.FindViewer(method); w != nil {
-		answer, err := w.Call(ctx, d.engine, params)
+	if w := viewer.Find(method); w != nil {
+		answer, err := w.Call(ctx, d.engine.Viewer, params)
 		if o, ok := answer.(*protocol.ViewOverview); ok {
 			o.Host = d.version
-			d.engine.OwnTabs(instance, o)
+			d.engine.Viewer.OwnTabs(instance, o)
 		}
 		return answer, err
 	}

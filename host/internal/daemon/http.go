@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/api"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/safesocket"
+	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
 // web is what the daemon serves over HTTP on a port of the loopback interface: the dashboard and the live API,
@@ -61,8 +61,8 @@ func (w *web) wait(ctx context.Context) {
 	w.serving.Wait()
 }
 
-func (w *web) status(port int) *engine.HTTPStatus {
-	return &engine.HTTPStatus{URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port), TokenFile: w.d.home.Token()}
+func (w *web) status(port int) *viewer.HTTPStatus {
+	return &viewer.HTTPStatus{URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port), TokenFile: w.d.home.Token()}
 }
 
 // listenLocked begins to serve on a port; 0 is any that is free.

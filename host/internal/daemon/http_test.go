@@ -13,8 +13,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
 // withHTTP is a daemon that serves agents over HTTP, on a port that was free.
@@ -49,14 +49,14 @@ func configure(t *testing.T, h home.Home, text string) {
 	}
 }
 
-func waitForHTTP(t *testing.T, h home.Home) *engine.HTTPStatus {
+func waitForHTTP(t *testing.T, h home.Home) *viewer.HTTPStatus {
 	t.Helper()
 	for {
 		resp, err := control(h).Get("http://tidemark/v1/status")
 		if err != nil {
 			t.Fatal(err)
 		}
-		var s engine.Status
+		var s viewer.Status
 		err = json.NewDecoder(resp.Body).Decode(&s)
 		_ = resp.Body.Close()
 		if err != nil {
@@ -113,7 +113,7 @@ func TestAnAgentIsServedOverHTTP(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = resp.Body.Close() }()
-		var s engine.Status
+		var s viewer.Status
 		if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
 			t.Fatal(err)
 		}

@@ -8,10 +8,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -99,8 +99,8 @@ func (j *journal) run(ctx context.Context) {
 }
 
 // status tells how the journal does.
-func (j *journal) status() *engine.JournalStatus {
-	st := &engine.JournalStatus{Path: j.d.home.Journal(), Problem: j.keeper.Problem(), Notices: j.Notices()}
+func (j *journal) status() *viewer.JournalStatus {
+	st := &viewer.JournalStatus{Path: j.d.home.Journal(), Problem: j.keeper.Problem(), Notices: j.Notices()}
 	if disk := j.keeper.Disk(); disk != nil {
 		st.Bytes = disk.Bytes()
 	}

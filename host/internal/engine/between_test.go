@@ -19,14 +19,14 @@ import (
 // named makes a checkpoint of this moment.
 func named(t *testing.T, w *enginetest.World, c *checkpoint.Client, name string) {
 	t.Helper()
-	if _, err := w.Engine.CheckpointCreate(context.Background(), c, observe.CheckpointParams{Name: name}); err != nil {
+	if _, err := w.Engine.Observer.CheckpointCreate(context.Background(), c, observe.CheckpointParams{Name: name}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func between(t *testing.T, w *enginetest.World, c *checkpoint.Client, from, to string) *diff.Report {
 	t.Helper()
-	r, err := w.Engine.Between(t.Context(), c, observe.BetweenParams{From: from, To: to}, nil)
+	r, err := w.Engine.Observer.Between(t.Context(), c, observe.BetweenParams{From: from, To: to}, nil)
 	if err != nil {
 		t.Fatalf("%s to %s: %v", from, to, err)
 	}
@@ -125,7 +125,7 @@ func TestAListedCheckpointSaysWhatWasNotObserved(t *testing.T) {
 		w.Pass(time.Second)
 		named(t, w, c, name)
 	}
-	list := w.Engine.CheckpointList(c).Checkpoints
+	list := w.Engine.Observer.CheckpointList(c).Checkpoints
 	if list[0].Summary != "" || list[1].Severity != diff.Clean || list[1].Summary != "No significant changes; not fully observed: events were dropped" {
 		t.Errorf("%+v", list)
 	}
@@ -171,11 +171,11 @@ func TestMistakesAboutTwoMoments(t *testing.T) {
 		{"first", "2026-99-01", "no ISO 8601 time"},
 		{"auto_1", "", "there is no checkpoint"},
 	} {
-		if _, err := w.Engine.Between(t.Context(), c, observe.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), s.want) {
+		if _, err := w.Engine.Observer.Between(t.Context(), c, observe.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), s.want) {
 			t.Errorf("%s to %s: %v, want %s", s.from, s.to, err, s.want)
 		}
 	}
-	if _, err := w.Engine.CheckpointCreate(context.Background(), c, observe.CheckpointParams{Name: "now"}); err == nil || !strings.Contains(err.Error(), "present moment") {
+	if _, err := w.Engine.Observer.CheckpointCreate(context.Background(), c, observe.CheckpointParams{Name: "now"}); err == nil || !strings.Contains(err.Error(), "present moment") {
 		t.Error(err)
 	}
 }

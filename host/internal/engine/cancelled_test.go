@@ -15,18 +15,18 @@ import (
 func TestACancelledCallAdvancesNothing(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Agent()
-	if _, err := w.Engine.Changes(t.Context(), c, observe.ChangesParams{}); err != nil {
+	if _, err := w.Engine.Observer.Changes(t.Context(), c, observe.ChangesParams{}); err != nil {
 		t.Fatal(err)
 	}
 	w.Log("error", "the cart is broken")
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 50 { // whichever of its waits notices first
-		if _, err := w.Engine.Changes(cancelled, c, observe.ChangesParams{}); !errors.Is(err, context.Canceled) {
+		if _, err := w.Engine.Observer.Changes(cancelled, c, observe.ChangesParams{}); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a cancelled call was answered: %v", err)
 		}
 	}
-	r, err := w.Engine.Changes(t.Context(), c, observe.ChangesParams{})
+	r, err := w.Engine.Observer.Changes(t.Context(), c, observe.ChangesParams{})
 	if err != nil {
 		t.Fatal(err)
 	}

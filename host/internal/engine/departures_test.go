@@ -56,13 +56,13 @@ func TestAnAgentThatLeavesTakesItsPausesAlong(t *testing.T) {
 		w := enginetest.NewLive(t, nil)
 		var browser asked
 		w.Debugged = browser.debug
-		a, leaveA := w.Engine.Join("", "agent", checkpoint.Scope{})
-		b, leaveB := w.Engine.Join("", "agent", checkpoint.Scope{}) // of the same name
+		a, leaveA := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
+		b, leaveB := w.Engine.Clients.Join("", "agent", checkpoint.Scope{}) // of the same name
 		for _, c := range []*checkpoint.Client{a, b} {
-			if _, err := w.Engine.DebuggerPause(t.Context(), c, debugger.PauseParams{}); err != nil {
+			if _, err := w.Engine.Inspector.DebuggerPause(t.Context(), c, debugger.PauseParams{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Engine.BreakpointSet(t.Context(), c, debugger.BreakpointParams{URL: "http://localhost/app.js", Line: 1}); err != nil {
+			if _, err := w.Engine.Inspector.BreakpointSet(t.Context(), c, debugger.BreakpointParams{URL: "http://localhost/app.js", Line: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -96,9 +96,9 @@ func TestLeavingDoesNotWaitForBrowsers(t *testing.T) {
 			}
 			return browser.debug(ctx, method, params, answer)
 		}
-		a, leave := w.Engine.Join("", "agent", checkpoint.Scope{})
+		a, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
 		for _, tab := range []int{1, 2} {
-			if _, err := w.Engine.DebuggerPause(t.Context(), a, debugger.PauseParams{Tab: tab}); err != nil {
+			if _, err := w.Engine.Inspector.DebuggerPause(t.Context(), a, debugger.PauseParams{Tab: tab}); err != nil {
 				t.Fatal(err)
 			}
 		}

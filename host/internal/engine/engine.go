@@ -1,5 +1,5 @@
-// Package engine composes the use cases, and holds those of the viewer. Every surface (MCP, command line, popup) calls
-// it and nothing below it.
+// Package engine composes the use cases. Surfaces (MCP, command line, popup) reach them through the table of tools, the
+// viewer's table of methods, and its fields.
 //
 // It guarantees: a client that leaves is let go of by every use case, in one order; the tables of tools and of the
 // viewer's methods are all that a surface can ask for.
@@ -19,24 +19,25 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
 // Engine is the use cases over one store. It is safe for concurrent use.
 type Engine struct {
-	*clients.Registry
-	*noiserules.Rules
-	*observe.Observer
-	*pages.Pages
-	*act.Actor
-	*launch.Opener
-	*debugger.Inspector
-	store   *capture.Store
-	named   *checkpoint.Registry
-	viewing *viewing
-	began   time.Time // when it was made
-	disk    observe.Disk
-	clock   func() time.Time
-	sets    []string
+	Clients   *clients.Registry
+	Rules     *noiserules.Rules
+	Observer  *observe.Observer
+	Pages     *pages.Pages
+	Actor     *act.Actor
+	Opener    *launch.Opener
+	Inspector *debugger.Inspector
+	Viewer    *viewer.Viewer
+
+	store *capture.Store
+	named *checkpoint.Registry
+	disk  observe.Disk
+	clock func() time.Time
+	sets  []string
 }
 
 // Options make an engine.
@@ -80,26 +81,29 @@ func New(o Options) *Engine {
 		o.Sets = tool.DefaultSets
 	}
 	registry := clients.New(o.Store, o.Clock)
-	rules := noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	named := &checkpoint.Registry{}
-	e := &Engine{
-		Registry: registry, Rules: rules, viewing: newViewing(), began: o.Clock(),
-		Pages: pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter}),
-		store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock,
-	}
+	signal := &viewer.Signal{}
+	e := &Engine{store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry}
+	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
+	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter})
 	e.Observer = observe.New(observe.Options{
-		Store: o.Store, Named: named, Rules: rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
-		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.DidBy(c) }, Notify: e.tellViewers,
+		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
+		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) }, Notify: signal.Tell,
 	})
 	e.Actor = act.New(act.Options{
-		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
-		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: e.agentNumber, Notify: e.tellViewers,
+		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
+		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: signal.Tell,
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, KeepOpen: o.KeepOpen, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{
-		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Clients: registry, Remote: o.Debugger, Settings: o.Debugging, Clock: o.Clock, Scope: e.viewScope,
+		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Clients: registry, Remote: o.Debugger, Settings: o.Debugging, Clock: o.Clock,
+		Scope: func(tab int) (checkpoint.Scope, error) { return e.Viewer.Scope(tab) },
 	})
-	e.leaving()
+	e.Viewer = viewer.New(viewer.Options{
+		Store: o.Store, Named: named, Clients: registry, Rules: e.Rules, Observer: e.Observer, Pages: e.Pages, Leases: e.Actor.Leases,
+		Inspector: e.Inspector, Disk: o.Disk, Clock: o.Clock, Signal: signal,
+	})
+	e.leaving(signal)
 	return e
 }
 

@@ -94,7 +94,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 	w := enginetest.NewKept(t, limits, k)
 	k.w = w
 	a := w.Agent()
-	if _, err := w.Engine.CheckpointCreate(t.Context(), a, observe.CheckpointParams{Name: "first"}); err != nil {
+	if _, err := w.Engine.Observer.CheckpointCreate(t.Context(), a, observe.CheckpointParams{Name: "first"}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 20 {
@@ -109,7 +109,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 		"2026-01-23T10:29:00Z": 20, // before there was anything
 		"":                     5,
 	} {
-		between, err := w.Engine.Between(t.Context(), a, observe.BetweenParams{From: from}, nil)
+		between, err := w.Engine.Observer.Between(t.Context(), a, observe.BetweenParams{From: from}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 			t.Errorf("since %q: %d entries of %d; %s", from, n, want, show(between))
 		}
 	}
-	seen, err := w.Engine.ViewReport(t.Context(), protocol.ViewReportParams{From: "first"})
+	seen, err := w.Engine.Viewer.Report(t.Context(), protocol.ViewReportParams{From: "first"})
 	if err != nil {
 		t.Fatal(err)
 	}

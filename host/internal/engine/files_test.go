@@ -28,7 +28,7 @@ func knownGood(t *testing.T, origin string) *checkpoint.File {
 	if _, err := w.Call(a, "checkpoint_create", `{"name":"known_good","note":"all well"}`); err != nil {
 		t.Fatal(err)
 	}
-	f, err := w.Engine.Export(a, "known_good")
+	f, err := w.Engine.Observer.Export(a, "known_good")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestAnExportedStateIsComparedWithElsewhere(t *testing.T) {
 		w.Element("appeared", 10, ".error", "Cart is broken")
 		w.Log("error", "boom")
 		a := w.Agent()
-		r, err := w.Engine.Compare(context.Background(), a, params{}, f)
+		r, err := w.Engine.Observer.Compare(context.Background(), a, params{}, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestAnImportedStateIsACheckpointOfWhatComesNext(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Log("error", "before the import")
 	a := w.Agent()
-	made, err := w.Engine.Import(context.Background(), a, f, "")
+	made, err := w.Engine.Observer.Import(context.Background(), a, f, "")
 	if err != nil || made.Name != "known_good" || made.Severity != diff.Clean {
 		t.Fatalf("%+v %v", made, err)
 	}
@@ -91,7 +91,7 @@ func TestAnImportedStateIsACheckpointOfWhatComesNext(t *testing.T) {
 	if len(r.Console.NewErrors) != 0 || len(r.Network.Failures) != 1 || r.Network.Failures[0].PreviousStatus != 200 {
 		t.Errorf("%s", show(r))
 	}
-	if again, err := w.Engine.Import(context.Background(), a, f, ""); err != nil || again.Replaced == nil {
+	if again, err := w.Engine.Observer.Import(context.Background(), a, f, ""); err != nil || again.Replaced == nil {
 		t.Errorf("%+v %v", again, err)
 	}
 }

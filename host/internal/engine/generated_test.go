@@ -99,7 +99,7 @@ func TestACallThatEndsWhileItWaitsForAMapTellsNothing(t *testing.T) {
 		a := w.Agent()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if _, err := w.Engine.Changes(ctx, a, params{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.Engine.Observer.Changes(ctx, a, params{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		s.fetched(w)
@@ -231,15 +231,15 @@ func TestEverySurfaceMarksAGeneratedLine(t *testing.T) {
 	loaded(w, "/app.js", "")
 	throw(w, "boom", "/app.js", 45, "f ("+enginetest.Page+"/app.js:1:45)")
 	s.fetched(w)
-	between, err := w.Engine.Between(t.Context(), w.Agent(), observe.BetweenParams{}, nil)
+	between, err := w.Engine.Observer.Between(t.Context(), w.Agent(), observe.BetweenParams{}, nil)
 	if err != nil || !between.Console.NewErrors[0].Generated {
 		t.Error(between, err)
 	}
-	peek, err := w.Engine.Peek(t.Context(), w.Agent())
+	peek, err := w.Engine.Observer.Peek(t.Context(), w.Agent())
 	if err != nil || !peek.Console.NewErrors[0].Generated {
 		t.Error(peek, err)
 	}
-	hook, _, err := w.Engine.Hook(t.Context(), checkpoint.Scope{}, "", observe.HookParams{Session: "s", Event: observe.HookStart})
+	hook, _, err := w.Engine.Observer.Hook(t.Context(), checkpoint.Scope{}, "", observe.HookParams{Session: "s", Event: observe.HookStart})
 	if err != nil || !hook.Problems[0].Generated {
 		t.Error(hook, err)
 	}

@@ -23,7 +23,7 @@ func (b *bubble) hook(event string) (*observe.HookAnswer, time.Duration) {
 func (b *bubble) hookOf(session, event string) (*observe.HookAnswer, time.Duration) {
 	b.t.Helper()
 	began := time.Now()
-	a, client, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", observe.HookParams{Session: session, Event: event})
+	a, client, err := b.e.Observer.Hook(context.Background(), checkpoint.Scope{}, "", observe.HookParams{Session: session, Event: event})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -276,10 +276,10 @@ func TestTwoHooksAtOnceTellOneThingOnce(t *testing.T) {
 
 func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		cli := b.e.Returning("cli", checkpoint.Scope{})
+		cli := b.e.Clients.Returning("cli", checkpoint.Scope{})
 		for i := range 200 {
 			b.hookOf(fmt.Sprint("session ", i), observe.HookStart)
-			if b.e.Returning("cli", checkpoint.Scope{}) != cli {
+			if b.e.Clients.Returning("cli", checkpoint.Scope{}) != cli {
 				t.Fatalf("forgotten after %d sessions", i)
 			}
 		}
@@ -292,7 +292,7 @@ func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
 func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		for _, p := range []observe.HookParams{{}, {Session: strings.Repeat("s", 201), Event: observe.HookEdit}, {Session: " ", Event: observe.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: observe.HookEdit, TimeoutMs: -1}, {Session: "s", Event: observe.HookEdit, PatienceMs: 1 << 40}} {
-			if _, _, err := b.e.Hook(context.Background(), checkpoint.Scope{}, "", p); !usererr.Is(err) {
+			if _, _, err := b.e.Observer.Hook(context.Background(), checkpoint.Scope{}, "", p); !usererr.Is(err) {
 				t.Errorf("%+v: %v", p, err)
 			}
 		}

@@ -58,7 +58,7 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 		began := time.Now()
 		waited := make(chan error, 1)
 		go func() {
-			err := refusal(w.Engine.WaitFor(t.Context(), one, act.WaitParams{Text: "never", TimeoutMs: &wait}))
+			err := refusal(w.Engine.Actor.WaitFor(t.Context(), one, act.WaitParams{Text: "never", TimeoutMs: &wait}))
 			waited <- err
 		}()
 		for i := range 50 {
@@ -75,7 +75,7 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 				if !strings.Contains(s.Snapshot, b.button) {
 					t.Fatalf("%d: %s", i, s.Snapshot)
 				}
-				if _, err := w.Engine.Changes(t.Context(), c, observe.ChangesParams{}); err != nil || time.Since(at) > 0 {
+				if _, err := w.Engine.Observer.Changes(t.Context(), c, observe.ChangesParams{}); err != nil || time.Since(at) > 0 {
 					t.Fatalf("another call: %v after %s", err, time.Since(at))
 				}
 			}
@@ -91,12 +91,12 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 func TestAWaitKeepsNoTab(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *enginetest.World, int){
 		"a person stops the agent": func(t *testing.T, w *enginetest.World, id int) {
-			if err := w.Engine.StopAgent(id); err != nil {
+			if err := w.Engine.Actor.StopAgent(id); err != nil {
 				t.Error(err)
 			}
 		},
 		"a person suspends its access": func(t *testing.T, w *enginetest.World, id int) {
-			if _, err := w.Engine.ViewHold(t.Context(), protocol.ViewHoldParams{Agent: id, Held: true}); err != nil {
+			if _, err := w.Engine.Viewer.Agents.SetSuspended(t.Context(), protocol.ViewHoldParams{Agent: id, Held: true}); err != nil {
 				t.Error(err)
 			}
 		},
@@ -126,19 +126,19 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 		refs[c] = strings.Trim(reference.FindString(snapshot(t, w, c, pages.SnapshotParams{}).Snapshot), "[]")
 	}
 	click := func(c *checkpoint.Client) error {
-		return refusal(w.Engine.Click(t.Context(), c, act.ClickParams{Ref: refs[c]}))
+		return refusal(w.Engine.Actor.Click(t.Context(), c, act.ClickParams{Ref: refs[c]}))
 	}
 	wait := func(c *checkpoint.Client, ms int) error {
-		return refusal(w.Engine.WaitFor(t.Context(), c, act.WaitParams{Text: "never", TimeoutMs: &ms}))
+		return refusal(w.Engine.Actor.WaitFor(t.Context(), c, act.WaitParams{Text: "never", TimeoutMs: &ms}))
 	}
 	picture := func(c *checkpoint.Client) error {
-		return refusal(w.Engine.Screenshot(t.Context(), c, act.ScreenshotParams{}))
+		return refusal(w.Engine.Actor.Screenshot(t.Context(), c, act.ScreenshotParams{}))
 	}
 	began := time.Now()
 	waited := make(chan error, 1)
 	go func() { waited <- wait(one, 100_000) }()
 	time.Sleep(time.Second)
-	if agents := w.Engine.Agents(); len(agents) != 0 {
+	if agents := w.Engine.Actor.Agents(); len(agents) != 0 {
 		t.Errorf("a wait is shown as acting: %+v", agents)
 	}
 	at := time.Now()
@@ -165,7 +165,7 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 	if err := click(one); err != nil || time.Since(at) > 0 {
 		t.Errorf("its own click took %s: %v", time.Since(at), err)
 	}
-	agents := w.Engine.Agents()
+	agents := w.Engine.Actor.Agents()
 	for _, a := range agents {
 		if a.Acting || !strings.HasPrefix(a.What, "click") {
 			t.Errorf("%+v", a)
@@ -194,21 +194,21 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 		}
 		calls := map[string]func(context.Context, *checkpoint.Client) error{
 			"browser_snapshot": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.Snapshot(ctx, c, pages.SnapshotParams{Tab: 1})
+				_, err := w.Engine.Pages.Snapshot(ctx, c, pages.SnapshotParams{Tab: 1})
 				return err
 			},
 			"browser_wait_for": func(ctx context.Context, c *checkpoint.Client) error {
-				return refusal(w.Engine.WaitFor(ctx, c, act.WaitParams{Text: "never", Tab: 1}))
+				return refusal(w.Engine.Actor.WaitFor(ctx, c, act.WaitParams{Text: "never", Tab: 1}))
 			},
 			"browser_screenshot": func(ctx context.Context, c *checkpoint.Client) error {
-				return refusal(w.Engine.Screenshot(ctx, c, act.ScreenshotParams{Tab: 2}))
+				return refusal(w.Engine.Actor.Screenshot(ctx, c, act.ScreenshotParams{Tab: 2}))
 			},
 			"debugger_pause": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.DebuggerPause(ctx, c, debugger.PauseParams{Tab: 1})
+				_, err := w.Engine.Inspector.DebuggerPause(ctx, c, debugger.PauseParams{Tab: 1})
 				return err
 			},
 			"browser_console_messages": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.Peek(ctx, c)
+				_, err := w.Engine.Observer.Peek(ctx, c)
 				return errors.Join(err, context.Canceled)
 			},
 		}
@@ -259,7 +259,7 @@ func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
 		limits.Console.Count = 5
 		disk := &stuckDisk{make(chan struct{})}
 		w := enginetest.NewKept(t, limits, disk)
-		c, leave := w.Engine.Join("session 1", "agent", checkpoint.Scope{})
+		c, leave := w.Engine.Clients.Join("session 1", "agent", checkpoint.Scope{})
 		defer leave()
 		w.Changes(c, observe.ChangesParams{})
 		for i := range 20 {
@@ -267,14 +267,14 @@ func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
 		}
 		first := make(chan error, 1)
 		go func() {
-			_, err := w.Engine.Changes(t.Context(), c, observe.ChangesParams{})
+			_, err := w.Engine.Observer.Changes(t.Context(), c, observe.ChangesParams{})
 			first <- err
 		}()
 		synctest.Wait()
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := w.Engine.Changes(ctx, c, observe.ChangesParams{}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := w.Engine.Observer.Changes(ctx, c, observe.ChangesParams{}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the second call: %v", err)
 		}
 		if took := time.Since(began); took != time.Second {

@@ -137,7 +137,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 		m.w = enginetest.New(t, capture.Limits{Console: l, Network: l, WebSocket: l, Actions: l, DOM: l})
 		m.start = m.w.Now
 		for range 3 {
-			c, leave := m.w.Engine.Join("", "agent", checkpoint.Scope{})
+			c, leave := m.w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
 			defer leave()
 			m.agents, m.own, m.calls = append(m.agents, c), append(m.own, &place{map[capture.Section]int{}, map[capture.Section]time.Time{}}), append(m.calls, 0)
 		}
@@ -167,7 +167,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 				p.Checkpoint = names.Draw(t, "name")
 				from := m.named[p.Checkpoint]
 				if from == nil {
-					if _, err := m.w.Engine.Changes(context.Background(), m.agents[0], p); err == nil {
+					if _, err := m.w.Engine.Observer.Changes(context.Background(), m.agents[0], p); err == nil {
 						t.Fatal("a checkpoint that is not there was found")
 					}
 					return
@@ -176,7 +176,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 			},
 			"create": func(t *rapid.T) {
 				name := names.Draw(t, "name")
-				made, err := m.w.Engine.CheckpointCreate(context.Background(), m.agents[0], observe.CheckpointParams{Name: name})
+				made, err := m.w.Engine.Observer.CheckpointCreate(context.Background(), m.agents[0], observe.CheckpointParams{Name: name})
 				if err != nil || (made.Replaced != nil) != (m.named[name] != nil) {
 					t.Fatalf("%+v %v", made, err)
 				}
@@ -184,7 +184,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 			},
 			"delete": func(t *rapid.T) {
 				name := names.Draw(t, "name")
-				if _, err := m.w.Engine.CheckpointDelete(context.Background(), m.agents[0], observe.CheckpointDeleteParams{Name: name}); (err == nil) != (m.named[name] != nil) {
+				if _, err := m.w.Engine.Observer.CheckpointDelete(context.Background(), m.agents[0], observe.CheckpointDeleteParams{Name: name}); (err == nil) != (m.named[name] != nil) {
 					t.Fatal(err)
 				}
 				delete(m.named, name)
@@ -207,7 +207,7 @@ func (m *model) draw(t *rapid.T) (params, []capture.Section) {
 }
 
 func (m *model) changes(t *rapid.T, who int, p params) *diff.Report {
-	r, err := m.w.Engine.Changes(context.Background(), m.agents[who], p)
+	r, err := m.w.Engine.Observer.Changes(context.Background(), m.agents[who], p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 			heard := map[string]bool{}
 			entries, requests, actions := 0, 0, 0
 			until(func() {
-				r, err := w.Engine.Changes(ctx, a, params{})
+				r, err := w.Engine.Observer.Changes(ctx, a, params{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -297,7 +297,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 			for {
 				limit := 17
 				p := observe.LogsParams{ReadParams: observe.ReadParams{After: &after, Limit: &limit}}
-				page, err := w.Engine.Logs(t.Context(), a, p)
+				page, err := w.Engine.Observer.Logs(t.Context(), a, p)
 				if err != nil {
 					t.Error(err)
 					return
@@ -318,21 +318,21 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 	})
 	reading.Go(func() { // makes one checkpoint and compares with it again and again
 		a := w.Agent()
-		made, err := w.Engine.CheckpointCreate(context.Background(), a, observe.CheckpointParams{Name: "session_start"})
+		made, err := w.Engine.Observer.CheckpointCreate(context.Background(), a, observe.CheckpointParams{Name: "session_start"})
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		before := -1
 		until(func() {
-			r, err := w.Engine.Changes(ctx, a, params{Checkpoint: "session_start"})
+			r, err := w.Engine.Observer.Changes(ctx, a, params{Checkpoint: "session_start"})
 			if err != nil || !r.From.Equal(made.At.Time) || r.Console.TotalNewEntries < before {
 				t.Errorf("%v; from %s with %d entries, before %d", err, r.From, r.Console.TotalNewEntries, before)
 				return
 			}
 			before = r.Console.TotalNewEntries
-			_ = w.Engine.CheckpointList(a)
-			_ = w.Engine.Status(&checkpoint.Client{})
+			_ = w.Engine.Observer.CheckpointList(a)
+			_ = w.Engine.Viewer.Status(&checkpoint.Client{})
 		})
 	})
 	writing.Wait()

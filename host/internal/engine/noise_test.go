@@ -18,7 +18,7 @@ import (
 
 func noiseOf(t *testing.T, w *enginetest.World, c *checkpoint.Client, p noiserules.NoiseParams) *noiserules.NoiseAnswer {
 	t.Helper()
-	a, err := w.Engine.ConfigureNoise(context.Background(), c, p)
+	a, err := w.Engine.Rules.ConfigureNoise(context.Background(), c, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestFailedRequestsAndConnectionsAreHiddenByTheirFingerprints(t *testing.T) 
 
 func TestRulesEnd(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
-	c, leave := w.Engine.Join("", "one", checkpoint.Scope{})
+	c, leave := w.Engine.Clients.Join("", "one", checkpoint.Scope{})
 	other := w.Agent()
 	hidden := func(what string, want int) {
 		t.Helper()
@@ -206,7 +206,7 @@ func TestAProjectsRulesFollowItsFile(t *testing.T) {
 		}
 	}
 	c, other := w.Agent(), w.Agent()
-	w.Engine.InProject(c, path)
+	w.Engine.Clients.InProject(c, path)
 	w.Log("warning", "slow frame")
 	w.Log("warning", "[vite] connecting...")
 	hidden := func(c *checkpoint.Client) int { return w.Changes(c, params{Checkpoint: "2026-01-01"}).NoiseHidden }
@@ -225,7 +225,7 @@ func TestAProjectsRulesFollowItsFile(t *testing.T) {
 	if a := noiseOf(t, w, c, noiserules.NoiseParams{}); len(a.Problems) != 1 || len(a.Rules) != 1 || a.Rules[0].Of != "project" || a.Packs[0].On {
 		t.Errorf("%+v", a)
 	}
-	if _, err := w.Engine.ConfigureNoise(context.Background(), c, noiserules.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it from its .tidemark.toml") {
+	if _, err := w.Engine.Rules.ConfigureNoise(context.Background(), c, noiserules.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it from its .tidemark.toml") {
 		t.Error(err)
 	}
 	write("[[noise.rules]]\ntext = \"slow\"\nhide_new = true\n")
@@ -258,7 +258,7 @@ func TestNoiseMistakesSayWhatToDo(t *testing.T) {
 		{noiserules.NoiseParams{Action: "remove", ID: "analytics"}, "switch it off"},
 		{noiserules.NoiseParams{Action: "disable", Pack: "smell"}, "packs are hot-update"},
 	} {
-		if _, err := w.Engine.ConfigureNoise(context.Background(), c, tc.p); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), tc.want) {
+		if _, err := w.Engine.Rules.ConfigureNoise(context.Background(), c, tc.p); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v", tc.p, err)
 		}
 	}

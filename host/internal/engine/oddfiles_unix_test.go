@@ -18,7 +18,7 @@ func TestAnOddProjectFileStopsNobody(t *testing.T) {
 	oddfiles.Each(t, ".tidemark.toml", func(path string) error {
 		w := enginetest.New(t, capture.Limits{})
 		c := w.Agent()
-		w.Engine.InProject(c, path)
+		w.Engine.Clients.InProject(c, path)
 		w.Log("error", "it broke")
 		r := w.Changes(c, observe.ChangesParams{})
 		if r.Console == nil || len(r.Console.NewErrors) != 1 {

@@ -104,7 +104,7 @@ func sources(r *diff.Report) string {
 
 func logs(t *testing.T, w *enginetest.World, c *checkpoint.Client) []observe.LogEntry {
 	t.Helper()
-	page, err := w.Engine.Logs(t.Context(), c, observe.LogsParams{})
+	page, err := w.Engine.Observer.Logs(t.Context(), c, observe.LogsParams{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestAHookThatTellsOfABrokenPageNamesTheOriginalFile(t *testing.T) {
 	throw(w, "boom", "/app.js", 45)
 	w.Changes(w.Agent(), params{})
 	s.fetched(w)
-	a, _, err := w.Engine.Hook(t.Context(), checkpoint.Scope{}, "", observe.HookParams{Session: "s", Event: observe.HookStart})
+	a, _, err := w.Engine.Observer.Hook(t.Context(), checkpoint.Scope{}, "", observe.HookParams{Session: "s", Event: observe.HookStart})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +347,7 @@ func TestMapsAreAskedForAsErrorsComeIn(t *testing.T) {
 		throw(w, "before it began", "/old.js", 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go w.Engine.AskForMaps(ctx)
+		go w.Engine.Observer.AskForMaps(ctx)
 		synctest.Wait()
 		for _, script := range []string{"/app.js", "/app.js", "/other.js"} {
 			throw(w, "boom", script, 45, "f ("+enginetest.Page+"/below.js:1:1)")

@@ -2,17 +2,18 @@ package engine
 
 import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
 // leaving has every use case let go of a client that has left, in this order.
-func (e *Engine) leaving() {
-	e.OnBack(e.Back)
-	e.OnLeave(e.Rules.Leave)
-	e.OnLeave(e.Pages.Forget)
-	e.OnLeave(e.Inspector.Forget)
-	e.OnLeave(e.Left)
-	e.OnLeave(e.Actor.Forget)
-	e.OnNamed(func(*checkpoint.Client) { e.tellViewers() })
+func (e *Engine) leaving(signal *viewer.Signal) {
+	e.Clients.OnBack(e.Opener.Back)
+	e.Clients.OnLeave(e.Rules.Leave)
+	e.Clients.OnLeave(e.Pages.Forget)
+	e.Clients.OnLeave(e.Inspector.Forget)
+	e.Clients.OnLeave(e.Opener.Left)
+	e.Clients.OnLeave(e.Actor.Forget)
+	e.Clients.OnNamed(func(*checkpoint.Client) { signal.Tell() })
 }
 
 // Heard says that a client has got every answer that it was given.
@@ -28,8 +29,8 @@ func (e *Engine) Heard(client *checkpoint.Client) {
 // Readers is what to keep of those who may come back.
 func (e *Engine) Readers() []checkpoint.ClientState {
 	now := e.clock()
-	list := e.Sessions()
-	held := e.heldClients()
+	list := e.Clients.Sessions()
+	held := e.Viewer.Agents.Suspended()
 	var states []checkpoint.ClientState
 	for _, s := range list {
 		if s.ID == "" {
@@ -60,12 +61,10 @@ func (e *Engine) Restore(named []checkpoint.Checkpoint, readers []checkpoint.Cli
 	for _, st := range readers {
 		client := &checkpoint.Client{Name: st.Name, Scope: st.Scope}
 		if st.Held {
-			e.viewing.mu.Lock()
-			e.viewing.agentLocked(client, st.Name).held = true
-			e.viewing.mu.Unlock()
+			e.Viewer.Agents.RestoreSuspended(client, st.Name)
 		}
 		if st.ID != "" {
-			e.Registry.Restore(client, st)
+			e.Clients.Restore(client, st)
 		}
 	}
 }

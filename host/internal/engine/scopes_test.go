@@ -91,7 +91,7 @@ func TestThePopupSpeaksForTheNarrowestScopeOfItsTab(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Open(8, "http://localhost:3000/")
 	w.Open(9, "about:blank")
-	key := func(tab int) string { return w.Engine.ScopeOfTab(tab).Key() }
+	key := func(tab int) string { return w.Engine.Clients.ScopeOfTab(tab).Key() }
 	if got := key(1); got != "http://localhost:5173" {
 		t.Errorf("no agent: %q", got)
 	}
@@ -125,7 +125,7 @@ func TestThePopupSpeaksForTheNarrowestScopeOfItsTab(t *testing.T) {
 
 // overview is what the popup shows.
 func overview(w *enginetest.World) *protocol.Overview {
-	return w.Engine.Overview(context.Background(), "i", "1.2.3", protocol.OverviewParams{Tabs: true})
+	return w.Engine.Viewer.Popup(context.Background(), "i", "1.2.3", protocol.OverviewParams{Tabs: true})
 }
 
 func TestThePopupListsWhatItCounts(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -31,7 +32,7 @@ func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
 		{[]string{"act"}, []string{"act"}, "browser_snapshot is a tool of the set observe"},
 		{[]string{}, []string{}, "browser_snapshot is a tool of the set observe"},
 	} {
-		client, leave := w.Engine.JoinAs("", &checkpoint.Client{Name: "agent", Sets: c.asked})
+		client, leave := w.Engine.Clients.JoinAs("", &checkpoint.Client{Name: "agent", Sets: c.asked})
 		if got := w.Engine.SetsOf(client); !slices.Equal(got, c.want) {
 			t.Errorf("asked for %q: %q", c.asked, got)
 		}
@@ -53,7 +54,7 @@ func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
 func TestASessionThatComesBackBringsItsWorkspace(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Engine.Restore(nil, []checkpoint.ClientState{{ID: "session x", Name: "agent", Calls: 3}})
-	client, leave := w.Engine.JoinAs("session x", &checkpoint.Client{Name: "agent", Workspace: "/srv/me", Sets: []string{"act"}})
+	client, leave := w.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent", Workspace: "/srv/me", Sets: []string{"act"}})
 	defer leave()
 	if client.AutoName() != "auto_3" || client.Workspace != "/srv/me" || !slices.Equal(w.Engine.SetsOf(client), []string{"act"}) {
 		t.Errorf("%s in %q with %q", client.AutoName(), client.Workspace, client.Sets)
@@ -63,18 +64,18 @@ func TestASessionThatComesBackBringsItsWorkspace(t *testing.T) {
 // TestAHoldOutlivesTheDaemon: a person's switch stays as it was left.
 func TestAHoldOutlivesTheDaemon(t *testing.T) {
 	before := enginetest.New(t, capture.Limits{})
-	client, leave := before.Engine.JoinAs("session x", &checkpoint.Client{Name: "agent"})
+	client, leave := before.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent"})
 	defer leave()
 	agents := view[protocol.ViewOverview](t, before, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
 	view[tool.Nothing](t, before, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
-	if !before.Engine.Held(client) {
+	if !before.Engine.Viewer.Agents.IsSuspended(client) {
 		t.Fatal("it is not held")
 	}
 	after := enginetest.New(t, capture.Limits{})
 	after.Engine.Restore(nil, before.Engine.Readers())
-	again, leave := after.Engine.JoinAs("session x", &checkpoint.Client{Name: "agent"})
+	again, leave := after.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent"})
 	defer leave()
-	if !after.Engine.Held(again) {
+	if !after.Engine.Viewer.Agents.IsSuspended(again) {
 		t.Error("the hold is gone")
 	}
 }
@@ -89,8 +90,8 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 		view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: id, Held: held})
 	}
 	join := func(w *enginetest.World, name string) (*checkpoint.Client, func()) {
-		client, leave := w.Engine.JoinAs("", &checkpoint.Client{Name: "mcp"})
-		w.Engine.Rename(client, name)
+		client, leave := w.Engine.Clients.JoinAs("", &checkpoint.Client{Name: "mcp"})
+		w.Engine.Clients.Rename(client, name)
 		return client, leave
 	}
 	other, leaveOther := join(before, "claude")
@@ -98,13 +99,13 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 	held, leave := join(before, "claude")
 	hold(before, agents(before)[1].ID, true)
 	leave()
-	if before.Engine.Held(other) || !before.Engine.Held(held) {
+	if before.Engine.Viewer.Agents.IsSuspended(other) || !before.Engine.Viewer.Agents.IsSuspended(held) {
 		t.Error("the second agent alone is to be held")
 	}
 	cursor, leaveCursor := join(before, "cursor")
 	defer leaveCursor()
 	again, leave := join(before, "claude")
-	if before.Engine.Held(cursor) || !before.Engine.Held(again) {
+	if before.Engine.Viewer.Agents.IsSuspended(cursor) || !before.Engine.Viewer.Agents.IsSuspended(again) {
 		t.Error("of those who come, the one by the name of the held agent is to be held")
 	}
 	leave()
@@ -117,14 +118,14 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 	}
 	third, leave := join(after, "claude")
 	defer leave()
-	if !after.Engine.Held(third) {
+	if !after.Engine.Viewer.Agents.IsSuspended(third) {
 		t.Error("it is to be held by the next daemon as well")
 	}
 	list = agents(after)
 	hold(after, list[len(list)-1].ID, false)
 	fourth, leave := join(after, "claude")
 	defer leave()
-	if after.Engine.Held(third) || after.Engine.Held(fourth) {
+	if after.Engine.Viewer.Agents.IsSuspended(third) || after.Engine.Viewer.Agents.IsSuspended(fourth) {
 		t.Error("the person has lifted it")
 	}
 }
@@ -140,9 +141,9 @@ func TestThoseWhoLeftByOneNameAreToldAsOne(t *testing.T) {
 		return view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{Agent: agent}).Total
 	}
 	join := func(origins ...string) func() {
-		client, leave := w.Engine.JoinAs("", &checkpoint.Client{Name: "mcp", Scope: checkpoint.Scope{Origins: origins}})
-		w.Engine.Rename(client, "claude")
-		w.Engine.Called(client, engine.Call{At: w.Now, Tool: "checkpoint_list", Answer: "12345678"})
+		client, leave := w.Engine.Clients.JoinAs("", &checkpoint.Client{Name: "mcp", Scope: checkpoint.Scope{Origins: origins}})
+		w.Engine.Clients.Rename(client, "claude")
+		w.Engine.Viewer.Agents.Called(client, viewer.Call{At: w.Now, Tool: "checkpoint_list", Answer: "12345678"})
 		return leave
 	}
 	leave := join()

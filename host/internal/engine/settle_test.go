@@ -37,9 +37,9 @@ func inBubble(t *testing.T, run func(*bubble)) {
 		b.store.Hello(&protocol.Hello{Instance: "i", Stream: "s", First: 1}, time.Now())
 		b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/", Watched: true, DOM: true}}, time.Now())
 		var leave func()
-		b.agent, leave = b.e.Join("", "agent", checkpoint.Scope{})
+		b.agent, leave = b.e.Clients.Join("", "agent", checkpoint.Scope{})
 		defer leave()
-		if _, err := b.e.Changes(context.Background(), b.agent, params{}); err != nil {
+		if _, err := b.e.Observer.Changes(context.Background(), b.agent, params{}); err != nil {
 			t.Fatal(err)
 		}
 		run(b)
@@ -68,7 +68,7 @@ func (b *bubble) after(d time.Duration, events ...event.Event) {
 func (b *bubble) wait(p params) (*diff.Report, time.Duration) {
 	b.t.Helper()
 	began := time.Now()
-	r, err := b.e.Changes(context.Background(), b.agent, p)
+	r, err := b.e.Observer.Changes(context.Background(), b.agent, p)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestACallThatIsGivenUpAdvancesNothing(t *testing.T) {
 		b.send(logged("one"))
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		defer cancel()
-		if _, err := b.e.Changes(ctx, b.agent, params{Wait: "reload"}); err == nil {
+		if _, err := b.e.Observer.Changes(ctx, b.agent, params{Wait: "reload"}); err == nil {
 			t.Error("no error")
 		}
 		if r, _ := b.wait(params{}); len(r.Console.NewErrors) != 1 {

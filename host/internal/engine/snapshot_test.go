@@ -47,7 +47,7 @@ func (b *browser) look(_ context.Context, p protocol.AriaParams) (*protocol.Aria
 
 func snapshot(t *testing.T, w *enginetest.World, c *checkpoint.Client, p pages.SnapshotParams) *pages.Snapshot {
 	t.Helper()
-	s, err := w.Engine.Snapshot(context.Background(), c, p)
+	s, err := w.Engine.Pages.Snapshot(context.Background(), c, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestWithoutATabItIsTheOneUsedLast(t *testing.T) {
 	if s := snapshot(t, w, c, pages.SnapshotParams{}); s.Tab != 1 {
 		t.Errorf("the tab used last is 1, not %d", s.Tab)
 	}
-	list, err := w.Engine.BrowserTabs(t.Context(), c, pages.TabsParams{})
+	list, err := w.Engine.Actor.BrowserTabs(t.Context(), c, pages.TabsParams{})
 	if err != nil || len(list.Tabs) != 2 || !list.Tabs[0].Current || list.Tabs[1].Current || !list.Tabs[1].Active {
 		t.Errorf("%+v, %v", list, err)
 	}
@@ -113,7 +113,7 @@ func TestPagesThatCannotBeReadAreSaid(t *testing.T) {
 		{pages.SnapshotParams{Root: "e7x"}, nil, "must be a reference"},
 	} {
 		w.Look = func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error) { return nil, test.look }
-		if _, err := w.Engine.Snapshot(context.Background(), c, test.params); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := w.Engine.Pages.Snapshot(context.Background(), c, test.params); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: %v; want %q", test.params, err, test.want)
 		}
 	}

@@ -6,6 +6,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/launch"
+	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -14,11 +17,18 @@ type Tool = tool.Tool[*Engine]
 
 // Tools are all of them, in the order in which they are listed.
 var Tools = slices.Concat(
-	tool.In(tool.Observe, observing),
+	tool.In(tool.Observe, tool.Of(observe.Tools, observer)),
+	tool.In(tool.Observe, tool.Of(noiserules.Tools, func(e *Engine) *noiserules.Rules { return e.Rules })),
+	tool.In(tool.Observe, tool.Of(observe.RawTools, observer)),
+	tool.In(tool.Observe, tool.Of(pages.Tools, func(e *Engine) *pages.Pages { return e.Pages })),
+	tool.In(tool.Observe, tool.Of(act.TabTools, actor)),
 	tool.In(tool.Act, tool.Of(launch.Tools, func(e *Engine) *launch.Opener { return e.Opener })),
-	tool.In(tool.Act, tool.Of(act.Tools, func(e *Engine) *act.Actor { return e.Actor })),
+	tool.In(tool.Act, tool.Of(act.Tools, actor)),
 	tool.In(tool.Debug, tool.Of(debugger.Tools, func(e *Engine) *debugger.Inspector { return e.Inspector })),
 )
+
+func observer(e *Engine) *observe.Observer { return e.Observer }
+func actor(e *Engine) *act.Actor           { return e.Actor }
 
 // FindTool returns the tool of that name, or nil.
 func FindTool(name string) *Tool {

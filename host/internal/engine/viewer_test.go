@@ -10,10 +10,10 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/viewer"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -34,7 +34,7 @@ func tryView[A any](t *testing.T, w *enginetest.World, method string, params any
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := engine.FindViewer(method).Call(t.Context(), w.Engine, raw)
+	answer, err := viewer.Find(method).Call(t.Context(), w.Engine.Viewer, raw)
 	if err != nil {
 		return a, err
 	}
@@ -298,7 +298,7 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	for i := range 3 {
-		w.Engine.Called(a, engine.Call{At: w.Now, Took: time.Millisecond, Tool: "get_changes_since", Arguments: "{}", Answer: strings.Repeat("x", 100_000), RawRead: 1000 * i})
+		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Took: time.Millisecond, Tool: "get_changes_since", Arguments: "{}", Answer: strings.Repeat("x", 100_000), RawRead: 1000 * i})
 	}
 	overview := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{})
 	if len(overview.Agents) != 1 || overview.Agents[0].Calls != 3 || overview.Agents[0].Tokens != 75_000 || overview.Agents[0].RawRead != 3000 {
@@ -313,7 +313,7 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 		t.Errorf("one call is %d bytes long, cut: %v", len(one[0].Answer), one[0].Cut)
 	}
 	for range 6000 {
-		w.Engine.Called(a, engine.Call{At: w.Now, Tool: "get_changes_since", Answer: strings.Repeat("y", 2000)})
+		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Tool: "get_changes_since", Answer: strings.Repeat("y", 2000)})
 	}
 	if calls := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{}); calls.Forgotten < 2000 || calls.Total > 4000 || calls.Since == 0 {
 		t.Errorf("%d are held, %d forgotten", calls.Total, calls.Forgotten)
@@ -323,15 +323,15 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 func TestAgentsHaveTheNamesThatTheirClientsGive(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a, b, c := w.Agent(), w.Agent(), w.Agent()
-	changed := w.Engine.Changed()
-	w.Engine.Rename(a, "claude-code")
+	changed := w.Engine.Viewer.Changed()
+	w.Engine.Clients.Rename(a, "claude-code")
 	select {
 	case <-changed:
 	default:
 		t.Error("a viewer does not hear of the name")
 	}
-	w.Engine.Rename(b, "cursor")
-	w.Engine.Rename(c, "claude-code")
+	w.Engine.Clients.Rename(b, "cursor")
+	w.Engine.Clients.Rename(c, "claude-code")
 	var names []string
 	for _, agent := range view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents {
 		names = append(names, agent.Name)
@@ -339,8 +339,8 @@ func TestAgentsHaveTheNamesThatTheirClientsGive(t *testing.T) {
 	if !slices.Equal(names, []string{"claude-code", "cursor", "claude-code 2"}) {
 		t.Errorf("they are called %q", names)
 	}
-	changed = w.Engine.Changed()
-	w.Engine.Rename(a, "claude-code") // newer clients say it with every call
+	changed = w.Engine.Viewer.Changed()
+	w.Engine.Clients.Rename(a, "claude-code") // newer clients say it with every call
 	select {
 	case <-changed:
 		t.Error("the same name is told again")
@@ -388,15 +388,15 @@ func TestAnAgentsAccessIsHeld(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a, other := w.Agent(), w.Agent()
 	agents := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
-	if len(agents) != 2 || w.Engine.Held(a) {
+	if len(agents) != 2 || w.Engine.Viewer.Agents.IsSuspended(a) {
 		t.Fatalf("agents are %+v", agents)
 	}
 	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
-	if !w.Engine.Held(a) || w.Engine.Held(other) {
+	if !w.Engine.Viewer.Agents.IsSuspended(a) || w.Engine.Viewer.Agents.IsSuspended(other) {
 		t.Error("the first agent alone is to be held")
 	}
 	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID})
-	if w.Engine.Held(a) {
+	if w.Engine.Viewer.Agents.IsSuspended(a) {
 		t.Error("it is to be allowed again")
 	}
 }

@@ -118,11 +118,11 @@ func TestTheCommandLineTakesAnyUpdateBeforeItsFirstLook(t *testing.T) {
 	live(t, nil, func(t *testing.T, w *enginetest.World) {
 		w.Send("navigation", load)
 		time.Sleep(time.Minute)
-		c := w.Engine.Returning("cli", checkpoint.Scope{})
+		c := w.Engine.Clients.Returning("cli", checkpoint.Scope{})
 		if r, d := took(w, c, params{Wait: "reload"}); !*r.Settled || d != 0 {
 			t.Errorf("%s after %s", show(r), d)
 		}
-		if r, _ := took(w, w.Engine.Returning("cli", checkpoint.Scope{}), params{Wait: "reload"}); *r.Settled {
+		if r, _ := took(w, w.Engine.Clients.Returning("cli", checkpoint.Scope{}), params{Wait: "reload"}); *r.Settled {
 			t.Errorf("%s", show(r))
 		}
 	})
@@ -255,7 +255,7 @@ func TestAnAnswerThatNobodyWaitsForEndsAtOnce(t *testing.T) {
 		time.AfterFunc(time.Second, cancel)
 		began := time.Now()
 		minute := 60_000
-		if _, err := w.Engine.Changes(ctx, w.Agent(), params{Wait: "reload", TimeoutMs: &minute}); err == nil || time.Since(began) != time.Second {
+		if _, err := w.Engine.Observer.Changes(ctx, w.Agent(), params{Wait: "reload", TimeoutMs: &minute}); err == nil || time.Since(began) != time.Second {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 	})

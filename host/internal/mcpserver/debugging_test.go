@@ -17,7 +17,7 @@ func debugger(t *testing.T) *mcp.ClientSession {
 	t.Helper()
 	w := enginetest.New(t, capture.Limits{})
 	client := &checkpoint.Client{Name: "test", Sets: []string{tool.Debug}}
-	return serve(t, w, client, w.Engine.Enter(client))
+	return serve(t, w, client, w.Engine.Clients.Enter(client))
 }
 
 func TestDefinitionsForDebuggingStayUnderTheirBudget(t *testing.T) {

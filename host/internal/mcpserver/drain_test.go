@@ -54,7 +54,7 @@ func TestWhatWasAskedIsAnsweredBeforeTheEnd(t *testing.T) {
 				w := enginetest.NewLive(t, nil)
 				theirs, ourOut := io.Pipe()
 				ourIn, out := io.Pipe()
-				client, leave := w.Engine.Join("", "test", checkpoint.Scope{})
+				client, leave := w.Engine.Clients.Join("", "test", checkpoint.Scope{})
 				defer leave()
 				began := time.Now()
 				go func() {
@@ -93,7 +93,7 @@ func TestAClientThatReadsNoMoreIsNotWaitedFor(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	theirs, ourOut := io.Pipe()
 	ourIn, out := io.Pipe()
-	client, leave := w.Engine.Join("", "test", checkpoint.Scope{})
+	client, leave := w.Engine.Clients.Join("", "test", checkpoint.Scope{})
 	defer leave()
 	_ = theirs.Close()
 	go func() {

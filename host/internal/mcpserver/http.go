@@ -40,7 +40,7 @@ func HTTP(ctx context.Context, e *engine.Engine, version string, extend ...func(
 			if name := nameOf(session); name != "" {
 				client.Name = name
 			}
-			leave := e.Enter(client)
+			leave := e.Clients.Enter(client)
 			go func() { // ends with the session, and all sessions end with ctx
 				defer leave()
 				defer r.close()

@@ -83,7 +83,7 @@ func unescapedTimes(uri string) string {
 }
 
 func (r *resources) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-	if r.engine.Held(r.client) {
+	if r.engine.Viewer.Agents.IsSuspended(r.client) {
 		return nil, mistake(clients.ErrSuspended)
 	}
 	text, _, err := r.text(ctx, req.Params.URI)
@@ -122,7 +122,7 @@ func (r *resources) text(ctx context.Context, uri string) (text, state string, e
 
 func (r *resources) report(ctx context.Context, uri string) (*diff.Report, error) {
 	if uri == changesURI {
-		return r.engine.Peek(ctx, r.client)
+		return r.engine.Observer.Peek(ctx, r.client)
 	}
 	moments, ok := strings.CutPrefix(uri, diffURI)
 	from, to, two := strings.Cut(moments, "/")
@@ -140,13 +140,13 @@ func (r *resources) report(ctx context.Context, uri string) (*diff.Report, error
 		}
 		*part.into = value
 	}
-	return r.engine.Between(ctx, r.client, p, nil)
+	return r.engine.Observer.Between(ctx, r.client, p, nil)
 }
 
 func (r *resources) checkpoints() (text, state string, err error) {
 	var list []render.Checkpoint
 	var known strings.Builder
-	for _, c := range r.engine.CheckpointList(r.client).Checkpoints {
+	for _, c := range r.engine.Observer.CheckpointList(r.client).Checkpoints {
 		list = append(list, render.Checkpoint{Name: c.Name, At: c.At, Severity: c.Severity, Summary: c.Summary, Note: c.Note, Scope: c.Scope})
 		known.WriteString(c.Name + " " + c.At.String() + " " + string(c.Severity) + "\n")
 	}
@@ -222,7 +222,7 @@ func (r *resources) follow(ctx context.Context) {
 			return
 		case <-pause.C:
 		}
-		captured, changed := r.engine.Store().Changed(), r.engine.Changed()
+		captured, changed := r.engine.Store().Changed(), r.engine.Viewer.Changed()
 		r.look(ctx)
 		select {
 		case <-ctx.Done():
@@ -235,7 +235,7 @@ func (r *resources) follow(ctx context.Context) {
 
 // look tells of the resources whose state is another one than the session knows.
 func (r *resources) look(ctx context.Context) {
-	if r.engine.Held(r.client) {
+	if r.engine.Viewer.Agents.IsSuspended(r.client) {
 		return // it is told when a person lets it again
 	}
 	r.mu.Lock()

@@ -32,7 +32,7 @@ func follow(t *testing.T, w *enginetest.World, version string) follower {
 	t.Helper()
 	f := follower{updated: make(chan string, 100), acknowledged: make(chan struct{}, 100)}
 	ours, theirs := net.Pipe()
-	client, leave := w.Engine.Join("", "follower", checkpoint.Scope{})
+	client, leave := w.Engine.Clients.Join("", "follower", checkpoint.Scope{})
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan struct{})
 	go func() {
@@ -226,11 +226,11 @@ func TestAPersonHoldsResourcesToo(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	s := follow(t, w, protocols[0])
 	call(t, s.ClientSession, "checkpoint_list", nil)
-	o, err := w.Engine.ViewOverview(context.Background(), protocol.ViewParams{})
+	o, err := w.Engine.Viewer.Overview(context.Background(), protocol.ViewParams{})
 	if err != nil || len(o.Agents) != 1 {
 		t.Fatal(err, o)
 	}
-	if _, err := w.Engine.ViewHold(context.Background(), protocol.ViewHoldParams{Agent: o.Agents[0].ID, Held: true}); err != nil {
+	if _, err := w.Engine.Viewer.Agents.SetSuspended(context.Background(), protocol.ViewHoldParams{Agent: o.Agents[0].ID, Held: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "tidemark://changes"}); err == nil || !strings.Contains(err.Error(), "on hold") {

@@ -27,6 +27,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
 // instructions tell an agent when to look, and of nothing that is switched off.
@@ -78,7 +79,7 @@ func newServer(e *engine.Engine, client *checkpoint.Client, version string, r *r
 			switch asked := req.(type) {
 			case *mcp.CallToolRequest:
 				if info := asked.ClientInfo(); info != nil && info.Name != "" { // newer clients never initialize
-					e.Rename(client, event.Clean(info.Name))
+					e.Clients.Rename(client, event.Clean(info.Name))
 				}
 				if err := e.SwitchedOff(client, asked.Params.Name); err != nil {
 					return failure(err), nil
@@ -119,7 +120,7 @@ func Serve(ctx context.Context, e *engine.Engine, client *checkpoint.Client, ver
 	defer r.close()
 	session, err := newServer(e, client, version, r, &lines.answers, func(session *mcp.ServerSession) {
 		if name := nameOf(session); name != "" {
-			e.Rename(client, name)
+			e.Clients.Rename(client, name)
 		}
 	}).Connect(ctx, &mcp.IOTransport{Reader: conn, Writer: conn}, nil)
 	if err != nil {
@@ -164,7 +165,7 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 		began := time.Now()
 		result, answer, err := call(ctx, e, t, client, req)
 		if result != nil {
-			text, gist := "", engine.GistOf(answer)
+			text, gist := "", viewer.GistOf(answer)
 			for _, c := range result.Content {
 				if part, ok := c.(*mcp.TextContent); ok {
 					text += part.Text
@@ -173,9 +174,9 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 			if result.IsError {
 				gist = diff.Shorten(text)
 			}
-			e.Called(client, engine.Call{
-				At: began, Took: time.Since(began), Tool: t.Name, Arguments: engine.ShownArguments(t, req.Params.Arguments),
-				Answer: text, Failed: result.IsError, RawRead: engine.RawReadOf(answer), Gist: gist,
+			e.Viewer.Agents.Called(client, viewer.Call{
+				At: began, Took: time.Since(began), Tool: t.Name, Arguments: viewer.ShownArguments(t.Set, req.Params.Arguments),
+				Answer: text, Failed: result.IsError, RawRead: viewer.RawReadOf(answer), Gist: gist,
 			})
 			return result, nil
 		}
@@ -185,7 +186,7 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 
 // call is the result of one call, and the answer that it tells; only a call that was cancelled has none.
 func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpoint.Client, req *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
-	if e.Held(client) {
+	if e.Viewer.Agents.IsSuspended(client) {
 		return failure(clients.ErrSuspended), nil, nil
 	}
 	answer, err := t.Call(ctx, e, client, req.Params.Arguments)

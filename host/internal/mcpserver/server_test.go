@@ -28,7 +28,7 @@ import (
 // connect is a real MCP client of a world's engine.
 func connect(t *testing.T, w *enginetest.World) *mcp.ClientSession {
 	t.Helper()
-	client, leave := w.Engine.Join("", "test", checkpoint.Scope{})
+	client, leave := w.Engine.Clients.Join("", "test", checkpoint.Scope{})
 	return serve(t, w, client, leave)
 }
 
@@ -331,7 +331,7 @@ func TestARefusedActionIsAnErrorWithItsCode(t *testing.T) {
 		w.Do = func(context.Context, protocol.ActParams) (*protocol.ActResult, error) {
 			return &protocol.ActResult{Refused: protocol.RefusedDialog, Dialog: &protocol.ActDialog{Kind: "confirm", Message: "Sure?"}}, nil
 		}
-		client, leave := w.Engine.Join("", "test", checkpoint.Scope{})
+		client, leave := w.Engine.Clients.Join("", "test", checkpoint.Scope{})
 		r := call(t, serveWith(t, w, client, leave, options), "browser_press_key", map[string]any{"key": "a", "tab": 1})
 		if !r.IsError || r.Meta["code"] != string(usererr.ActionRefused) || r.Meta["page_text"] != diff.Untrusted || !strings.HasPrefix(text(r), `a dialog is open (confirm): "Sure?"`) {
 			t.Errorf("%v %v: %s", r.IsError, r.Meta, text(r))

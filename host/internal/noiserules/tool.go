@@ -15,8 +15,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
+
+// Tools are the tools that change noise rules.
+var Tools = []*tool.Tool[*Rules]{
+	tool.New("configure_noise", (*Rules).ConfigureNoise),
+}
 
 // NoiseParams are the arguments of configure_noise.
 type NoiseParams struct {

@@ -245,7 +245,7 @@ func (w *World) Element(op string, id int, selector, text string) {
 
 // Agent is a reader of everything.
 func (w *World) Agent() *checkpoint.Client {
-	c, leave := w.Engine.Join("", "agent", checkpoint.Scope{})
+	c, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
 	w.t.Cleanup(leave)
 	return c
 }
@@ -256,7 +256,7 @@ func (w *World) Scoped(origins ...string) *checkpoint.Client {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	c, leave := w.Engine.Join("", "agent", scope)
+	c, leave := w.Engine.Clients.Join("", "agent", scope)
 	w.t.Cleanup(leave)
 	return c
 }
@@ -264,7 +264,7 @@ func (w *World) Scoped(origins ...string) *checkpoint.Client {
 // Changes asks what is new.
 func (w *World) Changes(c *checkpoint.Client, p observe.ChangesParams) *diff.Report {
 	w.t.Helper()
-	r, err := w.Engine.Changes(context.Background(), c, p)
+	r, err := w.Engine.Observer.Changes(context.Background(), c, p)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package viewer
 
 import (
 	"cmp"
@@ -30,8 +30,8 @@ const (
 // bufferLanes are the lanes of the capture store's buffers.
 var bufferLanes = []string{protocol.LaneConsole, protocol.LaneNetwork, protocol.LaneWebSocket, protocol.LaneDOM, protocol.LaneActions}
 
-// ViewEntries reads entries: those at positions of a lane, or the newest that match.
-func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
+// Entries reads entries: those at positions of a lane, or the newest that match.
+func (e *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
 	if p.Limit == 0 {
 		p.Limit = defaultEntries
 	}
@@ -62,7 +62,7 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 	if err != nil {
 		return nil, err
 	}
-	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.OriginalsIn(w.v), text: strings.ToLower(p.Text)}
+	s := &entrySearch{p: p, rules: e.rules.In("", e.clock()).Rules, places: e.observer.OriginalsIn(w.v), text: strings.ToLower(p.Text)}
 	s.level = map[string]byte{string(diff.Warnings): protocol.MarkWarning, string(diff.ErrorsOnly): protocol.MarkError}[p.Severity]
 	wants := func(lane string) bool { return len(p.Lanes) == 0 || slices.Contains(p.Lanes, lane) }
 	v := w.v.Until(w.to)
@@ -97,13 +97,13 @@ func (e *Engine) ViewEntries(ctx context.Context, p protocol.ViewEntriesParams) 
 }
 
 // entriesAt are the entries at positions, as many as fit into one answer.
-func (e *Engine) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *observe.Places) {
+func (e *Viewer) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *observe.Places) {
 	v := e.store.View(e.clock())
-	s := &entrySearch{p: p, rules: e.Rules.In("", e.clock()).Rules, places: e.OriginalsIn(v)}
+	s := &entrySearch{p: p, rules: e.rules.In("", e.clock()).Rules, places: e.observer.OriginalsIn(v)}
 	deep := v
 	for _, pos := range p.Positions {
 		if pos < firstOf(v, p.Lane) {
-			behind, past := e.Behind(ctx, v)
+			behind, past := e.observer.Behind(ctx, v)
 			defer past.Close()
 			deep = behind
 			break

@@ -1,4 +1,4 @@
-package engine
+package viewer
 
 import (
 	"context"
@@ -24,9 +24,9 @@ const (
 	maxTimelineWait = 25 * time.Second
 )
 
-// ViewTimeline reads the timeline from positions on. Where nothing is new it waits for what is, as long as it
+// Timeline reads the timeline from positions on. Where nothing is new it waits for what is, as long as it
 // is asked to.
-func (e *Engine) ViewTimeline(ctx context.Context, p protocol.ViewTimelineParams) (*protocol.ViewTimeline, error) {
+func (e *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*protocol.ViewTimeline, error) {
 	if p.Limit == 0 {
 		p.Limit = defaultTimeline
 	}
@@ -34,7 +34,7 @@ func (e *Engine) ViewTimeline(ctx context.Context, p protocol.ViewTimelineParams
 		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxTimeline)
 	}
 	if p.Tab != 0 {
-		if _, err := e.viewScope(p.Tab); err != nil {
+		if _, err := e.Scope(p.Tab); err != nil {
 			return nil, err
 		}
 	}
@@ -58,8 +58,8 @@ func (e *Engine) ViewTimeline(ctx context.Context, p protocol.ViewTimelineParams
 	}
 }
 
-func (e *Engine) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline {
-	v, calls := e.store.View(e.clock()), e.callsView()
+func (e *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline {
+	v, calls := e.store.View(e.clock()), e.Agents.callsView()
 	t := &protocol.ViewTimeline{
 		Now: v.At.UnixMilli(), Start: v.Start().At.UnixMilli(), Store: e.storeID(v), Lanes: []protocol.ViewLane{},
 		First: protocol.ViewPositions{
@@ -78,7 +78,7 @@ func (e *Engine) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 			}
 		}
 	}
-	rules := e.Rules.In("", e.clock()).Rules
+	rules := e.rules.In("", e.clock()).Rules
 	r := &laneReader{tab: p.Tab, left: p.Limit, out: t}
 	t.Next.Calls = lane(r, protocol.LaneCalls, calls, p.After.Calls, callHead, markOfCall)
 	t.Next.Actions = lane(r, protocol.LaneActions, v.Actions, p.After.Actions, head[event.Action], func(*event.Action) byte { return protocol.MarkClean })
@@ -90,7 +90,7 @@ func (e *Engine) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 }
 
 // storeID names what positions belong to: another daemon may have begun anew, and calls begin with each.
-func (e *Engine) storeID(v *capture.View) string {
+func (e *Viewer) storeID(v *capture.View) string {
 	id := ""
 	if e.disk != nil {
 		id = e.disk.ID()
@@ -99,9 +99,9 @@ func (e *Engine) storeID(v *capture.View) string {
 }
 
 // marks names the state of everything but entries.
-func (e *Engine) marks(v *capture.View) string {
+func (e *Viewer) marks(v *capture.View) string {
 	_, named := e.named.All()
-	agents, _ := e.viewAgents()
+	agents, _ := e.Agents.all()
 	h := fnv.New64a()
 	state, err := json.Marshal(struct {
 		Named    uint64
@@ -110,7 +110,7 @@ func (e *Engine) marks(v *capture.View) string {
 		Browsers []capture.Browser
 		Agents   []protocol.ViewAgent
 		Gaps     []capture.Gap
-	}{named, e.Version(), tabsOf(v), v.Browsers, agents, v.Gaps})
+	}{named, e.rules.Version(), tabsOf(v), v.Browsers, agents, v.Gaps})
 	if err != nil {
 		return "" // plain values always marshal
 	}

@@ -1,4 +1,4 @@
-package engine
+package viewer
 
 import (
 	"tidemark.dev/tidemark/host/internal/capture"

@@ -1,4 +1,4 @@
-package engine
+package viewer
 
 import (
 	"cmp"
@@ -29,10 +29,10 @@ type standing struct {
 }
 
 // standing computes how it stands in a tab of a scope, or in all.
-func (e *Engine) standing(ctx context.Context, scope checkpoint.Scope, tab int, v *capture.View) *standing {
-	s := &standing{scope: scope, rules: e.Rules.Of(&checkpoint.Client{Scope: scope}), list: e.named.List(scope.Key())}
+func (e *Viewer) standing(ctx context.Context, scope checkpoint.Scope, tab int, v *capture.View) *standing {
+	s := &standing{scope: scope, rules: e.rules.Of(&checkpoint.Client{Scope: scope}), list: e.named.List(scope.Key())}
 	for i := range s.list {
-		s.spans = append(s.spans, e.Since(scope, tab, s.rules, s.list, i, v))
+		s.spans = append(s.spans, e.observer.Since(scope, tab, s.rules, s.list, i, v))
 	}
 	s.newest = e.newestOf(scope, s.list, v)
 	s.from, s.o = v.Start(), s.rules.Options(scope)
@@ -40,25 +40,25 @@ func (e *Engine) standing(ctx context.Context, scope checkpoint.Scope, tab int, 
 	if s.newest != nil {
 		s.from = s.newest.Moment
 	}
-	s.now = e.Compute(ctx, s.from, v, nil, s.o)
+	s.now = e.observer.Compute(ctx, s.from, v, nil, s.o)
 	return s
 }
 
 // inTab is how it stands in one tab, since the same moment.
-func (e *Engine) inTab(ctx context.Context, s *standing, tab int, v *capture.View) observe.Span {
+func (e *Viewer) inTab(ctx context.Context, s *standing, tab int, v *capture.View) observe.Span {
 	o := s.o
 	o.Tab = tab
-	return observe.SpanOf(e.Compute(ctx, s.from, v, nil, o))
+	return observe.SpanOf(e.observer.Compute(ctx, s.from, v, nil, o))
 }
 
 // newestOf is the newest checkpoint of a list that whoever looks at a part of the scope sees as well: of everything,
 // one that was set for some of the watched pages does not put the others' errors behind. Nil when there is none.
-func (e *Engine) newestOf(scope checkpoint.Scope, list []checkpoint.Checkpoint, v *capture.View) *checkpoint.Checkpoint {
+func (e *Viewer) newestOf(scope checkpoint.Scope, list []checkpoint.Checkpoint, v *capture.View) *checkpoint.Checkpoint {
 	parts := map[string]bool{}
 	if len(scope.Origins) == 0 {
 		for _, t := range v.Tabs {
 			if t.Watched {
-				parts[e.ScopeOf(t.Origin).Key()] = true
+				parts[e.clients.ScopeOf(t.Origin).Key()] = true
 			}
 		}
 	}
@@ -71,21 +71,21 @@ func (e *Engine) newestOf(scope checkpoint.Scope, list []checkpoint.Checkpoint, 
 }
 
 // sinceName is what the moment is found by since which it is told how it stands; empty for the beginning.
-func (e *Engine) sinceName(s *standing) string {
+func (e *Viewer) sinceName(s *standing) string {
 	if s.newest == nil {
 		return ""
 	}
 	return e.named.Address(s.scope.Key(), *s.newest)
 }
 
-// Overview answers the popup: how it stands in all watched tabs, and on request in each tab of the browser that asks.
-func (e *Engine) Overview(ctx context.Context, instance, version string, p protocol.OverviewParams) *protocol.Overview {
+// Popup answers the popup: how it stands in all watched tabs, and on request in each tab of the browser that asks.
+func (e *Viewer) Popup(ctx context.Context, instance, version string, p protocol.OverviewParams) *protocol.Overview {
 	v := e.store.View(e.clock())
 	s := e.standing(ctx, checkpoint.Scope{}, 0, v)
 	out := &protocol.Overview{
 		Host: version, Since: e.sinceName(s), Checkpoints: []protocol.CheckpointLine{},
 		Severity: string(s.now.Severity), Summary: s.now.Summary, Errors: s.now.Errors, Warnings: s.now.Warnings, Hidden: s.now.NoiseHidden,
-		Agents: e.AgentsSeenFrom(instance),
+		Agents: e.leases.AgentsSeenFrom(instance),
 	}
 	for i, c := range s.list {
 		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{
@@ -96,7 +96,7 @@ func (e *Engine) Overview(ctx context.Context, instance, version string, p proto
 	if s.now.Coverage != nil {
 		out.NotObserved = s.now.Coverage.Note
 	}
-	e.Findings(out, s.now, s.from, v, s.o)
+	e.rules.Findings(out, s.now, s.from, v, s.o)
 	if !p.Tabs {
 		return out
 	}
@@ -111,9 +111,9 @@ func (e *Engine) Overview(ctx context.Context, instance, version string, p proto
 	return out
 }
 
-// ViewCheckpoints lists the checkpoints of a scope, each with the time since the one before.
-func (e *Engine) ViewCheckpoints(ctx context.Context, p protocol.ViewParams) (*protocol.ViewCheckpoints, error) {
-	scope, err := e.viewScope(p.Tab)
+// Checkpoints lists the checkpoints of a scope, each with the time since the one before.
+func (e *Viewer) Checkpoints(ctx context.Context, p protocol.ViewParams) (*protocol.ViewCheckpoints, error) {
+	scope, err := e.Scope(p.Tab)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package engine
+package viewer
 
 import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
@@ -78,7 +78,7 @@ type ClientStatus struct {
 }
 
 // Status says what is connected and watched. The caller fills in what is the process's own.
-func (e *Engine) Status(client *checkpoint.Client) *Status {
+func (e *Viewer) Status(client *checkpoint.Client) *Status {
 	scope := client.Scope
 	v := e.store.View(e.clock())
 	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: v.Masked}
@@ -91,8 +91,8 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 		}
 		s.Browsers = append(s.Browsers, shown)
 	}
-	held := e.heldClients()
-	for _, c := range e.Sessions() {
+	held := e.Agents.Suspended()
+	for _, c := range e.clients.Sessions() {
 		if !c.Here {
 			continue
 		}
@@ -102,7 +102,7 @@ func (e *Engine) Status(client *checkpoint.Client) *Status {
 		}
 		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.Since}, held[c.Client] != ""})
 	}
-	o := e.Rules.Of(client).Options(scope)
+	o := e.rules.Of(client).Options(scope)
 	o.Beginning = true
 	r := diff.Compute(v.Start(), v, o)
 	s.Severity, s.Summary, s.NoiseProblems = r.Severity, r.Summary, r.NoiseProblems

@@ -1,0 +1,8 @@
+package pages
+
+import "tidemark.dev/tidemark/host/internal/tool"
+
+// Tools are the tools that look at pages.
+var Tools = []*tool.Tool[*Pages]{
+	tool.New("browser_snapshot", (*Pages).Snapshot),
+}
