@@ -103,7 +103,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
   const sessions = new Sessions({
     api: attachments,
     changed: (tab) => activity.changed(tab),
-    loadsDown: (tab, name) => activity.loadsDown(tab, name),
+    downloads: (tab, name, url) => activity.downloads(tab, name, url),
     answered: (tab, request) => activity.answered(tab, request),
   });
   const port = new HostPort({

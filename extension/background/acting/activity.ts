@@ -18,6 +18,8 @@ interface TabActivity {
   /** Counts the documents that were committed, and everything else that changes the address. */
   documents: number;
   navigations: number;
+  /** The document that was requested last, and when, in ms since the epoch. */
+  requested?: { readonly path: string; readonly at: number };
   /** Why the last navigation came to nothing. */
   failure: string;
   /** Whether the page is as it was when it was looked at last. */
@@ -67,7 +69,9 @@ export class Activity {
   /** Takes an event on its way to the host. */
   saw(event: AnyEvent): void {
     if (event.kind === 'request') {
-      const { flights } = this.#of(event.tab);
+      const state = this.#of(event.tab);
+      const { flights } = state;
+      if (event.resource === 'document') state.requested = { path: pathOf(event.url), at: event.at };
       if (flights.size >= MAX_FLIGHTS) flights.clear();
       flights.set(event.id, { at: Date.now(), what: `${event.method} ${pathOf(event.url)}` });
     } else if (event.kind === 'network') {
@@ -103,9 +107,11 @@ export class Activity {
     if (by !== undefined) this.#make(by, { at: Date.now(), tab });
   }
 
-  /** A page has the browser load a file down. */
-  loadsDown(tab: number, file: string): void {
-    this.#make(tab, { at: Date.now(), file });
+  /** A page has the browser download a file: since its request began, where it took the place of a document. */
+  downloads(tab: number, file: string, url: string): void {
+    const { requested } = this.#of(tab);
+    const at = requested?.path === pathOf(url) ? requested.at : Date.now();
+    this.#make(tab, { at, file });
     this.changed(tab);
   }
 

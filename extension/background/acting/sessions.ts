@@ -25,7 +25,7 @@ export interface SessionsOptions {
   api: DebuggerAPI;
   /** Called when something that is waited for may have changed: a dialog, a file chooser. */
   changed(tab: number): void;
-  loadsDown(tab: number, name: string): void;
+  downloads(tab: number, name: string, url: string): void;
   /** The answer to a request begins to come. */
   answered(tab: number, request: string): void;
 }
@@ -146,7 +146,8 @@ export class Sessions {
     } else if (method === 'Network.responseReceived') {
       this.#options.answered(tab, (params as Protocol.Network.ResponseReceivedEvent).requestId);
     } else if (method === 'Page.downloadWillBegin') {
-      this.#options.loadsDown(tab, (params as Protocol.Page.DownloadWillBeginEvent).suggestedFilename);
+      const { suggestedFilename, url } = params as Protocol.Page.DownloadWillBeginEvent;
+      this.#options.downloads(tab, suggestedFilename, url);
     }
     if (source.sessionId === undefined) this.#listeners.get(tab)?.(method, params);
   }

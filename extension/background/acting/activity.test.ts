@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest';
+import { Activity } from './activity';
+
+const request = (at: number, url: string) =>
+  ({ kind: 'request', at, tab: 1, id: 'r', method: 'GET', url, resource: 'document' }) as const;
+
+describe('what a page made', () => {
+  it('belongs to the time at which its request began, however late the browser reports it', () => {
+    const activity = new Activity();
+    activity.saw(request(1000, 'http://localhost/report?token=[masked]'));
+    activity.downloads(1, 'report.csv', 'http://localhost/report?token=abc');
+    expect(activity.made(1, 2000)).toEqual({ late: { downloads: ['report.csv'] } });
+    expect(activity.made(1, 2000)).toEqual({});
+  });
+
+  it('belongs to the moment of the report where its request is not known', () => {
+    const activity = new Activity();
+    activity.saw(request(1000, 'http://localhost/page'));
+    activity.downloads(1, 'report.csv', 'http://localhost/report');
+    expect(activity.made(1, 2000)).toEqual({ downloads: ['report.csv'] });
+  });
+});
