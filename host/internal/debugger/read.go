@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
@@ -35,7 +37,7 @@ func wirePath(p variables.Path) []protocol.DebugKey {
 // snapshot makes a snapshot of what the extension read.
 func (c *debugCall) snapshot(ctx context.Context, read *protocol.DebugVariables, depth int) *variables.Snapshot {
 	s := &variables.Snapshot{
-		ID: newSnapshotID(), At: c.e.clock(), Thread: read.Thread, Frame: read.Frame, Depth: depth, Gaps: read.Gaps,
+		ID: "snap-" + uuid.NewString(), At: c.e.clock(), Thread: read.Thread, Frame: read.Frame, Depth: depth, Gaps: read.Gaps,
 	}
 	for _, at := range c.stack(ctx, []protocol.DebugFrame{read.At}) {
 		s.Function, s.Place = at.Function, diff.Marked(at.Source, at.Generated)

@@ -2,7 +2,6 @@ package debugger
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -229,7 +228,7 @@ func (e *Inspector) expressions(params *protocol.DebugVariablesParams, all []str
 			params.Paths, params.Named = append(params.Paths, wirePath(path)), append(params.Named, text)
 			continue
 		}
-		if !e.settings.Evaluate {
+		if !e.evaluate {
 			return usererr.New(usererr.SwitchedOff, "expressions has %q, and evaluating is off: only paths are read, such as order.customer.name or items[3]; a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml", text)
 		}
 		params.Expressions = append(params.Expressions, text)
@@ -565,12 +564,4 @@ func gaps(s *variables.Snapshot) []string {
 		notes = append(notes, counted(t.Masked, "secret value is", "secret values are")+" masked")
 	}
 	return notes
-}
-
-// newSnapshotID is "snap-" and a random guid.
-func newSnapshotID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("snap-%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
