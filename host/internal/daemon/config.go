@@ -11,6 +11,8 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/internal/launch"
+	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/internal/tool"
@@ -24,7 +26,7 @@ const (
 )
 
 // Config is config.toml: a section for each package that has settings. Packages define and check their own; those of the
-// daemon and of the engine are here.
+// daemon are here.
 type Config struct {
 	// Buffers bounds what is held in memory.
 	Buffers capture.Settings `toml:"buffers"`
@@ -37,27 +39,11 @@ type Config struct {
 		Port int `toml:"port"`
 	} `toml:"http"`
 	// Journal bounds what is kept on disk.
-	Journal store.Settings `toml:"journal"`
-	// Snapshot is after how many seconds a changed page is shown to an agent as a whole again: 30 when it
-	// is 0.
-	Snapshot struct {
-		FullAfterSeconds float64 `toml:"full_after_seconds"`
-	} `toml:"snapshot"`
-	// Tools are the sets of tools that an agent gets that asks for none: observe and act when it is not said.
-	Tools struct {
-		Sets []string `toml:"sets"`
-	} `toml:"tools"`
-	// Debugger is after how many seconds a pause of a page that nobody ends is ended (300 when it is 0), and
-	// whether agents may run code of theirs in pages.
-	Debugger struct {
-		ReleaseSeconds float64 `toml:"release_seconds"`
-		Evaluate       bool    `toml:"evaluate"`
-	} `toml:"debugger"`
-	// Browser is for how many minutes a browser without a window stays when the agent that opened it has gone: 1
-	// when it is 0.
-	Browser struct {
-		KeepMinutes float64 `toml:"keep_minutes"`
-	} `toml:"browser"`
+	Journal  store.Settings    `toml:"journal"`
+	Snapshot pages.Settings    `toml:"snapshot"`
+	Tools    tool.Settings     `toml:"tools"`
+	Debugger debugger.Settings `toml:"debugger"`
+	Browser  launch.Settings   `toml:"browser"`
 	// Redact is what a person adds to the rules of what is secret.
 	Redact redact.User `toml:"redact"`
 }
@@ -106,27 +92,20 @@ func (c *Config) Limits() (buffers capture.Limits, journal store.Limits, err err
 	return buffers, journal, nil
 }
 
-// check checks the sections of the daemon and of the engine.
+// check checks the sections that are used as they are.
 func (c *Config) check() error {
 	if m := c.Daemon.IdleMinutes; m < 0 || m > 1<<20 {
 		return errors.New("daemon: idle_minutes must be more than 0")
 	}
-	if s := c.Snapshot.FullAfterSeconds; s < 0 || s > 1<<20 {
-		return errors.New("snapshot: full_after_seconds must be more than 0")
-	}
-	if s := c.Debugger.ReleaseSeconds; s < 0 || s > 1<<20 {
-		return errors.New("debugger: release_seconds must be more than 0")
-	}
-	if m := c.Browser.KeepMinutes; m < 0 || m > 1<<20 {
-		return errors.New("browser: keep_minutes must be more than 0")
-	}
 	if c.HTTP.Port < 0 || c.HTTP.Port > 65535 {
 		return errors.New("http: port must be from 1 to 65535")
 	}
-	if c.Tools.Sets != nil {
-		var err error
-		if c.Tools.Sets, err = tool.CheckSets(c.Tools.Sets); err != nil {
-			return fmt.Errorf("tools: %w", err)
+	for _, s := range []struct {
+		name string
+		err  error
+	}{{"snapshot", c.Snapshot.Check()}, {"tools", c.Tools.Check()}, {"debugger", c.Debugger.Check()}, {"browser", c.Browser.Check()}} {
+		if s.err != nil {
+			return fmt.Errorf("%s: %w", s.name, s.err)
 		}
 	}
 	return nil
@@ -142,21 +121,6 @@ func (c *Config) Redactor() (*redact.Redactor, error) {
 }
 
 const defaultIdle = 10 * time.Minute
-
-// fullAfter is after how long a changed page is shown as a whole again, 0 for the engine's own.
-func (c *Config) fullAfter() time.Duration {
-	return time.Duration(c.Snapshot.FullAfterSeconds * float64(time.Second))
-}
-
-// debugging is what the settings say of it.
-func (c *Config) debugging() debugger.Settings {
-	return debugger.Settings{Release: time.Duration(c.Debugger.ReleaseSeconds * float64(time.Second)), Evaluate: c.Debugger.Evaluate}
-}
-
-// keepOpen is how long an agent's browser stays without it, 0 for the engine's own.
-func (c *Config) keepOpen() time.Duration {
-	return time.Duration(c.Browser.KeepMinutes * float64(time.Minute))
-}
 
 func (c *Config) idle() time.Duration {
 	if c.Daemon.IdleMinutes > 0 {

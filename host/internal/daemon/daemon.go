@@ -27,7 +27,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/debugger"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/hangup"
@@ -87,8 +86,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		listeners = append(listeners, counted{l, present})
 	}
 	d := &daemon{
-		home: h, version: h.Version, log: log, stop: stop, fullAfter: config.fullAfter(), sets: config.Tools.Sets, debugging: config.debugging(),
-		keepOpen: config.keepOpen(), life: ctx,
+		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx,
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
 	d.compose(limits, journalLimits, redactor)
@@ -156,14 +154,7 @@ type daemon struct {
 	web     *web
 	// agents holds something while browsers are to be told that who acts where has changed.
 	agents chan struct{}
-	// fullAfter is the snapshots' setting.
-	fullAfter time.Duration
-	// sets are the tool sets that the settings turn on, nil when they say nothing.
-	sets      []string
-	debugging debugger.Settings
-	// keepOpen is how long a browser without a window stays when the agent that opened it has gone, 0 for the
-	// engine's own.
-	keepOpen time.Duration
+	config *Config
 
 	// life ends with the daemon; own are the browsers that agents opened, which end then too. The lock is held
 	// while one is launched.
@@ -195,8 +186,8 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 		Failed: func(s sourcemap.Script, err error) { d.log.Debug("no source map", "script", s.URL, "error", err) },
 	})
 	d.engine = engine.New(engine.Options{
-		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, FullAfter: d.fullAfter, Sets: d.sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
-		Debugger: d.hub, Debugging: d.debugging, Launcher: launcher{d}, KeepOpen: d.keepOpen, Config: d.home.Config,
+		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
+		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
 		UserNoise: userNoise(d.home, time.Now(), d.journal.notice),
 		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source},
 	})

@@ -59,7 +59,7 @@ func (e *Inspector) booksOf(ctx context.Context, client *checkpoint.Client, want
 func (e *Inspector) openBook(ctx context.Context, client *checkpoint.Client, b *tabBook) bool {
 	instance, theirs, there := e.store.BrowserTab(b.tab)
 	if there {
-		caller := protocol.DebugCaller{Tab: theirs, By: e.clientName(client), ReleaseMs: int(e.settings.Release.Milliseconds())}
+		caller := protocol.DebugCaller{Tab: theirs, By: e.clientName(client), ReleaseMs: int(e.release.Milliseconds())}
 		var s protocol.DebugState
 		err := e.remote.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
 		// A browser that does not answer, or whose extension has just been restarted, may still take it up again.

@@ -29,14 +29,6 @@ type Remote interface {
 	Debug(ctx context.Context, instance, method string, params, answer any, within time.Duration) error
 }
 
-// Settings are what a person decides of debugging.
-type Settings struct {
-	// Release is after how long a pause that nobody ends is ended; 0 is [DefaultRelease].
-	Release time.Duration
-	// Evaluate allows agents to run code of theirs in the page.
-	Evaluate bool
-}
-
 // Limits of debugging.
 const (
 	// DefaultRelease is after how long a pause that nobody ends is ended.
@@ -136,7 +128,7 @@ func (e *Inspector) debug(ctx context.Context, client *checkpoint.Client, tab in
 	}
 	e.pages.Use(client, id)
 	return &debugCall{e, client, id, instance, protocol.DebugCaller{
-		Tab: browserID, By: e.clientName(client), Client: e.tabs.number(client), ReleaseMs: int(e.settings.Release.Milliseconds()), Evaluate: e.settings.Evaluate,
+		Tab: browserID, By: e.clientName(client), Client: e.tabs.number(client), ReleaseMs: int(e.release.Milliseconds()), Evaluate: e.evaluate,
 	}}, nil
 }
 
@@ -349,7 +341,7 @@ func (c *debugCall) explain(ctx context.Context, refusal error) error {
 
 // DebuggerEvaluate answers debugger_evaluate.
 func (e *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
-	if !e.settings.Evaluate {
+	if !e.evaluate {
 		return nil, usererr.New(usererr.SwitchedOff, "evaluating is off: a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml; variables_get reads variables without it")
 	}
 	if err := checkNumbers(p.Thread, p.Frame); err != nil {
@@ -408,7 +400,7 @@ func (c *debugCall) endings(s *protocol.DebugState) []string {
 			continue
 		}
 		newest = max(newest, r.At)
-		why := endedBy(r.How, c.e.settings.Release)
+		why := endedBy(r.How, c.e.release)
 		if r.How == protocol.ResumedGone && t.Kind != protocol.ThreadPage {
 			why = "the " + strings.ReplaceAll(t.Kind, "_", " ") + " was ended"
 		}
@@ -503,7 +495,7 @@ func (e *Inspector) Forget(client *checkpoint.Client) {
 	if e.remote == nil {
 		return
 	}
-	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(e.settings.Release.Milliseconds())}
+	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(e.release.Milliseconds())}
 	for _, left := range e.tabs.leave(client, &caller) {
 		go e.endDebugging(left, caller) // ends within debugTimeout
 	}

@@ -32,7 +32,8 @@ type Inspector struct {
 	observer *observe.Observer
 	clients  *clients.Registry
 	remote   Remote
-	settings Settings
+	release  time.Duration // after which a pause that nobody ends is ended
+	evaluate bool
 	clock    func() time.Time
 	scope    func(tab int) (checkpoint.Scope, error)
 
@@ -41,10 +42,8 @@ type Inspector struct {
 
 // New makes an inspector.
 func New(o Options) *Inspector {
-	if o.Settings.Release == 0 {
-		o.Settings.Release = DefaultRelease
-	}
 	return &Inspector{
-		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, remote: o.Remote, settings: o.Settings, clock: o.Clock, scope: o.Scope,
+		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, remote: o.Remote, clock: o.Clock, scope: o.Scope,
+		release: o.Settings.release(), evaluate: o.Settings.Evaluate,
 	}
 }

@@ -115,7 +115,7 @@ func (e *Inspector) ViewResume(ctx context.Context, p protocol.ViewResumeParams)
 	}
 	var s protocol.DebugState
 	err := e.remote.Debug(ctx, instance, protocol.MethodDebugRun, protocol.DebugRunParams{
-		DebugCaller: protocol.DebugCaller{Tab: tab, By: "viewer", ReleaseMs: int(e.settings.Release.Milliseconds())}, Kind: "release",
+		DebugCaller: protocol.DebugCaller{Tab: tab, By: "viewer", ReleaseMs: int(e.release.Milliseconds())}, Kind: "release",
 	}, &s, debugTimeout)
 	if err != nil {
 		return tool.Nothing{}, fmt.Errorf("the page cannot be resumed: %w", err)

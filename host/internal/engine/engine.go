@@ -58,15 +58,13 @@ type Options struct {
 	Debugger debugger.Remote
 	// Debugging is what a person decides of it.
 	Debugging debugger.Settings
-	// FullAfter is how long after a look the next one shows everything; 0 is [pages.DefaultFullAfter].
-	FullAfter time.Duration
+	Snapshots pages.Settings
 	// Disk may be nil: then nothing is kept but in memory.
 	Disk  observe.Disk
 	Clock func() time.Time
-	// Launcher may be nil: then agents cannot open browsers. KeepOpen is how long one without a window stays when
-	// the agent has gone; 0 is [launch.DefaultKeepOpen].
-	Launcher launch.Launcher
-	KeepOpen time.Duration
+	// Launcher may be nil: then agents cannot open browsers.
+	Launcher  launch.Launcher
+	Launching launch.Settings
 	// Sets are the tool sets of clients that ask for none; nil: [tool.DefaultSets].
 	Sets []string
 	// Originals may have no maps: then places are told as the browser has them.
@@ -85,7 +83,7 @@ func New(o Options) *Engine {
 	signal := &viewer.Signal{}
 	e := &Engine{store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry}
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
-	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, FullAfter: o.FullAfter})
+	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, Settings: o.Snapshots})
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) }, Notify: signal.Tell,
@@ -94,7 +92,7 @@ func New(o Options) *Engine {
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: signal.Tell,
 	})
-	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, KeepOpen: o.KeepOpen, Clock: o.Clock})
+	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Settings: o.Launching, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Clients: registry, Remote: o.Debugger, Settings: o.Debugging, Clock: o.Clock,
 		Scope: func(tab int) (checkpoint.Scope, error) { return e.Viewer.Scope(tab) },

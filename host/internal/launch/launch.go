@@ -73,8 +73,7 @@ type Options struct {
 	Clients *clients.Registry
 	// Launcher may be nil: then agents cannot open browsers.
 	Launcher Launcher
-	// KeepOpen is how long a browser without a window stays when the agent has gone; 0 is [DefaultKeepOpen].
-	KeepOpen time.Duration
+	Settings Settings
 	Clock    func() time.Time
 }
 
@@ -91,7 +90,7 @@ type Opener struct {
 
 // New makes an opener.
 func New(o Options) *Opener {
-	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: cmp.Or(o.KeepOpen, DefaultKeepOpen)}}
+	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: o.Settings.keepOpen()}}
 }
 
 // Back says that a client is here again.

@@ -6,7 +6,6 @@
 package pages
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +44,9 @@ const (
 type Options struct {
 	Store *capture.Store
 	// Reader may be nil: then no page can be read.
-	Reader Reader
-	Clock  func() time.Time
-	// FullAfter is how long after a look the next one shows everything; 0 is [DefaultFullAfter].
-	FullAfter time.Duration
+	Reader   Reader
+	Clock    func() time.Time
+	Settings Settings
 }
 
 // Pages is what is known of pages, and what each client was shown of them. It is safe for concurrent use.
@@ -67,7 +65,7 @@ type Pages struct {
 
 // New makes pages of which nothing is known.
 func New(o Options) *Pages {
-	return &Pages{store: o.Store, reader: o.Reader, clock: o.Clock, fullAfter: cmp.Or(o.FullAfter, DefaultFullAfter)}
+	return &Pages{store: o.Store, reader: o.Reader, clock: o.Clock, fullAfter: o.Settings.fullAfter()}
 }
 
 // Tab is one tab. Its lock is never held while anything is waited for; who has seen something is guarded by
