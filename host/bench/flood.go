@@ -136,14 +136,17 @@ chrome.debugger.onEvent.addListener((source, method) => {
   c.n++
   c.last = now
 })
+const attached = new Set()
 async function attach(tab) {
-  if (!tab.url?.startsWith('SITE')) return
+  if (!tab.url?.startsWith('SITE') || attached.has(tab.id)) return
+  attached.add(tab.id)
   await chrome.debugger.attach({ tabId: tab.id }, '1.3').catch(() => {})
   await chrome.debugger.sendCommand({ tabId: tab.id }, 'Runtime.enable')
   await chrome.debugger.sendCommand({ tabId: tab.id }, 'Network.enable')
   await fetch('SITE/counted?method=attached&n=1')
 }
 chrome.tabs.onUpdated.addListener((id, change, tab) => { if (change.status === 'complete') attach(tab) })
+chrome.tabs.query({ status: 'complete' }).then((tabs) => tabs.forEach(attach)) // loaded before this worker began
 setInterval(() => {
   for (const [method, c] of Object.entries(counts)) {
     if (METHODS.includes(method) && c.told !== c.n) { c.told = c.n; fetch('SITE/counted?method=' + method + '&n=' + c.n + '&ms=' + (c.last - c.first)) }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/sourcemap/maptest"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -19,10 +20,11 @@ import (
 
 // Targets of a position that is mapped through a map of mapSize bytes.
 const (
-	mapSize     = 10 << 20
-	mapFirst    = 300 * time.Millisecond
-	mapNext     = time.Millisecond
-	mapSlowdown = 50 * time.Millisecond // that an answer may take longer while a map is on its way
+	mapSize  = 10 << 20
+	mapFirst = 300 * time.Millisecond
+	mapNext  = time.Millisecond
+	// mapSlowdown is what an answer may take longer while a map is on its way: it waits for the map on purpose.
+	mapSlowdown = observe.PlacesWait + 50*time.Millisecond
 )
 
 // sourcemap measures original places: what the first and the next position of a large map cost the host, and

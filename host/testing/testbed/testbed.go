@@ -246,7 +246,10 @@ func Eventually(ctx context.Context, holds func() (bool, error)) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("it did not come to hold (%w)", err)
+			if err == nil {
+				err = ctx.Err()
+			}
+			return fmt.Errorf("it did not come to hold: %w", err)
 		case <-look.C:
 		}
 	}
