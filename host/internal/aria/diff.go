@@ -51,11 +51,8 @@ type Removal struct{ Node, In *Node }
 // Range is a run of references, both ends among them.
 type Range struct{ From, To int }
 
-// maxRanges is how many ranges of unchanged references are listed; of more, the fewRanges longest.
-const (
-	maxRanges = 5
-	fewRanges = 3
-)
+// maxRanges is how many ranges of unchanged references are listed; of more, the longest alone.
+const maxRanges = 5
 
 // Empty says that the trees are the same.
 func (d *Diff) Empty() bool {
@@ -405,7 +402,7 @@ func touchedIn(d *Diff) map[int]bool {
 }
 
 // unchanged are the references that a view of a page shows, in ranges, but for those that are excepted. No range goes
-// over another element of the page. Of many ranges the longest are listed, and the elements in the others counted.
+// over another element of the page. Of many ranges the longest is listed, and the elements in the others are counted.
 func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more int) {
 	const there, named = 1, 2
 	var refs refs[byte]
@@ -436,19 +433,14 @@ func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more in
 	if len(list) <= maxRanges {
 		return list, 0
 	}
-	longest := make([]int, len(list)) // of two of one length, the first
-	for i := range list {
-		longest[i] = i
+	longest := 0 // of two of one length, the first
+	for i, n := range held {
+		more += n
+		if n > held[longest] {
+			longest = i
+		}
 	}
-	slices.SortStableFunc(longest, func(a, b int) int { return held[b] - held[a] })
-	for _, i := range longest[fewRanges:] {
-		more += held[i]
-	}
-	few := make([]Range, 0, fewRanges)
-	for _, i := range slices.Sorted(slices.Values(longest[:fewRanges])) {
-		few = append(few, list[i])
-	}
-	return few, more
+	return list[longest : longest+1], more - held[longest]
 }
 
 // Apply does to a tree what a difference says.

@@ -119,7 +119,7 @@ func TestOfManyRangesTheLongestAreNamedAndTheRestIsCounted(t *testing.T) {
 		}
 		now.Children = append(now.Children, c)
 	}
-	if is := untouched(Compare(old, now), now); is != "e5-e7, e9-e11, e13-e15 and 20 more" {
+	if is := untouched(Compare(old, now), now); is != "e5-e7 and 26 more" {
 		t.Error(is)
 	}
 }
@@ -150,7 +150,7 @@ func TestNoRangeThatIsNamedIsShorterThanOneThatIsNot(t *testing.T) {
 		}
 		slices.Sort(is)
 		slices.Sort(lengths)
-		if want := lengths[len(lengths)-fewRanges:]; !slices.Equal(is, want) || more != all {
+		if want := lengths[len(lengths)-1:]; !slices.Equal(is, want) || more != all {
 			t.Fatalf("ranges of %v, want %v; %d elements, want %d", is, want, more, all)
 		}
 	})

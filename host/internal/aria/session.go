@@ -208,7 +208,7 @@ func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool
 		}
 	})
 	if left > 0 {
-		said += fmt.Sprintf("; %d were left out to fit", left)
+		said += fmt.Sprintf("; %d left out to fit", left)
 	}
 	return "[Unchanged: " + said + "]\n"
 }
