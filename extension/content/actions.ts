@@ -1,6 +1,6 @@
 import type { ContentEvent } from '../messages';
 import { isElement, isShadowRoot, rootOf, tagOf } from './dom';
-import { HeldActions } from './held-actions';
+import { PendingActions } from './pending-actions';
 import type { SensitiveFields } from './sensitive';
 import { actedOn, describe } from './target';
 import { fold, isEditingHost } from './text';
@@ -54,7 +54,7 @@ export class Actions {
   readonly #options: ActionsOptions;
   readonly #now: () => number;
   readonly #trusted: (event: Event) => boolean;
-  readonly #held = new HeldActions();
+  readonly #pending = new PendingActions();
   readonly #shadowRoots = new WeakSet<ShadowRoot>();
   /** Checkboxes and the like that a script clicked: the change that follows is not a person's. */
   readonly #scripted = new WeakSet<Element>();
@@ -81,13 +81,13 @@ export class Actions {
 
   /** Emits all that waits: a burst of typing, a click whose effect was awaited. */
   flush(): void {
-    this.#held.settle();
+    this.#pending.settle();
     this.#endTyping();
   }
 
   /** Forgets what waits. */
   discard(): void {
-    this.#held.discard();
+    this.#pending.discard();
     clearTimeout(this.#typingTimer);
     this.#typing = null;
   }
@@ -147,10 +147,10 @@ export class Actions {
     if (type === 'checkbox' || type === 'radio') {
       // The change that follows says more; without one (it was chosen already, or the page
       // prevents it) the click itself is what happened.
-      this.#held.hold(element, emit, 0);
+      this.#pending.add(element, emit, 0);
     } else if (isLabel) {
       // The control that it labels gets a click of its own, unless the page prevents that.
-      this.#held.hold(element, () => event.defaultPrevented && emit(), 0);
+      this.#pending.add(element, () => event.defaultPrevented && emit(), 0);
     } else {
       emit();
     }
@@ -161,7 +161,7 @@ export class Actions {
     if (field === null) return;
     this.#options.sensitive.note(field);
     const { inputType } = event as InputEvent;
-    if (inputType === 'insertLineBreak' || inputType === 'insertParagraph') this.#held.drop(field);
+    if (inputType === 'insertLineBreak' || inputType === 'insertParagraph') this.#pending.drop(field);
     if (this.#typing !== null && this.#typing.field !== field) this.#endTyping();
     this.#typing = { field, at: this.#now() };
     clearTimeout(this.#typingTimer);
@@ -177,11 +177,11 @@ export class Actions {
     ) {
       return;
     }
-    this.#held.drop(element);
+    this.#pending.drop(element);
     if (this.#scripted.delete(element)) return;
     this.flush();
     const emit = this.#prepare('select', element, this.#now());
-    if (GRADUAL_TYPES.has((element as HTMLInputElement).type)) this.#held.hold(element, emit, TYPING_PAUSE);
+    if (GRADUAL_TYPES.has((element as HTMLInputElement).type)) this.#pending.add(element, emit, TYPING_PAUSE);
     else emit();
   }
 
@@ -220,7 +220,7 @@ export class Actions {
     // In a field of several lines Enter is a new line, or sends: then the page empties the field in
     // its own handler, so what was typed is read now.
     const typed = this.#typing?.field === element ? this.#prepare('type', element, this.#typing.at) : null;
-    this.#held.hold(
+    this.#pending.add(
       element,
       () => {
         if (typed !== null) {
@@ -237,7 +237,8 @@ export class Actions {
     const field = this.#typing?.field;
     const element = origin(event);
     if (field !== undefined && event.composedPath().includes(field)) this.flush();
-    else if (element !== null && GRADUAL_TYPES.has((element as HTMLInputElement).type)) this.#held.settle();
+    else if (element !== null && GRADUAL_TYPES.has((element as HTMLInputElement).type))
+      this.#pending.settle();
   }
 
   #endTyping(): void {

@@ -62,7 +62,7 @@ func serveBundle(t *testing.T, dir string, handle func(w http.ResponseWriter, r 
 // entries are the console's warnings and errors, and their stacks.
 func (a *agent) entries() ([]observe.LogEntry, string) {
 	a.t.Helper()
-	var page observe.Page[observe.LogEntry]
+	var page observe.Listing[observe.LogEntry]
 	a.call("get_browser_logs", map[string]any{"level": "warning"}, &page)
 	var stacks strings.Builder
 	for _, e := range page.Entries {

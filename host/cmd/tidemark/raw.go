@@ -37,7 +37,7 @@ func pagingFlags(cmd *cobra.Command, p *observe.ReadParams) (asJSON *bool) {
 }
 
 // rest says how to read on, and what is no longer there.
-func rest[T any](cmd *cobra.Command, page *observe.Page[T]) error {
+func rest[T any](cmd *cobra.Command, page *observe.Listing[T]) error {
 	out := cmd.OutOrStdout()
 	switch {
 	case page.Total == 0:
@@ -59,7 +59,7 @@ func newLogs() *cobra.Command {
 	cmd.Flags().StringVar(&p.Level, "level", "", "least level: debug, log, info, warning, error")
 	cmd.Flags().StringVar(&p.Search, "search", "", "only messages that contain this, in any case")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page observe.Page[observe.LogEntry]
+		var page observe.Listing[observe.LogEntry]
 		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
 			for _, e := range page.Entries {
 				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s  %s", at(e.EntryHead), render.Level(e.Level), render.Flat(e.Message), render.Faint(render.Flat(diff.Marked(e.Source, e.Generated)))); err != nil {
@@ -80,7 +80,7 @@ func newNetwork() *cobra.Command {
 	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
 	cmd.Flags().IntVar(&p.StatusMin, "status-min", 0, "only this status and above (400: failures)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page observe.Page[observe.NetworkEntry]
+		var page observe.Listing[observe.NetworkEntry]
 		return callAndShow(cmd, "get_network_bodies", p, &page, *asJSON, func() error {
 			t := render.Table{}
 			for _, e := range page.Entries {
@@ -101,7 +101,7 @@ func newWebSocket() *cobra.Command {
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page observe.Page[observe.SocketEntry]
+		var page observe.Listing[observe.SocketEntry]
 		return callAndShow(cmd, "get_websocket_events", p, &page, *asJSON, func() error {
 			t := render.Table{}
 			for _, e := range page.Entries {
@@ -125,7 +125,7 @@ func newActions() *cobra.Command {
 	cmd := &cobra.Command{Use: "actions", Short: "Read what the person at the browser did", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page observe.Page[observe.ActionEntry]
+		var page observe.Listing[observe.ActionEntry]
 		return callAndShow(cmd, "get_enhanced_actions", p, &page, *asJSON, func() error {
 			t := render.Table{}
 			for _, e := range page.Entries {

@@ -138,18 +138,18 @@ func (e *Actor) act(ctx context.Context, client *checkpoint.Client, a action) (*
 	if err := e.pages.Paused(id); err != nil {
 		return nil, err
 	}
-	held, release, err := e.permit(ctx, client, id, a)
+	leased, release, err := e.permit(ctx, client, id, a)
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.actOn(held, client, id, a)
+	done, err := e.actOn(leased, client, id, a)
 	release()
 	var answer *Answer
 	if err == nil {
 		answer, err = e.tellActed(ctx, client, done)
 	}
 	if err != nil || answer.Refused != nil {
-		switch why := context.Cause(held); {
+		switch why := context.Cause(leased); {
 		case errors.Is(why, errStopped):
 			return nil, usererr.New(usererr.AgentStopped, "a person stopped this agent meanwhile: do not act in the browser until they allow it again in Tidemark's popup or panel")
 		case errors.Is(why, clients.ErrSuspended):

@@ -13,8 +13,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// holdFor is how long an agent keeps a tab for itself after its last action there.
-const holdFor = 15 * time.Second
+// leaseFor is how long an agent keeps a tab for itself after its last action there.
+const leaseFor = 15 * time.Second
 
 // Agent is an agent that has acted, as a person sees it.
 type Agent struct {
@@ -39,7 +39,7 @@ var (
 	refusedStopped = usererr.New(usererr.AgentStopped, "a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
 )
 
-// Leases say who acts where: a tab is an agent's while it acts there, and for [holdFor] after. They are safe for concurrent
+// Leases say who acts where: a tab is an agent's while it acts there, and for [leaseFor] after. They are safe for concurrent
 // use.
 type Leases struct {
 	// Never changed after New.
@@ -171,12 +171,12 @@ func (e *Leases) permit(ctx context.Context, client *checkpoint.Client, tab int,
 	if a.looks {
 		return e.agents.wait(ctx, client)
 	}
-	return e.hold(ctx, client, tab, a.said(nil))
+	return e.take(ctx, client, tab, a.said(nil))
 }
 
-// hold lets a client act on a tab, unless a person stopped it or another agent holds the tab. It keeps the tab
-// until the release and [holdFor] longer. The context ends when a person stops the agent.
-func (e *Leases) hold(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
+// take lets a client act on a tab, unless a person stopped it or another agent has its lease. It keeps the tab
+// until the release and [leaseFor] longer. The context ends when a person stops the agent.
+func (e *Leases) take(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
 	now, number := e.clock(), e.number(client)
 	s := &e.agents
 	s.mu.Lock()
@@ -185,11 +185,11 @@ func (e *Leases) hold(ctx context.Context, client *checkpoint.Client, tab int, w
 		switch {
 		case a.client == client:
 			mine = a
-		case a.Tab == tab && tab != 0 && (a.Acting || now.Sub(a.ended) < holdFor) && !a.Stopped:
+		case a.Tab == tab && tab != 0 && (a.Acting || now.Sub(a.ended) < leaseFor) && !a.Stopped:
 			other, did := a.client, a.What
 			s.mu.Unlock()
 			return nil, nil, usererr.New(usererr.TabInUse, "tab %d is held by another agent, %s, which acted there last (%s); act on another tab, or try again %.0f s after its last action",
-				tab, e.clients.NameOf(other), did, holdFor.Seconds())
+				tab, e.clients.NameOf(other), did, leaseFor.Seconds())
 		}
 	}
 	if mine == nil {

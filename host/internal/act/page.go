@@ -105,7 +105,7 @@ func (e *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string
 	default:
 		return 0, nil, usererr.New(usererr.Ambiguous, "%d browsers are connected; name a tab of the one that is meant (browser_tabs lists them)", len(instances))
 	}
-	ctx, release, err := e.hold(ctx, client, 0, "open "+to)
+	ctx, release, err := e.take(ctx, client, 0, "open "+to)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -160,7 +160,7 @@ func (e *Actor) actOnTabs(ctx context.Context, client *checkpoint.Client, p page
 	if !ok {
 		return usererr.New(usererr.TabClosed, "the tab %d has been closed", id)
 	}
-	ctx, release, err := e.hold(ctx, client, id, p.Action+" the tab")
+	ctx, release, err := e.take(ctx, client, id, p.Action+" the tab")
 	if err != nil {
 		return err
 	}

@@ -201,7 +201,7 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {
 			t.url, t.origin = url, OriginOf(url)
 			if p.Watched {
-				s.page = s.page.apply(&Change{Head: event.Head{Tab: id}, Op: "navigated", URL: url})
+				s.domState = s.domState.apply(&Change{Head: event.Head{Tab: id}, Op: "navigated", URL: url})
 			}
 		}
 		t.unseen = !p.Watched
@@ -221,7 +221,7 @@ func (s *Store) closeTabLocked(b *browser, theirs, id int, now time.Time) {
 		head.Origin = t.origin
 	}
 	s.forgetElements(head, func(e elementID) bool { return e.tab == id })
-	s.page = s.page.apply(&Change{Head: head, Op: "closed"})
+	s.domState = s.domState.apply(&Change{Head: head, Op: "closed"})
 	maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == id })
 	s.gaps.closeTab(id, now)
 	delete(s.tabs, id)

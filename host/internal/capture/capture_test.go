@@ -62,8 +62,8 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 					rt.Fatalf("%v: %+v, was %+v", k, a, b)
 				}
 			}
-			if sameDOM && !maps.Equal(again.Page.Elements(), m.moment.Page.Elements()) {
-				rt.Fatalf("elements %v, were %v", again.Page.Elements(), m.moment.Page.Elements())
+			if sameDOM && !maps.Equal(again.DOMState.Elements(), m.moment.DOMState.Elements()) {
+				rt.Fatalf("elements %v, were %v", again.DOMState.Elements(), m.moment.DOMState.Elements())
 			}
 		}
 	})
@@ -173,13 +173,13 @@ func TestTabsKeepTheirIDsAndAreForgottenWhenClosed(t *testing.T) {
 		t.Fatal(bad)
 	}
 	v = s.View(now)
-	if len(v.Page.Elements()) != 1 || len(v.Flights) != 1 || !v.Gaps[0].To.IsZero() {
-		t.Fatalf("%v %v %v", v.Page.Elements(), v.Flights, v.Gaps)
+	if len(v.DOMState.Elements()) != 1 || len(v.Flights) != 1 || !v.Gaps[0].To.IsZero() {
+		t.Fatalf("%v %v %v", v.DOMState.Elements(), v.Flights, v.Gaps)
 	}
 	s.SetTabs("i", nil, now)
 	v = s.View(now)
-	if len(v.Tabs) != 1 || len(v.Page.Elements()) != 0 || len(v.Flights) != 0 || v.Gaps[0].To.IsZero() {
-		t.Errorf("after the tab was closed: %v %v %v %v", v.Tabs, v.Page.Elements(), v.Flights, v.Gaps)
+	if len(v.Tabs) != 1 || len(v.DOMState.Elements()) != 0 || len(v.Flights) != 0 || v.Gaps[0].To.IsZero() {
+		t.Errorf("after the tab was closed: %v %v %v %v", v.Tabs, v.DOMState.Elements(), v.Flights, v.Gaps)
 	}
 	s.Disconnected("other", now)
 	if v := s.View(now.Add(10 * time.Second)); len(v.Tabs) != 1 || v.Tabs[0].Watched {

@@ -27,16 +27,16 @@ type ElementKey struct {
 	Selector, Text string
 }
 
-// Page is what the DOM section knows at one moment: which error elements are visible (and how often)
-// and the address of each tab. A Page that was shared never changes.
-type Page struct {
+// DOMState is what the DOM section knows at one moment: which error elements are visible (and how often)
+// and the address of each tab. A DOMState that was shared never changes.
+type DOMState struct {
 	elements map[ElementKey]int
 	urls     map[int]string
 	shared   bool
 }
 
 // Elements returns how often each visible error element is there. The map must not be changed.
-func (p *Page) Elements() map[ElementKey]int {
+func (p *DOMState) Elements() map[ElementKey]int {
 	if p == nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func (p *Page) Elements() map[ElementKey]int {
 }
 
 // URL returns the address of a tab, "" when it is not known.
-func (p *Page) URL(tab int) string {
+func (p *DOMState) URL(tab int) string {
 	if p == nil {
 		return ""
 	}
@@ -52,20 +52,20 @@ func (p *Page) URL(tab int) string {
 }
 
 // URLs returns the address of every tab known. The map must not be changed.
-func (p *Page) URLs() map[int]string {
+func (p *DOMState) URLs() map[int]string {
 	if p == nil {
 		return nil
 	}
 	return p.urls
 }
 
-// apply takes one more change in and returns the page to use from now on.
-func (p *Page) apply(c *Change) *Page {
+// apply takes one more change in and returns the state to use from now on.
+func (p *DOMState) apply(c *Change) *DOMState {
 	switch {
 	case p == nil:
-		p = &Page{elements: map[ElementKey]int{}, urls: map[int]string{}}
+		p = &DOMState{elements: map[ElementKey]int{}, urls: map[int]string{}}
 	case p.shared:
-		p = &Page{elements: maps.Clone(p.elements), urls: maps.Clone(p.urls)}
+		p = &DOMState{elements: maps.Clone(p.elements), urls: maps.Clone(p.urls)}
 	}
 	switch c.Op {
 	case "appeared":
@@ -82,8 +82,8 @@ func (p *Page) apply(c *Change) *Page {
 	return p
 }
 
-func (p *Page) share() *Page {
-	if p != nil && !p.shared { // a page that is shared is read without the lock
+func (p *DOMState) share() *DOMState {
+	if p != nil && !p.shared { // a state that is shared is read without the lock
 		p.shared = true
 	}
 	return p

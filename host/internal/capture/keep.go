@@ -24,9 +24,9 @@ type Entry struct {
 // Delta is what has come in since the delta before it was drained.
 type Delta struct {
 	Entries []Entry
-	// Endpoints and Page are the state before Entries.
+	// Endpoints and DOMState are the state before Entries.
 	Endpoints *Table
-	Page      *Page
+	DOMState  *DOMState
 	// State is everything else, after Entries.
 	State State
 	size  int
@@ -92,7 +92,7 @@ type keeper struct {
 	size      int           // the same with what was drained and is not kept yet
 	room      chan struct{} // closed when size has shrunk
 	endpoints *Table        // as they were when entries was empty
-	page      *Page
+	domState  *DOMState
 	live      bool // the elements have changed since entries was empty
 }
 
@@ -103,7 +103,7 @@ func (s *Store) Keep() <-chan struct{} {
 	defer s.mu.Unlock()
 	s.keep = keeper{on: true, dirty: make(chan struct{}, 1), room: make(chan struct{}), live: true}
 	s.gaps.changed = true
-	s.keep.endpoints, s.keep.page = s.endpoints.share(), s.page.share()
+	s.keep.endpoints, s.keep.domState = s.endpoints.share(), s.domState.share()
 	s.keep.dirty <- struct{}{}
 	return s.keep.dirty
 }
@@ -131,10 +131,10 @@ func (s *Store) Drain(now time.Time) *Delta {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := &s.keep
-	d := &Delta{Entries: k.entries, Endpoints: k.endpoints, Page: k.page, State: s.stateLocked(now)}
+	d := &Delta{Entries: k.entries, Endpoints: k.endpoints, DOMState: k.domState, State: s.stateLocked(now)}
 	d.size = k.fresh
 	k.entries, k.fresh, k.live, s.gaps.changed = nil, 0, false, false
-	k.endpoints, k.page = s.endpoints.share(), s.page.share()
+	k.endpoints, k.domState = s.endpoints.share(), s.domState.share()
 	return d
 }
 
@@ -143,7 +143,7 @@ func (s *Store) DrainAll(drained *Delta, now time.Time) *Delta {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := &s.keep
-	d := &Delta{Endpoints: s.oldTable.share(), Page: s.oldPage.share(), size: k.fresh}
+	d := &Delta{Endpoints: s.oldTable.share(), DOMState: s.oldDOM.share(), size: k.fresh}
 	if drained != nil {
 		d.size += drained.size
 	}
@@ -155,7 +155,7 @@ func (s *Store) DrainAll(drained *Delta, now time.Time) *Delta {
 	s.gaps.changed, k.live = true, true
 	d.State = s.stateLocked(now)
 	k.entries, k.fresh, k.live, s.gaps.changed = nil, 0, false, false
-	k.endpoints, k.page = s.endpoints.share(), s.page.share()
+	k.endpoints, k.domState = s.endpoints.share(), s.domState.share()
 	return d
 }
 
@@ -221,7 +221,7 @@ func (s *Store) stateLocked(now time.Time) State {
 		Started: s.started.UnixMilli(), Saved: now.UnixMilli(), LastTab: s.lastTab, Masked: s.masked,
 		Next: Positions{s.console.Next(), s.network.Next(), s.websocket.Next(), s.actions.Next(), s.dom.Next(), s.gaps.last + 1},
 	}
-	st.URLs = maps.Clone(s.page.URLs())
+	st.URLs = maps.Clone(s.domState.URLs())
 	if s.gaps.changed {
 		st.Gaps = &GapState{List: s.gaps.view(), Last: s.gaps.last}
 	}
@@ -251,7 +251,7 @@ func (s *Store) stateLocked(now time.Time) State {
 // Journal reads what was kept.
 type Journal interface {
 	// Tail are the newest entries of a section that are kept, at least as many as fill a buffer, from
-	// a position on; endpoints and page are the state before them.
+	// a position on; endpoints and DOM state are those before them.
 	Tail(section Section, limit Limit, index *Index) Tail
 }
 
@@ -262,7 +262,7 @@ type Tail struct {
 	Before    int64
 	Entries   iter.Seq2[uint64, event.Event]
 	Endpoints *Table
-	Page      *Page
+	DOMState  *DOMState
 }
 
 // Restore makes a store that goes on from what was kept. Its browsers are not connected yet.
@@ -283,8 +283,8 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 	if t := tails[NetworkSection].Endpoints; t != nil {
 		s.endpoints, s.oldTable = t.share(), t
 	}
-	if p := tails[DOMSection].Page; p != nil {
-		s.page, s.oldPage = p.share(), p
+	if p := tails[DOMSection].DOMState; p != nil {
+		s.domState, s.oldDOM = p.share(), p
 	}
 	for _, section := range Sections {
 		first := true
@@ -307,7 +307,7 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 	} {
 		s.skipTo(section, next, now)
 	}
-	s.page = NewPage(s.page.Elements(), st.URLs)
+	s.domState = NewDOMState(s.domState.Elements(), st.URLs)
 	if st.Gaps != nil {
 		s.gaps.list, s.gaps.last = slices.Clone(st.Gaps.List), st.Gaps.Last
 	}
@@ -405,13 +405,13 @@ func (s *Store) change(c Change) {
 	pos, stored := s.dom.Append(c)
 	s.keep.add(DOMSection, pos, stored, sizeOfChange(stored))
 	s.pages.note(DOMSection, pos, &stored.Head, s.firstLocked)
-	s.page = s.page.apply(stored)
+	s.domState = s.domState.apply(stored)
 }
 
-// NewPage makes a page of the error elements that are visible, and how often, and the address of each
+// NewDOMState makes a state of the error elements that are visible, and how often, and the address of each
 // tab.
-func NewPage(elements map[ElementKey]int, urls map[int]string) *Page {
-	p := &Page{elements: map[ElementKey]int{}, urls: map[int]string{}}
+func NewDOMState(elements map[ElementKey]int, urls map[int]string) *DOMState {
+	p := &DOMState{elements: map[ElementKey]int{}, urls: map[int]string{}}
 	maps.Copy(p.elements, elements)
 	maps.Copy(p.urls, urls)
 	return p
@@ -420,5 +420,5 @@ func NewPage(elements map[ElementKey]int, urls map[int]string) *Page {
 // Replay is a table after more requests, for whoever rebuilds one from what was kept.
 func (t *Table) Replay(n *event.Network) *Table { return t.apply(n) }
 
-// Replay is a page after one more change.
-func (p *Page) Replay(c *Change) *Page { return p.apply(c) }
+// Replay is a state after one more change.
+func (p *DOMState) Replay(c *Change) *DOMState { return p.apply(c) }

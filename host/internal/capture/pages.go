@@ -6,45 +6,45 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// TabPage is a tab while it showed pages of one origin.
-type TabPage struct {
+// TabOrigin is a tab while it showed pages of one origin.
+type TabOrigin struct {
 	Tab    int
 	Origin string
 	// After are the positions after its newest entry in each buffer, 0 where it has none. Gaps is unused.
 	After Positions
 }
 
-// maxTabPages bounds what is remembered.
-const maxTabPages = 256
+// maxTabOrigins bounds what is remembered.
+const maxTabOrigins = 256
 
-// tabPages remember which tabs the entries of the buffers are from, so that a report need not look at each.
-type tabPages struct {
-	list []TabPage
+// tabOrigins remember which tabs the entries of the buffers are from, so that a report need not look at each.
+type tabOrigins struct {
+	list []TabOrigin
 	at   int  // the row of the newest entry
 	full bool // some are not in the list, and never will be
 }
 
 // note has an entry be its tab's newest. first are the positions of the oldest entries that the buffers hold.
-func (p *tabPages) note(s Section, pos uint64, h *event.Head, first func() Positions) {
+func (p *tabOrigins) note(s Section, pos uint64, h *event.Head, first func() Positions) {
 	if p.at >= len(p.list) || p.list[p.at].Tab != h.Tab || p.list[p.at].Origin != h.Origin {
-		p.at = slices.IndexFunc(p.list, func(t TabPage) bool { return t.Tab == h.Tab && t.Origin == h.Origin })
+		p.at = slices.IndexFunc(p.list, func(t TabOrigin) bool { return t.Tab == h.Tab && t.Origin == h.Origin })
 		if p.at < 0 {
-			if len(p.list) == maxTabPages {
+			if len(p.list) == maxTabOrigins {
 				oldest := first()
-				p.list = slices.DeleteFunc(p.list, func(t TabPage) bool { return !t.since(&oldest) })
+				p.list = slices.DeleteFunc(p.list, func(t TabOrigin) bool { return !t.since(&oldest) })
 			}
-			if p.at = len(p.list); p.at == maxTabPages {
+			if p.at = len(p.list); p.at == maxTabOrigins {
 				p.full = true
 				return
 			}
-			p.list = append(p.list, TabPage{Tab: h.Tab, Origin: h.Origin})
+			p.list = append(p.list, TabOrigin{Tab: h.Tab, Origin: h.Origin})
 		}
 	}
 	*p.list[p.at].After.of(s) = pos + 1
 }
 
 // since says whether any of its entries has the position in its buffer, or a later one.
-func (t *TabPage) since(pos *Positions) bool {
+func (t *TabOrigin) since(pos *Positions) bool {
 	return t.After.Console > pos.Console || t.After.Network > pos.Network || t.After.WebSocket > pos.WebSocket || t.After.Actions > pos.Actions || t.After.DOM > pos.DOM
 }
 

@@ -15,8 +15,8 @@ type Past interface {
 	After(ms int64) Positions
 	// Endpoints is the table before the request at a position; nil when it cannot be told.
 	Endpoints(pos uint64) *Table
-	// Page is the page before the change at a position; nil when it cannot be told.
-	Page(pos uint64) *Page
+	// DOMState is the state before the change at a position; nil when it cannot be told.
+	DOMState(pos uint64) *DOMState
 
 	Console(from, to uint64) iter.Seq2[uint64, *event.Console]
 	Network(from, to uint64) iter.Seq2[uint64, *event.Network]

@@ -55,10 +55,10 @@ type Store struct {
 	updates   *ring.Ring[Update]
 
 	index     *Index
-	endpoints *Table // after the newest request
-	oldTable  *Table // before the oldest request that the ring holds
-	page      *Page  // after the newest change
-	oldPage   *Page  // before the oldest change that the ring holds
+	endpoints *Table    // after the newest request
+	oldTable  *Table    // before the oldest request that the ring holds
+	domState  *DOMState // after the newest change
+	oldDOM    *DOMState // before the oldest change that the ring holds
 	live      map[elementID]ElementKey
 
 	browsers map[string]*browser // by instance
@@ -69,7 +69,7 @@ type Store struct {
 	joins    joiner
 	gaps     gapList
 	evicted  evictions
-	pages    tabPages
+	pages    tabOrigins
 	masked   int
 	keep     keeper
 }
@@ -111,7 +111,7 @@ func (s *Store) makeRings(limits Limits, at Positions) {
 		Chunk: 64, Size: sizeOfChange,
 		Evict: func(pos uint64, c *Change) {
 			s.evicted.note(DOMSection, pos, &c.Head)
-			s.oldPage = s.oldPage.apply(c)
+			s.oldDOM = s.oldDOM.apply(c)
 		},
 	})
 	s.updates = newRing(Limit{1000, 1 << 20}, 1, ring.Options[Update]{Chunk: 64, Size: func(*Update) int { return 64 }})

@@ -12,24 +12,24 @@ import (
 const MaxEndpoints = 5000
 
 // Table is every endpoint at one moment. Tables of one store share what is the same in them: the
-// endpoints' names, and the pages of values that have not changed from one to the next.
+// endpoints' names, and the chunks of values that have not changed from one to the next.
 type Table struct {
 	index  *Index
-	pages  []*tablePage
+	chunks []*tableChunk
 	known  int
 	shared bool   // it is changed no more
-	made   uint64 // which pages are its own
+	made   uint64 // which chunks are its own
 }
 
-// tablePage holds the values of neighbours in the index; it is copied when it is changed by a table
+// tableChunk holds the values of neighbours in the index; it is copied when it is changed by a table
 // that did not make it.
-type tablePage struct {
+type tableChunk struct {
 	made   uint64
-	values [pageSize]packedEndpoint
+	values [chunkSize]packedEndpoint
 }
 
-// pageSize is a trade: small pages are shared more often, large ones cost fewer pointers.
-const pageSize = 16
+// chunkSize is a trade: small chunks are shared more often, large ones cost fewer pointers.
+const chunkSize = 16
 
 // packedEndpoint is an [Endpoint] in 16 bytes; all zero for one that is not known.
 type packedEndpoint struct {
@@ -157,8 +157,8 @@ func (t *Table) Get(k EndpointKey) (Endpoint, bool) {
 }
 
 func (t *Table) at(id int) packedEndpoint {
-	if i := id / pageSize; i < len(t.pages) && t.pages[i] != nil {
-		return t.pages[i].values[id%pageSize]
+	if i := id / chunkSize; i < len(t.chunks) && t.chunks[i] != nil {
+		return t.chunks[i].values[id%chunkSize]
 	}
 	return packedEndpoint{}
 }
@@ -183,12 +183,12 @@ func (t *Table) All(yield func(EndpointKey, Endpoint) bool) {
 	if t == nil {
 		return
 	}
-	for i, page := range t.pages {
-		if page == nil {
+	for i, chunk := range t.chunks {
+		if chunk == nil {
 			continue
 		}
-		for j, p := range page.values {
-			if p != (packedEndpoint{}) && !yield(t.index.key(i*pageSize+j), t.unpack(p)) {
+		for j, p := range chunk.values {
+			if p != (packedEndpoint{}) && !yield(t.index.key(i*chunkSize+j), t.unpack(p)) {
 				return
 			}
 		}
@@ -198,19 +198,19 @@ func (t *Table) All(yield func(EndpointKey, Endpoint) bool) {
 // Set puts an endpoint into a table that nobody else has yet.
 func (t *Table) Set(k EndpointKey, e Endpoint) {
 	id := t.index.add(k)
-	i := id / pageSize
-	for len(t.pages) <= i {
-		t.pages = append(t.pages, nil)
+	i := id / chunkSize
+	for len(t.chunks) <= i {
+		t.chunks = append(t.chunks, nil)
 	}
-	page := t.pages[i]
+	chunk := t.chunks[i]
 	switch {
-	case page == nil:
-		page = &tablePage{made: t.made}
-	case page.made != t.made:
-		page = &tablePage{made: t.made, values: page.values}
+	case chunk == nil:
+		chunk = &tableChunk{made: t.made}
+	case chunk.made != t.made:
+		chunk = &tableChunk{made: t.made, values: chunk.values}
 	}
-	t.pages[i] = page
-	v := &page.values[id%pageSize]
+	t.chunks[i] = chunk
+	v := &chunk.values[id%chunkSize]
 	if *v == (packedEndpoint{}) {
 		t.known++
 	}
@@ -231,7 +231,7 @@ func (t *Table) apply(n *event.Network) *Table {
 		return t
 	}
 	if t.shared {
-		t = &Table{index: t.index, pages: slices.Clone(t.pages), known: t.known, made: t.index.next()}
+		t = &Table{index: t.index, chunks: slices.Clone(t.chunks), known: t.known, made: t.index.next()}
 	}
 	t.Set(k, e.After(n))
 	return t

@@ -14,12 +14,12 @@ import (
 // Positions are where a reader stands in each buffer: the position that it reads next.
 type Positions struct{ Console, Network, WebSocket, Actions, DOM, Gaps uint64 }
 
-// Moment is what a diff begins from: positions, and the state of endpoints and pages there.
+// Moment is what a diff begins from: positions, and the state of endpoints and of the DOM there.
 type Moment struct {
 	At        time.Time
 	Pos       Positions
 	Endpoints *Table
-	Page      *Page
+	DOMState  *DOMState
 }
 
 // Tab is a tab as a surface shows it.
@@ -69,9 +69,9 @@ type View struct {
 	Actions     ring.View[event.Action]
 	DOM         ring.View[Change]
 	Updates     ring.View[Update]
-	// Endpoints and Page are the state after the newest entries.
+	// Endpoints and DOMState are the state after the newest entries.
 	Endpoints *Table
-	Page      *Page
+	DOMState  *DOMState
 	Tabs      []Tab
 	Browsers  []Browser
 	Gaps      []Gap
@@ -79,10 +79,10 @@ type View struct {
 	// Masked counts the secrets masked so far.
 	Masked int
 
-	pages    []TabPage // nil where they are not known without reading the buffers
-	past     Past      // nil when only the buffers are read
+	pages    []TabOrigin // nil where they are not known without reading the buffers
+	past     Past        // nil when only the buffers are read
 	oldTable *Table
-	oldPage  *Page
+	oldDOM   *DOMState
 	evicted  map[evictedFrom]uint64
 	gone     sectionTimes
 	nextGap  uint64
@@ -97,11 +97,11 @@ func (s *Store) View(now time.Time) *View {
 		At: now.UTC().Truncate(time.Millisecond), Started: s.started.UTC().Truncate(time.Millisecond),
 		Console: s.console.View(), Network: s.network.View(), WebSocket: s.websocket.View(),
 		Actions: s.actions.View(), DOM: s.dom.View(), Updates: s.updates.View(),
-		Endpoints: s.endpoints.share(), Page: s.page.share(), oldTable: s.oldTable.share(), oldPage: s.oldPage.share(),
+		Endpoints: s.endpoints.share(), DOMState: s.domState.share(), oldTable: s.oldTable.share(), oldDOM: s.oldDOM.share(),
 		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, evicted: s.evicted.view(), gone: s.evicted.newest,
 	}
 	if !s.pages.full {
-		v.pages = append([]TabPage{}, s.pages.list...)
+		v.pages = append([]TabOrigin{}, s.pages.list...)
 	}
 	for _, t := range s.tabs {
 		shown := t.Tab
@@ -133,7 +133,7 @@ func (v *View) Now() Moment {
 		Pos: Positions{
 			v.Console.Next(), v.Network.Next(), v.WebSocket.Next(), v.Actions.Next(), v.DOM.Next(), v.nextGap,
 		},
-		Endpoints: v.Endpoints, Page: v.Page,
+		Endpoints: v.Endpoints, DOMState: v.DOMState,
 	}
 }
 
@@ -149,7 +149,7 @@ func (v *View) Start() Moment {
 	return Moment{At: at, Pos: Positions{1, 1, 1, 1, 1, 1}}
 }
 
-// MomentAt rebuilds the moment of a time from the events before it. Endpoints and page are exact as
+// MomentAt rebuilds the moment of a time from the events before it. Endpoints and DOM state are exact as
 // far as their buffers reach back, and the state at their oldest entry before that. Where entries
 // after the time have been evicted, the position is before them, so that a diff tells of it.
 func (v *View) MomentAt(t time.Time) Moment {
@@ -166,11 +166,11 @@ func (v *View) MomentAt(t time.Time) Moment {
 	if m.Endpoints = v.endpointsBefore(m.Pos.Network); m.Endpoints == nil {
 		m.Endpoints = v.oldTable
 	}
-	if m.Page = v.pageBefore(m.Pos.DOM); m.Page == nil {
-		m.Page = v.oldPage
+	if m.DOMState = v.domStateBefore(m.Pos.DOM); m.DOMState == nil {
+		m.DOMState = v.oldDOM
 	}
 	if !t.Before(v.Started) {
-		m.Page = v.addressesBefore(m)
+		m.DOMState = v.addressesBefore(m)
 	}
 	return m
 }
@@ -194,16 +194,16 @@ func (v *View) endpointsBefore(pos uint64) *Table {
 	return t
 }
 
-// pageBefore is the page before the change at a position, nil when it cannot be told.
-func (v *View) pageBefore(pos uint64) *Page {
+// domStateBefore is the state before the change at a position, nil when it cannot be told.
+func (v *View) domStateBefore(pos uint64) *DOMState {
 	near := v.DOM.InRing()
 	if pos < near.First() {
 		if v.past == nil {
 			return nil
 		}
-		return v.past.Page(pos)
+		return v.past.DOMState(pos)
 	}
-	page := v.oldPage
+	page := v.oldDOM
 	for p, c := range near.From(0) {
 		if p >= pos {
 			break
@@ -215,8 +215,8 @@ func (v *View) pageBefore(pos uint64) *Page {
 
 // addressesBefore fills in where tabs were that had been opened before the oldest change held: their
 // next navigation says where from.
-func (v *View) addressesBefore(m Moment) *Page {
-	p, moved := m.Page, map[int]bool{}
+func (v *View) addressesBefore(m Moment) *DOMState {
+	p, moved := m.DOMState, map[int]bool{}
 	for _, c := range v.DOM.From(m.Pos.DOM) {
 		if c.Op != "navigated" || moved[c.Tab] {
 			continue
@@ -257,7 +257,7 @@ func (v *View) Until(m Moment) *View {
 	u.WebSocket = v.WebSocket.Until(m.Pos.WebSocket)
 	u.Actions = v.Actions.Until(m.Pos.Actions)
 	u.DOM = v.DOM.Until(m.Pos.DOM)
-	u.Endpoints, u.Page, u.pages = m.Endpoints, m.Page, nil
+	u.Endpoints, u.DOMState, u.pages = m.Endpoints, m.DOMState, nil
 	known, _ := slices.BinarySearchFunc(v.Gaps, m.Pos.Gaps, func(g Gap, pos uint64) int { return cmp.Compare(g.Pos, pos) })
 	u.Gaps = v.Gaps[:known]
 	return &u

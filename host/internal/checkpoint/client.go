@@ -157,7 +157,7 @@ func copySection(to *capture.Moment, from capture.Moment, s capture.Section) {
 	case capture.WebSocketSection:
 		to.Pos.WebSocket = from.Pos.WebSocket
 	case capture.DOMSection:
-		to.Pos.DOM, to.Page = from.Pos.DOM, from.Page
+		to.Pos.DOM, to.DOMState = from.Pos.DOM, from.DOMState
 	case capture.ActionsSection:
 		to.Pos.Actions = from.Pos.Actions
 	}

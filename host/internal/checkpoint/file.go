@@ -80,7 +80,7 @@ func Export(c Checkpoint, journal string) *File {
 		return cmp.Or(cmp.Compare(a.Page, b.Page), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Method, b.Method))
 	})
 	counts := map[FileElement]int{}
-	for k, n := range c.Page.Elements() {
+	for k, n := range c.DOMState.Elements() {
 		counts[FileElement{Origin: k.Origin, Selector: k.Selector, Text: k.Text}] += n
 	}
 	for e, n := range counts {
@@ -154,7 +154,7 @@ func (f *File) Moment(journal string, start capture.Moment, pages []string, inde
 		// Tab 0 stands for any: the tabs of another time have other ids.
 		elements[capture.ElementKey{Origin: renamed(e.Origin), Selector: e.Selector, Text: e.Text}] += max(1, e.Count)
 	}
-	m.Page = capture.NewPage(elements, nil)
+	m.DOMState = capture.NewDOMState(elements, nil)
 	return m
 }
 

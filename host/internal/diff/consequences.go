@@ -89,7 +89,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		switch e.Op {
 		case "appeared":
 			// A page that is drawn anew shows what it showed before: that is no news.
-			if !shown[e.Element] && from.Page.Elements()[e.Element] == 0 {
+			if !shown[e.Element] && from.DOMState.Elements()[e.Element] == 0 {
 				add(Consequence{At: e.At, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", e.Element.Selector, Shorten(event.OneLine(e.Element.Text)))})
 			}
 			shown[e.Element] = true

@@ -189,7 +189,7 @@ func (c *computation) unwatched() string {
 // end, something was heard, or a tab that is watched now had been heard of by then. A tab that ceases to be
 // watched leaves a gap.
 func (c *computation) wasWatched() bool {
-	for _, p := range []*capture.Page{c.v.Page, c.from.Page} {
+	for _, p := range []*capture.DOMState{c.v.DOMState, c.from.DOMState} {
 		for id, url := range p.URLs() {
 			if c.o.InScope(capture.OriginOf(url), id) {
 				return true

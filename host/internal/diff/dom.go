@@ -25,13 +25,13 @@ func (c *computation) dom() *DOMDiff {
 	at := func(k capture.ElementKey) *elementWindow {
 		w := found[k]
 		if w == nil {
-			n := c.from.Page.Elements()[k]
+			n := c.from.DOMState.Elements()[k]
 			w = &elementWindow{before: n, now: n}
 			if n == 0 {
 				// A state from elsewhere knows no tabs, and whatever is there has come since.
 				anywhere := k
 				anywhere.Tab = 0
-				w.before = c.from.Page.Elements()[anywhere]
+				w.before = c.from.DOMState.Elements()[anywhere]
 			}
 			found[k] = w
 			order = append(order, k)
@@ -71,7 +71,7 @@ func (c *computation) dom() *DOMDiff {
 	if c.v.Evicted(capture.DOMSection, c.from.Pos.DOM, c.o.InScope) {
 		for _, k := range c.changedUnseen() {
 			w := at(k)
-			w.now = c.v.Page.Elements()[k]
+			w.now = c.v.DOMState.Elements()[k]
 			w.isNew = w.isNew || w.now > w.before
 			if w.now > 0 {
 				w.gone = nil
@@ -103,7 +103,7 @@ func (c *computation) dom() *DOMDiff {
 
 // closed says whether a tab has gone, and with it what it showed: that is not mended.
 func (c *computation) closed(tab int) bool {
-	_, open := c.v.Page.URLs()[tab]
+	_, open := c.v.DOMState.URLs()[tab]
 	return tab != 0 && !open
 }
 
@@ -119,7 +119,7 @@ func (w *elementWindow) refer(c *computation, pos uint64, e *capture.Change) {
 // changedUnseen are the elements in scope that are visible now and were not, or the other way round, in
 // a fixed order: where changes of the window were evicted, what the page was and is stands in for them.
 func (c *computation) changedUnseen() []capture.ElementKey {
-	before, now := c.from.Page.Elements(), c.v.Page.Elements()
+	before, now := c.from.DOMState.Elements(), c.v.DOMState.Elements()
 	var changed []capture.ElementKey
 	for k, n := range now {
 		if n > before[k] && c.o.InScope(k.Origin, k.Tab) {
@@ -145,7 +145,7 @@ func (c *computation) urlChange(moved map[int]uint64) *URLChange {
 	}
 	slices.SortFunc(tabs, func(a, b int) int { return int(int64(moved[b]) - int64(moved[a])) })
 	for _, tab := range tabs {
-		from, to := c.from.Page.URL(tab), c.v.Page.URL(tab)
+		from, to := c.from.DOMState.URL(tab), c.v.DOMState.URL(tab)
 		if from != "" && to != "" && from != to {
 			change := &URLChange{From: from, To: to, Tab: c.tab(tab)}
 			if c.o.Refs {

@@ -20,8 +20,8 @@ const (
 	maxLimit     = 1000
 )
 
-// Page is a part of a buffer.
-type Page[T any] struct {
+// Listing is a part of a buffer.
+type Listing[T any] struct {
 	// PageText is [diff.Untrusted] when there are entries: they quote pages.
 	PageText string `json:"page_text,omitempty"`
 	Entries  []T    `json:"entries"`
@@ -52,7 +52,7 @@ type EntryHead struct {
 func read[T any, P interface {
 	*T
 	event.Event
-}, E any](e *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Page[E], error) {
+}, E any](e *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Listing[E], error) {
 	limit := defaultLimit
 	if p.Limit != nil {
 		limit = *p.Limit
@@ -68,7 +68,7 @@ func read[T any, P interface {
 	if p.After != nil && *p.After >= view.Next() {
 		return nil, usererr.Invalid("after is %d, but the newest position is %d; pass the next of an earlier answer, or leave after out for the newest entries", *p.After, view.Next()-1)
 	}
-	page := &Page[E]{Entries: []E{}, Evicted: view.Evicted()}
+	page := &Listing[E]{Entries: []E{}, Evicted: view.Evicted()}
 	type hit struct {
 		pos uint64
 		v   *T
@@ -133,7 +133,7 @@ type LogEntry struct {
 }
 
 // Logs answers get_browser_logs.
-func (e *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Page[LogEntry], error) {
+func (e *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Listing[LogEntry], error) {
 	least := event.Debug
 	if p.Level != "" {
 		var ok bool
@@ -142,10 +142,10 @@ func (e *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsPa
 		}
 	}
 	search := strings.ToLower(p.Search)
-	return WithPlaces(ctx, defaultTimeout, func(bool) (*Page[LogEntry], *Places, error) { return e.logs(client, p, least, search) })
+	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[LogEntry], *Places, error) { return e.logs(client, p, least, search) })
 }
 
-func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Page[LogEntry], *Places, error) {
+func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Listing[LogEntry], *Places, error) {
 	var places *Places
 	page, err := read[event.Console](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Console] {
@@ -205,7 +205,7 @@ type NetworkEntry struct {
 }
 
 // Network answers get_network_bodies.
-func (e *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
+func (e *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
 	if p.StatusMin < 0 || p.StatusMin > 599 {
 		return nil, usererr.Invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
 	}
@@ -245,7 +245,7 @@ type SocketEntry struct {
 }
 
 // Sockets answers get_websocket_events.
-func (e *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Page[SocketEntry], error) {
+func (e *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
 	return read[event.WebSocket](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.WebSocket] { return v.WebSocket },
 		func(w *event.WebSocket) bool { return strings.Contains(w.URL, p.URL) },
@@ -267,7 +267,7 @@ type ActionEntry struct {
 }
 
 // Actions answers get_enhanced_actions.
-func (e *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
+func (e *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
 	return read[event.Action](e, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Action] { return v.Actions },
 		func(*event.Action) bool { return true },

@@ -20,13 +20,13 @@ var Tools = []*tool.Tool[*Observer]{
 // RawTools are the tools that read entries as they were captured.
 var RawTools = []*tool.Tool[*Observer]{
 	tool.New("get_browser_logs", (*Observer).Logs),
-	tool.New("get_network_bodies", func(e *Observer, _ context.Context, c *checkpoint.Client, p NetworkParams) (*Page[NetworkEntry], error) {
+	tool.New("get_network_bodies", func(e *Observer, _ context.Context, c *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
 		return e.Network(c, p)
 	}),
-	tool.New("get_websocket_events", func(e *Observer, _ context.Context, c *checkpoint.Client, p SocketParams) (*Page[SocketEntry], error) {
+	tool.New("get_websocket_events", func(e *Observer, _ context.Context, c *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
 		return e.Sockets(c, p)
 	}),
-	tool.New("get_enhanced_actions", func(e *Observer, _ context.Context, c *checkpoint.Client, p ActionsParams) (*Page[ActionEntry], error) {
+	tool.New("get_enhanced_actions", func(e *Observer, _ context.Context, c *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
 		return e.Actions(c, p)
 	}),
 }

@@ -64,7 +64,7 @@ type writer struct {
 }
 
 func (w *writer) delta(d *capture.Delta) error {
-	table, page := d.Endpoints, d.Page
+	table, page := d.Endpoints, d.DOMState
 	sections := map[capture.Section]*sectionWriter{}
 	for _, e := range d.Entries {
 		sw := sections[e.Section]

@@ -269,8 +269,8 @@ func (p *Past) Endpoints(pos uint64) *capture.Table {
 	return t
 }
 
-// Page implements [capture.Past].
-func (p *Past) Page(pos uint64) *capture.Page {
+// DOMState implements [capture.Past].
+func (p *Past) DOMState(pos uint64) *capture.DOMState {
 	b, frame, ok := p.frameBefore(capture.DOMSection, pos)
 	if !ok {
 		return nil
@@ -309,7 +309,7 @@ func (p *Past) Tail(section capture.Section, limit capture.Limit, index *capture
 	case capture.NetworkSection:
 		t.Endpoints = p.Endpoints(from)
 	case capture.DOMSection:
-		t.Page = p.Page(from)
+		t.DOMState = p.DOMState(from)
 	}
 	return t
 }

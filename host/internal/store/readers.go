@@ -43,11 +43,11 @@ type clientRow struct {
 }
 
 func (l *keyList) moment(m capture.Moment) moment {
-	return moment{m.At.UnixMilli(), m.Pos, l.rows(m.Endpoints), pageOf(m.Page)}
+	return moment{m.At.UnixMilli(), m.Pos, l.rows(m.Endpoints), pageOf(m.DOMState)}
 }
 
 func (l *keyList) restore(m moment, index *capture.Index) capture.Moment {
-	return capture.Moment{At: time.UnixMilli(m.At).UTC(), Pos: m.Pos, Endpoints: l.table(m.Endpoints, index), Page: m.Page.page()}
+	return capture.Moment{At: time.UnixMilli(m.At).UTC(), Pos: m.Pos, Endpoints: l.table(m.Endpoints, index), DOMState: m.Page.page()}
 }
 
 // EncodeCheckpoints is named checkpoints as [Store.Commit] takes them under CheckpointsKey.

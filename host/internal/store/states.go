@@ -19,7 +19,7 @@ type endpointRow struct {
 	TotalMs  float64
 }
 
-// pageState is a [capture.Page].
+// pageState is a [capture.DOMState].
 type pageState struct {
 	Elements []elementCount
 	URLs     map[int]string
@@ -63,7 +63,7 @@ func (l *keyList) table(rows []endpointRow, index *capture.Index) *capture.Table
 	return t
 }
 
-func pageOf(p *capture.Page) pageState {
+func pageOf(p *capture.DOMState) pageState {
 	st := pageState{URLs: p.URLs()}
 	for k, n := range p.Elements() {
 		st.Elements = append(st.Elements, elementCount{k, n})
@@ -74,12 +74,12 @@ func pageOf(p *capture.Page) pageState {
 	return st
 }
 
-func (st pageState) page() *capture.Page {
+func (st pageState) page() *capture.DOMState {
 	elements := map[capture.ElementKey]int{}
 	for _, e := range st.Elements {
 		elements[e.Element] += e.Count
 	}
-	return capture.NewPage(elements, st.URLs)
+	return capture.NewDOMState(elements, st.URLs)
 }
 
 // tableFrame is a table as a block begins with it.
@@ -102,7 +102,7 @@ func decodeTable(data []byte, index *capture.Index) (*capture.Table, error) {
 	return (&keyList{Keys: f.Keys}).table(f.Rows, index), nil
 }
 
-func decodePage(data []byte) (*capture.Page, error) {
+func decodePage(data []byte) (*capture.DOMState, error) {
 	var st pageState
 	if err := unmarshal(data, &st); err != nil {
 		return nil, err

@@ -162,12 +162,12 @@ func same(t *rapid.T, a, b *capture.View) {
 			t.Fatalf("endpoint %+v: %+v, restored %+v", k, e, other)
 		}
 	}
-	if a.Endpoints.Len() != b.Endpoints.Len() || len(a.Page.Elements()) != len(b.Page.Elements()) || !reflect.DeepEqual(a.Page.URLs(), b.Page.URLs()) {
-		t.Fatalf("endpoints %d, restored %d; elements %v, restored %v; addresses %v, restored %v", a.Endpoints.Len(), b.Endpoints.Len(), a.Page.Elements(), b.Page.Elements(), a.Page.URLs(), b.Page.URLs())
+	if a.Endpoints.Len() != b.Endpoints.Len() || len(a.DOMState.Elements()) != len(b.DOMState.Elements()) || !reflect.DeepEqual(a.DOMState.URLs(), b.DOMState.URLs()) {
+		t.Fatalf("endpoints %d, restored %d; elements %v, restored %v; addresses %v, restored %v", a.Endpoints.Len(), b.Endpoints.Len(), a.DOMState.Elements(), b.DOMState.Elements(), a.DOMState.URLs(), b.DOMState.URLs())
 	}
-	for k, n := range a.Page.Elements() {
-		if b.Page.Elements()[k] != n {
-			t.Fatalf("element %+v: %d, restored %d", k, n, b.Page.Elements()[k])
+	for k, n := range a.DOMState.Elements() {
+		if b.DOMState.Elements()[k] != n {
+			t.Fatalf("element %+v: %d, restored %d", k, n, b.DOMState.Elements()[k])
 		}
 	}
 	early := a.Started
