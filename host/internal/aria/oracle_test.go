@@ -254,7 +254,7 @@ func (r *reader) read(text string, t *Tree, kind string, interactive, whole bool
 			r.in[c.Ref] = max(n.Ref, 0)
 		}
 	})
-	cut := strings.Contains(text, "to fit")
+	cut := strings.Contains(text, " left out")
 	switch kind {
 	case KindFull:
 		if !cut && !interactive {

@@ -1,6 +1,7 @@
 package aria
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,8 +73,16 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 	if s.part.shown != nil && samePage(s.part.tree, t) {
 		part = s.partAfter(part, d)
 	}
-	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: s.whole.left}
-	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left}
+	var untold map[int]bool // where the focus is known to be elsewhere
+	if shown != t.Root && len(s.whole.again)+len(s.part.again) > 0 {
+		untold = touchedIn(Compare(shown, t.Root))
+	}
+	again := func(v view) map[int]bool {
+		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !untold[ref] })
+		return v.again
+	}
+	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, again: again(s.whole)}
+	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, again: again(s.part)}
 	s.known, s.labels, s.moved = t.Number, nil, nil
 	if shown != t.Root {
 		s.moved = t.Root
@@ -208,6 +217,11 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 	was, is := references(v.shown), references(now)
 	for ref := range v.again {
 		if !touched[ref] && (was[ref] || is[ref] || !there[ref]) {
+			return true
+		}
+	}
+	for _, r := range d.Removed {
+		if r.Node.Role == RoleText && v.again[r.Node.Ref] { // it would be told by other words than the agent knows
 			return true
 		}
 	}

@@ -181,7 +181,7 @@ func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Req
 	if len(unsure) > 0 {
 		fmt.Fprintf(&b, "[Rendered anew, probably the same: %s]\n", spans(rangesOf(unsure)))
 	}
-	b.WriteString("[Changes only; full_snapshot: true for all]\n")
+	b.WriteString("[Changes only; full_snapshot for all]\n")
 	b.WriteString(incomplete(t))
 	return b.String()
 }
@@ -208,7 +208,7 @@ func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool
 		}
 	})
 	if left > 0 {
-		said += fmt.Sprintf("; %d left out to fit", left)
+		said += fmt.Sprintf("; %d left out", left)
 	}
 	return "[Unchanged: " + said + "]\n"
 }

@@ -83,7 +83,7 @@ func TestTheSamePageIsToldByItsChanges(t *testing.T) {
 	value := "4242"
 	s.set(3, "textbox", "Card Number").Value = &value
 	a := s.is(s.show(Request{}), KindDiff)
-	for _, part := range []string{"[Same page: Checkout - Example Store]\n", "[URL: https://app.example.com/checkout]\n", "[Unchanged: e2, e4-e35]\n", "full_snapshot: true", `- textbox "Card Number" [e3]: "4242"`} {
+	for _, part := range []string{"[Same page: Checkout - Example Store]\n", "[URL: https://app.example.com/checkout]\n", "[Unchanged: e2, e4-e35]\n", "full_snapshot for all", `- textbox "Card Number" [e3]: "4242"`} {
 		if !strings.Contains(a.Text, part) {
 			t.Errorf("%q is missing in\n%s", part, a.Text)
 		}
