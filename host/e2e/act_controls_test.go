@@ -1,11 +1,17 @@
 package e2e
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
 )
 
 const controls = `<form aria-label="All">
@@ -38,13 +44,14 @@ func TestAFormIsFilledInOneCall(t *testing.T) {
 	field := func(name string, value any) map[string]any {
 		return map[string]any{"ref": ref(name), "value": value}
 	}
-	d := a.do("browser_fill_form", map[string]any{"fields": []any{
+	d := a.act("browser_fill_form", map[string]any{"fields": []any{
 		field("Fruit", "Banana"), field("Day", "2026-02-03"), field("Hour", "13:45"), field("Colour", "#ff8800"), field("Volume", 7), field("Count", 42),
 		field("Mail", "ada@example.org"), field("Secret", "hunter2-hunter2"), field("Agree", true), field("Red", true), field("Dark", true), field("Note", "after"),
 	}, "submit": ref("Go")})
 	t.Logf("\n%s", d)
-	holds(t, d, "Nothing broke.", `"Banana"`, `checkbox "Agree" [e`, `[checked]`, `"after"  # was "before"`)
-	lacks(t, d, "hunter2")
+	intact(t, d)
+	holds(t, d.Page, `"Banana"`, `checkbox "Agree" [e`, `[checked]`, `"after"  # was "before"`)
+	lacks(t, d.String(), "hunter2")
 	want := "b|2026-02-03|13:45|#ff8800|7|42|ada@example.org|hunter2-hunter2|true|true|true|after|gone"
 	if got := p.text(`[fruit.value, day.value, hour.value, colour.value, volume.value, count.value, mail.value, secret.value, agree.checked, red.checked, dark.getAttribute('aria-checked'), note.value, out.textContent].join('|')`); got != want {
 		t.Errorf("the page has %s", got)
@@ -54,8 +61,8 @@ func TestAFormIsFilledInOneCall(t *testing.T) {
 			t.Errorf("the page did not hear %q", e)
 		}
 	}
-	t.Log(a.cannot("browser_fill_form", map[string]any{"fields": []any{field("Day", "tomorrow")}}, "yyyy-mm-dd"))
-	t.Log(a.cannot("browser_fill_form", map[string]any{"fields": []any{field("Volume", 70)}}, "from 0 to 10"))
+	holds(t, a.refusal("browser_fill_form", map[string]any{"fields": []any{field("Day", "tomorrow")}}, protocol.RefusedOption, 0).Refused.Detail, "yyyy-mm-dd")
+	holds(t, a.refusal("browser_fill_form", map[string]any{"fields": []any{field("Volume", 70)}}, protocol.RefusedOption, 0).Refused.Detail, "from 0 to 10")
 }
 
 func TestOptionsAreChosen(t *testing.T) {
@@ -69,8 +76,8 @@ func TestOptionsAreChosen(t *testing.T) {
 	if got := p.text(`fruit.value + [...many.selectedOptions].map((o) => o.value)`); got != "bOne,Three" {
 		t.Errorf("chosen are %s", got)
 	}
-	t.Log(a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Durian"}}, `"Apple", "Banana"`))
-	t.Log(a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Cherry"}}, "disabled"))
+	holds(t, a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Durian"}}, protocol.RefusedOption, 0).Refused.Detail, `"Apple", "Banana"`)
+	a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Cherry"}}, protocol.RefusedDisabled, 0)
 	d := a.do("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Rome"}})
 	t.Logf("\n%s", d)
 	if got := p.text(`city.textContent + cities.hidden`); got != "Rometrue" {
@@ -79,7 +86,7 @@ func TestOptionsAreChosen(t *testing.T) {
 	if strings.Contains(a.everything(), "Rome") {
 		holds(t, d, `"Rome"`)
 	}
-	t.Log(a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Paris"}}, `takes "Oslo", "Rome"`))
+	holds(t, a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Paris"}}, protocol.RefusedOption, 0).Refused.Detail, `"Oslo", "Rome"`)
 }
 
 func TestKeysHoverScrollAndMenus(t *testing.T) {
@@ -99,7 +106,7 @@ func TestKeysHoverScrollAndMenus(t *testing.T) {
 	if got := p.text(`q.value + ' ' + keys`); got != "x Control,C-a,x,Shift,S-Tab,Escape" && got != "x C-Control,C-a,x,S-Shift,S-Tab,Escape" {
 		t.Errorf("the page has %s", got)
 	}
-	t.Log(a.cannot("browser_press_key", map[string]any{"key": "Hyper+Q"}, "no key", "Control+A"))
+	holds(t, a.refusal("browser_press_key", map[string]any{"key": "Hyper+Q"}, protocol.RefusedFailed, 0).Refused.Detail, "no key", "Control+A")
 	d = a.do("browser_hover", map[string]any{"ref": refOf(t, first, `"Menu"`)})
 	t.Logf("\n%s", d)
 	holds(t, d, `button "Item"`)
@@ -115,7 +122,7 @@ func TestKeysHoverScrollAndMenus(t *testing.T) {
 	if n := p.text(`String(box.scrollTop > 1000)`); n != "true" {
 		t.Error("not scrolled into view")
 	}
-	t.Log(a.cannot("browser_scroll", nil, "pass ref"))
+	t.Log(a.cannot("browser_scroll", nil, usererr.InvalidArgument, "pass ref"))
 }
 
 func TestDragging(t *testing.T) {
@@ -166,28 +173,36 @@ func TestDialogsAreToldAndAnswered(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)})
+	asks := func(d *acted, want protocol.ActDialog) {
+		t.Helper()
+		t.Logf("\n%s", d)
+		if d.Dialog == nil || *d.Dialog != want {
+			t.Errorf("%+v is open, want %+v", d.Dialog, want)
+		}
+	}
+	alert := protocol.ActDialog{Kind: "alert", Message: "Careful"}
+	asks(a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)}), alert)
+	asks(a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)}, protocol.RefusedDialog, 0), alert)
+	asks(a.act("browser_handle_dialog", map[string]any{"accept": true}), protocol.ActDialog{Kind: "confirm", Message: "Sure?"})
+	asks(a.act("browser_handle_dialog", map[string]any{"accept": false}), protocol.ActDialog{Kind: "prompt", Message: "Name?", Default: "Bob"})
+	d := a.act("browser_handle_dialog", map[string]any{"accept": true, "text": "Ada"})
 	t.Logf("\n%s", d)
-	holds(t, d, `A dialog is open (alert): "Careful"`, "browser_handle_dialog")
-	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)}, "a dialog is open", "Careful"))
-	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), `(confirm): "Sure?"`)
-	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": false}), `(prompt): "Name?"`)
-	d = a.do("browser_handle_dialog", map[string]any{"accept": true, "text": "Ada"})
-	t.Logf("\n%s", d)
-	holds(t, d, `"false Ada"`)
+	holds(t, d.Page, `"false Ada"`)
 	// A prompt that is accepted without a text keeps the one that it came with.
 	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)})
 	a.do("browser_handle_dialog", map[string]any{"accept": true})
-	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), `with "Bob" in its field`)
-	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), `"true Bob"`)
-	t.Log(a.cannot("browser_handle_dialog", map[string]any{"accept": true}, "no dialog is open"))
-	d = a.do("browser_navigate", map[string]any{"url": s.URL + "/leave"})
+	asks(a.act("browser_handle_dialog", map[string]any{"accept": true}), protocol.ActDialog{Kind: "prompt", Message: "Name?", Default: "Bob"})
+	holds(t, a.act("browser_handle_dialog", map[string]any{"accept": true}).Page, `"true Bob"`)
+	a.refusal("browser_handle_dialog", map[string]any{"accept": true}, protocol.RefusedNoDialog, 0)
+	d = a.act("browser_navigate", map[string]any{"url": s.URL + "/leave"})
 	t.Logf("\n%s", d)
-	holds(t, d, "[Page: Leave]")
-	a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Dirty"`)})
-	d = a.do("browser_navigate", map[string]any{"url": s.URL})
+	holds(t, d.Page, "[Page: Leave]")
+	a.act("browser_click", map[string]any{"ref": refOf(t, d.Page, `"Dirty"`)})
+	d = a.act("browser_navigate", map[string]any{"url": s.URL})
 	t.Logf("\n%s", d)
-	holds(t, d, "beforeunload")
+	if d.Dialog == nil || d.Dialog.Kind != "beforeunload" {
+		t.Errorf("%+v is open", d.Dialog)
+	}
 	a.do("browser_handle_dialog", map[string]any{"accept": false})
 	if got := p.text(`location.pathname`); got != "/leave" {
 		t.Errorf("the page was left for %s", got)
@@ -212,19 +227,24 @@ func TestNavigating(t *testing.T) {
 	holds(t, a.do("browser_navigate", map[string]any{"url": "back"}), "[Page: Home]")
 	holds(t, a.do("browser_navigate", map[string]any{"url": "forward"}), "[Page: Next]")
 	holds(t, a.do("browser_navigate", map[string]any{"url": "reload"}), "[Page: Next]")
-	d = a.do("browser_navigate", map[string]any{"url": s.URL + "/missing"})
-	holds(t, d, "Broke:", "GET /missing 404")
-	d = a.do("browser_navigate", map[string]any{"url": s.URL})
-	holds(t, d, "[Page: Home]", "Nothing broke.")
-	load := a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Load"`)})
+	missing := a.act("browser_navigate", map[string]any{"url": s.URL + "/missing"})
+	holds(t, said(missing.Broke), "GET /missing 404")
+	home := a.act("browser_navigate", map[string]any{"url": s.URL})
+	intact(t, home)
+	holds(t, home.Page, "[Page: Home]")
+	load := a.act("browser_click", map[string]any{"ref": refOf(t, home.Page, `"Load"`)})
 	t.Logf("\n%.300s", load)
-	holds(t, load, "report.csv")
-	opened := a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Other tab"`)})
+	if !slices.Equal(load.Downloads, []string{"report.csv"}) {
+		t.Errorf("downloads %v", load.Downloads)
+	}
+	opened := a.act("browser_click", map[string]any{"ref": refOf(t, home.Page, `"Other tab"`)})
 	t.Logf("\n%.300s", opened)
-	holds(t, opened, "Opened")
-	t.Log(a.cannot("browser_navigate", map[string]any{"url": "file:///etc/passwd"}, "http or https"))
-	t.Log(a.cannot("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, "could not be loaded", "ERR_"))
-	t.Log(a.cannot("browser_navigate", map[string]any{"url": "https://example.com/"}, "not switched on"))
+	if len(opened.Opened) != 1 {
+		t.Errorf("opened %v", opened.Opened)
+	}
+	t.Log(a.cannot("browser_navigate", map[string]any{"url": "file:///etc/passwd"}, usererr.InvalidArgument, "http or https"))
+	holds(t, a.refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0).Refused.Detail, "ERR_")
+	t.Log(a.cannot("browser_navigate", map[string]any{"url": "https://example.com/"}, usererr.PageUnavailable, "not switched on"))
 }
 
 func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {
@@ -248,9 +268,14 @@ func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {
 	d = a.do("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Choose"`), "paths": "a.txt"})
 	holds(t, d, `"a.txt=one"`)
 	// What the click did instead is told.
-	holds(t, a.cannot("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Send"`), "paths": "a.txt"}, "opened no file chooser"), `"sent"`)
+	holds(t, a.refusal("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Send"`), "paths": "a.txt"}, protocol.RefusedChooser, 0).Page, `"sent"`)
 	for _, path := range []string{"link.txt", "../x", filepath.Join(outside, "secret.txt"), "/etc/passwd"} {
-		t.Log(a.cannot("browser_upload_file", map[string]any{"ref": refOf(t, first, `"File"`), "paths": []string{path}}, "uploaded"))
+		var failed *testbed.ToolError
+		_, err := a.Text("browser_upload_file", map[string]any{"ref": refOf(t, first, `"File"`), "paths": []string{path}})
+		if !errors.As(err, &failed) || failed.Code != usererr.SwitchedOff && failed.Code != usererr.InvalidArgument {
+			t.Errorf("%s: %v", path, err)
+		}
+		t.Log(err)
 	}
 }
 
@@ -263,11 +288,11 @@ func TestWaitingAndPictures(t *testing.T) {
 	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Later"`)})
 	d := a.do("browser_wait_for", map[string]any{"text": "ready at last"})
 	t.Logf("\n%s", d)
-	t.Log(a.cannot("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 300}, `"never" did not come`))
-	t.Log(a.cannot("browser_wait_for", map[string]any{"text_gone": "ready", "timeout_ms": 300}, "still there"))
+	holds(t, a.refusal("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, `"never" did not come`)
+	holds(t, a.refusal("browser_wait_for", map[string]any{"text_gone": "ready", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "still there")
 	a.do("browser_wait_for", map[string]any{"ref": refOf(t, first, `"Later"`)})
 	a.do("browser_wait_for", map[string]any{"settled": true})
 	t.Log(a.do("browser_screenshot", nil))
 	t.Log(a.do("browser_screenshot", map[string]any{"ref": refOf(t, first, `"Later"`)}))
-	t.Log(a.cannot("browser_evaluate", map[string]any{"expression": "1"}, "is off", "config.toml"))
+	t.Log(a.cannot("browser_evaluate", map[string]any{"expression": "1"}, usererr.SwitchedOff, "config.toml"))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // framed is a page with a frame of another site, which is another process, and one of its own with another in it.
@@ -36,20 +37,26 @@ func TestCodeIsEvaluatedOnElements(t *testing.T) {
 	evaluate := func(name, expression string) map[string]any {
 		return map[string]any{"ref": refOf(t, first, name), "expression": expression}
 	}
-	holds(t, a.do("browser_evaluate", map[string]any{"expression": "document.title"}), `Value: "Shop"`)
-	holds(t, a.do("browser_evaluate", evaluate(`"Here"`, "element.dataset.n + (this === element)")), `Value: "7true"`)
-	holds(t, a.do("browser_evaluate", evaluate(`"Here"`, "(e) => [e.id, window.secret]")), `["b","of the top"]`)
-	holds(t, a.do("browser_evaluate", evaluate(`"Here"`, "fetch('/').then((r) => r.status)")), `Value: 200`)
-	holds(t, a.do("browser_evaluate", evaluate(`"Here"`, "element.textContent = 'There'")), `button "There"`, `# was "Here"`)
-	holds(t, a.do("browser_evaluate", evaluate(`"Deep down"`, "[element.textContent, window.secret]")), `["Deep down","of the deep"]`)
-	holds(t, a.do("browser_evaluate", evaluate(`"Elsewhere"`, "[this.textContent, location.hostname]")), `["Elsewhere","localhost"]`)
-	holds(t, a.do("browser_evaluate", map[string]any{"expression": "() => document.title"}), `Value: "Shop"`)
-	lacks(t, a.cannot("browser_evaluate", evaluate(`"Deep down"`, "nothing.at.all"), "the code threw ReferenceError: nothing is not defined"), "nothing was done")
-	for _, expression := range []string{"1 +", "let 1"} {
-		a.cannot("browser_evaluate", evaluate(`"Deep down"`, expression), "SyntaxError", "nothing was done")
-		a.cannot("browser_evaluate", map[string]any{"expression": expression}, "SyntaxError", "nothing was done")
+	value := func(d *acted, want string) {
+		t.Helper()
+		if d.Value != want {
+			t.Errorf("it came to %s, want %s", d.Value, want)
+		}
 	}
-	a.cannot("browser_evaluate", evaluate(`"Closed in"`, "1"), "closed shadow root")
+	value(a.act("browser_evaluate", map[string]any{"expression": "document.title"}), `"Shop"`)
+	value(a.act("browser_evaluate", evaluate(`"Here"`, "element.dataset.n + (this === element)")), `"7true"`)
+	value(a.act("browser_evaluate", evaluate(`"Here"`, "(e) => [e.id, window.secret]")), `["b","of the top"]`)
+	value(a.act("browser_evaluate", evaluate(`"Here"`, "fetch('/').then((r) => r.status)")), `200`)
+	holds(t, a.act("browser_evaluate", evaluate(`"Here"`, "element.textContent = 'There'")).Page, `button "There"`, `# was "Here"`)
+	value(a.act("browser_evaluate", evaluate(`"Deep down"`, "[element.textContent, window.secret]")), `["Deep down","of the deep"]`)
+	value(a.act("browser_evaluate", evaluate(`"Elsewhere"`, "[this.textContent, location.hostname]")), `["Elsewhere","localhost"]`)
+	value(a.act("browser_evaluate", map[string]any{"expression": "() => document.title"}), `"Shop"`)
+	holds(t, a.refusal("browser_evaluate", evaluate(`"Deep down"`, "nothing.at.all"), protocol.RefusedCode, 0).Refused.Detail, "threw ReferenceError: nothing is not defined")
+	for _, expression := range []string{"1 +", "let 1"} { // which is not run at all
+		holds(t, a.refusal("browser_evaluate", evaluate(`"Deep down"`, expression), protocol.RefusedFailed, 0).Refused.Detail, "SyntaxError")
+		holds(t, a.refusal("browser_evaluate", map[string]any{"expression": expression}, protocol.RefusedFailed, 0).Refused.Detail, "SyntaxError")
+	}
+	holds(t, a.refusal("browser_evaluate", evaluate(`"Closed in"`, "1"), protocol.RefusedKind, 0).Refused.Detail, "closed shadow root")
 }
 
 // TestCodeThatThrowsOrDoesNotEnd: what it threw is told, and what it had done by then.
@@ -62,25 +69,27 @@ func TestCodeThatThrowsOrDoesNotEnd(t *testing.T) {
 	ref := refOf(t, a.everything(), "status")
 	fails := func(args map[string]any, parts ...string) {
 		t.Helper()
-		said := a.cannot("browser_evaluate", args, append(parts, "what it did before that is not undone", "status ["+ref)...)
-		lacks(t, said, "nothing was done")
-		t.Log(said)
+		d := a.refusal("browser_evaluate", args, protocol.RefusedCode, 0)
+		holds(t, d.Refused.Detail, parts...)
+		holds(t, d.Page, "status ["+ref, "# was")
 	}
-	fails(map[string]any{"expression": "add(); throw new TypeError('no such thing')"}, "the code threw TypeError: no such thing", `"1"  # was "0"`)
-	fails(map[string]any{"expression": "add(); throw 'a text'"}, `the code threw "a text"`)
-	fails(map[string]any{"expression": "add(); throw {code: 7}"}, `the code threw {"code":7}`)
-	fails(map[string]any{"expression": "add(); JSON.parse('{')"}, "the code threw SyntaxError: ")
-	fails(map[string]any{"expression": "(async () => { add(); await 0; throw new Error('later') })()"}, "the code threw Error: later")
-	fails(map[string]any{"expression": "() => { add(); throw new Error('inside') }", "ref": ref}, "the code threw Error: inside")
-	fails(map[string]any{"expression": "add(); window"}, "the code came to no value: Object reference chain is too long")
+	fails(map[string]any{"expression": "add(); throw new TypeError('no such thing')"}, "threw TypeError: no such thing")
+	fails(map[string]any{"expression": "add(); throw 'a text'"}, `threw "a text"`)
+	fails(map[string]any{"expression": "add(); throw {code: 7}"}, `threw {"code":7}`)
+	fails(map[string]any{"expression": "add(); JSON.parse('{')"}, "threw SyntaxError: ")
+	fails(map[string]any{"expression": "(async () => { add(); await 0; throw new Error('later') })()"}, "threw Error: later")
+	fails(map[string]any{"expression": "() => { add(); throw new Error('inside') }", "ref": ref}, "threw Error: inside")
+	fails(map[string]any{"expression": "add(); window"}, "came to no value: Object reference chain is too long")
 	began := time.Now()
-	fails(map[string]any{"expression": "add(); new Promise(() => {})"}, "the code came to no value: it did not end in time")
-	fails(map[string]any{"expression": "add(); for (;;);"}, "the code came to no value: it did not end in time")
+	fails(map[string]any{"expression": "add(); new Promise(() => {})"}, "came to no value: it did not end in time")
+	fails(map[string]any{"expression": "add(); for (;;);"}, "came to no value: it did not end in time")
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	holds(t, a.do("browser_evaluate", map[string]any{"expression": "add(); alert('Stop'); 5"}), `A dialog is open (alert): "Stop"`)
-	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), "status [")
+	if d := a.act("browser_evaluate", map[string]any{"expression": "add(); alert('Stop'); 5"}).Dialog; d == nil || *d != (protocol.ActDialog{Kind: "alert", Message: "Stop"}) {
+		t.Errorf("%+v is open", d)
+	}
+	holds(t, a.act("browser_handle_dialog", map[string]any{"accept": true}).Page, "status [")
 }
 
 // TestPicturesOfElementsInFrames: an element is found wherever it is drawn, and nothing else is in its picture.
@@ -146,12 +155,19 @@ func TestWhatWasDoneBeforeAStepWasRefusedIsTold(t *testing.T) {
 	field := func(name string, value any) map[string]any {
 		return map[string]any{"ref": refOf(t, first, name), "value": value}
 	}
-	told := a.cannot("browser_fill_form", map[string]any{"fields": []any{field(`"Name"`, "Ada"), field(`"Volume"`, "7")}}, "Volume", "1 of 2 were done")
-	holds(t, told, `textbox "Name"`, `"Ada"`)
-	told = a.cannot("browser_fill_form", map[string]any{"fields": []any{field(`radio "Small"`, false)}}, "Small", "choose another one")
-	lacks(t, told, "Ada")
-	told = a.cannot("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Cherry"}}, `option "Cherry"`, "is disabled")
-	holds(t, told, `option "Apple"`)
+	d := a.refusal("browser_fill_form", map[string]any{"fields": []any{field(`"Name"`, "Ada"), field(`"Volume"`, "7")}}, protocol.RefusedKind, 1)
+	holds(t, d.Refused.Element, "Volume")
+	holds(t, d.Page, `textbox "Name"`, `"Ada"`)
+	if d.Refused.Steps != 2 {
+		t.Errorf("%+v", d.Refused)
+	}
+	d = a.refusal("browser_fill_form", map[string]any{"fields": []any{field(`radio "Small"`, false)}}, protocol.RefusedOption, 0)
+	holds(t, d.Refused.Element, "Small")
+	holds(t, d.Refused.Detail, "choose another one")
+	lacks(t, d.String(), "Ada")
+	d = a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Cherry"}}, protocol.RefusedDisabled, 0)
+	holds(t, d.Refused.Element, `option "Cherry"`)
+	holds(t, d.Page, `option "Apple"`)
 }
 
 // TestAFormWhosePageGoesAwayInTheMiddle is answered with what became of it.
@@ -167,8 +183,7 @@ func TestAFormWhosePageGoesAwayInTheMiddle(t *testing.T) {
 	field := func(name, value string) map[string]any {
 		return map[string]any{"ref": refOf(t, first, name), "value": value}
 	}
-	told := a.cannot("browser_fill_form", map[string]any{"fields": []any{field(`"Country"`, "Belgium"), field(`"City"`, "Ghent")}}, "is gone", "1 of 2 were done")
-	holds(t, told, "[Page: Next]", `button "On"`)
-	lacks(t, told, "nothing was done")
+	d := a.refusal("browser_fill_form", map[string]any{"fields": []any{field(`"Country"`, "Belgium"), field(`"City"`, "Ghent")}}, protocol.RefusedGone, 1)
+	holds(t, d.Page, "[Page: Next]", `button "On"`)
 	holds(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/text"}), "interactive_only: false")
 }

@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/protocol"
 )
 
 // TestTypingIsHeardKeyByKey: many pages listen to keys, not to what a field holds.
@@ -62,9 +64,13 @@ func TestAFieldThatGivesItsFocusAwayIsNotTypedInto(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Delta"`), "text": "delta"}, `textbox "Delta"`, `gives the focus to textbox "Beta"`, "nothing was done")
-	a.cannot("browser_fill_form", map[string]any{"fields": []map[string]any{{"ref": refOf(t, first, `"Delta"`), "value": "delta"}}}, `gives the focus to textbox "Beta"`)
-	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Gone"`), "text": "x"}, `gives the focus to page`)
+	delta := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Delta"`), "text": "delta"}, protocol.RefusedFailed, 0)
+	holds(t, delta.Refused.Element, `textbox "Delta"`)
+	holds(t, delta.Refused.Detail, `gives the focus to textbox "Beta"`)
+	delta = a.refusal("browser_fill_form", map[string]any{"fields": []map[string]any{{"ref": refOf(t, first, `"Delta"`), "value": "delta"}}}, protocol.RefusedFailed, 0)
+	holds(t, delta.Refused.Detail, `gives the focus to textbox "Beta"`)
+	gone := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Gone"`), "text": "x"}, protocol.RefusedFailed, 0)
+	holds(t, gone.Refused.Detail, `gives the focus to page`)
 	if got := p.text(`[...document.querySelectorAll('input')].map((i) => i.value).join('|')`); got != "||" {
 		t.Errorf("the page has %q", got)
 	}

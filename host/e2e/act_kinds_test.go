@@ -9,7 +9,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
 )
 
 func TestClicksCarryTheirModifiersAndButton(t *testing.T) {
@@ -31,10 +33,10 @@ func TestClicksCarryTheirModifiersAndButton(t *testing.T) {
 	} {
 		c.args["ref"] = ref
 		// The button is called another thing after each, and its reference is the same.
-		holds(t, a.do("browser_click", c.args), c.want)
+		holds(t, a.act("browser_click", c.args).Page, c.want)
 	}
-	a.cannot("browser_click", map[string]any{"ref": ref, "modifiers": []string{"Hyper"}}, "Alt, Control, Meta and Shift")
-	a.cannot("browser_click", map[string]any{"ref": ref, "button": "fourth"}, "left, right or middle")
+	a.cannot("browser_click", map[string]any{"ref": ref, "modifiers": []string{"Hyper"}}, usererr.InvalidArgument, "Alt, Control, Meta and Shift")
+	a.cannot("browser_click", map[string]any{"ref": ref, "button": "fourth"}, usererr.InvalidArgument, "left, right or middle")
 }
 
 // TestWhatBecameHiddenIsNotActedOn, however it was hidden since it was shown to the agent.
@@ -46,9 +48,10 @@ func TestWhatBecameHiddenIsNotActedOn(t *testing.T) {
 	p := w.open(t, s.URL)
 	first := a.look()
 	p.js(`one.className = 'gone'; two.className = 'away'; three.className = 'gone'`)
-	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"One"`)}, `button "One" [e`, "is not visible", "nothing was done")
-	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Two"`)}, "is gone", "nothing was done")
-	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Three"`), "text": "x"}, "is gone", "nothing was done")
+	one := a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"One"`)}, protocol.RefusedHidden, 0)
+	holds(t, one.Refused.Element, `button "One" [e`)
+	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Two"`)}, usererr.ReferenceGone)
+	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Three"`), "text": "x"}, usererr.ReferenceGone)
 	if got := p.text(`heard + three.value`); got != "" {
 		t.Errorf("the page heard %s", got)
 	}
@@ -90,7 +93,7 @@ func TestWaitingForWhatGoesAndForWhatComesToLife(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Load"`)}), "Loading")
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Load"`)}).Page, "Loading")
 	began := time.Now()
 	a.do("browser_wait_for", map[string]any{"text_gone": "loading"})
 	if got := p.text(`busy.textContent`); got != "" {

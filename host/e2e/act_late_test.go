@@ -4,30 +4,30 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
 )
 
-// late is how an answer begins to tell of what came after the one before it; thisAction what follows on it.
-const (
-	late       = "Late, after your last action was answered:\n"
-	thisAction = "By this action:\n"
-)
-
-// parts are an answer's lines about what came late and about what the action caused on the page.
-func parts(t *testing.T, answer string) (before, caused string) {
+// notLate checks that an answer reports nothing as late.
+func notLate(t *testing.T, d *acted) {
 	t.Helper()
-	_, rest, found := strings.Cut(answer, late)
-	if !found {
-		t.Fatalf("nothing is marked late:\n%s", answer)
+	if d.Late != nil {
+		t.Errorf("it is told as late:\n%s", d)
 	}
-	before, caused, found = strings.Cut(rest, thisAction)
-	if !found {
-		t.Fatalf("what this action did is not told apart:\n%s", answer)
+}
+
+// late is what an answer reports as late, which there must be.
+func late(t *testing.T, d *acted) *act.Late {
+	t.Helper()
+	if d.Late == nil {
+		t.Fatalf("nothing is told as late:\n%s", d)
 	}
-	return before, caused
+	return d.Late
 }
 
 // lately has a page do something 700 ms after a click, when that has been answered; window.fired counts.
@@ -49,57 +49,62 @@ func TestAPageThatChangesLateIsToldSo(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	click := func(button string) string {
-		return a.do("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
+	click := func(button string) *acted {
+		return a.act("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
 	}
-	lacks(t, click("Count"), "Late")
+	notLate(t, click("Count"))
 
-	lacks(t, click("Save"), "Late", "Saved")
+	d := click("Save")
+	notLate(t, d)
+	lacks(t, d.Page, "Saved")
 	p.waitForLate()
-	answer := click("Count")
-	t.Logf("\n%s", answer)
-	before, caused := parts(t, answer)
-	holds(t, before, `"Saved"  # was "Draft"`)
-	holds(t, caused, `"2"  # was "1"`)
-	lacks(t, before, `"2"`)
-	lacks(t, caused, "Saved")
-	answer = click("Count")
-	lacks(t, answer, "Late", "Saved", thisAction)
-	holds(t, answer, `"3"  # was "2"`)
+	d = click("Count")
+	t.Logf("\n%s", d)
+	holds(t, late(t, d).Page, `"Saved"  # was "Draft"`)
+	lacks(t, d.Late.Page, `"2"`)
+	holds(t, d.Page, `"2"  # was "1"`)
+	lacks(t, d.Page, "Saved")
+	d = click("Count")
+	notLate(t, d)
+	lacks(t, d.Page, "Saved")
+	holds(t, d.Page, `"3"  # was "2"`)
 
 	// A banner is something that broke, too: both are late.
-	lacks(t, click("Break"), "Late", "not saved")
+	d = click("Break")
+	notLate(t, d)
+	lacks(t, d.String(), "not saved")
 	p.waitForLate()
-	answer = click("Count")
-	t.Logf("\n%s", answer)
-	before, caused = parts(t, answer)
-	holds(t, answer, "Nothing broke.")
-	holds(t, before, "- error element", "alert", "Error: not saved")
-	lacks(t, caused, "not saved")
+	d = click("Count")
+	t.Logf("\n%s", d)
+	intact(t, d)
+	holds(t, said(late(t, d).Broke), "error element", "Error: not saved")
+	holds(t, d.Late.Page, "alert", "Error: not saved")
+	lacks(t, d.Page, "not saved")
 
 	// An action that does nothing to the page.
-	lacks(t, click("Save"), "Late")
+	notLate(t, click("Save"))
 	p.waitForLate()
-	before, caused = parts(t, a.do("browser_press_key", map[string]any{"key": "Shift"}))
-	holds(t, before, `"Saved"`)
-	holds(t, caused, "The page did not change.")
+	d = a.act("browser_press_key", map[string]any{"key": "Shift"})
+	holds(t, late(t, d).Page, `"Saved"`)
+	if !d.Unchanged {
+		t.Errorf("the page changed: %s", d)
+	}
 
 	// What a snapshot has shown is known.
 	click("Break")
 	p.waitForLate()
 	holds(t, a.look(), "not saved")
-	answer = click("Count")
-	before, caused = parts(t, answer)
-	holds(t, before, "- error element")
-	lacks(t, before, "in status")
-	lacks(t, caused, "not saved")
+	d = click("Count")
+	holds(t, said(late(t, d).Broke), "error element")
+	lacks(t, d.Late.Page, "in status")
+	lacks(t, d.Page, "not saved")
 
 	// The page's last words before it is left.
 	click("Save")
 	p.waitForLate()
-	before, caused = parts(t, a.do("browser_navigate", map[string]any{"url": s.URL}))
-	holds(t, before, `"Saved"`)
-	holds(t, caused, `button "Save"`)
+	d = a.act("browser_navigate", map[string]any{"url": s.URL})
+	holds(t, late(t, d).Page, `"Saved"`)
+	holds(t, d.Page, `button "Save"`)
 }
 
 // TestLateTextThatASnapshotLeftOutIsToldSo: one of what can be operated does not show it.
@@ -114,23 +119,26 @@ func TestLateTextThatASnapshotLeftOutIsToldSo(t *testing.T) {
 	count := map[string]any{"ref": refOf(t, first, `"Count"`)}
 	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Save"`)})
 	p.waitForLate()
-	d := a.look()
-	holds(t, d, `"Undo"`)
-	lacks(t, d, "Saved")
-	answer := a.do("browser_click", count)
-	t.Logf("\n%s", answer)
-	before, caused := parts(t, answer)
-	holds(t, before, "Saved", "a draft")
-	lacks(t, before, "Undo", "Counted")
-	holds(t, caused, "Counted")
-	lacks(t, caused, "Saved", "Undo")
+	look := a.look()
+	holds(t, look, `"Undo"`)
+	lacks(t, look, "Saved")
+	d := a.act("browser_click", count)
+	t.Logf("\n%s", d)
+	holds(t, late(t, d).Page, "Saved", "a draft")
+	lacks(t, d.Late.Page, "Undo", "Counted")
+	holds(t, d.Page, "Counted")
+	lacks(t, d.Page, "Saved", "Undo")
 
 	// What is known is not told again, and one of everything leaves nothing out.
 	a.look()
-	lacks(t, a.do("browser_click", count), "Late", "Saved")
+	d = a.act("browser_click", count)
+	notLate(t, d)
+	lacks(t, d.Page, "Saved")
 	p.js(`state.textContent = 'Sent'`)
 	holds(t, a.everything(), "Sent")
-	lacks(t, a.do("browser_click", count), "Late", "Sent")
+	d = a.act("browser_click", count)
+	notLate(t, d)
+	lacks(t, d.Page, "Sent")
 }
 
 // TestALateChangeInAFrameIsToldSo, also in one of another process.
@@ -144,9 +152,9 @@ func TestALateChangeInAFrameIsToldSo(t *testing.T) {
 	holds(t, first, "Waiting")
 	lacks(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Pay"`)}), "Paid")
 	p.waitForLate()
-	before, caused := parts(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Nothing"`)}))
-	holds(t, before, `"Paid"`)
-	lacks(t, caused, "Paid")
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Nothing"`)})
+	holds(t, late(t, d).Page, `"Paid"`)
+	lacks(t, d.Page, "Paid")
 }
 
 // TestALateRenderingAnewKeepsReferences: what is the same is not told, and what is acted on is the same.
@@ -159,13 +167,12 @@ func TestALateRenderingAnewKeepsReferences(t *testing.T) {
 	first := a.look()
 	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Refresh"`)})
 	p.waitForLate()
-	answer := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Bob"`)})
-	t.Logf("\n%s", answer)
-	before, caused := parts(t, answer)
-	holds(t, before, `"Ready"  # was "Waiting"`)
-	lacks(t, before, "picked")
-	holds(t, caused, `"Bob picked" [e`, `# was "Bob"`)
-	lacks(t, caused, "Ready")
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Bob"`)})
+	t.Logf("\n%s", d)
+	holds(t, late(t, d).Page, `"Ready"  # was "Waiting"`)
+	lacks(t, d.Late.Page, "picked")
+	holds(t, d.Page, `"Bob picked" [e`, `# was "Bob"`)
+	lacks(t, d.Page, "Ready")
 	if got := p.text(`picked`); got != "Bob" {
 		t.Errorf("picked was %q", got)
 	}
@@ -188,11 +195,9 @@ func TestALateNavigationIsToldSo(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	said := a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Empty"`)}, "is gone", "nothing was done")
-	t.Logf("\n%s", said)
-	_, said, _ = strings.Cut(said, late)
-	holds(t, said, s.URL+"/thanks", `button "Print"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, said, `"Print"`)}), `"Printed" [e`)
+	d := a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Empty"`)}, protocol.RefusedGone, 0)
+	holds(t, late(t, d).Page, s.URL+"/thanks", `button "Print"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, d.Late.Page, `"Print"`)}).Page, `"Printed" [e`)
 }
 
 // TestWhatBreaksBeforeAnElementIsReadyIsLate: the action had done nothing yet.
@@ -203,14 +208,13 @@ func TestWhatBreaksBeforeAnElementIsReadyIsLate(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	first := a.look()
-	lacks(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"First"`)}), "broke:")
-	answer := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Next"`)})
-	t.Logf("\n%s", answer)
-	caused, before, _ := strings.Cut(answer, late)
-	holds(t, caused, "Broke:", "the next broke")
-	lacks(t, caused, "the first broke")
-	holds(t, before, "the first broke")
-	lacks(t, before, "the next broke")
+	intact(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"First"`)}))
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Next"`)})
+	t.Logf("\n%s", d)
+	holds(t, said(d.Broke), "the next broke")
+	lacks(t, said(d.Broke), "the first broke")
+	holds(t, said(late(t, d).Broke), "the first broke")
+	lacks(t, said(d.Late.Broke), "the next broke")
 }
 
 // TestAPageThatNeverStandsStillIsActedOnAllTheSame: a clock changes between any two actions.
@@ -224,13 +228,17 @@ func TestAPageThatNeverStandsStillIsActedOnAllTheSame(t *testing.T) {
 	}
 	ref := refOf(t, a.look(), `"Count"`)
 	tick()
-	holds(t, a.do("browser_click", map[string]any{"ref": ref}), "Late, before this action:\n", "timer", thisAction)
+	d := a.act("browser_click", map[string]any{"ref": ref})
+	holds(t, late(t, d).Page, "timer")
+	if !d.Late.First || d.Page == "" {
+		t.Errorf("\n%s", d)
+	}
 	for range 5 {
 		tick()
-		before, caused := parts(t, a.do("browser_click", map[string]any{"ref": ref}))
-		holds(t, before, "timer")
-		lacks(t, before, "status")
-		holds(t, caused, "status")
+		d := a.act("browser_click", map[string]any{"ref": ref})
+		holds(t, late(t, d).Page, "timer")
+		lacks(t, d.Late.Page, "status")
+		holds(t, d.Page, "status")
 	}
 }
 
@@ -242,12 +250,11 @@ func TestTheSameBreakLateAndAtOnceIsToldTwice(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	ref := refOf(t, a.look(), `"Order"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": ref}), "Nothing broke.")
+	intact(t, a.act("browser_click", map[string]any{"ref": ref}))
 	p.waitForLate()
-	broke, lately, found := strings.Cut(a.do("browser_click", map[string]any{"ref": ref}), late)
-	if !found || !strings.Contains(broke, "Error: no stock") || !strings.Contains(lately, "Error: no stock") {
-		t.Errorf("%s\n%s%s", broke, late, lately)
-	}
+	d := a.act("browser_click", map[string]any{"ref": ref})
+	holds(t, said(d.Broke), "Error: no stock")
+	holds(t, said(late(t, d).Broke), "Error: no stock")
 }
 
 // TestWhatAPageOpensAndLoadsDownLateIsToldSo: tabs and files that its timers have the browser open.
@@ -262,25 +269,31 @@ func TestWhatAPageOpensAndLoadsDownLateIsToldSo(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	click := func(button string) string {
-		return a.do("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
+	click := func(button string) *acted {
+		return a.act("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
 	}
-	for _, c := range [][2]string{{"Load", "Downloading: report.csv"}, {"Open", "Opened "}} {
-		button, told := c[0], c[1]
-		lacks(t, click(button), told)
+	for button, told := range map[string]func(act.Made) bool{
+		"Load": func(m act.Made) bool { return slices.Equal(m.Downloads, []string{"report.csv"}) },
+		"Open": func(m act.Made) bool { return len(m.Opened) == 1 },
+	} {
+		nothing := func(d *acted) {
+			t.Helper()
+			if told(d.Made) || d.Late != nil {
+				t.Errorf("%s: %s", button, d)
+			}
+		}
+		nothing(click(button))
 		p.waitForLate()
 		t.Log(a.do("browser_tabs", nil))
-		var seen string
 		err := testbed.Eventually(context.Background(), func() (bool, error) {
-			answer := click("Other")
-			t.Log(button, answer)
-			_, seen, _ = strings.Cut(answer, late)
-			return strings.Contains(seen, told), nil
+			d := click("Other")
+			t.Log(button, d)
+			return d.Late != nil && told(d.Late.Made), nil
 		})
 		if err != nil {
-			t.Errorf("%s: %v: %s", button, err, seen)
+			t.Errorf("%s: %v", button, err)
 		}
-		lacks(t, click("Other"), told)
+		nothing(click("Other"))
 	}
 }
 

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/tiktoken-go/tokenizer/codec"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/protocol"
 )
 
 const todo = `<!doctype html><title>Todos</title><h1>todos</h1><input aria-label="What needs to be done?" id="new"><ul id="list"></ul>
@@ -70,7 +73,7 @@ func TestOneAgentHoldsATab(t *testing.T) {
 	w.open(t, s.URL)
 	first, second := a.look(), b.look()
 	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Buy"`)})
-	t.Log(b.cannot("browser_click", map[string]any{"ref": refOf(t, second, `"Buy"`)}, "held by another agent", "testbed"))
+	t.Log(b.cannot("browser_click", map[string]any{"ref": refOf(t, second, `"Buy"`)}, usererr.TabInUse, "testbed"))
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +93,7 @@ func TestAReferenceThatIsStaleNamesItsSuccessor(t *testing.T) {
 	p := w.open(t, s.URL)
 	first := a.look()
 	p.js(`box.innerHTML = '<p>Saved</p><div><button>Save draft now</button></div>'`)
-	why := a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Save draft"`)}, "gone", `button "Save draft now" [e`)
-	t.Log(why)
+	holds(t, a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Save draft"`)}, protocol.RefusedGone, 0).Refused.Detail, `button "Save draft now" [e`)
 	if got := p.text(`clicked`); got != "" {
 		t.Errorf("clicked was %s", got)
 	}
@@ -118,9 +120,9 @@ func TestAnElementThatMovesIsWaitedFor(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	first := a.look()
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Moving"`)}), "Caught")
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Late"`)}), `"On"`)
-	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Endless"`)}, "does not stand still"))
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Moving"`)}).Page, "Caught")
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Late"`)}).Page, `"On"`)
+	a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Endless"`)}, protocol.RefusedMoving, 0)
 }
 
 func TestTabsAreOpenedShownAndClosed(t *testing.T) {
@@ -137,14 +139,15 @@ func TestTabsAreOpenedShownAndClosed(t *testing.T) {
 	holds(t, a.look(), `button "Second"`)
 	lacks(t, a.do("browser_tabs", map[string]any{"action": "close"}), "/two")
 	lacks(t, first, "/two")
-	lacks(t, a.cannot("browser_tabs", map[string]any{"action": "new", "url": "chrome://settings"}, "http or https"), "back")
+	lacks(t, a.cannot("browser_tabs", map[string]any{"action": "new", "url": "chrome://settings"}, usererr.InvalidArgument, "http or https"), "back")
 	// A page that asks whether it is to be left is told of at once.
 	a.do("browser_tabs", map[string]any{"action": "new", "url": s.URL + "/unsaved"})
-	d := a.do("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Other tab"`)})
-	holds(t, d, "Opened tab ", s.URL+"/two")
-	lacks(t, d, "browser_tabs")
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Other tab"`)})
+	if len(d.Opened) != 1 || d.Opened[0].ID == 0 || d.Opened[0].URL != s.URL+"/two" {
+		t.Errorf("opened %+v", d.Opened)
+	}
 	began := time.Now()
-	a.cannot("browser_tabs", map[string]any{"action": "close"}, "is still open", "beforeunload", "browser_handle_dialog")
+	a.cannot("browser_tabs", map[string]any{"action": "close"}, usererr.ActionRefused, "is still open", "browser_handle_dialog")
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -163,7 +166,7 @@ func TestAnAnswerThatThePageDoesNotReadIsNotWaitedFor(t *testing.T) {
 	w.open(t, s.URL)
 	ref := refOf(t, a.look(), `"Save"`)
 	began := time.Now()
-	holds(t, a.do("browser_click", map[string]any{"ref": ref}), `"saved 200"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": ref}).Page, `"saved 200"`)
 	if took := time.Since(began); took > 1500*time.Millisecond {
 		t.Errorf("it took %s", took)
 	}
@@ -188,17 +191,29 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 			t.Errorf("it took %s: %s", took, said)
 		}
 	}
+	// Tools that act and those that look say it alike.
+	fails := func(tool string, args map[string]any, parts ...string) string {
+		t.Helper()
+		text, err := a.Text(tool, args)
+		if err == nil {
+			t.Fatalf("%s %v was done: %s", tool, args, text)
+		}
+		holds(t, err.Error(), parts...)
+		return err.Error()
+	}
 	within(10*time.Second, func() string {
-		d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Hang"`)})
-		holds(t, d, "The page does not answer")
-		return d
+		d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Hang"`)})
+		if !d.Busy {
+			t.Errorf("the page is not said to be busy: %s", d)
+		}
+		return d.String()
 	})
 	within(6*time.Second, func() string {
-		return a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Other"`)}, "the page does not answer", "nothing was done")
+		return fails("browser_click", map[string]any{"ref": refOf(t, first, `"Other"`)}, "the page does not answer")
 	})
 	for _, to := range []string{s.URL + "/next", "reload"} {
 		within(9*time.Second, func() string {
-			return a.cannot("browser_navigate", map[string]any{"url": to}, "hangs", "cannot be left", "browser_tabs")
+			return fails("browser_navigate", map[string]any{"url": to}, "hangs", "cannot be left", "browser_tabs")
 		})
 	}
 	// The browser is on its way to another page now, and never leaves this one.
@@ -215,7 +230,7 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 		{"browser_screenshot", nil, 6 * time.Second},
 		{"browser_snapshot", nil, 8 * time.Second},
 	} {
-		within(c.most, func() string { return a.cannot(c.tool, c.args, "page does not answer", "browser_tabs") })
+		within(c.most, func() string { return fails(c.tool, c.args, "page does not answer", "browser_tabs") })
 	}
 	within(9*time.Second, func() string { return a.do("browser_tabs", map[string]any{"action": "close"}) })
 	within(9*time.Second, func() string {

@@ -1,26 +1,20 @@
 package e2e
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/host/internal/act"
 )
 
-// unsent are an answer's lines about what the browser did not submit; untaken those about text that fields did not take.
-func unsent(answer string) string  { return objected(answer, "Not submitted:") }
-func untaken(answer string) string { return objected(answer, "Not taken:") }
-
-func objected(answer, what string) string {
-	_, rest, found := strings.Cut(answer, what)
-	if !found {
-		return ""
+// taken checks that an answer reports neither invalid nor ignored fields.
+func taken(t *testing.T, d *acted) {
+	t.Helper()
+	if len(d.Invalid)+len(d.Ignored) > 0 {
+		t.Errorf("\n%s", d)
 	}
-	first, rest, _ := strings.Cut(rest, "\n")
-	for first == "" || strings.HasPrefix(rest, "- ") {
-		var line string
-		line, rest, _ = strings.Cut(rest, "\n")
-		first += line + "\n"
-	}
-	return first
 }
 
 const order = `<form id="f" aria-label="Checkout" onsubmit="event.preventDefault(); sent.textContent = Number(sent.textContent) + 1">
@@ -38,49 +32,58 @@ func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
 	p := w.open(t, s.URL)
 	first := a.look()
 	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
-	click := func(button string) string {
-		return a.do("browser_click", map[string]any{"ref": ref(button)})
+	click := func(button string) *acted {
+		return a.act("browser_click", map[string]any{"ref": ref(button)})
 	}
-	typed := func(args map[string]any) string {
+	typed := func(args map[string]any) *acted {
 		args["clear"] = true
-		return a.do("browser_type", args)
+		return a.act("browser_type", args)
 	}
 	// refused checks an answer for what it names, and for nothing else.
-	refused := func(answer string, named ...string) {
+	refused := func(d *acted, named ...act.InvalidField) {
 		t.Helper()
-		t.Logf("\n%s", answer)
-		got := unsent(answer)
-		holds(t, got, named...)
-		if lines := strings.Count(got, "[e"); lines != len(named) {
-			t.Errorf("%d fields are named, want %d:\n%s", lines, len(named), answer)
+		t.Logf("\n%s", d)
+		for i, f := range named {
+			if i >= len(d.Invalid) || d.Invalid[i].Element != f.Element || !strings.Contains(d.Invalid[i].Message, f.Message) {
+				t.Errorf("%+v is not at %d of %+v", f, i, d.Invalid)
+			}
 		}
-		holds(t, answer, "Nothing broke.")
+		if len(d.Invalid) != len(named) {
+			t.Errorf("%d fields are named, want %d:\n%s", len(d.Invalid), len(named), d)
+		}
+		intact(t, d)
 	}
-	missing := []string{`textbox "Name" [` + ref("Name") + `]: Please fill out this field.`, `textbox "Email" [` + ref("Email") + `]: `, `radio "Cash" [`}
+	named := func(role, name, message string) act.InvalidField {
+		return act.InvalidField{Element: role + ` "` + name + `" [` + ref(name) + "]", Message: message}
+	}
+	missing := []act.InvalidField{named("textbox", "Name", "Please fill out this field."), named("textbox", "Email", ""), named("radio", "Cash", "")}
 	for _, button := range []string{"Order", "Order", "By script", "Check"} {
 		refused(click(button), missing...)
 	}
 	a.do("browser_hover", map[string]any{"ref": ref("Name")})
-	refused(a.do("browser_press_key", map[string]any{"key": "Space", "ref": ref("Order")}), missing...)
-	refused(a.do("browser_fill_form", map[string]any{"fields": []any{
+	refused(a.act("browser_press_key", map[string]any{"key": "Space", "ref": ref("Order")}), missing...)
+	refused(a.act("browser_fill_form", map[string]any{"fields": []any{
 		map[string]any{"ref": ref("Name"), "value": "Ada"}, map[string]any{"ref": ref("Cash"), "value": true},
-	}, "submit": ref("Order")}), `textbox "Email" [`+ref("Email")+`]: Please fill out this field.`)
-	refused(typed(map[string]any{"ref": ref("Email"), "text": "ada", "submit": true}), `Please include an '@' in the email address. 'ada' is missing an '@'.`)
+	}, "submit": ref("Order")}), named("textbox", "Email", "Please fill out this field."))
+	refused(typed(map[string]any{"ref": ref("Email"), "text": "ada", "submit": true}), named("textbox", "Email", `Please include an '@' in the email address. 'ada' is missing an '@'.`))
 	for range 2 {
-		refused(a.do("browser_press_key", map[string]any{"key": "Enter"}), `'ada' is missing`)
+		refused(a.act("browser_press_key", map[string]any{"key": "Enter"}), named("textbox", "Email", `'ada' is missing`))
 	}
-	refused(a.do("browser_press_key", map[string]any{"key": "Enter", "ref": ref("Name")}), `'ada' is missing`)
+	refused(a.act("browser_press_key", map[string]any{"key": "Enter", "ref": ref("Name")}), named("textbox", "Email", `'ada' is missing`))
 	if got := p.text(`sent.textContent`); got != "0" {
 		t.Errorf("it was submitted %s times", got)
 	}
 
 	// What is secret is not quoted, and what is submitted not refused.
-	lacks(t, typed(map[string]any{"ref": ref("Email"), "text": "ada@example.org"}), "Not ")
+	taken(t, typed(map[string]any{"ref": ref("Email"), "text": "ada@example.org"}))
 	d := typed(map[string]any{"ref": ref("Confirmation code"), "text": "xyzzy", "submit": true})
-	refused(d, `textbox "Confirmation code" [`+ref("Confirmation code")+`]: what it holds is not valid`)
-	lacks(t, d, "xyzzy")
-	lacks(t, click("Save draft"), "Not ")
-	lacks(t, typed(map[string]any{"ref": ref("Confirmation code"), "text": "a@b.org", "submit": true}), "Not ")
+	refused(d, named("textbox", "Confirmation code", ""))
+	if d.Invalid[0].Message != "" {
+		t.Errorf("the browser's message may quote what is secret: %s", d.Invalid[0].Message)
+	}
+	lacks(t, d.String(), "xyzzy")
+	taken(t, click("Save draft"))
+	taken(t, typed(map[string]any{"ref": ref("Confirmation code"), "text": "a@b.org", "submit": true}))
 	if got := p.text(`sent.textContent`); got != "2" {
 		t.Errorf("it was submitted %s times", got)
 	}
@@ -96,9 +99,12 @@ func TestASubmitIsToldAsRefusedInFramesAndShadowRootsToo(t *testing.T) {
 	w.open(t, s.URL)
 	first := a.everything()
 	for button, field := range map[string]string{"Send": "Inner", "Send open": "In open", "Send closed": "In closed"} {
-		d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
+		d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
 		t.Logf("\n%s", d)
-		holds(t, d, `Not submitted: textbox "`+field+`" [`+refOf(t, first, `"`+field+`"`)+`]: Please fill out this field.`)
+		want := act.InvalidField{Element: `textbox "` + field + `" [` + refOf(t, first, `"`+field+`"`) + "]", Message: "Please fill out this field."}
+		if !slices.Equal(d.Invalid, []act.InvalidField{want}) {
+			t.Errorf("%+v, want %+v", d.Invalid, want)
+		}
 	}
 }
 
@@ -114,13 +120,13 @@ func TestAPageThatOnlyLooksForWhatIsWrongSubmitsNothing(t *testing.T) {
 	w.open(t, s.URL)
 	first := a.look()
 	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
-	lacks(t, a.do("browser_type", map[string]any{"ref": ref("Name"), "text": "Ada"}), "Not ")
-	lacks(t, a.do("browser_press_key", map[string]any{"key": "Backspace"}), "Not ")
+	taken(t, a.act("browser_type", map[string]any{"ref": ref("Name"), "text": "Ada"}))
+	taken(t, a.act("browser_press_key", map[string]any{"key": "Backspace"}))
 	for _, button := range []string{"Agree", "Agree", "Help"} {
-		lacks(t, a.do("browser_click", map[string]any{"ref": ref(button)}), "Not ")
+		taken(t, a.act("browser_click", map[string]any{"ref": ref(button)}))
 	}
 	for range 2 {
-		lacks(t, a.do("browser_click", map[string]any{"ref": ref("Own go")}), "Not ")
+		taken(t, a.act("browser_click", map[string]any{"ref": ref("Own go")}))
 	}
 }
 
@@ -147,10 +153,23 @@ func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
 	p := w.open(t, s.URL)
 	first := a.look()
 	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
-	for name, want := range map[string]string{
-		"Refuses input": `still holds "12"`, "Refuses keys": "is still empty", "Full": `still holds "abc"`, "Puts back": `still holds "12"`,
-		"Puts back later": `still holds "12"`, "Number": "is still empty", "Area": `still holds "fixed"`, "Editor": `still holds "written"`, "Password": "still holds what it held",
+	const hidden = "(a secret)"
+	// ignored are the fields that did not take their input, with what they contain and how much was typed.
+	ignored := func(d *acted) string {
+		var b strings.Builder
+		for _, f := range d.Ignored {
+			value := hidden
+			if f.Value != nil {
+				value = *f.Value
+			}
+			fmt.Fprintf(&b, "%s: %s, %d;", f.Element, value, f.Typed)
+		}
+		return b.String()
+	}
+	for name, value := range map[string]string{
+		"Refuses input": "12", "Refuses keys": "", "Full": "abc", "Puts back": "12", "Puts back later": "12", "Number": "", "Area": "fixed", "Editor": "written", "Password": hidden,
 	} {
+		want := fmt.Sprintf(`"%s" [%s]: %s, 5;`, name, ref(name), value)
 		ways := []map[string]any{{}, {"clear": true}, {"submit": true}}
 		switch name {
 		case "Full": // has room again once it is emptied
@@ -160,39 +179,39 @@ func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
 		}
 		for _, args := range ways {
 			args["ref"], args["text"] = ref(name), "hello"
-			d := a.do("browser_type", args)
+			d := a.act("browser_type", args)
 			if name == "Puts back" && args["clear"] == nil {
 				t.Logf("\n%s", d)
 			}
-			holds(t, untaken(d), `"`+name+`" [`+ref(name)+"] "+want+" (typed: 5 characters)")
-			lacks(t, d, "hunter2")
+			holds(t, ignored(d), want)
+			lacks(t, d.String(), "hunter2")
 		}
 		if name != "Full" && name != "Refuses keys" { // which hears of the last character only
-			holds(t, untaken(a.do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": ref(name), "value": "hello"}}})), want)
+			holds(t, ignored(a.act("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": ref(name), "value": "hello"}}})), want)
 		}
 	}
-	holds(t, untaken(a.do("browser_type", map[string]any{"ref": ref("Refuses input"), "text": "", "clear": true})), `still holds "12" (it was to be emptied)`)
+	holds(t, ignored(a.act("browser_type", map[string]any{"ref": ref("Refuses input"), "text": "", "clear": true})), ": 12, 0;")
 
 	// What takes some of it, or what it makes of it, is told by the difference.
 	for _, name := range []string{"Half", "Digits", "Upper", "Same", "Task", "Chips"} {
-		lacks(t, a.do("browser_type", map[string]any{"ref": ref(name), "text": "he2llo", "clear": true}), "Not ")
+		taken(t, a.act("browser_type", map[string]any{"ref": ref(name), "text": "he2llo", "clear": true}))
 	}
-	lacks(t, a.do("browser_type", map[string]any{"ref": ref("Same"), "text": "he2llo", "clear": true}), "Not ")
+	taken(t, a.act("browser_type", map[string]any{"ref": ref("Same"), "text": "he2llo", "clear": true}))
 	for _, name := range []string{"Task", "Chips"} {
-		d := a.do("browser_type", map[string]any{"ref": ref(name), "text": []string{"One", "Two"}, "clear": true, "submit": true})
-		lacks(t, d, "Not ")
+		d := a.act("browser_type", map[string]any{"ref": ref(name), "text": []string{"One", "Two"}, "clear": true, "submit": true})
+		taken(t, d)
 	}
 	if got := p.text(`heard.textContent`); got != "One;Two;One;Two;" {
 		t.Errorf("it heard %s", got)
 	}
 	// Two fields of a form, and what comes after them.
-	d := a.do("browser_fill_form", map[string]any{"fields": []any{
+	d := a.act("browser_fill_form", map[string]any{"fields": []any{
 		map[string]any{"ref": ref("Half"), "value": "x"}, map[string]any{"ref": ref("Refuses keys"), "value": "x"}, map[string]any{"ref": ref("Refuses input"), "value": "x"},
 	}})
 	t.Logf("\n%s", d)
-	if got := untaken(d); strings.Count(got, "\n- ")+1 != 2 || strings.Contains(got, "Half") {
+	if got := ignored(d); len(d.Ignored) != 2 || strings.Contains(got, "Half") {
 		t.Errorf("\n%s", d)
 	}
-	lacks(t, a.do("browser_wait_for", map[string]any{"settled": true}), "Not ")
-	lacks(t, a.do("browser_scroll", map[string]any{"direction": "down"}), "Not ")
+	taken(t, a.act("browser_wait_for", map[string]any{"settled": true}))
+	taken(t, a.act("browser_scroll", map[string]any{"direction": "down"}))
 }

@@ -2,14 +2,18 @@ package e2e
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // inWorker runs a script in the extension's worker.
@@ -54,8 +58,8 @@ func TestATabThatAPersonSwitchedOffIsNotActedOn(t *testing.T) {
 	popup.until(`document.querySelector('[aria-label="Watch Counter"]')?.getAttribute('aria-checked') === 'true'`)
 	popup.js(`document.querySelector('[aria-label="Watch Counter"]').click()`)
 	popup.until(`document.querySelector('[aria-label="Watch Counter"]').getAttribute('aria-checked') === 'false'`)
-	holds(t, a.refused("browser_click", map[string]any{"ref": ref}), "in Tidemark's popup")
-	holds(t, a.refused("browser_type", map[string]any{"ref": ref, "text": "x"}), "in Tidemark's popup")
+	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.NotWatched, "in Tidemark's popup")
+	a.cannot("browser_type", map[string]any{"ref": ref, "text": "x"}, usererr.NotWatched, "in Tidemark's popup")
 	if got := p.text(`s.textContent`); got != "0" {
 		t.Errorf("it was acted on: %s", got)
 	}
@@ -71,17 +75,23 @@ func TestWithoutTheDebuggerTheAnswerSaysSo(t *testing.T) {
 	s := newSite(t, map[string]string{"/{$}": counterPage, "/order": store("Order", order), "/search": store("Search", `<label>Search <input onkeyup="said.textContent = 'for ' + this.value"></label><p role="status" id="said"></p>`)})
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
-	d := a.do("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Count"`)})
-	holds(t, d, "script", "The administrator forbids debugging", `"1"  # was "0"`)
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Count"`)})
+	holds(t, d.Untrusted, "The administrator forbids debugging")
+	holds(t, d.Page, `"1"  # was "0"`)
 	if p.text(`window.trusted`) != "false" {
 		t.Error("the click was trusted")
 	}
 	ref := refOf(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/search"}), `"Search"`)
-	holds(t, a.do("browser_type", map[string]any{"ref": ref, "text": "Ada"}), "script", `"for Ada"`)
+	d = a.act("browser_type", map[string]any{"ref": ref, "text": "Ada"})
+	holds(t, d.Untrusted, "The administrator forbids debugging")
+	holds(t, d.Page, `"for Ada"`)
 	first := a.do("browser_navigate", map[string]any{"url": s.URL + "/order"})
 	for range 2 {
-		d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Order"`)})
-		holds(t, d, `- textbox "Name" [`+refOf(t, first, `"Name"`)+`]: Please fill out this field.`)
+		d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Order"`)})
+		want := act.InvalidField{Element: `textbox "Name" [` + refOf(t, first, `"Name"`) + "]", Message: "Please fill out this field."}
+		if !slices.Contains(d.Invalid, want) {
+			t.Errorf("%+v is missing in %+v", want, d.Invalid)
+		}
 	}
 }
 
@@ -93,7 +103,7 @@ func TestOneAgentHoldsATabAndTheOtherIsTold(t *testing.T) {
 	ref := refOf(t, one.look(), `"Count"`)
 	other := refOf(t, two.look(), `"Count"`)
 	one.do("browser_click", map[string]any{"ref": ref})
-	holds(t, two.refused("browser_click", map[string]any{"ref": other}), "held by another agent, testbed", "act on another tab")
+	two.cannot("browser_click", map[string]any{"ref": other}, usererr.TabInUse, "testbed", "act on another tab")
 	holds(t, two.look(), "1") // it may look all the same
 	one.do("browser_click", map[string]any{"ref": ref})
 	if got := p.text(`s.textContent`); got != "2" {
@@ -153,14 +163,14 @@ func TestNothingElseGetsAClick(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	for name, want := range map[string]string{"Account": "is covered by", "Shy": "does not stand still", "Swing": "does not stand still"} {
-		text, err := a.Text("browser_click", map[string]any{"ref": refOf(t, first, `"`+name+`"`)})
+	for name, want := range map[string]string{"Account": protocol.RefusedCovered, "Shy": protocol.RefusedMoving, "Swing": protocol.RefusedMoving} {
+		d := a.answer("browser_click", map[string]any{"ref": refOf(t, first, `"`+name+`"`)})
 		got := p.text(`said.textContent`)
-		if err == nil && got == "pointerdown on "+strings.ToLower(name) && name == "Swing" {
+		if d.Refused == nil && got == "pointerdown on "+strings.ToLower(name) && name == "Swing" {
 			continue // it was caught where it turns round
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %s (%v)", name, text, err)
+		if d.Refused == nil || d.Refused.Reason != want {
+			t.Errorf("%s: %s", name, d)
 		}
 		if got != "-" {
 			t.Errorf("%s: %s", name, got)

@@ -1,14 +1,79 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"tidemark.dev/tidemark/host/testing/testbed"
+
+	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/protocol"
 )
 
-// do calls an acting tool.
+// acted is an action's answer, and its text.
+type acted struct {
+	act.Answer
+	text string
+}
+
+func (d *acted) String() string { return d.text }
+
+// answer calls an acting tool; its action may be refused.
+func (a *agent) answer(tool string, args map[string]any) *acted {
+	a.t.Helper()
+	var d acted
+	var err error
+	if d.text, err = a.Data(tool, args, &d.Answer); err != nil {
+		a.t.Fatalf("%s %v: %v", tool, args, err)
+	}
+	return &d
+}
+
+// act calls an acting tool, whose action must be carried out.
+func (a *agent) act(tool string, args map[string]any) *acted {
+	a.t.Helper()
+	d := a.answer(tool, args)
+	if d.Refused != nil {
+		a.t.Fatalf("%s %v: %s", tool, args, d)
+	}
+	return d
+}
+
+// refusal calls an acting tool, whose action must be refused for a reason (protocol.Refused…) after some steps.
+func (a *agent) refusal(tool string, args map[string]any, reason string, done int) *acted {
+	a.t.Helper()
+	d := a.answer(tool, args)
+	if d.Refused == nil || d.Refused.Reason != reason || d.Refused.Done != done {
+		a.t.Fatalf("%s %v: want it refused as %s after %d steps: %+v\n%s", tool, args, reason, done, d.Refused, d)
+	}
+	a.t.Log(d)
+	return d
+}
+
+// intact checks that an action broke nothing.
+func intact(t *testing.T, d *acted) {
+	t.Helper()
+	if len(d.Broke) > 0 {
+		t.Errorf("it broke:\n%s", d)
+	}
+}
+
+// said are the texts of what an action caused.
+func said(list []diff.Consequence) string {
+	var b strings.Builder
+	for _, c := range list {
+		fmt.Fprintf(&b, "%s ×%d\n", c.Text, c.Count)
+	}
+	return b.String()
+}
+
+// do calls a tool and returns its text.
 func (a *agent) do(tool string, args map[string]any) string {
 	a.t.Helper()
 	text, err := a.Text(tool, args)
@@ -18,12 +83,13 @@ func (a *agent) do(tool string, args map[string]any) string {
 	return text
 }
 
-// refused calls an acting tool that must say why it cannot.
-func (a *agent) cannot(tool string, args map[string]any, parts ...string) string {
+// cannot calls a tool that must fail with a code, and a message with some parts.
+func (a *agent) cannot(tool string, args map[string]any, code usererr.Code, parts ...string) string {
 	a.t.Helper()
 	text, err := a.Text(tool, args)
-	if err == nil {
-		a.t.Fatalf("%s %v was done: %s", tool, args, text)
+	var failed *testbed.ToolError
+	if !errors.As(err, &failed) || failed.Code != code {
+		a.t.Fatalf("%s %v: want %s, got %v: %s", tool, args, code, err, text)
 	}
 	holds(a.t, err.Error(), parts...)
 	return err.Error()
@@ -42,20 +108,24 @@ func TestAClickAnswersWithWhatItCaused(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Add"`)})
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Add"`)})
 	t.Logf("\n%s", d)
-	holds(t, d, "Nothing broke.", "POST /api/cart 201", `status`, `"1 item"  # was "0 items"`)
-	lacks(t, d, "Section")
+	intact(t, d)
+	holds(t, said(d.Requests), "POST /api/cart 201")
+	holds(t, d.Page, `status`, `"1 item"  # was "0 items"`)
+	lacks(t, d.Page, "Section")
 	if p.text(`window.trusted`) != "true" {
 		t.Error("the click was not trusted")
 	}
-	d = a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Break"`)})
+	d = a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Break"`)})
 	t.Logf("\n%s", d)
-	holds(t, d, "Broke:", "GET /api/fail 500", "it broke", `"Failed 500"`)
-	d = a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Add"`)})
+	holds(t, said(d.Broke), "GET /api/fail 500", "it broke")
+	holds(t, d.Page, `"Failed 500"`)
+	d = a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Add"`)})
 	t.Logf("\n%s", d)
-	holds(t, d, "Nothing broke.", "POST /api/cart 201")
-	lacks(t, d, "it broke", "500\n")
+	intact(t, d)
+	holds(t, said(d.Requests), "POST /api/cart 201")
+	lacks(t, d.String(), "it broke", "500\n")
 	began := time.Now()
 	for range 5 {
 		a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Add"`)})
@@ -74,18 +144,20 @@ func TestTypingIsTrusted(t *testing.T) {
 	for i := range 5 {
 		tasks = append(tasks, fmt.Sprintf("Task %d", i+1))
 	}
-	d := a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Task"`), "text": tasks, "submit": true})
+	d := a.act("browser_type", map[string]any{"ref": refOf(t, first, `"Task"`), "text": tasks, "submit": true})
 	t.Logf("\n%s", d)
-	holds(t, d, "Nothing broke.", "checkbox \"Done\"")
+	intact(t, d)
+	holds(t, d.Page, `checkbox "Done"`)
 	if got := p.text(`[...l.children].map((e) => e.textContent.trim()).join()`); got != strings.Join(tasks, ",") {
 		t.Errorf("the page has %q", got)
 	}
-	d = a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Letter"`), "text": " all"})
-	holds(t, d, `"Dear all"  # was "Dear"`, "Nothing broke.")
-	d = a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Letter"`), "text": "Sir", "clear": true})
-	holds(t, d, `"Sir"  # was "Dear all"`)
-	d = a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Long"`), "text": "one\ntwo"})
-	holds(t, d, `"one\ntwo"`)
+	d = a.act("browser_type", map[string]any{"ref": refOf(t, first, `"Letter"`), "text": " all"})
+	intact(t, d)
+	holds(t, d.Page, `"Dear all"  # was "Dear"`)
+	d = a.act("browser_type", map[string]any{"ref": refOf(t, first, `"Letter"`), "text": "Sir", "clear": true})
+	holds(t, d.Page, `"Sir"  # was "Dear all"`)
+	d = a.act("browser_type", map[string]any{"ref": refOf(t, first, `"Long"`), "text": "one\ntwo"})
+	holds(t, d.Page, `"one\ntwo"`)
 }
 
 func TestWhatCannotBeClickedIsNot(t *testing.T) {
@@ -98,15 +170,22 @@ func TestWhatCannotBeClickedIsNot(t *testing.T) {
 	p := w.open(t, s.URL)
 	first := a.look()
 	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Far"`)})
-	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Off"`)}, `button "Off"`, "is disabled", "nothing was done"))
-	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Under"`)}, `button "Under"`, "is covered by", `dialog "Cookies"`, "nothing was done"))
+	off := a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Off"`)}, protocol.RefusedDisabled, 0)
+	holds(t, off.Refused.Element, `button "Off"`)
+	under := a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Under"`)}, protocol.RefusedCovered, 0)
+	holds(t, under.Refused.Element, `button "Under"`)
+	holds(t, under.Refused.CoveredBy, `dialog "Cookies"`)
 	p.js(`gone.remove()`)
-	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Gone"`)}, "is gone"))
-	t.Log(a.cannot("browser_click", map[string]any{"ref": "e9999"}, "no element e9999"))
-	t.Log(a.cannot("browser_click", map[string]any{"ref": "the button"}, "browser_snapshot"))
-	t.Log(a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Far"`), "text": "x"}, `button "Far"`, "field that takes text"))
+	a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Gone"`)}, protocol.RefusedGone, 0)
+	t.Log(a.cannot("browser_click", map[string]any{"ref": "e9999"}, usererr.ReferenceGone, "no element e9999"))
+	t.Log(a.cannot("browser_click", map[string]any{"ref": "the button"}, usererr.InvalidArgument, "browser_snapshot"))
+	far := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Far"`), "text": "x"}, protocol.RefusedKind, 0)
+	holds(t, far.Refused.Element, `button "Far"`)
+	holds(t, far.Refused.Detail, "field that takes text")
 	p.js(`far.textContent = 'Delete everything'`)
-	t.Log(a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Far"`)}, `button "Far" [e`, `has become button "Delete everything"`))
+	far = a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Far"`)}, protocol.RefusedOther, 0)
+	holds(t, far.Refused.Element, `button "Far" [e`)
+	holds(t, far.Refused.Detail, `button "Delete everything"`)
 	if got := p.text(`window.clicks.join()`); got != "far" {
 		t.Errorf("the page was clicked on %s", got)
 	}

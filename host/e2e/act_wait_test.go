@@ -3,12 +3,15 @@ package e2e
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // TestWaitingUntilAPageSettlesIsForItsRequests: for those, too, that an earlier answer called unfinished.
@@ -27,11 +30,13 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	ask := refOf(t, a.look(), `"Ask"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": ask}), "Not finished: GET /slow")
+	if d := a.act("browser_click", map[string]any{"ref": ask}); !slices.Equal(d.Unfinished, []string{"GET /slow"}) {
+		t.Errorf("unfinished: %v", d.Unfinished)
+	}
 	<-began
-	holds(t, a.cannot("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}), "the page did not settle: 1 request(s) in flight: GET /slow")
+	holds(t, a.refusal("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "the page did not settle: 1 request(s) in flight: GET /slow")
 	close(end)
-	holds(t, a.do("browser_wait_for", map[string]any{"settled": true}), "GET /slow 500")
+	holds(t, said(late(t, a.act("browser_wait_for", map[string]any{"settled": true})).Broke), "GET /slow 500")
 	holds(t, a.everything(), "answered 500")
 }
 
@@ -43,16 +48,16 @@ func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
 	w.open(t, s.URL)
 	holds(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/text"}), "interactive_only: false shows the text")
 	a.do("browser_navigate", map[string]any{"url": s.URL})
-	a.cannot("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"})
+	a.refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0)
 	began := time.Now()
-	said := a.cannot("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 1000})
+	_, err := a.Text("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 1000})
 	if took := time.Since(began); took > 2500*time.Millisecond {
-		t.Errorf("after %s: %s", took, said)
+		t.Errorf("after %s: %v", took, err)
 	}
-	holds(t, a.cannot("no_such_tool", nil), `there is no tool "no_such_tool"`)
-	if strings.TrimSpace(said) == "" {
-		t.Error("no reason is given")
+	if err == nil || strings.TrimSpace(err.Error()) == "" {
+		t.Errorf("no reason is given: %v", err)
 	}
+	a.cannot("no_such_tool", nil, usererr.NotFound, `there is no tool "no_such_tool"`)
 }
 
 // TestAReferenceOfAClosedTabActsOnNoOther: references count from one in each tab.
@@ -83,7 +88,7 @@ func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	holds(t, a.cannot("browser_click", map[string]any{"ref": ref}), "has been closed", "nothing was done")
+	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.ReferenceGone, "has been closed")
 	holds(t, a.look(), "[Tab: ", "page: Opener]")
 	a.do("browser_click", map[string]any{"ref": all})
 }

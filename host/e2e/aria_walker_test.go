@@ -368,7 +368,13 @@ func TestFramesThatCannotBeReadAreNamed(t *testing.T) {
 	})
 	a := w.of(t, s)
 	w.open(t, s.URL)
-	full := a.look()
+	full := ""
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { // the browser's reader of PDF takes its time
+		full = a.whole()
+		return strings.Contains(full, s.URL+"/paper"), nil
+	}); err != nil {
+		t.Error(err)
+	}
 	holds(t, full, "[Not read: 2 frame(s): ", "http://127.0.0.1:9/nobody", s.URL+"/paper", `iframe "Refused"`)
 }
 

@@ -210,7 +210,7 @@ type agent struct {
 
 func (w *world) agent(t *testing.T, args ...string) *agent {
 	t.Helper()
-	a, err := w.Agent(args...)
+	a, err := w.Program(args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/diff"
+
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -88,9 +91,6 @@ window.fetch = (...what) => { asked++; const answer = ask(...what); answer.then(
 const step = (n, f) => { const b = document.createElement('button'); b.textContent = 'Step ' + n; b.onclick = f; main.append(b) };
 `
 
-// brokeLine is a line of an answer that tells of something broken.
-var brokeLine = regexp.MustCompile(`^- (error|warning|[A-Z]+ /)`)
-
 // stepNumber is the number of the i-th step.
 func stepNumber(i int) string { return strconv.Itoa(1000 + i) }
 
@@ -103,7 +103,7 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 	}
 	site := testbed.Serve(stepsAPI(page.String() + "</script>"))
 	defer site.Close()
-	agent, err := w.Agent("--origin", site.URL)
+	agent, err := w.Program("--origin", site.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -117,18 +117,23 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	click := func(button string) (string, error) {
+	click := func(button string) (*act.Answer, error) {
 		m := regexp.MustCompile(`"` + button + `" \[(e\d+)\]`).FindStringSubmatch(first)
 		if m == nil {
-			return "", fmt.Errorf("the page has no button %q: %s", button, first)
+			return nil, fmt.Errorf("the page has no button %q: %s", button, first)
 		}
-		return agent.Text("browser_click", map[string]any{"ref": m[1]})
+		var answer act.Answer
+		text, err := agent.Data("browser_click", map[string]any{"ref": m[1]}, &answer)
+		if err == nil && answer.Refused != nil {
+			err = errors.New(text)
+		}
+		return &answer, err
 	}
 	if _, err := click("Nothing"); err != nil { // what loading the page did is nobody's step
 		return nil, err
 	}
 	o = &StepsOutcome{Steps: len(steps)}
-	answers := make([]string, len(steps))
+	answers := make([]string, len(steps)) // what broke by each, and late after it
 	fired := 0
 	for i, s := range steps {
 		told := strings.ReplaceAll(s.Told, "#", stepNumber(i))
@@ -136,8 +141,8 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 		if err != nil {
 			return nil, err
 		}
-		broke, _, _ := strings.Cut(answer, "Nothing broke.")
-		answers[i] = answer
+		broke := texts(answer.Broke)
+		answers[i] = broke
 		if s.Late {
 			fired++
 			if err := tab.JS(fmt.Sprintf(`while (window.fired < %d || window.asked > 0) await new Promise(requestAnimationFrame)`, fired)); err != nil {
@@ -147,11 +152,15 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if strings.Contains(answer, told) {
-				next = "" // it was told as if it had been in time
+			late := ""
+			if next.Late != nil {
+				late = texts(next.Late.Broke)
 			}
-			_, broke, _ = strings.Cut(next, "Late")
-			answers[i] += "\n" + next
+			answers[i] += late
+			if strings.Contains(broke, told) {
+				late = "" // it was told as if it had been in time
+			}
+			broke = late
 		}
 		if strings.Contains(broke, told) {
 			o.Found++
@@ -162,13 +171,22 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 	for i, answer := range answers {
 		for l := range strings.Lines(answer) {
 			for j := range steps {
-				if i != j && brokeLine.MatchString(l) && strings.Contains(l, stepNumber(j)) {
+				if i != j && strings.Contains(l, stepNumber(j)) {
 					o.Wrong = append(o.Wrong, fmt.Sprintf("step %s is in the answer of step %s: %s", stepNumber(j), stepNumber(i), answer))
 				}
 			}
 		}
 	}
 	return o, nil
+}
+
+// texts are the lines of what broke.
+func texts(list []diff.Consequence) string {
+	var b strings.Builder
+	for _, c := range list {
+		b.WriteString(c.Text + "\n")
+	}
+	return b.String()
 }
 
 // stepsAPI serves a page and what its steps ask for: answers of any status, at once or slowly, or cut off.

@@ -7,6 +7,7 @@
 package testbed
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/internal/browser"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // WayEnv names the way of capture (quiet, debugger) in which browsers are launched; default: debugger.
@@ -215,22 +217,54 @@ type Agent struct {
 // Kill ends the agent's `tidemark mcp` at once.
 func (a *Agent) Kill() error { return a.process.Kill() }
 
-// Text calls a tool and returns its text; a result that is an error is one.
-func (a *Agent) Text(tool string, args map[string]any) (string, error) {
+// ToolError is a result that is an error.
+type ToolError struct {
+	Code    usererr.Code
+	Message string
+}
+
+func (e *ToolError) Error() string { return e.Message }
+
+// call calls a tool and returns the result with its text.
+func (a *Agent) call(tool string, args map[string]any) (*mcp.CallToolResult, string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	result, err := a.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
 	text, ok := result.Content[0].(*mcp.TextContent)
 	if !ok {
-		return "", fmt.Errorf("%s answered with %T", tool, result.Content[0])
+		return nil, "", fmt.Errorf("%s answered with %T", tool, result.Content[0])
 	}
 	if result.IsError {
-		return "", errors.New(text.Text)
+		code, _ := result.Meta["code"].(string)
+		return result, text.Text, &ToolError{usererr.Code(code), text.Text}
 	}
-	return text.Text, nil
+	return result, text.Text, nil
+}
+
+// Text calls a tool and returns its text; a result that is an error is a [ToolError].
+func (a *Agent) Text(tool string, args map[string]any) (string, error) {
+	_, text, err := a.call(tool, args)
+	if err != nil {
+		return "", err
+	}
+	return text, nil
+}
+
+// Data calls a tool, decodes its answer as data, and returns its text. An answer that is an error, too, is decoded where
+// it has data, as that of an action that was refused; any other error is a [ToolError].
+func (a *Agent) Data(tool string, args map[string]any, answer any) (text string, err error) {
+	result, text, err := a.call(tool, args)
+	if result == nil || result.StructuredContent == nil {
+		return "", cmp.Or(err, fmt.Errorf("%s has no answer as data", tool))
+	}
+	data, err := json.Marshal(result.StructuredContent)
+	if err != nil {
+		return "", err
+	}
+	return text, json.Unmarshal(data, answer)
 }
 
 // Eventually asks until a condition holds.
