@@ -161,7 +161,7 @@ func (r *run) recall(way string) (d *detection, err error) {
 	d = &detection{run: r}
 	all := cases.All()
 	for i, c := range all {
-		if r.leftOut(i, c.Name) {
+		if r.leftOut(i, c.Name) || r.match == "" && i%3 != 0 { // the end-to-end tests run all of them in both ways
 			continue
 		}
 		progress("capture: %s, case %d of %d …", way, i+1, len(all))

@@ -24,7 +24,7 @@ import (
 
 // Targets of the daemon.
 const (
-	ingestTarget = .6 // of what a bare copy takes in
+	ingestTarget = 1 // of what a bare copy takes in
 	frameEvents  = 200
 	memoryTarget = 96 << 20
 	startTarget  = 4    // times tidemark --version, with an empty home
