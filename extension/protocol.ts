@@ -1794,6 +1794,10 @@ export const CodeNone = "none"; // there is nothing of what was asked for: a scr
  * Error codes; append-only.
  */
 export const CodePaused = "paused"; // the debugger holds the page; it cannot answer
+/**
+ * Error codes; append-only.
+ */
+export const CodeUnwatched = "not_watched"; // no person has switched the tab or the origin on
 
 //////////
 // source: variables.go

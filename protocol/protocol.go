@@ -326,4 +326,5 @@ const (
 	CodeUnavailable = "unavailable"  // what was asked for cannot be had now
 	CodeNone        = "none"         // there is nothing of what was asked for: a script without a source map
 	CodePaused      = "paused"       // the debugger holds the page; it cannot answer
+	CodeUnwatched   = "not_watched"  // no person has switched the tab or the origin on
 )

@@ -244,7 +244,7 @@ func TestNavigating(t *testing.T) {
 	}
 	t.Log(a.cannot("browser_navigate", map[string]any{"url": "file:///etc/passwd"}, usererr.InvalidArgument, "http or https"))
 	holds(t, a.refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0).Refused.Detail, "ERR_")
-	t.Log(a.cannot("browser_navigate", map[string]any{"url": "https://example.com/"}, usererr.PageUnavailable, "not switched on"))
+	t.Log(a.cannot("browser_navigate", map[string]any{"url": "https://example.com/"}, usererr.NotWatched, "not switched on"))
 }
 
 func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {

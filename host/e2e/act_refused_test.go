@@ -58,8 +58,8 @@ func TestATabThatAPersonSwitchedOffIsNotActedOn(t *testing.T) {
 	popup.until(`document.querySelector('[aria-label="Watch Counter"]')?.getAttribute('aria-checked') === 'true'`)
 	popup.js(`document.querySelector('[aria-label="Watch Counter"]').click()`)
 	popup.until(`document.querySelector('[aria-label="Watch Counter"]').getAttribute('aria-checked') === 'false'`)
-	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.PageUnavailable, "in Tidemark's popup")
-	a.cannot("browser_type", map[string]any{"ref": ref, "text": "x"}, usererr.PageUnavailable, "in Tidemark's popup")
+	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.NotWatched, "in Tidemark's popup")
+	a.cannot("browser_type", map[string]any{"ref": ref, "text": "x"}, usererr.NotWatched, "in Tidemark's popup")
 	if got := p.text(`s.textContent`); got != "0" {
 		t.Errorf("it was acted on: %s", got)
 	}

@@ -14,6 +14,7 @@ import {
   CodeInvalid,
   CodePaused,
   CodeUnavailable,
+  CodeUnwatched,
   RefusedDialog,
   RefusedFailed,
   RefusedLoad,
@@ -145,14 +146,14 @@ export class Acting {
     const goes = watchableOrigin(to) !== undefined;
     if (goes && !allowed(tab, to)) {
       throw new CodedError(
-        CodeUnavailable,
+        CodeUnwatched,
         `${new URL(to).origin} is not switched on; a person can do that in Tidemark's popup`,
       );
     }
     if (goes) return; // wherever the tab is now
     if (!watched(tab))
       throw new CodedError(
-        CodeUnavailable,
+        CodeUnwatched,
         "this tab is not switched on; a person can do that in Tidemark's popup",
       );
     if (this.#parties.paused(tab)) {
@@ -186,7 +187,7 @@ export class Acting {
     if (what === 'new') {
       if (watchableOrigin(url) === undefined || !allowed(-1, url)) {
         throw new CodedError(
-          CodeUnavailable,
+          CodeUnwatched,
           `${url} is not switched on; a person can do that in Tidemark's popup`,
         );
       }
@@ -198,7 +199,7 @@ export class Acting {
     }
     if (!watched(tab))
       throw new CodedError(
-        CodeUnavailable,
+        CodeUnwatched,
         "this tab is not switched on; a person can do that in Tidemark's popup",
       );
     if (what === 'close') return await this.#close(tab, settle_ms);

@@ -283,7 +283,14 @@ func (e *Actor) do(ctx context.Context, id int, instance string, theirs int, ste
 	case errors.As(err, &coded) && coded.Code == protocol.CodeUnknown:
 		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting; run `tidemark install` and reload it")
 	case errors.As(err, &coded):
-		return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", id, coded.Message)
+		code := usererr.PageUnavailable
+		switch coded.Code {
+		case protocol.CodePaused:
+			code = usererr.PagePaused
+		case protocol.CodeUnwatched:
+			code = usererr.NotWatched
+		}
+		return nil, usererr.New(code, "tab %d: %s", id, coded.Message)
 	}
 	return nil, fmt.Errorf("tab %d: %w; whether the page got the action is not known: call browser_snapshot", id, err)
 }
