@@ -67,13 +67,14 @@ func TestCodeThatThrowsOrDoesNotEnd(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	ref := refOf(t, a.everything(), "status")
-	fails := func(args map[string]any, parts ...string) {
+	fails := func(args map[string]any, why string) *acted {
 		t.Helper()
 		d := a.refusal("browser_evaluate", args, protocol.RefusedCode, 0)
-		holds(t, d.Refused.Detail, parts...)
+		holds(t, d.Refused.Detail, why)
 		holds(t, d.Page, "status ["+ref, "# was")
+		return d
 	}
-	fails(map[string]any{"expression": "add(); throw new TypeError('no such thing')"}, "threw TypeError: no such thing")
+	holds(t, fails(map[string]any{"expression": "add(); throw new TypeError('no such thing')"}, "threw TypeError: no such thing").Page, `"1"  # was "0"`)
 	fails(map[string]any{"expression": "add(); throw 'a text'"}, `threw "a text"`)
 	fails(map[string]any{"expression": "add(); throw {code: 7}"}, `threw {"code":7}`)
 	fails(map[string]any{"expression": "add(); JSON.parse('{')"}, "threw SyntaxError: ")
@@ -185,5 +186,8 @@ func TestAFormWhosePageGoesAwayInTheMiddle(t *testing.T) {
 	}
 	d := a.refusal("browser_fill_form", map[string]any{"fields": []any{field(`"Country"`, "Belgium"), field(`"City"`, "Ghent")}}, protocol.RefusedGone, 1)
 	holds(t, d.Page, "[Page: Next]", `button "On"`)
+	if d.Refused.Steps != 2 {
+		t.Errorf("%+v", d.Refused)
+	}
 	holds(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/text"}), "interactive_only: false")
 }

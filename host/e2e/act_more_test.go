@@ -147,7 +147,7 @@ func TestTabsAreOpenedShownAndClosed(t *testing.T) {
 		t.Errorf("opened %+v", d.Opened)
 	}
 	began := time.Now()
-	a.cannot("browser_tabs", map[string]any{"action": "close"}, usererr.ActionRefused, "is still open", "browser_handle_dialog")
+	a.cannot("browser_tabs", map[string]any{"action": "close"}, usererr.ActionRefused, "is still open", "asks whether to leave it", "browser_handle_dialog")
 	if took := time.Since(began); took > 3*time.Second {
 		t.Errorf("it took %s", took)
 	}
@@ -191,15 +191,14 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 			t.Errorf("it took %s: %s", took, said)
 		}
 	}
-	// Tools that act and those that look say it alike.
-	fails := func(tool string, args map[string]any, parts ...string) string {
+	hangs := func(tool string, args map[string]any, reason string, parts ...string) string {
 		t.Helper()
-		text, err := a.Text(tool, args)
-		if err == nil {
-			t.Fatalf("%s %v was done: %s", tool, args, text)
+		d := a.refusal(tool, args, reason, 0)
+		holds(t, d.Refused.Detail, parts...)
+		if !d.Refused.Busy {
+			t.Errorf("the page is not said to be busy: %s", d)
 		}
-		holds(t, err.Error(), parts...)
-		return err.Error()
+		return d.String()
 	}
 	within(10*time.Second, func() string {
 		d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Hang"`)})
@@ -209,11 +208,11 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 		return d.String()
 	})
 	within(6*time.Second, func() string {
-		return fails("browser_click", map[string]any{"ref": refOf(t, first, `"Other"`)}, "the page does not answer")
+		return hangs("browser_click", map[string]any{"ref": refOf(t, first, `"Other"`)}, protocol.RefusedFailed, "the page does not answer")
 	})
 	for _, to := range []string{s.URL + "/next", "reload"} {
 		within(9*time.Second, func() string {
-			return fails("browser_navigate", map[string]any{"url": to}, "hangs", "cannot be left", "browser_tabs")
+			return hangs("browser_navigate", map[string]any{"url": to}, protocol.RefusedLoad, "hangs", "cannot be left", "browser_tabs")
 		})
 	}
 	// The browser is on its way to another page now, and never leaves this one.
@@ -228,10 +227,12 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 		{"browser_wait_for", map[string]any{"settled": true, "timeout_ms": 1000}, 3500 * time.Millisecond},
 		{"browser_wait_for", map[string]any{"ref": refOf(t, first, `"Other"`), "timeout_ms": 1000}, 3500 * time.Millisecond},
 		{"browser_screenshot", nil, 6 * time.Second},
-		{"browser_snapshot", nil, 8 * time.Second},
 	} {
-		within(c.most, func() string { return fails(c.tool, c.args, "page does not answer", "browser_tabs") })
+		within(c.most, func() string { return hangs(c.tool, c.args, protocol.RefusedFailed, "page does not answer") })
 	}
+	within(8*time.Second, func() string {
+		return a.cannot("browser_snapshot", nil, usererr.PageUnavailable, "page does not answer", "browser_tabs")
+	})
 	within(9*time.Second, func() string { return a.do("browser_tabs", map[string]any{"action": "close"}) })
 	within(9*time.Second, func() string {
 		d := a.do("browser_navigate", map[string]any{"url": s.URL + "/next"})

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"tidemark.dev/tidemark/host/testing/testbed"
-
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -56,11 +55,11 @@ func (a *agent) refusal(tool string, args map[string]any, reason string, done in
 	return d
 }
 
-// intact checks that an action broke nothing.
+// intact checks that an action broke nothing, and that its answer could know so.
 func intact(t *testing.T, d *acted) {
 	t.Helper()
-	if len(d.Broke) > 0 {
-		t.Errorf("it broke:\n%s", d)
+	if len(d.Broke) > 0 || d.Dialog != nil || d.Busy {
+		t.Errorf("it broke, or is not over:\n%s", d)
 	}
 }
 
@@ -87,12 +86,21 @@ func (a *agent) do(tool string, args map[string]any) string {
 func (a *agent) cannot(tool string, args map[string]any, code usererr.Code, parts ...string) string {
 	a.t.Helper()
 	text, err := a.Text(tool, args)
+	if err == nil {
+		a.t.Fatalf("%s %v was done: %s", tool, args, text)
+	}
+	coded(a.t, err, code, parts...)
+	return err.Error()
+}
+
+// coded checks that an error of a tool has a code, and a message with some parts.
+func coded(t *testing.T, err error, code usererr.Code, parts ...string) {
+	t.Helper()
 	var failed *testbed.ToolError
 	if !errors.As(err, &failed) || failed.Code != code {
-		a.t.Fatalf("%s %v: want %s, got %v: %s", tool, args, code, err, text)
+		t.Fatalf("want %s, got %v", code, err)
 	}
-	holds(a.t, err.Error(), parts...)
-	return err.Error()
+	holds(t, err.Error(), parts...)
 }
 
 func TestAClickAnswersWithWhatItCaused(t *testing.T) {

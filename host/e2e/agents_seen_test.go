@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -84,9 +85,7 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	for _, ended := range []chan error{answered, waited} {
 		select {
 		case err := <-ended:
-			if err == nil || !strings.Contains(err.Error(), "a person stopped this agent meanwhile") {
-				t.Errorf("%v", err)
-			}
+			coded(t, err, usererr.AgentStopped, "meanwhile")
 			t.Logf("stopped %s after it began", time.Since(began))
 		case <-time.After(testbed.Patience):
 			t.Fatal("it was not stopped")
@@ -100,9 +99,7 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 		panel.theme(theme)
 		panel.accessible("the panel with an agent, " + theme)
 	}
-	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") || !strings.Contains(err.Error(), "allow it again") {
-		t.Errorf("%v", err)
-	}
+	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.AgentStopped, "allow it again")
 	// It may look all the same.
 	if text, err := a.Text("browser_snapshot", map[string]any{"full_snapshot": true}); err != nil || !strings.Contains(text, "Pay") {
 		t.Errorf("%s %v", text, err)
@@ -112,13 +109,9 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	panel.press("Allow again")
 	popup.until(`!document.querySelector('.agents').innerText.includes('was stopped by you')`)
 	p.js(`b.onclick = () => { s.textContent = 'again' }`)
-	if text, err := a.Text("browser_click", map[string]any{"ref": ref}); err != nil || !strings.Contains(text, "again") {
-		t.Errorf("%s %v", text, err)
-	}
+	holds(t, a.act("browser_click", map[string]any{"ref": ref}).Page, "again")
 	panel.until(`/testbed.* acted on this page/.test(document.querySelector('.acts').textContent)`)
 	panel.js(`document.querySelector('.acts .stop').click()`)
 	popup.until(`document.querySelector('.agents').innerText.includes('was stopped by you')`)
-	if _, err := a.Text("browser_click", map[string]any{"ref": ref}); err == nil || !strings.Contains(err.Error(), "a person stopped this agent") {
-		t.Errorf("%v", err)
-	}
+	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.AgentStopped)
 }

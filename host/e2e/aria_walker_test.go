@@ -143,7 +143,7 @@ func TestFramesOfAPageThatCameBackAreRead(t *testing.T) {
 	lacks(t, back, "Not read")
 	underOne(t, back, "Own", "Ours")
 	underOne(t, back, "Chat", "Talk")
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, back, `"Ours"`)}), `button "Clicked"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, back, `"Ours"`)}).Page, `button "Clicked"`)
 }
 
 func TestFramesInShadowRootsStandWhereTheyAre(t *testing.T) {
@@ -475,7 +475,7 @@ func TestALabelStandsForAFieldThatIsNotShown(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	text := a.look()
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, text, "Toggle it")}), "on: true")
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, text, "Toggle it")}).Page, "on: true")
 }
 
 // TestALabelTakesThePlaceOfAHiddenField: the field of a styled upload is hidden after it was seen.
@@ -516,9 +516,9 @@ func TestAFieldThatTheBrowserRefusesIsInvalid(t *testing.T) {
 	p := w.open(t, s.URL)
 	first := a.look()
 	lacks(t, first, "invalid")
-	send := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Send"`)})
-	holds(t, send, `textbox "Name"`, "# was not [invalid]")
-	lacks(t, send, `textbox "Mail"`)
+	send := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Send"`)})
+	holds(t, send.Page, `textbox "Name"`, "# was not [invalid]")
+	lacks(t, send.String(), `textbox "Mail"`)
 	p.js(`n.value = 'Ann'`)
 	holds(t, a.look(), `was [invalid]`)
 }

@@ -19,7 +19,7 @@ func TestWhatAnActionDidNotPrintIsToldByTheNextSnapshot(t *testing.T) {
 	whole := map[string]any{"interactive_only": false}
 	first := a.snapshot(whole)
 	holds(t, first, "Balance 100 EUR", "Balance 108 EUR")
-	answer := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Pay"`)})
+	answer := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Pay"`)}).String()
 	next := a.snapshot(whole)
 	for i := range 9 {
 		balance := fmt.Sprintf("Balance %d EUR", 200+i)
@@ -53,7 +53,7 @@ func TestAStateForgesNoLine(t *testing.T) {
 	}
 	text := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
 	holds(t, text, `link "Here" [`, "[current]")
-	answer := a.do("browser_click", map[string]any{"ref": refOf(t, text, `"Menu"`)})
-	holds(t, answer, `button "Menu" [`, "[current]")
-	lacks(t, answer, `"Pay"`)
+	answer := a.act("browser_click", map[string]any{"ref": refOf(t, text, `"Menu"`)})
+	holds(t, answer.Page, `button "Menu" [`, "[current]")
+	lacks(t, answer.String(), `"Pay"`)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -250,12 +251,8 @@ func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
 			t.Errorf("%v took %s", args, took)
 		}
 	}
-	if text := a.refused("browser_snapshot", nil); !strings.Contains(text, "paused in the debugger at total (app.js:4)") {
-		t.Error(text)
-	}
-	if text := a.refused("browser_click", map[string]any{"ref": "e1"}); !strings.Contains(text, "paused in the debugger at total (app.js:4)") {
-		t.Error(text)
-	}
+	a.cannot("browser_snapshot", nil, usererr.PagePaused, "paused in the debugger at total (app.js:4)")
+	a.cannot("browser_click", map[string]any{"ref": "e1"}, usererr.PagePaused, "paused in the debugger at total (app.js:4)")
 	a.debugger("debugger_resume", nil) // of three hits
 	a.debugger("debugger_resume", map[string]any{"wait_ms": 5000})
 	a.debugger("debugger_resume", nil)

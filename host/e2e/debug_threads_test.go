@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -419,9 +420,7 @@ func TestAnotherDebuggerPausesAndResumesToo(t *testing.T) {
 	if at.Reason != "other" || len(at.Breakpoints) != 0 {
 		t.Errorf("%+v", at)
 	}
-	if text := a.refused("browser_snapshot", nil); !strings.Contains(text, "by the page itself or DevTools") {
-		t.Error(text)
-	}
+	a.cannot("browser_snapshot", nil, usererr.PagePaused, "by the page itself or DevTools")
 	var list debugger.BreakpointList
 	a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
 	beat := p.text("document.title")

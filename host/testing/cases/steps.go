@@ -12,7 +12,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/act"
 	"tidemark.dev/tidemark/host/internal/diff"
-
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -117,47 +116,44 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	click := func(button string) (*act.Answer, error) {
+	click := func(button string) (answer *act.Answer, text string, err error) {
 		m := regexp.MustCompile(`"` + button + `" \[(e\d+)\]`).FindStringSubmatch(first)
 		if m == nil {
-			return nil, fmt.Errorf("the page has no button %q: %s", button, first)
+			return nil, "", fmt.Errorf("the page has no button %q: %s", button, first)
 		}
-		var answer act.Answer
-		text, err := agent.Data("browser_click", map[string]any{"ref": m[1]}, &answer)
+		answer = &act.Answer{}
+		text, err = agent.Data("browser_click", map[string]any{"ref": m[1]}, answer)
 		if err == nil && answer.Refused != nil {
 			err = errors.New(text)
 		}
-		return &answer, err
+		return answer, text, err
 	}
-	if _, err := click("Nothing"); err != nil { // what loading the page did is nobody's step
+	if _, _, err := click("Nothing"); err != nil { // what loading the page did is nobody's step
 		return nil, err
 	}
 	o = &StepsOutcome{Steps: len(steps)}
-	answers := make([]string, len(steps)) // what broke by each, and late after it
+	answers := make([]string, len(steps)) // all that they say broke, at once or late
 	fired := 0
 	for i, s := range steps {
 		told := strings.ReplaceAll(s.Told, "#", stepNumber(i))
-		answer, err := click("Step " + stepNumber(i))
+		answer, text, err := click("Step " + stepNumber(i))
 		if err != nil {
 			return nil, err
 		}
-		broke := texts(answer.Broke)
-		answers[i] = broke
+		broke, before := broken(answer)
+		answers[i] = broke + before
 		if s.Late {
 			fired++
 			if err := tab.JS(fmt.Sprintf(`while (window.fired < %d || window.asked > 0) await new Promise(requestAnimationFrame)`, fired)); err != nil {
 				return nil, err
 			}
-			next, err := click("Nothing")
+			next, _, err := click("Nothing")
 			if err != nil {
 				return nil, err
 			}
-			late := ""
-			if next.Late != nil {
-				late = texts(next.Late.Broke)
-			}
-			answers[i] += late
-			if strings.Contains(broke, told) {
+			atOnce, late := broken(next)
+			answers[i] += atOnce + late
+			if strings.Contains(text, told) {
 				late = "" // it was told as if it had been in time
 			}
 			broke = late
@@ -178,6 +174,14 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 		}
 	}
 	return o, nil
+}
+
+// broken are the lines of an answer about what its action broke, and about what broke before that.
+func broken(a *act.Answer) (atOnce, late string) {
+	if a.Late != nil {
+		late = texts(a.Late.Broke)
+	}
+	return texts(a.Broke), late
 }
 
 // texts are the lines of what broke.
