@@ -69,20 +69,20 @@ func TestOptionsAreChosen(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	holds(t, a.do("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"b"}}), `"Banana"`)
+	holds(t, a.act("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"b"}}).Page, `"Banana"`)
 	a.do("browser_select_option", map[string]any{"ref": refOf(t, first, `"Many"`), "values": []string{"One", "three"}})
 	if got := p.text(`fruit.value + [...many.selectedOptions].map((o) => o.value)`); got != "bOne,Three" {
 		t.Errorf("chosen are %s", got)
 	}
 	holds(t, a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Durian"}}, protocol.RefusedOption, 0).Refused.Detail, `"Apple", "Banana"`)
 	a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"Fruit"`), "values": []string{"Cherry"}}, protocol.RefusedDisabled, 0)
-	d := a.do("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Rome"}})
+	d := a.act("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Rome"}})
 	t.Logf("\n%s", d)
 	if got := p.text(`city.textContent + cities.hidden`); got != "Rometrue" {
 		t.Errorf("the city is %s\n%s", got, a.everything())
 	}
 	if strings.Contains(a.everything(), "Rome") {
-		holds(t, d, `"Rome"`)
+		holds(t, d.Page, `"Rome"`)
 	}
 	holds(t, a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Paris"}}, protocol.RefusedOption, 0).Refused.Detail, `"Oslo", "Rome"`)
 }
@@ -96,8 +96,7 @@ func TestKeysHoverScrollAndMenus(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
-	d := a.do("browser_press_key", map[string]any{"key": "Control+A", "ref": refOf(t, first, `"Search"`)})
-	holds(t, d, "[focused]")
+	holds(t, a.act("browser_press_key", map[string]any{"key": "Control+A", "ref": refOf(t, first, `"Search"`)}).Page, "[focused]")
 	a.do("browser_press_key", map[string]any{"key": "x"})
 	a.do("browser_press_key", map[string]any{"key": "Shift+Tab"})
 	a.do("browser_press_key", map[string]any{"key": "Escape"})
@@ -105,13 +104,12 @@ func TestKeysHoverScrollAndMenus(t *testing.T) {
 		t.Errorf("the page has %s", got)
 	}
 	holds(t, a.refusal("browser_press_key", map[string]any{"key": "Hyper+Q"}, protocol.RefusedFailed, 0).Refused.Detail, "no key", "Control+A")
-	d = a.do("browser_hover", map[string]any{"ref": refOf(t, first, `"Menu"`)})
+	d := a.act("browser_hover", map[string]any{"ref": refOf(t, first, `"Menu"`)})
 	t.Logf("\n%s", d)
-	holds(t, d, `button "Item"`)
-	d = a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Item"`)})
-	holds(t, d, `button "Chosen"`, `# was "Menu"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Menu"`), "double": true}), `"Twice"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Menu"`), "button": "right"}), `"Right"`)
+	holds(t, d.Page, `button "Item"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, d.Page, `"Item"`)}).Page, `button "Chosen"`, `# was "Menu"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Menu"`), "double": true}).Page, `"Twice"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Menu"`), "button": "right"}).Page, `"Right"`)
 	a.do("browser_scroll", map[string]any{"ref": refOf(t, first, `"Box"`), "direction": "down", "amount": 500})
 	if n := p.text(`String(box.scrollTop)`); n != "500" {
 		t.Errorf("scrolled to %s", n)
@@ -134,12 +132,12 @@ func TestDragging(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	first := a.look()
-	d := a.do("browser_drag", map[string]any{"from": refOf(t, first, `"Card"`), "to": refOf(t, first, `list "Done"`)})
+	d := a.act("browser_drag", map[string]any{"from": refOf(t, first, `"Card"`), "to": refOf(t, first, `list "Done"`)})
 	t.Logf("\n%s", d)
-	holds(t, d, "the card")
-	d = a.do("browser_drag", map[string]any{"from": refOf(t, first, `"Knob"`), "to": refOf(t, first, `"Goal"`)})
+	holds(t, d.Page, "the card")
+	d = a.act("browser_drag", map[string]any{"from": refOf(t, first, `"Knob"`), "to": refOf(t, first, `"Goal"`)})
 	t.Logf("\n%s", d)
-	holds(t, d, `slider "Knob"`, "was \"0\"")
+	holds(t, d.Page, `slider "Knob"`, "was \"0\"")
 }
 
 func TestFramesAndShadowRootsAreActedOn(t *testing.T) {
@@ -153,13 +151,13 @@ func TestFramesAndShadowRootsAreActedOn(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	first := a.look()
-	d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Pay"`)})
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Pay"`)})
 	t.Logf("\n%s", d)
-	holds(t, d, `button "Paid true"`, `# was "Pay"`)
-	holds(t, a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Card"`), "text": "hello"}), `: "hello"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Deep down"`)}), `"Found"`)
-	holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Inside"`)}), `"Clicked"`)
-	holds(t, a.do("browser_type", map[string]any{"ref": refOf(t, first, `"Within"`), "text": "in"}), `: "in"`)
+	holds(t, d.Page, `button "Paid true"`, `# was "Pay"`)
+	holds(t, a.act("browser_type", map[string]any{"ref": refOf(t, first, `"Card"`), "text": "hello"}).Page, `: "hello"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Deep down"`)}).Page, `"Found"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Inside"`)}).Page, `"Clicked"`)
+	holds(t, a.act("browser_type", map[string]any{"ref": refOf(t, first, `"Within"`), "text": "in"}).Page, `: "in"`)
 }
 
 func TestDialogsAreToldAndAnswered(t *testing.T) {
@@ -206,7 +204,7 @@ func TestDialogsAreToldAndAnswered(t *testing.T) {
 		t.Errorf("the page was left for %s", got)
 	}
 	a.do("browser_navigate", map[string]any{"url": s.URL})
-	holds(t, a.do("browser_handle_dialog", map[string]any{"accept": true}), "[Page: Shop]")
+	holds(t, a.act("browser_handle_dialog", map[string]any{"accept": true}).Page, "[Page: Shop]")
 }
 
 func TestNavigating(t *testing.T) {
@@ -219,12 +217,12 @@ func TestNavigating(t *testing.T) {
 	a := w.of(t, s)
 	w.open(t, s.URL)
 	first := a.look()
-	d := a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Next"`)})
+	d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Next"`)})
 	t.Logf("\n%.300s", d)
-	holds(t, d, "[Page: Next]", `heading "Here"`)
-	holds(t, a.do("browser_navigate", map[string]any{"url": "back"}), "[Page: Home]")
-	holds(t, a.do("browser_navigate", map[string]any{"url": "forward"}), "[Page: Next]")
-	holds(t, a.do("browser_navigate", map[string]any{"url": "reload"}), "[Page: Next]")
+	holds(t, d.Page, "[Page: Next]", `heading "Here"`)
+	holds(t, a.act("browser_navigate", map[string]any{"url": "back"}).Page, "[Page: Home]")
+	holds(t, a.act("browser_navigate", map[string]any{"url": "forward"}).Page, "[Page: Next]")
+	holds(t, a.act("browser_navigate", map[string]any{"url": "reload"}).Page, "[Page: Next]")
 	missing := a.act("browser_navigate", map[string]any{"url": s.URL + "/missing"})
 	holds(t, said(missing.Broke), "GET /missing 404")
 	home := a.act("browser_navigate", map[string]any{"url": s.URL})
@@ -260,11 +258,11 @@ func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {
 	a := w.agent(t, "--origin", s.URL, "--workspace", dir)
 	w.open(t, s.URL)
 	first := a.look()
-	d := a.do("browser_upload_file", map[string]any{"ref": refOf(t, first, `"File"`), "paths": []string{"a.txt", filepath.Join(dir, "b.txt")}})
+	d := a.act("browser_upload_file", map[string]any{"ref": refOf(t, first, `"File"`), "paths": []string{"a.txt", filepath.Join(dir, "b.txt")}})
 	t.Logf("\n%s", d)
-	holds(t, d, "a.txt=one,b.txt=two")
-	d = a.do("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Choose"`), "paths": "a.txt"})
-	holds(t, d, `"a.txt=one"`)
+	holds(t, d.Page, "a.txt=one,b.txt=two")
+	d = a.act("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Choose"`), "paths": "a.txt"})
+	holds(t, d.Page, `"a.txt=one"`)
 	// What the click did instead is told.
 	holds(t, a.refusal("browser_upload_file", map[string]any{"ref": refOf(t, first, `"Send"`), "paths": "a.txt"}, protocol.RefusedChooser, 0).Page, `"sent"`)
 	for path, code := range map[string]usererr.Code{

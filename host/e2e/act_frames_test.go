@@ -139,7 +139,7 @@ func TestAFrameFarBelowGetsTheFirstClick(t *testing.T) {
 	p := w.open(t, s.URL)
 	for range 5 {
 		p.js(`scrollTo(0, 0)`)
-		holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, a.do("browser_navigate", map[string]any{"url": "reload"}), `"Pay"`)}), `"Got it"`)
+		holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, a.do("browser_navigate", map[string]any{"url": "reload"}), `"Pay"`)}).Page, `"Got it"`)
 	}
 }
 
@@ -189,5 +189,5 @@ func TestAFormWhosePageGoesAwayInTheMiddle(t *testing.T) {
 	if d.Refused.Steps != 2 {
 		t.Errorf("%+v", d.Refused)
 	}
-	holds(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/text"}), "interactive_only: false")
+	holds(t, a.act("browser_navigate", map[string]any{"url": s.URL + "/text"}).Page, "interactive_only: false")
 }

@@ -27,12 +27,12 @@ func TestTypingIsHeardKeyByKey(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.everything()
-	write := func(field, text string) string {
-		return a.do("browser_type", map[string]any{"ref": refOf(t, first, `"`+field+`"`), "text": text})
+	write := func(field, text string) *acted {
+		return a.act("browser_type", map[string]any{"ref": refOf(t, first, `"`+field+`"`), "text": text})
 	}
 	d := write("Search", "Ada")
-	holds(t, d, `"Ada"`, `"Adam"`)
-	lacks(t, d, "Bob")
+	holds(t, d.Page, `"Ada"`, `"Adam"`)
+	lacks(t, d.String(), "Bob")
 	if got, want := p.text(`heard.slice(0, 6).join(', ')`), "keydown A KeyA 65 true true, keypress A KeyA 65 true true, keyup A KeyA 65 true true, keydown d KeyD 68 false true, keypress d KeyD 100 false true, keyup d KeyD 68 false true"; got != want {
 		t.Errorf("the page heard %s, not %s", got, want)
 	}
@@ -44,14 +44,14 @@ func TestTypingIsHeardKeyByKey(t *testing.T) {
 		t.Errorf("the fields hold %s", got)
 	}
 	p.js(`heard = []`)
-	holds(t, write("Story", "one\ntwo\tthree"), "87 left", `"one\ntwo\tthree"`)
-	holds(t, write("Chat", "Hi\nAda"), `button "Send"`, "# was [disabled]")
+	holds(t, write("Story", "one\ntwo\tthree").Page, "87 left", `"one\ntwo\tthree"`)
+	holds(t, write("Chat", "Hi\nAda").Page, `button "Send"`, "# was [disabled]")
 	if got := p.text(`sent + ' ' + chat.innerText.replace(/\n+/g, '|')`); got != "0 Hi|Ada" {
 		t.Errorf("the editor holds and has sent %s", got)
 	}
 	long := strings.Repeat("a long text ", 40) + "end"
-	d = a.do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": refOf(t, first, `"Story"`), "value": long}, map[string]any{"ref": refOf(t, first, `"Search"`), "value": "Bo"}}})
-	holds(t, d, `"Bob"`, "-383 left")
+	d = a.act("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": refOf(t, first, `"Story"`), "value": long}, map[string]any{"ref": refOf(t, first, `"Search"`), "value": "Bo"}}})
+	holds(t, d.Page, `"Bob"`, "-383 left")
 	if got := p.text(`story.value`); got != long {
 		t.Errorf("the field holds %s", got)
 	}
@@ -82,7 +82,7 @@ func TestWhatIsTypedPressesNoButton(t *testing.T) {
 	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>Name <input id="n" oninput="d.focus()"></label><button id="d" onclick="n.value += ' DELETED'">Delete</button>`)})
 	a := w.of(t, s)
 	w.open(t, s.URL)
-	answer := a.do("browser_type", map[string]any{"ref": refOf(t, a.look(), `"Name"`), "text": "a b c"})
-	holds(t, answer, `textbox "Name"`)
-	lacks(t, answer, "DELETED")
+	d := a.act("browser_type", map[string]any{"ref": refOf(t, a.look(), `"Name"`), "text": "a b c"})
+	holds(t, d.Page, `textbox "Name"`)
+	lacks(t, d.String(), "DELETED")
 }

@@ -236,7 +236,7 @@ func TestAPageThatHangsIsToldSoInTime(t *testing.T) {
 	within(9*time.Second, func() string { return a.do("browser_tabs", map[string]any{"action": "close"}) })
 	within(9*time.Second, func() string {
 		d := a.do("browser_navigate", map[string]any{"url": s.URL + "/next"})
-		holds(t, a.do("browser_click", map[string]any{"ref": refOf(t, d, `"Click"`)}), "Clicked")
+		holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, d, `"Click"`)}).Page, "Clicked")
 		return d
 	})
 	a.do("browser_tabs", map[string]any{"action": "close"})

@@ -65,7 +65,7 @@ func TestATabThatAPersonSwitchedOffIsNotActedOn(t *testing.T) {
 	}
 	popup.js(`document.querySelector('[aria-label="Watch Counter"]').click()`)
 	popup.until(`document.querySelector('[aria-label="Watch Counter"]').getAttribute('aria-checked') === 'true'`)
-	holds(t, a.do("browser_click", map[string]any{"ref": ref}), `"1"`)
+	holds(t, a.act("browser_click", map[string]any{"ref": ref}).Page, `"1"`)
 }
 
 // TestWithoutTheDebuggerTheAnswerSaysSo: a browser that refuses its debugger is acted on by a script's events.
@@ -137,9 +137,7 @@ func TestWhatIsLeftOfAStoppedActionIsNotDone(t *testing.T) {
 	p.until(`l.children.length === 1`)
 	popup.until(`document.querySelector('[aria-label="Stop testbed"]')`)
 	popup.press("Stop testbed")
-	if err := <-answered; err == nil || !strings.Contains(err.Error(), "a person stopped this agent") {
-		t.Errorf("%v", err)
-	}
+	coded(t, <-answered, usererr.AgentStopped)
 	popup.until(`document.querySelector('.agents').innerText.includes('Allow again')`)
 	popup.press("Allow again")
 	popup.until(`document.querySelector('[aria-label="Stop testbed"]')`)
@@ -192,6 +190,6 @@ func TestADropLandsOnItsTarget(t *testing.T) {
 		a := w.of(t, s)
 		w.open(t, s.URL)
 		first := a.look()
-		holds(t, a.do("browser_drag", map[string]any{"from": refOf(t, first, `"Source"`), "to": refOf(t, first, `"Two"`)}), `"on two"`)
+		holds(t, a.act("browser_drag", map[string]any{"from": refOf(t, first, `"Source"`), "to": refOf(t, first, `"Two"`)}).Page, `"on two"`)
 	}
 }

@@ -46,7 +46,7 @@ func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
 	s := newSite(t, map[string]string{"/{$}": store("Gone", `<a href="http://127.0.0.1:1/">Leave</a>`), "/text": `<!doctype html><title>Text</title><p>Nothing but text.`})
 	a := w.of(t, s)
 	w.open(t, s.URL)
-	holds(t, a.do("browser_navigate", map[string]any{"url": s.URL + "/text"}), "interactive_only: false shows the text")
+	holds(t, a.act("browser_navigate", map[string]any{"url": s.URL + "/text"}).Page, "interactive_only: false shows the text")
 	a.do("browser_navigate", map[string]any{"url": s.URL})
 	a.refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0)
 	began := time.Now()
@@ -101,15 +101,16 @@ func TestGoingBackWhereThereIsNoWebPageIsRefused(t *testing.T) {
 	w.open(t, s.URL)
 	a.do("browser_navigate", map[string]any{"url": s.URL + "/first"})
 	a.do("browser_navigate", map[string]any{"url": s.URL + "/second"})
-	holds(t, a.do("browser_navigate", map[string]any{"url": "back"}), "First")
-	holds(t, a.do("browser_navigate", map[string]any{"url": "forward"}), "Second")
-	said := ""
+	holds(t, a.act("browser_navigate", map[string]any{"url": "back"}).Page, "First")
+	holds(t, a.act("browser_navigate", map[string]any{"url": "forward"}).Page, "Second")
+	var back *acted
 	for range 4 { // to where the tab began
-		var err error
-		if _, err = a.Text("browser_navigate", map[string]any{"url": "back"}); err != nil {
-			said = err.Error()
+		if back = a.answer("browser_navigate", map[string]any{"url": "back"}); back.Refused != nil {
 			break
 		}
 	}
-	holds(t, said, "there is no web page to go back to")
+	if back.Refused == nil || back.Refused.Reason != protocol.RefusedFailed {
+		t.Fatalf("it went back: %s", back)
+	}
+	holds(t, back.Refused.Detail, "there is no web page to go back to")
 }
