@@ -9,6 +9,7 @@ MAKEFLAGS   += --no-print-directory
 VERSION := $(shell node -p "require('./package.json').version" 2>/dev/null || echo 0.0.0)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 LINT    := .cache/golangci-lint
+VALE    := .cache/vale
 NPM     := npm --no-fund --no-audit --no-update-notifier --loglevel=error
 RACE    ?= -race
 FUZZTIME ?= 30s
@@ -41,25 +42,26 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/vitest.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/vitest.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
 	@echo "testing the host, and both together in Chromium …"
-	@{ go test $(RACE) -timeout 40m -json ./... ./.ci/caps || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ go test $(RACE) -timeout 40m -json ./... ./.ci/caps ./.ci/prose || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing both together once more, with quiet capture …"
 	@{ TIDEMARK_SOAK= TIDEMARK_TEST_WAY=quiet go test -timeout 20m -json -skip '$(ONE_WAY)' ./host/e2e || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
 .PHONY: check
 check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
-	@go test -short ./... ./.ci/caps | { grep -v 'no test files' || true; }
+	@go test -short ./... ./.ci/caps ./.ci/prose | { grep -v 'no test files' || true; }
 	@mkdir -p .cache; NO_COLOR=1 $(NPM) test >.cache/vitest.log 2>&1 || { cat .cache/vitest.log; exit 1; }
 	@grep -E '^ +Tests ' .cache/vitest.log
 
 .PHONY: lint
-lint: $(LINT) node_modules/.ready extension/dist/manifest.json ## Format, linters, types, import rules, sizes of packages, generated files
+lint: $(LINT) $(VALE) node_modules/.ready extension/dist/manifest.json ## Format, linters, types, import rules, sizes of packages, prose, generated files
 	@echo "linting …"
-	@go vet ./... ./.ci/caps
+	@go vet ./... ./.ci/caps ./.ci/prose
 	@go mod tidy -diff || { echo "go.mod and go.sum are not current; run go mod tidy" >&2; exit 1; }
 	@go run ./.ci/caps
 	@$(LINT) run ./...
 	@$(LINT) fmt --diff ./... | { ! grep . ; } || { echo "not formatted; make fmt" >&2; exit 1; }
+	@go run ./.ci/prose
 	@$(NPM) run check >.cache/check.log 2>&1 || { cat .cache/check.log; exit 1; }
 	@go tool tygo generate --config protocol/tygo.yaml >/dev/null
 	@git diff --exit-code --stat -- extension/protocol.ts extension/report.ts || { echo "generated files were not current; they are now: commit them" >&2; exit 1; }
@@ -84,7 +86,7 @@ screenshots: chromium build ## docs/images: a picture of each view, light and da
 	@TIDEMARK_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -timeout 5m -run '^TestScreenshots$$' ./host/e2e
 
 .PHONY: soak
-soak: chromium build ## A mixed load for SOAK (30m), a flood before the panel, and KILLS (200) kills of everything: nothing lost, memory flat
+soak: chromium build ## Soak test: mixed load for SOAK (30m), a flood, KILLS (200) process kills; fails on lost events or memory growth
 	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 3h -v -run 'TestSoak|Flood|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e | grep -v '^=== '
 
 .PHONY: fuzz
@@ -132,4 +134,10 @@ $(LINT): .ci/tools/go.mod .ci/tools/go.sum
 	@echo "building the linter (once) …"
 	@mkdir -p .cache
 	@go -C .ci/tools build -o $(CURDIR)/$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(VALE): .ci/tools/vale/go.mod .ci/tools/vale/go.sum
+	@echo "building the linter of prose (once) …"
+	@mkdir -p .cache
+	@go -C .ci/tools/vale build -o $(CURDIR)/$@ github.com/vale-cli/vale/v3/cmd/vale
 	@touch $@
