@@ -1,10 +1,10 @@
 /**
  * Messages inside the extension: between the content scripts, the popup (and later panel and side
- * panel) and the service worker. Both sides import this file, so that neither can drift.
+ * panel) and the service worker. Both sides import this file, so that they stay in step.
  *
- * All of it travels over named ports of `chrome.runtime.connect`, because a port tells the worker
- * that the other side has gone, and wakes a worker that was ended. When a port disconnects although
- * the page is still there (the worker was ended), connect again.
+ * All messages use named ports of `chrome.runtime.connect`, because a port notifies the worker when
+ * the other side closes, and wakes a stopped worker. If a port disconnects while the page still exists,
+ * the worker was stopped: connect again.
  */
 import type { Way } from './capture/chosen';
 import type {
@@ -40,30 +40,31 @@ export type ContentEvent =
   | (Omit<ElementEvent, 'tab' | 'frame' | 'kind'> & { kind: typeof KindElement });
 
 /**
- * What the worker tells a content script.
+ * Messages from the worker to a content script.
  *
- * - `watch` is the worker's first message on every port, and comes again when it changes. Nothing is
- *   to be recorded before it or while it is off; when it turns on, error elements that are visible
- *   already are reported as `appeared`, and those that vanished while it was off as `gone`; of what was
- *   reported before and is still there nothing is.
- *   `mask` is the text to put in place of what must not leave the page; `hooks` says whether what the
- *   hooks in the page's own world tell is wanted too.
- * - `flush` asks for everything seen so far at once: pending mutations are examined now and events
- *   that wait in a batch (coalesced typing too) are sent, then `flushed` with the same id.
+ * - `watch` is the worker's first message on every port, and is sent again after a change. Nothing is
+ *   recorded before it or while it is off. When it turns on, error elements that are already visible
+ *   are reported as `appeared`, and those that vanished while it was off as `gone`. Elements that were
+ *   reported before and still exist are not reported again.
+ *   `mask` is the text that replaces values which must not leave the page. `hooks` is true if the reports of
+ *   the hooks in the page's own world are needed too.
+ * - `flush` requests everything seen so far. The content script examines pending mutations, sends
+ *   batched events (coalesced typing too), then `flushed` with the same id.
  */
 export type ToContent =
   | { t: 'watch'; on: boolean; mask: string; hooks?: boolean }
   | { t: 'flush'; id: number };
 
 /**
- * What a content script tells the worker.
+ * Messages from a content script to the worker.
  *
- * A new port of a frame implies `reset` for that frame: the worker emits that ElementEvent by
- * itself, for a port that is gone as well. A content script whose port was cut connects again and
- * reports all visible error elements again. `hooked` says that the hooks are in the page's own world
- * (`from`: since when they were missing in it, milliseconds since the epoch), or that the `witness` beside
- * the debugger is; `page` brings what they tell (lists of page/records.ts, each with its number of records before it), and how much of it was
- * lost before. `stale` says once that the document has changed since it was looked at.
+ * A new port of a frame implies `reset` for that frame. The worker emits that ElementEvent
+ * automatically, also when a port closes. A content script whose port was cut connects again and
+ * reports all visible error elements again. `hooked` reports that the hooks are in the page's own world
+ * (`from`: since when they were missing, in milliseconds since the epoch), or that the `witness` beside
+ * the debugger is. `page` carries their records (lists of page/records.ts, each after its number of
+ * records), and the number of lost ones. `stale` reports once that the document has changed since the last
+ * snapshot.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
@@ -72,21 +73,21 @@ export type FromContent =
   | { t: 'stale' }
   | { t: 'flushed'; id: number };
 
-/** How the worker stands with the host. */
+/** The state of the connection between worker and host. */
 export interface ConnectionState {
   /**
-   * `connected`: hello and welcome were exchanged. `connecting`: under way. `waiting`: the host
-   * could not be reached and is tried again by itself. `refused`: the host speaks another version
-   * of the protocol, or the browser does not know the host or forbids it; tried again, more rarely.
+   * `connected`: hello and welcome were exchanged. `connecting`: in progress. `waiting`: the host
+   * could not be reached and is retried automatically. `refused`: the host uses another version
+   * of the protocol, or the browser does not know the host or forbids it; retried less often.
    */
   state: 'connected' | 'connecting' | 'waiting' | 'refused';
-  /** The state in a sentence for a person, with what to do where there is something to do. */
+  /** The state in a sentence for the user, with the next step if there is one. */
   text: string;
   /** The host's version while connected. */
   host?: string;
   /** When the next attempt is made, milliseconds since the epoch, while waiting or refused. */
   retry_at?: number;
-  /** Events that wait to be taken by the host. */
+  /** Events that wait for the host. */
   queued: number;
   /** Events that were lost because the queue was full, since the browser started. */
   dropped: number;
@@ -97,60 +98,60 @@ export interface PopupTab {
   id: number;
   title: string;
   url: string;
-  /** The origin as shown to a person: "http://localhost:5173". */
+  /** The origin as shown to the user: "http://localhost:5173". */
   origin: string;
   favicon?: string;
-  /** Whether the switch is on: the tab is to be watched. */
+  /** Whether the switch is on: the tab should be watched. */
   watched: boolean;
-  /** Whether capture runs just now; false with `watched` while it starts or after it failed. */
+  /** Whether capture is running; false with `watched` while it starts or after it failed. */
   capturing: boolean;
   /**
-   * Why the switch stands as it does: a development origin by itself, an origin that a person
-   * switched on, switched off for this tab or for the origin, or an origin nobody switched on.
+   * Why the switch is on or off: a development origin, an origin that the user turned on, turned off for
+   * this tab or for the origin, or an origin that was never turned on.
    */
   why: 'development' | 'chosen' | 'off_tab' | 'off_origin' | 'not_chosen';
   /**
    * The match pattern to pass to `chrome.permissions.request({origins: [permission]})`, inside the
-   * person's gesture, before `set_watched` with `on: true`; absent when the permission is there.
+   * user's gesture, before `set_watched` with `on: true`; absent if the permission is granted.
    */
   permission?: string;
-  /** How it is captured; absent while it is not watched. */
+  /** The capture mode; absent while it is not watched. */
   way?: Way;
-  /** What went wrong or what ended capture, in words; absent when there is nothing to say. */
+  /** What went wrong or what ended capture, in words, if anything. */
   note?: string;
-  /** Set while the debugger holds the page, or a worker or frame of it. */
+  /** Set while the page, or a worker or frame of it, is paused in the debugger. */
   paused?: TabPaused;
   /** True for the tab in front of the window that was focused last: the popup's own tab. */
   active: boolean;
 }
 
-/** All that the popup shows. Pushed whole: on connecting and after every change. */
+/** The whole state of the popup, pushed on connecting and after every change. */
 export interface PopupState {
   connection: ConnectionState;
   /** The active tab first, then watched ones, then the others in the browser's order. */
   tabs: PopupTab[];
-  /** A person has paused watching everywhere. */
+  /** The user has paused watching everywhere. */
   paused?: boolean;
   /** The host's view; absent while it is not connected or has not answered yet. */
   overview?: Overview;
 }
 
 /**
- * What the popup asks of the worker. Requests carry an id of the popup's own and are answered with
- * one `done` of the same id; a `state` push follows every change.
+ * Requests of the popup to the worker. Each carries an id chosen by the popup and is answered with
+ * one `done` of the same id. A `state` push follows every change.
  *
- * - `set_watched`: `scope: "tab"` speaks of this tab for as long as it is open; `scope: "origin"` of
- *   the tab's origin for good. Switching on an origin of another kind than development is always
- *   for the origin, whatever the scope says.
- * - `set_way`: how pages of the tab's origin are captured from now on.
- * - `checkpoint`: makes a named checkpoint of all tabs.
- * - `ignore`: what is said of a finding is noise from now on; `unignore` takes that back, by the name
- *   of the rule that `ignore` answered with.
- * - `resume`: whatever an agent has paused in the tab goes on.
- * - `pause`: nothing is watched any more until it is resumed, in any tab.
- * - `stop_agent`: what an agent is doing ends at once and its actions are refused (`stopped`), or they are
- *   allowed again.
- * - `refresh`: asks the host for its overview again and, when disconnected, connects at once.
+ * - `set_watched`: `scope: "tab"` applies to this tab while it is open, `scope: "origin"` to the tab's
+ *   origin permanently. Turning on an origin that is not a development origin always applies to the
+ *   origin.
+ * - `set_way`: sets the capture mode of the tab's origin.
+ * - `checkpoint`: sets a named checkpoint of all tabs.
+ * - `ignore`: adds a noise rule for a finding. `unignore` removes it, by the rule id that `ignore`
+ *   returned.
+ * - `resume`: resumes everything that an agent has paused in the tab.
+ * - `pause`: pauses or resumes watching in all tabs.
+ * - `stop_agent`: with `stopped`, stops an agent at once and refuses its actions; otherwise allows them
+ *   again.
+ * - `refresh`: requests the host's overview again and, when disconnected, connects at once.
  *   Connecting the port does the same.
  */
 export type FromPopup =
@@ -164,13 +165,13 @@ export type FromPopup =
   | { t: 'stop_agent'; id: number; agent: number; stopped: boolean }
   | { t: 'refresh'; id: number };
 
-/** What the worker tells the popup. */
+/** Messages from the worker to the popup. */
 export type ToPopup =
   | { t: 'state'; state: PopupState }
   | {
       t: 'done';
       id: number;
-      /** Why it was not done, for a person; absent when it was. */
+      /** Why the request failed, for the user; absent on success. */
       error?: string;
       /** Answer to `checkpoint`. */
       checkpoint?: CheckpointResult;
@@ -179,19 +180,19 @@ export type ToPopup =
     };
 
 /**
- * What the panel asks of the worker; each is answered with one `done` of the same id.
+ * Requests of the panel to the worker; each is answered with one `done` of the same id.
  *
- * - `ask`: one of the host's view_… methods, passed on as it is.
- * - `reveal`: brings the first element that a selector finds in a tab (the browser's own id) into view and
- *   marks it for a moment.
- * - `connect`: connects to the host at once when there is no connection.
+ * - `ask`: one of the host's view_… methods, forwarded unchanged.
+ * - `reveal`: scrolls the first match of a selector in a tab (the browser's id) into view and briefly
+ *   highlights it.
+ * - `connect`: connects to the host at once if there is no connection.
  */
 export type FromViewer =
   | { t: 'ask'; id: number; method: string; params: unknown }
   | { t: 'reveal'; id: number; tab: number; selector: string }
   | { t: 'connect'; id: number };
 
-/** What the worker tells the panel: how it stands with the host, after every change, and answers. */
+/** Messages from the worker to the panel: the connection state after every change, and answers. */
 export type ToViewer =
   | { t: 'connection'; connection: ConnectionState }
   | { t: 'done'; id: number; result?: unknown; error?: string };
@@ -202,12 +203,12 @@ export interface Point {
   y: number;
 }
 
-/** What has to hold before an element is acted on. */
+/** Conditions for acting on an element. */
 export interface ActNeeds {
   enabled?: boolean;
-  /** It must stand still. */
+  /** It must not move. */
   still?: boolean;
-  /** A pointer must be able to hit it, for which it stands still; else it only has to be shown. */
+  /** A pointer must be able to hit it, so it must not move either; else it only has to be visible. */
   hit?: boolean;
 }
 
@@ -217,7 +218,7 @@ export interface Box extends Point {
   height: number;
 }
 
-/** What the worker asks of a frame of a tab that it acts on. */
+/** A request of the worker to a frame of a tab during an action. */
 export interface ActAsk {
   do:
     | 'ready'
@@ -244,9 +245,9 @@ export interface ActAsk {
   id?: number;
   role?: string;
   name?: string;
-  /** What is waited for before anything else; nothing if absent. */
+  /** Conditions to wait for first; none if absent. */
   needs?: ActNeeds;
-  /** A click comes: nothing else than the element may get it, which `struck` asks about. */
+  /** A click follows: only the element may get it, which `struck` checks. */
   guard?: boolean;
   point?: Point;
   /** A place in the frame that the element shows. */
@@ -261,40 +262,40 @@ export interface ActAsk {
   y?: number;
   /** The element to drop on. */
   to?: number;
-  /** What fields made of what was done to them is told, too. */
+  /** Rejected and ignored input of fields is reported too. */
   fields?: boolean;
   /** How long it may take, in ms. */
   ms: number;
 }
 
-/** What a frame answers. */
+/** The answer of a frame. */
 export interface ActTold {
   refused?: string;
   by?: number;
   text?: string;
   point?: Point;
-  /** Nothing is left to do: it was done, or is to be done, by setting the field's value. */
+  /** Nothing else to do: the step is done, or done by setting the field's value. */
   done?: boolean;
   draggable?: boolean;
   box?: Box;
-  /** The frame was scrolled to, so that what was known of places in it holds no more. */
+  /** The frame was scrolled, so known positions in it are no longer valid. */
   moved?: boolean;
-  /** Until when nothing had been done to the element that was waited for, in ms since the epoch. */
+  /** Until when waiting for the element had no effect on it, in ms since the epoch. */
   since?: number;
-  /** The element holds the focus now. */
+  /** The element has the focus. */
   focused?: boolean;
-  /** What has the focus in place of the field that was to have it. */
+  /** The element that has the focus instead of the field. */
   elsewhere?: string;
-  /** The field takes one line of text, as an input does. */
+  /** The field takes a single line of text, as an input does. */
   line?: boolean;
-  /** How often the document has changed so far. */
+  /** The number of changes of the document so far. */
   changes?: number;
-  /** What fields of the document made of what was done to them, where they did not take it. */
+  /** The fields of the document that rejected or ignored input. */
   objections?: FieldObjection[];
   document?: string;
 }
 
-/** A field that did not take what was done. */
+/** A field that rejected or ignored input. */
 export interface FieldObjection extends Omit<ActObjection, 'field'> {
   id: number;
 }

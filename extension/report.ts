@@ -310,6 +310,10 @@ export interface Coverage {
   gaps?: GapSpan[];
   dropped?: number /* int */;
   note: string;
+  /**
+   * Unwatched says that nothing in scope is observed at the window's end: no browser, or no watched tab.
+   */
+  unwatched?: boolean;
 }
 /**
  * GapSpan is a span that was not observed, cut to the window. To is nil when it goes on.

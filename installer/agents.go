@@ -8,35 +8,35 @@ import (
 	"tidemark.dev/tidemark/installer/settings"
 )
 
-// agent is a coding agent and the settings in which it learns of Tidemark.
+// agent is a coding agent and the settings that register Tidemark with it.
 type agent struct {
-	// id is its name on the command line, name what a person calls it.
+	// id is its name on the command line, name its display name.
 	id, name string
-	// signs are paths that are there where the agent is; programs are names in PATH.
+	// signs are paths that exist where the agent is installed; programs are names in PATH.
 	signs    func(*System) []string
 	programs []string
-	// settings are the entries that it gets.
+	// settings are the entries to write for it.
 	settings []setting
 }
 
-// setting is one entry in a settings file. Several may be in one file; they are shown and made as one step.
+// setting is one entry in a settings file. Several entries in one file are shown and written as one step.
 type setting struct {
-	// file is the user's settings file, of the format: JSON (with comments) or TOML.
+	// file is the path of the user's settings file. Its format is JSON (with comments) or TOML.
 	file   func(*System) string
 	format settings.Format
-	// path is where in it the entry is: the names of the tables, then its own, or [listItem] for an item
-	// of a list.
+	// path locates the entry in the file: the names of the tables, then its own name, or [settings.ListItem]
+	// for an item of a list.
 	path []string
-	// entry is what is written for a program, encoded by its tags.
+	// entry returns the value to write for a program, encoded by its tags.
 	entry func(binary string) any
-	// ours says whether an entry that is there was made for Tidemark by hand.
+	// ours reports whether an existing entry was added for Tidemark by hand.
 	ours func(entry any) bool
-	// written are the entries that Tidemark would have written for what an entry that is there starts, so
-	// far as that is a program by its path; none where it is somebody else's, or was changed.
+	// written returns the entries that Tidemark would have written for the program that an existing entry
+	// starts, if that entry names it by path. It returns none if the entry belongs to another tool or was changed.
 	written func(entry any) []any
 }
 
-// agents are all agents that Tidemark registers itself with. Sources: their manuals' pages on MCP.
+// agents are all agents that Tidemark registers with. Sources: their manuals' pages on MCP.
 var agents = []agent{
 	{
 		id: "claude-code", name: "Claude Code", programs: []string{"claude"},
@@ -92,12 +92,12 @@ var agents = []agent{
 	},
 }
 
-// claudeFile is the file in which Claude Code keeps what belongs to a user.
+// claudeFile is the file in which Claude Code keeps its per-user state.
 func (s *System) claudeFile() string {
 	return s.join(s.env("CLAUDE_CONFIG_DIR", s.Home), ".claude.json")
 }
 
-// present says whether an agent is on the system.
+// present reports whether an agent is installed.
 func (a *agent) present(s *System) bool {
 	for _, path := range a.signs(s) {
 		if s.exists(path) {
@@ -132,7 +132,7 @@ func mcpServer(file func(*System) string, f settings.Format, table, kind string)
 	}
 }
 
-// hooks are the settings by which an agent runs `tidemark hook`.
+// hooks returns the settings that make an agent run `tidemark hook`.
 func hooks(agent string, file func(*System) string) []setting {
 	var list []setting
 	for i, h := range settings.HooksOf(agent, "") {

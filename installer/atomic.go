@@ -8,7 +8,7 @@ import (
 )
 
 // writeFile replaces path by data in one step: readers see the old content or the new one. A file
-// that holds data already is not touched.
+// that already holds data is not touched.
 func writeFile(path string, data []byte, mode os.FileMode) error {
 	if old, err := safefile.Read(path, int64(len(data))); err == nil && bytes.Equal(old, data) {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // BrowserEnv is the environment variable that names the browser to use: a path, or the name of a
-// program in PATH. It wins over everything that would be found otherwise.
+// program in PATH. It takes precedence over the browsers that are found.
 const BrowserEnv = "TIDEMARK_BROWSER"
 
 // Kind is the family that a browser belongs to. Families differ in where they keep their settings.
@@ -22,15 +22,15 @@ const (
 	Chromium Kind = "Chromium"
 	Edge     Kind = "Edge"
 	Brave    Kind = "Brave"
-	// Unknown is a browser that [BrowserEnv] names and whose file name says nothing; it is treated
-	// like Chromium.
+	// Unknown is a browser that [BrowserEnv] names and whose family the file name does not show. It is
+	// treated like Chromium.
 	Unknown Kind = "browser"
 )
 
 // Browser is one browser of this machine.
 type Browser struct {
 	Kind Kind
-	// Path is the program, absolute.
+	// Path is the absolute path of the program.
 	Path string
 }
 
@@ -44,17 +44,16 @@ type candidate struct {
 }
 
 // ErrNoBrowser says that this machine has no browser that Tidemark can launch.
-var ErrNoBrowser = errors.New("no Chrome, Chromium, Edge or Brave was found on this machine; " +
+var ErrNoBrowser = errors.New("no Chrome, Chromium, Edge or Brave found on this machine; " +
 	"install one, or set " + BrowserEnv + " to the path of one")
 
 // FindBrowser returns the browser to launch: the one that [BrowserEnv] names, else the first of
-// [FindBrowsers], else [ErrNoBrowser]. A variable that names nothing usable is an error, never
-// passed over.
+// [FindBrowsers], else [ErrNoBrowser]. A variable without a usable value is an error and never ignored.
 func FindBrowser() (Browser, error) {
 	if name := os.Getenv(BrowserEnv); name != "" {
 		path, ok := lookup(name)
 		if !ok {
-			return Browser{}, fmt.Errorf("%s is set to %q, which is no program; set it to the path of a browser, or unset it", BrowserEnv, name)
+			return Browser{}, fmt.Errorf("%s is set to %q, which is not an executable; set it to the path of a browser, or unset it", BrowserEnv, name)
 		}
 		return Browser{Kind: KindOf(path), Path: path}, nil
 	}
@@ -65,9 +64,9 @@ func FindBrowser() (Browser, error) {
 }
 
 // FindBrowsers lists the browsers of this machine that Tidemark can launch, stable channels first
-// and Chrome before Chromium, Edge and Brave. Two names of one program count once. The environment
-// variable [BrowserEnv] plays no part. On Linux, Flatpak's and snap's are left out: they are confined and
-// reach neither a profile in a temporary directory nor the native host.
+// and Chrome before Chromium, Edge and Brave. Two names of one program count once. It ignores
+// [BrowserEnv]. On Linux it omits Flatpak and snap packages: their sandbox reaches neither a profile in a
+// temporary directory nor the native host.
 func FindBrowsers() []Browser {
 	s, err := ThisSystem()
 	if err != nil {

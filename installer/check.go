@@ -13,10 +13,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// State is how a check came out.
+// State is the outcome of a check.
 type State string
 
-// The states: it works, it does not, or there is nothing to check.
+// The states: it works, it is broken, or there is nothing to check.
 const (
 	OK     State = "ok"
 	Broken State = "broken"
@@ -25,26 +25,26 @@ const (
 
 // Check is one link of the chain from the browser to the agent.
 type Check struct {
-	// Link is the part of the chain, Subject whose.
+	// Link is the part of the chain. Subject is the browser, agent or program that it belongs to.
 	Link    string `json:"link"`
 	Subject string `json:"subject,omitempty"`
 	State   State  `json:"state"`
 	// Detail is what was found.
 	Detail string `json:"detail"`
-	// Fix is what to do where it is broken.
+	// Fix says what to do if it is broken.
 	Fix string `json:"fix,omitempty"`
 }
 
-const installFix = "`tidemark install` writes it"
+const installFix = "run `tidemark install` to write it"
 
-// CheckBrowsers checks that browsers are there and find the host. The programs that their manifests
-// start are returned too, each once.
+// CheckBrowsers checks that browsers are installed and find the host. It also returns the programs that their
+// manifests start, without duplicates.
 func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []string) {
 	reachable := false
 	for _, b := range s.Find() {
 		where := b.Program
 		if where == "" {
-			where = "used before; its program was not found"
+			where = "has a profile, but its program was not found"
 		}
 		if b.Confined != "" {
 			checks = append(checks, Check{"browser", b.Name, None, b.Confined, ""})
@@ -58,7 +58,7 @@ func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []strin
 			if err != nil {
 				c.State, c.Detail, c.Fix = Broken, err.Error(), installFix
 				if data, rerr := safefile.Read(s.disk(l.path), maxManifest); rerr == nil && !l.registry && !readManifest(data).own() {
-					c.Fix += "; where it leaves the file alone, remove that first"
+					c.Fix += "; if install skips the file, remove it first"
 				}
 				break
 			}
@@ -70,7 +70,7 @@ func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []strin
 		checks = append(checks, c)
 	}
 	if !reachable {
-		checks = append(checks, Check{Link: "browser", Subject: "browsers", State: Broken, Detail: "none was found that can reach Tidemark", Fix: "install Chrome, Chromium, Edge, Brave, Vivaldi, Opera or Arc"})
+		checks = append(checks, Check{Link: "browser", Subject: "browsers", State: Broken, Detail: "no browser found that can reach Tidemark", Fix: "install Chrome, Chromium, Edge, Brave, Vivaldi, Opera or Arc"})
 	}
 	return checks, programs
 }
@@ -83,7 +83,7 @@ func (s *System) checkLink(l link) (program, detail string, err error) {
 			return "", "", err
 		}
 		if !there || value != l.value {
-			return "", "", fmt.Errorf(`HKEY_CURRENT_USER\%s does not name %s`, l.path, l.value)
+			return "", "", fmt.Errorf(`HKEY_CURRENT_USER\%s does not point to %s`, l.path, l.value)
 		}
 		return "", l.value, nil
 	}
@@ -96,27 +96,27 @@ func (s *System) checkLink(l link) (program, detail string, err error) {
 	}
 	var m Manifest
 	if err := json.Unmarshal(data, &m); err != nil {
-		return "", "", fmt.Errorf("%s is no JSON: %w", l.path, err)
+		return "", "", fmt.Errorf("%s is not valid JSON: %w", l.path, err)
 	}
 	switch {
 	case m.Name != protocol.HostName || m.Type != "stdio":
-		return "", "", fmt.Errorf("%s is of %q, type %q", l.path, m.Name, m.Type)
+		return "", "", fmt.Errorf("%s has name %q and type %q, unlike Tidemark's manifest", l.path, m.Name, m.Type)
 	case !slices.Contains(m.AllowedOrigins, Origin):
-		return "", "", fmt.Errorf("%s does not admit Tidemark's extension", l.path)
+		return "", "", fmt.Errorf("%s does not allow Tidemark's extension", l.path)
 	}
 	info, err := os.Stat(s.disk(m.Path))
 	switch {
 	case err != nil:
 		return "", "", fmt.Errorf("%s names %s, which does not exist", l.path, m.Path)
 	case !isProgram(info):
-		return "", "", fmt.Errorf("%s names %s, which cannot be started", l.path, m.Path)
+		return "", "", fmt.Errorf("%s names %s, which is not an executable", l.path, m.Path)
 	}
 	return m.Path, l.path, nil
 }
 
-// CheckExtension checks that the extension is unpacked in dir, and is this program's.
+// CheckExtension checks that dir holds the extension of this program.
 func CheckExtension(dir string) Check {
-	c := Check{Link: "extension unpacked", Subject: "unpacked", State: Broken, Detail: dir, Fix: "`tidemark install` unpacks it"}
+	c := Check{Link: "extension unpacked", Subject: "unpacked", State: Broken, Detail: dir, Fix: "run `tidemark install` to unpack it"}
 	own, err := unpack.Embedded()
 	if err != nil {
 		c.Detail, c.Fix = err.Error(), ""
@@ -126,9 +126,9 @@ func CheckExtension(dir string) Check {
 	case own.In(dir):
 		c.State, c.Detail, c.Fix = OK, version+" in "+dir, ""
 	case version == "":
-		c.Detail = "it is not in " + dir
+		c.Detail = "not found in " + dir
 	default:
-		c.Detail, c.Fix = "what is in "+dir+" is not this program's", "`tidemark install` brings it up to date; then reload it in chrome://extensions"
+		c.Detail, c.Fix = "the extension in "+dir+" differs from this program's", "run `tidemark install` to update it, then reload it in chrome://extensions"
 	}
 	return c
 }
@@ -139,8 +139,8 @@ type Start struct {
 	Args    []string
 }
 
-// CheckAgents checks that the agents that are there start a program that exists. How they start it is
-// returned too, each way once.
+// CheckAgents checks that the installed agents start a program that exists. It also returns how they start it,
+// without duplicates.
 func (s *System) CheckAgents() (checks []Check, starts []Start) {
 	for i := range agents {
 		a := &agents[i]
@@ -157,7 +157,7 @@ func (s *System) CheckAgents() (checks []Check, starts []Start) {
 		}
 	}
 	if len(checks) == 0 {
-		checks = []Check{{Link: "agent", Subject: "agents", State: None, Detail: "none that Tidemark knows is on this machine"}}
+		checks = []Check{{Link: "agent", Subject: "agents", State: None, Detail: "no supported agent found on this machine"}}
 	}
 	return checks, starts
 }
@@ -166,10 +166,10 @@ func (s *System) CheckAgents() (checks []Check, starts []Start) {
 func (s *System) checkAgent(a *agent) (Check, *Start) {
 	set := a.settings[0]
 	path := set.file(s)
-	c := Check{Link: "agent", Subject: a.name, State: None, Detail: "not registered in " + path, Fix: "`tidemark install --agent " + a.id + "` registers it"}
+	c := Check{Link: "agent", Subject: a.name, State: None, Detail: "not registered in " + path, Fix: "run `tidemark install --agent " + a.id + "` to register it"}
 	f, err := s.look(path)
 	if err != nil {
-		c.State, c.Detail, c.Fix = Broken, err.Error(), "make it a file that you can read"
+		c.State, c.Detail, c.Fix = Broken, err.Error(), "make it a readable file"
 		return c, nil
 	}
 	if f == nil {
@@ -177,7 +177,7 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 	}
 	entries, err := set.format.Read(f.data, set.path)
 	if err != nil {
-		c.State, c.Detail, c.Fix = Broken, path+": "+err.Error(), "mend the file"
+		c.State, c.Detail, c.Fix = Broken, path+": "+err.Error(), "fix the file"
 		return c, nil
 	}
 	if len(entries) == 0 {
@@ -190,25 +190,25 @@ func (s *System) checkAgent(a *agent) (Check, *Start) {
 		c.Detail, c.Fix = fmt.Sprintf("%s has an entry named %q that does not start `tidemark mcp`", path, settings.ServerName), "rename it and run `tidemark install --agent "+a.id+"`"
 		return c, nil
 	case !ok:
-		c.State, c.Detail = Broken, fmt.Sprintf("%s starts %s, which is no program", path, start.Command)
-		c.Fix = "`tidemark install --agent " + a.id + "`; where it leaves the entry alone, take that out first"
+		c.State, c.Detail = Broken, fmt.Sprintf("%s starts %s, which is not an executable", path, start.Command)
+		c.Fix = "run `tidemark install --agent " + a.id + "`; if install skips the entry, remove it first"
 		return c, nil
 	}
 	c.State, c.Detail, c.Fix = OK, path+" starts "+start.Command, ""
 	return c, start
 }
 
-// checkHooks checks that every hook that is set up for Tidemark runs a program that exists; false when the
-// agent has none. That it has none is nothing to mend: a person may have declined them.
+// checkHooks checks that every hook set up for Tidemark runs a program that exists. It returns false when the agent
+// has no such hook. That is not broken: the user may have declined hooks.
 func (s *System) checkHooks(a *agent) (Check, bool) {
 	hooks := a.settings[1:]
 	found := 0
 	for _, set := range hooks {
 		path := set.file(s)
-		c := Check{Link: "hooks", Subject: a.name, State: Broken, Fix: "`tidemark install --agent " + a.id + "`; where it leaves the hook alone, take that out first"}
+		c := Check{Link: "hooks", Subject: a.name, State: Broken, Fix: "run `tidemark install --agent " + a.id + "`; if install skips the hook, remove it first"}
 		f, err := s.look(path)
 		if err != nil {
-			c.Detail, c.Fix = err.Error(), "make it a file that you can read"
+			c.Detail, c.Fix = err.Error(), "make it a readable file"
 			return c, true
 		}
 		if f == nil {
@@ -216,7 +216,7 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 		}
 		entries, err := set.format.Read(f.data, set.path)
 		if err != nil {
-			c.Detail, c.Fix = path+": "+err.Error(), "mend the file"
+			c.Detail, c.Fix = path+": "+err.Error(), "fix the file"
 			return c, true
 		}
 		for _, entry := range entries {
@@ -226,7 +226,7 @@ func (s *System) checkHooks(a *agent) (Check, bool) {
 			}
 			found++
 			if _, ok := s.program(program); !ok {
-				c.Detail = fmt.Sprintf("%s runs %s, which is no program", path, program)
+				c.Detail = fmt.Sprintf("%s runs %s, which is not an executable", path, program)
 				return c, true
 			}
 		}

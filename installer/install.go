@@ -10,19 +10,19 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Options say what to install.
+// Options select what to install.
 type Options struct {
-	// Binary is the tidemark program, absolute.
+	// Binary is the absolute path of the tidemark program.
 	Binary string
-	// HostDir is where the manifest lies on Windows, where the registry names it.
+	// HostDir is the directory of the manifest on Windows, where a registry value points to it.
 	HostDir string
-	// Browsers and Agents are the names of those to serve; none: all that are there.
+	// Browsers and Agents are the names of those to set up. Empty means all that are installed.
 	Browsers, Agents []string
-	// Record is what was installed before.
+	// Record holds what was installed before.
 	Record *Record
 }
 
-// BrowserIDs and AgentIDs are the names that [Options] may hold.
+// BrowserIDs returns the names that [Options].Browsers may hold.
 func BrowserIDs() []string {
 	var ids []string
 	for _, p := range products {
@@ -31,7 +31,7 @@ func BrowserIDs() []string {
 	return ids
 }
 
-// AgentIDs see [BrowserIDs].
+// AgentIDs returns the names that [Options].Agents may hold.
 func AgentIDs() []string {
 	var ids []string
 	for _, a := range agents {
@@ -40,8 +40,8 @@ func AgentIDs() []string {
 	return ids
 }
 
-// Plan says what an installation would change, and changes nothing. A step that cannot be done holds its
-// problem, and stands in nobody's way.
+// Plan returns the changes that an installation would make, and changes nothing. A step that cannot be made
+// holds its problem and does not block the others.
 func (s *System) Plan(o Options) ([]Step, error) {
 	manifest, err := manifestFor(o.Binary)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *System) Plan(o Options) ([]Step, error) {
 	}
 	for _, id := range o.Browsers {
 		if !met[id] {
-			steps = append(steps, Step{Group: Browsers, ID: id, Name: id, Problem: errors.New("it is not on this machine")})
+			steps = append(steps, Step{Group: Browsers, ID: id, Name: id, Problem: errors.New("not found on this machine")})
 		}
 	}
 	for i := range agents {
@@ -80,7 +80,7 @@ func (s *System) Plan(o Options) ([]Step, error) {
 		case len(o.Agents) > 0 && !asked:
 		case !a.present(s):
 			if asked {
-				steps = append(steps, Step{Group: Agents, ID: a.id, Name: a.name, Problem: errors.New("it is not on this machine")})
+				steps = append(steps, Step{Group: Agents, ID: a.id, Name: a.name, Problem: errors.New("not found on this machine")})
 			}
 		default:
 			steps = append(steps, s.planAgent(a, o)...)
@@ -91,7 +91,7 @@ func (s *System) Plan(o Options) ([]Step, error) {
 
 // link is one place where a browser looks for the host.
 type link struct {
-	// path is the manifest, or a key whose value is its path.
+	// path is the manifest, or a registry key whose value is the manifest's path.
 	path     string
 	registry bool
 	value    string
@@ -145,10 +145,10 @@ func (s *System) planLink(b *Found, l link, manifest []byte, r *Record) Step {
 	if old != nil && old.Content == string(f.data) {
 		return st
 	}
-	// Written by another build or by hand: Tidemark's own all the same, when only its extension may use it. One
-	// that Tidemark wrote and that is no manifest any more is nobody's.
+	// A manifest from another build or written by hand is still Tidemark's if it allows only Tidemark's extension. One
+	// that Tidemark wrote and that is damaged now belongs to nobody else.
 	if m := readManifest(f.data); !m.own() && (old == nil || m.whole()) {
-		st.Problem = fmt.Errorf("%s was not written by Tidemark and is left as it is; remove it and install again", l.path)
+		st.Problem = fmt.Errorf("%s was not written by Tidemark and is left unchanged; remove it and install again", l.path)
 	}
 	return st
 }
@@ -187,20 +187,20 @@ func (s *System) planAgent(a *agent, o Options) []Step {
 	return steps
 }
 
-// wanted is a setting and what is to be written for it.
+// wanted is a setting and the value to write for it.
 type wanted struct {
 	setting
 	value any
 }
 
-// planEntries plans what the settings file of a step is to hold.
+// planEntries plans the new content of a step's settings file.
 func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) error {
 	st.After = st.Before
 	kept := func(err error, advice string) error {
-		return fmt.Errorf("%s is left as it is: %w%s", st.Path, err, advice)
+		return fmt.Errorf("%s is left unchanged: %w%s", st.Path, err, advice)
 	}
 	if recorded != nil {
-		// Hooks follow the program in place: a person may have put their own commands beside them.
+		// Hooks are updated in place: users may have added their own commands beside them.
 		recorded = &Written{Edits: slices.Clone(recorded.Edits)}
 		for i, edit := range recorded.Edits {
 			if st.written.TOML {
@@ -208,15 +208,15 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 			}
 			var err error
 			if st.After, recorded.Edits[i], err = settings.MoveHook(st.After, edit, binary); err != nil {
-				return kept(err, "; mend it and install again")
+				return kept(err, "; fix it and install again")
 			}
 		}
 		moved, err := st.keepRecorded(entries, recorded)
 		if err != nil {
-			return kept(err, "; mend it and install again")
+			return kept(err, "; fix it and install again")
 		}
 		if moved {
-			// All that Tidemark wrote is written anew: that undoes to the byte.
+			// All of Tidemark's entries are rewritten, so that uninstall can undo them byte for byte.
 			for _, edit := range slices.Backward(recorded.Edits) {
 				switch less, err := entries[0].format.Remove(st.After, edit); {
 				case err == nil:
@@ -226,7 +226,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 						st.written.Edits = append(st.written.Edits, edit)
 					}
 				default:
-					st.After, st.Note = st.Before, "has an entry that you changed since; it is left as it is"
+					st.After, st.Note = st.Before, "has an entry that you changed; it is left unchanged"
 					return nil
 				}
 			}
@@ -235,7 +235,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 	for _, w := range entries {
 		there, err := w.format.Read(st.After, w.path)
 		if err != nil {
-			return kept(err, "; mend it and install again")
+			return kept(err, "; fix it and install again")
 		}
 		name := w.path[len(w.path)-1]
 		switch {
@@ -243,10 +243,10 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 			st.Note = Registered
 			continue
 		case slices.ContainsFunc(there, w.ours):
-			st.Note = "has an entry for Tidemark that was made by hand; it is left as it is"
+			st.Note = "has a Tidemark entry added by hand; it is left unchanged"
 			continue
 		case len(there) > 0 && name != settings.ListItem:
-			return fmt.Errorf("%s has another entry named %q, which is left as it is; rename it and install again", st.Path, name)
+			return fmt.Errorf("%s has a different entry named %q, which is left unchanged; rename it and install again", st.Path, name)
 		}
 		after, edit, err := w.format.Insert(st.After, w.path, w.value)
 		if err != nil {
@@ -261,11 +261,11 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 	return nil
 }
 
-// Registered is the note of a settings file that is as Tidemark would write it.
+// Registered is the note of a settings file that already has Tidemark's current entries.
 const Registered = "is registered"
 
-// keepRecorded keeps the record of what is as Tidemark would write it, unless something is not: then all of
-// it has to be written anew, because the program has moved.
+// keepRecorded keeps the record of entries that are up to date. If one is outdated, the program has moved and all
+// entries have to be rewritten.
 func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, err error) {
 	for _, w := range entries {
 		there, err := w.format.Read(st.After, w.path)
@@ -287,8 +287,8 @@ func (st *Step) keepRecorded(entries []wanted, recorded *Written) (moved bool, e
 	return moved, nil
 }
 
-// same says whether an entry is what is wanted.
+// same reports whether an entry has the wanted value.
 func (w wanted) same(entry any) bool { return settings.Same(entry, w.value) }
 
-// wrote says whether an edit put the entry in.
+// wrote reports whether an edit added the entry.
 func (w wanted) wrote(edit settings.Edit) bool { return slices.Equal(edit.Path, w.path) }

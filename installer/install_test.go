@@ -262,7 +262,7 @@ func TestHooksStandBesideOthers(t *testing.T) {
 	of := func(checks []Check, _ []Start) Check {
 		return checks[slices.IndexFunc(checks, func(c Check) bool { return c.Link == "hooks" })]
 	}
-	if c := of(h.CheckAgents()); c.State != Broken || c.Detail != file+" runs /elsewhere/tidemark, which is no program" {
+	if c := of(h.CheckAgents()); c.State != Broken || c.Detail != file+" runs /elsewhere/tidemark, which is not an executable" {
 		t.Errorf("%+v", c)
 	}
 	h.program("/elsewhere/tidemark")
@@ -341,7 +341,7 @@ func TestAManifestThatWasDamagedIsWrittenAnew(t *testing.T) {
 	for _, damaged := range []string{"bad", "", "{}", want[:40], "[]"} {
 		h.write(path, damaged, 0o644)
 		checks, _ := h.CheckBrowsers("")
-		if checks[1].State != Broken || !strings.Contains(checks[1].Fix, "`tidemark install` writes it") {
+		if checks[1].State != Broken || !strings.Contains(checks[1].Fix, "run `tidemark install` to write it") {
 			t.Errorf("%q: %+v", damaged, checks)
 		}
 		if st := h.install()[0]; st.Problem != nil || st.Diff() == "" || h.read(path) != want {
@@ -470,7 +470,7 @@ func TestWhatCannotBeWrittenLeavesNothing(t *testing.T) {
 	}
 	before := h.all()
 	steps := h.plan(Options{})
-	if err := h.Apply(&steps[0], h.record); err == nil || !strings.HasPrefix(err.Error(), steps[0].Path+" cannot be written: ") {
+	if err := h.Apply(&steps[0], h.record); err == nil || !strings.HasPrefix(err.Error(), "cannot write "+steps[0].Path+": ") {
 		t.Errorf("%v", err)
 	}
 	h.same(before)
@@ -491,7 +491,7 @@ func TestOnlyWhatWasAskedForIsServed(t *testing.T) {
 	for _, st := range h.plan(Options{Browsers: []string{"edge", "opera"}, Agents: []string{"codex"}}) {
 		served = append(served, fmt.Sprint(st.ID, " ", st.Problem))
 	}
-	if want := []string{"edge <nil>", "opera it is not on this machine", "codex <nil>"}; !slices.Equal(served, want) {
+	if want := []string{"edge <nil>", "opera not found on this machine", "codex <nil>"}; !slices.Equal(served, want) {
 		t.Errorf("%q", served)
 	}
 }
@@ -744,7 +744,7 @@ func TestAHookThatCannotBeTakenOutIsTold(t *testing.T) {
 	h.write(file, strings.Replace(h.read(file), `"`+h.binary+` hook"`, `"nice `+h.binary+` hook"`, 1), 0o600)
 	for range 2 {
 		steps := h.uninstall()
-		if left := steps[0].Left; left == nil || !strings.Contains(left.Error(), "take it out by hand") || !strings.Contains(left.Error(), h.binary+" hook") {
+		if left := steps[0].Left; left == nil || !strings.Contains(left.Error(), "remove it by hand") || !strings.Contains(left.Error(), h.binary+" hook") {
 			t.Errorf("%+v", steps[0])
 		}
 	}

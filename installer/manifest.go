@@ -25,15 +25,15 @@ type Manifest struct {
 	AllowedOrigins []string `json:"allowed_origins"`
 }
 
-// Origin is the only origin that may talk to the host: the extension's own.
+// Origin is the extension's origin, the only one that may connect to the host.
 const Origin = "chrome-extension://" + protocol.ExtensionID + "/"
 
-// WriteManifest writes the native-messaging manifest into dir (made when it is missing, with mode
-// 0700) and returns the manifest's path. Only the extension's own id is allowed in it.
+// WriteManifest writes the native-messaging manifest into dir and returns the manifest's path. It creates a
+// missing dir with mode 0700. The manifest allows only the extension's own id.
 //
 // binary is the tidemark program that the browser starts; it must exist. The manifest holds its
-// absolute path with no link resolved, so that a link kept current by a package manager keeps
-// working. A manifest that says the same already is left alone.
+// absolute path without resolving links, so that a link that a package manager updates keeps
+// working. A manifest that is already up to date is not touched.
 func WriteManifest(dir, binary string) (string, error) {
 	binary, err := checkBinary(binary)
 	if err != nil {
@@ -44,7 +44,7 @@ func WriteManifest(dir, binary string) (string, error) {
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("cannot make the directory for the native-messaging manifest: %w", err)
+		return "", fmt.Errorf("cannot create the directory for the native-messaging manifest: %w", err)
 	}
 	path := filepath.Join(dir, ManifestFile)
 	if err := writeFile(path, data, 0o644); err != nil {
@@ -57,7 +57,7 @@ func WriteManifest(dir, binary string) (string, error) {
 func manifestFor(binary string) ([]byte, error) {
 	data, err := json.MarshalIndent(Manifest{
 		Name:           protocol.HostName,
-		Description:    "Tidemark: tells coding agents what changed in the browser",
+		Description:    "Tidemark: shows coding agents what changed in the browser",
 		Path:           binary,
 		Type:           "stdio",
 		AllowedOrigins: []string{Origin},
@@ -68,7 +68,7 @@ func manifestFor(binary string) ([]byte, error) {
 // maxManifest bounds a manifest, in bytes.
 const maxManifest = 1 << 20
 
-// readManifest reads a manifest; of what is none, nothing is known.
+// readManifest reads a manifest. It returns an empty one for data that is not valid JSON.
 func readManifest(data []byte) (m Manifest) {
 	if json.Unmarshal(data, &m) != nil {
 		return Manifest{}
@@ -76,21 +76,21 @@ func readManifest(data []byte) (m Manifest) {
 	return m
 }
 
-// own says whether a manifest admits Tidemark's extension and nobody else.
+// own reports whether a manifest allows Tidemark's extension and nothing else.
 func (m Manifest) own() bool {
 	return m.Name == protocol.HostName && slices.Equal(m.AllowedOrigins, []string{Origin})
 }
 
-// whole says whether a browser could go by a manifest.
+// whole reports whether a browser could use a manifest.
 func (m Manifest) whole() bool { return m.Name != "" && len(m.AllowedOrigins) > 0 }
 
 // InstallProfile registers the native host for one browser profile: it writes
 // <userDataDir>/NativeMessagingHosts/dev.tidemark.host.json and returns that path. Chrome, Chromium
-// and Edge on Linux and macOS read it there; Brave does not, and browsers on Windows read the
-// registry only, so that on Windows it fails with [ErrProfileUnsupported].
+// and Edge on Linux and macOS read it there; Brave does not. Browsers on Windows read only the
+// registry, so on Windows it fails with [ErrProfileUnsupported].
 func InstallProfile(userDataDir, binary string) (string, error) {
 	if userDataDir == "" {
-		return "", errors.New("no user data directory was given; name the profile's directory")
+		return "", errors.New("no user data directory given; pass the profile's directory")
 	}
 	if !profileManifests {
 		return "", fmt.Errorf("cannot register the native host for the profile %s: %w", userDataDir, ErrProfileUnsupported)
@@ -102,13 +102,13 @@ func InstallProfile(userDataDir, binary string) (string, error) {
 	return WriteManifest(filepath.Join(dir, "NativeMessagingHosts"), binary)
 }
 
-// ErrProfileUnsupported says that browsers of this platform take no native host from a profile.
+// ErrProfileUnsupported says that browsers on this platform do not read native hosts from a profile.
 var ErrProfileUnsupported = errors.New("browsers on this platform read native hosts from the registry, not from a profile")
 
-// checkBinary returns the absolute path of a program that can be started.
+// checkBinary returns the absolute path of an executable.
 func checkBinary(binary string) (string, error) {
 	if binary == "" {
-		return "", errors.New("no tidemark binary was given for the native-messaging manifest; pass the path of the built binary")
+		return "", errors.New("no tidemark binary given for the native-messaging manifest; pass the path of the built binary")
 	}
 	path, err := filepath.Abs(binary)
 	if err != nil {
@@ -116,10 +116,10 @@ func checkBinary(binary string) (string, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", fmt.Errorf("the tidemark binary for the native-messaging manifest cannot be read; run `make build`: %w", err)
+		return "", fmt.Errorf("cannot read the tidemark binary for the native-messaging manifest: %w; run `make build`", err)
 	}
 	if !isProgram(info) {
-		return "", fmt.Errorf("%s is no program that a browser could start; pass the path of the tidemark binary", path)
+		return "", fmt.Errorf("%s is not an executable; pass the path of the tidemark binary", path)
 	}
 	return path, nil
 }

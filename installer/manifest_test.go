@@ -108,9 +108,9 @@ func TestManifestRefusesWhatABrowserCannotStart(t *testing.T) {
 	if err := os.WriteFile(plain, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	cases := map[string]string{"": "no tidemark binary", filepath.Join(dir, "absent"): "make build", dir: "no program"}
+	cases := map[string]string{"": "no tidemark binary", filepath.Join(dir, "absent"): "make build", dir: "not an executable"}
 	if runtime.GOOS != "windows" {
-		cases[plain] = "no program"
+		cases[plain] = "not an executable"
 	}
 	for binary, want := range cases {
 		out := filepath.Join(dir, "out")

@@ -7,30 +7,30 @@ import (
 
 // product is one browser in one channel.
 type product struct {
-	// id is its name on the command line, name what a person calls it.
+	// id is its name on the command line, name its display name.
 	id, name string
-	// kind is the family of those that Tidemark can launch, "" for the others.
+	// kind is the family of a browser that Tidemark can launch, "" for the others.
 	kind                   Kind
 	linux, darwin, windows place
 	// flatpak and snap are the names of its confined packages on Linux.
 	flatpak, snap string
 }
 
-// place is where a browser is on one system; without programs it does not exist there.
+// place is where a browser is installed on one system. A browser without programs does not exist there.
 type place struct {
 	// programs are names in PATH or absolute paths (Linux), bundles below the directories of applications
 	// (macOS), or paths below the directories of programs (Windows).
 	programs []string
 	// data is its user data directory below [System.browserData].
 	data string
-	// hosts are the directories, below the same, in whose NativeMessagingHosts it looks; on Windows the
-	// registry keys below HKEY_CURRENT_USER\Software. None: data.
+	// hosts are the directories below [System.browserData] whose NativeMessagingHosts the browser reads, or on
+	// Windows the registry keys below HKEY_CURRENT_USER\Software. Empty means data.
 	hosts []string
 }
 
-// products are all browsers that Tidemark knows: stable ones first, in the order in which one is chosen
-// to be launched. Sources: Chromium, chrome/common/chrome_paths*.cc and
-// native_process_launcher_win.cc; the vendors' packages; what password managers register for.
+// products are all browsers that Tidemark supports: stable ones first, in the order in which Tidemark chooses one
+// to launch. Sources: Chromium, chrome/common/chrome_paths*.cc and
+// native_process_launcher_win.cc; the vendors' packages; the manifests that password managers install.
 var products = []product{
 	{
 		id: "chrome", name: "Chrome", kind: Chrome, flatpak: "com.google.Chrome",
@@ -63,7 +63,7 @@ var products = []product{
 		windows: place{programs: []string{`Vivaldi\Application\vivaldi.exe`}, data: `Vivaldi\User Data`, hosts: []string{`Vivaldi`, `Google\Chrome`}},
 	},
 	{
-		// It looks where Chrome does, whatever its own directory is.
+		// Opera reads Chrome's directory, whatever its own is.
 		id: "opera", name: "Opera", flatpak: "com.opera.Opera", snap: "opera",
 		linux:   place{programs: []string{"opera", "opera-stable"}, data: "opera", hosts: []string{"google-chrome"}},
 		darwin:  place{programs: []string{"Opera.app/Contents/MacOS/Opera"}, data: "com.operasoftware.Opera", hosts: []string{"Google/Chrome", "com.operasoftware.Opera"}},
@@ -176,11 +176,11 @@ func (s *System) programs(p *product) []string {
 	return all
 }
 
-// Found is a browser that is on the system.
+// Found is an installed browser.
 type Found struct {
-	// ID is its name on the command line, Name what a person calls it.
+	// ID is its name on the command line, Name its display name.
 	ID, Name string
-	// Program is its path, "" when only its profile tells of it.
+	// Program is its path, "" when only its profile was found.
 	Program string
 	// Confined says why Tidemark cannot be reached from it, "" when it can.
 	Confined string
@@ -188,8 +188,8 @@ type Found struct {
 	place place
 }
 
-// Find lists the browsers of the system: those whose program is there, or that have been started by this
-// user before. Confined ones (Flatpak, snap) stand beside those that are not.
+// Find lists the browsers of the system: those whose program exists and those that this user has started
+// before. Sandboxed packages (Flatpak, snap) are listed separately.
 func (s *System) Find() []Found {
 	var all []Found
 	for i := range products {
@@ -205,11 +205,11 @@ func (s *System) Find() []Found {
 				break
 			}
 		}
-		// Every Chromium writes this file at its first start. A bare directory says nothing: others put
-		// their manifests there for browsers that may come.
+		// Every Chromium writes this file at its first start. A directory alone proves nothing: other programs put
+		// manifests there for browsers that may be installed later.
 		data := s.join(s.browserData(), at.data)
 		if s.OS == "windows" && strings.HasPrefix(at.data, "Opera") {
-			data = s.join(s.appData(), at.data) // the one whose profile roams
+			data = s.join(s.appData(), at.data) // Opera's profile roams
 		}
 		if f.Program != "" || s.exists(s.join(data, "Local State")) {
 			all = append(all, f)
@@ -221,16 +221,16 @@ func (s *System) Find() []Found {
 	return all
 }
 
-// startsSnap says whether a program is a snap, or Ubuntu's script that starts one.
+// startsSnap reports whether a program is a snap or Ubuntu's script that starts one.
 func (s *System) startsSnap(p *product, path string) bool {
 	return strings.HasPrefix(path, "/snap/") ||
 		p.snap != "" && strings.HasSuffix(path, "-browser") && s.exists(s.join("/snap", p.snap, "current"))
 }
 
-// confined finds packages whose sandbox keeps the programs that a browser starts away from the sockets
-// and files of the user's session: the native host would run, and reach nobody.
+// confined finds packages whose sandbox hides the sockets and files of the user's session from the programs
+// that a browser starts. The native host would run there, but could not reach the daemon.
 func (s *System) confined(p *product) []Found {
-	const why = "%s confines it: programs that it starts reach nothing outside; install the browser from a package of its vendor or distribution, or use `tidemark browser`"
+	const why = "%s sandboxes it, so it cannot reach Tidemark; install the browser from its vendor's or distribution's package, or use `tidemark browser`"
 	var all []Found
 	if p.flatpak != "" && (s.exists(s.join(s.Home, ".local/share/flatpak/app", p.flatpak)) || s.exists(s.join("/var/lib/flatpak/app", p.flatpak))) {
 		all = append(all, Found{ID: p.id, Name: p.name + " (Flatpak)", Confined: fmt.Sprintf(why, "Flatpak")})

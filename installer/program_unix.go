@@ -4,7 +4,7 @@ package installer
 
 import "os"
 
-// profileManifests says whether browsers read native hosts from the user data directory.
+// profileManifests reports whether browsers read native hosts from the user data directory.
 const profileManifests = true
 
 func isProgram(info os.FileInfo) bool { return info.Mode().IsRegular() && info.Mode()&0o111 != 0 }

@@ -2,7 +2,7 @@ package installer
 
 import "os"
 
-// profileManifests says whether browsers read native hosts from the user data directory.
+// profileManifests reports whether browsers read native hosts from the user data directory.
 const profileManifests = false
 
 func isProgram(info os.FileInfo) bool { return info.Mode().IsRegular() }

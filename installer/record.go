@@ -12,9 +12,9 @@ import (
 	"tidemark.dev/tidemark/installer/settings"
 )
 
-// Record is what an installation wrote, so that it can be taken back and nothing else.
+// Record lists what an installation wrote, so that uninstall can remove exactly that.
 type Record struct {
-	// Format counts the ways in which records were written.
+	// Format is the version of the record format.
 	Format  int       `json:"format"`
 	Written []Written `json:"written"`
 
@@ -23,19 +23,19 @@ type Record struct {
 
 // Written is one thing that was written.
 type Written struct {
-	// Group is [Browsers], [Agents] or [Extension]; Name is whom it serves.
+	// Group is [Browsers], [Agents] or [Extension]; Name is the browser or agent.
 	Group Group  `json:"group"`
 	Name  string `json:"name"`
 	// Path is the file, or the registry key below HKEY_CURRENT_USER.
 	Path     string `json:"path"`
 	Registry bool   `json:"registry,omitempty"`
-	// Content is all of it, where all of it was written.
+	// Content is the whole content, if Tidemark wrote all of it.
 	Content string `json:"content,omitempty"`
-	// Edits are what was put into a settings file, in this order; TOML when it says so.
+	// Edits are the entries added to a settings file, in this order. TOML says that the file is TOML, not JSON.
 	Edits []settings.Edit `json:"edits,omitempty"`
 	TOML  bool            `json:"toml,omitempty"`
-	// Created says that the file was not there before, Dirs which directories (on Windows: keys) above it were
-	// not, outermost first.
+	// Created says that the file did not exist before. Dirs lists the directories (on Windows: keys) above it that
+	// did not exist, outermost first.
 	Created bool     `json:"created,omitempty"`
 	Dirs    []string `json:"dirs,omitempty"`
 }
@@ -45,7 +45,7 @@ const (
 	maxRecord    = 16 << 20 // bytes
 )
 
-// ReadRecord reads a record; one that is not there is empty.
+// ReadRecord reads a record. A missing one is empty.
 func ReadRecord(path string) (*Record, error) {
 	r := &Record{Format: recordFormat, path: path}
 	data, err := safefile.Read(path, maxRecord)
@@ -53,13 +53,13 @@ func ReadRecord(path string) (*Record, error) {
 		return r, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the record of what was installed cannot be read: %w", err)
+		return nil, fmt.Errorf("cannot read the installation record: %w", err)
 	}
 	if err := r.decode(data); err != nil {
-		return nil, fmt.Errorf("the record of what was installed, %s, is damaged: %w; nothing was changed. Move it away and run this again: what is plainly Tidemark's is found without it", path, err)
+		return nil, fmt.Errorf("the installation record %s is damaged: %w. Nothing was changed. Move it away and run this again: Tidemark recognizes its entries without it", path, err)
 	}
 	if r.Format != recordFormat {
-		return nil, fmt.Errorf("the record of what was installed, %s, is of another version of Tidemark; use that one", path)
+		return nil, fmt.Errorf("the installation record %s was written by another version of Tidemark; use that version", path)
 	}
 	return r, nil
 }
@@ -73,7 +73,7 @@ func (r *Record) find(path string, registry bool) *Written {
 	return nil
 }
 
-// Put notes what is about to be written: before it is, so that nothing is ever written unrecorded.
+// Put records a write before it is made, so that nothing is ever written unrecorded.
 func (r *Record) Put(w Written) error {
 	if old := r.find(w.Path, w.Registry); old != nil {
 		w.Created = w.Created || old.Created
@@ -85,7 +85,7 @@ func (r *Record) Put(w Written) error {
 	return r.save()
 }
 
-// Adopt notes a manifest that was there already, as Tidemark would have written it: its record was lost.
+// Adopt records an existing manifest that is equal to Tidemark's: its record was lost.
 func (r *Record) Adopt(st *Step) error {
 	if w := st.written; !st.removes && w.Content != "" && r.find(w.Path, w.Registry) == nil {
 		return r.Put(w)
@@ -93,7 +93,7 @@ func (r *Record) Adopt(st *Step) error {
 	return nil
 }
 
-// Extension is where the extension was unpacked, "" when it was not.
+// Extension returns the directory of the unpacked extension, "" if there is none.
 func (r *Record) Extension() string {
 	for _, w := range r.Written {
 		if w.Group == Extension {
@@ -120,10 +120,10 @@ func (r *Record) save() error {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
-		return fmt.Errorf("what is installed cannot be recorded: %w", err)
+		return fmt.Errorf("cannot write the installation record: %w", err)
 	}
 	if err := writeFile(r.path, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("what is installed cannot be recorded: %w", err)
+		return fmt.Errorf("cannot write the installation record: %w", err)
 	}
 	return nil
 }

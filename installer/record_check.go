@@ -14,17 +14,17 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// decode reads a record of which everything could have been written by an installation. What a record says is
-// removed: a damaged one must not lead to anything else.
+// decode reads a record and checks that an installation could have written all of it. Uninstall removes what a
+// record names, so a damaged record must not lead to other files.
 func (r *Record) decode(data []byte) error {
 	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-		return errors.New("it holds no JSON object")
+		return errors.New("it is not a JSON object")
 	}
 	if err := json.Unmarshal(data, r); err != nil {
 		return err
 	}
 	if r.Format != recordFormat {
-		return nil // its reader says so
+		return nil // ReadRecord reports it
 	}
 	for i := range r.Written {
 		if err := r.Written[i].check(); err != nil {
@@ -37,12 +37,12 @@ func (r *Record) decode(data []byte) error {
 // windowsPath begins an absolute path on Windows.
 var windowsPath = regexp.MustCompile(`^([A-Za-z]:|\\)\\`)
 
-// check says why an installation cannot have written an entry.
+// check returns an error if an installation cannot have written an entry.
 func (w *Written) check() error {
 	path := strings.ReplaceAll(w.Path, `\`, "/")
 	if w.Registry {
 		if w.Group != Browsers || !strings.HasPrefix(w.Path, `Software\`) || !strings.HasSuffix(w.Path, `\NativeMessagingHosts\`+protocol.HostName) {
-			return fmt.Errorf("%q is not a registry key of Tidemark's", w.Path)
+			return fmt.Errorf("%q is not one of Tidemark's registry keys", w.Path)
 		}
 	} else if !filepath.IsAbs(w.Path) && !windowsPath.MatchString(w.Path) || slices.Contains(strings.Split(path, "/"), "..") {
 		return fmt.Errorf("%q is not an absolute path", w.Path)
@@ -68,12 +68,12 @@ func (w *Written) check() error {
 	case w.Group == Browsers && !w.Registry && strings.HasSuffix(path, "/"+ManifestFile) && readManifest([]byte(w.Content)).own():
 		return nil
 	}
-	return fmt.Errorf("%s is not something that Tidemark writes", w.Path)
+	return fmt.Errorf("Tidemark does not write %s", w.Path)
 }
 
-// removeDir removes a directory in which nothing is left.
+// removeDir removes an empty directory.
 func removeDir(dir string) {
 	if info, err := os.Lstat(dir); err == nil && info.IsDir() {
-		_ = os.Remove(dir) // refuses what is not empty
+		_ = os.Remove(dir) // fails if it is not empty
 	}
 }

@@ -89,7 +89,7 @@ func TestADamagedRecordIsRefusedAndNothingIsTouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveExtension(filepath.Join(h.Root, "extension"), h.record); err == nil || !strings.Contains(err.Error(), "neither is removed") {
+	if err := RemoveExtension(filepath.Join(h.Root, "extension"), h.record); err == nil || !strings.Contains(err.Error(), "neither was removed") {
 		t.Error(err)
 	}
 	takeBack(t, h)

@@ -17,7 +17,7 @@ func (currentUser) Get(key string) (string, bool, error) {
 		return "", false, nil
 	}
 	if err != nil {
-		return "", false, fmt.Errorf(`the registry key HKEY_CURRENT_USER\%s cannot be read: %w`, key, err)
+		return "", false, fmt.Errorf(`cannot read the registry key HKEY_CURRENT_USER\%s: %w`, key, err)
 	}
 	defer func() { _ = k.Close() }()
 	value, _, err := k.GetStringValue("")
@@ -30,7 +30,7 @@ func (currentUser) Get(key string) (string, bool, error) {
 func (currentUser) Set(key, value string) error {
 	k, _, err := registry.CreateKey(registry.CURRENT_USER, key, registry.SET_VALUE)
 	if err != nil {
-		return fmt.Errorf(`the registry key HKEY_CURRENT_USER\%s cannot be made: %w`, key, err)
+		return fmt.Errorf(`cannot create the registry key HKEY_CURRENT_USER\%s: %w`, key, err)
 	}
 	defer func() { _ = k.Close() }()
 	return k.SetStringValue("", value)
@@ -38,7 +38,7 @@ func (currentUser) Set(key, value string) error {
 
 func (currentUser) Delete(key string) error {
 	if err := registry.DeleteKey(registry.CURRENT_USER, key); err != nil && !errors.Is(err, registry.ErrNotExist) {
-		return fmt.Errorf(`the registry key HKEY_CURRENT_USER\%s cannot be removed: %w`, key, err)
+		return fmt.Errorf(`cannot remove the registry key HKEY_CURRENT_USER\%s: %w`, key, err)
 	}
 	return nil
 }

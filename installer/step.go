@@ -15,7 +15,7 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// Group is whom a step serves.
+// Group is what a step sets up.
 type Group string
 
 // The groups.
@@ -25,20 +25,20 @@ const (
 	Extension Group = "extension"
 )
 
-// Step is one change, planned and not yet made, or the reason why there is none.
+// Step is one planned change, or the reason why there is nothing to change.
 type Step struct {
 	Group Group
-	// ID is the name on the command line, Name what a person calls it; of several: all of them.
+	// ID is the name on the command line. Name is the display name, or several names joined by commas.
 	ID, Name string
-	// Path is the file, or the registry key with its root; "" when the step is only told.
+	// Path is the file, or the registry key with its root. It is "" if the step only reports something.
 	Path string
-	// Before and After are what it holds; nil: it is not there.
+	// Before and After are its content; nil means that it does not exist.
 	Before, After []byte
-	// Note says what is the case where there is nothing to do, or what to know beside.
+	// Note says why there is nothing to do, or adds information.
 	Note string
-	// Problem says why nothing can be done, and what to do by hand.
+	// Problem says why the change cannot be made, and what to do by hand.
 	Problem error
-	// Left says what stays although the step is made, and what to do by hand.
+	// Left says what remains after the step is made, and what to do by hand.
 	Left error
 
 	written  Written
@@ -46,12 +46,12 @@ type Step struct {
 	removes  bool
 }
 
-// Changes says whether the step changes anything.
+// Changes reports whether the step changes anything.
 func (st *Step) Changes() bool {
 	return st.Problem == nil && st.Path != "" && !(bytes.Equal(st.Before, st.After) && (st.Before == nil) == (st.After == nil))
 }
 
-// Diff is the change as a unified diff.
+// Diff returns the change as a unified diff.
 func (st *Step) Diff() string {
 	from, to := st.Path, st.Path
 	if st.Before == nil {
@@ -67,9 +67,9 @@ func (st *Step) Diff() string {
 	return ""
 }
 
-// found is a file as it is.
+// found is an existing file.
 type found struct {
-	// path is where its bytes are, links followed.
+	// path is the file's path with links resolved.
 	path string
 	data []byte
 	mode fs.FileMode
@@ -78,8 +78,8 @@ type found struct {
 // maxSettings bounds an agent's settings file, in bytes: some keep their history in it.
 const maxSettings = 64 << 20
 
-// look reads a file that is to be changed: nil when there is none. It refuses what cannot or must not be
-// written to.
+// look reads a file that is about to change, and returns nil if it does not exist. It fails for a file that is not
+// regular.
 func (s *System) look(path string) (*found, error) {
 	disk := s.disk(path)
 	if _, err := os.Lstat(disk); errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func (s *System) look(path string) (*found, error) {
 	}
 	real, err := filepath.EvalSymlinks(disk)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is a link to a file that does not exist; make it, or remove the link", path)
+		return nil, fmt.Errorf("%s is a link to a file that does not exist; create that file or remove the link", path)
 	}
 	if err != nil {
 		return nil, unable(path, "read", err)
@@ -99,15 +99,15 @@ func (s *System) look(path string) (*found, error) {
 	return &found{real, data, info.Mode().Perm()}, nil
 }
 
-// writable says why a file that is there is not to be written to. A rename would pass over its mode.
+// writable returns an error for a read-only file. A rename would ignore its mode.
 func (f *found) writable(path string) error {
 	if f != nil && f.mode&0o200 == 0 {
-		return fmt.Errorf("%s is read-only; make it writable, or put the entry in by hand", path)
+		return fmt.Errorf("%s is read-only; make it writable or add the entry by hand", path)
 	}
 	return nil
 }
 
-// newMode is the mode of files that are made: settings may come to hold secrets.
+// newMode returns the mode of new files. Agent settings may hold secrets later.
 func (g Group) newMode() fs.FileMode {
 	if g == Agents {
 		return 0o600
@@ -115,8 +115,7 @@ func (g Group) newMode() fs.FileMode {
 	return 0o644
 }
 
-// Apply makes the change, and keeps the record of it. A file that was changed since the step was planned
-// is left as it is.
+// Apply makes the change and records it. It does not touch a file that changed since the step was planned.
 func (s *System) Apply(st *Step, r *Record) error {
 	if !st.Changes() {
 		return nil
@@ -136,7 +135,7 @@ func (s *System) Apply(st *Step, r *Record) error {
 		now = f.data
 	}
 	if !bytes.Equal(now, st.Before) || (f == nil) != (st.Before == nil) {
-		return fmt.Errorf("%s was changed in the meantime; run this again", st.Path)
+		return fmt.Errorf("%s changed in the meantime; run this again", st.Path)
 	}
 	if st.removes {
 		return s.takeBack(st, f, r)
@@ -165,8 +164,8 @@ func (s *System) Apply(st *Step, r *Record) error {
 		err = writeFile(disk, st.After, mode)
 	}
 	if err != nil {
-		err = unable(st.Path, "written", err)
-		if !known { // nothing of it is there
+		err = unable(st.Path, "write", err)
+		if !known { // nothing was written
 			s.removeDirs(w)
 			err = errors.Join(err, r.forget(w))
 		}
@@ -174,7 +173,7 @@ func (s *System) Apply(st *Step, r *Record) error {
 	return err
 }
 
-// parent is the directory of a path of any system.
+// parent returns the directory of a path of any system.
 func parent(path string) string {
 	if at := strings.LastIndexAny(path, `/\`); at > 0 {
 		return path[:at]
@@ -182,21 +181,21 @@ func parent(path string) string {
 	return "/"
 }
 
-// unable says that a file cannot be read or written, without the names of temporary files.
-func unable(path, done string, err error) error {
+// unable wraps an error of reading or writing a file, without the names of temporary files.
+func unable(path, do string, err error) error {
 	var inner *fs.PathError
 	if errors.As(err, &inner) {
 		err = inner.Err
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%s cannot be %s: %w; see whom it and its directory belong to", path, done, err)
+		return fmt.Errorf("cannot %s %s: %w; check who owns the file and its directory", do, path, err)
 	}
-	return fmt.Errorf("%s cannot be %s: %w", path, done, err)
+	return fmt.Errorf("cannot %s %s: %w", do, path, err)
 }
 
 func (s *System) applyKey(st *Step, r *Record) error {
 	if s.Registry == nil {
-		return errors.New("there is no registry on this system")
+		return errors.New("this system has no registry")
 	}
 	key := st.written.Path
 	if st.removes {
@@ -225,28 +224,28 @@ func (s *System) applyKey(st *Step, r *Record) error {
 	return s.Registry.Set(key, string(st.After))
 }
 
-// takeBack undoes what a record says.
+// takeBack undoes a recorded write.
 func (s *System) takeBack(st *Step, f *found, r *Record) error {
 	if st.After != nil {
 		if err := writeFile(f.path, st.After, f.mode); err != nil {
-			return unable(st.Path, "written", err)
+			return unable(st.Path, "write", err)
 		}
 	} else if f != nil {
 		if err := os.Remove(f.path); err != nil {
-			return unable(st.Path, "removed", err)
+			return unable(st.Path, "remove", err)
 		}
 	}
 	return s.Forget(st, r)
 }
 
-// removeDirs removes directories and keys that were made, where nothing else has come into them.
+// removeDirs removes the directories and keys that were created, if they are empty.
 func (s *System) removeDirs(w Written) {
 	for _, dir := range slices.Backward(w.Dirs) {
 		switch {
 		case !w.Registry:
 			removeDir(s.disk(dir))
 		case s.Registry != nil && s.Registry.Empty(dir):
-			_ = s.Registry.Delete(dir) // what came into it meanwhile stays
+			_ = s.Registry.Delete(dir) // a key that is no longer empty stays
 		}
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// System is the machine that is looked at and written to. Paths in results are those of its OS; where
-// they lie on this machine's disk is told by Root, so that every system can be tried on any.
+// System is the machine to inspect and change. Paths in results are those of its OS. Root maps them to this
+// machine's disk, so that tests can run every system on any other.
 type System struct {
 	// OS is as in runtime.GOOS.
 	OS string
@@ -16,22 +16,22 @@ type System struct {
 	Home string
 	// Getenv reads the environment.
 	Getenv func(string) string
-	// Root is put before every path; "" on a real machine.
+	// Root is prepended to every path; "" on a real machine.
 	Root string
-	// Registry is nil everywhere but on Windows.
+	// Registry is nil except on Windows.
 	Registry Registry
 }
 
 // Registry is the part of the current user's registry that browsers read. Keys are below
 // HKEY_CURRENT_USER; a value is a key's default value.
 type Registry interface {
-	// Get reads a value; false when the key is not there.
+	// Get reads a value. It returns false if the key does not exist.
 	Get(key string) (string, bool, error)
-	// Set makes a key and sets its value.
+	// Set creates a key and sets its value.
 	Set(key, value string) error
-	// Delete removes a key below which there is none.
+	// Delete removes a key that has no subkeys.
 	Delete(key string) error
-	// Empty says whether a key is there and has neither values nor keys below it.
+	// Empty reports whether a key exists and has neither values nor subkeys.
 	Empty(key string) bool
 }
 
@@ -44,7 +44,7 @@ func ThisSystem() (*System, error) {
 	return &System{OS: runtime.GOOS, Home: home, Getenv: os.Getenv, Registry: userRegistry()}, nil
 }
 
-// Tilde writes paths below the home directory as a shell does.
+// Tilde abbreviates paths below the home directory to ~/…, as a shell does.
 func (s *System) Tilde(text string) string {
 	home := s.join(s.Home)
 	if len(home) < 2 || s.OS == "windows" {
@@ -61,7 +61,7 @@ func (s *System) join(elem ...string) string {
 	return filepath.ToSlash(filepath.Join(elem...))
 }
 
-// disk is where a path of the system lies on this machine's disk.
+// disk maps a path of the system to this machine's disk.
 func (s *System) disk(path string) string {
 	if s.Root == "" {
 		return path
@@ -74,20 +74,20 @@ func (s *System) exists(path string) bool {
 	return err == nil
 }
 
-// env is a variable that holds a directory, or a default.
+// env returns the directory that a variable holds, or a default.
 func (s *System) env(name string, otherwise ...string) string {
 	v := s.Getenv(name)
 	relative := s.OS != "windows" && !strings.HasPrefix(v, "/")
-	if v == "" || relative && strings.HasPrefix(name, "XDG_") { // the specification has relative ones be ignored
+	if v == "" || relative && strings.HasPrefix(name, "XDG_") { // the specification ignores relative paths
 		return s.join(otherwise...)
 	}
 	if abs, err := filepath.Abs(v); relative && err == nil {
-		return abs // relative to where this is run, as the program that reads it would take it
+		return abs // relative to the working directory, as the program that reads it resolves it
 	}
 	return v
 }
 
-// appData is where applications keep a user's settings: what VS Code and Claude Desktop go by.
+// appData returns the directory of per-user application settings, which VS Code and Claude Desktop use.
 func (s *System) appData() string {
 	switch s.OS {
 	case "windows":
@@ -98,7 +98,7 @@ func (s *System) appData() string {
 	return s.env("XDG_CONFIG_HOME", s.Home, ".config")
 }
 
-// browserData is where browsers keep their user data directories.
+// browserData returns the directory that holds the browsers' user data directories.
 func (s *System) browserData() string {
 	switch s.OS {
 	case "windows":
@@ -110,7 +110,7 @@ func (s *System) browserData() string {
 	return s.env("CHROME_CONFIG_HOME", s.appData())
 }
 
-// program finds a program: a path, or a name to look up in PATH.
+// program finds a program by its path, or by a name in PATH.
 func (s *System) program(name string) (string, bool) {
 	if strings.ContainsAny(name, `/\`) {
 		info, err := os.Stat(s.disk(name))

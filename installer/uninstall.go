@@ -12,9 +12,9 @@ import (
 	"tidemark.dev/tidemark/installer/unpack"
 )
 
-// PlanRemoval says what would take back everything that the record holds, and changes nothing. What
-// others changed since is left, and said. What was written last is taken back first: directories that were
-// made on the way are empty by the time it is their turn.
+// PlanRemoval returns the steps that undo everything the record holds, and changes nothing. Later changes by others
+// are left untouched and reported. The last write is undone first, so that created directories are empty when their
+// turn comes.
 func (s *System) PlanRemoval(r *Record) []Step {
 	var steps []Step
 	for _, w := range slices.Backward(r.Written) {
@@ -25,9 +25,8 @@ func (s *System) PlanRemoval(r *Record) []Step {
 	return steps
 }
 
-// PlanUnrecorded says what would take out that is plainly Tidemark's and of which the record, lost perhaps,
-// knows nothing: manifests that admit its extension alone, and entries as it writes them. hostDir is as in
-// [Options].
+// PlanUnrecorded returns the steps that remove what is clearly Tidemark's but not in the record, which may be lost:
+// manifests that allow only its extension, and entries equal to the ones it writes. hostDir is as in [Options].
 func (s *System) PlanUnrecorded(r *Record, hostDir string) []Step {
 	var found []Written
 	known := func(path string, registry bool) bool {
@@ -71,13 +70,13 @@ func (s *System) PlanUnrecorded(r *Record, hostDir string) []Step {
 	return steps
 }
 
-// unrecorded is what Tidemark seems to have written into an agent's settings file. One that holds nothing else
-// goes with it.
+// unrecorded returns the entries of an agent's settings file that Tidemark seems to have written. A file that holds
+// nothing else is removed with them.
 func (s *System) unrecorded(a *agent, path string) Written {
 	w := Written{Group: Agents, Name: a.name, Path: path, Created: true}
 	f, err := s.look(path)
 	if err != nil || f == nil {
-		return w // what cannot be read is nothing that Tidemark wrote
+		return w // Tidemark did not write an unreadable file
 	}
 	for _, set := range a.settings {
 		if set.file(s) != path {
@@ -90,7 +89,7 @@ func (s *System) unrecorded(a *agent, path string) Written {
 		}
 		for _, entry := range there {
 			for _, was := range set.written(entry) {
-				// As if it had been all of the file: what holds nothing else goes with it.
+				// As if Tidemark had written the whole file: tables that hold nothing else are removed too.
 				if _, edit, err := set.format.Insert(nil, set.path, was); err == nil {
 					if w.TOML {
 						edit.Lead = "\n"
@@ -105,11 +104,11 @@ func (s *System) unrecorded(a *agent, path string) Written {
 
 func (s *System) planRemoval(w Written) Step {
 	st := Step{Group: w.Group, Name: w.Name, Path: w.Path, written: w, registry: w.Registry, removes: true}
-	const left = "was changed since, and is left as it is"
+	const left = "was changed since install and is left unchanged"
 	if w.Registry {
 		st.Path = `HKEY_CURRENT_USER\` + w.Path
 		if s.Registry == nil {
-			st.Problem = errors.New("there is no registry on this system")
+			st.Problem = errors.New("this system has no registry")
 			return st
 		}
 		value, there, err := s.Registry.Get(w.Path)
@@ -117,7 +116,7 @@ func (s *System) planRemoval(w Written) Step {
 		case err != nil:
 			st.Problem = err
 		case !there:
-			st.Note = "is gone already"
+			st.Note = "is already removed"
 		case value != w.Content:
 			st.Note = left
 		default:
@@ -131,7 +130,7 @@ func (s *System) planRemoval(w Written) Step {
 		return st
 	}
 	if f == nil {
-		st.Note = "is gone already"
+		st.Note = "is already removed"
 		return st
 	}
 	st.Before = f.data
@@ -148,7 +147,7 @@ func (s *System) planRemoval(w Written) Step {
 	return st
 }
 
-// withoutEntries plans a settings file without the entries; one that was made for them alone goes.
+// withoutEntries plans a settings file without the entries. A file that was created only for them is removed.
 func (st *Step) withoutEntries(text []byte) {
 	const gone = "no longer has the entry"
 	var f settings.Format = settings.JSON{}
@@ -163,16 +162,16 @@ func (st *Step) withoutEntries(text []byte) {
 		}
 		switch {
 		case err == nil:
-			st.After = append([]byte{}, after...) // an empty file is one
+			st.After = append([]byte{}, after...) // empty, not missing
 		case errors.Is(err, settings.ErrGone):
 			if st.Note == "" {
 				st.Note = gone
 			}
 		case errors.Is(err, settings.ErrChanged):
-			st.Note = "has an entry that was changed since; it is left as it is"
+			st.Note = "has an entry that was changed since install; it is left unchanged"
 		default:
 			st.After = text
-			st.Problem = fmt.Errorf("%s is left as it is: %w; take the entry %q out by hand", st.Path, err, settings.ServerName)
+			st.Problem = fmt.Errorf("%s is left unchanged: %w; remove the entry %q by hand", st.Path, err, settings.ServerName)
 			return
 		}
 	}
@@ -182,7 +181,7 @@ func (st *Step) withoutEntries(text []byte) {
 	if !st.written.TOML {
 		for _, edit := range st.written.Edits {
 			if command, program := settings.HookOf(edit); program != "" && settings.StillRuns(st.After, program) {
-				st.Left = fmt.Errorf("%s still runs `%s`, in a place of your own; take it out by hand", st.Path, command)
+				st.Left = fmt.Errorf("%s still runs `%s` outside Tidemark's entries; remove it by hand", st.Path, command)
 			}
 		}
 	}
@@ -192,8 +191,8 @@ func (st *Step) withoutEntries(text []byte) {
 	}
 }
 
-// Forget drops a step's entry from the record: it is gone, or somebody else's now. One of which something is
-// left stays recorded, so that the next removal tells of it too.
+// Forget drops a step's entry from the record: it is removed, or no longer Tidemark's. An entry that is partly left
+// stays recorded, so that the next removal reports it too.
 func (s *System) Forget(st *Step, r *Record) error {
 	if st.Left != nil {
 		return nil
@@ -202,8 +201,8 @@ func (s *System) Forget(st *Step, r *Record) error {
 	return r.forget(st.written)
 }
 
-// InstallExtension unpacks the embedded extension to dir, always the same, so that a browser that has
-// loaded it from there finds the new one when it is updated. It says whether anything changed.
+// InstallExtension unpacks the embedded extension to dir. The directory stays the same, so that a browser that has
+// loaded the extension finds its updates. It reports whether anything changed.
 func InstallExtension(dir string, r *Record) (bool, error) {
 	own, err := unpack.Embedded()
 	if err != nil {
@@ -221,20 +220,20 @@ func InstallExtension(dir string, r *Record) (bool, error) {
 	return true, nil
 }
 
-// RemoveExtension removes what [InstallExtension] unpacked to dir. A record that names another directory is damaged,
-// or another home's: what is there is left.
+// RemoveExtension removes what [InstallExtension] unpacked to dir. A record that names another directory is damaged
+// or belongs to another home, so nothing is removed.
 func RemoveExtension(dir string, r *Record) error {
 	for _, w := range r.Written {
 		if w.Group != Extension {
 			continue
 		}
 		if filepath.Clean(w.Path) != filepath.Clean(dir) {
-			return fmt.Errorf("the record names %s as the extension's directory, and this home's is %s; neither is removed: remove by hand what is Tidemark's", w.Path, dir)
+			return fmt.Errorf("the installation record names %s as the extension's directory, but this home uses %s; neither was removed. Remove Tidemark's files by hand", w.Path, dir)
 		}
 		if err := os.RemoveAll(w.Path); err != nil {
 			return err
 		}
-		_ = os.Remove(filepath.Dir(w.Path)) // refuses what holds another
+		_ = os.Remove(filepath.Dir(w.Path)) // fails if it holds another one
 		return r.forget(w)
 	}
 	return nil

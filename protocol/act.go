@@ -2,46 +2,46 @@ package protocol
 
 import "slices"
 
-// MethodAct is asked of the extension: do something on a tab, and answer once what it caused has come to
-// rest and is on its way to the host. Params: [ActParams]; the answer is [ActResult].
+// MethodAct is called on the extension. It acts on a tab and returns once the page has settled and the resulting
+// events are on their way to the host. Params: [ActParams], result: [ActResult].
 const MethodAct = "act"
 
 // Operations of an [ActStep].
 const (
 	StepClick      = "click"
 	StepHover      = "hover"
-	StepType       = "type"   // Texts into a field, after what is in it unless Clear
-	StepFill       = "fill"   // Texts[0] as the field's whole value; "true" and "false" check
+	StepType       = "type"   // types Texts into a field, after its content unless Clear
+	StepFill       = "fill"   // sets the field's value to Texts[0]; "true" and "false" check and uncheck
 	StepSelect     = "select" // Texts are labels or values of options
-	StepPress      = "press"  // Key, in the element or where the focus is
+	StepPress      = "press"  // presses Key, in the element or in the focused one
 	StepDrag       = "drag"   // from the element to To
 	StepUpload     = "upload" // Texts are absolute paths
 	StepScroll     = "scroll"
 	StepNavigate   = "navigate" // Texts[0] is an address, back, forward or reload
-	StepDialog     = "dialog"   // answers the dialog that is open: Accept, Texts[0] for a prompt
-	StepRest       = "rest"     // nothing, only waits
-	StepEvaluate   = "evaluate" // Texts[0] in the page; with an element, that is this and element
+	StepDialog     = "dialog"   // answers the open dialog: Accept, Texts[0] for a prompt
+	StepRest       = "rest"     // only waits
+	StepEvaluate   = "evaluate" // evaluates Texts[0] in the page; an element is passed as this and element
 	StepScreenshot = "screenshot"
-	StepStop       = "stop"   // alone: whatever is being done on the tab, no further step of it is
-	StepTab        = "tab"    // Texts[0] is new (with Texts[1], an address), select or close
-	StepReady      = "ready"  // nothing, once the element can be acted on
-	StepChange     = "change" // nothing, once the document changes or SettleMs are over
+	StepStop       = "stop"   // must be the only step: cancels the remaining steps of the action running in the tab
+	StepTab        = "tab"    // Texts[0] is new (with an address in Texts[1]), select or close
+	StepReady      = "ready"  // waits until the element is ready for an action
+	StepChange     = "change" // waits until the document changes, at most SettleMs
 )
 
-// ActParams are steps that are done one after the other, each when what the one before caused is at rest.
+// ActParams are steps to carry out in order. Each step starts once the effects of the one before have settled.
 type ActParams struct {
 	Tab   int       `json:"tab"`
 	Steps []ActStep `json:"steps"`
-	// TimeoutMs bounds the wait for an element to be ready, of each step; SettleMs that for what a step causes.
+	// TimeoutMs limits the wait of each step for its element. SettleMs limits the wait for the effects of a step.
 	TimeoutMs int `json:"timeout_ms"`
 	SettleMs  int `json:"settle_ms"`
-	// Look has the page looked at once all steps are done and it is at rest; absent: nobody wants to see it.
+	// Look requests a snapshot of the page after all steps, once it has settled.
 	Look *AriaParams `json:"look,omitempty"`
-	// Before has it looked at before the first step too, where it is not as it was at the last look.
+	// Before requests a snapshot before the first step too, if the page has changed since the last one.
 	Before bool `json:"before,omitempty"`
 }
 
-// Looks says whether nothing is done to the page: whoever waits or takes a picture does not disturb others, who may
+// Looks reports whether the steps only wait or take screenshots. Such steps do not disturb other clients, which may
 // act on the tab meanwhile.
 func (p ActParams) Looks() bool {
 	return !slices.ContainsFunc(p.Steps, func(s ActStep) bool {
@@ -49,10 +49,10 @@ func (p ActParams) Looks() bool {
 	})
 }
 
-// ActStep is one thing to do.
+// ActStep is one step of an action.
 type ActStep struct {
 	Op string `json:"op"`
-	// Path leads to the element: the iframes around it from the outside in, then itself. Empty for what has none.
+	// Path leads to the element: the iframes around it from the outside in, then the element. Empty if the step has none.
 	Path []ActNode `json:"path,omitempty"`
 	To   []ActNode `json:"to,omitempty"`
 	// Button is left (also ""), right or middle.
@@ -65,7 +65,7 @@ type ActStep struct {
 	Submit bool   `json:"submit,omitempty"`
 	Key    string `json:"key,omitempty"`
 	Accept bool   `json:"accept,omitempty"`
-	// X and Y are how far to scroll, in CSS pixels.
+	// X and Y are the scroll distances in CSS pixels.
 	X    int  `json:"x,omitempty"`
 	Y    int  `json:"y,omitempty"`
 	Full bool `json:"full,omitempty"`
@@ -76,83 +76,83 @@ type ActNode struct {
 	Frame    int    `json:"frame"`
 	Document string `json:"document"`
 	ID       int    `json:"id"`
-	// Role and Name are what the agent was shown: an element that has become another thing is not acted on.
+	// Role and Name are those shown to the agent. An element that no longer matches them is refused.
 	Role string `json:"role,omitempty"`
 	Name string `json:"name,omitempty"`
 }
 
 // Why a step was refused.
 const (
-	RefusedGone     = "gone"     // its document or element is no longer there
-	RefusedOther    = "other"    // the element has another name or role now: Text
-	RefusedHidden   = "hidden"   // it takes no room, or is invisible
+	RefusedGone     = "gone"     // its document or element no longer exists
+	RefusedOther    = "other"    // the element has another name or role now, in Text
+	RefusedHidden   = "hidden"   // it has no size or is invisible
 	RefusedDisabled = "disabled" // it is disabled
-	RefusedMoving   = "moving"   // it does not stand still
+	RefusedMoving   = "moving"   // it keeps moving
 	RefusedCovered  = "covered"  // By, or Text, is in front of it
 	RefusedOutside  = "outside"  // it cannot be scrolled into view
-	RefusedKind     = "kind"     // it is no element for this: Text says what it would have to be
-	RefusedOption   = "option"   // there is no such option: Text says which there are
+	RefusedKind     = "kind"     // the wrong kind of element; Text is the required kind
+	RefusedOption   = "option"   // no such option; Text lists the options
 	RefusedDialog   = "dialog"   // a dialog is open
 	RefusedNoDialog = "no_dialog"
 	RefusedChooser  = "chooser"  // clicking it opens no file chooser
-	RefusedLoad     = "load"     // the page could not be loaded: Text is the browser's error
-	RefusedDebugger = "debugger" // this needs the debugger, which is refused: Text says why
-	RefusedCode     = "code"     // an agent's code threw or did not end: Text says which; what it did stays done
-	RefusedFailed   = "failed"   // Text says why
+	RefusedLoad     = "load"     // the page could not be loaded; Text is the browser's error
+	RefusedDebugger = "debugger" // the step needs the debugger, which is not available; Text is the reason
+	RefusedCode     = "code"     // an agent's code threw or timed out, see Text; its effects remain
+	RefusedFailed   = "failed"   // Text is the reason
 )
 
-// ActResult is how the steps went.
+// ActResult is the result of the steps.
 type ActResult struct {
-	// Done is how many steps were done.
+	// Done is the number of completed steps.
 	Done int `json:"done"`
-	// Refused says why the next one was not.
+	// Refused is why the next step was refused.
 	Refused string `json:"refused,omitempty"`
-	// By is the element that covers the one to act on, the innermost that has a line in the tree.
+	// By is the covering element: the innermost one that has a line in the tree.
 	By   *ActNode `json:"by,omitempty"`
 	Text string   `json:"text,omitempty"`
-	// Dialog is open now.
+	// Dialog is the open dialog.
 	Dialog *ActDialog `json:"dialog,omitempty"`
-	// Untrusted says why the page got events of a script, not of an input device.
+	// Untrusted is why the page received synthetic events instead of trusted input.
 	Untrusted string `json:"untrusted,omitempty"`
-	// Waiting are requests that the steps caused and that have not ended.
+	// Waiting lists unfinished requests that the steps caused.
 	Waiting []string `json:"waiting,omitempty"`
-	// Busy is set when the page did not come to rest in time.
+	// Busy is set when the page did not settle in time.
 	Busy bool `json:"busy,omitempty"`
-	// Image is a PNG or JPEG, in base64, and Mime its type.
+	// Image is a PNG or JPEG in base64; Mime is its type.
 	Image string `json:"image,omitempty"`
 	Mime  string `json:"mime,omitempty"`
-	// Opened are the browser's ids of tabs that were opened, and Downloads the names of files that are being
-	// loaded down.
+	// Opened are the browser's ids of newly opened tabs. Downloads are the names of files that started to
+	// download.
 	Opened    []int    `json:"opened,omitempty"`
 	Downloads []string `json:"downloads,omitempty"`
-	// Objections are the fields that did not take what was done.
+	// Objections are the fields that rejected or ignored input.
 	Objections []ActObjection `json:"objections,omitempty"`
-	// Late is what was opened and loaded down before the first step, since the action before.
+	// Late holds tabs and downloads opened between the previous action and the first step.
 	Late *ActMade `json:"late,omitempty"`
-	// Value is what an expression came to, as JSON.
+	// Value is the value of an expression as JSON.
 	Value string `json:"value,omitempty"`
-	// Page answers Look; absent also when that was not possible. Before is the page as it was before the first step,
-	// where it was looked at: then Page is relative to it.
+	// Page is the snapshot requested by Look; absent if it failed. Before is the snapshot from before the first
+	// step, if taken; Page is then relative to it.
 	Page   *AriaResult `json:"page,omitempty"`
 	Before *AriaResult `json:"before,omitempty"`
-	// Began is when the first step began to have an effect, in milliseconds since the Unix epoch: what happened
-	// before, while its element was waited for, it did not cause.
+	// Began is when the first step started to have an effect, in milliseconds since the Unix epoch. Earlier events,
+	// during the wait for its element, are not its effects.
 	Began int64 `json:"began,omitempty"`
 }
 
-// ActMade is what a page opened and loaded down: see [ActResult].
+// ActMade lists tabs that a page opened and files that it downloaded; see [ActResult].
 type ActMade struct {
 	Opened    []int    `json:"opened,omitempty"`
 	Downloads []string `json:"downloads,omitempty"`
 }
 
-// ActObjection is a field that did not take what was done to it.
+// ActObjection is a field that rejected or ignored input.
 type ActObjection struct {
 	Field ActNode `json:"field"`
-	// Invalid is why the browser did not submit the field's form, in its own words; "" where these may tell a secret.
-	// Absent: it is about what was typed.
+	// Invalid is the browser's message on why it did not submit the form; "" if the message may contain a secret.
+	// It is absent when the field ignored typed text.
 	Invalid *string `json:"invalid,omitempty"`
-	// Typed is how many characters were typed, and left the field as it was.
+	// Typed is the number of typed characters that did not change the field.
 	Typed int `json:"typed,omitempty"`
 }
 

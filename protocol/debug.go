@@ -1,92 +1,92 @@
 package protocol
 
-// Methods of debugging that the host asks of the extension; each begins with [DebugPrefix]. All take the fields
-// of [DebugCaller].
+// Debugging methods that the host calls on the extension. Each starts with [DebugPrefix] and takes the fields of
+// [DebugCaller].
 const (
-	// DebugPrefix begins every method that the extension gives to its debugger.
+	// DebugPrefix is the prefix of every method that the extension passes to its debugger.
 	DebugPrefix = "debug_"
-	// MethodDebugState takes [DebugStateParams] and answers with [DebugState]: which threads a tab has, and which
-	// of them are paused where. It does not begin debugging.
+	// MethodDebugState takes [DebugStateParams] and returns [DebugState]: the threads of a tab, and where they are
+	// paused. It does not start debugging.
 	MethodDebugState = "debug_state"
-	// MethodDebugScripts takes [DebugCaller] and answers with [DebugScripts]: the code that the tab has loaded.
-	// It begins debugging.
+	// MethodDebugScripts takes [DebugCaller] and returns [DebugScripts]: the code that the tab has loaded.
+	// It starts debugging.
 	MethodDebugScripts = "debug_scripts"
-	// MethodDebugBreakpoint takes [DebugBreakpointParams] and answers with [DebugPlaced]: a breakpoint is set, or
-	// moved if one of its id is set already. It begins debugging.
+	// MethodDebugBreakpoint takes [DebugBreakpointParams] and returns [DebugPlaced]. It sets a breakpoint, or moves
+	// an existing one with the same id. It starts debugging.
 	MethodDebugBreakpoint = "debug_breakpoint"
-	// MethodDebugRemove takes [DebugRemoveParams] and answers with {}.
+	// MethodDebugRemove takes [DebugRemoveParams] and returns {}.
 	MethodDebugRemove = "debug_remove"
-	// MethodDebugRun takes [DebugRunParams] and answers with [DebugState].
+	// MethodDebugRun takes [DebugRunParams] and returns [DebugState].
 	MethodDebugRun = "debug_run"
-	// MethodDebugEvaluate takes [DebugEvaluateParams] and answers with [DebugValue].
+	// MethodDebugEvaluate takes [DebugEvaluateParams] and returns [DebugValue].
 	MethodDebugEvaluate = "debug_evaluate"
-	// MethodDebugEnd takes [DebugCaller] and answers with {}: whatever is paused runs on, no breakpoint is left.
+	// MethodDebugEnd takes [DebugCaller] and returns {}. It resumes all threads and removes all breakpoints.
 	MethodDebugEnd = "debug_end"
-	// MethodDebugLeave takes [DebugCaller] and answers with {}: its client has left while another one debugs the tab.
-	// Its breakpoints are removed, and what it alone paused runs on.
+	// MethodDebugLeave takes [DebugCaller] and returns {}. Its client has disconnected while another one debugs the
+	// tab. It removes the client's breakpoints and resumes threads that only this client paused.
 	MethodDebugLeave = "debug_leave"
 )
 
-// MethodDebugScript is asked of the host while a script with a source map waits to be run for the first time.
-// It takes [DebugScriptParams] and answers with [DebugScriptResult].
+// MethodDebugScript is called on the host while a script with a source map waits for its first run.
+// It takes [DebugScriptParams] and returns [DebugScriptResult].
 const MethodDebugScript = "debug_script"
 
-// MethodDebugNames is asked of the host when variables are read of code with a source map. It takes
-// [DebugNamesParams] and answers with [DebugNames].
+// MethodDebugNames is called on the host when variables of code with a source map are read. It takes
+// [DebugNamesParams] and returns [DebugNames].
 const MethodDebugNames = "debug_names"
 
-// DebugNamesParams ask what identifiers of generated code were called.
+// DebugNamesParams request the original names of identifiers in generated code.
 type DebugNamesParams struct {
 	Tab int    `json:"tab"`
 	URL string `json:"url"`
-	// Map is the reference to the script's source map, all of it for one that is inline.
+	// Map is the reference to the script's source map, in full for an inline map.
 	Map string `json:"map"`
-	// Places are where identifiers begin: line and column in turn, each counts from 1.
+	// Places are the starts of identifiers: line and column in turn, both starting at 1.
 	Places []int `json:"places"`
 }
 
-// DebugNames are the names at the places that were asked for, "" where the map says none.
+// DebugNames are the names at the requested places, "" where the map has none.
 type DebugNames struct {
 	Names []string `json:"names"`
-	// Known is false where there is no map, or it holds no names at all.
+	// Known is false if there is no map or it has no names at all.
 	Known bool `json:"known,omitempty"`
 }
 
-// DebugCaller says which tab is meant, and who asks.
+// DebugCaller identifies the tab and the client.
 type DebugCaller struct {
 	Tab int `json:"tab"`
-	// By names the agent, for the person whose page it pauses.
+	// By is the name of the agent, as shown to the user whose page it pauses.
 	By string `json:"by"`
-	// Client is the host's number of the agent's client, by which it is known whose a pause is; 0 for nobody's.
+	// Client is the host's number of the agent's client, which owns its pauses; 0 for none.
 	Client int `json:"client,omitempty"`
-	// ReleaseMs is after how long a pause that nobody ends is ended, in milliseconds.
+	// ReleaseMs is the time after which a pause ends automatically, in milliseconds.
 	ReleaseMs int `json:"release_ms"`
 	// Evaluate allows expressions to change the page.
 	Evaluate bool `json:"evaluate,omitempty"`
 }
 
-// DebugStateParams ask for a tab's state.
+// DebugStateParams request a tab's state.
 type DebugStateParams struct {
 	DebugCaller `tstype:",extends"`
-	// Thread is waited for; 0 for any.
+	// Thread is the thread to wait for; 0 for any.
 	Thread int `json:"thread,omitempty"`
-	// WaitMs is how long a pause is waited for, in milliseconds.
+	// WaitMs limits the wait for a pause, in milliseconds.
 	WaitMs int `json:"wait_ms,omitempty"`
 }
 
-// DebugState is a tab under the debugger.
+// DebugState is the state of a tab in the debugger.
 type DebugState struct {
-	// Active says whether the tab is being debugged.
+	// Active is true while the tab is being debugged.
 	Active bool `json:"active,omitempty"`
-	// Session is when debugging began, in milliseconds since the epoch: what is kept of a session ends with it.
+	// Session is the start of the debug session, in milliseconds since the epoch. It identifies data kept for that session.
 	Session int64         `json:"session,omitempty"`
 	Threads []DebugThread `json:"threads"`
-	// Gone are threads that were paused when they ended, the newest at the end.
+	// Gone are threads that ended while paused, the newest last.
 	Gone []DebugThread `json:"gone,omitempty"`
-	// Ended says why debugging ended without being asked to, and EndedAt when, in milliseconds since the epoch.
+	// Ended is why debugging ended unexpectedly; EndedAt is when, in milliseconds since the epoch.
 	Ended   string `json:"ended,omitempty"`
 	EndedAt int64  `json:"ended_at,omitempty"`
-	// Failed are the conditions of breakpoints that threw since the breakpoint was set.
+	// Failed are the breakpoints whose condition has thrown since they were set.
 	Failed []DebugFailed `json:"failed,omitempty"`
 }
 
@@ -106,28 +106,28 @@ const (
 	ThreadServiceWorker = "service_worker"
 )
 
-// DebugThread is one thread: the page with its frames of the same process, a frame of another one, a worker.
+// DebugThread is the page with its frames in the same process, a frame in another process, or a worker.
 type DebugThread struct {
-	// ID is 1 for the page; others count on, and are not given again while the tab is debugged.
+	// ID is 1 for the page. Other threads have the next numbers, which are not reused while the tab is debugged.
 	ID     int         `json:"id"`
 	Kind   string      `json:"kind"`
 	URL    string      `json:"url"`
 	Paused *DebugPause `json:"paused,omitempty"`
-	// Resumed says how its last pause ended.
+	// Resumed is how its last pause ended.
 	Resumed *DebugResumed `json:"resumed,omitempty"`
 }
 
-// DebugPause is where a thread stands.
+// DebugPause is a pause of a thread.
 type DebugPause struct {
-	// At is when it was paused, in milliseconds since the epoch.
+	// At is the start of the pause, in milliseconds since the epoch.
 	At int64 `json:"at"`
 	// Reason is one of the Pause constants.
 	Reason string `json:"reason"`
-	// By is the agent whose doing it is, or several; "" for the page itself or another debugger.
+	// By names the agents that caused the pause; "" for the page itself or another debugger.
 	By string `json:"by,omitempty"`
-	// Hit are the ids of the breakpoints that it stands at.
+	// Hit are the ids of the breakpoints that were hit.
 	Hit []string `json:"hit,omitempty"`
-	// Text is the exception, or what else the browser says.
+	// Text is the exception or another message of the browser.
 	Text   string       `json:"text,omitempty"`
 	Frames []DebugFrame `json:"frames"`
 	// More counts the frames below those.
@@ -141,19 +141,19 @@ const (
 	PauseAsked      = "pause"
 	PauseException  = "exception"
 	PauseRejection  = "promise_rejection"
-	PauseOther      = "other" // a debugger statement, or another debugger's doing
+	PauseOther      = "other" // a debugger statement or another debugger
 )
 
-// DebugFrame is one frame of a stack. Line and Column count from 1.
+// DebugFrame is one frame of a stack. Line and Column start at 1.
 type DebugFrame struct {
 	Function string `json:"function,omitempty"`
 	URL      string `json:"url"`
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
-	// NameLine and NameColumn are where the function begins; 0 when that is not known.
+	// NameLine and NameColumn are the start of the function; 0 if unknown.
 	NameLine   int `json:"name_line,omitempty"`
 	NameColumn int `json:"name_column,omitempty"`
-	// Async says what the frames from here on wait for: they are no longer on the stack.
+	// Async is what the following frames wait for. They are no longer on the stack.
 	Async string `json:"async,omitempty"`
 }
 
@@ -164,7 +164,7 @@ type DebugResumed struct {
 	How string `json:"how"`
 }
 
-// Ways in which a pause ends.
+// Causes of the end of a pause.
 const (
 	ResumedAgent    = "agent"
 	ResumedPerson   = "person"
@@ -173,7 +173,7 @@ const (
 	ResumedGone     = "navigation"
 	ResumedHost     = "host_gone"
 	ResumedWorker   = "extension_restarted"
-	ResumedLeft     = "agent_left" // the agent that paused it has left
+	ResumedLeft     = "agent_left" // the agent that paused it has disconnected
 )
 
 // DebugScripts is the code that a tab has loaded.
@@ -184,7 +184,7 @@ type DebugScripts struct {
 // DebugScriptLine is one script.
 type DebugScriptLine struct {
 	URL string `json:"url"`
-	// Map is the reference to its source map; "" for none. One that is inline is told as "data:" alone.
+	// Map is the reference to its source map; "" for none, "data:" for an inline map.
 	Map string `json:"map,omitempty"`
 }
 
@@ -194,25 +194,25 @@ type DebugBreakpointParams struct {
 	Breakpoint  DebugBreakpoint `json:"breakpoint"`
 }
 
-// DebugBreakpoint is a breakpoint as the browser is told of it.
+// DebugBreakpoint is a breakpoint as sent to the extension.
 type DebugBreakpoint struct {
 	ID string `json:"id"`
-	// Client is the one that set it, as in [DebugCaller].
+	// Client is the client that set it, as in [DebugCaller].
 	Client int `json:"client,omitempty"`
-	// Places are where it is set; one without any waits for its original source.
+	// Places are its locations. A breakpoint without places waits for its original source.
 	Places    []DebugPlace `json:"places"`
 	Condition string       `json:"condition,omitempty"`
 	// HitCount is the first hit that pauses.
 	HitCount int `json:"hit_count,omitempty"`
-	// Original is true when a script's source map may name its place: every script that has one waits, before it
-	// runs for the first time, until the host was asked.
+	// Original is true when a source map may contain its place. Scripts with a source map then wait for the host
+	// before their first run.
 	Original bool `json:"original,omitempty"`
 }
 
-// DebugPlace is a range of generated code. Lines and columns count from 1; the first place in it where
-// the browser can pause is taken.
+// DebugPlace is a range of generated code. Lines and columns start at 1. The breakpoint is set at the first place
+// in it where the browser can pause.
 type DebugPlace struct {
-	// URL is the script's; Pattern is a regular expression for it, when URL is "".
+	// URL is the script's address. Pattern is a regular expression for it, used if URL is "".
 	URL       string `json:"url,omitempty"`
 	Pattern   string `json:"pattern,omitempty"`
 	Line      int    `json:"line"`
@@ -221,10 +221,10 @@ type DebugPlace struct {
 	EndColumn int    `json:"end_column,omitempty"`
 }
 
-// DebugPlaced says where a breakpoint stands.
+// DebugPlaced lists the locations of a breakpoint.
 type DebugPlaced struct {
 	Locations []DebugLocation `json:"locations"`
-	// Hits is how often it was hit so far.
+	// Hits counts its hits so far.
 	Hits int `json:"hits,omitempty"`
 }
 
@@ -242,17 +242,17 @@ type DebugRemoveParams struct {
 	ID          string `json:"id"`
 }
 
-// DebugRunParams pause a thread or let it go on.
+// DebugRunParams pause or resume a thread.
 type DebugRunParams struct {
 	DebugCaller `tstype:",extends"`
-	// Thread is 0 for the only paused one, or for the page when it is to be paused.
+	// Thread is 0 for the only paused thread, or for the page when pausing.
 	Thread int `json:"thread,omitempty"`
-	// Kind is pause, resume, over, into or out; exceptions, which moves no thread; or release, by which a person lets
-	// all threads go on.
+	// Kind is pause, resume, over, into or out. exceptions only sets Exceptions. release is the user's way to
+	// resume all threads.
 	Kind string `json:"kind"`
-	// Exceptions are which exceptions pause from now on: none, uncaught, all.
+	// Exceptions selects the exceptions that pause: none, uncaught, all.
 	Exceptions string `json:"exceptions,omitempty"`
-	// WaitMs is how long the next pause is waited for, in milliseconds.
+	// WaitMs limits the wait for the next pause, in milliseconds.
 	WaitMs int `json:"wait_ms,omitempty"`
 }
 
@@ -264,7 +264,7 @@ type DebugEvaluateParams struct {
 	Expression  string `json:"expression"`
 }
 
-// DebugValue is what an expression evaluates to.
+// DebugValue is the value of an expression.
 type DebugValue struct {
 	Type  string `json:"type"`
 	Value string `json:"value"`
@@ -273,29 +273,29 @@ type DebugValue struct {
 	Masked int  `json:"masked,omitempty"`
 }
 
-// DebugScriptParams tell of a script that waits.
+// DebugScriptParams describe a script that waits for its first run.
 type DebugScriptParams struct {
 	Tab int    `json:"tab"`
 	URL string `json:"url"`
-	// Map is the reference to its source map, all of it for one that is inline.
+	// Map is the reference to its source map, in full for an inline map.
 	Map string `json:"map"`
 }
 
-// DebugScriptResult are the breakpoints that lie in the script, with their places in it.
+// DebugScriptResult lists the breakpoints in the script, with their places.
 type DebugScriptResult struct {
 	Breakpoints []DebugBreakpoint `json:"breakpoints"`
 }
 
-// TabPaused says that a tab stands still.
+// TabPaused describes a paused tab.
 type TabPaused struct {
-	// By is the agent whose doing it is, "" when it is nobody's that is known.
+	// By is the agent that paused it; "" if unknown.
 	By     string `json:"by,omitempty"`
 	Reason string `json:"reason"`
-	// Kind is what of the tab stands still where it is not the page itself: iframe, worker, shared_worker, service_worker.
+	// Kind is the paused part, if it is not the page itself: iframe, worker, shared_worker, service_worker.
 	Kind string `json:"kind,omitempty"`
-	// At is since when, in milliseconds since the epoch.
+	// At is the start of the pause, in milliseconds since the epoch.
 	At int64 `json:"at"`
-	// Place is the function and the line, as in "total (app.js:13)", with " (generated)" where the script has a source
+	// Place is the function and the line, as in "total (app.js:13)", with " (generated)" if the script has a source
 	// map.
 	Place string `json:"place,omitempty"`
 }

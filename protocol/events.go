@@ -12,10 +12,10 @@ const (
 	KindGap        = "gap"
 )
 
-// EventHead is what every event begins with.
+// EventHead holds the fields common to all events.
 type EventHead struct {
 	Kind string `json:"kind"`
-	// At is when it happened: milliseconds since the Unix epoch.
+	// At is the time of the event in milliseconds since the Unix epoch.
 	At int64 `json:"at"`
 	// Tab is the browser's id of the tab.
 	Tab int `json:"tab"`
@@ -27,28 +27,28 @@ type EventHead struct {
 type ConsoleEvent struct {
 	EventHead `tstype:",extends"`
 	Level     string `json:"level" tstype:"'error' | 'warning' | 'info' | 'log' | 'debug'"`
-	// Via says where it came from.
+	// Via is the origin of the message.
 	Via string `json:"via" tstype:"'console' | 'exception' | 'rejection' | 'browser'"`
-	// Category is the browser's own source of a "browser" entry: network, security, deprecation,
+	// Category is the browser's source of a "browser" entry: network, security, deprecation,
 	// worker, javascript, intervention, other …
 	Category string `json:"category,omitempty"`
-	// Text is the message, at most 8 KiB; Length is its full length in UTF-16 units when it was cut.
+	// Text is the message, at most 8 KiB. Length is the full length in UTF-16 units when it was cut.
 	Text   string `json:"text"`
 	Length int    `json:"length,omitempty"`
-	// URL, Line and Column name the top stack frame; Line and Column count from 1, 0 when unknown.
+	// URL, Line and Column are those of the top stack frame. Line and Column start at 1; 0 means unknown.
 	URL    string `json:"url,omitempty"`
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`
-	// Stack is at most 10 lines "function (url:line:column)".
+	// Stack has at most 10 lines "function (url:line:column)".
 	Stack []string `json:"stack,omitempty"`
-	// Request is the id of the network request that a browser entry speaks of.
+	// Request is the id of the network request that a browser entry is about.
 	Request string `json:"request,omitempty"`
-	// Target is where it ran when that was not the tab's main document.
+	// Target is where the code ran, if not in the tab's main document.
 	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'"`
 }
 
-// RequestEvent says that a request began. It is followed by a NetworkEvent of the same id, unless
-// the tab goes away.
+// RequestEvent reports the start of a request. A NetworkEvent with the same id follows, unless
+// the tab is closed first.
 type RequestEvent struct {
 	EventHead `tstype:",extends"`
 	ID        string `json:"id"`
@@ -58,7 +58,7 @@ type RequestEvent struct {
 	Resource string `json:"resource"`
 }
 
-// NetworkEvent is one request that has ended, or whose answer is a stream that has begun.
+// NetworkEvent is a finished request, or one whose streamed response has started.
 type NetworkEvent struct {
 	EventHead `tstype:",extends"`
 	ID        string `json:"id"`
@@ -67,62 +67,62 @@ type NetworkEvent struct {
 	Resource  string `json:"resource"`
 	// Status is the HTTP status, 0 when there was no response at all.
 	Status int `json:"status"`
-	// Error is why there was none, or why the response broke off: net::ERR_CONNECTION_REFUSED,
+	// Error is why there was no response, or why it broke off: net::ERR_CONNECTION_REFUSED,
 	// "CORS: …", "blocked: …".
 	Error string `json:"error,omitempty"`
-	// Canceled is true when the page or the browser gave the request up.
+	// Canceled is true when the page or the browser aborted the request.
 	Canceled bool `json:"canceled,omitempty"`
-	// Started is when it began (milliseconds since the epoch); Duration in milliseconds.
+	// Started is the start in milliseconds since the epoch. Duration is in milliseconds.
 	Started  int64   `json:"started"`
 	Duration float64 `json:"duration"`
 	Mime     string  `json:"mime,omitempty"`
-	// Size is the number of bytes that came over the network.
+	// Size is the number of bytes received over the network.
 	Size int64 `json:"size,omitempty"`
-	// Cached is true when no byte came over the network.
+	// Cached is true when nothing was received over the network.
 	Cached bool `json:"cached,omitempty"`
-	// Stream is true for an answer that does not end by itself (text/event-stream).
+	// Stream is true for an open-ended response (text/event-stream).
 	Stream          bool              `json:"stream,omitempty"`
 	RequestHeaders  map[string]string `json:"request_headers,omitempty"`
 	ResponseHeaders map[string]string `json:"response_headers,omitempty"`
 	RequestBody     string            `json:"request_body,omitempty"`
-	// ResponseBody is text, at most 64 KiB of it.
+	// ResponseBody is the text of the response, at most 64 KiB.
 	ResponseBody string `json:"response_body,omitempty"`
-	// BodyNote says why a body is missing or cut: "cut at 65536 of 91231 bytes".
+	// BodyNote is why a body is missing or cut: "cut at 65536 of 91231 bytes".
 	BodyNote string `json:"body_note,omitempty"`
-	// Target is where the request came from when that was not the tab's main document.
+	// Target is the source of the request, if not the tab's main document.
 	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'"`
-	// Backfilled is true when the browser's records were read afterwards, because capture began late.
+	// Backfilled is true for entries recovered from the browser's records because capture started late.
 	Backfilled bool `json:"backfilled,omitempty"`
 }
 
-// WebSocketEvent is one step in the life of a WebSocket connection.
+// WebSocketEvent is one event of a WebSocket connection.
 type WebSocketEvent struct {
 	EventHead `tstype:",extends"`
-	// ID names the connection.
+	// ID identifies the connection.
 	ID  string `json:"id"`
 	URL string `json:"url"`
 	Op  string `json:"op" tstype:"'open' | 'sent' | 'received' | 'close' | 'error'"`
-	// Text is the frame's text, at most 4 KiB, or the error's message; Size is the frame's full
-	// length in bytes (of a binary frame too).
+	// Text is the text of the frame, at most 4 KiB, or the error message. Size is the full length of a
+	// text or binary frame in bytes.
 	Text   string `json:"text,omitempty"`
 	Size   int    `json:"size,omitempty"`
 	Binary bool   `json:"binary,omitempty"`
-	// Code and Reason are those of a close frame, when the browser tells them.
+	// Code and Reason are those of the close frame, if the browser reports them.
 	Code   int    `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Leaving is true for a close that the page caused by being left or reloaded.
+	// Leaving is true when leaving or reloading the page closed the connection.
 	Leaving bool `json:"leaving,omitempty"`
 }
 
-// ActionEvent is one action of a person (or of a driver that sends trusted input).
+// ActionEvent is one user action. Drivers that send trusted input count as users.
 type ActionEvent struct {
 	EventHead `tstype:",extends"`
 	Action    string `json:"action" tstype:"'click' | 'type' | 'select' | 'submit' | 'key'"`
-	// Target names the element for a reader: `button "Add to cart"`, `textbox "Email"`; its test id
-	// or short CSS path where it has no name.
+	// Target describes the element: `button "Add to cart"`, `textbox "Email"`. An unnamed element has
+	// its test id or a short CSS path.
 	Target   string `json:"target"`
 	Selector string `json:"selector,omitempty"`
-	// Value is what was typed or chosen; the mask in place of what must not leave the page.
+	// Value is the typed or selected text. The mask replaces text that must not leave the page.
 	Value string `json:"value,omitempty"`
 	Frame int    `json:"frame,omitempty"`
 }
@@ -130,10 +130,10 @@ type ActionEvent struct {
 // ElementEvent is one change of an error element on the page.
 type ElementEvent struct {
 	EventHead `tstype:",extends"`
-	// Op: an element appeared, its text changed, it is gone; "reset": the frame shows another
-	// document now (or none), whatever error elements it had are gone.
+	// Op reports that an element appeared, changed its text or disappeared. After "reset" the frame has
+	// another document, or none, and its error elements no longer exist.
 	Op string `json:"op" tstype:"'appeared' | 'changed' | 'gone' | 'reset'"`
-	// Frame and Document name the document; ID is unique within it.
+	// Frame and Document identify the document; ID is unique within it.
 	Frame    int    `json:"frame"`
 	Document string `json:"document"`
 	ID       int    `json:"id"`
@@ -141,7 +141,7 @@ type ElementEvent struct {
 	Text     string `json:"text,omitempty"`
 }
 
-// NavigationEvent says that the tab's top document changed its address or was replaced.
+// NavigationEvent reports that the tab's top document was replaced or changed its address.
 type NavigationEvent struct {
 	EventHead `tstype:",extends"`
 	How       string `json:"how" tstype:"'load' | 'reload' | 'history' | 'hash' | 'crash'"`
@@ -149,34 +149,34 @@ type NavigationEvent struct {
 	Title     string `json:"title,omitempty"`
 }
 
-// GapEvent says what was not seen.
+// GapEvent is a gap in coverage.
 type GapEvent struct {
 	EventHead `tstype:",extends"`
-	// From and To bound the time (milliseconds since the epoch); To 0 means "still".
+	// From and To limit the time, in milliseconds since the epoch. To is 0 while the gap lasts.
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
-	// Reason is a word from the list in PROTOCOL.md.
+	// Reason is one of the Gap constants.
 	Reason string `json:"reason" tstype:"GapReason"`
-	// Dropped counts events known to be lost; 0 when nobody can know.
+	// Dropped counts lost events; 0 when the number is unknown.
 	Dropped int `json:"dropped,omitempty"`
 }
 
 // Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
 const (
-	GapPaused         = "paused"          // a person paused watching
-	GapLateAttach     = "late_attach"     // the tab was being loaded before capture began
-	GapWorkerRestart  = "worker_restart"  // the extension's worker was ended and began anew
-	GapDetached       = "detached"        // the person, or DevTools, ended the debugger's session
-	GapDropped        = "dropped"         // events overflowed the extension's queue while the host was away
-	GapCaptureFailed  = "capture_failed"  // a capture source could not be started or broke
-	GapDisconnected   = "disconnected"    // the browser's connection to the host was interrupted and events are missing
+	GapPaused         = "paused"          // the user paused watching
+	GapLateAttach     = "late_attach"     // the tab started loading before capture started
+	GapWorkerRestart  = "worker_restart"  // the extension's worker was stopped and restarted
+	GapDetached       = "detached"        // the user or DevTools ended the debugger session
+	GapDropped        = "dropped"         // the extension's queue overflowed while the host was unreachable
+	GapCaptureFailed  = "capture_failed"  // a capture source failed or could not start
+	GapDisconnected   = "disconnected"    // the connection to the host was interrupted, and events are missing
 	GapMalformed      = "malformed"       // the host could not read events that the extension sent
-	GapBrowserEnded   = "browser_ended"   // the browser ended, or the extension was loaded anew; what it had not yet told is lost
+	GapBrowserEnded   = "browser_ended"   // the browser exited or the extension was reloaded; events not yet sent are lost
 	GapNoBrowser      = "no_browser"      // no browser was connected
-	GapJournalDamaged = "journal_damaged" // a part of what was kept on disk could not be read
-	// Quiet capture only: the page has something into which it cannot look.
-	GapWorkerUnseen        = "worker_unseen"         // a worker's console and WebSockets; its requests and uncaught errors are seen
-	GapSharedWorkerUnseen  = "shared_worker_unseen"  // a shared worker that the browser does not let the debugger attach to
-	GapServiceWorkerUnseen = "service_worker_unseen" // what the page's service worker logs and asks for
-	GapNotReplayed         = "not_replayed"          // an event stream began before the host knew of it
+	GapJournalDamaged = "journal_damaged" // a part of the journal on disk could not be read
+	// Quiet capture only: it cannot observe these parts of a page.
+	GapWorkerUnseen        = "worker_unseen"         // a worker's console and WebSockets; its requests and uncaught errors are captured
+	GapSharedWorkerUnseen  = "shared_worker_unseen"  // a shared worker to which the debugger cannot attach
+	GapServiceWorkerUnseen = "service_worker_unseen" // the logs and requests of the page's service worker
+	GapNotReplayed         = "not_replayed"          // an event stream started before the host knew of it
 )

@@ -1,10 +1,9 @@
 // Package protocol is the wire between the browser extension and the host: JSON messages in
 // native-messaging frames.
 //
-// Guarantees: the types here are the only source of the wire's shape (extension/protocol.ts is
-// generated from them); fields and codes are only ever added; a receiver ignores fields that it
-// does not know and refuses kinds that it does not know with a counted error, never by ending the
-// connection. PROTOCOL.md describes the order of messages.
+// Guarantees: the types here are the only definition of the wire format (extension/protocol.ts is
+// generated from them). Fields and codes are only ever added. A receiver ignores unknown fields. It refuses
+// unknown kinds with a counted error and keeps the connection open. PROTOCOL.md describes the order of messages.
 package protocol
 
 // Version is the wire's version. A host and an extension of different versions refuse each other
@@ -45,17 +44,17 @@ type Hello struct {
 	Extension string `json:"extension"`
 	// Browser is the browser's name and version, as in "Chromium 156.0.8078.79".
 	Browser string `json:"browser"`
-	// Instance names the browser profile; it is kept for as long as the extension is installed.
+	// Instance identifies the browser profile. It stays the same while the extension is installed.
 	Instance string `json:"instance"`
-	// Session names one life of the browser: with another, tabs have other ids. "" when not told.
+	// Session identifies one run of the browser; the next run has other tab ids. "" when unknown.
 	Session string `json:"session,omitempty"`
-	// Stream names one unbroken numbering of events. A worker that cannot continue the numbering of
-	// an earlier one (its memory is gone) begins a new stream.
+	// Stream identifies one unbroken numbering of events. A worker that cannot continue an earlier
+	// numbering, because its memory was lost, starts a new stream.
 	Stream string `json:"stream"`
-	// First is the number of the oldest event that the extension still holds (its next number when
-	// it holds none). Numbers begin at 1.
+	// First is the number of the oldest event that the extension still keeps, or its next number when
+	// it keeps none. Numbers start at 1.
 	First int64 `json:"first"`
-	// Probe asks only whether the host answers: nothing is kept of it, and nothing can follow it.
+	// Probe only checks whether the host answers. The host keeps nothing of it, and no message may follow.
 	Probe bool `json:"probe,omitempty"`
 }
 
@@ -65,18 +64,18 @@ type Welcome struct {
 	Protocol int    `json:"protocol"`
 	// Host is the host's version.
 	Host string `json:"host"`
-	// Next is the number of the event of this stream that the host expects next: all below it are
-	// acknowledged. 1 for a stream that is new to the host.
+	// Next is the number of the next event that the host expects in this stream. All events below it are
+	// acknowledged. It is 1 for a stream that is new to the host.
 	Next int64 `json:"next"`
-	// Run names one life of the host; what an earlier one debugged, this one knows nothing of.
+	// Run identifies one run of the host. It knows nothing of the debug sessions of an earlier run.
 	Run string `json:"run,omitempty"`
 }
 
-// Events carries consecutive events of one stream. The host ignores those it has had already.
+// Events carries consecutive events of one stream. The host ignores those that it already has.
 type Events struct {
 	Type   string `json:"type"`
 	Stream string `json:"stream"`
-	// First is the number of the first event of Events; each one after it counts one more.
+	// First is the number of the first event in Events; the others follow consecutively.
 	First  int64   `json:"first"`
 	Events []Event `json:"events" tstype:"AnyEvent[]"`
 }
@@ -84,14 +83,14 @@ type Events struct {
 // Event stands for any of the event types below; the host decodes it in package event.
 type Event = any
 
-// Ack says that the host has taken every event of the stream below Next.
+// Ack acknowledges every event of the stream below Next.
 type Ack struct {
 	Type   string `json:"type"`
 	Stream string `json:"stream"`
 	Next   int64  `json:"next"`
 }
 
-// Tabs replaces what the host knows of this browser's tabs.
+// Tabs replaces the host's list of this browser's tabs.
 type Tabs struct {
 	Type string `json:"type"`
 	Tabs []Tab  `json:"tabs"`
@@ -99,27 +98,27 @@ type Tabs struct {
 
 // Tab is one tab of the browser.
 type Tab struct {
-	// ID is the browser's own id of the tab.
+	// ID is the browser's id of the tab.
 	ID    int    `json:"id"`
 	URL   string `json:"url"`
 	Title string `json:"title"`
-	// Watched says whether the tab is captured now.
+	// Watched is true while the tab is captured.
 	Watched bool `json:"watched"`
-	// Capture is how: "debugger", or "" when nothing is captured.
+	// Capture is the capture mode: "quiet", "debugger", or "" when nothing is captured.
 	Capture string `json:"capture,omitempty"`
-	// DOM says whether the content script of the tab's present document answers.
+	// DOM is true while the content script of the tab's current document answers.
 	DOM bool `json:"dom,omitempty"`
 	// Active is true for the tab in front of the window that was focused last.
 	Active bool `json:"active,omitempty"`
-	// Note says in words why a tab that one would expect to be watched is not.
+	// Note explains why a tab that should be watched is not.
 	Note string `json:"note,omitempty"`
-	// Paused is set while the debugger holds the tab's page.
+	// Paused is set while the tab's page is paused in the debugger.
 	Paused *TabPaused `json:"paused,omitempty"`
-	// PausedPart is set while the page itself runs and the debugger holds a worker of it, or a frame in a process of its own.
+	// PausedPart is set while the page runs but one of its workers, or a frame in its own process, is paused.
 	PausedPart *TabPaused `json:"paused_part,omitempty"`
 }
 
-// Request asks the other side for something. Both sides may ask; ids are the asker's own.
+// Request asks the other side for something. Both sides may send requests; the sender chooses the ids.
 type Request struct {
 	Type   string `json:"type"`
 	ID     int64  `json:"id"`
@@ -135,119 +134,119 @@ type Response struct {
 	Error  *Error `json:"error,omitempty"`
 }
 
-// Methods that the host asks of the extension.
+// Methods that the host calls on the extension.
 const (
-	// MethodSync: deliver everything that the browser has reported so far, then answer with
-	// [SyncResult]. Params: [SyncParams]. The answer is posted after the events it speaks of.
+	// MethodSync delivers everything that the browser has reported so far. Params: [SyncParams],
+	// result: [SyncResult]. The response follows the events that it covers.
 	MethodSync = "sync"
-	// MethodSourceMap: fetch the source map of a script that a tab has loaded, as the tab's page could.
+	// MethodSourceMap fetches the source map of a script that a tab has loaded, with the rights of the tab's page.
 	// Params: [SourceMapParams], result: [SourceMapResult].
 	MethodSourceMap = "source_map"
 )
 
-// Methods that the extension's pages ask of the host.
+// Methods that the extension's pages call on the host.
 const (
-	// MethodOverview takes [OverviewParams] and answers with [Overview]: what the popup shows.
+	// MethodOverview takes [OverviewParams] and returns [Overview], the content of the popup.
 	MethodOverview = "overview"
-	// MethodCheckpoint takes [CheckpointParams] and answers with [CheckpointResult].
+	// MethodCheckpoint takes [CheckpointParams] and returns [CheckpointResult].
 	MethodCheckpoint = "checkpoint"
-	// MethodIgnore takes [IgnoreParams] and answers with [IgnoreResult]: from now on an entry is noise.
+	// MethodIgnore takes [IgnoreParams] and returns [IgnoreResult]. It adds a noise rule for an entry.
 	MethodIgnore = "ignore"
-	// MethodUnignore takes [UnignoreParams]: the rule that [MethodIgnore] made is gone. It answers with {}.
+	// MethodUnignore takes [UnignoreParams] and returns {}. It removes the rule that [MethodIgnore] added.
 	MethodUnignore = "unignore"
 )
 
-// SyncParams names the tabs that must answer; empty means all watched ones.
+// SyncParams lists the tabs that must answer; empty means all watched tabs.
 type SyncParams struct {
 	Tabs []int `json:"tabs,omitempty"`
 	// TimeoutMs bounds the wait for content scripts and debugger sessions, in milliseconds.
 	TimeoutMs int `json:"timeout_ms"`
 }
 
-// SyncResult says which tabs did not answer in time.
+// SyncResult lists the tabs that did not answer in time.
 type SyncResult struct {
-	// NoDOM are the tabs whose content script did not answer.
+	// NoDOM lists the tabs whose content script did not answer.
 	NoDOM []int `json:"no_dom,omitempty"`
-	// NoCapture are the tabs whose capture source did not answer.
+	// NoCapture lists the tabs whose capture source did not answer.
 	NoCapture []int `json:"no_capture,omitempty"`
 }
 
-// SourceMapParams names a script, and bounds what is fetched for it.
+// SourceMapParams names a script and limits what is fetched for it.
 type SourceMapParams struct {
 	Tab int    `json:"tab"`
 	URL string `json:"url"`
-	// TimeoutMs bounds the time in milliseconds; MaxBytes the size of script and map, each for itself.
+	// TimeoutMs limits the time in milliseconds. MaxBytes limits the script and the map, each separately.
 	TimeoutMs int `json:"timeout_ms"`
 	MaxBytes  int `json:"max_bytes"`
 }
 
 // SourceMapResult is a source map.
 type SourceMapResult struct {
-	// URL is the address by which the map names its files: its own, or the script's for an inline map.
+	// URL is the base address of the map's file names: its own, or the script's for an inline map.
 	URL string `json:"url"`
-	// Data is the map's bytes, compressed by gzip, in base 64.
+	// Data is the map, compressed with gzip and encoded as base64.
 	Data string `json:"data"`
 }
 
-// OverviewParams say what the popup shows.
+// OverviewParams select what the overview includes.
 type OverviewParams struct {
-	// Tabs asks how each watched tab stands, too.
+	// Tabs adds the status of each watched tab.
 	Tabs bool `json:"tabs,omitempty"`
 }
 
-// Overview is what the popup shows of the host.
+// Overview is the content of the popup.
 type Overview struct {
 	Host string `json:"host"`
-	// Severity and Summary speak of all watched tabs, and of the time since the newest checkpoint that
-	// belongs to all of them, or of everything held when there is none.
+	// Severity and Summary cover all watched tabs since the newest checkpoint that belongs to all of them,
+	// or everything in memory when there is none.
 	Severity string `json:"severity"`
 	Summary  string `json:"summary"`
 	Since    string `json:"since,omitempty"`
-	// Errors and Warnings count what Severity is made of.
+	// Errors and Warnings count the entries behind Severity.
 	Errors   int `json:"errors,omitempty"`
 	Warnings int `json:"warnings,omitempty"`
-	// NotObserved says what of that time was not observed, in words; empty when all was.
+	// NotObserved describes the coverage gaps of that time; empty when there are none.
 	NotObserved string           `json:"not_observed,omitempty"`
 	Checkpoints []CheckpointLine `json:"checkpoints"`
-	// Findings are what Severity is made of, the worst first and then the most frequent; at most
-	// [MaxFindings]. MoreFindings counts the others.
+	// Findings are the entries behind Severity, the worst first and then the most frequent, at most
+	// [MaxFindings]. MoreFindings counts the rest.
 	Findings     []Finding `json:"findings,omitempty"`
 	MoreFindings int       `json:"more_findings,omitempty"`
-	// Hidden counts the entries that noise rules keep out.
+	// Hidden counts the entries hidden by noise rules.
 	Hidden int `json:"hidden,omitempty"`
-	// Agents are those that have acted, in the order in which they first did.
+	// Agents are those that have acted, in the order of their first action.
 	Agents []Agent `json:"agents,omitempty"`
-	// Tabs are the watched tabs of the browser that asks, where it asks for them.
+	// Tabs are the watched tabs of the requesting browser, if requested.
 	Tabs []TabStanding `json:"tabs,omitempty"`
 }
 
-// TabStanding is how one tab stands, since the same moment as all together.
+// TabStanding is the status of one tab, since the same moment as [Overview].
 type TabStanding struct {
-	// Tab is the browser's own id of it.
+	// Tab is the browser's id of the tab.
 	Tab      int    `json:"tab"`
 	Severity string `json:"severity"`
 	Errors   int    `json:"errors,omitempty"`
 	Warnings int    `json:"warnings,omitempty"`
-	// NotObserved says that something of it was not.
+	// NotObserved is true when there were coverage gaps.
 	NotObserved bool `json:"not_observed,omitempty"`
 }
 
-// MaxFindings bounds what the popup lists.
+// MaxFindings is how many findings the popup lists.
 const MaxFindings = 5
 
-// Finding is one distinct message, failed request, step of a connection, error element or slow endpoint.
+// Finding is one distinct message, failed request, connection event, error element or slow endpoint.
 type Finding struct {
-	// Kind, Level, Origin and Fingerprint are what a noise rule knows it by; Fingerprint is empty where no rule can.
+	// Kind, Level, Origin and Fingerprint identify it for a noise rule. Fingerprint is empty when no rule can match it.
 	Kind        string `json:"kind"`
 	Level       string `json:"level"`
 	Origin      string `json:"origin,omitempty"`
 	Fingerprint string `json:"fingerprint"`
-	// Text is how a person reads it.
+	// Text is the finding as shown to the user.
 	Text  string `json:"text"`
 	Count int    `json:"count"`
 }
 
-// IgnoreParams name a [Finding].
+// IgnoreParams identify a [Finding].
 type IgnoreParams struct {
 	Tab         int    `json:"tab,omitempty"`
 	Kind        string `json:"kind"`
@@ -256,32 +255,32 @@ type IgnoreParams struct {
 	Fingerprint string `json:"fingerprint"`
 }
 
-// IgnoreResult says what was made of it.
+// IgnoreResult is the noise rule that was added.
 type IgnoreResult struct {
-	// ID names the rule.
+	// ID identifies the rule.
 	ID string `json:"id"`
-	// Hides counts the entries held that it hides.
+	// Hides counts the entries in memory that it hides.
 	Hides int `json:"hides"`
-	// Unsaved says why the rule will be forgotten.
+	// Unsaved is why the rule could not be saved: it lasts until the host exits.
 	Unsaved string `json:"unsaved,omitempty"`
 }
 
-// UnignoreParams name a rule.
+// UnignoreParams identify a rule.
 type UnignoreParams struct {
 	ID string `json:"id"`
 }
 
-// CheckpointLine is one named checkpoint as the popup lists it.
+// CheckpointLine is one named checkpoint in the popup's list.
 type CheckpointLine struct {
-	// Name has "@" and its scope behind it where the name alone would be another's or several's.
+	// Name ends in "@" and the scope where the name alone would be ambiguous.
 	Name string `json:"name"`
-	// At is the time it was made, RFC 3339 in UTC with milliseconds.
+	// At is the creation time, RFC 3339 in UTC with milliseconds.
 	At string `json:"at"`
-	// Severity, and Errors and Warnings, which count what it is made of, speak of the time since the checkpoint before.
+	// Severity covers the time since the previous checkpoint; Errors and Warnings count the entries behind it.
 	Severity string `json:"severity"`
 	Errors   int    `json:"errors,omitempty"`
 	Warnings int    `json:"warnings,omitempty"`
-	// NotObserved says that the time before it was not observed in full.
+	// NotObserved is true when that time had coverage gaps.
 	NotObserved bool   `json:"not_observed,omitempty"`
 	Note        string `json:"note,omitempty"`
 }
@@ -293,7 +292,7 @@ type CheckpointParams struct {
 	Tab  int    `json:"tab,omitempty"`
 }
 
-// CheckpointResult says what was made.
+// CheckpointResult is the checkpoint that was created.
 type CheckpointResult struct {
 	Name string `json:"name"`
 	At   string `json:"at"`
@@ -301,7 +300,7 @@ type CheckpointResult struct {
 	Replaced string `json:"replaced,omitempty"`
 }
 
-// Error is what went wrong, in words for a person, with a code for programs.
+// Error is a failure: a message for people and a code for programs.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -309,7 +308,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// ErrorMessage tells the other side that a message of its was not taken.
+// ErrorMessage reports that a message was rejected.
 type ErrorMessage struct {
 	Type  string `json:"type"`
 	Error Error  `json:"error"`
@@ -317,14 +316,14 @@ type ErrorMessage struct {
 
 // Error codes; append-only.
 const (
-	CodeVersion     = "version"      // the two sides speak different versions of the protocol
-	CodeMalformed   = "malformed"    // a message is no JSON object, or a needed field is missing or of a wrong type
-	CodeUnknown     = "unknown_type" // a message type, event kind or method is not known
-	CodeTooLarge    = "too_large"    // a message exceeds the limit of the wire
-	CodeOutOfOrder  = "out_of_order" // events arrived before hello, or of another stream than hello named
-	CodeInvalid     = "invalid"      // arguments of a request break a rule; the message names it
-	CodeUnavailable = "unavailable"  // what was asked for cannot be had now
-	CodeNone        = "none"         // there is nothing of what was asked for: a script without a source map
-	CodePaused      = "paused"       // the debugger holds the page; it cannot answer
-	CodeUnwatched   = "not_watched"  // no person has switched the tab or the origin on
+	CodeVersion     = "version"      // the two sides use different versions of the protocol
+	CodeMalformed   = "malformed"    // a message is not a JSON object, or a required field is missing or has the wrong type
+	CodeUnknown     = "unknown_type" // unknown message type, event kind or method
+	CodeTooLarge    = "too_large"    // a message exceeds the size limit
+	CodeOutOfOrder  = "out_of_order" // events before hello, or for another stream than hello named
+	CodeInvalid     = "invalid"      // request arguments break a rule; the message names it
+	CodeUnavailable = "unavailable"  // temporarily not available
+	CodeNone        = "none"         // does not exist: the script has no source map
+	CodePaused      = "paused"       // the page is paused in the debugger and cannot answer
+	CodeUnwatched   = "not_watched"  // the user has not turned on the tab or the origin
 )

@@ -1,12 +1,12 @@
 package protocol
 
-// Methods of reading variables that the host asks of the extension. All take the fields of [DebugCaller].
+// Methods for reading variables that the host calls on the extension. All take the fields of [DebugCaller].
 const (
-	// MethodDebugVariables takes [DebugVariablesParams] and answers with [DebugVariables]: what the variables of a
-	// frame of a paused thread are. No code of the page is run for it.
+	// MethodDebugVariables takes [DebugVariablesParams] and returns [DebugVariables]: the variables of a frame of a
+	// paused thread. It runs no code of the page.
 	MethodDebugVariables = "debug_variables"
-	// MethodDebugTrace takes [DebugTraceParams] and answers with [DebugTraced], when it has enough hits or when its
-	// time is over: what expressions were each time the page came to a place. The page runs on.
+	// MethodDebugTrace takes [DebugTraceParams] and returns [DebugTraced] after enough hits or a timeout. It records
+	// values each time the page reaches a place. The page keeps running.
 	MethodDebugTrace = "debug_trace"
 )
 
@@ -21,57 +21,57 @@ const (
 	ScopeExpression = "expression"
 )
 
-// DebugVariablesParams ask for the variables of a frame.
+// DebugVariablesParams request the variables of a frame.
 type DebugVariablesParams struct {
 	DebugCaller `tstype:",extends"`
-	// Thread is 0 for the only paused one. Frame is its place in the stack, 0 for the top.
+	// Thread is 0 for the only paused thread. Frame is the index in the stack, 0 for the top.
 	Thread int `json:"thread,omitempty"`
 	Frame  int `json:"frame,omitempty"`
-	// Scopes are those wanted; empty for those of the frame's own function.
+	// Scopes are the scopes to read; empty for those of the frame's own function.
 	Scopes []string `json:"scopes,omitempty"`
-	// Depth is how many levels of fields are wanted, 0 for none.
+	// Depth is the number of levels of fields to read, 0 for none.
 	Depth int `json:"depth,omitempty"`
-	// Paths are read too, each told under its name in Named, which are as many.
+	// Paths are additional values to read. Named has one name for each.
 	Paths [][]DebugKey `json:"paths,omitempty"`
 	Named []string     `json:"named,omitempty"`
-	// Expressions are read too, as far as that changes nothing in the page. What they make of a secret is not
-	// masked: the host sends some only where a person allows agents to evaluate.
+	// Expressions are evaluated too, unless that would change the page. Values that they derive from a secret are
+	// not masked, so the host sends expressions only if the user allows agents to evaluate.
 	Expressions []string `json:"expressions,omitempty"`
-	// Path is the way to the one value that is wanted, the variable first; empty for all.
+	// Path leads to a single value, the variable first; empty for all variables.
 	Path []DebugKey `json:"path,omitempty"`
 }
 
-// DebugVariables is what the variables of a frame are.
+// DebugVariables are the variables of a frame.
 type DebugVariables struct {
 	// Session is that of [DebugState].
 	Session int64 `json:"session"`
 	Thread  int   `json:"thread"`
 	Frame   int   `json:"frame"`
-	// At is where the frame stands.
+	// At is the position of the frame.
 	At        DebugFrame      `json:"at"`
 	Variables []DebugVariable `json:"variables"`
-	// Gaps say in words what could not be read.
+	// Gaps describe what could not be read.
 	Gaps []string `json:"gaps,omitempty"`
 }
 
 // DebugVariable is a variable of a scope.
 type DebugVariable struct {
 	Scope string `json:"scope"`
-	// Value is the variable's, by whose name it goes.
+	// Value is the value, under the variable's name.
 	Value DebugField `json:"value"`
 }
 
-// Kinds of keys by which a value is reached from what holds it.
+// Kinds of keys that lead from a value to a value inside it.
 const (
 	// KeyField is a property or a variable.
 	KeyField = ""
 	// KeyIndex is an element of an array.
 	KeyIndex = "i"
-	// KeyEntry is an entry of a Map, by its key as it reads in code.
+	// KeyEntry is an entry of a Map, by its key in code notation.
 	KeyEntry = "e"
-	// KeyMember is a value of a Set, as it reads in code.
+	// KeyMember is a value of a Set in code notation.
 	KeyMember = "m"
-	// KeyPosition is an object in a Set, or the entry of a Map whose key is one, by its place.
+	// KeyPosition is an object in a Set, or a Map entry whose key is an object, by position.
 	KeyPosition = "p"
 	// KeySymbol is a property whose name is a symbol.
 	KeySymbol = "s"
@@ -82,72 +82,72 @@ const (
 // DebugKey is one step to a value.
 type DebugKey struct {
 	Kind string `json:"k,omitempty"`
-	// Name is the key's, but for elements and positions, which have an Index.
+	// Name is the key's name. Elements and positions have an Index instead.
 	Name  string `json:"n,omitempty"`
 	Index int    `json:"i,omitempty"`
 }
 
-// DebugField is a value and what it holds. The names are short: there may be thousands.
+// DebugField is a value and its fields. The names are short because there may be thousands.
 type DebugField struct {
 	DebugKey `tstype:",extends"`
-	// Type is what typeof says of a primitive, the class of an object, "null", "accessor" or "unread".
+	// Type is the typeof of a primitive, the class of an object, "null", "accessor" or "unread".
 	Type string `json:"t"`
-	// Text is the value as it reads in code; of a string, its characters.
+	// Text is the value in code notation, or the characters of a string.
 	Text string `json:"v,omitempty"`
-	// ID is the same for the same object or symbol of a thread; 0 when it is not known.
+	// ID identifies an object or symbol within a thread; 0 if unknown.
 	ID int64 `json:"id,omitempty"`
-	// Reference says that the object is told in another place, by its ID.
+	// Reference is true if the object with this ID is described elsewhere.
 	Reference bool `json:"r,omitempty"`
-	// Object says that there is more to the value than Text.
+	// Object is true if the value has more than Text.
 	Object bool `json:"o,omitempty"`
-	// Open says that Fields are what the object holds, but for those that are more than Size.
+	// Open is true if Fields has the object's fields. Size is their full number.
 	Open   bool         `json:"x,omitempty"`
 	Size   int          `json:"z,omitempty"`
 	Fields []DebugField `json:"f,omitempty"`
-	// Length and Hash are those of a whole text of which Text has only begin and end. Length is in UTF-16 units.
+	// Length and Hash are those of the full text when Text has only its start and end. Length is in UTF-16 units.
 	Length int    `json:"l,omitempty"`
 	Hash   string `json:"h,omitempty"`
-	// Masked says that the value is a secret; Text is empty.
+	// Masked is true if the value is a secret; Text is then empty.
 	Masked bool `json:"m,omitempty"`
 }
 
-// DebugTraceParams set a tracepoint, or ask what the one of the same id has recorded.
+// DebugTraceParams set a tracepoint, or read the records of the one with the same id.
 type DebugTraceParams struct {
 	DebugCaller `tstype:",extends"`
 	ID          string `json:"id"`
-	// Places are where, as of a breakpoint.
+	// Places are its locations, as of a breakpoint.
 	Places []DebugPlace `json:"places"`
-	// Paths are what is read at each hit; none reads all variables of the frame, for which the page stands still
-	// for a moment each time.
+	// Paths are the values to read at each hit. Without paths, all variables of the frame are read, which pauses the
+	// page briefly at each hit.
 	Paths [][]DebugKey `json:"paths,omitempty"`
-	// Condition says which hits count. Every is 2 for every second of those, and so on; 0 is 1.
+	// Condition selects the hits that count. Every is 2 for every second of those, and so on; 0 means 1.
 	Condition string `json:"condition,omitempty"`
 	Every     int    `json:"every,omitempty"`
-	// Limit is how many hits are recorded; WaitMs how long they are waited for, in milliseconds. What is not recorded
-	// by then goes on to be, until it is asked for again, or five minutes later.
+	// Limit is the number of hits to record. WaitMs limits the wait for them, in milliseconds. Recording then
+	// continues until the next request, for at most five minutes.
 	Limit  int `json:"limit"`
 	WaitMs int `json:"wait_ms"`
 }
 
-// DebugTraced is what was read.
+// DebugTraced is the recorded hits.
 type DebugTraced struct {
 	// Session is that of [DebugState].
 	Session int64 `json:"session"`
-	// Locations are where it stood; none when no code is loaded there.
+	// Locations are the places of the tracepoint; none if no code is loaded there.
 	Locations []DebugLocation `json:"locations"`
 	Hits      []DebugHit      `json:"hits"`
-	// Passed counts the hits between those that were recorded.
+	// Passed counts the hits between the recorded ones.
 	Passed int `json:"passed,omitempty"`
-	// Error is why hits did not count: their condition threw.
+	// Error is why hits did not count: the condition threw.
 	Error string `json:"error,omitempty"`
 }
 
-// DebugHit is one time that the page came to the place.
+// DebugHit is one hit of a tracepoint.
 type DebugHit struct {
-	// At is when, in milliseconds since the epoch.
+	// At is the time of the hit in milliseconds since the epoch.
 	At     int64 `json:"at"`
 	Thread int   `json:"thread"`
-	// Values are those at the paths, in their order, or Variables are all of the frame.
+	// Values are the values at the paths, in order. Without paths, Variables are all variables of the frame.
 	Values    []DebugField    `json:"values,omitempty"`
 	Variables []DebugVariable `json:"variables,omitempty"`
 	Function  string          `json:"function,omitempty"`

@@ -1,38 +1,38 @@
 package protocol
 
-// Methods of the viewer: what the panel, the side panel and the dashboard ask of the host. A tab is the
-// host's own number of it, as [ViewOverview] lists them; 0 is all tabs. A moment is a checkpoint's name, a
-// time (RFC 3339), "start" (of what is held) or "now".
+// Methods that the panel, the side panel and the dashboard call on the host. A tab is the host's number as listed
+// in [ViewOverview]; 0 means all tabs. A moment is a checkpoint name, a time (RFC 3339), "start" (of the entries in
+// memory) or "now".
 const (
-	// MethodViewOverview takes [ViewParams] and answers with [ViewOverview].
+	// MethodViewOverview takes [ViewParams] and returns [ViewOverview].
 	MethodViewOverview = "view_overview"
-	// MethodViewTimeline takes [ViewTimelineParams] and answers with [ViewTimeline]; also waits for what is new.
+	// MethodViewTimeline takes [ViewTimelineParams] and returns [ViewTimeline]. It can wait for new entries.
 	MethodViewTimeline = "view_timeline"
-	// MethodViewCheckpoints takes [ViewParams] and answers with [ViewCheckpoints].
+	// MethodViewCheckpoints takes [ViewParams] and returns [ViewCheckpoints].
 	MethodViewCheckpoints = "view_checkpoints"
-	// MethodViewReport takes [ViewReportParams] and answers with [ViewReport].
+	// MethodViewReport takes [ViewReportParams] and returns [ViewReport].
 	MethodViewReport = "view_report"
-	// MethodViewEntries takes [ViewEntriesParams] and answers with [ViewEntries].
+	// MethodViewEntries takes [ViewEntriesParams] and returns [ViewEntries].
 	MethodViewEntries = "view_entries"
-	// MethodViewHidden takes [ViewReportParams] and answers with [ViewHidden].
+	// MethodViewHidden takes [ViewReportParams] and returns [ViewHidden].
 	MethodViewHidden = "view_hidden"
-	// MethodViewCalls takes [ViewCallsParams] and answers with [ViewCalls].
+	// MethodViewCalls takes [ViewCallsParams] and returns [ViewCalls].
 	MethodViewCalls = "view_calls"
-	// MethodViewHold takes [ViewHoldParams] and answers with {}. An action that is under way ends with it.
+	// MethodViewHold takes [ViewHoldParams] and returns {}. A running action is stopped.
 	MethodViewHold = "view_hold"
-	// MethodViewStop takes [StopAgentParams] and answers with {}.
+	// MethodViewStop takes [StopAgentParams] and returns {}.
 	MethodViewStop = "view_stop"
-	// MethodViewCheckpointCreate takes [CheckpointParams] and answers with [CheckpointResult].
+	// MethodViewCheckpointCreate takes [CheckpointParams] and returns [CheckpointResult].
 	MethodViewCheckpointCreate = "view_checkpoint_create"
-	// MethodViewCheckpointRename takes [ViewRenameParams] and answers with {}.
+	// MethodViewCheckpointRename takes [ViewRenameParams] and returns {}.
 	MethodViewCheckpointRename = "view_checkpoint_rename"
-	// MethodViewCheckpointDelete takes [ViewDeleteParams] and answers with {}.
+	// MethodViewCheckpointDelete takes [ViewDeleteParams] and returns {}.
 	MethodViewCheckpointDelete = "view_checkpoint_delete"
-	// MethodViewIgnore takes [IgnoreParams] and answers with [IgnoreResult].
+	// MethodViewIgnore takes [IgnoreParams] and returns [IgnoreResult].
 	MethodViewIgnore = "view_ignore"
-	// MethodViewUnignore takes [UnignoreParams] and answers with {}.
+	// MethodViewUnignore takes [UnignoreParams] and returns {}.
 	MethodViewUnignore = "view_unignore"
-	// MethodViewPage takes [ViewPageParams] and answers with [ViewPage].
+	// MethodViewPage takes [ViewPageParams] and returns [ViewPage].
 	MethodViewPage = "view_page"
 )
 
@@ -51,30 +51,30 @@ const (
 	MarkClean   = '0'
 	MarkWarning = '1'
 	MarkError   = '2'
-	// MarkHidden is a warning or an error that noise rules keep out of reports.
+	// MarkHidden is a warning or an error hidden by noise rules.
 	MarkHidden = '3'
 )
 
-// ViewParams narrow to a tab and its scope.
+// ViewParams select a tab and its scope.
 type ViewParams struct {
 	Tab int `json:"tab,omitempty"`
 }
 
-// ViewOverview is what is connected and watched, and how it stands.
+// ViewOverview lists connections and watched tabs with their status.
 type ViewOverview struct {
 	Host string `json:"host"`
-	// Severity and Summary speak of the time since the newest checkpoint, named by Since, or of all that is held.
+	// Severity and Summary cover the time since the newest checkpoint, named by Since, or all entries in memory.
 	Severity string `json:"severity"`
 	Summary  string `json:"summary"`
 	Since    string `json:"since,omitempty"`
 	Errors   int    `json:"errors,omitempty"`
 	Warnings int    `json:"warnings,omitempty"`
-	// Scope is the origins that the tab's checkpoints belong to; empty is everything.
+	// Scope lists the origins of the tab's checkpoints; empty means all.
 	Scope    []string      `json:"scope,omitempty"`
 	Tabs     []ViewTab     `json:"tabs"`
 	Browsers []ViewBrowser `json:"browsers"`
 	Agents   []ViewAgent   `json:"agents"`
-	// Notices are what a person should know: noise rules that are not used, what is not kept.
+	// Notices are messages for the user, about unused noise rules or data that is not kept.
 	Notices []string `json:"notices,omitempty"`
 	Masked  int      `json:"masked,omitempty"`
 }
@@ -84,7 +84,7 @@ type ViewTab struct {
 	ID    int    `json:"id"`
 	URL   string `json:"url"`
 	Title string `json:"title"`
-	// BrowserID is the browser's own id of it; Own says that the browser is the asker's.
+	// BrowserID is the browser's id of the tab. Own is true if it is in the requesting browser.
 	BrowserID int    `json:"browser_id,omitempty"`
 	Own       bool   `json:"own,omitempty"`
 	Watched   bool   `json:"watched,omitempty"`
@@ -92,9 +92,9 @@ type ViewTab struct {
 	Capture   string `json:"capture,omitempty"`
 	Note      string `json:"note,omitempty"`
 	Severity  string `json:"severity,omitempty"`
-	// Paused is set while the debugger holds the page.
+	// Paused is set while the page is paused in the debugger.
 	Paused *TabPaused `json:"paused,omitempty"`
-	// PausedPart is set while the page itself runs and the debugger holds a worker of it, or a frame in a process of its own.
+	// PausedPart is set while the page runs but one of its workers, or a frame in its own process, is paused.
 	PausedPart *TabPaused `json:"paused_part,omitempty"`
 }
 
@@ -103,13 +103,13 @@ type ViewBrowser struct {
 	Name      string `json:"name"`
 	Extension string `json:"extension"`
 	Connected bool   `json:"connected"`
-	// Paused is set while a person has paused watching there.
+	// Paused is set while the user has paused watching there.
 	Paused bool `json:"paused,omitempty"`
 }
 
-// ViewAgent is an agent that is connected, or has called since Tidemark was started.
+// ViewAgent is an agent that is connected or has made calls since the host started.
 type ViewAgent struct {
-	// ID names it until Tidemark is started again.
+	// ID identifies it until the host restarts.
 	ID      int      `json:"id"`
 	Name    string   `json:"name"`
 	Scope   []string `json:"scope,omitempty"`
@@ -119,25 +119,25 @@ type ViewAgent struct {
 	Calls   int      `json:"calls,omitempty"`
 	Tokens  int      `json:"tokens,omitempty"`
 	RawRead int      `json:"raw_read,omitempty"`
-	// Acts says where it acts, or acted last; absent before it did.
+	// Acts is its current or last action; absent before the first one.
 	Acts *ViewActs `json:"acts,omitempty"`
 }
 
-// ViewActs is what an agent does in a browser, or did last.
+// ViewActs is an agent's current or last action.
 type ViewActs struct {
 	Tab int `json:"tab"`
-	// Title is what the tab shows, else its address, "" when it is closed.
+	// Title is the tab's title, else its address; "" if it is closed.
 	Title string `json:"title,omitempty"`
-	// What says in a few words what it does; Now is true while it does.
+	// What describes the action in a few words. Now is true while it runs.
 	What string `json:"what"`
 	Now  bool   `json:"now,omitempty"`
-	// Since is when its last action began.
+	// Since is the start of the last action.
 	Since string `json:"since"`
-	// Stopped is true from when a person stopped it until one allows it again.
+	// Stopped is true after the user stopped the agent, until the user allows it again.
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// ViewPositions are where a reader stands in each lane: the position that it reads next, 0 at the beginning.
+// ViewPositions are cursors: the next position to read in each lane, 0 at the beginning.
 type ViewPositions struct {
 	Console   uint64 `json:"console,omitempty"`
 	Network   uint64 `json:"network,omitempty"`
@@ -147,54 +147,54 @@ type ViewPositions struct {
 	Calls     uint64 `json:"calls,omitempty"`
 }
 
-// ViewTimelineParams ask for what is on the timeline from positions on.
+// ViewTimelineParams request the timeline from given positions on.
 type ViewTimelineParams struct {
 	Tab   int           `json:"tab,omitempty"`
 	After ViewPositions `json:"after,omitzero"`
-	// Limit bounds the entries of one answer; 0 is 20000.
+	// Limit is the maximum number of entries; 0 means 20000.
 	Limit int `json:"limit,omitempty"`
-	// WaitMs is how long to wait when nothing is new, in milliseconds; Marks is that of the last answer: another
-	// one is news as well.
+	// WaitMs is how long to wait for new entries, in milliseconds. Marks is that of the last answer: a change of it
+	// also ends the wait.
 	WaitMs int    `json:"wait_ms,omitempty"`
 	Marks  string `json:"marks,omitempty"`
 }
 
-// ViewTimeline is what is on the timeline from positions on.
+// ViewTimeline is the timeline from given positions on.
 type ViewTimeline struct {
-	// Now and Start are milliseconds since the Unix epoch: of the answer, and of the beginning of what is held.
+	// Now is the time of the answer, Start that of the oldest entry in memory, in milliseconds since the Unix epoch.
 	Now   int64 `json:"now"`
 	Start int64 `json:"start"`
-	// Store changes when positions begin anew: what is known of earlier ones is to be forgotten.
+	// Store changes when positions are reset: cached positions are then invalid.
 	Store string     `json:"store"`
 	Lanes []ViewLane `json:"lanes"`
-	// First are the oldest positions that are held; Next where to read on.
+	// First are the oldest positions in memory. Next are the positions to continue from.
 	First ViewPositions `json:"first"`
 	Next  ViewPositions `json:"next"`
-	// Held says of each lane that earlier entries have left since when (in milliseconds) it is held; of a lane
-	// that is not here, all is.
+	// Held is the time, in milliseconds, from which a lane with evicted entries is in memory. Other lanes are
+	// complete.
 	Held map[string]int64 `json:"held,omitempty"`
-	// More says that there is more already.
+	// More is true if more entries are available now.
 	More bool `json:"more,omitempty"`
-	// Marks names the state of everything but entries: checkpoints, tabs, agents, noise rules, gaps. Where it
-	// is not the one asked with, Gaps are all gaps.
+	// Marks identifies the state of everything but entries: checkpoints, tabs, agents, noise rules, gaps. If it differs
+	// from the one in the request, Gaps lists all gaps.
 	Marks string    `json:"marks"`
 	Gaps  []ViewGap `json:"gaps,omitempty"`
 }
 
-// ViewLane is consecutive entries of one lane, in few bytes.
+// ViewLane is consecutive entries of one lane in compact form.
 type ViewLane struct {
 	Lane string `json:"lane"`
-	// Position and Time are of the first entry; Positions and Times how much more each later one has. Without
-	// Positions each has one more.
+	// Position and Time are those of the first entry. Positions and Times are the increments of the later entries.
+	// Without Positions, each increment is one.
 	Position  uint64  `json:"position"`
 	Time      int64   `json:"time"`
 	Positions []int64 `json:"positions,omitempty"`
 	Times     []int64 `json:"times"`
-	// Marks is a character for each entry: its severity.
+	// Marks has one character per entry, its severity.
 	Marks string `json:"marks"`
 }
 
-// ViewGap is a span that was not observed; To is 0 when it goes on.
+// ViewGap is a gap in coverage. To is 0 while it lasts.
 type ViewGap struct {
 	From    int64  `json:"from"`
 	To      int64  `json:"to,omitempty"`
@@ -206,77 +206,77 @@ type ViewGap struct {
 // ViewCheckpoints are the checkpoints of a scope, oldest first.
 type ViewCheckpoints struct {
 	Checkpoints []ViewCheckpoint `json:"checkpoints"`
-	// Now is the time since Since: the newest that belongs to all watched tabs that are shown, "start" without one.
+	// Now is the time since Since: the newest checkpoint of all watched tabs that are shown, or "start".
 	Now   ViewSpan `json:"now"`
 	Since string   `json:"since"`
-	// Most is how many there can be.
+	// Most is the maximum number of checkpoints.
 	Most int `json:"most"`
 }
 
-// ViewSpan is how a span of time was.
+// ViewSpan is the outcome of a span of time.
 type ViewSpan struct {
 	Severity string `json:"severity"`
 	Summary  string `json:"summary"`
 	Errors   int    `json:"errors,omitempty"`
 	Warnings int    `json:"warnings,omitempty"`
-	// NotObserved says that something of it was not.
+	// NotObserved is true when there were coverage gaps.
 	NotObserved bool `json:"not_observed,omitempty"`
 }
 
-// ViewCheckpoint is a checkpoint, and the span since the one before it (for the first: since the beginning).
+// ViewCheckpoint is a checkpoint and the outcome since the previous one, or since the beginning.
 type ViewCheckpoint struct {
 	Name string `json:"name"`
-	// Moment finds it wherever a moment or a checkpoint is named: its name, with "@" and its scope where others that are
-	// seen have the same name.
+	// Moment identifies it in requests: its name, followed by "@" and its scope if other visible checkpoints have the
+	// same name.
 	Moment string `json:"moment"`
-	// At is milliseconds since the Unix epoch.
+	// At is in milliseconds since the Unix epoch.
 	At   int64  `json:"at"`
 	Note string `json:"note,omitempty"`
-	// Scope is there when it is not that of the tab.
+	// Scope is set if it is not the scope of the tab.
 	Scope string   `json:"scope,omitempty"`
 	Since ViewSpan `json:"since"`
 }
 
-// ViewReportParams name two moments. To is "now" when it is empty, From the newest checkpoint before To, or
-// the start.
+// ViewReportParams name two moments. To defaults to "now", From to the newest checkpoint before To, or to
+// "start".
 type ViewReportParams struct {
 	Tab  int    `json:"tab,omitempty"`
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
-	// Severity is the least that is shown: all (also when it is empty), warnings, errors_only.
+	// Severity is the minimum severity: all (also ""), warnings, errors_only.
 	Severity string `json:"severity,omitempty"`
 }
 
-// ViewReport is a report, and what its entries were made of.
+// ViewReport is a report with the entries behind it.
 type ViewReport struct {
-	// Report is what an agent that asks for the same gets.
+	// Report is the same report that an agent gets.
 	Report any `json:"report" tstype:"Report"`
-	// From and To are the moments as they were understood.
+	// From and To are the moments, resolved.
 	From     string `json:"from"`
 	To       string `json:"to"`
 	Errors   int    `json:"errors,omitempty"`
 	Warnings int    `json:"warnings,omitempty"`
-	// Refs belong to the report's lists, by their names ("console.new_errors"), in the same order.
+	// Refs belong to the report's lists, by name ("console.new_errors"), in the same order.
 	Refs map[string][]ViewRef `json:"refs"`
 }
 
-// ViewRef says which entries something in a report was made of.
+// ViewRef lists the entries behind a line of a report.
 type ViewRef struct {
 	Lane string `json:"lane"`
-	// Positions are those of the newest ones, oldest first.
+	// Positions are those of the newest entries, oldest first.
 	Positions []uint64 `json:"positions"`
 	Source    *Place   `json:"source,omitempty"`
-	// Finding is what a noise rule would know it by.
+	// Finding identifies it for a noise rule.
 	Finding *Finding `json:"finding,omitempty"`
-	// Latency are an endpoint's requests, those before the window too.
+	// Latency has an endpoint's requests, including those before the window.
 	Latency []Latency `json:"latency,omitempty"`
 	// Tab is where it happened.
 	Tab int `json:"tab,omitempty"`
-	// Selector finds the element, in the tab's page.
+	// Selector finds the element in the tab's page.
 	Selector string `json:"selector,omitempty"`
 }
 
-// Place is a place in code; File and the numbers after it the original one, where it is known.
+// Place is a place in code. File, FileLine and FileColumn are the original place, if known.
 type Place struct {
 	URL        string `json:"url"`
 	Line       int    `json:"line,omitempty"`
@@ -288,31 +288,32 @@ type Place struct {
 	Generated bool `json:"generated,omitempty"`
 }
 
-// Latency is how long a request took.
+// Latency is the duration of a request.
 type Latency struct {
-	// At is milliseconds since the Unix epoch, Ms the time it took.
+	// At is in milliseconds since the Unix epoch. Ms is the duration in milliseconds.
 	At     int64   `json:"at"`
 	Ms     float64 `json:"ms"`
 	Status int     `json:"status"`
 	Failed bool    `json:"failed,omitempty"`
-	// Before says that it was before the window.
+	// Before is true for a request before the window.
 	Before bool `json:"before,omitempty"`
 }
 
-// ViewEntriesParams ask for entries: those of one lane at positions, or those that match.
+// ViewEntriesParams request entries: those of one lane at positions, or those that match.
 type ViewEntriesParams struct {
 	Tab  int    `json:"tab,omitempty"`
 	Lane string `json:"lane,omitempty"`
-	// Positions of the lane; the rest narrows nothing then.
+	// Positions are positions in Lane. The filters below do not apply to them.
 	Positions []uint64 `json:"positions,omitempty"`
-	// Lanes are those to look through, empty for all buffers; From and To moments; Severity the least (all,
-	// warnings, errors_only); Text what it contains, in any case.
+	// Lanes are the lanes to search, empty for all buffers. From and To are moments. Severity is the minimum (all,
+	// warnings, errors_only). Text is a substring, case-insensitive.
 	Lanes    []string `json:"lanes,omitempty"`
 	From     string   `json:"from,omitempty"`
 	To       string   `json:"to,omitempty"`
 	Severity string   `json:"severity,omitempty"`
 	Text     string   `json:"text,omitempty"`
-	// Limit bounds the answer to the newest; 0 is 500, at most 5000. Brief leaves out headers, bodies and stacks.
+	// Limit is the maximum number of entries, the newest ones; 0 means 500, at most 5000. Brief omits headers, bodies and
+	// stacks.
 	Limit int  `json:"limit,omitempty"`
 	Brief bool `json:"brief,omitempty"`
 }
@@ -320,7 +321,7 @@ type ViewEntriesParams struct {
 // ViewEntries are entries, oldest first.
 type ViewEntries struct {
 	Entries []ViewEntry `json:"entries"`
-	// Total counts those that match; Missing those of the positions asked for that are no longer held.
+	// Total counts the matching entries. Missing counts requested positions that are no longer in memory.
 	Total   int `json:"total"`
 	Missing int `json:"missing,omitempty"`
 }
@@ -329,7 +330,7 @@ type ViewEntries struct {
 type ViewEntry struct {
 	Lane     string `json:"lane"`
 	Position uint64 `json:"position"`
-	// At is milliseconds since the Unix epoch.
+	// At is in milliseconds since the Unix epoch.
 	At  int64 `json:"at"`
 	Tab int   `json:"tab"`
 	// Mark is its severity, as in [ViewLane].
@@ -366,69 +367,69 @@ type ViewEntry struct {
 	From     string `json:"from,omitempty"`
 }
 
-// ViewHidden is what noise rules keep out of a report, the most frequent first.
+// ViewHidden lists the entries hidden by noise rules, the most frequent first.
 type ViewHidden struct {
 	Entries []HiddenEntry `json:"entries"`
 	Omitted int           `json:"omitted,omitempty"`
 }
 
-// HiddenEntry is one distinct entry that is kept out, and why.
+// HiddenEntry is one distinct hidden entry with the reason.
 type HiddenEntry struct {
 	Finding `tstype:",extends"`
 	Because string `json:"because"`
-	// Rule names the rule where it can be taken back by [MethodViewUnignore].
+	// Rule identifies the rule, if [MethodViewUnignore] can remove it.
 	Rule string `json:"rule,omitempty"`
 }
 
-// ViewCallsParams ask for agents' calls: those at positions with arguments and answer, or the newest.
+// ViewCallsParams request agents' calls: the newest, or those at positions with arguments and answers.
 type ViewCallsParams struct {
 	Agent     int      `json:"agent,omitempty"`
 	Positions []uint64 `json:"positions,omitempty"`
 	From      string   `json:"from,omitempty"`
 	To        string   `json:"to,omitempty"`
-	// Limit bounds the answer to the newest; 0 is 500.
+	// Limit is the maximum number of calls, the newest ones; 0 means 500.
 	Limit int `json:"limit,omitempty"`
 }
 
 // ViewCalls are calls, oldest first.
 type ViewCalls struct {
 	Calls []ViewCall `json:"calls"`
-	// Total counts those that match; Forgotten those that are no longer held.
+	// Total counts the matching calls. Forgotten counts those no longer in memory.
 	Total     int    `json:"total"`
 	Forgotten uint64 `json:"forgotten,omitempty"`
-	// Since is when this daemon began, in milliseconds since the Unix epoch: calls of an earlier one are not kept.
+	// Since is the start of this daemon, in milliseconds since the Unix epoch. Earlier calls are not kept.
 	Since int64 `json:"since"`
 }
 
 // ViewCall is one call of a tool by an agent.
 type ViewCall struct {
 	Position uint64 `json:"position"`
-	// At is milliseconds since the Unix epoch, Ms how long the answer took.
+	// At is in milliseconds since the Unix epoch. Ms is the duration in milliseconds.
 	At        int64   `json:"at"`
 	Ms        float64 `json:"ms"`
 	Agent     int     `json:"agent"`
 	AgentName string  `json:"agent_name"`
 	Tool      string  `json:"tool"`
-	// Tokens are those of the answer, as estimated everywhere: bytes / 4. RawRead those that reading everything
-	// which the answer speaks of would have taken; 0 where that means nothing.
+	// Tokens is the size of the answer, estimated as bytes / 4. RawRead is the estimate for reading the same data raw;
+	// 0 where it does not apply.
 	Tokens  int  `json:"tokens"`
 	RawRead int  `json:"raw_read,omitempty"`
 	Failed  bool `json:"failed,omitempty"`
-	// Gist is the answer in a line. Arguments and Answer are as they were sent; Cut says that only the first part
-	// of the answer was kept.
+	// Gist is the answer in one line. Arguments and Answer are as sent. Cut is true if only the first part of the
+	// answer was kept.
 	Gist      string `json:"gist,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	Answer    string `json:"answer,omitempty"`
 	Cut       bool   `json:"cut,omitempty"`
 }
 
-// ViewHoldParams hold an agent's access, or allow it again.
+// ViewHoldParams suspend an agent or allow it again.
 type ViewHoldParams struct {
 	Agent int  `json:"agent"`
 	Held  bool `json:"held"`
 }
 
-// ViewRenameParams give a checkpoint another name.
+// ViewRenameParams rename a checkpoint.
 type ViewRenameParams struct {
 	Tab  int    `json:"tab,omitempty"`
 	Name string `json:"name"`
@@ -441,14 +442,14 @@ type ViewDeleteParams struct {
 	Name string `json:"name"`
 }
 
-// ViewPageParams name a tab whose accessibility tree is to be compared with that of an earlier look.
+// ViewPageParams select a tab whose accessibility tree is compared with an earlier one.
 type ViewPageParams struct {
 	Tab int `json:"tab"`
-	// Anew forgets earlier looks.
+	// Anew discards the earlier tree.
 	Anew bool `json:"anew,omitempty"`
 }
 
-// ViewPage is a page's accessibility tree in lines, and that of the look before.
+// ViewPage is a page's accessibility tree in lines, and the earlier one.
 type ViewPage struct {
 	At       int64  `json:"at"`
 	Now      string `json:"now"`

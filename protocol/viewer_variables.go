@@ -1,27 +1,27 @@
 package protocol
 
-// Methods of the viewer that show what agents see in the debugger, and let a page that one has paused go on.
+// Viewer methods that show the agents' debug data and resume paused pages.
 const (
-	// MethodViewVariables takes [ViewParams] and answers with [ViewVariables].
+	// MethodViewVariables takes [ViewParams] and returns [ViewVariables].
 	MethodViewVariables = "view_variables"
-	// MethodViewVariableTree takes [ViewVariableTreeParams] and answers with [ViewVariableTree].
+	// MethodViewVariableTree takes [ViewVariableTreeParams] and returns [ViewVariableTree].
 	MethodViewVariableTree = "view_variable_tree"
-	// MethodViewResume takes [ViewResumeParams] and answers with {}.
+	// MethodViewResume takes [ViewResumeParams] and returns {}.
 	MethodViewResume = "view_resume"
 )
 
-// ViewResumeParams name a tab in which whatever is paused is to go on.
+// ViewResumeParams select a tab in which all threads are resumed.
 type ViewResumeParams struct {
 	Tab int `json:"tab"`
 }
 
-// ViewVariables are the snapshots of variables that are held, the oldest first, and what tracepoints recorded.
+// ViewVariables are the variable snapshots in memory, the oldest first, and the tracepoints' records.
 type ViewVariables struct {
 	Snapshots []ViewVariableSnapshot `json:"snapshots"`
 	Traces    []ViewTrace            `json:"traces"`
 }
 
-// ViewVariableSnapshot says what a snapshot is.
+// ViewVariableSnapshot describes a variable snapshot.
 type ViewVariableSnapshot struct {
 	ID    string `json:"id"`
 	Label string `json:"label"`
@@ -30,51 +30,49 @@ type ViewVariableSnapshot struct {
 	Tab    int   `json:"tab"`
 	Thread int   `json:"thread"`
 	Frame  int   `json:"frame"`
-	// Function is "" for code outside of functions; Place is file:line:column.
+	// Function is "" for code outside functions. Place is file:line:column.
 	Function string `json:"function,omitempty"`
 	Place    string `json:"place,omitempty"`
 	Depth    int    `json:"depth,omitempty"`
-	// Count is the number of variables, fields not counted.
+	// Count is the number of variables without their fields.
 	Count int `json:"count"`
-	// Before is the snapshot of the same function before this one.
+	// Before is the previous snapshot of the same function.
 	Before string `json:"before,omitempty"`
 }
 
-// ViewTrace is a tracepoint, as the agent that set it was told of it last.
+// ViewTrace is a tracepoint as last reported to its agent.
 type ViewTrace struct {
 	Tab int `json:"tab"`
-	// Place is the file and the line, as the agent named them.
+	// Place is the file and line given by the agent.
 	Place string `json:"place"`
-	// At is when it was told, in milliseconds since the Unix epoch; State is done, tracing or waiting.
+	// At is the time of that report, in milliseconds since the Unix epoch. State is done, tracing or waiting.
 	At    int64  `json:"at"`
 	State string `json:"state"`
 	Hits  int    `json:"hits"`
-	// Columns are the names of what was recorded; Rows one list of values a hit, of many the first and the last.
-	// Of a single name there are no rows: Evolution is how each went, in the order of the columns.
+	// Columns are the recorded names. Rows has one list of values per hit; of many hits, the first and the last.
+	// A single name has no rows. Evolution is the history of each column, in order.
 	Columns   []string   `json:"columns"`
 	Evolution []string   `json:"evolution"`
 	Rows      [][]string `json:"rows,omitempty"`
 	Notes     []string   `json:"notes,omitempty"`
 }
 
-// ViewVariableTreeParams ask for what a snapshot holds, or, with From, for what is different from that one. Both
-// are ids.
+// ViewVariableTreeParams request a variable snapshot or, with From, its difference from that one. Both are ids.
 type ViewVariableTreeParams struct {
 	From string `json:"from,omitempty"`
 	To   string `json:"to"`
 }
 
-// ViewVariableTree is a snapshot, or the difference of two, as a tree: the scopes, their variables, and what those
-// hold.
+// ViewVariableTree is a variable snapshot, or the difference of two, as a tree of scopes, variables and their fields.
 type ViewVariableTree struct {
 	From *ViewVariableSnapshot `json:"from,omitempty"`
 	To   ViewVariableSnapshot  `json:"to"`
-	// Summary is the difference in a line; "" of a single snapshot.
+	// Summary is the difference in one line; "" for a single snapshot.
 	Summary string `json:"summary,omitempty"`
 	// ElapsedMs is the time from the first to the second, in milliseconds.
 	ElapsedMs int64       `json:"elapsed_ms,omitempty"`
 	Scopes    []ViewScope `json:"scopes"`
-	// Omitted counts the values that were too many to be shown.
+	// Omitted counts the values left out because there were too many.
 	Omitted int      `json:"omitted,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 }
@@ -90,24 +88,24 @@ const (
 	ChangeAdded    = "added"
 	ChangeRemoved  = "removed"
 	ChangeModified = "modified"
-	// ChangeRetyped is of a value whose type is another one: removed and added at once.
+	// ChangeRetyped is a change of the value's type: removed and added at once.
 	ChangeRetyped = "retyped"
 )
 
-// ViewValue is a value and what it holds.
+// ViewValue is a value and its fields.
 type ViewValue struct {
-	// Name is the step to it, as it reads in code: `order`, `.total`, `[3]`, `.get("k")`.
+	// Name is the step to it in code notation: `order`, `.total`, `[3]`, `.get("k")`.
 	Name string `json:"name"`
 	Type string `json:"type"`
-	// Value is as it reads in code; "" where Children tell all.
+	// Value is in code notation; "" if Children has everything.
 	Value string `json:"value,omitempty"`
-	// Change is "" of what only holds changes, and in a single snapshot. Old is the value before, OldType its type
-	// where that was another one.
+	// Change is "" for a value that only contains changes, and in a single snapshot. Old is the previous value,
+	// OldType its type if that changed.
 	Change   string      `json:"change,omitempty"`
 	Old      string      `json:"old,omitempty"`
 	OldType  string      `json:"old_type,omitempty"`
 	Children []ViewValue `json:"children,omitempty"`
-	// Same counts what it holds besides that has not changed; More what is not shown.
+	// Same counts its unchanged fields that are left out. More counts fields that are not shown.
 	Same int `json:"same,omitempty"`
 	More int `json:"more,omitempty"`
 }

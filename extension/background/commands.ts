@@ -63,7 +63,7 @@ export async function answer(parties: CommandParties, method: string, params: un
 /** How long frames are waited for when the debugger holds one of them, in ms. */
 const PAUSED_FRAME_MS = 1500;
 
-/** Waits for each frame for `patience` ms, if that is said. A page that stands still answers nobody. */
+/** Waits for each frame for `patience` ms, if given. A paused page does not answer. */
 export async function readPage(
   { debugging, activity }: Pick<CommandParties, 'debugging' | 'activity'>,
   params: AriaParams,
@@ -109,7 +109,7 @@ async function sync(parties: CommandParties, params: SyncParams): Promise<SyncRe
   const noCapture: number[] = [];
   await Promise.all(
     asked.flatMap((tab) => {
-      // What a page that stands still has reported is here already, and nothing more comes of it.
+      // The reports of a paused page have already arrived, and no more will come.
       if (debugging.paused(tab) !== undefined) return [];
       return [
         frames.flush(tab, params.timeout_ms).then((answered) => {

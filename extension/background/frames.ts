@@ -22,7 +22,7 @@ export interface ContentPort {
 interface Frame {
   readonly port: ContentPort;
   readonly document: string;
-  /** What the content script was told to report. */
+  /** What the content script reports. */
   on: boolean;
   hooks: boolean;
   /** Whether there are hooks in the page's own world, and whether the witness beside the debugger is. */
@@ -34,15 +34,15 @@ interface Frame {
 export interface FramesOptions {
   emit(event: AnyEvent): void;
   watched(tab: number): boolean;
-  /** Whether what the hooks in the page's own world tell is wanted of the tab. */
+  /** Whether the tab needs reports of the hooks in the page's own world. */
   hooks(tab: number): boolean;
   /** A document has its hooks; `from` (milliseconds since the epoch) when it came before they did. */
   hooked(tab: number, frame: number, from: number | undefined): void;
-  /** The hooks of a document have told something. */
+  /** The hooks of a document have sent records. */
   page(tab: number, frame: number, lists: readonly string[], dropped: number): void;
   /** A document has changed since it was looked at, or is a new one. */
   stale(tab: number): void;
-  /** The document of a frame is gone. */
+  /** The document of a frame was removed. */
   gone(tab: number, frame: number): void;
   /** Called when the top frame of a tab has or has no content script now. */
   changed(tab: number): void;
@@ -168,7 +168,7 @@ export class ContentFrames {
   }
 }
 
-/** Fills in what a content script cannot know, and looks for secrets once more. */
+/** Fills in what a content script cannot know, and searches for secrets again. */
 function complete(event: ContentEvent, tab: number, frame: number, document: string): AnyEvent {
   if (event.kind === 'element') {
     const text = redactText(event.text ?? '');

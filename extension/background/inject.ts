@@ -1,4 +1,4 @@
-/** Brings the content script to where the manifest does not: origins that a person chose, pages that were open before. */
+/** Injects the content script where the manifest does not: origins that the user chose, pages that were already open. */
 import type { ContentFrames } from './frames';
 import { permissionFor } from './rules';
 
@@ -40,7 +40,7 @@ async function inject(tab: number, frames: ContentFrames, watched: () => boolean
   const have = new Set(frames.frames(tab));
   for (const { frameId, url, errorOccurred } of all) {
     if (have.has(frameId) || errorOccurred || !/^(?:https?:|about:(?:blank|srcdoc))/.test(url)) continue;
-    // A frame of an origin without permission, or one that is gone: it stays without.
+    // Frames of origins without permission, and removed frames, stay without it.
     await chrome.scripting
       .executeScript({
         target: { tabId: tab, frameIds: [frameId] },

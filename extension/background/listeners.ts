@@ -103,7 +103,7 @@ function onTabs(
   });
   browser.tabs.onReplaced.addListener((by, tab) => void ready.then(() => tabs.replaced(tab, by)));
   browser.tabs.onUpdated.addListener((tab, { url }) => {
-    // The commit of a page that can be watched, told earlier than webNavigation tells it.
+    // The commit of a page that can be watched, reported earlier than by webNavigation.
     if (url !== undefined) void ready.then(() => tabs.heading(tab, url));
     changed();
   });

@@ -1,4 +1,4 @@
-/** The tabs of the browser as the host and the popup are told of them; pure. */
+/** The browser's tabs as sent to the host and the popup; pure. */
 
 import type { Way } from '../capture/chosen';
 import { plain } from '../capture/text';
@@ -17,15 +17,15 @@ export interface BrowserTab {
   windowId: number;
 }
 
-/** What is known of a tab besides what the browser tells. */
+/** What the worker knows about a tab beyond the browser's data. */
 export interface TabFacts {
   choices: Choices;
   capturing(tab: number): boolean;
   dom(tab: number): boolean;
   note(tab: number): string | undefined;
-  /** Whether the debugger holds a tab's page. */
+  /** Whether a tab's page is paused in the debugger. */
   paused(tab: number): TabPaused | undefined;
-  /** Whether the debugger holds a worker or a frame of a page that runs itself. */
+  /** Whether a worker or a frame of a running page is paused in the debugger. */
   pausedPart(tab: number): TabPaused | undefined;
   /** How a tab is captured. */
   way(tab: number): Way | undefined;
@@ -35,7 +35,7 @@ export interface TabFacts {
   window: number | undefined;
 }
 
-/** The list for the host. Of a tab that is not watched it learns the origin, and no title. */
+/** The list for the host. For an unwatched tab it has the origin but no title. */
 export function hostTabs(tabs: readonly BrowserTab[], facts: TabFacts): Tab[] {
   const list: Tab[] = [];
   for (const { id, url, title, active, windowId } of tabs) {

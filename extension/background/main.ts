@@ -1,10 +1,10 @@
 /**
- * The service worker. It may be ended at any moment and begins anew with the next event: all listeners
- * are registered before anything is waited for, and what a new life must know is in storage.
+ * The service worker. The browser may stop it at any moment and restart it with the next event. So all listeners
+ * are registered before the first await, and the state for the next run is in storage.
  */
 import { createWorker } from './worker';
 
 const { setWay } = createWorker(chrome, navigator);
 
-/** Who launches the browser speaks to the worker through the debugging pipe. */
+/** The program that launches the browser calls the worker through the debugging pipe. */
 Object.assign(globalThis, { setWay });

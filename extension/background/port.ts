@@ -272,7 +272,7 @@ export class HostPort {
     if (this.queue.unsent > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
-  /** Asks the host for something; rejects with a message for a person. */
+  /** Sends a request to the host; rejects with a message for the user. */
   request(method: string, params: unknown): Promise<unknown> {
     const port = this.#port;
     if (this.#state !== 'connected' || port === undefined) return Promise.reject(new Error(this.#text()));
@@ -314,7 +314,7 @@ function asError(error: unknown): { code: string; message: string } {
   return { code: error instanceof CodedError ? error.code : CodeUnavailable, message };
 }
 
-/** What a person has to do before the browser starts the host; undefined when nothing. */
+/** What the user must do before the browser can start the host; undefined if nothing. */
 function setupProblem(error: string | undefined): string | undefined {
   if (error === undefined) return undefined;
   if (/host not found/i.test(error)) return t('notInstalled');

@@ -105,7 +105,7 @@ export class EventQueue {
     return events.length === 0 ? undefined : { first, events };
   }
 
-  /** Moves the next unsent event, or what stands for lost ones, to the sent ones. */
+  /** Moves the next unsent event, or a gap for lost ones, to the sent events. */
   #number(): Waiting | undefined {
     if (this.#sentBytes > MAX_UNDER_WAY) return undefined;
     const [gone] = this.#lost;
@@ -138,7 +138,7 @@ export class EventQueue {
     this.#cursor = 0;
   }
 
-  /** The number of the oldest event that is still held. */
+  /** The number of the oldest event that is still kept. */
   get first(): number {
     return this.#base;
   }

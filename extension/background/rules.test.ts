@@ -61,7 +61,7 @@ const facts: TabFacts = {
   choices: choices({ 'https://example.com': true }),
   capturing: (tab) => tab !== 3,
   dom: () => true,
-  note: (tab) => (tab === 3 ? 'Switched off.' : undefined),
+  note: (tab) => (tab === 3 ? 'Turned off.' : undefined),
   paused: () => undefined,
   pausedPart: () => undefined,
   way: (tab) => (tab === 4 ? undefined : 'debugger'),
@@ -85,7 +85,7 @@ test('the host learns no more than the origin of a tab that is not watched', () 
       capture: 'debugger',
       dom: true,
     },
-    { id: 3, url: 'https://bank.example/', title: '', watched: false, active: true, note: 'Switched off.' },
+    { id: 3, url: 'https://bank.example/', title: '', watched: false, active: true, note: 'Turned off.' },
     { id: 4, url: 'https://example.com/', title: 'Example', watched: true, capture: '', dom: true },
   ]);
 });

@@ -1,17 +1,17 @@
 /** Which tabs are watched, and how; pure. */
 import type { Way } from '../capture/chosen';
 
-/** What persons have decided, by origin (kept for good) and by tab (for as long as it is open). */
+/** The user's choices, by origin (permanent) and by tab (while it is open). */
 export interface Choices {
-  /** An origin that a person switched on, or a development origin that one switched off. */
+  /** An origin that the user turned on, or a development origin that the user turned off. */
   readonly origins: Readonly<Record<string, boolean>>;
-  /** Tabs that a person switched off. */
+  /** Tabs that the user turned off. */
   readonly tabsOff: ReadonlySet<number>;
-  /** A person has paused watching everywhere. */
+  /** The user has paused watching everywhere. */
   readonly paused?: boolean;
 }
 
-/** What persons have decided of the way of capture. */
+/** The user's choices of the capture mode. */
 export interface WayChoices {
   readonly ways: Readonly<Record<string, Way>>;
   readonly tabsQuiet: ReadonlySet<number>;

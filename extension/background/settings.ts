@@ -1,4 +1,4 @@
-/** What is kept: persons' choices, the profile's name, and what a new life of the worker must know. */
+/** Stored settings: the user's choices, the profile's name, and state for the next run of the worker. */
 import type { Way } from '../capture/chosen';
 import type { DebugMemory } from '../debugging/debugging';
 import type { GapReason } from '../protocol';
@@ -35,13 +35,13 @@ export interface Memory {
 export class Settings implements Choices {
   readonly origins: Record<string, boolean> = {};
   readonly tabsOff = new Set<number>();
-  /** How capture is done in pages of an origin, where a person has chosen. */
+  /** The capture mode of an origin, where the user has chosen one. */
   readonly ways: Record<string, Way> = {};
-  /** Tabs in which a person has closed the debugging bar. */
+  /** Tabs in which the user has closed the debugging bar. */
   readonly tabsQuiet = new Set<number>();
-  /** How capture is done where nobody has chosen; undefined where the browser decides. */
+  /** The default capture mode; undefined where the browser decides. */
   way: Way | undefined;
-  /** A person has paused watching; until it is resumed or the browser ends. */
+  /** The user has paused watching, until it is resumed or the browser exits. */
   paused = false;
   /** Names this browser profile for as long as the extension is installed. */
   instance = '';
@@ -84,13 +84,13 @@ export class Settings implements Choices {
     }
   }
 
-  /** Remembers a person's choice for an origin. */
+  /** Remembers the user's choice for an origin. */
   async chooseOrigin(origin: string, on: boolean): Promise<void> {
     this.origins[origin] = on;
     await this.#local.set({ origins: this.origins });
   }
 
-  /** Remembers a person's choice for one tab. */
+  /** Remembers the user's choice for one tab. */
   async chooseTab(tab: number, on: boolean): Promise<void> {
     if (on === !this.tabsOff.has(tab)) return;
     if (on) this.tabsOff.delete(tab);
@@ -105,7 +105,7 @@ export class Settings implements Choices {
     await this.#local.set(origin === undefined ? { way } : { ways: this.ways });
   }
 
-  /** Remembers that a person closed the debugging bar of a tab; `false` forgets it. */
+  /** Remembers that the user closed the debugging bar of a tab; `false` forgets it. */
   async chooseQuiet(tab: number, quiet = true): Promise<void> {
     if (quiet === this.tabsQuiet.has(tab)) return;
     if (quiet) this.tabsQuiet.add(tab);
@@ -113,7 +113,7 @@ export class Settings implements Choices {
     await this.#session.set({ tabsQuiet: [...this.tabsQuiet] });
   }
 
-  /** Remembers that watching is paused, or goes on. */
+  /** Remembers whether watching is paused. */
   async choosePaused(paused: boolean): Promise<void> {
     this.paused = paused;
     await this.#session.set({ paused });

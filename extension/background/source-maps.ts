@@ -21,13 +21,13 @@ export interface SourceMapParties {
   fetch: typeof fetch;
 }
 
-/** Answers `source_map`; rejects with a {@link CodedError} that says why there is no map. */
+/** Answers `source_map`; rejects with a {@link CodedError} on failure. */
 export async function sourceMap(parties: SourceMapParties, params: unknown): Promise<SourceMapResult> {
   const { tab, url, timeout_ms, max_bytes } = read(params);
   const page = await parties.page(tab);
   if (page === undefined) throw new CodedError(CodeUnavailable, 'The tab is not watched.');
   if (withoutHash(url) === withoutHash(page))
-    throw new CodedError(CodeNone, 'The address is that of the page: a script inside it is its own source.');
+    throw new CodedError(CodeNone, 'The address is the page itself. An inline script is its own source.');
   const signal = AbortSignal.timeout(timeout_ms);
   const get = (address: string): Promise<Response> => fetchAs(parties.fetch, page, address, signal);
   try {
@@ -42,7 +42,7 @@ export async function sourceMap(parties: SourceMapParties, params: unknown): Pro
     return { url: inline ? url : address, data: await packed(map, max_bytes) };
   } catch (error) {
     if (error instanceof CodedError) throw error;
-    throw new CodedError(CodeUnavailable, `The source map cannot be fetched: ${String(error)}`);
+    throw new CodedError(CodeUnavailable, `Cannot fetch the source map: ${String(error)}`);
   }
 }
 
@@ -56,7 +56,7 @@ function read(params: unknown): SourceMapParams {
     typeof timeout_ms !== 'number' ||
     typeof max_bytes !== 'number'
   )
-    throw new CodedError(CodeInvalid, 'source_map: tab, url, timeout_ms and max_bytes are needed.');
+    throw new CodedError(CodeInvalid, 'source_map requires tab, url, timeout_ms and max_bytes.');
   return { tab, url, timeout_ms, max_bytes };
 }
 
@@ -132,7 +132,7 @@ function bounded(response: Response, max: number): ReadableStream<Uint8Array<Arr
       transform(chunk: Uint8Array<ArrayBuffer>, controller) {
         size += chunk.byteLength;
         if (size <= max) controller.enqueue(chunk);
-        else controller.error(new CodedError(CodeTooLarge, `It is larger than ${max} bytes.`));
+        else controller.error(new CodedError(CodeTooLarge, `The response is larger than ${max} bytes.`));
       },
     }),
   );

@@ -100,7 +100,7 @@ test('a person switches a tab off and on: a gap between, and nothing of the time
   await show(1, DEV);
   await tabs.choose(1, false);
   expect(source.runs(1)).toBe(false);
-  expect(tabs.note(1)).toBe('Switched off.');
+  expect(tabs.note(1)).toBe('Turned off.');
   await show(1, `${DEV}other`);
   expect(source.runs(1)).toBe(false);
   const before = Date.now();

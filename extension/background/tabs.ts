@@ -1,4 +1,4 @@
-/** Which tabs are captured: begins and ends capture as tabs come, navigate and go, and as persons choose. */
+/** Which tabs are captured: starts and stops capture as tabs open, navigate and close, and as the user chooses. */
 import type { CaptureSource, EndReason } from '../capture/source';
 import type { AnyEvent, GapReason } from '../protocol';
 import { t } from '../text';
@@ -10,7 +10,7 @@ export interface TabsOptions {
   readonly settings: Settings;
   readonly source: CaptureSource;
   emit(event: AnyEvent): void;
-  /** The address that the tab shows; undefined when there is no such tab. */
+  /** The address that the tab shows; undefined if the tab does not exist. */
   address(tab: number): Promise<string | undefined>;
   /** Called when a tab's being watched, or its note, has changed. */
   changed(tab: number): void;
@@ -138,13 +138,13 @@ export class WatchedTabs {
     if (url !== undefined) await this.shows(tab, url);
   }
 
-  /** A person switches a tab on or off; an origin's switch is to be set before. */
+  /** The user turns a tab on or off. Set an origin's switch first. */
   async choose(tab: number, on: boolean): Promise<void> {
     await this.#options.settings.chooseTab(tab, on);
     await this.refresh(tab);
   }
 
-  /** Begins capture of a tab anew, in the way that is now chosen for it. What happened between is a gap. */
+  /** Restarts capture of a tab in its new mode. The time in between is a gap. */
   async restart(tab: number): Promise<void> {
     const state = this.#tabs.get(tab);
     if (state === undefined || state.capture === 'off') return;
@@ -154,7 +154,7 @@ export class WatchedTabs {
     await this.refresh(tab);
   }
 
-  /** Capture of a tab has ended by itself. */
+  /** Capture of a tab ended unexpectedly. */
   async ended(tab: number, reason: EndReason): Promise<void> {
     const state = this.#tabs.get(tab);
     if (state === undefined) return;
@@ -183,7 +183,7 @@ export class WatchedTabs {
     state.capture = 'starting';
     if (state.note !== t('noteCanceled')) state.note = undefined;
     this.#options.changed(tab);
-    // What happened while a person had switched it off is nobody's business.
+    // What happened while the user had turned it off stays private.
     if (!Number.isFinite(state.replayFrom)) state.replayFrom = Date.now();
     const { replayFrom } = state;
     try {
@@ -207,7 +207,7 @@ export class WatchedTabs {
     this.#options.changed(tab);
   }
 
-  /** Capture could not begin; it is tried again when the tab shows another document. */
+  /** Capture could not start. It is retried when the tab shows another document. */
   #failed(tab: number, state: TabState, error: unknown, wanted: boolean): void {
     state.capture = 'off';
     const message = error instanceof Error ? error.message : String(error);
@@ -220,7 +220,7 @@ export class WatchedTabs {
     this.#openGap(tab, 'capture_failed');
   }
 
-  /** Ends capture; what happens until `replayFrom` is not to be told when it begins again. */
+  /** Stops capture. Events before `replayFrom` are not reported when it restarts. */
   async #stop(tab: number, replayFrom: number, note?: string): Promise<void> {
     if (note === undefined && !this.#tabs.has(tab)) return;
     const state = this.#state(tab);

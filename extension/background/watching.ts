@@ -54,7 +54,7 @@ export class Watching {
     return wayFor(tab, url, this.#options.settings, this.#options.suits);
   }
 
-  /** The address that a tab shows; undefined when there is no such tab. */
+  /** The address that a tab shows; undefined if the tab does not exist. */
   async address(tab: number): Promise<string | undefined> {
     try {
       return (await this.#options.browser.tabs.get(tab)).url;

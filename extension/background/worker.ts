@@ -214,7 +214,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
     list.changed();
   }
 
-  /** A page was paused, or resumed: nobody shall wait for it in vain. */
+  /** A page was paused or resumed, so waits for it end. */
   function pausesChanged(): void {
     popup.changed();
     void list.send();

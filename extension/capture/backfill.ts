@@ -100,9 +100,9 @@ export function loggedFailure(entry: Protocol.Log.LogEntry): LoggedFailure | und
 }
 
 /**
- * The requests that nobody saw: those of the timings and those of the log, without the ones in `known`
- * (masked addresses; each stands for one request) and without those whose outcome nothing tells. Oldest first. The method is not known to either and is
- * given as GET.
+ * The requests that were not captured: those of the timings and of the log, without the ones in `known` (masked
+ * addresses, one per request) and without those with an unknown outcome. Oldest first. The method is unknown and
+ * reported as GET.
  */
 export function backfill(
   tab: number,
@@ -125,7 +125,7 @@ export function backfill(
     const at = logged.findIndex((f) => f.url === entry.name);
     const failure = at < 0 ? undefined : logged.splice(at, 1)[0];
     const started = Math.floor(entry.start);
-    // Timing hides the status of what is of another origin, and has none of what was given up.
+    // Timing hides the status of cross-origin requests and omits aborted ones.
     const status = failure?.status ?? entry.status;
     if (status === 0 && failure === undefined) continue;
     events.push(
@@ -179,7 +179,7 @@ function event(tab: number, found: Found): NetworkEvent {
     duration: found.duration,
     ...(found.size > 0 && { size: found.size }),
     ...(found.cached && { cached: true }),
-    body_note: 'read afterwards from the browser’s records; the method is a guess',
+    body_note: 'recovered from the browser’s records; the method is a guess',
     backfilled: true,
   };
 }

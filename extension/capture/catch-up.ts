@@ -1,4 +1,4 @@
-/** Reads from a page what happened in it before capture began, without telling anything twice. */
+/** Reads from a page what happened before capture started, without duplicates. */
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
 import { backfill, readTimings, TIMINGS, type TimingEntry } from './backfill';
@@ -9,10 +9,10 @@ import type { WebRequestWitness } from './webrequest';
 
 /** How long pages may take to answer, in ms. */
 const ANSWER_MS = 2000;
-/** Timing knows a request only when it has ended; those under way are looked for once more, after this many ms. */
+/** Timing lists only finished requests. Running ones are looked up again after this many ms. */
 const AGAIN_MS = 1500;
 
-/** Counts the requests of a tab that somebody has reported, by address, until it is closed. */
+/** Counts the reported requests of a tab by address, until it is closed. */
 export class Ledger {
   readonly #counts = new Map<string, number>();
   #closed = false;

@@ -128,7 +128,7 @@ function describeNested(preview: ObjectPreview): string {
   return shallow(type, subtype, description) ?? '{}';
 }
 
-/** A value of which no more is known than its description; undefined when it has none. */
+/** A value known only by its description; undefined if it has none. */
 function shallow(type: string, subtype: string | undefined, description?: string): string | undefined {
   switch (type) {
     case 'string':

@@ -48,7 +48,7 @@ export function consoleCall(call: Protocol.Runtime.ConsoleAPICalledEvent, where:
   });
 }
 
-/** An error that nobody caught, or a rejection that nobody handled. */
+/** An uncaught error or an unhandled rejection. */
 export function exception(thrown: Protocol.Runtime.ExceptionThrownEvent, where: Where): Console {
   const { exceptionDetails: details, timestamp } = thrown;
   const frame: Frame = {
@@ -76,7 +76,7 @@ function exceptionText({ text, exception }: Protocol.Runtime.ExceptionDetails): 
   return describe(exception);
 }
 
-/** An entry of the browser's own. `request` is the network request that it speaks of. */
+/** An entry of the browser's log. `request` is the network request that it is about. */
 export function logEntry(entry: Protocol.Log.LogEntry, where: Where, request?: string): Console {
   const url = entry.url ?? '';
   const frame: Frame = {
@@ -101,7 +101,7 @@ export function logEntry(entry: Protocol.Log.LogEntry, where: Where, request?: s
   );
 }
 
-/** A call of the page to its console, or something that the browser complains of, as the hooks tell it. */
+/** A console call of the page or a complaint of the browser, as reported by the hooks. */
 export function pageEntry(record: LogRecord | NoteRecord, where: Where): Console {
   if (record[0] === 'log') {
     const [, at, level, text, length, stack] = record;
@@ -126,7 +126,7 @@ export function unusableEntry(record: ResourceRecord, mime: string, where: Where
   return build(where, record[1], unusable(record, mime), undefined, what);
 }
 
-/** An uncaught error or an unhandled rejection, as the hooks tell it. */
+/** An uncaught error or an unhandled rejection, as reported by the hooks. */
 export function pageThrown(record: ThrownRecord, where: Where): Console {
   const [, at, via, text, length, url, line, column, stack] = record;
   return build(where, at, text, parseStack(stack), { level: 'error', via }, place(url, line, column), length);

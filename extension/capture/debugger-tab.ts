@@ -40,7 +40,7 @@ export class DebuggerTab implements WorkerHost {
   readonly children = new Map<string, Session>();
   /** Documents and workers in which scripts run: where timings are read. */
   readonly contexts = new Map<string, { session: Session; context?: number }>();
-  /** Failures that the log told of requests whose start was not seen. */
+  /** Failures that the log reported for requests whose start was not seen. */
   readonly failures: LoggedFailure[] = [];
 
   readonly #tab: TabContext;
@@ -75,7 +75,7 @@ export class DebuggerTab implements WorkerHost {
     this.#handlers = this.#handle();
   }
 
-  /** Takes one event of the debugger; those that nobody waits for cost a look into a table. */
+  /** Takes one event of the debugger. Unused events cost one table lookup. */
   event(sessionId: string | undefined, method: string, params: unknown): void {
     if (this.#waiting !== undefined) {
       this.#waiting.push([sessionId, method, params]);
@@ -91,8 +91,8 @@ export class DebuggerTab implements WorkerHost {
   }
 
   /**
-   * Lets events through, those that have come already first. While it is not known what the tab shows,
-   * nothing may be: a page that nobody chose to watch would be told on.
+   * Lets events through, the waiting ones first. None pass while the tab's page is unknown, because it
+   * might be a page that the user has not chosen to watch.
    */
   begin(shown: string | undefined): void {
     const waiting = this.#waiting ?? [];
@@ -181,7 +181,7 @@ export class DebuggerTab implements WorkerHost {
         sockets.leaving = false;
       },
       'Page.frameStoppedLoading': (session, { frameId }) => {
-        // A navigation that was announced may come to nothing: a download, a 204, a person's stop.
+        // An announced navigation may not happen: a download, a 204, a stop by the user.
         if (session === this.top && page.isTop(frameId) === true) sockets.leaving = false;
       },
       'Page.navigatedWithinDocument': (session, event) => {
@@ -210,7 +210,7 @@ export class DebuggerTab implements WorkerHost {
 
   #logEntry(session: Session, entry: Protocol.Log.LogEntry): void {
     if (!this.#wanted(session, entry.timestamp)) return;
-    // The second half of a sentence about a blocked script, which says nothing by itself.
+    // The second half of a sentence about a blocked script, useless alone.
     if (entry.source === 'security' && entry.text.startsWith(' Note that ')) return;
     if (entry.source === 'worker') {
       this.#workerEntry(session, entry);
@@ -226,7 +226,7 @@ export class DebuggerTab implements WorkerHost {
 
   /** The page's log repeats what its workers' consoles say; it counts only when a worker is not attached. */
   #workerEntry(session: Session, entry: Protocol.Log.LogEntry): void {
-    const { workerId } = entry; // that of a shared worker is not told
+    const { workerId } = entry; // not reported for a shared worker
     const known = (): boolean =>
       [...this.children.values()].some((child) =>
         workerId === undefined ? isShared(child) : child.targetId === workerId,

@@ -23,16 +23,16 @@ export interface DebuggerAPI {
 export interface DebuggerOptions {
   emit: Emit;
   witness: WebRequestWitness;
-  /** Attachments to targets that are no tabs. */
+  /** Attachments to targets other than tabs. */
   targets: TargetsAPI;
-  /** Has the page's witness tell what it holds; resolves when it has, or does not answer. */
+  /** Flushes the page's witness; resolves when it has answered or timed out. */
   flush(tab: number): Promise<unknown>;
   clock?: MonotonicClock;
 }
 
 /** How long a page may take to answer while capture begins, in ms; a hung page is captured all the same. */
 const ANSWER_MS = 2000;
-/** How long both witnesses may take to tell of a request that began while capture did, in ms. */
+/** How long both witnesses may take to report a request that started together with capture, in ms. */
 const WITNESS_MS = 400;
 
 /** For how long it may matter which requests were reported, in ms. */
@@ -55,7 +55,7 @@ interface Found {
   began: number;
   enabled: number;
   probe: Probe | undefined;
-  /** The id of the top frame; empty when the page did not tell. */
+  /** The id of the top frame; empty if unknown. */
   frame: string;
 }
 
@@ -145,7 +145,7 @@ export class DebuggerSource implements CaptureSource {
     await within(Promise.allSettled(all), ANSWER_MS);
     const frame = (await within(tree, ANSWER_MS))?.frameTree.frame.id ?? '';
     const probe = await within(first, ANSWER_MS);
-    // The document that answered may have been replaced before Page.enable could tell of it.
+    // The document that answered may have been replaced before Page.enable could report it.
     if (probe === undefined || /^https?:/.test(probe.url)) return { probe, frame };
     return { probe: await within(this.#probe(top, send), ANSWER_MS), frame };
   }
@@ -157,7 +157,7 @@ export class DebuggerSource implements CaptureSource {
     );
   }
 
-  /** A document may have been read before Page.enable could tell of it: then nothing else would say that it ended. */
+  /** A document may have loaded before Page.enable could report it. Nothing else would then report its end. */
   async #documentReadAlready({ tab, send }: Attached): Promise<void> {
     if (!tab.network.hasLateDocument(tab.top)) return;
     const expression = "document.readyState === 'loading' ? '' : location.href";
@@ -243,7 +243,7 @@ export class DebuggerSource implements CaptureSource {
     else if (targetId !== undefined) this.#workers.event(targetId, method, params);
   }
 
-  /** Takes what the witnesses in a tab's pages have told. */
+  /** Takes the records of the witnesses in a tab's pages. */
   page(tabId: number, frame: number, lists: readonly string[], dropped = 0): void {
     this.#tabs.get(tabId)?.page.take(frame, lists, dropped);
   }
@@ -296,7 +296,7 @@ export class DebuggerSource implements CaptureSource {
     if (attached.timer !== undefined) this.#settle(tabId, attached);
   }
 
-  /** Lets one tab report for each service worker and shared worker, and another one when that tab is gone. */
+  /** Lets one tab report for each service worker and shared worker, and another one after that tab closes. */
   #sharedWorkers(): SharedWorkers & { owners: Map<string, Map<number, Session>> } {
     const owners = new Map<string, Map<number, Session>>();
     return {

@@ -64,7 +64,7 @@ export class NetworkTracker {
       this.#take(id);
       this.#end(before, { at, size: event.redirectResponse.encodedDataLength });
     } else if (before !== undefined) {
-      return; // the same start told by a second session
+      return; // the same start, reported by a second session
     }
     const resource = (event.type ?? 'Other').toLowerCase();
     // A preflight is part of its request; data: never leaves the page.
@@ -161,8 +161,8 @@ export class NetworkTracker {
   }
 
   /**
-   * The page has read its document. Of one that was under way when capture began, Chromium tells the
-   * answer but not the end. `url` narrows it to a document of that address.
+   * The page has read its document. For a document that was loading when capture started, Chromium reports the
+   * response but not the end. `url` limits this to a document with that address.
    */
   documentRead(session: Session, url?: string): void {
     const timestamp = this.#tab.clock.now();
@@ -193,7 +193,7 @@ export class NetworkTracker {
       ({ body, base64Encoded }) => {
         this.#end(flight, base64Encoded ? { ...end, bodyNote: 'not text' } : { ...end, body });
       },
-      () => this.#end(flight, { ...end, bodyNote: 'the browser no longer had it' }),
+      () => this.#end(flight, { ...end, bodyNote: 'the browser no longer had the body' }),
     );
     this.#bodies.add(read);
     void read.finally(() => this.#bodies.delete(read));
@@ -225,7 +225,7 @@ export class NetworkTracker {
   }
 
   /**
-   * Finds the request that a log entry about CORS speaks of, which comes before the failure itself,
+   * Finds the request of a log entry about CORS, which comes before the failure itself,
    * and keeps the reason for it. Returns its id.
    */
   corsEntry(text: string): string | undefined {
@@ -253,7 +253,7 @@ export class NetworkTracker {
     return this.#flights.has(id);
   }
 
-  /** Ends what can no longer end by itself: the page was left, crashed, or is not watched any more. */
+  /** Ends requests whose end will not be reported: the page was left, crashed, or is no longer watched. */
   abandon(gone: (flight: Flight) => boolean, note?: string): void {
     const at = this.#tab.clock.now();
     for (const flight of [...this.#flights.values()]) {
@@ -274,7 +274,7 @@ export class NetworkTracker {
     await Promise.all(this.#bodies);
   }
 
-  /** Reports at once what waits only for a body that nobody may ever read. */
+  /** Reports requests at once that only wait for a body which may never be read. */
   flush(): void {
     const at = this.#tab.clock.now();
     for (const flight of this.#flights.values()) {
@@ -284,7 +284,7 @@ export class NetworkTracker {
     }
   }
 
-  /** Reports a request that goes on. */
+  /** Reports a request before its end. */
   #report(flight: Flight, end: Ending): void {
     clearTimeout(flight.timer);
     flight.timer = undefined;

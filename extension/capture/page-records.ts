@@ -1,4 +1,4 @@
-/** What scripts in a page's own world have told: read as what a page may have forged, and put in words. */
+/** Records of scripts in a page's own world. They are validated, because a page can forge them, and put in words. */
 import type { PageRecord, ResourceRecord } from '../page/records';
 
 /** Gives each record of the lists to `take`, one after the other. */
@@ -7,12 +7,12 @@ export function readRecords(lists: readonly string[], take: (record: PageRecord)
     try {
       take(record);
     } catch {
-      // A page can write what it likes over the hooks' way: what is no record is none.
+      // A page can send anything over the hooks' channel: malformed records are dropped.
     }
   }
 }
 
-/** The records of a list; none of one that is no list. */
+/** The records of a list; none if it is not a list. */
 function readList(list: string): PageRecord[] {
   try {
     const records: unknown = JSON.parse(list.slice(list.indexOf(' ') + 1));

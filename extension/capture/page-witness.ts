@@ -1,4 +1,4 @@
-/** What a tab's pages witness beside the debugger, told only where the debugger has not told it. */
+/** Records of a tab's page witnesses, reported only where the debugger has not reported the same. */
 import type { ResourceRecord, ThrownRecord } from '../page/records';
 import type { AnyEvent } from '../protocol';
 import { redactURL } from '../redact/redact';
@@ -7,7 +7,7 @@ import { readRecords } from './page-records';
 import type { Emit, Where } from './source';
 import { withoutHash } from './text';
 
-/** How long the debugger may take to tell of what the page has told, in ms. */
+/** How long the debugger may take to report what the page has reported, in ms. */
 const WITNESS_MS = 400;
 /** How far apart the two may date the same error, in ms. */
 const SAME_MS = 1000;
@@ -24,7 +24,7 @@ type Console = Extract<AnyEvent, { kind: 'console' }>;
 export class PageWitness {
   readonly #tab: number;
   readonly #emit: Emit;
-  /** How addresses were answered last: the MIME type, or undefined when that was told as a failure. */
+  /** The last response of each address: the MIME type, or undefined if it was reported as a failure. */
   readonly #answers = new Map<string, string | undefined>();
   #thrown: Console[] = [];
   #waiting: (() => void)[] = [];
@@ -35,7 +35,7 @@ export class PageWitness {
     this.#emit = emit;
   }
 
-  /** Notes what the debugger has told. */
+  /** Notes an event that the debugger has reported. */
   note(event: AnyEvent): void {
     if (event.kind === 'network' && compared.has(event.resource)) {
       const { url, status, error, canceled, mime = '' } = event;
@@ -49,7 +49,7 @@ export class PageWitness {
     }
   }
 
-  /** Takes what the witness in a frame has told, and how many records of it were lost. */
+  /** Takes the records of the witness in a frame, and the number of lost ones. */
   take(frame: number, lists: readonly string[], dropped = 0): void {
     if (dropped > 0) {
       const at = Date.now();

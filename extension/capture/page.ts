@@ -10,13 +10,13 @@ type How = Extract<AnyEvent, { kind: 'navigation' }>['how'];
 export interface PageHooks {
   /** The top document is being replaced. */
   leaving(): void;
-  /** Another top document is there; what belonged to the one before is gone. Whether it is watched. */
+  /** The top document was replaced, with everything in it. Returns whether the new one is watched. */
   replaced(loader: string, url: string): boolean;
-  /** The page's process is gone, and everything in it. */
+  /** The page's process has ended, with everything in it. */
   crashed(): void;
 }
 
-/** Reports navigations of the top frame only; frames inside it are no navigation of the tab. */
+/** Reports navigations of the top frame only. */
 export class PageTracker {
   readonly #tab: TabContext;
   readonly #hooks: PageHooks;
@@ -49,7 +49,7 @@ export class PageTracker {
     // A page that could not be loaded is shown as an error page under the address that was asked for.
     const url = (frame.unreachableUrl ?? frame.url) + (frame.urlFragment ?? '');
     const watched = this.#hooks.replaced(frame.loaderId, url);
-    // Of a page that is not watched nothing is told but where the person went.
+    // For an unwatched page, only the navigation to it is reported.
     this.#emit(reload ? 'reload' : 'load', watched ? url : originOf(url));
   }
 

@@ -32,9 +32,9 @@ export interface Flight {
   cached: boolean;
   /** What the browser's log said of a CORS failure, before the failure itself. */
   corsReason?: string | undefined;
-  /** True once its NetworkEvent was emitted although it goes on. */
+  /** True once its NetworkEvent was emitted before its end. */
   reported: boolean;
-  /** Reports a failed answer whose body nobody reads. */
+  /** Reports a failed response whose body is never read. */
   timer?: ReturnType<typeof setTimeout> | undefined;
   /** True when the start was not seen by the debugger. */
   late?: boolean | undefined;
@@ -71,7 +71,7 @@ export function requestEvent(tab: number, flight: Flight): RequestEvent {
 export function networkEvent(tab: number, flight: Flight, end: Ending): NetworkEvent {
   const { response } = flight;
   const url = redactURL(flight.url);
-  // Of a service worker's script Chromium may tell the end only: it came, with whatever status.
+  // Chromium may report only the end of a service worker's script, with any status.
   const status = response?.status ?? (end.complete === true ? 200 : 0);
   const failed = status === 0 || status >= 400 || end.error !== undefined;
   const event: NetworkEvent = {

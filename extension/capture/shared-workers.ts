@@ -5,14 +5,14 @@
 import type { Session } from './context';
 import { withoutHash } from './text';
 
-/** The part of `chrome.debugger` that is used for targets that are no tabs. */
+/** The part of `chrome.debugger` that is used for targets other than tabs. */
 export interface TargetsAPI {
   getTargets(): Promise<readonly TargetInfo[]>;
   attach(target: { targetId: string }, version: string): Promise<void>;
   detach(target: { targetId: string }): Promise<void>;
 }
 
-/** What Chromium tells of a target. */
+/** Chromium's description of a target. */
 export interface TargetInfo {
   readonly id: string;
   readonly type: string;
@@ -29,7 +29,7 @@ export interface WorkerHost {
   ends(session: Session): void;
   /** Takes an event of the session of a worker. */
   event(worker: string, method: string, params: unknown): void;
-  /** A worker of the page runs into which nobody can look. */
+  /** The page has a worker that cannot be observed. */
   blind(worker: string): void;
   seeing(worker: string): void;
 }
@@ -53,7 +53,7 @@ export class SharedWorkerTargets {
   /** Whether a target is a worker that a tab's own sessions have. */
   readonly #known: (target: string) => boolean;
   readonly #attached = new Map<string, Attached>();
-  /** Workers that refused to be attached to, and the hosts that were told so. */
+  /** Workers that could not be attached to, and the hosts that were notified. */
   readonly #refused = new Map<string, { origin: string; hosts: Set<WorkerHost> }>();
   /** Who asked for a worker's script last, and when. */
   readonly #asked = new Map<string, { host: WorkerHost; at: number }>();
@@ -177,7 +177,7 @@ export class SharedWorkerTargets {
     this.#expect([REVIEW_MS]);
   }
 
-  /** A worker's session has told something. */
+  /** An event of a worker's session. */
   event(target: string, method: string, params: unknown): void {
     this.#attached.get(target)?.host.event(target, method, params);
   }
@@ -188,7 +188,7 @@ export class SharedWorkerTargets {
   }
 }
 
-/** The origin of an address; undefined when it has none. */
+/** The origin of an address; undefined if it has none. */
 export function originOf(url: string): string | undefined {
   try {
     const { origin } = new URL(url);

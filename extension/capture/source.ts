@@ -44,7 +44,7 @@ export interface Started {
 export interface CaptureSource {
   /** Its name in the protocol's `Tab.capture`. */
   readonly name: string;
-  /** Resolves when capture runs; rejects with an error whose message a person can read. */
+  /** Resolves when capture runs; rejects with an error for the user. */
   start(tab: number, options: StartOptions): Promise<Started>;
   stop(tab: number): Promise<void>;
   runs(tab: number): boolean;

@@ -32,7 +32,7 @@ export function count<K extends string>(key: K, value: number): { [P in K]?: num
   return value === 0 ? {} : ({ [key]: value } as { [P in K]?: number });
 }
 
-/** A text for a person in one line: without the characters that cannot be seen and turn others round. */
+/** A text in one line, without invisible and bidirectional control characters. */
 export function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ').trim();
 }

@@ -1,6 +1,6 @@
 /**
  * The second witness: `chrome.webRequest` sees requests of a tab while the debugger is not attached
- * to it yet. Whoever saw a request begin owns it; both tell each other what they saw, because their
+ * to it yet. The witness that saw a request start owns it. Both exchange what they saw, because their
  * reports of the same request arrive in either order.
  */
 import type { AnyEvent } from '../protocol';
@@ -37,7 +37,7 @@ export interface Sighting extends Start {
 
 /** How far the two witnesses' clocks may be apart for the same request, in milliseconds. */
 const SAME_MS = 2000;
-/** How late a request that began before the debugger watched may be told, in milliseconds. */
+/** How late a request from before the debugger attached may be reported, in milliseconds. */
 const LATE_MS = 250;
 const MAX_SIGHTINGS = 1000;
 /** For how long after the worker's begin requests may end that began before it, in milliseconds. */
@@ -45,7 +45,7 @@ const EARLY_MS = 15_000;
 
 interface TabRecord {
   sightings: Sighting[];
-  /** Requests that only the debugger has told of so far. */
+  /** Requests that only the debugger has reported so far. */
   claims: Start[];
   /** When the debugger saw everything from, if it does. */
   attached?: number;
@@ -174,7 +174,7 @@ export class WebRequestWitness {
     return socket?.url;
   }
 
-  /** The addresses of WebSockets that were open when the debugger came, where nobody saw them begin. */
+  /** The addresses of WebSockets that opened unseen before the debugger attached. */
   openSockets(tab: number, urls: readonly string[]): void {
     const { sightings } = this.#record(tab);
     const known = sightings.filter((s) => s.resource === 'websocket').length;
@@ -224,7 +224,7 @@ export class WebRequestWitness {
     return ended;
   }
 
-  /** The addresses of what was seen and not yet taken, for those who look for what nobody saw. */
+  /** The addresses of requests seen but not yet claimed, for the search for unseen ones. */
   seen(tab: number): string[] {
     return (this.#tabs.get(tab)?.sightings ?? []).map((s) => s.url);
   }
@@ -289,7 +289,7 @@ export function sightedEvent(tab: number, sighting: Sighting): AnyEvent {
     started: sighting.started,
     duration: ended - sighting.started,
     ...(sighting.cached === true && { cached: true }),
-    body_note: 'capture began after the request',
+    body_note: 'capture started after the request',
     backfilled: true,
   };
 }

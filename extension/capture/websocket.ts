@@ -24,8 +24,8 @@ interface Connection {
 }
 
 /**
- * Reports connections, their frames and their end. Chromium tells neither code nor reason of a close,
- * and says nothing at all of connections that end because the page was left.
+ * Reports connections, their frames and their end. Chromium reports neither code nor reason of a close,
+ * and no event at all for connections that end because the page was left.
  */
 export class WebSocketTracker {
   readonly #tab: TabContext;
@@ -98,7 +98,7 @@ export class WebSocketTracker {
   closed(session: Session, { requestId, timestamp }: Protocol.Network.WebSocketClosedEvent): void {
     const connection = this.#get(session, requestId);
     this.#connections.delete(requestId);
-    // One that never opened has failed, which is told; nothing was disconnected.
+    // A connection that never opened is reported as failed, not as disconnected.
     if (!connection.open) return;
     this.#emit(connection, timestamp, { op: 'close', ...(this.leaving && { leaving: true }) });
   }

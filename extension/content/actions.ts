@@ -12,7 +12,7 @@ type ActionKind = 'click' | 'type' | 'select' | 'submit' | 'key';
 export interface ActionsOptions {
   /** Takes each action, in the order in which they were done. */
   emit: (event: ContentEvent) => void;
-  /** The mask that stands for values of sensitive fields. */
+  /** The mask that replaces values of sensitive fields. */
   mask: () => string;
   /** Whether to record now. While false a listener costs one call. */
   enabled: () => boolean;
@@ -29,7 +29,7 @@ const TYPING_PAUSE = 1000;
 /** How long an Enter in a field of several lines may take to turn out as a new line, milliseconds. */
 const NEWLINE_WAIT = 80;
 
-/** How long after input a submit counts as a person's, milliseconds: handlers may await something. */
+/** How long after input a submit counts as the user's, in milliseconds: handlers may await something. */
 const SUBMIT_AFTER_INPUT = 1000;
 
 /** Inputs whose value comes by choosing: they report on `change`, not while they are dragged. */
@@ -40,10 +40,10 @@ const CHOSEN_TYPES = new Set(
 /** Inputs that a click activates; all others take text. */
 const BUTTON_TYPES = new Set('button submit reset image'.split(' '));
 
-/** Inputs that are set by degrees: of a drag, or of a date's day, month and year, the end is told. */
+/** Inputs that are set in steps, by a drag or a date's day, month and year: only the end is reported. */
 const GRADUAL_TYPES = new Set('range color date datetime-local month time week'.split(' '));
 
-/** Events that only a person, or a driver's input, makes; browsers also make the others for scripts. */
+/** Events that only a user or a driver's input causes; scripts can cause the others too. */
 const INPUT_EVENTS = new Set('pointerdown keydown click drop'.split(' '));
 
 /**
@@ -56,7 +56,7 @@ export class Actions {
   readonly #trusted: (event: Event) => boolean;
   readonly #pending = new PendingActions();
   readonly #shadowRoots = new WeakSet<ShadowRoot>();
-  /** Checkboxes and the like that a script clicked: the change that follows is not a person's. */
+  /** Checkboxes and the like that a script clicked: the following change is not the user's. */
   readonly #scripted = new WeakSet<Element>();
 
   #typing: { field: HTMLElement; at: number } | null = null;

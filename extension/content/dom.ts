@@ -34,7 +34,7 @@ const childCountOf = getter<Element, number>(Element.prototype, 'childElementCou
 export const tagOf = getter<Element, string>(Element.prototype, 'localName');
 export const readyStateOf = getter<Document, DocumentReadyState>(Document.prototype, 'readyState');
 
-/** An attribute's value, "" where it is absent: no rule here tells the two apart. */
+/** An attribute's value, "" if absent: no rule here distinguishes the two. */
 export function attribute(element: Element, name: string): string {
   return getAttribute.call(element, name) ?? '';
 }

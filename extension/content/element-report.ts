@@ -1,11 +1,11 @@
 import type { ContentEvent } from '../messages';
 
-/** What is told of one error element. */
+/** The report of one error element. */
 export type ElementReport = Extract<ContentEvent, { kind: 'element' }>;
 
 /** An element as it was reported last. */
 export interface Reported {
-  /** Unique within the document; a new one each time the element is shown anew. */
+  /** Unique within the document; new each time the element is shown again. */
   id: number;
   /** When it was shown, milliseconds since the epoch. */
   since: number;
@@ -52,7 +52,7 @@ export class ReportBatch {
     return { kind: 'element', op: 'appeared', at: since, document: this.#document, id, selector, text };
   }
 
-  /** Hands out what was gathered, and begins anew. */
+  /** Returns the collected reports and starts a new batch. */
   take(): ElementReport[] {
     const events = this.#withoutReplaced();
     this.discard();

@@ -63,7 +63,7 @@ const GOOD = new Set(
   'success successful info information primary secondary light dark positive ok'.split(' '),
 );
 
-/** Classes of toasts and alerts that tell their kind by other means, or not at all. */
+/** Classes of toasts and alerts that show their kind by other means, or not at all. */
 const PLAIN_TOAST =
   /^(?:toast|Toastify__toast|MuiSnackbarContent-root|notistack-MuiContent|mantine-Notification-root|chakra-toast|el-message|el-notification|ant-notification-notice|ant-message-notice|v-snackbar|p-toast-message|swal2-toast|snackbar|hot-toast|toast-message)$/;
 
@@ -76,7 +76,7 @@ function judge(attribute: string): ClassReading {
   let fine = false;
   let colour: 'bad' | 'good' | '' = '';
   for (const name of attribute.split(/\s+/)) {
-    // Variants (`aria-invalid:ring`) and arbitrary values speak of another state than this one.
+    // Variants (`aria-invalid:ring`) and arbitrary values refer to another state.
     if (name === '' || /[:[\]/&]/.test(name)) continue;
     const parts = words(name);
     const verdict = judgeName(name, parts);

@@ -87,7 +87,7 @@ export class ErrorElements {
   readonly #roots = new Set<Node>();
   /** Custom elements without a shadow root yet: one that is defined later gets it without a mutation. */
   readonly #bare = new Set<Element>();
-  /** What was shown when it ended: whoever was told knows it still. */
+  /** What was shown when it ended: the receiver still knows it. */
   #left: Reported[] = [];
   #running: AbortController | undefined;
   #passTimer: ReturnType<typeof setTimeout> | undefined;
@@ -106,7 +106,7 @@ export class ErrorElements {
     options.signal.addEventListener('abort', () => this.stop(), { once: true });
   }
 
-  /** Begins, and reports what is there already and was not told before. `view` is the document's window. */
+  /** Starts, and reports existing elements that were not reported before. `view` is the document's window. */
   start(view: EventTarget): void {
     if (this.#running !== undefined || this.#options.signal.aborted) return;
     this.#running = new AbortController();
@@ -118,7 +118,7 @@ export class ErrorElements {
     this.#pass();
   }
 
-  /** Ends. What was told counts as known when it begins anew, unless it may not have been `heard`. */
+  /** Stops. Reported elements count as known after a restart, unless the report may not have been `heard`. */
   stop(heard = true): void {
     if (this.#running !== undefined && heard) {
       for (const { reported } of this.#known.values()) if (reported !== null) this.#left.push(reported);
@@ -144,7 +144,7 @@ export class ErrorElements {
     this.#pass();
   }
 
-  /** The error elements that are shown now, as if they appeared anew: for a worker that forgot them. */
+  /** The visible error elements, as if they had just appeared: for a worker that has lost them. */
   shown(): ContentEvent[] {
     const events: ContentEvent[] = [];
     for (const { reported } of this.#known.values()) {
@@ -217,7 +217,7 @@ export class ErrorElements {
       const text = errorText(inside, candidate, inside === element ? parent : parentOf(inside));
       if (text === null) continue;
       this.#batch.gone(this.#batch.appeared(errorSelector(inside, candidate), text, at), at);
-      return; // the outermost stands for what it holds
+      return; // the outermost element represents those inside it
     }
   }
 
@@ -257,7 +257,7 @@ export class ErrorElements {
     if (this.#known.size >= MAX_ENTRIES) {
       if (!this.#overflowed) {
         this.#overflowed = true;
-        const text = `More than ${MAX_ENTRIES} elements of this page may be errors; the others are not watched.`;
+        const text = `More than ${MAX_ENTRIES} elements of this page look like errors. The rest are not watched.`;
         this.#batch.appeared('*', text, at);
       }
       return undefined;
@@ -366,7 +366,7 @@ export class ErrorElements {
     if (entry.reported === null) return;
     this.#batch.gone(entry.reported, at);
     entry.reported = null;
-    this.#soon(); // what it held may stand for itself now
+    this.#soon(); // the elements inside may now count on their own
   }
 
   #forgetRemoved(at: number): void {
@@ -458,7 +458,7 @@ function stylesAreThere(document: Document): boolean {
   return true;
 }
 
-/** A count or a countdown is no other message. */
+/** A changed count or countdown is the same message. */
 function withoutDigits(text: string): string {
   return text.replace(/\d+/g, '0');
 }

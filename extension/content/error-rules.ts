@@ -5,7 +5,7 @@ import { overlayOf } from './error-overlays';
 import { selectorOf } from './selector';
 import { fold, hiddenByMarkup, readText } from './text';
 
-/** The most of an error element's text that is told, UTF-16 units. */
+/** The maximum length of an error element's reported text, in UTF-16 units. */
 export const MAX_TEXT = 300;
 
 /**
@@ -14,7 +14,7 @@ export const MAX_TEXT = 300;
  */
 export type Candidate = 'overlay' | 'field' | 'error' | 'alert' | 'toast';
 
-/** Elements that screen readers are told of page changes by: no errors, whatever their role. */
+/** Elements that announce page changes to screen readers: never errors, whatever their role. */
 const ANNOUNCERS =
   'next-route-announcer, #__next-route-announcer__, #gatsby-announcer, .cdk-live-announcer-element, [data-live-announcer]';
 

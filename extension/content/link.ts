@@ -15,8 +15,8 @@ const FIRST_RETRY = 100;
 const LAST_RETRY = 30_000;
 
 /**
- * The line to the worker: one port, opened anew whenever it is cut while the extension is there. The
- * worker may be ended at any time; connecting starts it again.
+ * The connection to the worker: one port, reopened whenever it is cut while the extension exists. The
+ * worker may be stopped at any time; connecting starts it again.
  */
 export class Link {
   readonly #handlers: LinkHandlers;
@@ -75,7 +75,7 @@ export class Link {
     }
   }
 
-  /** Posts to the worker; false when there is no line, or it breaks by this. */
+  /** Posts to the worker; false if there is no connection, or it breaks. */
   post(message: FromContent): boolean {
     if (this.#port === undefined) return false;
     try {
@@ -89,7 +89,7 @@ export class Link {
   }
 
   #later(): void {
-    // Without an id the extension is gone, and so is every way back.
+    // Without an id the extension was removed, and cannot be reached again.
     if (chrome.runtime?.id === undefined) {
       this.#handlers.orphaned();
       return;

@@ -16,7 +16,7 @@ function main(): void {
   const pass = (lists: string[], dropped: number): boolean =>
     link.post({ t: 'page', lists, ...(dropped > 0 && { dropped }) });
   const hooks = new PageHooks(document, HANDSHAKE, pass, ending.signal);
-  // Beside the debugger it tells what the debugger does not; the hooks of quiet capture see that themselves.
+  // Beside the debugger it reports what the debugger does not. The hooks of quiet capture see that themselves.
   const witness = new PageHooks(document, WITNESS_HANDSHAKE, pass, ending.signal);
   const hooked = (): void => {
     const { from } = hooks;

@@ -7,11 +7,11 @@ import { SensitiveFields } from './sensitive';
 const MAX_KEPT = 1000;
 
 /**
- * One document's recording: off until the worker switches it on, and then actions and error
- * elements, each reported at once.
+ * Records the actions and error elements of one document, and reports each at once. It is off until the
+ * worker turns it on.
  *
- * While the worker restarts, recording goes on as it was; what happened meanwhile is told to the new
- * one if it switches recording on again, after all that is shown has been reported anew.
+ * Recording continues while the worker restarts. If the new worker turns recording on again, it first gets
+ * all visible error elements, then the events of the meantime.
  */
 export class Recorder {
   readonly #post: (message: FromContent) => boolean;
@@ -21,9 +21,9 @@ export class Recorder {
   readonly #elements: ErrorElements;
   #on = false;
   #mask = '';
-  /** Events that no worker took, in order; told once there is one. */
+  /** Events that no worker has taken, in order; sent once there is one. */
   #kept: ContentEvent[] = [];
-  /** Whether the worker at the other end has spoken: what it was not told to ask for is not sent. */
+  /** Whether the worker has sent its first message; events are kept until then. */
   #heard = false;
 
   constructor(view: Window, post: (message: FromContent) => boolean, signal: AbortSignal) {
@@ -61,12 +61,12 @@ export class Recorder {
     }
   }
 
-  /** The line to the worker was opened: it will say first whether to record. */
+  /** The connection to the worker was opened. The worker first sends whether to record. */
   connected(): void {
     this.#heard = false;
   }
 
-  /** Reports all that waits. */
+  /** Reports all waiting events. */
   flush(): void {
     if (!this.#on) return;
     this.#actions.flush();

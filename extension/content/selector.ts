@@ -50,7 +50,7 @@ function path(element: Element): string {
   return position === 0 ? plain : `${plain}:nth-of-type(${position})`;
 }
 
-/** One level of a path: the tag and the first class that a person would have written. */
+/** One level of a path: the tag and the first class that looks handwritten. */
 function step(element: Element): string {
   for (const name of attribute(element, 'class').split(/\s+/)) {
     if (isStable(name) && !isUtility(name)) return `${tagOf(element)}.${escapeName(name)}`;
@@ -62,7 +62,7 @@ function isOnly(element: Element, selector: string): boolean {
   return all(rootOf(element), selector).length <= 1;
 }
 
-/** Its place among siblings of its kind, from 1; 0 when it has none of its kind. */
+/** Its position among siblings of its kind, from 1; 0 if there are none. */
 function positionOf(element: Element): number {
   const parent = parentOf(element);
   if (parent === null) return 0;
@@ -76,7 +76,7 @@ function positionOf(element: Element): number {
   return count > 1 ? position : 0;
 }
 
-/** False for names that tools make up anew at every build or render. */
+/** False for names that tools generate at every build or render. */
 function isStable(name: string): boolean {
   if (name === '' || name.length > 40 || !/^[A-Za-z_-][\w-]*$/.test(name)) return false;
   if (/\d{4,}|^(?:radix|headlessui|react-aria|mui|css|sc|jsx|go|svelte|emotion)-?[\w]*\d/i.test(name))

@@ -3,7 +3,7 @@ import { referencedText } from './accessible-name';
 import { all, attribute, parentOf, tagOf } from './dom';
 import { readText } from './text';
 
-/** A field that holds something a person typed or chose. */
+/** A field with a value that the user typed or chose. */
 export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement | HTMLElement;
 
 /**
@@ -125,7 +125,7 @@ export class SensitiveFields {
     this.#keep(field);
   }
 
-  /** Notes by a hash what a sensitive field holds now, in place of what it held before. */
+  /** Notes the hash of a sensitive field's value, replacing the previous one. */
   #keep(field: Field): void {
     const value = textOf(field);
     const before = this.#hashOf.get(field);
@@ -142,7 +142,7 @@ export class SensitiveFields {
     this.#hashOf.set(field, hash);
   }
 
-  /** Whether a field holds what a sensitive one holds, or held when it went away. */
+  /** Whether a field has the same value as a sensitive one, or as a removed one had. */
   #holdsKnown(field: Field): boolean {
     if (this.#held.size === 0) return false;
     const value = textOf(field);

@@ -44,7 +44,7 @@ export function hiddenByMarkup(element: Element): boolean {
   return /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i.test(attribute(element, 'style'));
 }
 
-/** True for an element that a person edits as rich text. */
+/** True for an element that the user edits as rich text. */
 export function isEditingHost(element: Element): boolean {
   return (
     has(element, 'contenteditable') && !/^(?:false|inherit)$/i.test(attribute(element, 'contenteditable'))

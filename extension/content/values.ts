@@ -1,7 +1,7 @@
 import { tagOf } from './dom';
 import { fold, readText } from './text';
 
-/** The most of a value that is told, UTF-16 units. */
+/** The maximum length of a reported value, in UTF-16 units. */
 export const MAX_VALUE = 200;
 
 /**

@@ -102,7 +102,7 @@ test('a daemon that does not answer is asked again until it does', async () => {
   vi.useFakeTimers();
   let there = false;
   const { client } = daemon(() => (there ? Response.json({}) : Promise.reject(new TypeError('refused'))));
-  await expect(client.ask('view_overview', {})).rejects.toThrow('does not run');
+  await expect(client.ask('view_overview', {})).rejects.toThrow('is not running');
   expect(client.connection.value.state).toBe('waiting');
   await vi.advanceTimersByTimeAsync(2100);
   expect(client.connection.value.state).toBe('waiting');

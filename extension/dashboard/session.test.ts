@@ -58,7 +58,9 @@ test('without either, it is said how to sign in', async () => {
 test('a code that was used leaves a tab signed in that is', async () => {
   const refused = Response.json({}, { status: 403 });
   expect(await signIn(tab('#OLD', JSON.stringify(GOOD), refused).browser)).toEqual(GOOD);
-  await expect(signIn(tab('#OLD', null, refused).browser)).rejects.toThrow('used already or is too old');
+  await expect(signIn(tab('#OLD', null, refused).browser)).rejects.toThrow(
+    'already been used or has expired',
+  );
 });
 
 test('events are read as they come, in whatever pieces', async () => {

@@ -20,7 +20,7 @@ export interface Breakpoint extends DebugBreakpoint {
   failed: Failed | undefined;
 }
 
-/** A breakpoint at which the page does not stay: what is done there before it goes on. */
+/** A breakpoint at which the page does not stay paused: what happens there before it resumes. */
 export interface Probe {
   locations: readonly Protocol.Debugger.Location[];
   hit(event: Protocol.Debugger.PausedEvent): Promise<void>;
@@ -53,7 +53,7 @@ interface Placed {
 
 /** What came of a pause at breakpoints of ours. */
 export interface Hits {
-  /** Those for which the page is to stand still. */
+  /** Those for which the page stays paused. */
   readonly hit: string[];
   /** Whether any of ours, a probe too, was there at all. */
   readonly own: boolean;
@@ -118,7 +118,7 @@ export class Breakpoints {
     if (exceptionDetails === undefined) return;
     const { exception, text } = exceptionDetails;
     const why = (exception?.description ?? text).split('\n', 1)[0] ?? '';
-    throw new CodedError(CodeInvalid, `The condition cannot be read: ${redactText(why).text}.`);
+    throw new CodedError(CodeInvalid, `The condition cannot be parsed: ${redactText(why).text}.`);
   }
 
   /** Removes a breakpoint. */
@@ -144,7 +144,7 @@ export class Breakpoints {
     }
   }
 
-  /** Where a breakpoint stands in all threads. */
+  /** The locations of a breakpoint in all threads. */
   locations(id: string): DebugLocation[] {
     return [...this.#session.threads.values()].flatMap((thread) => {
       const { known, locations } = this.#in(thread);
@@ -226,7 +226,7 @@ export class Breakpoints {
       const { lineNumber, columnNumber } = first;
       return { lineNumber, ...(columnNumber !== undefined && { columnNumber }) };
     } catch {
-      return asked(place); // the script is gone
+      return asked(place); // the script no longer exists
     }
   }
 
@@ -262,7 +262,7 @@ export class Breakpoints {
     return { hit, own: wanted.size + heard.length > 0 };
   }
 
-  /** Counts a hit, and says whether the page is to stand still for it. */
+  /** Counts a hit and returns whether the page pauses for it. */
   async #conditionHolds(
     thread: Thread,
     breakpoint: Breakpoint,
@@ -288,14 +288,14 @@ export class Breakpoints {
             breakpoint.condition,
           );
           const error = secret
-            ? `${exception?.className ?? 'a value'}, whose message may hold a secret`
+            ? `${exception?.className ?? 'a value'} (its message may contain a secret)`
             : ((exception?.description ?? text).split('\n', 1)[0] ?? '');
           breakpoint.failed = { error, count: (breakpoint.failed?.count ?? 0) + 1 };
           return false;
         }
         if (result.value !== true) return false;
       } catch {
-        return false; // the thread is gone
+        return false; // the thread no longer exists
       }
     }
     breakpoint.hits++;
@@ -331,7 +331,7 @@ export class Breakpoints {
     this.#in(thread).probes.delete(breakpointId);
   }
 
-  /** Where such a breakpoint stands. */
+  /** The location of such a breakpoint. */
   probeLocations(thread: Thread, breakpointId: string): DebugLocation[] {
     return (this.#in(thread).probes.get(breakpointId)?.locations ?? []).map((at) => locationOf(thread, at));
   }

@@ -96,7 +96,7 @@ test('a person who closes the debugging bar ends the session', async () => {
   debugging.detached(7, 'canceled_by_user');
   await vi.advanceTimersByTimeAsync(0);
   expect(debugging.paused(7)).toBeUndefined();
-  expect(await state()).toMatchObject({ ended: 'a person closed the debugging bar' });
+  expect(await state()).toMatchObject({ ended: 'the user closed the debugging bar' });
   expect((await state()).active).toBeUndefined();
   expect(memory).toEqual({});
 });

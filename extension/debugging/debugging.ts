@@ -1,6 +1,6 @@
 /**
- * Answers what the host asks of the debugger. The browser's debugger is on in a tab only while an agent uses it there;
- * a pause always ends: by the agent, by the person, or when its time is over.
+ * Answers the host's debugging requests. The browser's debugger is attached to a tab only while an agent uses it there.
+ * A pause always ends: by the agent, by the user, or by a timeout.
  */
 import type { Protocol } from 'devtools-protocol';
 import { CodedError } from '../coded-error';
@@ -91,11 +91,11 @@ interface Targets {
   last: number;
 }
 
-/** How long the host may be gone before what it debugs runs on, in ms. */
+/** How long the host may be unreachable before its debug sessions end, in ms. */
 const HOST_GONE_MS = 5000;
 /** How long the host waits for what an earlier life debugged to be taken over, in ms. */
 const RESTORE_MS = 8000;
-/** How long a session lasts in which nothing is set, held or asked, in ms. */
+/** How long an unused session lasts, in ms. */
 const IDLE_MS = 60_000;
 
 const kinds: Readonly<Record<string, string>> = {
@@ -189,12 +189,12 @@ export class Debugging {
     return this.#sessions.get(tab);
   }
 
-  /** Whether and why the page of a tab stands still. */
+  /** Whether and why the page of a tab is paused. */
   paused(tab: number): TabPaused | undefined {
     return this.#pausedThread(tab, (kind) => kind === 'page');
   }
 
-  /** Whether and why a worker of a page stands still, or a frame in a process of its own. */
+  /** Whether and why a worker of a page, or a frame in its own process, is paused. */
   pausedPart(tab: number): TabPaused | undefined {
     return this.#pausedThread(tab, (kind) => kind !== 'page');
   }
@@ -207,7 +207,7 @@ export class Debugging {
     const frame = paused.callFrames[0];
     const file = frame?.url.replace(/[?#].*$/s, '').replace(/^.*\//s, '');
     const script = frame && thread.scripts.get(frame.location.scriptId);
-    // The host knows maps, and this is told before it is asked.
+    // Only the host has source maps, and this is sent before it is asked.
     const mark = script === undefined || script.map === '' ? '' : ' (generated)';
     const place =
       frame && `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})${mark}`;
@@ -221,7 +221,7 @@ export class Debugging {
     };
   }
 
-  /** Resolves when the page of a tab stands still, at once if it does. Whoever asked says when to forget it. */
+  /** Resolves when the page of a tab is paused, at once if it already is. The caller says when to cancel. */
   whenPaused(tab: number): { promise: Promise<void>; forget(): void } {
     if (this.paused(tab) !== undefined) return { promise: Promise.resolve(), forget: () => undefined };
     let waiter: () => void = () => undefined;
@@ -234,7 +234,7 @@ export class Debugging {
     return { promise, forget: () => void this.#waiters.delete(waiter) };
   }
 
-  /** A person lets everything in a tab go on. */
+  /** The user resumes everything in a tab. */
   async resumeByPerson(tab: number): Promise<void> {
     const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
     await Promise.all(
@@ -292,11 +292,11 @@ export class Debugging {
     return targets;
   }
 
-  /** The browser has detached from a tab, or the tab is gone. */
+  /** The browser has detached from a tab, or the tab was closed. */
   detached(tab: number | undefined, reason: string): void {
     if (tab === undefined) return;
     this.#targets.delete(tab);
-    const why = reason === 'canceled_by_user' ? 'a person closed the debugging bar' : 'the tab was closed';
+    const why = reason === 'canceled_by_user' ? 'the user closed the debugging bar' : 'the tab was closed';
     void this.#end(tab, reason === 'canceled_by_user' ? ResumedPerson : ResumedGone, why);
   }
 
@@ -314,13 +314,13 @@ export class Debugging {
     if (page !== undefined) session?.left(page, at);
   }
 
-  /** Whether a frame of the tab stands still that is not of the page's own process. */
+  /** Whether a frame in another process than the page is paused. */
   framePaused(tab: number): boolean {
     const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
     return threads.some(({ kind, paused }) => kind === 'iframe' && paused !== undefined);
   }
 
-  /** The host is there, or not; `run` names its life. */
+  /** The host is reachable or not; `run` identifies its run. */
   host(run: string | undefined): void {
     clearTimeout(this.#gone);
     if (run === undefined) {
@@ -335,7 +335,7 @@ export class Debugging {
     await Promise.all([...this.#sessions.keys()].map((tab) => this.#end(tab, how, 'Tidemark was restarted')));
   }
 
-  /** Takes over what an earlier life of the worker debugged: breakpoints stand again, pauses have ended. */
+  /** Restores the debug sessions of an earlier run of the worker: breakpoints are set again, pauses have ended. */
   async restore(memory: DebugMemory | undefined): Promise<void> {
     await Promise.all(
       Object.entries(memory ?? {}).map(async ([id, { caller, began, breakpoints, exceptions, paused }]) => {
@@ -474,7 +474,7 @@ export class Debugging {
     const session = await this.#begin(params);
     const { breakpoint } = params;
     if (breakpoint.condition) await session.breakpoints.checkCondition(breakpoint.condition);
-    if (session.hasLeft(params)) throw new CodedError(CodeInvalid, 'The agent that asked has left.');
+    if (session.hasLeft(params)) throw new CodedError(CodeInvalid, 'The client that asked has disconnected.');
     await session.breakpoints.set(breakpoint);
     this.#remember();
     return {

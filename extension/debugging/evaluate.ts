@@ -43,7 +43,7 @@ export async function evaluate(session: DebugSession, params: DebugEvaluateParam
   };
 }
 
-/** A value as a person reads it. */
+/** A value in readable form. */
 function describe(value: Protocol.Runtime.RemoteObject): string {
   const { type, description, unserializableValue, preview } = value;
   let text: string;

@@ -39,7 +39,7 @@ test('what is missing or of another kind is named', () => {
   expect(() => readTraceParams('debug_trace', trace)).toThrow('debug_trace: places must be a list.');
   const breakpoint = { ...caller, breakpoint: [] };
   expect(() => readBreakpointParams('debug_breakpoint', breakpoint)).toThrow('breakpoint must be an object.');
-  expect(() => readCaller('debug_state', { ...caller, by: 7 })).toThrow('tab, by and release_ms are needed.');
+  expect(() => readCaller('debug_state', { ...caller, by: 7 })).toThrow('requires tab, by and release_ms.');
   expect(() => readExceptions('most')).toThrow('"most"');
   expect(() => readStep('sideways')).toThrow('"sideways"');
 });

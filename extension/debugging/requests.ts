@@ -41,7 +41,7 @@ const CALLER: Shape<DebugCaller> = {
 /** Reads who asks, and of which tab. */
 export function readCaller(method: string, params: unknown): DebugCaller {
   if (!isShaped(params, CALLER)) {
-    throw new CodedError(CodeInvalid, `${method}: tab, by and release_ms are needed.`);
+    throw new CodedError(CodeInvalid, `${method} requires tab, by and release_ms.`);
   }
   const { tab, by, client, release_ms, evaluate } = params;
   return {
@@ -107,13 +107,13 @@ export const readTraceParams = reader<DebugTraceParams>({
 /** Reads which exceptions are to pause. */
 export function readExceptions(text: string): Exceptions {
   if (text === 'none' || text === 'uncaught' || text === 'all') return text;
-  throw new CodedError(CodeInvalid, `Exceptions are none, uncaught or all, not "${text}".`);
+  throw new CodedError(CodeInvalid, `exceptions must be none, uncaught or all, not "${text}".`);
 }
 
 /** Reads how far a step goes. */
 export function readStep(kind: string): 'over' | 'into' | 'out' {
   if (kind === 'over' || kind === 'into' || kind === 'out') return kind;
-  throw new CodedError(CodeInvalid, `A thread is stepped over, into or out, not "${kind}".`);
+  throw new CodedError(CodeInvalid, `kind must be over, into or out, not "${kind}".`);
 }
 
 function reader<T>(shape: Shape<T>): (method: string, params: unknown) => T {

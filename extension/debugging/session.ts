@@ -30,7 +30,7 @@ export type SendTo = (session: string | undefined, method: string, params?: obje
 /** What a session needs of its surroundings. */
 export interface SessionOptions {
   readonly tab: number;
-  /** Whether the attachment was made for this session, so that nobody else lets new targets run. */
+  /** Whether this session made the attachment, and so must let new targets run. */
   readonly own: boolean;
   /** When it began, if that was in an earlier life of the worker. */
   readonly began?: number | undefined;
@@ -45,13 +45,13 @@ export interface SessionOptions {
 }
 
 const ASYNC_DEPTH = 8;
-/** How long it may take from the end of its pause until a thread that was ended is gone, in ms. */
+/** How long an ended thread may take to disappear after its pause ends, in ms. */
 const ENDING_MS = 500;
 /** How many threads are remembered that were paused when they ended. */
 const MAX_GONE = 10;
 /** How long the host may take to say which breakpoints lie in a script that waits, in ms. */
 const RESOLVE_MS = 5000;
-/** How long a paused document that is about to be left is not held again, in ms: it may stay after all. */
+/** How long a paused document that is about to be left is not paused again, in ms: it may stay after all. */
 const LEAVING_MS = 10_000;
 
 /** The debug session of a tab. */
@@ -115,7 +115,7 @@ export class DebugSession implements Threads {
     )) as Commands[C]['returnType'];
   }
 
-  /** Whether nothing is set, held or listened for: only its maker, if anybody, hears what happens. */
+  /** Whether the session is unused: no breakpoint, exception setting, pause or further listener. */
   get idle(): boolean {
     return (
       this.breakpoints.all.size === 0 &&
@@ -144,13 +144,13 @@ export class DebugSession implements Threads {
     for (const listener of [...this.#listeners]) listener(event);
   }
 
-  /** The paused thread of an id; of 0, the one that is paused. */
+  /** The paused thread with an id; for 0, the only paused thread. */
   pausedThread(id: number): Thread {
     const thread = id === 0 ? this.#onlyPaused() : this.thread(id);
     if (thread.paused === undefined)
       throw new CodedError(
         CodeInvalid,
-        `Thread ${thread.id} is running; set a breakpoint and have the page come to it, or call debugger_pause.`,
+        `Thread ${thread.id} is running. Set a breakpoint that the page reaches, or call debugger_pause.`,
       );
     return thread;
   }
@@ -161,7 +161,7 @@ export class DebugSession implements Threads {
     if (first === undefined)
       throw new CodedError(
         CodeInvalid,
-        'Nothing is paused; set a breakpoint and have the page come to it, or call debugger_pause.',
+        'Nothing is paused. Set a breakpoint that the page reaches, or call debugger_pause.',
       );
     if (paused.length > 1)
       throw new CodedError(
@@ -177,19 +177,19 @@ export class DebugSession implements Threads {
     if (thread === undefined)
       throw new CodedError(
         CodeInvalid,
-        `There is no thread ${id}; there are ${[...this.threads.keys()].join(', ')}.`,
+        `There is no thread ${id}. Threads: ${[...this.threads.keys()].join(', ')}.`,
       );
     return thread;
   }
 
-  /** A frame of a paused thread, 0 at the top. */
+  /** A frame of a paused thread; 0 is the top. */
   frame(thread: Thread, index: number): Protocol.Debugger.CallFrame {
     const frames = thread.paused?.callFrames ?? [];
     const frame = frames[index];
     if (frame === undefined)
       throw new CodedError(
         CodeInvalid,
-        `There is no frame ${index}; thread ${thread.id} has frames 0 to ${frames.length - 1}.`,
+        `There is no frame ${index}. Thread ${thread.id} has frames 0 to ${frames.length - 1}.`,
       );
     return frame;
   }
@@ -225,7 +225,7 @@ export class DebugSession implements Threads {
     return on.then(() => undefined);
   }
 
-  /** A target is gone. */
+  /** A target has ended. */
   lost(id: number): void {
     const thread = this.threads.get(id);
     if (thread === undefined) return;
@@ -237,7 +237,7 @@ export class DebugSession implements Threads {
     this.#tell({ type: 'gone', thread });
   }
 
-  /** Whether a thread may be ending: the browser lets it go on for that, as another debugger would. */
+  /** Whether a thread may be ending: the browser resumes it for that, as another debugger would. */
   #mayEnd({ id, resumed }: Thread): boolean {
     return id !== 1 && resumed?.how === ResumedDebugger && this.#now() - resumed.at < ENDING_MS;
   }
@@ -284,7 +284,7 @@ export class DebugSession implements Threads {
         break;
       }
       case 'Runtime.executionContextsCleared':
-        // The scripts of a document that was left are gone with it.
+        // A document's scripts end with it.
         thread.scripts.clear();
         break;
     }
@@ -297,7 +297,7 @@ export class DebugSession implements Threads {
     }
     if (event.reason === 'instrumentation') return await this.#scriptWaits(thread, event);
     const { hit: wanted, own } = await this.breakpoints.hit(thread, event);
-    // Whoever set one may have left while its condition was looked at.
+    // The client that set one may have disconnected while its condition was evaluated.
     const hit = wanted.filter((id) => this.breakpoints.all.has(id));
     const { asked, unwanted } = thread;
     thread.unwanted = false;
@@ -305,7 +305,7 @@ export class DebugSession implements Threads {
       await this.send(thread, 'Debugger.resume').catch(ignore);
       return;
     }
-    // What only breakpoints stopped that do not want to goes on.
+    // Resumes a thread that stopped only at breakpoints whose hit does not count.
     if (own && hit.length === 0 && asked !== 'pause' && !otherReason(event)) {
       thread.resuming = ResumedAgent;
       if (asked === 'step') await this.send(thread, 'Debugger.stepOver').catch(ignore);
@@ -377,7 +377,7 @@ export class DebugSession implements Threads {
     await this.send(thread, 'Debugger.pause');
   }
 
-  /** Lets a paused thread go on; `how` is one of the protocol's Resumed constants. */
+  /** Resumes a paused thread; `how` is one of the protocol's Resumed constants. */
   async resume(thread: Thread, how: string): Promise<void> {
     if (thread.paused === undefined) return;
     thread.resuming = how;
@@ -385,14 +385,14 @@ export class DebugSession implements Threads {
     this.#resumed(thread, how);
   }
 
-  /** A document that is paused is about to be left: it goes on until it is gone. */
+  /** A paused document is about to be left: resumes it until then. */
   async leaveDocument(thread: Thread): Promise<void> {
     if (thread.paused === undefined) return;
     thread.leaving = this.#now() + LEAVING_MS;
     await this.resume(thread, ResumedGone);
   }
 
-  /** Another document is there, since a time: what was paused before is gone. */
+  /** A new document has loaded at a given time: earlier pauses have ended. */
   left(thread: Thread, at: number): void {
     thread.leaving = 0;
     if (thread.paused !== undefined && thread.paused.at < at) this.#resumed(thread, ResumedGone);
@@ -461,7 +461,7 @@ export class DebugSession implements Threads {
     return wanted.find((state) => state === 'all') ?? wanted[0] ?? 'none';
   }
 
-  /** A client has left while another debugs the tab: what it set is gone, and what it alone paused runs on. */
+  /** A client has disconnected while another debugs the tab. Removes its breakpoints and resumes what it alone paused. */
   async leave(client: number): Promise<void> {
     this.#left.add(client);
     const set = [...this.breakpoints.all.values()].filter((breakpoint) => breakpoint.client === client);

@@ -1,4 +1,4 @@
-/** A debug session as the host is told of it; texts of the page are masked. */
+/** The state of a debug session as sent to the host; texts of the page are masked. */
 import type { Protocol } from 'devtools-protocol';
 import { CUT } from '../page/records';
 import type { DebugFrame, DebugPause, DebugState, DebugThread } from '../protocol';
@@ -9,12 +9,12 @@ import type { Paused, Target, Thread } from './thread';
 const MAX_FRAMES = 50;
 const MAX_TEXT = 1000;
 
-/** What is told of a tab that is not debugged: its threads. */
+/** The state of a tab that is not being debugged: its threads. */
 export function idleState(targets: Iterable<Target>): DebugState {
   return { threads: [...targets].map(({ id, kind, url }) => ({ id, kind, url: redactURL(url).text })) };
 }
 
-/** What is told of a session. */
+/** The state of a session. */
 export function sessionState(session: DebugSession): DebugState {
   const threads = [...session.threads.values()].map(threadState);
   const failed = [...session.breakpoints.all.values()].flatMap(({ id, failed }) =>
@@ -53,7 +53,7 @@ function pauseState({ at, reason, by, hit, data, callFrames, asyncStackTrace }: 
   };
 }
 
-/** Where a frame stands. */
+/** The position of a frame. */
 export function frameState({
   functionName,
   functionLocation,

@@ -18,14 +18,14 @@ export interface Target {
 /** A script that a thread has parsed. */
 export interface Script {
   readonly url: string;
-  /** What it says of its source map; empty when it has none. */
+  /** Its reference to a source map; empty if none. */
   readonly map: string;
-  /** Where it begins in its file, counted from 0: a script may stand inside a document. */
+  /** Where it starts in its file, counted from 0: a script may be inline in a document. */
   readonly line: number;
   readonly column: number;
 }
 
-/** Where a thread stands. */
+/** The pause of a thread. */
 export interface Paused {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -56,7 +56,7 @@ export interface Thread extends Target {
   /** Why the next resume comes; undefined when it is another debugger's doing. */
   resuming: string | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** Until when its document is about to be left, and is not held any more; 0 when it is not. */
+  /** Until when its document is about to be left and is not paused again; 0 if it is not. */
   leaving: number;
 }
 

@@ -13,9 +13,9 @@ import { FrameReader, knownOf } from './inspect/frame-reader';
 import type { DebugSession } from './session';
 import type { Thread } from './thread';
 
-/** For how long a trace that nobody reads goes on, in ms. */
+/** How long an unread trace keeps recording, in ms. */
 const UNREAD_MS = 5 * 60_000;
-/** How much of a string a running page tells. */
+/** How much of a string a running page reports. */
 const MAX_TEXT = 200;
 
 /** Conditions that run nothing but themselves: names, literals, comparisons; no calls, no fields, no assignments. */
@@ -25,7 +25,7 @@ const CALL = /[\w$)]\s*\(|\+\+|--|\b(?:new|delete|await|yield|in|of|instanceof)\
 /** The traces of a session, by the host's id. */
 const traces = new WeakMap<DebugSession, Map<string, Trace>>();
 
-/** Answers {@link MethodDebugTrace}: sets a trace, or tells what that of the id has recorded so far. */
+/** Answers {@link MethodDebugTrace}: sets a trace, or returns the records of the one with the id. */
 export async function trace(session: DebugSession, params: DebugTraceParams): Promise<DebugTraced> {
   let all = traces.get(session);
   if (all === undefined) {
@@ -66,7 +66,7 @@ class Trace {
   #off: () => void = () => undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #ended = false;
-  /** Whether the page can tell the values while it runs, once that is known. */
+  /** Whether the page can report the values while it runs, once that is known. */
   #fast: boolean | undefined;
   /** What the code that runs calls the variables of the paths. */
   #names: readonly string[] = [];
@@ -189,7 +189,7 @@ class Trace {
     for (const thread of this.#session.threads.values()) void this.#unplace(thread);
   }
 
-  /** The page stands at the place: the values are read, and it goes on. */
+  /** The page is paused at the place: reads the values and resumes it. */
   async #stands(thread: Thread, event: Protocol.Debugger.PausedEvent): Promise<void> {
     const frame = event.callFrames[0];
     if (frame === undefined || this.full) return;
@@ -199,7 +199,7 @@ class Trace {
       const holds = await reader.holds(condition);
       if (typeof holds === 'string') {
         const known = this.#error !== '';
-        this.#error = `the condition: ${holds}`;
+        this.#error = `condition: ${holds}`;
         if (!known) await this.#again(thread);
       }
       if (holds !== true) return;
@@ -232,12 +232,12 @@ class Trace {
     }
     this.#add(hit);
     if (this.#fast !== fast && !this.full) {
-      // From now on the page tells by itself, or no longer.
+      // From now on the page reports without pausing, or no longer does.
       await this.#again(thread);
     }
   }
 
-  /** Sets the breakpoint anew, with the condition that is right now. */
+  /** Sets the breakpoint again with the current condition. */
   async #again(thread: Thread): Promise<void> {
     await this.#unplace(thread);
     await this.#place(thread);
@@ -248,7 +248,7 @@ class Trace {
     return SIMPLE.test(condition) && !CALL.test(condition);
   }
 
-  /** Gives the page's code a way to tell values; false when that would run something of the page's. */
+  /** Gives the page's code a way to report values; false if that would run page code. */
   async #bind(thread: Thread, { callFrameId }: Protocol.Debugger.CallFrame): Promise<boolean> {
     const { send } = { send: this.#session.send.bind(this.#session) };
     const native = async (name: string): Promise<string | undefined> => {
@@ -284,10 +284,10 @@ class Trace {
     return exceptionDetails === undefined;
   }
 
-  /** The condition of the breakpoint. Where it is not known yet how to tell, the page stands still. */
+  /** The condition of the breakpoint. The page pauses while it is unknown how to report. */
   #condition(): string {
     const { condition = '' } = this.#params;
-    // A condition that throws would be logged as an error of the page's; once the agent is told, it just does not hold.
+    // A throwing condition would be logged as an error of the page. Once reported to the agent, it just does not hold.
     const thrown = this.#fast !== true && this.#error === '';
     const wanted =
       condition !== '' && this.#simple()
@@ -302,7 +302,7 @@ class Trace {
     return `${wanted}(typeof ${name} !== 'function' || typeof ${name}.tell !== 'function' || ${name}.tell(${reads.join(', ')}))`;
   }
 
-  /** The page told the values of one hit. */
+  /** The page reported the values of one hit. */
   #tells(thread: Thread, payload: string): void {
     if (this.#ended || !this.#counts()) return;
     const values: DebugField[] = [];
@@ -331,7 +331,7 @@ function fieldOf(path: readonly DebugKey[], kind: string, text: string, whole: n
   const t = kinds[kind] ?? 'unread';
   if (isSecretKey(n) && 'sng'.includes(kind)) return { n, t, m: true };
   if (kind === 'a') return { n, t: 'accessor', v: 'get' };
-  if (kind === 'x') return { n, t, v: 'not there, or not initialized yet' };
+  if (kind === 'x') return { n, t, v: 'missing, or not initialized yet' };
   return { n, t, v: redactText(text).text, ...(whole > text.length && { l: whole, h: String(whole) }) };
 }
 

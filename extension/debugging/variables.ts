@@ -60,7 +60,7 @@ export async function variables(
   if (thread.paused === undefined)
     throw new CodedError(
       CodeInvalid,
-      `Thread ${thread.id} went on while its variables were read; pause it again.`,
+      `Thread ${thread.id} resumed while its variables were read. Pause it again.`,
     );
   return {
     session: session.began,

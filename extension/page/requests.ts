@@ -154,7 +154,7 @@ function unreadable(channel: Channel, response: Response, error: string): void {
     now(),
     'javascript',
     'warning',
-    `${error} (the answer of ${urlOf(response)})`,
+    `${error} (response of ${urlOf(response)})`,
     '',
     0,
     0,
@@ -224,9 +224,9 @@ function answered(channel: Channel, method: string, response: Response, started:
           () => undefined,
           () => undefined,
         );
-        tell(body, `cut at ${MAX_BODY} bytes, and the answer is longer`);
+        tell(body, `cut at ${MAX_BODY} bytes; the response is longer`);
       },
-      () => tell(null, 'the answer broke off'),
+      () => tell(null, 'the response broke off'),
     );
   };
   next();

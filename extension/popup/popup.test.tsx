@@ -113,7 +113,7 @@ describe('switches', () => {
     toggle('Watch Site').click();
     await rest();
     expect(asked).toEqual([]);
-    expect(root.textContent).toContain('permission for this site was not given');
+    expect(root.textContent).toContain('permission for this site was not granted');
   });
 });
 
@@ -149,7 +149,7 @@ describe('agents', () => {
 
   it('that were stopped can be allowed again', async () => {
     await show({ ...agent, stopped: true, acting: false });
-    expect(root.querySelector('.agents')?.textContent).toContain('was stopped by you, on this page');
+    expect(root.querySelector('.agents')?.textContent).toContain('was stopped by you on this page');
     button('Allow again').click();
     await rest();
     expect(asked).toEqual(['stop 3 false']);
@@ -200,7 +200,7 @@ describe('checkpoints', () => {
     button('session_start').click();
     await rest();
     expect(asked).toEqual(['checkpoint session_start']);
-    expect(root.textContent).toMatch(/session_start set; it replaced the one of .*\d\d/);
+    expect(root.textContent).toMatch(/session_start set. It replaced the one of .*\d\d/);
   });
 
   it('are not set by a name that breaks a rule', async () => {
@@ -249,7 +249,7 @@ describe('checkpoints', () => {
     };
     button('pre_commit').click();
     await rest();
-    expect(root.textContent).toContain('pre_commit was not set: there are 20 already');
+    expect(root.textContent).toContain('Cannot set pre_commit: there are 20 already');
   });
 });
 
@@ -295,11 +295,11 @@ describe('findings', () => {
   it('are ignored from now on, and the last one can be taken back', async () => {
     button('Ignore').click();
     await rest();
-    expect(root.textContent).toContain('Ignored from now on: slow frame of 1234 ms');
+    expect(root.textContent).toContain('Ignored: slow frame of 1234 ms');
     button('Undo').click();
     await rest();
     expect(asked).toEqual(['ignore slow frame of {n} ms', 'unignore n1']);
-    expect(root.textContent).not.toContain('Ignored from now on');
+    expect(root.textContent).not.toContain('Ignored:');
   });
 
   it('say why one was not ignored', async () => {
@@ -309,7 +309,7 @@ describe('findings', () => {
     button('Ignore').click();
     await rest();
     expect(root.querySelector('[role=alert]')?.textContent).toBe(
-      'It was not ignored: there are 250 noise rules',
+      'Cannot ignore this: there are 250 noise rules',
     );
   });
 });
@@ -322,7 +322,7 @@ describe('without a connection', () => {
     };
     await rest();
     expect(root.querySelector('.banner code')?.textContent).toBe('tidemark install');
-    expect(root.textContent).toContain('3 events are kept until then.');
+    expect(root.textContent).toContain('3 events are waiting to be sent.');
     expect(button('session_start').disabled).toBe(true);
     button('Try now').click();
     expect(asked).toEqual(['refresh']);

@@ -4,5 +4,5 @@ package safefile
 
 import "golang.org/x/sys/unix"
 
-// nonblock keeps an open from waiting for the other end of a pipe, and a terminal from becoming the process's own.
+// nonblock keeps open from waiting for the other end of a pipe and from making a terminal the controlling one.
 const nonblock = unix.O_NONBLOCK | unix.O_NOCTTY

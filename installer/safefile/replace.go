@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file in one step: whoever reads it finds the old content or the new. Its rights stay as they are,
-// and where the path is a link, the file that it leads to is written; a new file is its user's alone.
+// Replace writes a file atomically: a reader sees the old content or the new. It keeps the file's permissions and
+// follows a link to its target. A new file has mode 0600.
 func Replace(path string, data []byte) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -19,8 +19,8 @@ func Replace(path string, data []byte) error {
 	return Write(path, data, mode)
 }
 
-// Write puts a file of these rights into the place of whatever lies there, in one step: whoever reads it finds the old
-// content or the new.
+// Write replaces path with a file of this mode, atomically: a reader sees the old content or the new. It replaces a
+// link, not the link's target.
 func Write(path string, data []byte, mode os.FileMode) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

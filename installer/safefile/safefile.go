@@ -1,6 +1,6 @@
-// Package safefile reads files that a repository, another program or another user controls. A read never blocks on
-// what stands in the place of the file, never takes more memory than the caller allows, and opens nothing but
-// regular files. A file that [Replace] or [Write] puts in place is there whole or not at all.
+// Package safefile reads files that a repository, another program or another user controls. A read never blocks,
+// never takes more memory than the caller allows, and opens only regular files. [Replace] and [Write] write a file
+// completely or not at all.
 package safefile
 
 import (
@@ -13,23 +13,23 @@ import (
 	"time"
 )
 
-// patience is how long a file may take that the system calls regular and that has to be waited for.
+// patience bounds the read of a file that the system calls regular and that still blocks.
 const patience = time.Second
 
-// Read returns the content of a regular file of at most limit bytes. Links are followed. The error of a missing file
-// is [fs.ErrNotExist]; every error names the file.
+// Read returns the content of a regular file of at most limit bytes. It follows links. The error of a missing file
+// is [fs.ErrNotExist], and every error names the file.
 func Read(path string, limit int64) ([]byte, error) {
 	data, _, err := ReadInfo(path, limit)
 	return data, err
 }
 
-// ReadInfo is [Read] with what the system says of the file that was read.
+// ReadInfo is [Read] that also returns the [fs.FileInfo] of the file that was read.
 func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
-	// Opening a device can have effects of its own, so that it is looked at first.
+	// Opening a device can have side effects, so check the file first.
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, lerr := os.Lstat(path); lerr == nil {
-			return nil, nil, fmt.Errorf("%s is a link to a file that does not exist; make that file or remove the link", path)
+			return nil, nil, fmt.Errorf("%s is a link to a file that does not exist; create that file or remove the link", path)
 		}
 	}
 	if err != nil {
@@ -43,20 +43,20 @@ func ReadInfo(path string, limit int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer func() { _ = f.Close() }()
-	// Another file may have come into its place since.
+	// Another file may have replaced it since.
 	if info, err = f.Stat(); err != nil {
 		return nil, nil, err
 	}
 	if err := check(path, info, limit); err != nil {
 		return nil, nil, err
 	}
-	_ = f.SetReadDeadline(time.Now().Add(patience)) // only a file of the kernel's own that is waited for has one
+	_ = f.SetReadDeadline(time.Now().Add(patience)) // only a kernel file that blocks supports a deadline
 	data := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
 	if _, err := data.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, nil, err
 	}
 	if int64(data.Len()) > limit {
-		return nil, nil, tooLarge(path, limit) // it has grown since
+		return nil, nil, tooLarge(path, limit) // the file has grown since
 	}
 	return data.Bytes(), info, nil
 }
@@ -72,10 +72,10 @@ func check(path string, info fs.FileInfo, limit int64) error {
 }
 
 func tooLarge(path string, limit int64) error {
-	return fmt.Errorf("%s is too large: at most %d bytes are read; make it smaller", path, limit)
+	return fmt.Errorf("%s is too large: the limit is %d bytes; make it smaller", path, limit)
 }
 
-// kind names what is not a regular file.
+// kind names the type of a file that is not regular.
 func kind(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():
@@ -90,8 +90,8 @@ func kind(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// CheckTOML refuses a TOML text that defines more than most keys and tables. The time that a parser takes grows with
-// their square: one megabyte of keys takes it half a minute.
+// CheckTOML returns an error for a TOML text that defines more than most keys and tables. Parsing takes time in
+// proportion to their square: half a minute for one megabyte of keys.
 func CheckTOML(text []byte, most int) error {
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -111,11 +111,11 @@ func CheckTOML(text []byte, most int) error {
 	return nil
 }
 
-// maxDepth is how deep the objects and lists of a JSON text may be nested.
+// maxDepth bounds the nesting of objects and lists in a JSON text.
 const maxDepth = 1000
 
-// CheckJSON refuses a JSON text, with comments or without, that is nested deeper than a parser can follow: one that
-// calls itself for each level takes the whole program down.
+// CheckJSON returns an error for a JSON text, with or without comments, that is nested too deep. A recursive parser
+// would overflow its stack and crash the program.
 func CheckJSON(text []byte) error {
 	depth := 0
 	for i := 0; i < len(text); i++ {

@@ -1,9 +1,10 @@
-// Package settings puts Tidemark's entries into the settings files of coding agents, finds them and takes them out.
+// Package settings adds Tidemark's entries to the settings files of coding agents, finds them and removes them.
 //
-// Guarantees: a text that an operation returns parses, and differs from the one it was given in the entry alone; an entry
-// that was put in can be taken out so that the file is byte for byte what it was, and what others changed around it
-// since then stays; an entry that others changed is left, with [ErrChanged]. Only a hook's own command is found again
-// and moved or removed inside changed hooks. The package reads and writes no files: callers pass in texts.
+// Guarantees:
+//   - A text that an operation returns parses, and differs from its input only in the entry.
+//   - Removing an entry restores the file byte for byte, and keeps later changes around the entry.
+//   - A changed entry stays, with [ErrChanged]. Inside changed hooks, only Tidemark's own command is moved or removed.
+//   - The package does not read or write files: callers pass in texts.
 package settings
 
 import (
@@ -11,19 +12,19 @@ import (
 	"reflect"
 )
 
-// Edit is an entry that was put into a settings file, with all that it takes to find it again and to take
-// it out so that the file is what it was, byte for byte, or what others have made of it since.
+// Edit is an entry that was added to a settings file. It holds everything needed to find the entry again and to
+// remove it, which restores the file byte for byte and keeps later changes by others.
 type Edit struct {
-	// Path is where the entry is: the names of the tables, then its own, or "-" for an item of a list.
+	// Path locates the entry: the names of the tables, then its own name, or "-" for an item of a list.
 	Path []string `json:"path"`
-	// Depth is how many tables of Path were there before; those below were made with the entry.
+	// Depth is how many tables of Path existed before. Those below were created with the entry.
 	Depth int `json:"depth,omitempty"`
-	// Text is what was written, without what stands around it.
+	// Text is the written text without the white space around it.
 	Text string `json:"text"`
-	// Lead and Tail are the white space that was written before and behind it.
+	// Lead and Tail are the white space that was written before and after it.
 	Lead string `json:"lead,omitempty"`
 	Tail string `json:"tail,omitempty"`
-	// Whole is true when Text is all that the file held, save for white space.
+	// Whole is true if the file held nothing but white space before.
 	Whole bool `json:"whole,omitempty"`
 }
 
@@ -32,23 +33,23 @@ const ListItem = "-"
 
 var (
 	// ErrGone says that the entry is no longer in the file.
-	ErrGone = errors.New("it is no longer there")
-	// ErrChanged says that the entry is there but says something else now.
-	ErrChanged = errors.New("it was changed since")
+	ErrGone = errors.New("the entry no longer exists")
+	// ErrChanged says that the entry exists with a different value.
+	ErrChanged = errors.New("the entry was changed")
 )
 
-// Format is a kind of settings file. Every text that it returns parses, and differs from the one that was
-// given in the entry alone.
+// Format is a kind of settings file. Every text that it returns parses, and differs from its input only in the
+// entry.
 type Format interface {
 	// Read returns the entry at a path, or every item of a list, decoded.
 	Read(text []byte, path []string) ([]any, error)
-	// Insert puts an entry at a path where none is, or at the end of a list.
+	// Insert adds an entry at an unused path, or at the end of a list.
 	Insert(text []byte, path []string, entry any) ([]byte, Edit, error)
-	// Remove takes out an entry that Insert put in: [ErrGone] or [ErrChanged] when it cannot.
+	// Remove removes an entry that Insert added. It fails with [ErrGone] or [ErrChanged].
 	Remove(text []byte, edit Edit) ([]byte, error)
 }
 
-// lookUp walks decoded tables; of a list, the last item is meant: it is where entries are put.
+// lookUp walks decoded tables. In a list it takes the last item, where entries are added.
 func lookUp(tree any, path []string) (any, bool) {
 	for _, name := range path {
 		switch t := tree.(type) {
@@ -70,7 +71,7 @@ func lookUp(tree any, path []string) (any, bool) {
 	return tree, true
 }
 
-// without is a tree without the value at a path, and without the tables above it below depth.
+// without removes the value at a path from a tree, and the tables above it that are deeper than depth and empty.
 func without(tree any, path []string, depth int) any {
 	switch t := tree.(type) {
 	case []any:
@@ -95,9 +96,9 @@ func without(tree any, path []string, depth int) any {
 }
 
 // errUnsafe says that an edit would have changed more than the entry.
-var errUnsafe = errors.New("the entry cannot be put in without changing something else; put it in by hand")
+var errUnsafe = errors.New("adding the entry would change something else; add it by hand")
 
-// onlyAdded makes sure that an edit added the entry and nothing else.
+// onlyAdded returns an error unless an edit added the entry and nothing else.
 func onlyAdded(before, after any, edit Edit) error {
 	if before == nil {
 		before = map[string]any{}

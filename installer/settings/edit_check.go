@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// Check says why an installation cannot have made an edit: a record may be damaged, and what it holds is removed.
+// Check returns an error if an installation cannot have made an edit. A record may be damaged, and uninstall removes
+// what it names.
 func (edit *Edit) Check(isTOML bool) error {
 	if edit.Depth < 0 || edit.Depth >= len(edit.Path) || edit.Whole && edit.Depth > 0 || strings.TrimSpace(edit.Lead+edit.Tail) != "" {
-		return errors.New("an entry of it is malformed")
+		return errors.New("malformed entry")
 	}
 	var written any
 	var err error
@@ -23,11 +24,11 @@ func (edit *Edit) Check(isTOML bool) error {
 		written, err = decodeJSON([]byte(wrapped(*edit)))
 	}
 	if err != nil {
-		return fmt.Errorf("an entry of it cannot be read: %w", err)
+		return fmt.Errorf("cannot read an entry: %w", err)
 	}
 	entry, ok := lookUp(written, path)
 	if !ok || !reflect.DeepEqual(written, nested(path, entry)) {
-		return errors.New("an entry of it is not where it says")
+		return errors.New("an entry is not at its path")
 	}
 	switch last := edit.Path[len(edit.Path)-1]; {
 	case last == ServerName:
@@ -40,8 +41,8 @@ func (edit *Edit) Check(isTOML bool) error {
 	return fmt.Errorf("the entry %s is not one of Tidemark's", strings.Join(edit.Path, "."))
 }
 
-// hooksOnly says whether every command of a hook is `hook` of some program, whatever that is called: it may have been
-// moved.
+// hooksOnly reports whether every command of a hook runs some program's `hook`. The program may have been moved or
+// renamed.
 func hooksOnly(hook any) bool {
 	switch v := hook.(type) {
 	case map[string]any:
@@ -56,7 +57,7 @@ func hooksOnly(hook any) bool {
 	return false
 }
 
-// nested is a value in the tables and lists of a path, alone.
+// nested wraps a value in the tables and lists of a path.
 func nested(path []string, value any) any {
 	for _, name := range slices.Backward(path) {
 		if name == ListItem {

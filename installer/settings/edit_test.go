@@ -230,14 +230,14 @@ func TestFilesThatCannotBeEditedAreRefusedInWords(t *testing.T) {
 		f          Format
 		text, want string
 	}{
-		{JSON{}, "{", "it is no JSON"},
-		{JSON{}, "[1]", "no JSON object"},
-		{JSON{}, `{"mcpServers": null}`, `its "mcpServers" is no object`},
+		{JSON{}, "{", "invalid JSON"},
+		{JSON{}, "[1]", "not a JSON object"},
+		{JSON{}, `{"mcpServers": null}`, `its "mcpServers" is not an object`},
 		{JSON{}, `{"mcpServers": {}, "mcpServers": {}}`, `"mcpServers" twice`},
-		{JSON{}, "\xff\xfe{\x00", "it is no JSON"},
-		{TOML{}, "a = ", "it is no TOML: line 1"},
-		{TOML{}, "mcpServers = {a = {}}", "put it in by hand"},
-		{TOML{}, "mcpServers = 3", "put it in by hand"},
+		{JSON{}, "\xff\xfe{\x00", "invalid JSON"},
+		{TOML{}, "a = ", "invalid TOML: line 1"},
+		{TOML{}, "mcpServers = {a = {}}", "add it by hand"},
+		{TOML{}, "mcpServers = 3", "add it by hand"},
 	}
 	for _, c := range cases {
 		if out, _, err := c.f.Insert([]byte(c.text), entryPath, sampleEntry); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -14,14 +14,14 @@ import (
 // Hook is an entry by which a coding agent runs `tidemark hook`: an item of the list at [Hook.Path] in the
 // agent's settings.
 type Hook struct {
-	// Event is the agent's name of what the hook is run for.
+	// Event is the agent's name of the event that runs the hook.
 	Event string
 	Entry HookEntry
 }
 
-// HookEntry is a hook as Claude Code and Gemini CLI have it in their settings.
+// HookEntry is a hook in the settings of Claude Code and Gemini CLI.
 type HookEntry struct {
-	// Matcher is a regular expression of the tools after which it is run; "" for events of no tool.
+	// Matcher is a regular expression of the tools that the hook runs after, "" for events without a tool.
 	Matcher string        `json:"matcher,omitempty"`
 	Hooks   []HookCommand `json:"hooks"`
 }
@@ -30,14 +30,14 @@ type HookEntry struct {
 type HookCommand struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
-	// Timeout is when the agent ends it: in seconds for Claude Code, in milliseconds for Gemini CLI.
+	// Timeout is when the agent kills it: in seconds for Claude Code, in milliseconds for Gemini CLI.
 	Timeout int `json:"timeout"`
 }
 
-// Path is where in the settings the hook is: the names of the tables, "-" for an item of a list.
+// Path locates the hook in the settings: the names of the tables, then "-" for an item of a list.
 func (h Hook) Path() []string { return []string{"hooks", h.Event, ListItem} }
 
-// hookTimeout is longer than `tidemark hook` ever takes, in seconds: it ends by itself.
+// hookTimeout, in seconds, is longer than `tidemark hook` ever takes, because that limits its own time.
 const hookTimeout = 15
 
 // hookSettings are the agents whose hooks Tidemark sets up, by their names on the command line. Sources:
@@ -51,9 +51,8 @@ var hookSettings = map[string]struct {
 	"gemini":      {"SessionStart", "AfterTool", "AfterAgent", "write_file|replace", hookTimeout * 1000},
 }
 
-// HooksOf are the hooks of an agent that run the program; none for an agent whose hooks Tidemark does not
-// know how to set up. They belong into its user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR), or
-// in ~/.gemini.
+// HooksOf returns the hooks that make an agent run the program, or none if Tidemark cannot set up that agent's hooks.
+// They belong in the agent's user settings: settings.json in ~/.claude (CLAUDE_CONFIG_DIR) or in ~/.gemini.
 func HooksOf(agent, binary string) []Hook {
 	s, ok := hookSettings[agent]
 	if !ok {
@@ -65,11 +64,11 @@ func HooksOf(agent, binary string) []Hook {
 	return []Hook{hook(s.start, ""), hook(s.edit, s.editors), hook(s.stop, "")}
 }
 
-// plainPath is a path that means the same to every shell without quotes.
+// plainPath matches a path that no shell needs quotes for.
 var plainPath = regexp.MustCompile(`^[\w@%+=:,./-]+$`)
 
-// hookCommand is the line that an agent gives to a shell. On Windows that is the shell of Git or PowerShell:
-// both take a path with slashes.
+// hookCommand returns the line that an agent passes to a shell. On Windows that is Git's shell or PowerShell, and
+// both accept a path with slashes.
 func hookCommand(binary string) string {
 	if len(binary) > 2 && binary[1] == ':' || strings.HasPrefix(binary, `\\`) {
 		binary = strings.ReplaceAll(binary, `\`, "/")
@@ -80,10 +79,10 @@ func hookCommand(binary string) string {
 	return binary + " hook"
 }
 
-// IsHook says whether an item of a list of hooks, decoded, runs `tidemark hook`, whoever wrote it.
+// IsHook reports whether a decoded hook runs `tidemark hook`, whether install wrote it or not.
 func IsHook(entry any) bool { return HookProgram(entry) != "" }
 
-// HookProgram is the program of a hook that runs `tidemark hook`, "" of any other.
+// HookProgram returns the program of a hook that runs `tidemark hook`, "" for any other hook.
 func HookProgram(entry any) string {
 	for _, command := range HookCommands(entry) {
 		if _, program, _, ok := CutHookCommand(command); ok && strings.HasPrefix(path.Base(program), ServerName) {
@@ -93,7 +92,7 @@ func HookProgram(entry any) string {
 	return ""
 }
 
-// HookCommands are the commands of a hook, decoded.
+// HookCommands returns the commands of a decoded hook.
 func HookCommands(entry any) []string {
 	var commands []string
 	table, _ := entry.(map[string]any)
@@ -107,11 +106,11 @@ func HookCommands(entry any) []string {
 	return commands
 }
 
-// ownHook takes the program out of a command that runs a hook, quoted or not.
+// ownHook matches the program in a command that runs a hook, quoted or not.
 var ownHook = regexp.MustCompile(`^(\s*(?:&\s*)?)["']?(.*?)["']?\s+hook((?s:\s.*)?)$`)
 
-// CutHookCommand takes a command that runs a program's "hook" apart: the program, with slashes, and what
-// stands around it and its "hook".
+// CutHookCommand splits a command that runs a program's "hook" into the program, with slashes, and the text before
+// the program and after "hook".
 func CutHookCommand(command string) (before, program, after string, ok bool) {
 	m := ownHook.FindStringSubmatchIndex(strings.ReplaceAll(command, `\`, "/"))
 	if m == nil {
@@ -121,8 +120,8 @@ func CutHookCommand(command string) (before, program, after string, ok bool) {
 	return command[m[2]:m[3]], program, command[m[6]:m[7]], true
 }
 
-// HookOf is the command of the hook that an edit wrote and the program that it runs, "" where it wrote another
-// kind of entry.
+// HookOf returns the command of the hook that an edit wrote and the program that it runs, "" for another kind of
+// entry.
 func HookOf(edit Edit) (command, program string) {
 	if edit.Path[len(edit.Path)-1] != ListItem {
 		return "", ""
@@ -139,9 +138,9 @@ func HookOf(edit Edit) (command, program string) {
 	return "", ""
 }
 
-// hookPlace is where in a list of hooks a command is that runs `tidemark hook`.
+// hookPlace locates a command that runs `tidemark hook` in a list of hooks.
 type hookPlace struct {
-	// groups is the list, group the number of the hook in it; commands and at are the same for its command.
+	// groups is the list, group the index of the hook in it; commands and at are the same for its command.
 	groups, commands *hujson.Value
 	group, at        int
 	// start and end are the offsets of the command's text.
@@ -190,7 +189,7 @@ func findHook(root *hujson.Value, path []string, program string) (*hookPlace, er
 	return last, nil
 }
 
-// RunsHook says whether the command of the hook that an edit wrote is still run for the same event.
+// RunsHook reports whether the settings still run the hook command that an edit wrote, for the same event.
 func RunsHook(text []byte, edit Edit) bool {
 	_, program := HookOf(edit)
 	if program == "" {
@@ -204,8 +203,8 @@ func RunsHook(text []byte, edit Edit) bool {
 	return err == nil && p != nil
 }
 
-// RemoveHook takes the command of the hook that an edit wrote out of hooks that somebody has changed since,
-// and with it what holds nothing else: [ErrGone] when it is in none.
+// RemoveHook removes the hook command that an edit wrote from hooks that were changed since, and the groups and lists
+// that hold nothing else. It fails with [ErrGone] if no hook has the command.
 func RemoveHook(text []byte, edit Edit) ([]byte, error) {
 	_, program := HookOf(edit)
 	if program == "" {
@@ -244,8 +243,8 @@ func RemoveHook(text []byte, edit Edit) ([]byte, error) {
 	}
 }
 
-// MoveHook makes the hook that an edit wrote run another program, wherever in its list it is and whatever
-// was changed around it.
+// MoveHook makes the hook that an edit wrote run another program, wherever it is in its list and whatever changed
+// around it.
 func MoveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 	command, program := HookOf(edit)
 	now := hookCommand(binary)
@@ -277,11 +276,11 @@ func MoveHook(text []byte, edit Edit, binary string) ([]byte, Edit, error) {
 	}
 }
 
-// StillRuns says whether anything in the hooks of a settings file runs a program.
+// StillRuns reports whether anything in the hooks of a settings file runs a program.
 func StillRuns(text []byte, program string) bool {
 	entries, err := JSON{}.Read(text, []string{"hooks"})
 	if err != nil {
-		return false // a file that cannot be read is told elsewhere
+		return false // an unreadable file is reported elsewhere
 	}
 	var in func(v any) bool
 	in = func(v any) bool {

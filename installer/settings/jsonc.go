@@ -13,10 +13,10 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// JSON is JSON, with comments and trailing commas where a file has them.
+// JSON is the JSON format. It accepts comments and trailing commas.
 type JSON struct{}
 
-// bom stands at the beginning of files that some Windows editors write.
+// bom is the byte order mark that some Windows editors write at the beginning of a file.
 const bom = "\ufeff"
 
 // parseJSON parses a text whose outermost value is an object.
@@ -26,10 +26,10 @@ func parseJSON(text []byte) (*hujson.Value, error) {
 	}
 	v, err := hujson.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+		return nil, fmt.Errorf("invalid JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
 	}
 	if _, ok := v.Value.(*hujson.Object); !ok {
-		return nil, fmt.Errorf("it holds no JSON object")
+		return nil, fmt.Errorf("it is not a JSON object")
 	}
 	return &v, nil
 }
@@ -43,7 +43,7 @@ func member(v *hujson.Value, name string) (*hujson.ObjectMember, int, error) {
 			continue
 		}
 		if at >= 0 {
-			return nil, 0, fmt.Errorf("it has %q twice", name)
+			return nil, 0, fmt.Errorf("it has the key %q twice", name)
 		}
 		at = i
 	}
@@ -53,8 +53,8 @@ func member(v *hujson.Value, name string) (*hujson.ObjectMember, int, error) {
 	return &object.Members[at], at, nil
 }
 
-// walk goes along path, whose last name is the entry's own, as far as there are members: the last object or
-// list, and how many names led to it.
+// walk follows path, whose last name is the entry's own, as far as members exist. It returns the last object or list
+// and the number of names that led to it.
 func walk(v *hujson.Value, path []string) (*hujson.Value, int, error) {
 	for i, name := range path[:len(path)-1] {
 		m, _, err := member(v, name)
@@ -68,9 +68,9 @@ func walk(v *hujson.Value, path []string) (*hujson.Value, int, error) {
 		_, isList := m.Value.Value.(*hujson.Array)
 		switch list := path[i+1] == ListItem; {
 		case list && !isList:
-			return nil, 0, fmt.Errorf("its %q is no list", name)
+			return nil, 0, fmt.Errorf("its %q is not a list", name)
 		case !list && !isObject:
-			return nil, 0, fmt.Errorf("its %q is no object", name)
+			return nil, 0, fmt.Errorf("its %q is not an object", name)
 		}
 		v = &m.Value
 	}
@@ -79,7 +79,7 @@ func walk(v *hujson.Value, path []string) (*hujson.Value, int, error) {
 
 // item is a member of an object or an element of a list.
 type item struct {
-	// start and end are its offsets, a member's name included.
+	// start and end are its offsets, including a member's name.
 	start, end int
 	value      *hujson.Value
 }
@@ -178,11 +178,11 @@ func (f JSON) Insert(text []byte, path []string, entry any) ([]byte, Edit, error
 	unit := indentUnit(text, root)
 	own := lineIndent(text, v.StartOffset)
 
-	// Where the entry goes, and what separates it from the one before it.
+	// The position of the entry, and the separator from the one before it.
 	at, comma, compact := v.StartOffset+1, -1, false
 	indent, trailing := own+unit, ""
 	if len(members) == 0 {
-		at += len(trimSpace(inner[1:])) // behind the comments
+		at += len(trimSpace(inner[1:])) // after the comments
 		compact = !bytes.ContainsRune(bytes.TrimSpace(text), '\n') && v != root
 		if !bytes.ContainsRune(text[at:v.EndOffset-1], '\n') && !compact {
 			edit.Tail = newline + own
@@ -199,7 +199,7 @@ func (f JSON) Insert(text []byte, path []string, entry any) ([]byte, Edit, error
 		} else {
 			comma = last
 		}
-		// A comment behind the last member belongs to it.
+		// A comment after the last member belongs to it.
 		rest := bytes.TrimRight(commentOnLine(text[at:v.EndOffset-1]), " \t")
 		at += len(rest)
 		if endsInComment(rest, false) {
@@ -261,7 +261,7 @@ func (f JSON) Remove(text []byte, edit Edit) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The outermost member that was written and holds nothing but that is taken out.
+	// Remove the outermost written member that holds nothing else.
 	changed := false
 	for depth := edit.Depth; depth < len(edit.Path); depth++ {
 		v, reached, err := walk(root, edit.Path[:depth+1])
@@ -298,7 +298,7 @@ func (f JSON) Remove(text []byte, edit Edit) ([]byte, error) {
 	return nil, ErrGone
 }
 
-// wrapped is what an edit wrote as a document of its own.
+// wrapped returns what an edit wrote as a separate document.
 func wrapped(edit Edit) string {
 	if edit.Whole {
 		return edit.Text
@@ -309,7 +309,7 @@ func wrapped(edit Edit) string {
 	return "{" + edit.Text + "}"
 }
 
-// cut takes item i out of an object or a list, with the comma that it no longer needs.
+// cut removes item i from an object or a list, with the comma that is no longer needed.
 func cut(text []byte, v *hujson.Value, i int, edit Edit) []byte {
 	members := items(v)
 	start, end := members[i].start, members[i].end
@@ -331,7 +331,7 @@ func cut(text []byte, v *hujson.Value, i int, edit Edit) []byte {
 		if endsInComment(text[previous:start], i > 0) && !bytes.HasPrefix(text[end:], []byte("\n")) && !bytes.HasPrefix(text[end:], []byte("\r\n")) {
 			out = append(out, '\n')
 		}
-		out = append(out, text[next:end-1]...) // a comment that somebody put between
+		out = append(out, text[next:end-1]...) // a comment that was added in between
 	case i == 0:
 		out = append(out, text[:start]...)
 		text, end = bytes.TrimPrefix(text[end:], []byte(edit.Tail)), 0
@@ -342,8 +342,8 @@ func cut(text []byte, v *hujson.Value, i int, edit Edit) []byte {
 	return append(out, text[end:]...)
 }
 
-// endsInComment says whether what stands between two tokens (from the comma on, when there is one) ends
-// inside a comment that goes on to the end of its line.
+// endsInComment reports whether the text between two tokens (from the comma on, if any) ends inside a comment that
+// runs to the end of its line.
 func endsInComment(between []byte, comma bool) bool {
 	if comma {
 		between = between[1:]
@@ -400,13 +400,13 @@ func quote(s string) string {
 	return strings.ReplaceAll(strings.TrimSpace(b.String()), "\x7f", `\u007f`)
 }
 
-// lineIndent is the white space at the beginning of the line of an offset.
+// lineIndent returns the indentation of the line at an offset.
 func lineIndent(text []byte, at int) string {
 	line := text[bytes.LastIndexByte(text[:at], '\n')+1 : at]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// indentUnit is how far a file indents its members.
+// indentUnit returns the white space of one indentation level in a file.
 func indentUnit(text []byte, root *hujson.Value) string {
 	if members := root.Value.(*hujson.Object).Members; len(members) > 0 {
 		first := members[0].Name.StartOffset
@@ -418,10 +418,10 @@ func indentUnit(text []byte, root *hujson.Value) string {
 	return "  "
 }
 
-// trimSpace leaves out white space at the end.
+// trimSpace removes white space at the end.
 func trimSpace(b []byte) []byte { return bytes.TrimRight(b, " \t\r\n") }
 
-// skipExtra is the offset of the first byte from at on that is neither white space nor in a comment.
+// skipExtra returns the offset of the first byte from at on that is neither white space nor in a comment.
 func skipExtra(text []byte, at int) int {
 	for at < len(text) {
 		switch rest := text[at:]; {
@@ -438,7 +438,7 @@ func skipExtra(text []byte, at int) int {
 	return at
 }
 
-// commentOnLine is the white space and the comments that begin on the same line.
+// commentOnLine returns the white space and the comments that begin on the same line.
 func commentOnLine(text []byte) []byte {
 	at := 0
 	for at < len(text) {
@@ -456,7 +456,7 @@ func commentOnLine(text []byte) []byte {
 	return text[:at]
 }
 
-// lineEnd is the length of the line that text begins with, without its end.
+// lineEnd returns the length of the first line of text, without the line break.
 func lineEnd(text []byte) int {
 	i := bytes.IndexByte(text, '\n')
 	if i < 0 {
@@ -465,7 +465,7 @@ func lineEnd(text []byte) int {
 	return len(bytes.TrimSuffix(text[:i], []byte("\r")))
 }
 
-// blockEnd is the length of the block comment that text begins with.
+// blockEnd returns the length of the block comment that text begins with.
 func blockEnd(text []byte) int {
 	if i := bytes.Index(text[2:], []byte("*/")); i >= 0 {
 		return i + 4

@@ -5,13 +5,13 @@ const ServerName = "tidemark"
 
 // Server is an agent's entry for an MCP server.
 type Server struct {
-	// Type is how the server is spoken with, where the agent wants to be told.
+	// Type is the transport, for agents that require it.
 	Type    string   `json:"type,omitempty" toml:"type,omitempty"`
 	Command string   `json:"command" toml:"command"`
 	Args    []string `json:"args" toml:"args"`
 }
 
-// CommandOf is what a decoded entry of an MCP server starts.
+// CommandOf returns the command that a decoded entry of an MCP server starts.
 func CommandOf(entry any) (command string, args []string) {
 	table, _ := entry.(map[string]any)
 	command, _ = table["command"].(string)

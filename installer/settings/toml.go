@@ -13,11 +13,11 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// TOML is TOML. The entry is a table of its own at the end of the file, which no table before it
-// can change the meaning of; items of lists are not written.
+// TOML is the TOML format. The entry is a separate table at the end of the file, where no earlier table can change
+// its meaning. It does not write list items.
 type TOML struct{}
 
-// maxKeys is how many keys and tables a settings file in TOML may define.
+// maxKeys bounds the keys and tables of a TOML settings file.
 const maxKeys = 8192
 
 func decodeTOML(text []byte) (map[string]any, error) {
@@ -29,9 +29,9 @@ func decodeTOML(text []byte) (map[string]any, error) {
 		var bad *toml.DecodeError
 		if errors.As(err, &bad) {
 			line, column := bad.Position()
-			return nil, fmt.Errorf("it is no TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(err.Error(), "toml: "))
+			return nil, fmt.Errorf("invalid TOML: line %d, column %d: %s", line, column, strings.TrimPrefix(err.Error(), "toml: "))
 		}
-		return nil, fmt.Errorf("it is no TOML: %w", err)
+		return nil, fmt.Errorf("invalid TOML: %w", err)
 	}
 	return tree, nil
 }
@@ -78,7 +78,7 @@ func (TOML) Insert(text []byte, path []string, entry any) ([]byte, Edit, error) 
 	out := append(bytes.Clone(text), edit.Lead+edit.Text...)
 	after, err := decodeTOML(out)
 	if err != nil {
-		return nil, Edit{}, errUnsafe // for example where the servers stand in an inline table
+		return nil, Edit{}, errUnsafe // for example if the servers are in an inline table
 	}
 	return out, edit, onlyAdded(any(before), any(after), edit)
 }
@@ -102,7 +102,7 @@ func (TOML) Remove(text []byte, edit Edit) ([]byte, error) {
 	}
 	without(tree, edit.Path, edit.Depth)
 	for _, lead := range []string{edit.Lead, ""} {
-		// The last one: an earlier one may be a string's.
+		// The last match: an earlier one may be inside a string.
 		if at := bytes.LastIndex(text, []byte(lead+edit.Text)); at >= 0 {
 			out := append(bytes.Clone(text[:at]), text[at+len(lead)+len(edit.Text):]...)
 			if left, err := decodeTOML(out); err == nil {
@@ -116,7 +116,7 @@ func (TOML) Remove(text []byte, edit Edit) ([]byte, error) {
 	return nil, ErrChanged
 }
 
-// Same says whether a decoded entry is one that Tidemark would write.
+// Same reports whether a decoded entry equals one that Tidemark would write.
 func Same(now, entry any) bool {
 	plain := func(v any) (plain any) {
 		data, err := json.Marshal(v)

@@ -1,7 +1,7 @@
-// Package unpack writes the extension that this binary carries to where a browser loads it from.
+// Package unpack unpacks the extension that is embedded in this binary to a directory that a browser can load.
 //
-// Guarantees: a directory that it writes holds all files of one version of the extension, or is not there; unpacking the
-// same twice changes nothing; several processes can unpack at once.
+// Guarantees: a directory that it writes holds all files of one version of the extension, or does not exist. Unpacking
+// the same version twice changes nothing. Several processes can unpack at once.
 package unpack
 
 import (
@@ -20,13 +20,13 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// ErrNoExtension says that the binary carries no extension.
+// ErrNoExtension says that the binary was built without the extension.
 var ErrNoExtension = errors.New("this binary was built without the extension; run `make build`")
 
 // Extension unpacks the extension that is embedded in this binary to dir/extension-HASH and returns that absolute path,
-// which a browser can load. HASH comes from names and content: two versions of the extension never share a directory,
-// and a browser that runs one is not disturbed by the other. Existing files that are equal are used as they are; a
-// directory that differs (half deleted, or edited) is replaced. A binary without the extension gives [ErrNoExtension].
+// which a browser can load. HASH covers names and content: two versions of the extension never share a directory, so
+// unpacking one does not disturb a browser that runs the other. A directory with equal files is reused, and one that
+// differs (half deleted, or edited) is replaced. A binary without the extension gives [ErrNoExtension].
 func Extension(dir string) (string, error) {
 	files, err := fs.Sub(extension.Dist, "dist")
 	if err != nil {
@@ -41,7 +41,7 @@ type Tree struct {
 	hash  string // of all names and contents
 }
 
-// Embedded is the extension that is embedded in this binary, [ErrNoExtension] when it carries none.
+// Embedded returns the extension that is embedded in this binary, or [ErrNoExtension].
 func Embedded() (Tree, error) {
 	files, err := fs.Sub(extension.Dist, "dist")
 	if err != nil {
@@ -50,7 +50,7 @@ func Embedded() (Tree, error) {
 	return read(files)
 }
 
-// Version is the version that the extension's manifest names, "" when it names none.
+// Version returns the version in the extension's manifest, "" if there is none.
 func (t Tree) Version() string {
 	for _, f := range t.files {
 		if f.name == "manifest.json" {
@@ -63,7 +63,7 @@ func (t Tree) Version() string {
 // maxManifest bounds the manifest of an unpacked extension, in bytes.
 const maxManifest = 1 << 20
 
-// Version is the version of the extension that is unpacked in dir, "" when there is none.
+// Version returns the version of the extension that is unpacked in dir, "" if there is none.
 func Version(dir string) string {
 	data, err := safefile.Read(filepath.Join(dir, "manifest.json"), maxManifest)
 	if err != nil {
@@ -76,11 +76,11 @@ func versionOf(manifest []byte) string {
 	var m struct {
 		Version string `json:"version"`
 	}
-	_ = json.Unmarshal(manifest, &m) // without a version it is told apart from every one
+	_ = json.Unmarshal(manifest, &m) // no version differs from every version
 	return m.Version
 }
 
-// unpack writes files, whose root holds the extension's manifest.json, to dir/extension-HASH. Hidden files are left out.
+// unpack writes files, whose root holds the extension's manifest.json, to dir/extension-HASH. It omits hidden files.
 func unpack(files fs.FS, dir string) (string, error) {
 	t, err := read(files)
 	if err != nil {
@@ -97,11 +97,11 @@ func unpack(files fs.FS, dir string) (string, error) {
 	return target, t.Unpack(target)
 }
 
-// Unpack makes target hold the files and nothing else, in one step.
+// Unpack replaces target with the files of the extension, in one step.
 func (t Tree) Unpack(target string) error {
 	dir := filepath.Dir(target)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("cannot make the directory for the extension: %w", err)
+		return fmt.Errorf("cannot create the directory for the extension: %w", err)
 	}
 	tmp, err := os.MkdirTemp(dir, ".extension-")
 	if err != nil {
@@ -126,7 +126,7 @@ type file struct {
 	data []byte
 }
 
-// read takes the files in lexical order, with a hash over all of them.
+// read returns the files in lexical order and a hash over all of them.
 func read(files fs.FS) (Tree, error) {
 	var list []file
 	sum := sha256.New()
@@ -163,7 +163,7 @@ func read(files fs.FS) (Tree, error) {
 	return Tree{list, hex.EncodeToString(sum.Sum(nil)[:6])}, nil
 }
 
-// In reports whether dir has every file with the same content. Other files do not matter: browsers keep their own in a
+// In reports whether dir has every file with the same content. It ignores other files: browsers keep their own in a
 // directory named _metadata.
 func (t Tree) In(dir string) bool {
 	for _, f := range t.files {
@@ -189,8 +189,8 @@ func writeAll(dir string, list []file) error {
 	return os.Chmod(dir, 0o755)
 }
 
-// replaceDir moves tmp to target, putting what was there aside first. Another process may do the
-// same at the same moment: what it put there is as good when done says so.
+// replaceDir moves tmp to target and the old target aside. Another process may do the same at the same time. Its
+// result is accepted if done returns true.
 func replaceDir(tmp, target string, done func() bool) error {
 	err := os.Rename(tmp, target)
 	if err == nil || done() {
@@ -200,7 +200,7 @@ func replaceDir(tmp, target string, done func() bool) error {
 	if merr != nil {
 		return errors.Join(err, merr)
 	}
-	defer func() { _ = os.RemoveAll(old) }() // what stays of it is not looked at
+	defer func() { _ = os.RemoveAll(old) }() // leftovers are harmless
 	if rerr := os.Rename(target, filepath.Join(old, "extension")); rerr != nil && !errors.Is(rerr, fs.ErrNotExist) {
 		return rerr
 	}

@@ -47,7 +47,7 @@ const REFUSED_MS = 1000;
 /** How long a page may take to say what has changed in it before it is acted on, in ms. */
 const BEFORE_MS = 1000;
 
-/** What a page cannot tell from a person's doing even without the debugger. */
+/** Operations that a page cannot distinguish from a user's, even without the debugger. */
 const UNNOTICED = new Set<string>([StepNavigate, StepScroll, StepReady, StepRest]);
 
 /** What does nothing to a page: others may act on it meanwhile. */
@@ -97,7 +97,7 @@ export class Acting {
     const since = Date.now();
     try {
       for (const step of steps) {
-        if (run.stopped) throw new Refused({ refused: RefusedFailed, text: 'it was stopped' });
+        if (run.stopped) throw new Refused({ refused: RefusedFailed, text: 'the action was stopped' });
         if (step.op === StepChange) {
           await this.#change(tab, params.settle_ms);
         } else {
@@ -132,13 +132,14 @@ export class Acting {
       sessions.release(tab);
       if (this.#running.get(tab) === run) this.#running.delete(tab);
     }
-    // Who only waits for a change asks again: the last of them tells. What is made during an action is the action's.
+    // A client that only waits for a change asks again, and its last request reports. What an action opens and
+    // downloads belongs to that action.
     return steps.every(({ op }) => op === StepChange) || (looks && this.#running.has(tab))
       ? result
       : Object.assign(result, activity.made(tab, since));
   }
 
-  /** Refuses tabs that no person has allowed, and pages that are no web pages. */
+  /** Refuses tabs that the user has not allowed, and pages that are not web pages. */
   async #check(tab: number, steps: readonly ActStep[]): Promise<void> {
     const { watched, address, allowed } = this.#parties;
     const [step] = steps;
@@ -147,20 +148,20 @@ export class Acting {
     if (goes && !allowed(tab, to)) {
       throw new CodedError(
         CodeUnwatched,
-        `${new URL(to).origin} is not switched on; a person can do that in Tidemark's popup`,
+        `${new URL(to).origin} is not turned on. The user can turn it on in Tidemark's popup`,
       );
     }
     if (goes) return; // wherever the tab is now
     if (!watched(tab))
       throw new CodedError(
         CodeUnwatched,
-        "this tab is not switched on; a person can do that in Tidemark's popup",
+        "this tab is not turned on. The user can turn it on in Tidemark's popup",
       );
     if (this.#parties.paused(tab)) {
-      throw new CodedError(CodePaused, 'the page is paused in the debugger; debugger_resume lets it go on');
+      throw new CodedError(CodePaused, 'the page is paused in the debugger; resume it with debugger_resume');
     }
     if (watchableOrigin(await address(tab)) === undefined) {
-      throw new CodedError(CodeUnavailable, 'only pages of http and https can be acted on');
+      throw new CodedError(CodeUnavailable, 'actions work only on http and https pages');
     }
   }
 
@@ -175,7 +176,7 @@ export class Acting {
     if (look === undefined || !before || known === 0) return look;
     if (activity.seen(tab) || sessions.dialog(tab) !== undefined) return look;
     const page = await this.#parties.look(look, BEFORE_MS).catch(() => undefined);
-    if (page === undefined) return look; // the page is told as a whole afterwards
+    if (page === undefined) return look; // the whole page is reported afterwards
     result.before = page;
     return { ...look, known: page.frames.map(({ document, version }) => ({ document, version })) };
   }
@@ -188,19 +189,19 @@ export class Acting {
       if (watchableOrigin(url) === undefined || !allowed(-1, url)) {
         throw new CodedError(
           CodeUnwatched,
-          `${url} is not switched on; a person can do that in Tidemark's popup`,
+          `${url} is not turned on. The user can turn it on in Tidemark's popup`,
         );
       }
       const since = Date.now();
       const { id } = await chrome.tabs.create({ url });
-      if (id === undefined) throw new CodedError(CodeUnavailable, 'the browser opened no tab');
+      if (id === undefined) throw new CodedError(CodeUnavailable, 'the browser did not open a tab');
       this.#parties.activity.navigates(id, 'begins');
       return { done: 1, opened: [id], ...(await this.#rest.of(id, { frames: [], since, ms: settle_ms })) };
     }
     if (!watched(tab))
       throw new CodedError(
         CodeUnwatched,
-        "this tab is not switched on; a person can do that in Tidemark's popup",
+        "this tab is not turned on. The user can turn it on in Tidemark's popup",
       );
     if (what === 'close') return await this.#close(tab, settle_ms);
     const shown = await chrome.tabs.update(tab, { active: true });
@@ -211,7 +212,7 @@ export class Acting {
     return { done: 1 };
   }
 
-  /** Closes a tab; its page may ask whether it is to be left, and then nobody but the debugger hears of that. */
+  /** Closes a tab. Its page may ask for confirmation, which only the debugger reports. */
   async #close(tab: number, ms: number): Promise<ActResult> {
     const { sessions, activity } = this.#parties;
     await sessions.of(tab).catch(() => undefined);

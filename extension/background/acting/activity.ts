@@ -1,30 +1,30 @@
 /**
- * What goes on in tabs that an action may have caused: requests that have not ended, pages on their way, changes
- * since a page was looked at.
+ * Activity in tabs that an action may have caused: unfinished requests, navigations, and changes since the last
+ * snapshot.
  */
 import type { ActResult, AnyEvent } from '../../protocol';
 
 interface Flight {
   readonly at: number;
   readonly what: string;
-  /** When its answer began to come. */
+  /** When its response started. */
   answered?: number;
 }
 
 interface TabActivity {
   readonly flights: Map<string, Flight>;
-  /** Whether another document is on its way, or being read. */
+  /** Whether another document is requested or loading. */
   loading: boolean;
   /** Counts the documents that were committed, and everything else that changes the address. */
   documents: number;
   navigations: number;
   /** The document that was requested last, and when, in ms since the epoch. */
   requested?: { readonly path: string; readonly at: number };
-  /** Why the last navigation came to nothing. */
+  /** Why the last navigation failed. */
   failure: string;
-  /** Whether the page is as it was when it was looked at last. */
+  /** Whether the page is unchanged since the last snapshot. */
   seen: boolean;
-  /** The tabs that the page opened and the files that it had loaded down since somebody was told of them. */
+  /** The tabs that the page opened and the files that it downloaded since the last report. */
   made: Made[];
 }
 
@@ -42,7 +42,7 @@ const BODY_MS = 200;
 /** The most requests that are kept of a tab; more at once are waited for no longer. */
 const MAX_FLIGHTS = 500;
 
-/** The most tabs and files that are kept of a tab until somebody is told of them. */
+/** The most opened tabs and downloads kept for a tab until they are reported. */
 const MAX_MADE = 20;
 
 export class Activity {
@@ -147,7 +147,7 @@ export class Activity {
     this.#of(tab).seen = false;
   }
 
-  /** Whether the page is as it was when it was looked at last; false also when nobody knows. */
+  /** Whether the page is unchanged since the last snapshot; false also if unknown. */
   seen(tab: number): boolean {
     return this.#of(tab).seen;
   }
@@ -181,12 +181,10 @@ export class Activity {
   unended(tab: number, since: number): string[] {
     return [...this.#of(tab).flights.values()]
       .filter(({ at }) => at >= since)
-      .map(({ what, answered }) =>
-        answered === undefined ? what : `${what} (answered; its body is not read)`,
-      );
+      .map(({ what, answered }) => (answered === undefined ? what : `${what} (answered, body not read)`));
   }
 
-  /** Something of a tab has changed: whoever waits looks again. */
+  /** Something in a tab has changed: wakes all waits for it. */
   changed(tab: number): void {
     const waiting = this.#waiting.get(tab);
     this.#waiting.delete(tab);

@@ -1,4 +1,4 @@
-/** Input as from a mouse and a keyboard, which the page cannot tell from a person's. */
+/** Mouse and keyboard input that the page cannot distinguish from a user's. */
 import type { Protocol } from 'devtools-protocol';
 import type { Point } from '../../messages';
 import { type Key, keyOf, type Stroke } from './keys';
@@ -43,7 +43,7 @@ const MOVES = 6;
 /**
  * Drags from one place to another, which is asked for again once the drag has begun and may have moved it. What is
  * `native` the browser itself drags: then it is told what happens to what it carries; else the page follows the
- * mouse. False when the browser did not begin to drag.
+ * mouse. False when the browser did not start the drag.
  */
 export async function drag(
   send: TabSend,

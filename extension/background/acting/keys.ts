@@ -55,7 +55,7 @@ const PUNCTUATION: Readonly<Record<string, [code: string, number: number]>> = {
   "'": ['Quote', 222],
 };
 
-/** What keys type while Shift is held down. */
+/** What keys type with Shift. */
 const SHIFTED: Readonly<Record<string, string>> = {
   '!': '1',
   '@': '2',
@@ -97,7 +97,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   Option: 'Alt',
 };
 
-/** A key with the modifiers that are held down. */
+/** A key with its modifiers. */
 export interface Stroke {
   held: Key[];
   modifiers: number;
@@ -165,7 +165,7 @@ function readKey(name: string, modifiers: number, whole: string): Key {
 function unknown(text: string): CodedError {
   return new CodedError(
     CodeInvalid,
-    `there is no key "${text}"; keys are such as Enter, Escape, ArrowDown, F5, a, Control+A, Shift+Tab`,
+    `unknown key "${text}". Use keys such as Enter, Escape, ArrowDown, F5, a, Control+A, Shift+Tab`,
   );
 }
 

@@ -48,10 +48,11 @@ const OPERATIONS: Readonly<Record<string, (on: Step) => Promise<void>>> = {
   [StepScreenshot]: screenshot,
 };
 
-/** Does a step. A refusal is thrown, and so is that there is no such operation. */
+/** Carries out a step. Throws refusals, and an error for an unknown operation. */
 export async function perform(on: Step): Promise<void> {
   const { op } = on.step;
   const operation = Object.hasOwn(OPERATIONS, op) ? OPERATIONS[op] : undefined;
-  if (operation === undefined) throw new Error(`the extension cannot do "${op}": it is older than the host`);
+  if (operation === undefined)
+    throw new Error(`the extension does not support "${op}": it is older than the host`);
   await operation(on);
 }

@@ -15,7 +15,7 @@ export interface ActingParties {
   /** Reads a tab's page, whose frames are each waited for for `patience` ms, if that is said. */
   look(params: AriaParams, patience?: number): Promise<AriaResult>;
   watched(tab: number): boolean;
-  /** Whether the page stands still at a breakpoint. */
+  /** Whether the page is paused in the debugger. */
   paused(tab: number): boolean;
   address(tab: number): Promise<string | undefined>;
   /** Whether a page of this address may be opened in a tab. */

@@ -6,9 +6,9 @@ import type { ActObjection, ActResult, AriaParams, AriaResult } from '../../prot
 import { askFrame } from './ask';
 import type { ActingParties } from './parties';
 
-/** How long a document that never stands still is waited for, in ms: some have clocks. */
+/** How long to wait for a document that never settles, in ms: some have clocks. */
 const RESTLESS_MS = 250;
-/** How long pages may take to tell what they hold, in ms. */
+/** How long pages may take to send their pending events, in ms. */
 export const FLUSH_MS = 500;
 
 /** What is waited for. */
@@ -19,9 +19,9 @@ export interface RestOptions {
   since: number;
   /** How long it may take. */
   ms: number;
-  /** Another step follows, so that nothing is told yet. */
+  /** Another step follows, so nothing is reported yet. */
   between?: boolean;
-  /** It was fields that were acted on: what they did not take is told. */
+  /** The step acted on fields: rejected and ignored input is reported. */
   fields?: boolean;
   /** The page is looked at. */
   look?: AriaParams | undefined;
@@ -29,7 +29,7 @@ export interface RestOptions {
 
 type Rested = Pick<ActResult, 'dialog' | 'waiting' | 'busy' | 'page' | 'objections'>;
 
-/** What was told by each frame. */
+/** The reports of each frame. */
 type Objections = Map<number, ActObjection[]>;
 
 export class Rest {
@@ -58,7 +58,7 @@ export class Rest {
         break;
       }
       if (this.#parties.paused(tab)) {
-        rested.waiting = ['the debugger, in which the page is paused now'];
+        rested.waiting = ['the debugger, which has paused the page'];
         break;
       }
       const left = deadline - Date.now();
@@ -139,7 +139,7 @@ export class Rest {
       const looking =
         look === undefined || activity.flights(tab, since).length > 0
           ? undefined
-          : this.#parties.look(look).catch(() => undefined); // the host looks by itself, and is told why it cannot
+          : this.#parties.look(look).catch(() => undefined); // the host takes its own and learns why it fails
       const [now, looked] = await Promise.all([quiet(), looking]);
       page = looked;
       if (now === before || Date.now() >= deadline) break;

@@ -1,6 +1,6 @@
 /**
- * Debugger sessions for acting, shared with capture and debugging. A tab is held when it is acted on, and let go
- * when nobody has acted on it for a while.
+ * Debugger sessions for acting, shared with capture and debugging. A tab is attached for an action and detached
+ * after a while without one.
  */
 import type { Protocol } from 'devtools-protocol';
 import type { Command, Params, Result } from '../../capture/context';
@@ -93,7 +93,7 @@ export class Sessions {
     return this.#sendTo({ tabId: tab, sessionId });
   }
 
-  /** A tab was acted on: its session is let go if that was all for a while. */
+  /** An action ended: releases the tab's session after a while without further actions. */
   release(tab: number): void {
     const session = this.#tabs.get(tab);
     if (session === undefined) return;
@@ -110,7 +110,7 @@ export class Sessions {
     await api.detach({ tabId: tab }).catch(() => undefined);
   }
 
-  /** Has the events of a tab's page told to somebody; undefined for nobody any longer. */
+  /** Sets the listener for events of a tab's page; undefined removes it. */
   listen(tab: number, listener: ((method: string, params: unknown) => void) | undefined): void {
     if (listener === undefined) this.#listeners.delete(tab);
     else this.#listeners.set(tab, listener);
@@ -156,7 +156,7 @@ export class Sessions {
   detached(tab: number | undefined, reason: string): void {
     if (tab === undefined) return;
     if (reason === 'canceled_by_user' && this.#tabs.has(tab)) {
-      this.#refused.set(tab, 'a person closed the debugging bar');
+      this.#refused.set(tab, 'the user closed the debugging bar');
     }
     clearTimeout(this.#tabs.get(tab)?.timer);
     this.#tabs.delete(tab);
@@ -165,7 +165,7 @@ export class Sessions {
     this.#options.changed(tab);
   }
 
-  /** The tab is gone. */
+  /** The tab was closed. */
   closed(tab: number): void {
     clearTimeout(this.#tabs.get(tab)?.timer);
     for (const map of [this.#tabs, this.#dialogs, this.#refused, this.#listeners, this.#frames])

@@ -1,4 +1,4 @@
-/** One step on one tab: what every operation needs of the page. */
+/** One step on one tab: the page access that every operation needs. */
 import type { ActAsk, ActTold, Point } from '../../messages';
 import {
   type ActNode,
@@ -17,10 +17,10 @@ import type { ActingParties } from './parties';
 import { FLUSH_MS } from './rest';
 import type { TabSend } from './sessions';
 
-const BUSY = 'the page does not answer: it is busy, or hangs';
-/** How often a click is tried that something else got into the way of. */
+const BUSY = 'the page does not answer: it is busy or hangs';
+/** How often a click that something else intercepted is retried. */
 const MOST_TRIES = 3;
-/** What is needed of an element that takes no pointer. */
+/** The requirements for an element that needs no pointer. */
 export const ENABLED = { enabled: true } as const;
 
 /** A step, while it is done. */
@@ -63,7 +63,7 @@ export class Step {
     const { activity } = this.parties;
     const documents = activity.documents(this.tab);
     const told = await this.answered(asked, left + FLUSH_MS, () => {
-      // Its document never answers any more.
+      // Its document will never answer.
       if (activity.documents(this.tab) !== documents) throw new Refused({ refused: RefusedGone });
     });
     if (told.refused !== undefined) {
@@ -78,7 +78,7 @@ export class Step {
     return told;
   }
 
-  /** Waits for a promise, but not for ever, and not while a dialog keeps the page. */
+  /** Waits for a promise, for a limited time, and not while a dialog blocks the page. */
   async answered<T>(
     promise: Promise<T>,
     ms: number,
@@ -103,7 +103,7 @@ export class Step {
     return await done;
   }
 
-  /** Sends input; it is over when the page has dealt with it, or when a dialog opens, or the page is gone. */
+  /** Sends input. Resolves when the page has handled it, a dialog opens, or the page is left. */
   async input(work: Promise<unknown>): Promise<void> {
     const { sessions, activity } = this.parties;
     let settled = false;
@@ -175,7 +175,7 @@ export class Step {
     }
   }
 
-  /** Why a click did not get to its element; undefined when it did, or when nobody can say any longer. */
+  /** Why a click did not reach its element; undefined if it did, or if that is no longer known. */
   async #missed(path: readonly ActNode[]): Promise<Refused | undefined> {
     const { sessions, activity, paused } = this.parties;
     const tab = this.tab;

@@ -14,7 +14,7 @@ import { type Owners, owners, type Placed } from './frames';
 import { type Failure, knownTrouble, onTrouble, unreadable } from './troubles';
 
 const SCRIPT = 'aria.js';
-/** What a frame may take longer than it was told to, in ms: for putting in order what it has read, and the way. */
+/** How much a frame may exceed its time limit, in ms, for sorting and sending its nodes. */
 const GRACE_MS = 4000;
 /** After how long a frame is asked whether it is reading, and how long that answer may take, in ms. */
 const READING_MS = 3000;
@@ -87,7 +87,7 @@ export async function aria(
       // Most pages are one frame: it is looked at while the browser says which others there are.
       const begun = turn === 0 ? [lookInto(TOP)] : [];
       const all = await chrome.webNavigation.getAllFrames({ tabId: tab }).catch(() => null);
-      if (all == null) throw new CodedError(CodeUnavailable, 'The tab is no longer there.');
+      if (all == null) throw new CodedError(CodeUnavailable, 'The tab no longer exists.');
       const listed = all.filter(({ documentLifecycle }) => documentLifecycle !== 'prerender');
       const isListed = (frame: number): boolean => listed.some(({ frameId }) => frameId === frame);
       const shown: Shown[] = [...listed, ...unlisted.filter(({ frameId }) => !isListed(frameId))];
@@ -241,7 +241,7 @@ async function lookAt(
   };
   let said = await within(Math.min(READING_MS, patience), asked, isLate);
   if (late && patience > READING_MS) {
-    // A frame that reads much answers meanwhile; one in which a script runs on and on does not.
+    // A frame that reads a large page answers meanwhile; one that hangs in a script does not.
     const target = { tabId: tab, frameIds: [frame] };
     const answer = chrome.scripting.executeScript({ target, injectImmediately: true, func: () => true });
     if ((await within(Math.min(BUSY_MS, patience - READING_MS), answer)) !== undefined) {
@@ -271,7 +271,7 @@ export async function inFrame<Args extends unknown[]>(
   return await ask();
 }
 
-/** Looks for secrets once more: in names that the page wrote, and in values that no rule for fields knew. */
+/** Searches for secrets again, in names that the page wrote and in values without a field rule. */
 function masked<Read extends { nodes: AriaFrame['nodes'] }>(look: Read): Read {
   let count = 0;
   const clean = (text: string): string => {

@@ -10,7 +10,7 @@ interface Slot {
   expected: boolean;
 }
 
-/** A frame and what it says of where it stands. */
+/** A frame and its reported place in the page. */
 export interface Placed {
   frame: number;
   parent: number;
@@ -47,7 +47,7 @@ function isAddress(frame: { url: string }, slot: Slot): boolean {
 export interface Owners {
   /** The id of the element that shows each frame, by the frame's id. No element shows two. */
   owner: Map<number, number>;
-  /** The addresses of frames that could stand in either of two places. */
+  /** The addresses of frames whose place in the page is ambiguous. */
   unsure: string[];
   /** The addresses of frames that elements show and that are not among those given. */
   missing: string[];
@@ -86,7 +86,7 @@ export function owners(places: readonly Placed[], unread: readonly Unread[] = []
     }
     const either = frames.filter((one) => open.some((slot) => isOpen(one, slot) && isAddress(one, slot)));
     unsure.push(...either.map(({ url }) => url));
-    // Some of those without a frame show one that was found and cannot be read or told apart.
+    // Some of those without a frame show a known one that cannot be read or identified.
     const expected = open.filter((slot) => slot.expected);
     unfilled.push(...expected.map(named));
     let explained = either.length;

@@ -1,10 +1,10 @@
-/** What keeps a page from answering. Dialogs and crashes are told by the debugger, where it is attached. */
+/** Reasons why a page does not answer. The debugger reports dialogs and crashes where it is attached. */
 
 import { CodedError } from '../../coded-error';
 import { cutWhole } from '../../cut';
 import { CodeInvalid, CodeUnavailable } from '../../protocol';
 
-/** How asking a page for its tree failed: what the browser said, or that the page did not answer. */
+/** How reading a page's tree failed: the browser's error, or no answer in time. */
 export type Failure = { readonly error: string } | 'late';
 
 /** The dialog that each tab's page has open. */
@@ -45,7 +45,7 @@ export function followTroubles(): void {
   chrome.tabs.onRemoved.addListener(forget);
 }
 
-/** Calls `tell` with a tab whose page stops answering, until what is returned is called. */
+/** Calls `tell` with each tab whose page stops answering. The returned function ends this. */
 export function onTrouble(tell: (tab: number) => void): () => void {
   watching.add(tell);
   return () => watching.delete(tell);
@@ -55,12 +55,12 @@ export function onTrouble(tell: (tab: number) => void): () => void {
 export function knownTrouble(tab: number, failure?: Failure): CodedError | undefined {
   const dialog = dialogs.get(tab);
   if (dialog !== undefined) {
-    const text = `A dialog is open (${dialog}); the page answers nothing until it is closed.`;
+    const text = `A dialog is open (${dialog}). The page does not answer until it is closed.`;
     return new CodedError(CodeInvalid, text);
   }
   const said = typeof failure === 'object' ? failure.error : '';
   if (!crashed.has(tab) && !/crashed/i.test(said)) return undefined;
-  return new CodedError(CodeInvalid, 'The page has crashed; reload the tab.');
+  return new CodedError(CodeInvalid, 'The page crashed. Reload the tab.');
 }
 
 /** Says why a page cannot be read. */
@@ -73,7 +73,7 @@ export function unreadable(
   if (known !== undefined) return known;
   if (failure === 'late') {
     const text =
-      'The page does not answer: a dialog (alert, confirm) may be open in it, or a script in it runs on and on; if it stays so, close its tab and open another one (browser_tabs).';
+      'The page does not answer. It may have a dialog open (alert, confirm) or hang in a script. If this continues, close its tab and open a new one (browser_tabs).';
     return new CodedError(CodeInvalid, text);
   }
   const said = failure?.error ?? '';
@@ -84,7 +84,7 @@ export function unreadable(
   if (/cannot access|cannot be scripted|must request permission/i.test(said)) {
     return new CodedError(
       CodeUnavailable,
-      'The page cannot be read: it is not open to extensions, or it has crashed.',
+      'The page cannot be read: extensions have no access to it, or it crashed.',
     );
   }
   return new CodedError(CodeUnavailable, 'The page cannot be read: it is still loading.');

@@ -1,4 +1,4 @@
-/** The number on the icon: errors and warnings in all watched tabs since the newest checkpoint of them. */
+/** The number on the icon: errors and warnings in all watched tabs since their newest checkpoint. */
 import { MethodOverview, type Overview } from '../../protocol';
 import { standing } from '../../standing';
 import { t } from '../../text';
@@ -28,7 +28,7 @@ const REST = 10;
 
 const COLOURS: Readonly<Record<string, string>> = { error: '#b3221f', warning: '#855300' };
 
-/** What the icon shows of how it stands. */
+/** The badge for a status. */
 export function badgeOf(overview: Overview | undefined, paused: boolean): Badge {
   if (paused) return { text: 'II', colour: '#4e606b', title: t('badgePaused') };
   const count = (overview?.errors ?? 0) + (overview?.warnings ?? 0);
@@ -57,18 +57,18 @@ export class BadgeKeeper {
     this.#options = options;
   }
 
-  /** Something has happened that may change it. */
+  /** Schedules an update after a possible change. */
   changed(): void {
     if (this.#asking) this.#again = true;
     else this.#timer ??= setTimeout(() => void this.#ask(), this.#soon);
   }
 
-  /** Checkpoints are made elsewhere, too: to be called from time to time. */
+  /** Called regularly, because checkpoints are made elsewhere too. */
   tick(now = Date.now()): void {
     if (now - this.#asked >= NOW_AND_THEN_MS) this.changed();
   }
 
-  /** Asks once at a time: where answers take long, questions would only make them longer. */
+  /** Sends one request at a time, because more would only make slow answers slower. */
   async #ask(): Promise<void> {
     this.#timer = undefined;
     this.#asking = true;
@@ -90,7 +90,7 @@ export class BadgeKeeper {
       try {
         overview = (await request(MethodOverview, {})) as Overview;
       } catch {
-        // The connection has gone; it is asked again with the next one.
+        // The connection was lost. The next one brings a new request.
       }
     }
     const badge = badgeOf(overview, paused());

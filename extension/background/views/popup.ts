@@ -38,7 +38,7 @@ export interface PopupOptions {
   setWay(tab: number, way: Way): Promise<void>;
   paused(): boolean;
   pause(paused: boolean): Promise<void>;
-  /** Lets whatever an agent has paused in a tab go on. */
+  /** Resumes everything that an agent has paused in a tab. */
   resume(tab: number): Promise<void>;
 }
 

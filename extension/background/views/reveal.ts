@@ -1,4 +1,4 @@
-/** Shows a person where an element of a page is. */
+/** Shows the user where an element of a page is. */
 
 /** Runs in the page's frames: scrolls to the element and marks it for a moment. Must not use anything outside. */
 function show(selector: string): boolean {
@@ -22,7 +22,7 @@ function show(selector: string): boolean {
 
 /** Brings the first element that a selector finds in any frame of a tab into view, and the tab; false when there is none. */
 export async function reveal(tab: number, selector: string): Promise<boolean> {
-  await chrome.tabs.update(tab, { active: true }); // a page that nobody sees scrolls nowhere
+  await chrome.tabs.update(tab, { active: true }); // a hidden page does not scroll
   const answers = await chrome.scripting.executeScript({
     target: { tabId: tab, allFrames: true },
     func: show,

@@ -1,4 +1,4 @@
-/** Serves the panel and the side panel: passes what they ask on to the host, and tells how it stands with it. */
+/** Serves the panel and the side panel: forwards their requests to the host and reports the connection state. */
 import type { ConnectionState, FromViewer, ToViewer } from '../../messages';
 import { t } from '../../text';
 
@@ -39,7 +39,7 @@ export class ViewerServer {
     this.#options.connect();
   }
 
-  /** How it stands with the host has changed. */
+  /** The connection state has changed. */
   changed(): void {
     const connection = this.#options.connection();
     // What waits in the queue changes all the time and is nothing to a viewer.

@@ -1,4 +1,4 @@
-/** Requests of quiet capture: what `webRequest` tells of them, and the bodies that the page's hooks read. */
+/** Requests of quiet capture, from `webRequest`, with the bodies that the page's hooks read. */
 import { type AnswerRecord, CUT, MAX_BODY, type ResourceRecord } from '../../page/records';
 import type { Session } from '../context';
 import { type Ending, type Flight, networkEvent, requestEvent } from '../request';
@@ -27,9 +27,9 @@ interface RequestBody {
 const BODY_MS = 400;
 /** The most that is kept of what a page sends, in bytes. */
 const MAX_SENT = 128 << 10;
-/** How long the browser may take to tell of a request whose answer the page has, in ms. */
+/** How long the browser may take to report a request whose response the page has, in ms. */
 const ALONE_MS = 250;
-/** The most answers kept whose end the browser has not told yet. */
+/** The most responses kept whose end the browser has not reported yet. */
 const MAX_EARLY = 50;
 /** The most addresses of which it is known how they were answered. */
 const MAX_KNOWN = 1000;
@@ -51,7 +51,7 @@ interface Quiet {
   status: number;
   mime: string;
   headers: Record<string, string>;
-  /** The page's own code may be told of it, and with it the hooks. */
+  /** Whether the page's own code, and so the hooks, may see it. */
   asked: boolean;
   end?: Ending | undefined;
   answer?: AnswerRecord | undefined;
@@ -63,7 +63,7 @@ export class QuietRequests {
   readonly #tab: number;
   readonly #emit: Emit;
   readonly #flights = new Map<string, Quiet>();
-  /** Answers that the hooks told before the browser told that their requests have ended. */
+  /** Responses that the hooks reported before the browser reported the end of their requests. */
   #early: { answer: AnswerRecord; timer: ReturnType<typeof setTimeout> }[] = [];
   #over: Quiet[] = [];
   #lastAlone = 0;
@@ -109,7 +109,7 @@ export class QuietRequests {
     quiet.flight = { ...quiet.flight, requestHeaders: record(requestHeaders) };
   }
 
-  /** The head of an answer is there. One that does not end by itself is told at once. */
+  /** The headers of a response have arrived. An open-ended response is reported at once. */
   responded(details: QuietDetails): void {
     const quiet = this.#flights.get(details.requestId);
     if (quiet === undefined) return;
@@ -241,7 +241,7 @@ export class QuietRequests {
     this.#emit(networkEvent(this.#tab, flight, end));
   }
 
-  /** Told already: an answer that comes for it later is not told again. */
+  /** Already reported: a later response for it is not reported again. */
   #keep(quiet: Quiet): void {
     this.#over.push(quiet);
     if (this.#over.length > MAX_EARLY) this.#over.shift();
@@ -266,7 +266,7 @@ export class QuietRequests {
         reported: false,
       };
       this.#emit(requestEvent(this.#tab, flight));
-      this.#emit(networkEvent(this.#tab, flight, { at, error: 'it did not load' }));
+      this.#emit(networkEvent(this.#tab, flight, { at, error: 'failed to load' }));
       return;
     }
     note(mime ?? '');
@@ -303,7 +303,7 @@ function givenUp(details: QuietDetails, status: number): boolean {
   }
 }
 
-/** The browser tells no extension of CORS by name; what fails so, of another origin, is nothing else in practice. */
+/** Extensions get CORS failures without that name. In practice, a cross-origin failure of this kind is one. */
 function isCORS({ error, initiator, url, type }: QuietDetails): boolean {
   return (
     error === 'net::ERR_FAILED' &&

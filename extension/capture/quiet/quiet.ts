@@ -1,7 +1,7 @@
 /**
  * Captures tabs without a debugger, so that the browser shows no bar: by hooks in the page's own world,
- * by `webRequest` and by `webNavigation`. What it cannot see is told as a gap where the page has such a
- * thing: the consoles and WebSockets of workers.
+ * by `webRequest` and by `webNavigation`. It cannot observe the consoles and WebSockets of workers, and reports
+ * a gap on pages that have them.
  */
 import type { PageRecord, SocketRecord } from '../../page/records';
 import type { AnyEvent, GapReason } from '../../protocol';
@@ -21,7 +21,7 @@ export interface QuietOptions {
   emit: Emit;
   /** Whether a page of that address in that tab is to be captured quietly. */
   wanted(tab: number, url: string): boolean;
-  /** Has the page's hooks tell what they hold; resolves when they have, or do not answer. */
+  /** Flushes the page's hooks; resolves when they have answered or timed out. */
   flush(tab: number): Promise<unknown>;
 }
 
@@ -40,7 +40,7 @@ interface QuietTab {
   running: boolean;
 }
 
-/** How a navigation was told; the part of `chrome.webNavigation`'s details that is used. */
+/** The part of `chrome.webNavigation`'s details that is used. */
 export interface Committed {
   tabId: number;
   frameId: number;
@@ -151,7 +151,7 @@ export class QuietSource implements CaptureSource {
     state.blind.clear();
   }
 
-  /** The document of a frame is gone, and its sockets with it. */
+  /** The document of a frame was removed, with its sockets. */
   frameGone(tab: number, frame: number): void {
     const sockets = this.#tabs.get(tab)?.sockets;
     for (const [id, { url, open }] of sockets?.get(frame) ?? []) {
@@ -169,7 +169,7 @@ export class QuietSource implements CaptureSource {
     this.#options.emit({ kind: 'gap', at: Date.now(), tab, from, to, reason });
   }
 
-  /** What the hooks of a frame have told. */
+  /** Records of the hooks of a frame. */
   page(tab: number, frame: number, lists: readonly string[], dropped = 0): void {
     const state = this.#tabs.get(tab);
     if (state === undefined) return;
@@ -192,7 +192,7 @@ export class QuietSource implements CaptureSource {
         return;
       case 'resource': {
         const note = (mime: string): void => this.#options.emit(unusableEntry(record, mime, { tab, target }));
-        // What the browser tells of it may come a little later.
+        // The browser's report may arrive a little later.
         setTimeout(() => state.requests.failed(record, note), WITNESS_MS * 4);
         return;
       }

@@ -19,7 +19,7 @@ const SET_TYPES: Readonly<Record<string, string>> = {
 
 const NO_TEXT = new Set('button checkbox file hidden image radio reset submit'.split(' '));
 
-/** How long an editor may take until a selection stands in it, in ms. */
+/** How long an editor may take to show a selection, in ms. */
 const SELECTION_MS = 500;
 /** In how many frames an editor has heard of a selection for sure. */
 const HEARD_FRAMES = 2;
@@ -43,7 +43,7 @@ export function textField(element: Element): HTMLElement | undefined {
  */
 export function focusField(element: Element, all: boolean): Told {
   const field = textField(element);
-  if (field === undefined) return { refused: RefusedKind, text: 'a field that takes text' };
+  if (field === undefined) return { refused: RefusedKind, text: 'a text field' };
   if (has(field, 'readonly') && 'readOnly' in field) return { refused: RefusedDisabled, text: 'read-only' };
   if (tagOf(field) === 'input' && (field as HTMLInputElement).type in SET_TYPES) return { done: true };
   field.focus();
@@ -101,7 +101,7 @@ export function focusedElement(): Element {
   return focused ?? document.documentElement;
 }
 
-/** Whether all of a field's text is selected, or the caret stands behind it. */
+/** Whether all of a field's text is selected, or the caret is at its end. */
 function isSelected(field: Element, all: boolean): boolean {
   const selection = getSelection();
   if (selection === null || selection.rangeCount === 0) return false;
@@ -115,7 +115,7 @@ function isSelected(field: Element, all: boolean): boolean {
   return `${behind}` === '' && (all ? `${before}` === '' : selected.collapsed);
 }
 
-/** Sets a property as the page's own framework would see it set by a person. */
+/** Sets a property so that the page's framework sees it as user input. */
 export function setNative(field: HTMLElement, property: 'value' | 'checked', value: string | boolean): void {
   const set = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), property)?.set;
   if (set !== undefined) set.call(field, value);
@@ -135,7 +135,7 @@ export function fill(element: Element, text: string): Told {
   if (on !== undefined) {
     if (text !== 'true' && text !== 'false') return { refused: RefusedOption, text: '"true" or "false"' };
     if (on && text === 'false' && isRadio(element))
-      return { refused: RefusedOption, text: '"true" only: choose another one of its group to have it off' };
+      return { refused: RefusedOption, text: '"true" only; to clear it, choose another one of its group' };
     return String(on) === text ? { done: true } : { focused: false };
   }
   if (tag !== 'input') return {};
@@ -197,7 +197,8 @@ export function choose(element: Element, wanted: string[]): Told {
     }
     chosen.add(option);
   }
-  if (chosen.size > 1 && !select.multiple) return { refused: RefusedKind, text: 'a list that takes several' };
+  if (chosen.size > 1 && !select.multiple)
+    return { refused: RefusedKind, text: 'a list that allows several values' };
   select.focus();
   for (const option of options) option.selected = chosen.has(option);
   if (!select.multiple && chosen.size === 0) select.selectedIndex = -1;

@@ -7,7 +7,7 @@ import { belongs, hitAt, pointed } from './ready';
 
 /** A click, from its beginning to its end. */
 const EVENTS = 'pointerdown mousedown pointerup mouseup click auxclick dblclick contextmenu'.split(' ');
-/** After this a person's clicks are their own again, whatever became of the awaited one; in ms. */
+/** After this the user's clicks are let through again, whatever happened to the awaited one; in ms. */
 const WATCH_MS = 3000;
 
 interface Watch {

@@ -129,7 +129,7 @@ export class Acting {
       }
       case 'call':
         // Listeners of other worlds see whatever is inside, except of what is closed.
-        if (isClosedIn(element)) return { refused: RefusedKind, text: 'outside of a closed shadow root' };
+        if (isClosedIn(element)) return { refused: RefusedKind, text: 'outside a closed shadow root' };
         element.dispatchEvent(new Event(ask.key ?? '', { composed: true }));
         return {};
       case 'focus':
@@ -230,7 +230,7 @@ function isDraggable(element: Element): boolean {
   return false;
 }
 
-/** What scrolls when an element is scrolled: itself, or what it stands in. */
+/** What scrolls when an element is scrolled: itself or an ancestor. */
 function scrollable(element: Element): Element {
   for (let at: Element | null = element; at !== null; at = at.parentElement) {
     const { overflowY, overflowX } = getComputedStyle(at);

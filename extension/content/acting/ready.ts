@@ -1,6 +1,6 @@
 /**
- * Waits until an element can be acted on as a person would: it is shown, stands still, is enabled, and a
- * pointer at its place would hit it. Waits by animation frames; nothing sleeps.
+ * Waits until a user could act on an element: it is visible, does not move, is enabled, and a pointer at its
+ * place would hit it. Waits by animation frames; nothing sleeps.
  */
 import type { ActNeeds, Box, Point } from '../../messages';
 import {
@@ -189,7 +189,7 @@ export function hitAt(document: Document, { x, y }: Point): Element | null {
   }
 }
 
-/** Whether what was hit is the element, stands in it, or is a label of it. */
+/** Whether the hit target is the element, is inside it, or is its label. */
 export function belongs(hit: Element, element: Element, shown: Element): boolean {
   for (let at: Element | null = hit; at !== null; at = at.assignedSlot ?? parentAcrossRoots(at)) {
     if (at === element || at === shown) return true;

@@ -1,4 +1,4 @@
-/** What a page gets where no input device can be driven: events of a script, which it can tell from a person's. */
+/** Synthetic events, used where trusted input is not possible. A page can distinguish them from a user's. */
 import type { ActAsk as Ask, ActTold as Told } from '../../messages';
 import { RefusedKind } from '../../protocol';
 import { focusField, setNative } from './fields';
@@ -54,7 +54,7 @@ export function scriptedText(element: Element, text: string, clear: boolean): To
   keyEvent(field, 'keydown', key);
   const inserted = document.execCommand(text === '' ? 'delete' : 'insertText', false, text);
   if (!inserted && text !== '') {
-    if (!('value' in field)) return { refused: RefusedKind, text: 'a field that takes text' };
+    if (!('value' in field)) return { refused: RefusedKind, text: 'a text field' };
     const input = field as HTMLInputElement;
     setNative(input, 'value', clear ? text : input.value + text);
   }

@@ -20,7 +20,7 @@ export class Ahead {
   /** When the next round is to begin. */
   #due = Number.POSITIVE_INFINITY;
   #planned = new AbortController();
-  /** A look is at work: two that read and list at the same time would tell a part in two places. */
+  /** A snapshot is running: two at the same time would report a part in two places. */
   #looks = false;
 
   constructor(work: (until: number) => boolean) {
@@ -74,7 +74,7 @@ export class Ahead {
       this.#post(0);
       return;
     }
-    // The longer ago somebody looked, the smaller the share of the time.
+    // The older the last snapshot, the smaller the share of the time.
     this.#earliest = now + this.#spent * (2 + (now - this.#lookedAt) / 250);
     this.#spent = 0;
     this.#due = Number.POSITIVE_INFINITY;

@@ -23,7 +23,7 @@ import { generatedText, showsFallback } from './rendering';
 
 import { showsFrame } from './slots';
 
-/** The most of a name, a text or a value that is told, in UTF-16 units; beyond it, its length. */
+/** The maximum length of a reported name, text or value, in UTF-16 units; longer ones add their length. */
 export const MAX_TEXT = 1000;
 
 /** Where a name or value was cut: its full length, and a number that changes with what was cut off. */
@@ -69,7 +69,7 @@ const NAMED_BY_TAG = new Set(
   ),
 );
 
-/** Roles that a person operates. */
+/** Roles of interactive elements. */
 export const INTERACTIVE = new Set(
   (
     'button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar searchbox ' +
@@ -211,7 +211,7 @@ function plainRole(element: Element, tag: string, disturbed: boolean): string {
   return role;
 }
 
-/** A header cell without a scope heads its row where data stands beside it, else its column. */
+/** A header cell without a scope heads its row if data is beside it, else its column. */
 function headerRole(cell: Element): string {
   const beside = [cell.previousElementSibling, cell.nextElementSibling];
   const isData = (other: Element | null): boolean =>
@@ -356,7 +356,7 @@ const POPPING = new Set(
   'button link menuitem menuitemcheckbox menuitemradio switch tab treeitem textbox generic'.split(' '),
 );
 
-/** Whether the browser takes what was put into a field for wrong, once somebody has left it or sent its form. */
+/** Whether the browser considers a field's value invalid, once the user has left it or submitted its form. */
 function isRefused(element: Element): boolean {
   return matches(element, ':user-invalid');
 }

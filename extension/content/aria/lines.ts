@@ -18,7 +18,7 @@ export class Lines {
     this.#idOf = idOf;
   }
 
-  /** Something that stands in a part, or how it does, is no longer as it was. */
+  /** A part's content or its layout has changed. */
   changed(inside: Part | undefined): void {
     const holder = holderFrom(inside);
     if (holder === undefined) return;
@@ -28,14 +28,14 @@ export class Lines {
     if (around !== undefined && isNamedByContent(around.facts.role)) this.#again(around);
   }
 
-  /** What of all that stands in a part has a line is no longer as it was. */
+  /** Which of all elements inside a part have a line has changed. */
   changedThroughout(part: Part | undefined): void {
     if (part?.live !== true) return;
     for (const kid of part.kids) if (isPart(kid)) this.changedThroughout(kid);
     this.changed(part);
   }
 
-  /** The name that the page has for a block is no longer the same. */
+  /** The page's name for a block has changed. */
   renamed(block: Part): void {
     const around = lineFrom(block.parent);
     if (around !== undefined) this.#again(around);
@@ -61,7 +61,7 @@ export class Lines {
 
   #again(part: Part): void {
     part.unlisted = true;
-    // Last, so that what stands in it is known before.
+    // Last, so that its content is known before.
     this.#stale.delete(part);
     this.#stale.add(part);
   }
@@ -200,14 +200,14 @@ function isBlock({ facts, block, shown }: Part): boolean {
   return facts.role === '' && block && shown !== 'hidden';
 }
 
-/** The nearest that has a list of its own: a part, or what it stands in. */
+/** The nearest part with a list of its own: the part or an ancestor. */
 function holderFrom(part: Part | undefined): Part | undefined {
   let at = part;
   while (at !== undefined && at.facts.role === '' && !at.block) at = at.parent;
   return at;
 }
 
-/** The nearest that has a line: a part, or what it stands in. */
+/** The nearest part with a line: the part or an ancestor. */
 function lineFrom(part: Part | undefined): Part | undefined {
   let at = part;
   while (at !== undefined && at.facts.role === '') at = at.parent;

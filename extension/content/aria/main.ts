@@ -1,6 +1,6 @@
 /**
- * Run in a frame when somebody looks at its tab for the first time. It leaves two functions in the
- * extension's own world, which the page cannot see: one that looks, and one that helps to act.
+ * Runs in a frame before the first snapshot of its tab. It leaves two functions in the extension's own
+ * world, which the page cannot see: one takes snapshots, the other helps with actions.
  */
 import type { FromContent } from '../../messages';
 import type { AriaFrame, AriaKnown } from '../../protocol';
@@ -9,10 +9,10 @@ import { SensitiveFields } from '../sensitive';
 import type { FrameSlot } from './slots';
 import { AriaTree } from './tree';
 
-/** What a frame says of itself; which frame it is, the worker knows. */
+/** The snapshot of a frame; the worker adds which frame it is. */
 export type FrameLook = Omit<AriaFrame, 'frame' | 'parent' | 'owner'> & { place: FramePlace };
 
-/** Where a frame is, and what frames it holds, at one moment. */
+/** The place of a frame and its child frames at one moment. */
 export interface FramePlace {
   document: string;
   /** The place of this window among the frames of its parent; -1 inside a shadow root. */
@@ -31,7 +31,7 @@ interface World {
   tidemarkAria?: (known: AriaKnown[], mask: string, timeoutMs: number, whole: boolean) => Promise<string>;
   /** The recorder's, which has known the fields for longer. */
   tidemarkSensitive?: SensitiveFields;
-  /** Tells the worker something; false when there is no line to it. */
+  /** Posts to the worker; false if there is no connection. */
   tidemarkTell?: (message: FromContent) => boolean;
 }
 
@@ -70,7 +70,7 @@ function main(world: World): void {
       // One string passes from process to process much faster than thousands of objects.
       return sensitive.hide(`{"nodes":[${nodes.join()}],${JSON.stringify(seen).slice(1)}`);
     });
-    before = look.catch(() => undefined); // one look at a time: each tells what changed since another
+    before = look.catch(() => undefined); // one snapshot at a time: each reports the changes since another
     return look;
   };
 }

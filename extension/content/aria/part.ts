@@ -13,7 +13,7 @@ export class Part {
   readonly id: number;
   readonly tag: string;
   parent: Part | undefined;
-  /** How many elements it stands in. */
+  /** The number of its ancestors. */
   depth = 0;
   kids: (Part | Text)[] = [];
   facts: Facts;
@@ -48,9 +48,9 @@ export class Part {
   /** An id that is to name it is not there yet. */
   waits = false;
   textId: number | undefined;
-  /** What stands in it while it has no line of its own; undefined when that is not known. */
+  /** Its content while it has no line of its own; undefined if unknown. */
   gathered: Gathered[] | undefined;
-  /** What stands in it must be listed anew. */
+  /** Its content must be listed again. */
   unlisted = true;
   /** Its children in the accessibility tree. */
   flat: (Part | Segment)[] = [];
@@ -83,7 +83,7 @@ export const TRANSPARENT: Facts = {
   cut: undefined,
 };
 
-/** A run of text that stands by itself. */
+/** A run of text on its own. */
 export interface Segment {
   readonly id: number;
   text: string;
@@ -95,7 +95,7 @@ export interface Segment {
 /** Where a block without a line begins, with the attributes by which the page knows it, and where it ends. */
 export type Edge = { readonly opens: Part } | 'closes';
 
-/** What is gathered of a block: what stands in it, and the edges of blocks inside it. */
+/** The collected content of a block, and the edges of blocks inside it. */
 export type Gathered = Part | Segment | Edge;
 
 export function isPart(item: Part | Text | Gathered): item is Part {
@@ -141,7 +141,7 @@ export function sameFacts(a: Facts, b: Facts): boolean {
 /** How an element is shown now. */
 export function shownAs({ element, tag, parent, inert }: Part): Shown {
   if (attribute(element, 'aria-hidden') === 'true') return 'hidden';
-  // A modal dialog works wherever it stands.
+  // A modal dialog works anywhere.
   if (inert) return first(element, 'dialog:modal') === null ? 'hidden' : 'itself hidden';
   if (isPlainlyShown(element)) return 'shown';
   if (tag === 'area') return isImageShown(element) ? 'shown' : 'hidden';
@@ -165,7 +165,7 @@ export function canGrow(tag: string): boolean {
   return HOSTS.has(tag) || tag.includes('-');
 }
 
-/** What has controls of its own, which are no elements of the page. */
+/** Elements with built-in controls that are not elements of the page. */
 const MEDIA = new Set(['video', 'audio']);
 
 /** True for what looks operable and says so by nothing else: it takes focus, or the pointer's shape changes on it. */

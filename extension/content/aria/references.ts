@@ -36,7 +36,7 @@ export class References {
     return new Set([...this.#naming.keys(), ...this.#owned.keys()]);
   }
 
-  /** Those that wait for an id, or refer to what has gone: to be read anew when nodes came or went. */
+  /** Those that wait for an id or refer to a removed element: re-read when nodes were added or removed. */
   *unsettled(): Iterable<Part> {
     for (const [part, by] of this.#naming) {
       if (part.waits || by.some((element) => !isConnected(element))) yield part;
@@ -117,7 +117,7 @@ export class References {
     return { owned, moved };
   }
 
-  /** True for what somebody claims as a child. */
+  /** True for an element that another one claims as a child. */
   isClaimed(node: Node): boolean {
     return this.#owner.size > 0 && this.#owner.has(node as Element);
   }

@@ -24,7 +24,7 @@ export function isImageShown(area: Element): boolean {
   return false;
 }
 
-/** Whether an element stands in lines of its own. */
+/** Whether an element has lines of its own. */
 export function isBlock(tag: string, { display }: CSSStyleDeclaration): boolean {
   return !/^(?:inline|contents|math|block math)/.test(display) || tag === 'br';
 }

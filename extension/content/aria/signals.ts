@@ -13,7 +13,7 @@ const ENCLOSED = (
   'transitionrun transitionend transitioncancel animationstart animationend animationcancel'
 ).split(' ');
 
-/** What a person has set up, or a tool emulates. */
+/** Settings of the user, or emulated by a tool. */
 const MEDIA = ['(prefers-color-scheme: dark)', '(prefers-reduced-motion: reduce)', 'print'];
 
 /** At the end of what is known of a document or shadow root with animations. */
@@ -43,7 +43,7 @@ export class Signals {
   constructor(document: Document, came: () => void) {
     this.#document = document;
     this.#came = came;
-    // Not at the window, which is not told of what has loaded.
+    // Not at the window, which gets no load events of elements.
     for (const type of [...EVENTS, ...ENCLOSED])
       document.addEventListener(type, this.came, { capture: true, passive: true });
   }

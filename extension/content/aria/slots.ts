@@ -7,7 +7,7 @@ export interface FrameSlot {
   id: number;
   /** The name of the document in it, where the page may look into it. */
   document?: string;
-  /** Which of the window's frames it shows; -1 inside a shadow root, and where the element does not tell. */
+  /** Which of the window's frames it shows; -1 inside a shadow root or if unknown. */
   index: number;
   /** The address that it was given. */
   url: string;
@@ -22,7 +22,7 @@ export function isFrameTag(tag: string): boolean {
   return TAGS.has(tag);
 }
 
-/** True for an element that shows a frame now. What an `embed` shows it does not tell. */
+/** True for an element that shows a frame. The content of an `embed` is unknown. */
 export function showsFrame(element: Element, tag: string): boolean {
   switch (tag) {
     case 'iframe':

@@ -1,4 +1,4 @@
-/** What of the tree has to be read anew: because of mutations, and of what names or holds what elsewhere. */
+/** Which parts of the tree must be re-read, because of mutations and of references between elements. */
 import { all, has, nodeTypeOf, parentAcrossRoots, parentOf, tagOf } from '../dom';
 import { isNamedByContent } from './element';
 import type { Lines } from './lines';
@@ -88,7 +88,7 @@ export class Stale extends Set<Part> {
     return this.#of.partOf(node as Element);
   }
 
-  /** Something changed in an element that is not read by itself: it may be the name or the value of what it is in. */
+  /** An element without a part of its own has changed. It may give an ancestor its name or value. */
   #mutatedInside(element: Element, attributeName: string | null): void {
     let around: Part | undefined;
     for (let at = parentOf(element); at !== null && around?.live !== true; at = parentOf(at))
@@ -102,7 +102,7 @@ export class Stale extends Set<Part> {
     this.add(around);
   }
 
-  /** Has all that stands in a part read. */
+  /** Re-reads everything inside a part. */
   below(part: Part): void {
     for (const kid of part.kids) {
       if (!isPart(kid)) continue;
@@ -112,7 +112,7 @@ export class Stale extends Set<Part> {
     }
   }
 
-  /** Whoever is named by what surrounds this part must be named anew. */
+  /** Re-reads the names that depend on the surroundings of this part. */
   namesAbove(from: Part | undefined): void {
     for (let part = from; part !== undefined; part = part.parent) {
       if (
@@ -165,7 +165,7 @@ export class Stale extends Set<Part> {
     }
   }
 
-  /** Has a label's field named anew. */
+  /** Re-reads the name of a label's field. */
   #field(label: Element): void {
     const { control } = label as HTMLLabelElement;
     const part = control == null ? undefined : this.#of.partOf(control);

@@ -52,7 +52,7 @@ import { Unannounced } from './unannounced';
 /** The most elements that are read; beyond it they are counted. */
 const MAX_ELEMENTS = 100_000;
 
-/** How long the page is kept from its own work at a time, in ms; well under what a person would notice. */
+/** How long the page is blocked at a time, in ms; well under what a user would notice. */
 const SLICE_MS = 12;
 
 /** After which time without being asked elements are asked though nothing gave a sign of a change, in ms. */
@@ -180,7 +180,7 @@ export class AriaTree {
     return this.#stale.mutations;
   }
 
-  /** The element of a node, with what it is now; undefined when it is no longer in the tree. */
+  /** The element of a node with its current state; undefined if it is no longer in the tree. */
   find(id: number): { element: Element; role: string; name: string } | undefined {
     this.#mutated(this.#observer.takeRecords());
     const part = this.#byId.get(id);
@@ -404,7 +404,7 @@ export class AriaTree {
       (part.tag === 'form' && isDisturbed(part.element));
     if (part.shown === 'hidden') {
       part.facts = TRANSPARENT;
-      if (isControl(part.tag)) this.#references.note(part); // a label stands for it
+      if (isControl(part.tag)) this.#references.note(part); // a label represents it
     } else {
       const style = getComputedStyle(part.element);
       const wasBlock = part.block;
@@ -440,7 +440,7 @@ export class AriaTree {
         part.facts = TRANSPARENT;
       this.#references.note(part);
       if (before === TRANSPARENT) {
-        // A label stands for a field only until that is shown.
+        // A label represents a field only until the field is shown.
         for (const label of this.#references.naming(part)) {
           const named = this.#parts.get(label);
           if (named?.tag === 'label' && named.facts.role === 'generic') this.#stale.itself(named);
@@ -454,7 +454,7 @@ export class AriaTree {
     }
     if (part.inert !== wasInert || part.hushes !== hushed) this.#stale.below(part);
     if (before.role !== part.facts.role) {
-      // The rule for what stands inside depends on the role, and so does whose children they are.
+      // The role decides which content is allowed and whose children they are.
       part.staleKids = true;
     }
     if (sameFacts(before, part.facts)) return;
@@ -545,7 +545,7 @@ export class AriaTree {
     let steps = 0;
     const open: (Part | Segment)[] = [root];
     for (let item = open.pop(); item !== undefined; item = open.pop()) {
-      if (item.look === look) continue; // an element stands in one place only
+      if (item.look === look) continue; // an element has one place only
       const isNew = item.look !== look - 1;
       item.look = look;
       if (item.version === 0 || isNew) item.version = version;

@@ -22,7 +22,7 @@ const AT_ONCE = 64;
 /** Among how many of its children a part looks for one that is asked in its place. */
 const MOST_WITNESSES = 8;
 
-/** Finds what has changed in parts that no mutation told of. */
+/** Finds changes in parts without a mutation. */
 export class Unannounced {
   readonly controls = new Set<Part>();
   /** Those into which style sheets write text. */
@@ -173,7 +173,7 @@ export class Unannounced {
   #checkStyle(part: Part): void {
     if (part.shown !== 'shown' || !part.live) return;
     const style = getComputedStyle(part.element);
-    // What stands in it, and is asked in its place, may be visible though it is not.
+    // Its content, which is checked instead, may be visible although it is not.
     if (style.visibility !== 'visible') this.#check(part);
     if (
       isBlock(part.tag, style) !== part.block ||

@@ -13,7 +13,7 @@ export interface Binding {
   readonly name: string;
   /** Whether one of the names that it may have is that of a secret. */
   readonly secret: boolean;
-  /** Whether a text in it is not told, since nobody knows what it is called. */
+  /** Whether its texts are masked because its original name is unknown. */
   readonly doubtful: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Range {
   readonly end: Protocol.Debugger.Location;
 }
 
-/** Where names stand in a source between two offsets, as far as they may be those of variables. */
+/** The positions of possible variable names in a source between two offsets. */
 export function placesOf(
   source: string,
   names: ReadonlySet<string>,

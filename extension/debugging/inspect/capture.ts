@@ -25,7 +25,7 @@ export interface Limits {
 
 export const LIMITS: Limits = { fields: 1000, all: 20_000, ms: 4000 };
 
-/** Objects that are told apart in one capture; comparing them takes time that grows with the square. */
+/** The most objects identified in one capture; comparing them takes quadratic time. */
 const MAX_KNOWN = 1500;
 /** How many commands are under way at a time. */
 const AT_ONCE = 200;
@@ -98,7 +98,7 @@ export class Identities {
   }
 }
 
-/** The group by which the objects are held that are to be known again. */
+/** The object group that keeps objects for later recognition. */
 export const IDENTITIES = 'tidemark-identities';
 
 const BEGIN = 'function () { return { __proto__: null, head: null, turn: 0 } }';
@@ -216,42 +216,42 @@ export class Walker {
     }
   }
 
-  /** The value that an object holds under a key; in words why it cannot be read. */
+  /** The value of an object under a key, or the reason why it cannot be read. */
   async step(from: Read, key: DebugKey): Promise<Read | string> {
     const { field, object } = from;
-    if (field.m === true) return 'what holds it is a secret';
+    if (field.m === true) return 'its parent is a secret';
     if (field.o !== true || object === undefined)
-      return `what holds it is ${field.t === 'undefined' || field.t === 'null' ? field.t : `a ${field.t}`}`;
-    if (!opens(from)) return `what holds it is a ${field.t}, whose fields are not read`;
+      return `its parent is ${field.t === 'undefined' || field.t === 'null' ? field.t : `a ${field.t}`}`;
+    if (!opens(from)) return `its parent is a ${field.t}, whose fields are not read`;
     const length = lengthName(from);
     if (length !== undefined && key.n === length && !key.k) {
       return { field: { ...key, t: 'number', v: String(field.z ?? 0) } };
     }
     if (from.overflow === true && field.z === undefined && (await this.#crowded([from])).size > 0) {
-      return 'what holds it has too many properties';
+      return 'its parent has too many properties';
     }
     if (key.k === KeyIndex && length === 'length' && (key.i ?? 0) >= this.#limits.fields) {
       const one = await this.#call(object, ELEMENT, key.i ?? 0);
       const value = one === undefined ? undefined : (await this.properties(one)).result[0]?.value;
-      return value === undefined ? 'there is no such element' : read(key, value);
+      return value === undefined ? 'no such element' : read(key, value);
     }
     const held = await this.#open(from, 10 * this.#limits.fields);
-    if (held === undefined) return `what holds it is a ${field.t} too large to be searched`;
+    if (held === undefined) return `its parent is a ${field.t} too large to search`;
     const found = held.find(
       ({ field: { k = '', n = '', i = 0 } }) =>
         (k === (key.k ?? '') && n === (key.n ?? '') && i === (key.i ?? 0)) ||
-        // Only arrays are told by index, but any object may have such a name.
+        // Only arrays report elements by index, but any object may have such a name.
         (key.k === KeyIndex && k === '' && n === String(key.i ?? 0)),
     );
     if (found !== undefined) return found;
-    return `there is no such field; there are ${listed(held.map(({ field: { n, i } }) => n ?? `[${i}]`))}`;
+    return `no such field; its fields: ${listed(held.map(({ field: { n, i } }) => n ?? `[${i}]`))}`;
   }
 
   #over(): boolean {
     if (this.#fields >= this.#limits.all) {
-      this.gaps.add(`more than ${this.#limits.all} fields; those further down were not read`);
+      this.gaps.add(`more than ${this.#limits.all} fields; deeper ones were not read`);
     } else if (Date.now() >= this.#until) {
-      this.gaps.add(`reading took more than ${this.#limits.ms / 1000} s; what is further down was not read`);
+      this.gaps.add(`reading took more than ${this.#limits.ms / 1000} s; deeper fields were not read`);
     } else return false;
     return true;
   }
@@ -280,7 +280,7 @@ export class Walker {
     });
   }
 
-  /** Gives dates their milliseconds, which the debugger does not tell. One that would run code keeps its text. */
+  /** Gives dates their milliseconds, which the debugger does not report. One that would run code keeps its text. */
   async dates(level: readonly Read[]): Promise<void> {
     const dates = level
       .filter(({ subtype, object }) => subtype === 'date' && object !== undefined)
@@ -334,7 +334,7 @@ export class Walker {
     for (const i of crowded) {
       const read = reads[i];
       if (read !== undefined)
-        this.gaps.add(`${nameOf(read.field)}, an object of more than ${most} properties, was not opened`);
+        this.gaps.add(`${nameOf(read.field)} has more than ${most} properties and was not opened`);
     }
     return crowded;
   }
@@ -371,7 +371,7 @@ export class Walker {
 
   async #entries({ field, object = '' }: Read, most: number): Promise<Read[] | undefined> {
     if ((field.z ?? 0) > 10 * this.#limits.fields) {
-      this.gaps.add(`${nameOf(field)}, a ${field.t} of ${field.z} entries, was not opened`);
+      this.gaps.add(`${nameOf(field)} is a ${field.t} of ${field.z} entries and was not opened`);
       return undefined;
     }
     const { result, internalProperties = [] } = await this.properties(object);
@@ -422,7 +422,7 @@ function lengthName({ subtype, field: { z } }: Read): string | undefined {
   return subtype === 'map' || subtype === 'set' ? 'size' : 'length';
 }
 
-/** How many holes of an array are told one by one. */
+/** How many holes of an array are listed one by one. */
 const MAX_HOLES = 100;
 
 /** Puts the places of an array that hold nothing among its elements. */
@@ -448,7 +448,7 @@ export function listed(names: readonly string[], most = 20): string {
   return `${names.slice(0, most).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** What tells nothing of an object's state. */
+/** Properties that say nothing about an object's state. */
 function hidden(name: string, subtype: string | undefined): boolean {
   return (
     (name === 'length' && subtype === 'array') ||

@@ -129,7 +129,7 @@ export class FrameReader {
     ];
   }
 
-  /** The scopes of the frame as they are told, the innermost first; the global one is not. */
+  /** The reported scopes of the frame, the innermost first, without the global scope. */
   #chain(): { scope: string; object: string; range: Range | undefined }[] {
     const { scopeChain } = this.#frame;
     const local = scopeChain.findIndex(({ type }) => type === 'local');
@@ -190,7 +190,7 @@ export class FrameReader {
       bindings.set(place, known);
     }
     const gap =
-      'this code was shortened and no source map tells the names of its variables: texts in variables of one or two letters are masked';
+      'this code is minified and has no source map with variable names, so texts in variables of one or two letters are masked';
     if (known.unknown && !this.gaps.includes(gap)) this.gaps.push(gap);
     return known.names;
   }
@@ -253,7 +253,7 @@ export class FrameReader {
     const { type, subtype, className = '' } = bare;
     if (type === 'undefined' || subtype === 'null' || /^Window$|WorkerGlobalScope$/.test(className))
       return [];
-    // The pause told of it without a preview.
+    // The pause reported it without a preview.
     const { result } = await this.ask<Protocol.Debugger.EvaluateOnCallFrameResponse>(
       'Debugger.evaluateOnCallFrame',
       { callFrameId, expression: 'this', silent: true, generatePreview: true, throwOnSideEffect: true },
@@ -271,7 +271,7 @@ export class FrameReader {
         'Debugger.getScriptSource',
         { scriptId: at.scriptId },
       );
-      // A script inside a document has its places told as those of the document.
+      // The places of an inline script are those of the document.
       const { line = 0, column = 0 } = this.#thread.scripts.get(at.scriptId) ?? {};
       const row = at.lineNumber - line;
       const offset = offsetOf(scriptSource, row, (at.columnNumber ?? 0) - (row === 0 ? column : 0));
@@ -279,11 +279,11 @@ export class FrameReader {
     }
     const names = parameters.get(place);
     if (names === undefined)
-      this.gaps.push('the parameters could not be told from the other local variables');
+      this.gaps.push('parameters could not be distinguished from other local variables');
     return names ?? [];
   }
 
-  /** What expressions are, as far as that can be known without changing anything. */
+  /** The values of expressions, if they can be evaluated without side effects. */
   async evaluate(expressions: readonly string[]): Promise<Scoped[]> {
     return await Promise.all(
       expressions.map(async (expression): Promise<Scoped> => {
@@ -304,7 +304,7 @@ export class FrameReader {
           return { scope: ScopeExpression, read: read(key, result, secret) };
         const { exception, text } = exceptionDetails;
         if (secret && exception !== undefined && !/side-effect/.test(exception.description ?? '')) {
-          const v = `it threw ${exception.className ?? 'a value'}, whose message may hold a secret`;
+          const v = `it threw ${exception.className ?? 'a value'} (its message may contain a secret)`;
           return { scope: ScopeExpression, read: { field: { ...key, t: 'unread', v } } };
         }
         const why = (exception?.description ?? text).split('\n', 1)[0] ?? '';
@@ -314,7 +314,7 @@ export class FrameReader {
     );
   }
 
-  /** Whether a condition holds; in words why that cannot be known. */
+  /** Whether a condition holds, or the reason why that is unknown. */
   async holds(condition: string): Promise<boolean | string> {
     const [result] = await this.evaluate([`!!(${condition}\n)`]);
     const { t, v = '' } = result?.read.field ?? { t: 'unread' };
@@ -353,7 +353,7 @@ export class FrameReader {
     return { reads, plain, bindings: paths.map(([first]) => named(all, first?.n ?? '')?.binding) };
   }
 
-  /** As names are looked up: what shadows another comes first. */
+  /** In order of name lookup: shadowing variables come first. */
   #ordered(all: readonly Scoped[]): Scoped[] {
     return [...all.filter(({ scope }) => scope === ScopeBlock), ...all];
   }
@@ -367,7 +367,7 @@ export class FrameReader {
     if (scoped === undefined)
       throw new CodedError(
         CodeInvalid,
-        `There is no variable "${name}" in this frame; it has ${listed(
+        `There is no variable "${name}" in this frame. It has ${listed(
           all.map(({ read }) => read.field.n ?? ''),
           30,
         )}.`,
@@ -415,7 +415,7 @@ function rowOf(starts: readonly number[], at: number): number {
   return low;
 }
 
-/** What a step that is not there is told as. */
+/** The report of a missing step. */
 function missing(key: DebugKey, why: string): DebugField {
   return { ...key, t: 'unread', v: why };
 }

@@ -1,4 +1,4 @@
-/** What the debugger says of a value, as the host is told of it. Nothing is asked of the page for it. */
+/** Converts the debugger's values for the host, without running anything in the page. */
 import type { Protocol } from 'devtools-protocol';
 import { abbreviated, bare, keyText } from '../../page/literal';
 import { CUT } from '../../page/records';
@@ -11,17 +11,17 @@ type Property = Protocol.Runtime.PropertyDescriptor;
 /** How much of a text is kept: its begin and its end, in UTF-16 units. */
 const MAX_STRING = 10_000;
 const MAX_FUNCTION = 200;
-/** How much of a preview is told. */
+/** How much of a preview is reported. */
 const MAX_PREVIEW = 400;
 const MAX_KEY = 100;
 
-/** A value that is being read: what is told of it, and by what the debugger knows it. */
+/** A value that is being read: its report, and its id in the debugger. */
 export interface Read {
   readonly field: DebugField;
   /** The debugger's id of an object. */
   readonly object?: string | undefined;
   readonly subtype?: string | undefined;
-  /** Whether the object may have more properties than its preview tells. */
+  /** Whether the object may have more properties than its preview. */
   readonly overflow?: boolean | undefined;
 }
 
@@ -52,7 +52,7 @@ function isSecret({ n }: DebugKey): boolean {
   return n !== undefined && isSecretKey(n);
 }
 
-/** What is told of a value under its key. The value of a key that names a secret is not. */
+/** The report of a value under its key. The value of a secret's key is masked. */
 export function read(key: DebugKey, value: Remote, secret = isSecret(key)): Read {
   const { type, subtype, objectId, description = '' } = value;
   if (type === 'object' && subtype !== 'null') {
@@ -82,7 +82,7 @@ export function read(key: DebugKey, value: Remote, secret = isSecret(key)): Read
   }
 }
 
-/** A string; one that is a secret is not told, and one of which parts are masked says so. */
+/** A string. A secret is masked, and a partly masked string says so. */
 function stringField(key: DebugKey, whole: string): DebugField {
   const { text: clean, masked } = redactText(whole);
   if (clean === MASK) return { ...key, t: 'string', m: true };
@@ -90,7 +90,7 @@ function stringField(key: DebugKey, whole: string): DebugField {
   return masked > 0 ? { ...field, m: true } : field;
 }
 
-/** What is told of a property: of an accessor, that it is one. */
+/** The report of a property; an accessor is reported as such. */
 export function readProperty(key: DebugKey, property: Property, secret = isSecret(key)): Read {
   if (property.value !== undefined) return read(key, property.value, secret);
   const { get, set } = property;
@@ -103,7 +103,7 @@ export function readProperty(key: DebugKey, property: Property, secret = isSecre
   return { field: { ...key, t: 'unread', v: 'not initialized yet, or not kept by the browser' } };
 }
 
-/** An object as it is told when its fields are not. */
+/** The report of an object without its fields. */
 function objectField(key: DebugKey, value: Remote, secret: boolean): DebugField {
   const t = typeOf(value);
   if (secret) return { ...key, t, m: true };
@@ -211,7 +211,7 @@ export function quote(s: string): string {
   return `"${parts.join(CUT)}"`;
 }
 
-/** A text without secrets; of a long one begin and end, its length, and what stands for all of it. */
+/** A text without secrets. A long text has its start and end, its length and a hash. */
 function text(key: DebugKey, t: string, whole: string, most: number): DebugField {
   if (whole.length <= most) return { ...key, t, v: redactCut(whole).text };
   const half = most / 2;
@@ -223,7 +223,7 @@ function short(s: string, most: number): string {
   return s.length > most ? `${s.slice(0, most - 1)}…` : s;
 }
 
-/** FNV-1a over two halves: enough to tell that a text is another one. */
+/** FNV-1a over two halves: enough to detect a different text. */
 function hash(s: string): string {
   let a = 0x811c9dc5;
   let b = 0x1b873593;

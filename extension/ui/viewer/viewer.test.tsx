@@ -159,10 +159,10 @@ test('of occurrences that have left the memory it is said how many, and the othe
     'boom 14',
     'boom 12',
   ]);
-  expect(root.textContent).toContain('2 occurrences are no longer held.');
+  expect(root.textContent).toContain('2 occurrences are no longer in memory.');
   button('Show 2 more').click();
   await vi.advanceTimersByTimeAsync(150);
   expect(root.querySelectorAll('.occurrence')).toHaveLength(3);
-  expect(root.textContent).toContain('4 occurrences are no longer held.');
+  expect(root.textContent).toContain('4 occurrences are no longer in memory.');
   expect(root.textContent).not.toContain('more');
 });

@@ -1,6 +1,6 @@
 //go:build !windows
 
-// Package oddfiles puts things in the place of a file that whoever reads it does not expect, for tests.
+// Package oddfiles is for tests. It puts unexpected kinds of files at a path that a program reads.
 package oddfiles
 
 import (
@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Limits of a read of an odd file.
+// Limits for reading an odd file.
 const (
 	within = time.Second
 	memory = 64 << 20 // bytes
 )
 
-// Each calls read with paths ending in name at which something stands that cannot be a settings file. Each read must
-// end within a second, without taking much memory, and with an error that names the file.
+// Each calls read with paths ending in name that do not hold a usable settings file. Each read must end within a
+// second and take at most 64 MiB of memory. Its error must name the file.
 func Each(t *testing.T, name string, read func(path string) error) {
 	kinds := map[string]func(path string) error{
 		"a link to an endless device": func(path string) error { return os.Symlink("/dev/zero", path) },

@@ -35,6 +35,6 @@ export async function drag(on: Step): Promise<void> {
   );
   const [last] = to.slice(-1);
   if (dragged || last === undefined || to.length !== path.length) return;
-  on.result.untrusted = 'the browser did not begin to drag';
+  on.result.untrusted = 'the browser did not start the drag';
   await on.ask(path, { do: 'drag', to: last.id });
 }

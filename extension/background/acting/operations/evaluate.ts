@@ -9,7 +9,7 @@ import type { Step } from '../step';
 const MAX_VALUE = 20_000;
 /** How long before the time is over an agent's code is ended, in ms. */
 const ENDING_MS = 500;
-const NOT_IN_TIME = 'it did not end in time';
+const NOT_IN_TIME = 'it timed out';
 
 /** Evaluates an agent's code, on an element where one is named. */
 export async function evaluate(on: Step): Promise<void> {
@@ -43,7 +43,7 @@ export async function evaluate(on: Step): Promise<void> {
     if (on.parties.sessions.dialog(on.tab) !== undefined) return; // that the code has opened, and waits for
     if (error instanceof Refused) throw error;
     const why = on.inputMs() <= ENDING_MS ? NOT_IN_TIME : message(error);
-    throw new Refused({ refused: RefusedCode, text: `came to no value: ${why}` });
+    throw new Refused({ refused: RefusedCode, text: `returned no value: ${why}` });
   }
   const { result, exceptionDetails } = response;
   if (exceptionDetails !== undefined) {

@@ -7,7 +7,7 @@ import type { Step } from '../step';
 const LEAVING_MS = 1000;
 const HANGING_MS = 3000;
 const HANGS =
-  'the one that is open hangs (a script in it runs on and on) and cannot be left; close its tab and open another one (browser_tabs)';
+  'the open page hangs in a script and cannot be left; close its tab and open a new one (browser_tabs)';
 
 /** Goes to an address, back, forward, or loads the page again. */
 export async function navigate(on: Step): Promise<void> {
@@ -70,5 +70,5 @@ async function historyEntry(on: Step, to: 'back' | 'forward'): Promise<number | 
   const { currentIndex, entries } = await on.send('Page.getNavigationHistory');
   const entry = entries[currentIndex + (to === 'back' ? -1 : 1)];
   if (entry !== undefined && watchableOrigin(entry.url) !== undefined) return entry.id;
-  throw new Refused({ refused: RefusedFailed, text: `there is no web page to go ${to} to in this tab` });
+  throw new Refused({ refused: RefusedFailed, text: `this tab has no web page to go ${to} to` });
 }

@@ -34,7 +34,8 @@ export async function typeTexts(
         await on.strike(send, path, 'left', 1, 0);
         const { elsewhere } = await on.ask(path, { do: 'field', clear, texts: [text] });
         if (elsewhere !== undefined) {
-          const text = `what is typed would not go there, because the page gives the focus to ${elsewhere}`;
+          const to = elsewhere === 'page' ? 'the page itself' : elsewhere;
+          const text = `the text would not reach it, because the page moves the focus to ${to}`;
           throw new Refused({ refused: RefusedFailed, text });
         }
       }

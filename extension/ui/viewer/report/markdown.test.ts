@@ -27,7 +27,7 @@ test('a report reads as Markdown, and a page’s text cannot be more than text i
   expect(text).toContain('## before_fix → now: 1 error');
   expect(text).toContain('- `POST /api/pay` 200 → 500 ×2');
   expect(text).toContain('- ``use `signIn` # not a heading`` app.js:3');
-  expect(text).toMatch(/–now .*a person paused watching, tabs 1, 3$/m);
+  expect(text).toMatch(/–now .*watching was paused, tabs 1, 3$/m);
   expect(text).not.toMatch(/^# not/m);
   expect(quoted('```')).toBe('```` ``` ````');
 });
@@ -56,7 +56,7 @@ test('the checkpoints read as the specification has them', () => {
       'before_auth_refactor → clean',
       'after_auth_refactor  → 1 warning (new deprecation notice, acceptable)',
       'before_commit        → clean',
-      'now                  → 2 errors, partly observed',
+      'now                  → 2 errors, not fully observed',
       '',
     ].join('\n'),
   );
