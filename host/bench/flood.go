@@ -26,6 +26,10 @@ import (
 // floodTarget is the share of a bare listener's rate at which Tidemark must take in the same flood.
 const floodTarget = .7
 
+// floodQuiet is how long nothing more has to arrive before the rest of a flood counts as dropped. A busy machine pauses for
+// seconds on the way from the page to the daemon.
+const floodQuiet = 15 * time.Second
+
 // floodKind is a kind of event that a page can flood with.
 type floodKind struct {
 	name, tool, method string // the tool that reads it, and the debugger's event that the listener counts
@@ -71,6 +75,9 @@ func (r *run) flood() error {
 		s.row("the extension's process, idle", fmt.Sprintf("%.3f %% of a core", site.idle*100), fmt.Sprintf("under %.1f %%", idleTarget*100), site.idle < idleTarget)
 	}
 	s.row("lost and not counted", fmt.Sprint(uncounted), "0", uncounted == 0)
+	for _, lost := range site.lost {
+		s.note(lost)
+	}
 	return s.print()
 }
 
@@ -80,6 +87,7 @@ type floodSite struct {
 	last bool    // in the last round, idleness is measured too
 	idle float64 // of the extension's process; less than 0 where it cannot be told
 	wait time.Duration
+	lost []string // what was lost and not counted, in words
 
 	mu    sync.Mutex
 	count map[string]listened
@@ -140,14 +148,17 @@ const attached = new Set()
 async function attach(tab) {
   if (!tab.url?.startsWith('SITE') || attached.has(tab.id)) return
   attached.add(tab.id)
-  await chrome.debugger.attach({ tabId: tab.id }, '1.3').catch(() => {})
-  await chrome.debugger.sendCommand({ tabId: tab.id }, 'Runtime.enable')
-  await chrome.debugger.sendCommand({ tabId: tab.id }, 'Network.enable')
-  await fetch('SITE/counted?method=attached&n=1')
+  try {
+    await chrome.debugger.attach({ tabId: tab.id }, '1.3')
+    await chrome.debugger.sendCommand({ tabId: tab.id }, 'Runtime.enable')
+    await chrome.debugger.sendCommand({ tabId: tab.id }, 'Network.enable')
+    await fetch('SITE/counted?method=attached&n=1')
+  } catch {
+    attached.delete(tab.id) // a page that navigates at this moment refuses
+  }
 }
-chrome.tabs.onUpdated.addListener((id, change, tab) => { if (change.status === 'complete') attach(tab) })
-chrome.tabs.query({ status: 'complete' }).then((tabs) => tabs.forEach(attach)) // loaded before this worker began
 setInterval(() => {
+  chrome.tabs.query({ status: 'complete' }).then((tabs) => tabs.forEach(attach))
   for (const [method, c] of Object.entries(counts)) {
     if (METHODS.includes(method) && c.told !== c.n) { c.told = c.n; fetch('SITE/counted?method=' + method + '&n=' + c.n + '&ms=' + (c.last - c.first)) }
   }
@@ -264,7 +275,7 @@ func (f *floodSite) withTidemark(binary string, rates map[string][]float64) (unc
 				}
 				got, last = n-before, now
 			}
-			if ended && now.Sub(last) > 2*time.Second {
+			if ended && now.Sub(last) > floodQuiet {
 				break // the rest was dropped
 			}
 			select {
@@ -282,15 +293,23 @@ func (f *floodSite) withTidemark(binary string, rates map[string][]float64) (unc
 			}
 		}
 		rates[k.name] = append(rates[k.name], float64(got)/last.Sub(first).Seconds())
-		var changes struct{ Coverage *struct{ Dropped int } }
+		var changes struct {
+			Coverage *struct {
+				Dropped int
+				Note    string
+			}
+		}
 		if err := post(client, "/v1/tools/get_changes_since?client=flood", `{"wait":"settled"}`, &changes); err != nil {
 			return 0, err
 		}
-		counted := got
-		if changes.Coverage != nil {
-			counted += changes.Coverage.Dropped
+		missing, note := k.n-got, "full coverage"
+		if c := changes.Coverage; c != nil {
+			missing, note = missing-c.Dropped, c.Note
 		}
-		uncounted += max(0, k.n-counted)
+		if missing > 0 {
+			uncounted += missing
+			f.lost = append(f.lost, fmt.Sprintf("%d %s lost, reported as: %s", missing, k.name, note))
+		}
 	}
 	if f.last && runtime.GOOS == "linux" {
 		if f.idle, err = workerIdle(f.wait); err != nil {

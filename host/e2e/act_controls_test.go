@@ -22,7 +22,7 @@ const controls = `<form aria-label="All">
 <div role="switch" tabindex="0" aria-checked="false" aria-label="Dark" id="dark">◐</div>
 <label>Note <textarea id="note">before</textarea></label>
 <button id="go" type="button">Go</button></form>
-<div role="combobox" tabindex="0" aria-label="City" aria-expanded="false" aria-controls="cities" id="city">None</div><div id="cities" role="listbox" hidden><div role="option">Oslo</div><div role="option">Rome</div></div>
+<button onclick="window.deleted = true">Delete</button><div role="combobox" tabindex="0" aria-label="City" aria-expanded="false" aria-controls="cities" id="city">None</div><div id="cities" role="listbox" hidden><div role="option">Oslo</div><div role="option">Rome</div></div>
 <output id="out"></output><script>
 window.heard = [];
 for (const e of document.querySelectorAll('input, select, textarea')) for (const t of ['input', 'change']) e.addEventListener(t, () => heard.push(e.id + ' ' + t));
@@ -84,7 +84,12 @@ func TestOptionsAreChosen(t *testing.T) {
 	if strings.Contains(a.everything(), "Rome") {
 		holds(t, d.Page, `"Rome"`)
 	}
-	holds(t, a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Paris"}}, protocol.RefusedOption, 0).Refused.Detail, `"Oslo", "Rome"`)
+	holds(t, a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"City"`), "values": []string{"Paris"}}, protocol.RefusedOption, 1).Refused.Detail, `"Oslo", "Rome"`)
+	// A plain button may do anything: it is not clicked to look for options.
+	a.refusal("browser_select_option", map[string]any{"ref": refOf(t, first, `"Delete"`), "values": []string{"Paris"}}, protocol.RefusedKind, 0)
+	if got := p.text(`String(window.deleted)`); got != "undefined" {
+		t.Errorf("the button was clicked: %s", got)
+	}
 }
 
 func TestKeysHoverScrollAndMenus(t *testing.T) {
@@ -103,7 +108,7 @@ func TestKeysHoverScrollAndMenus(t *testing.T) {
 	if got := p.text(`q.value + ' ' + keys`); got != "x Control,C-a,x,Shift,S-Tab,Escape" && got != "x C-Control,C-a,x,S-Shift,S-Tab,Escape" {
 		t.Errorf("the page has %s", got)
 	}
-	holds(t, a.refusal("browser_press_key", map[string]any{"key": "Hyper+Q"}, protocol.RefusedFailed, 0).Refused.Detail, "no key", "Control+A")
+	holds(t, a.refusal("browser_press_key", map[string]any{"key": "Hyper+Q"}, protocol.RefusedFailed, 0).Refused.Detail, "unknown key", "Control+A")
 	d := a.act("browser_hover", map[string]any{"ref": refOf(t, first, `"Menu"`)})
 	t.Logf("\n%s", d)
 	holds(t, d.Page, `button "Item"`)
@@ -169,16 +174,22 @@ func TestDialogsAreToldAndAnswered(t *testing.T) {
 	a := w.of(t, s)
 	p := w.open(t, s.URL)
 	first := a.look()
+	open := func(got *protocol.ActDialog, want protocol.ActDialog) {
+		t.Helper()
+		if got == nil || *got != want {
+			t.Errorf("%+v is open, want %+v", got, want)
+		}
+	}
 	asks := func(d *acted, want protocol.ActDialog) {
 		t.Helper()
 		t.Logf("\n%s", d)
-		if d.Dialog == nil || *d.Dialog != want {
-			t.Errorf("%+v is open, want %+v", d.Dialog, want)
-		}
+		open(d.Dialog, want)
 	}
 	alert := protocol.ActDialog{Kind: "alert", Message: "Careful"}
 	asks(a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)}), alert)
-	asks(a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)}, protocol.RefusedDialog, 0), alert)
+	refused := a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Ask"`)}, protocol.RefusedDialog, 0)
+	asks(refused, alert)
+	open(refused.Refused.Dialog, alert)
 	asks(a.act("browser_handle_dialog", map[string]any{"accept": true}), protocol.ActDialog{Kind: "confirm", Message: "Sure?"})
 	asks(a.act("browser_handle_dialog", map[string]any{"accept": false}), protocol.ActDialog{Kind: "prompt", Message: "Name?", Default: "Bob"})
 	d := a.act("browser_handle_dialog", map[string]any{"accept": true, "text": "Ada"})
@@ -240,7 +251,7 @@ func TestNavigating(t *testing.T) {
 	}
 	t.Log(a.cannot("browser_navigate", map[string]any{"url": "file:///etc/passwd"}, usererr.InvalidArgument, "http or https"))
 	holds(t, a.refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0).Refused.Detail, "ERR_")
-	t.Log(a.cannot("browser_navigate", map[string]any{"url": "https://example.com/"}, usererr.NotWatched, "not switched on"))
+	t.Log(a.cannot("browser_navigate", map[string]any{"url": "https://example.com/"}, usererr.NotWatched, "not turned on"))
 }
 
 func TestFilesAreUploadedFromTheWorkspaceOnly(t *testing.T) {
@@ -282,7 +293,7 @@ func TestWaitingAndPictures(t *testing.T) {
 	a.do("browser_click", map[string]any{"ref": refOf(t, first, `"Later"`)})
 	d := a.do("browser_wait_for", map[string]any{"text": "ready at last"})
 	t.Logf("\n%s", d)
-	holds(t, a.refusal("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, `"never" did not come`)
+	holds(t, a.refusal("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, `"never" did not appear`)
 	holds(t, a.refusal("browser_wait_for", map[string]any{"text_gone": "ready", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "still there")
 	a.do("browser_wait_for", map[string]any{"ref": refOf(t, first, `"Later"`)})
 	a.do("browser_wait_for", map[string]any{"settled": true})

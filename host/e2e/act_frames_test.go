@@ -80,10 +80,10 @@ func TestCodeThatThrowsOrDoesNotEnd(t *testing.T) {
 	fails(map[string]any{"expression": "add(); JSON.parse('{')"}, "threw SyntaxError: ")
 	fails(map[string]any{"expression": "(async () => { add(); await 0; throw new Error('later') })()"}, "threw Error: later")
 	fails(map[string]any{"expression": "() => { add(); throw new Error('inside') }", "ref": ref}, "threw Error: inside")
-	fails(map[string]any{"expression": "add(); window"}, "came to no value: Object reference chain is too long")
+	fails(map[string]any{"expression": "add(); window"}, "returned no value: Object reference chain is too long")
 	began := time.Now()
-	fails(map[string]any{"expression": "add(); new Promise(() => {})"}, "came to no value: it did not end in time")
-	fails(map[string]any{"expression": "add(); for (;;);"}, "came to no value: it did not end in time")
+	fails(map[string]any{"expression": "add(); new Promise(() => {})"}, "returned no value: it timed out")
+	fails(map[string]any{"expression": "add(); for (;;);"}, "returned no value: it timed out")
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}

@@ -66,11 +66,11 @@ func TestAFieldThatGivesItsFocusAwayIsNotTypedInto(t *testing.T) {
 	first := a.look()
 	delta := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Delta"`), "text": "delta"}, protocol.RefusedFailed, 0)
 	holds(t, delta.Refused.Element, `textbox "Delta"`)
-	holds(t, delta.Refused.Detail, `gives the focus to textbox "Beta"`)
+	holds(t, delta.Refused.Detail, `moves the focus to textbox "Beta"`)
 	delta = a.refusal("browser_fill_form", map[string]any{"fields": []map[string]any{{"ref": refOf(t, first, `"Delta"`), "value": "delta"}}}, protocol.RefusedFailed, 0)
-	holds(t, delta.Refused.Detail, `gives the focus to textbox "Beta"`)
+	holds(t, delta.Refused.Detail, `moves the focus to textbox "Beta"`)
 	gone := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Gone"`), "text": "x"}, protocol.RefusedFailed, 0)
-	holds(t, gone.Refused.Detail, `gives the focus to page`)
+	holds(t, gone.Refused.Detail, `moves the focus to the page itself`)
 	if got := p.text(`[...document.querySelectorAll('input')].map((i) => i.value).join('|')`); got != "||" {
 		t.Errorf("the page has %q", got)
 	}

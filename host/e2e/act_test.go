@@ -93,11 +93,19 @@ func (a *agent) cannot(tool string, args map[string]any, code usererr.Code, part
 	return err.Error()
 }
 
+// codeOf returns the code of a tool's error, "" for another error and for none.
+func codeOf(err error) usererr.Code {
+	var failed *testbed.ToolError
+	if !errors.As(err, &failed) {
+		return ""
+	}
+	return failed.Code
+}
+
 // coded checks that an error of a tool has a code, and a message with some parts.
 func coded(t *testing.T, err error, code usererr.Code, parts ...string) {
 	t.Helper()
-	var failed *testbed.ToolError
-	if !errors.As(err, &failed) || failed.Code != code {
+	if codeOf(err) != code {
 		t.Fatalf("want %s, got %v", code, err)
 	}
 	holds(t, err.Error(), parts...)
@@ -189,7 +197,7 @@ func TestWhatCannotBeClickedIsNot(t *testing.T) {
 	t.Log(a.cannot("browser_click", map[string]any{"ref": "the button"}, usererr.InvalidArgument, "browser_snapshot"))
 	far := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Far"`), "text": "x"}, protocol.RefusedKind, 0)
 	holds(t, far.Refused.Element, `button "Far"`)
-	holds(t, far.Refused.Detail, "field that takes text")
+	holds(t, far.Refused.Detail, "a text field")
 	p.js(`far.textContent = 'Delete everything'`)
 	far = a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"Far"`)}, protocol.RefusedOther, 0)
 	holds(t, far.Refused.Element, `button "Far" [e`)

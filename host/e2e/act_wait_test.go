@@ -88,7 +88,7 @@ func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.ReferenceGone, "has been closed")
+	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.ReferenceGone, "was closed")
 	holds(t, a.look(), "[Tab: ", "page: Opener]")
 	a.do("browser_click", map[string]any{"ref": all})
 }
@@ -112,5 +112,5 @@ func TestGoingBackWhereThereIsNoWebPageIsRefused(t *testing.T) {
 	if back.Refused == nil || back.Refused.Reason != protocol.RefusedFailed {
 		t.Fatalf("it went back: %s", back)
 	}
-	holds(t, back.Refused.Detail, "there is no web page to go back to")
+	holds(t, back.Refused.Detail, "has no web page to go back to")
 }

@@ -85,7 +85,7 @@ func TestAPersonSeesWhoActsAndStopsItAtOnce(t *testing.T) {
 	for _, ended := range []chan error{answered, waited} {
 		select {
 		case err := <-ended:
-			coded(t, err, usererr.AgentStopped, "meanwhile")
+			coded(t, err, usererr.AgentStopped, "during the action")
 			t.Logf("stopped %s after it began", time.Since(began))
 		case <-time.After(testbed.Patience):
 			t.Fatal("it was not stopped")

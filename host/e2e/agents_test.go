@@ -53,7 +53,7 @@ func TestTwoTabsAreNamedAndOneCanBeAskedFor(t *testing.T) {
 			t.Errorf("tab %d: %s", m.Tab, show(narrow))
 		}
 	}
-	if _, err := a.Text("get_changes_since", map[string]any{"tab": 9999}); err == nil || !strings.Contains(err.Error(), "there is no tab 9999; watched are ") {
+	if _, err := a.Text("get_changes_since", map[string]any{"tab": 9999}); err == nil || !strings.Contains(err.Error(), "there is no tab 9999; watched tabs: ") {
 		t.Errorf("a tab that is not there: %v", err)
 	}
 }
@@ -132,7 +132,7 @@ func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
 	w.open(t, s.URL)
 	a.changes()
 
-	if r := a.changesWith(map[string]any{"wait": "reload", "timeout_ms": 200}); *r.Settled || !strings.Contains(r.Summary, "not settled: no navigation or hot update came") {
+	if r := a.changesWith(map[string]any{"wait": "reload", "timeout_ms": 200}); *r.Settled || !strings.Contains(r.Summary, "not settled: no navigation or hot update occurred") {
 		t.Errorf("no edit was made: %s", show(r))
 	}
 	answer := make(chan *diff.Report, 1)
@@ -190,7 +190,7 @@ func TestEveryBreakageOfTheDemoIsTold(t *testing.T) {
 			r := a.changes()
 			text := strings.NewReplacer(`\"`, `"`, `\u003c`, `<`).Replace(show(r))
 			severity := b.Expect.Severity
-			if w.Way == "quiet" && strings.Contains(text, "is not valid JSON (the answer of") {
+			if w.Way == "quiet" && strings.Contains(text, "is not valid JSON (response of") {
 				severity = "warning" // the page may have dealt with it: it cannot be told
 			}
 			if string(r.Severity) != severity && !(severity == "clean" && onlySlow(r)) {

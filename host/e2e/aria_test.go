@@ -157,7 +157,7 @@ func TestAReloadClearsWhatWasShown(t *testing.T) {
 		t.Error("a reference was given to another document's element")
 	}
 	_, err := a.Text("browser_snapshot", map[string]any{"root": refOf(t, first, "Buy")})
-	if err == nil || !strings.Contains(err.Error(), "is gone") || !strings.Contains(err.Error(), refOf(t, second, "Buy")) {
+	if err == nil || !strings.Contains(err.Error(), "no longer exists") || !strings.Contains(err.Error(), refOf(t, second, "Buy")) {
 		t.Errorf("a reference of before the reload: %v", err)
 	}
 }
@@ -313,7 +313,7 @@ func TestASnapshotIsNarrowedAndCut(t *testing.T) {
 	holds(t, part, `form "Search"`, `button "Find"`)
 	lacks(t, part, "Section")
 	found := a.snapshot(map[string]any{"search": "section 17"})
-	holds(t, found, `[1 matches "section 17"]`, "navigation", `link "Section 17 of the store"`)
+	holds(t, found, `[1 element matches "section 17"]`, "navigation", `link "Section 17 of the store"`)
 	lacks(t, found, "Section 18", "Find")
 	holds(t, a.snapshot(map[string]any{"search": "long ago"}), `[Nothing matches "long ago"`, "interactive_only: false")
 	holds(t, a.snapshot(map[string]any{"search": "long ago", "interactive_only": false}), `"Long ago"`)
@@ -375,7 +375,7 @@ func TestATabThatClosesOrLeavesWhileItIsReadIsNoHang(t *testing.T) {
 		answered <- err
 	}()
 	p.Close()
-	if err := <-answered; err != nil && !strings.Contains(err.Error(), "closed") && !strings.Contains(err.Error(), "no longer there") && !strings.Contains(err.Error(), "no tab is watched") {
+	if err := <-answered; err != nil && codeOf(err) != usererr.TabClosed && codeOf(err) != usererr.NotWatched {
 		t.Errorf("closing: %v", err)
 	}
 }

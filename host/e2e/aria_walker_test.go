@@ -393,7 +393,7 @@ func TestAPageThatCannotBeReadSaysWhy(t *testing.T) {
 	a.look()
 	p.js(`setTimeout(() => alert('Stop "here"'))`)
 	if os.Getenv(testbed.WayEnv) == "quiet" {
-		fails("a dialog (alert, confirm) may be open")
+		fails("It may have a dialog open (alert, confirm)")
 	} else {
 		fails(`A dialog is open (alert "Stop \"here\"")`)
 	}
@@ -409,9 +409,9 @@ func TestAPageThatCannotBeReadSaysWhy(t *testing.T) {
 		return chromedp.Void{}, err
 	})
 	if os.Getenv(testbed.WayEnv) == "quiet" {
-		fails("or it has crashed")
+		fails("or it crashed")
 	} else {
-		fails("The page has crashed")
+		fails("The page crashed")
 	}
 }
 

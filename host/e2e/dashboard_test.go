@@ -141,12 +141,12 @@ func TestTheDashboardOutlivesTheDaemon(t *testing.T) {
 	d := dashboard(t, w, home.World)
 	d.see("before_stop")
 	run("stop")
-	d.see("does not run at the moment")
+	d.see("Tidemark is not running")
 	d.see("before_stop")
 	d.js(`const live = document.querySelector('.live').getAttribute('aria-pressed'); if (live !== 'false') throw new Error('it is said to be live: ' + live)`)
 	run("checkpoint", "add", "after_stop")
 	d.see("after_stop")
-	if strings.Contains(d.text("document.body.innerText"), "does not run at the moment") {
+	if strings.Contains(d.text("document.body.innerText"), "Tidemark is not running") {
 		t.Error("it is still said that Tidemark does not run")
 	}
 
@@ -155,9 +155,9 @@ func TestTheDashboardOutlivesTheDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	run("status")
-	d.see("session has ended")
+	d.see("sign-in has ended")
 	d.see("tidemark open")
-	d.accessible("when the session has ended")
+	d.accessible("when the sign-in has ended")
 	again := dashboard(t, w, home.World)
 	again.see("after_stop")
 }

@@ -145,8 +145,8 @@ func TestTheDebuggerRefusesWhatIsNotThere(t *testing.T) {
 	}{
 		{"debugger_resume", nil, "not being debugged"},
 		{"breakpoint_set", map[string]any{"url": "", "line": 1}, "url is empty"},
-		{"breakpoint_set", map[string]any{"url": "app.js", "line": 0}, "lines count from 1"},
-		{"breakpoint_set", map[string]any{"url": "app.js", "line": 4, "condition": "sum ==="}, "condition cannot be read"},
+		{"breakpoint_set", map[string]any{"url": "app.js", "line": 0}, "line is 0; it must be 1 or more"},
+		{"breakpoint_set", map[string]any{"url": "app.js", "line": 4, "condition": "sum ==="}, "condition cannot be parsed"},
 		{"breakpoint_remove", map[string]any{"id": "bp-99"}, `no breakpoint "bp-99"`},
 		{"debugger_step", map[string]any{"kind": "sideways"}, "must be over, into or out"},
 		{"debugger_step", map[string]any{"kind": "over"}, "Nothing is paused"},
@@ -275,7 +275,7 @@ func TestOutOfSightAPauseEndsByItself(t *testing.T) {
 		t.Errorf("%+v", at)
 	}
 	p.title("6") // nobody resumed it
-	if text := a.refused("debugger_resume", nil); !strings.Contains(text, "Nothing is paused") || !strings.Contains(text, "nobody resumed it for 1s") {
+	if text := a.refused("debugger_resume", nil); !strings.Contains(text, "Nothing is paused") || !strings.Contains(text, "no one resumed it within 1s") {
 		t.Error(text)
 	}
 	if s := a.debugger("debugger_state", nil); s.State != "running" || len(s.Notes) > 0 {
@@ -402,7 +402,7 @@ func TestTwoAgentsKnowOfEachOther(t *testing.T) {
 	a, b := w.debugs(t, s), w.debugs(t, s)
 	p := w.open(t, s.URL)
 	id := a.breakpoint(map[string]any{"url": "app.js", "line": 4}).ID
-	if text := a.refused("breakpoint_set", map[string]any{"url": "app.js", "line": 4}); !strings.Contains(text, id+" is at that place") {
+	if text := a.refused("breakpoint_set", map[string]any{"url": "app.js", "line": 4}); !strings.Contains(text, id+" is already there") {
 		t.Error(text)
 	}
 	// Another agent has one of its own there, with its own condition, and cannot take the other's away.
@@ -462,7 +462,7 @@ func TestWhatAKilledAgentPausedGoesOn(t *testing.T) {
 			t.Fatalf("%s: the page does not go on: %v", name, err)
 		}
 	}
-	if s := b.debugger("debugger_state", nil); len(s.Notes) == 0 || !strings.Contains(strings.Join(s.Notes, " "), "the agent that had paused it has left") {
+	if s := b.debugger("debugger_state", nil); len(s.Notes) == 0 || !strings.Contains(strings.Join(s.Notes, " "), "the agent that paused it disconnected") {
 		t.Errorf("%+v", s)
 	}
 	// A pause of both stays for the one that is there.

@@ -120,7 +120,7 @@ func TestAWorkerThatEndsWhilePausedIsToldOf(t *testing.T) {
 	}); err != nil {
 		t.Fatalf("%v: %+v", err, st)
 	}
-	if st.State != "running" || !strings.Contains(st.Notes[0], "the worker was ended") {
+	if st.State != "running" || !strings.Contains(st.Notes[0], "the worker ended") {
 		t.Errorf("%+v", st)
 	}
 }
@@ -219,7 +219,7 @@ func TestAPageThatIsPausedCanLeave(t *testing.T) {
 	p.do(chromedp.Navigate(s.URL + "/next"))
 	p.title("next")
 	st := a.debugger("debugger_state", nil)
-	if st.State != "running" || len(st.Notes) != 1 || !strings.Contains(st.Notes[0], "went to another page") {
+	if st.State != "running" || len(st.Notes) != 1 || !strings.Contains(st.Notes[0], "the tab navigated or closed") {
 		t.Errorf("%+v", st)
 	}
 	var list debugger.BreakpointList
@@ -254,7 +254,7 @@ func TestAPersonResumesInThePopup(t *testing.T) {
 	if err := testbed.Eventually(t.Context(), func() (bool, error) { return says() == "", nil }); err != nil {
 		t.Error(says())
 	}
-	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "the person at the browser resumed it") {
+	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "the user resumed it") {
 		t.Error(text)
 	}
 }
@@ -313,7 +313,7 @@ func TestTheExtensionsWorkerEndsDuringAPause(t *testing.T) {
 	}); err != nil {
 		t.Fatalf("%v: %+v", err, st)
 	}
-	if !strings.Contains(st.Notes[0], "restarted the extension; breakpoints are set again") {
+	if !strings.Contains(st.Notes[0], "restarted the extension; breakpoints were restored") {
 		t.Errorf("%+v", st)
 	}
 	p.start(`document.getElementById('go').click()`)
@@ -441,7 +441,7 @@ func TestATabThatIsClosedWhilePausedEndsItsDebugging(t *testing.T) {
 	p.Close()
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		_, err := a.Text("debugger_step", map[string]any{"kind": "over"})
-		return err != nil && strings.Contains(err.Error(), "no tab is watched"), nil
+		return codeOf(err) == usererr.NotWatched, nil
 	}); err != nil {
 		t.Error(err)
 	}

@@ -113,7 +113,7 @@ func TestAFullDiskLosesNothingThatWasAcknowledged(t *testing.T) {
 	if r := w.Run("checkpoint", "add", "while_full", "--json"); !strings.Contains(r.Out, `"unsaved":"it is in memory only: `) {
 		t.Errorf("%s%s", r.Out, r.Err)
 	}
-	if r := w.Run("status"); !strings.Contains(r.Out, "nothing can be kept at the moment") || !strings.Contains(r.Out, "no space left") {
+	if r := w.Run("status"); !strings.Contains(r.Out, "Cannot save captured data") || !strings.Contains(r.Out, "no space left") {
 		t.Errorf("%s%s", r.Out, r.Err)
 	}
 	free()

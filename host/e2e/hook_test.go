@@ -257,13 +257,13 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 	}
 	p.reload()
 	p.js(`await fetch('/api/items')`)
-	if said := s.edited("a.js"); !strings.Contains(said, "GET /api/items answers 500") {
+	if said := s.edited("a.js"); !strings.Contains(said, "GET /api/items returns 500") {
 		t.Errorf("after the edit: %q", said)
 	}
 	if said := s.hook("Stop", map[string]any{"stop_hook_active": true}); said != "" {
 		t.Errorf("an agent that a hook has held up already: %s", said)
 	}
-	if said := s.stops(); !strings.Contains(said, "still broken") || !strings.Contains(said, "GET /api/items answers 500") {
+	if said := s.stops(); !strings.Contains(said, "still broken") || !strings.Contains(said, "GET /api/items returns 500") {
 		t.Errorf("as the agent stops: %q", said)
 	}
 	if said := s.stops(); said != "" {
@@ -274,7 +274,7 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 		t.Errorf("something new: %q", said)
 	}
 	other := &session{t, w, "late-" + site.URL, s.dir}
-	if said := other.starts(); !strings.Contains(said, "broken already") || strings.Count(said, "\n") != 1 {
+	if said := other.starts(); !strings.Contains(said, "already broken") || strings.Count(said, "\n") != 1 {
 		t.Errorf("another session starts with the page broken: %s", said)
 	}
 	if said := other.stops(); said != "" {

@@ -238,7 +238,7 @@ func TestDoctorNamesAnExtensionOfAnotherVersion(t *testing.T) {
 	defer s.Close()
 	r := w.Run("doctor", "--json")
 	for _, want := range []string{
-		`"link":"extension connected","subject":"connected","state":"broken","detail":"Test 1, version 1; this program's is `,
+		`"link":"extension connected","subject":"connected","state":"broken","detail":"Test 1 has version 1, this program has `,
 		`"link":"round","subject":"Test 1","state":"ok"`,
 	} {
 		if r.Code != 1 || !strings.Contains(r.Out, want) {

@@ -57,7 +57,7 @@ func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 			got := ask("variables_get", nil)
 			wants := []string{`"customer":"\"ada lovelace\""`, `"password":"[masked]"`}
 			if !known {
-				wants = []string{`:"[masked]"`, "no source map tells the names"}
+				wants = []string{`:"[masked]"`, "has no source map with variable names"}
 			}
 			for _, want := range wants {
 				if !strings.Contains(got, want) {

@@ -40,7 +40,7 @@ await until(() => button() && !button().disabled);
 button().click();
 await until(() => { const text = document.body.innerText; return %s });`, label, then))
 	}
-	press("Ignore", `text.includes('Ignored from now on: list of') && text.includes('hidden as noise')`)
+	press("Ignore", `text.includes('Ignored: list of') && text.includes('hidden as noise')`)
 	p.reload()
 	if r := a.changes(); r.Severity != diff.Clean || r.NoiseHidden != 1 {
 		t.Errorf("ignored: %s", show(r))
@@ -71,7 +71,7 @@ await until(() => { const text = document.body.innerText; return %s });`, label,
 
 	// The popup still offers to take it back, and does.
 	p.js(`location.hash = ''`)
-	press("Undo", `!text.includes('Ignored from now on')`)
+	press("Undo", `!text.includes('Ignored:')`)
 	p.reload()
 	if r := a.changes(); len(r.Console.NewWarnings) != 1 || r.NoiseHidden != 0 {
 		t.Errorf("taken back: %s", show(r))
@@ -106,7 +106,7 @@ func TestARepeatedWarningIsSuggestedAndIgnoredFromTheCommandLine(t *testing.T) {
 	if f := a.Suggestions[0]; f.WouldHide != 4 || f.Fingerprint != "list of {n} children without a key" {
 		t.Errorf("%+v", f)
 	}
-	if out := run("noise", "suggest", "--add", "1"); !strings.Contains(out, "it hides 4 of what is held") {
+	if out := run("noise", "suggest", "--add", "1"); !strings.Contains(out, "It hides 4 entries in memory") {
 		t.Error(out)
 	}
 	t.Cleanup(func() { w.RunIn(project, "noise", "rm", "n1") })

@@ -179,11 +179,11 @@ func TestABrowserThatCannotBeOpenedIsSaid(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		{nil, "no browser could be opened: cannot start /bin/false"},
-		{map[string]any{"url": "file:///etc/passwd"}, "must be an address of http or https"},
-		{map[string]any{"url": "http://127.0.0.1:1/"}, "this session hears only of http://localhost:5173"},
+		{nil, "cannot open a browser: cannot start /bin/false"},
+		{map[string]any{"url": "file:///etc/passwd"}, "must be an http or https URL"},
+		{map[string]any{"url": "http://127.0.0.1:1/"}, "this client sees only http://localhost:5173"},
 		{map[string]any{"profile": "mine"}, "must be fresh or kept"},
-		{map[string]any{"browser": "/bin/sh"}, `there is no browser "/bin/sh" here; there are`},
+		{map[string]any{"browser": "/bin/sh"}, `there is no browser "/bin/sh" here. Available: `},
 	} {
 		if _, err := a.Text("browser_open", c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.args, err, c.want)
@@ -233,7 +233,7 @@ func TestWithSeveralBrowsersATabMustBeNamedOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("one was picked")
 	}
-	holds(t, err.Error(), "several browsers show watched pages", "with tab 1 ("+s.URL+"/one)", "#2 with tab 2 ("+s.URL+"/two)", "pass the tab that you mean")
+	holds(t, err.Error(), "several browsers show watched pages", "with tab 1 ("+s.URL+"/one)", "#2 with tab 2 ("+s.URL+"/two)", "Pass the tab you mean")
 	if text, err := other.Text("browser_tabs", nil); err != nil || !strings.Contains(text, `#2"`) {
 		t.Errorf("%s %v", text, err)
 	}

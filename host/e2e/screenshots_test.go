@@ -65,7 +65,7 @@ line.scrollIntoView({ block: 'center' });`)
 	v.js(`await press('Events'); await until(() => document.querySelector('.event'), 'events')`)
 	take("panel-events", v.tab, 1180, 760)
 	v.js(`
-await press('What the agent saw');
+await press('Agent calls');
 await until(() => document.querySelectorAll('.call').length > 3, 'calls');
 [...document.querySelectorAll('.call-head')].at(-1).click();
 await until(() => document.querySelector('.answer'), 'an answer')`)
@@ -73,7 +73,7 @@ await until(() => document.querySelector('.answer'), 'an answer')`)
 	p.js(`calm(); document.querySelector('h1').textContent = 'Your basket'`)
 	v.js(`await press('Page'); await until(() => document.querySelector('.tree li'), 'a tree')`)
 	p.js(`alarm('Something went wrong again.'); document.getElementById('pay').textContent = 'Try again'`)
-	v.js(`await press('Look again'); await until(() => document.querySelector('.tree .added'), 'a change')`)
+	v.js(`await press('Refresh'); await until(() => document.querySelector('.tree .added'), 'a change')`)
 	take("panel-page", v.tab, 1180, 760)
 	vs := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": strings.Replace(retrying, "debugger;", "", 1)})
 	d := w.debugs(t, vs)

@@ -77,17 +77,17 @@ func TestDifferencesSayWhatTheyCannotSee(t *testing.T) {
 	a.stop(p, "go()")
 	a.take(map[string]any{"label": "one"})
 	a.on()
-	if s := a.take(map[string]any{"label": "two"}); !slices.Equal(s.Changed, []string{"no changes"}) || !strings.Contains(strings.Join(s.Notes, "; "), "compared by the preview alone") {
+	if s := a.take(map[string]any{"label": "two"}); !slices.Equal(s.Changed, []string{"no changes"}) || !strings.Contains(strings.Join(s.Notes, "; "), "compared by preview only") {
 		t.Errorf("%+v", s)
 	}
 	a.take(map[string]any{"label": "deep", "depth": 2})
 	a.on()
 	a.take(map[string]any{"label": "deep-2", "depth": 2})
 	d := a.differ("deep", "deep-2")
-	if notes := strings.Join(d.Notes, "; "); d.Summary != "no changes" || !strings.Contains(notes, "2 secret values are masked, and not compared") {
+	if notes := strings.Join(d.Notes, "; "); d.Summary != "no changes" || !strings.Contains(notes, "2 secret values are masked and not compared") {
 		t.Errorf("%+v", d)
 	}
-	if s := a.take(map[string]any{"label": "two"}); !strings.Contains(strings.Join(s.Notes, "; "), `has the label "two" too`) {
+	if s := a.take(map[string]any{"label": "two"}); !strings.Contains(strings.Join(s.Notes, "; "), `also has the label "two"`) {
 		t.Errorf("%+v", s)
 	}
 	a.debugger("debugger_resume", nil)
@@ -115,7 +115,7 @@ func TestPathsReachWhateverIsThere(t *testing.T) {
 	if text := a.refused("variables_get", map[string]any{"path": "wide.p5000"}); !strings.Contains(text, "and 4980 more") {
 		t.Error(text)
 	}
-	if text := a.refused("variables_get", map[string]any{"path": "huge.get(99999)"}); !strings.Contains(text, "too large to be searched") {
+	if text := a.refused("variables_get", map[string]any{"path": "huge.get(99999)"}); !strings.Contains(text, "too large to search") {
 		t.Error(text)
 	}
 	flat := a.variables(nil).Variables["local"]
@@ -158,7 +158,7 @@ function all() { for (const v of [0, null, { n: 1 }, { n: 2 }, Symbol('q'), new 
 	if got := tr.Evolution["list.length"]; got != "1 ×9" {
 		t.Error(got)
 	}
-	if text := a.refused("snapshot_trace", map[string]any{"url": "app.js", "line": 4, "paths": []string{"value"}, "condition": "value==="}); !strings.Contains(text, "condition cannot be read") {
+	if text := a.refused("snapshot_trace", map[string]any{"url": "app.js", "line": 4, "paths": []string{"value"}, "condition": "value==="}); !strings.Contains(text, "condition cannot be parsed") {
 		t.Error(text)
 	}
 	// A condition that throws is told to the agent, and is no error of the page's.

@@ -32,7 +32,7 @@ function go() { new Job().run({ Total: 3, Customer: { Name: 'Ada', City: 'Warsaw
 func TestTheScenariosOfSnapshots(t *testing.T) {
 	w := shared.get(t)
 	a, p := w.script(t, scenarios)
-	var gone debugger.VariableSnapshotsGone
+	var gone debugger.VariableSnapshotsRemoved
 
 	t.Run("US3.4 given no snapshots exist, the list is empty", func(t *testing.T) {
 		if all := a.held(); len(all) != 0 {

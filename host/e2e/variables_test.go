@@ -146,7 +146,7 @@ func TestASnapshotIsTakenAtABreakpointAndComparedWithTheNext(t *testing.T) {
 	if text := a.refused("snapshot_diff", map[string]any{"from": first.ID, "to": "snap-abc123"}); !strings.Contains(text, `"snap-abc123"`) || strings.Contains(text, fmt.Sprintf("no snapshot %q", first.ID)) {
 		t.Error(text)
 	}
-	var gone debugger.VariableSnapshotsGone
+	var gone debugger.VariableSnapshotsRemoved
 	a.call("snapshot_delete", map[string]any{"id": second.ID}, &gone)
 	if gone.Removed != 1 || gone.Left != 3 {
 		t.Errorf("%+v", gone)

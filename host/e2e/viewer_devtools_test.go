@@ -97,8 +97,8 @@ await until(() => ViewManager.ViewManager.instance().isViewVisible('sources'));`
 func TestThePanelOutsideOfDevToolsSaysWhereItBelongs(t *testing.T) {
 	w := shared.get(t)
 	p := w.open(t, installer.Origin+"panel/index.html")
-	p.see("Open DevTools on the page that you want to look at")
-	p.see("“Open the viewer”")
+	p.see("on the page that you want to inspect")
+	p.see("“Open viewer”")
 	for _, theme := range []string{"light", "dark"} {
 		p.theme(theme)
 		p.accessible("the panel outside of DevTools, " + theme)
@@ -212,7 +212,7 @@ func TestTheViewersPagesAreAccessible(t *testing.T) {
 	v.js(`document.querySelector('.line .opener:enabled').click(); await until(() => document.querySelector('.occurrence'), 'an occurrence')`)
 	look("changes", v.tab, 1200)
 	look("side panel", v.tab, 400)
-	for _, section := range []string{"Events", "What the agent saw", "Page"} {
+	for _, section := range []string{"Events", "Agent calls", "Page"} {
 		name, err := json.Marshal(section)
 		if err != nil {
 			t.Fatal(err)

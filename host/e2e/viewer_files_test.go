@@ -60,7 +60,7 @@ document.getElementById('pay').click(); console.warn('</script><script>globalThi
 		return file, text
 	}
 
-	_, text := export("Session as JSON", "json")
+	_, text := export("Everything as JSON", "json")
 	var session struct {
 		Tidemark    string
 		Exported    time.Time
@@ -90,13 +90,13 @@ document.getElementById('pay').click(); console.warn('</script><script>globalThi
 		t.Errorf("what the agent was told is not in it: %+v", session.Calls)
 	}
 
-	name, text := export("Requests from session_start to now, as HAR", "har")
+	name, text := export("Requests from session_start to now as HAR", "har")
 	if !strings.Contains(name, "tidemark-session_start-to-now-") {
 		t.Errorf("the archive is called %s, which does not say what is in it", name)
 	}
 	checkHAR(t, text, b.URL)
 
-	file, text := export("Session as one HTML file", "html")
+	file, text := export("Everything as one HTML file", "html")
 	for _, secret := range []string{"sk_live_0123456789"} {
 		if strings.Contains(string(text), secret) {
 			t.Errorf("a secret is in the file")

@@ -100,7 +100,7 @@ const held = lanes.reduce((sum, lane) => sum + lane.times.length, 0);
 if ((since.console > 0) !== (%d > 10000)) throw new Error('what has left the buffers is not told: ' + JSON.stringify(since));
 const shown = () => Number(document.querySelector('canvas').dataset.events);
 await until(() => shown() >= held && shown() < held + 6000, 'that it shows ' + held + ' and not ' + shown());
-await until(() => says('Seen in all'), 'the totals');`, count-requests))
+await until(() => says('In total'), 'the totals');`, count-requests))
 	t.Logf("%d events in %s ms, %d of them dropped and counted; the panel has them all after %s; its memory, MiB: %s",
 		count, took, dropped, time.Since(settled).Round(time.Millisecond), strings.Trim(fmt.Sprintf("%.1f", memory), "[]"))
 	if length < floodLong/2 {

@@ -31,7 +31,7 @@ func worked(t *testing.T) (*viewer, *tab, *agent) {
 	p.js(`document.getElementById('pay').click()`)
 	a.changes()
 	v := w.view(t, b.site)
-	v.js(`await press('What is new')`)
+	v.js(`await press('Show latest')`)
 	v.shows("From after_refactor to now", "1 failed request", "1 error on the page")
 	return v, p, a
 }
@@ -87,7 +87,7 @@ func TestTheViewerIsUsedByKeysAlone(t *testing.T) {
 	v.keys("j")
 	v.js(`if (document.activeElement.getAttribute('aria-expanded') !== 'false') throw new Error('the next entry does not have the focus')`)
 
-	for i, name := range []string{"Changes", "Events", "What the agent saw", "Page", "Variables"} {
+	for i, name := range []string{"Changes", "Events", "Agent calls", "Page", "Variables"} {
 		v.keys(fmt.Sprint(i + 1))
 		v.js(fmt.Sprintf(`await until(() => document.querySelector('[role=tab][aria-selected=true]').textContent === %q, %q)`, name, name))
 	}
@@ -178,7 +178,7 @@ func TestTheTimelineIsMovedAndBrushed(t *testing.T) {
 	wheel(200, 0.01)
 	drag(0.001, 0.3, 60)
 	v.js(fmt.Sprintf(`await until(() => document.querySelector('select[aria-label=From]').value > %q, 'that a panned timeline begins later')`, zoomed))
-	v.js(`await press('What is new')`)
+	v.js(`await press('Show latest')`)
 	// Lanes are put aside and come back.
 	v.shows("1 failed request")
 	v.js(`
@@ -198,9 +198,9 @@ func TestWhatIsShownIsSearchedFilteredAndCopied(t *testing.T) {
 	v.js(`
 pick(document.querySelector('select[aria-label=From]'), 'start');
 await until(() => says('1 console warning') && says('1 console error'), 'all of it');
-pick(document.querySelector('select[aria-label="Least severity"]'), 'errors_only');
-await until(() => says('1 console error') && !says('1 console warning') && says('below the chosen severity'), 'the errors alone');
-pick(document.querySelector('select[aria-label="Least severity"]'), 'all');
+pick(document.querySelector('select[aria-label="Minimum severity"]'), 'errors_only');
+await until(() => says('1 console error') && !says('1 console warning') && says('below the selected severity'), 'the errors alone');
+pick(document.querySelector('select[aria-label="Minimum severity"]'), 'all');
 await until(() => says('1 console warning'), 'all of it again');
 fill(document.querySelector('.search'), 'nothing has this in it');
 await until(() => says('Nothing matches the search and filters.'), 'that nothing matches');
@@ -209,13 +209,13 @@ await until(() => says('1 console warning') && !says('1 console error'), 'what w
 await press('Events');
 await until(() => document.querySelectorAll('.event').length === 1 && says('auth.login() is deprecated'), 'the event');
 fill(document.querySelector('.search'), '');
-pick(document.querySelector('select[aria-label="Least severity"]'), 'warnings');
+pick(document.querySelector('select[aria-label="Minimum severity"]'), 'warnings');
 await until(() => document.querySelectorAll('.event').length > 2 && [...document.querySelectorAll('.event')].every((e) => !e.classList.contains('plain')), 'warnings and errors');
-pick(document.querySelector('select[aria-label="Least severity"]'), 'all');
+pick(document.querySelector('select[aria-label="Minimum severity"]'), 'all');
 await press('Changes');`)
 
 	// An element is shown in its page, and the report of its tab is taken along as Markdown.
-	v.js(`await press('What is new')`)
+	v.js(`await press('Show latest')`)
 	v.shows("From after_refactor to now", "1 failed request")
 	v.js(`
 await until(() => button('Show on the page') ?? true, 'the button');
@@ -244,7 +244,7 @@ func TestThePageIsComparedAsATree(t *testing.T) {
 	v.js(`await press('Page'); await until(() => document.querySelector('.tree li') && says('Pay now'), 'a tree')`)
 	p.js(`document.getElementById('pay').textContent = 'Try again'`)
 	v.js(`
-await press('Look again');
+await press('Refresh');
 await until(() => document.querySelector('.tree .added')?.textContent.includes('Try again') && document.querySelector('.tree .removed')?.textContent.includes('Pay now'), 'before and after');`)
 }
 
@@ -255,7 +255,7 @@ func TestThePopupOpensTheViewerBesideThePage(t *testing.T) {
 	s := newSite(t, map[string]string{"/{$}": blank})
 	w.open(t, s.URL).js(`console.error('seen beside the page')`)
 	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
-	popup.js(`await until(() => button('Open the viewer') && !button('Open the viewer').disabled, 'the button'); button('Open the viewer').id = 'open'`)
+	popup.js(`await until(() => button('Open viewer') && !button('Open viewer').disabled, 'the button'); button('Open viewer').id = 'open'`)
 	popup.do(chromedp.Click("#open")) // a person's gesture: the browser opens it for nothing else
 	panel := attach(t, w.Browser, "the side panel", func(info *target.Info) bool {
 		return info.URL == installer.Origin+"sidepanel/index.html"

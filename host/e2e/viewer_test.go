@@ -100,7 +100,7 @@ func TestTheViewerShowsWhetherTheBrowserStoppedErroring(t *testing.T) {
 	p.js(`await load()`)
 	a.changes()
 	v := w.view(t, b.site)
-	v.shows("From the beginning to now", "3 new endpoints")
+	v.shows("From start to now", "3 new endpoints")
 
 	// It breaks while the viewer is open: the person sees it without doing anything.
 	b.status.Store(500)
@@ -125,8 +125,8 @@ if (!/masked/.test(line.textContent)) throw new Error('nobody says that somethin
 	b.status.Store(200)
 	p.js(`calm(); await load()`)
 	a.changes()
-	v.js(`await press('What is new')`)
-	v.shows("clean From before_fix to now", "1 endpoint recovered", "500 → then 200", "1 error gone from the page")
+	v.js(`await press('Show latest')`)
+	v.shows("clean From before_fix to now", "1 recovered endpoint", "500 → then 200", "1 error disappeared from the page")
 }
 
 // TestTheViewerAuditsARegression is the second: healthy before the change, and after?
@@ -169,15 +169,15 @@ await until(() => says('From session_start to before_auth_refactor'), 'the earli
 	b.slow.Store(450)
 	p.js(`await load(); await load()`)
 	a.changes()
-	v.js(`await press('What is new')`)
-	v.shows("1 endpoint became slower")
+	v.js(`await press('Show latest')`)
+	v.shows("1 slower endpoint")
 	v.js(`if (!document.querySelector('.spark rect.after')) throw new Error('no plot of latency')`)
 
 	// Side by side, renamed, deleted.
 	v.js(`
 const item = (name) => [...document.querySelectorAll('.checkpoint')].find((l) => l.querySelector('.name')?.textContent === name);
 item('after_auth_refactor').querySelector('summary').click();
-await press('Show side by side', item('after_auth_refactor'));
+await press('Compare side by side', item('after_auth_refactor'));
 await until(() => document.querySelectorAll('.side-by-side .report').length === 2, 'two reports');
 item('before_commit').querySelector('summary').click();
 await press('Rename', item('before_commit'));
@@ -193,7 +193,7 @@ document.querySelector('.rename').requestSubmit();
 await until(() => item('pre_commit'), 'the new name');
 item('pre_commit').querySelector('summary').click();
 await press('Delete', item('pre_commit'));
-await press('Delete for good?', item('pre_commit'));
+await press('Delete permanently?', item('pre_commit'));
 await until(() => !item('pre_commit'), 'that it is gone');`)
 }
 
@@ -207,7 +207,7 @@ func TestTheViewerShowsWhatTheAgentSaw(t *testing.T) {
 	seen := a.changes()
 	v := w.view(t, b.site)
 	v.js(`
-await press('What the agent saw');
+await press('Agent calls');
 const mine = () => [...document.querySelectorAll('.agent')].find((l) => l.textContent.includes(` + strconv.Quote(b.URL) + `));
 await until(mine, 'the agent');
 await until(() => says(` + strconv.Quote(seen.Summary) + `), 'the answer in a line');
@@ -217,8 +217,8 @@ await until(() => call.querySelector('.answer')?.textContent.includes('auth.logi
 if (!call.textContent.includes('"wait": "settled"')) throw new Error('no arguments: ' + call.textContent);
 if (!/Tokens saved/.test(mine().textContent)) throw new Error('nothing is said of what was saved: ' + mine().textContent);
 mine().querySelector('[role=switch]').click();
-await until(() => mine().textContent.includes('on hold'), 'that it is held');`)
-	if _, err := a.Text("get_changes_since", nil); err == nil || !strings.Contains(err.Error(), "on hold") {
+await until(() => mine().textContent.includes('suspended'), 'that it is suspended');`)
+	if _, err := a.Text("get_changes_since", nil); err == nil || !strings.Contains(err.Error(), "suspended") {
 		t.Errorf("an agent that is held is answered: %v", err)
 	}
 	v.js(`

@@ -17,14 +17,14 @@ func TestThePanelShowsSnapshotsAndTheirDifferenceAsTrees(t *testing.T) {
 		t.Helper()
 		run(in.panel, t, viewerHelp+script)
 	}
-	panel(`await press('Variables'); await until(() => says('No snapshots are held'), 'that there is none')`)
+	panel(`await press('Variables'); await until(() => says('No variable snapshots'), 'that there is none')`)
 	a.breakpoint(map[string]any{"url": "app.js", "line": 10})
 	in.page.start("go()")
 	a.paused()
 	panel(`await until(() => says('This page is paused by testbed') && says('At a breakpoint since') && says('run (app.js:10)'), 'who paused it')`)
 	a.take(map[string]any{"label": "before-fix", "depth": 2})
 	panel(`
-await until(() => says('before-fix') && says('The first of this function'), 'the snapshot');
+await until(() => says('before-fix') && says('First snapshot of this function'), 'the snapshot');
 globalThis.row ??= (name, level) => [...document.querySelectorAll('[role=treeitem]')].find((r) => r.querySelector('.value-name')?.textContent === name && (level === undefined || r.getAttribute('aria-level') === level));
 globalThis.key ??= (row, key) => row.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
 await until(() => row('retryCount')?.textContent.includes('0'), 'a variable');
@@ -64,7 +64,7 @@ fill(document.querySelector('.search'), '');
 await press('Resume This page');
 await until(() => !says('This page is paused'), 'that it goes on');`)
 	in.page.title("done")
-	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "the person at the browser resumed it") {
+	if text := a.refused("debugger_step", map[string]any{"kind": "over"}); !strings.Contains(text, "the user resumed it") {
 		t.Error(text)
 	}
 
@@ -82,9 +82,9 @@ const cells = [...document.querySelectorAll('.trace tbody tr')].map((r) => [...r
 if (cells.join(';') !== '0,"busy";1,"busy";2,"free"') throw new Error(cells.join(';'));`)
 
 	// What ended is no longer there.
-	var gone debugger.VariableSnapshotsGone
+	var gone debugger.VariableSnapshotsRemoved
 	a.call("snapshot_clear", nil, &gone)
-	panel(`await until(() => says('No snapshots are held'), 'that they are gone')`)
+	panel(`await until(() => says('No variable snapshots'), 'that they are gone')`)
 }
 
 // TestDevToolsAndAnAgentPauseOnePage: the real DevTools is open and paused at the same time as an agent, and the person

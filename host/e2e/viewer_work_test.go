@@ -31,10 +31,10 @@ pick(document.querySelector('select[aria-label=From]'), 'before_noise');
 const line = (text) => [...document.querySelectorAll('.line')].find((l) => l.textContent.includes(text));
 await until(() => line('coffee machine') && line('a real fault'), 'both entries');
 line('coffee machine').querySelector('.opener').click();
-await press('Ignore this from now on', line('coffee machine'));
-await until(() => says('Ignored from now on: 1 entry is hidden.'), 'that it is ignored');
+await press('Ignore from now on', line('coffee machine'));
+await until(() => says('Ignored. 1 entry is hidden.'), 'that it is ignored');
 await until(() => !line('coffee machine') && line('a real fault'), 'that it is gone, and only it');
-await press('Why is this hidden?');
+await press('Show why');
 await until(() => document.querySelector('.hidden-entries')?.textContent.includes('coffee machine'), 'what is hidden');
 const why = document.querySelector('.hidden-entries small').textContent;
 if (!/rule/.test(why)) throw new Error('it is not said why: ' + why);`)
@@ -48,7 +48,7 @@ if (!/rule/.test(why)) throw new Error('it is not said why: ' + why);`)
 	v.js(`
 const line = (text) => [...document.querySelectorAll('.line:not(.plain)')].find((l) => l.textContent.includes(text));
 await press('Show again', document.querySelector('.hidden-entries'));
-await until(() => says('It is shown again.') && line('coffee machine'), 'that it is back');`)
+await until(() => says('Shown again.') && line('coffee machine'), 'that it is back');`)
 }
 
 // TestWhatIsNotListedIsSaidWhereItIsMissing has more go wrong than a report lists.
@@ -61,7 +61,7 @@ func TestWhatIsNotListedIsSaidWhereItIsMissing(t *testing.T) {
 	v := w.view(t, s)
 	p.js(`for (let i = 0; i < 60; i++) console.error('fault ' + String.fromCharCode(97 + i % 26, 97 + i / 26)); console.warn('a warning')`)
 	a.changes()
-	v.shows("60 errors, 1 warning", "50 console errors · 11 more of this section are not listed")
+	v.shows("60 errors, 1 warning", "50 console errors · 11 more in this section not shown")
 }
 
 // TestAHeldAgentIsHeldByTheNextDaemon too: only a person lifts it.
@@ -71,23 +71,23 @@ func TestAHeldAgentIsHeldByTheNextDaemon(t *testing.T) {
 	a := w.agent(t)
 	a.call("checkpoint_list", nil, &struct{}{})
 	d := dashboard(t, shared.get(t), w.World)
-	d.js(viewerHelp + `await press('What the agent saw'); await until(() => document.querySelector('.agent [role=switch]'), 'the agent');
-document.querySelector('.agent [role=switch]').click(); await until(() => says('on hold'), 'that it is held')`)
+	d.js(viewerHelp + `await press('Agent calls'); await until(() => document.querySelector('.agent [role=switch]'), 'the agent');
+document.querySelector('.agent [role=switch]').click(); await until(() => says('suspended'), 'that it is held')`)
 	for range 3 { // who comes by its name is held as well, and leaves no line each time
 		again := w.agent(t)
-		if _, err := again.Text("checkpoint_list", nil); err == nil || !strings.Contains(err.Error(), "on hold") {
+		if _, err := again.Text("checkpoint_list", nil); err == nil || !strings.Contains(err.Error(), "suspended") {
 			t.Errorf("the agent is answered on another connection: %v", err)
 		}
 		_ = again.Close()
 	}
 	d.js(viewerHelp + `
-const left = () => [...document.querySelectorAll('.agent')].filter((one) => /has left/.test(one.textContent));
+const left = () => [...document.querySelectorAll('.agent')].filter((one) => /disconnected/.test(one.textContent));
 await until(() => left().length === 1 && left()[0].querySelector('dd').textContent === '3', 'those that have left as one');
 if (document.querySelectorAll('.agent').length !== 2) throw new Error('the agents are ' + document.querySelector('.agents').innerText);`)
 	if r := w.Run("stop"); r.Code != 0 {
 		t.Fatal(r.Err)
 	}
-	if _, err := a.Text("checkpoint_list", nil); err == nil || !strings.Contains(err.Error(), "on hold") {
+	if _, err := a.Text("checkpoint_list", nil); err == nil || !strings.Contains(err.Error(), "suspended") {
 		t.Errorf("the agent is answered by the next daemon: %v", err)
 	}
 }

@@ -15,36 +15,36 @@ import (
 )
 
 // bridge carries JSON-RPC lines between an agent and the daemon. An agent outlives daemons: when one
-// ends, the next is introduced to the agent's session as the first was, and asked again what the old one
-// did not answer.
+// exits, the bridge replays the agent's handshake to the next one and repeats unanswered requests.
 type bridge struct {
-	// dial connects to the daemon; the preamble is sent.
+	// dial connects to the daemon and sends the preamble.
 	dial func(context.Context) (net.Conn, error)
-	// look is asked before each call of a tool: an error is the answer to it, and what is mended wants another
-	// connection. Nil: nothing can be wrong.
-	look func() (mended bool, err error)
+	// look runs before each tool call. Its error becomes the answer, and a fix needs a new connection. Nil
+	// means no check.
+	look func() (fixed bool, err error)
 	in   io.Reader
 	out  io.Writer
 
 	conn    net.Conn // nil between two daemons
 	fromIt  <-chan []byte
 	hello   []byte          // the agent's initialize request, and its id
-	helloID json.RawMessage // (nil while it is to be passed on)
+	helloID json.RawMessage // (nil while its answer goes to the agent)
 	ready   []byte          // the agent's initialized notification
-	pending []request       // what has not been answered, oldest first
-	follows []subscription  // what the agent is told of when it changes
+	pending []request       // unanswered requests, oldest first
+	follows []subscription  // the agent's subscriptions
 }
 
-// request is a line that wants an answer.
+// request is a line that needs an answer.
 type request struct {
 	id, line []byte
-	lost     int // how many daemons ended before they answered it
+	lost     int // number of daemons that exited before answering it
 }
 
-// maxLost is how many daemons may end over one request before it is given up: it may be what ends them.
+// maxLost is the number of daemons that may exit before one request is given up, because the request itself may
+// crash them.
 const maxLost = 3
 
-// run returns when the agent has said its last and everything it asked is answered, or nobody reads the answers.
+// run returns when the agent has closed its input and every request is answered, or when nothing reads the answers.
 func (b *bridge) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,8 +90,8 @@ func (b *bridge) run(ctx context.Context) error {
 	return nil
 }
 
-// lines reads lines until the end. Its goroutine may outlive ctx, in a read that nothing can end but the
-// process's end or the connection's.
+// lines reads lines until the end of r. Its goroutine may outlive ctx: only the end of the process or of the
+// connection can end its read.
 func lines(ctx context.Context, r io.Reader) <-chan []byte {
 	ch := make(chan []byte)
 	go func() {
@@ -130,7 +130,7 @@ func (b *bridge) hangUp() {
 	}
 }
 
-// message is what the bridge reads of a line.
+// message is the part of a line that the bridge reads.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -139,7 +139,7 @@ type message struct {
 
 func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 	var m message
-	_ = json.Unmarshal(line, &m) // the daemon answers what is no JSON
+	_ = json.Unmarshal(line, &m) // the daemon answers invalid JSON
 	isRequest := m.ID != nil && m.Method != ""
 	switch {
 	case m.Method == "initialize" && isRequest:
@@ -148,13 +148,13 @@ func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
 		b.ready = line
 	}
 	if m.Method == "tools/call" && isRequest && b.look != nil {
-		mended, err := b.look()
+		fixed, err := b.look()
 		if err != nil {
 			return b.answer(m.ID, "result", map[string]any{
-				"content": []any{map[string]string{"type": "text", "text": untilMended(err)}}, "isError": true,
+				"content": []any{map[string]string{"type": "text", "text": untilFixed(err)}}, "isError": true,
 			})
 		}
-		if mended {
+		if fixed {
 			b.hangUp()
 		}
 	}
@@ -179,18 +179,17 @@ func (b *bridge) send(line []byte) error {
 	return err
 }
 
-// lost counts a daemon that ended, and gives up what has ended too many.
+// lost counts an exited daemon for each pending request and gives up a request at maxLost.
 func (b *bridge) lost() error {
 	for i := range b.pending {
 		if b.pending[i].lost++; b.pending[i].lost >= maxLost {
-			return b.refuse(fmt.Errorf("%d daemons ended before they answered", maxLost))
+			return b.refuse(fmt.Errorf("%d daemons exited before answering", maxLost))
 		}
 	}
 	return nil
 }
 
-// again asks the next daemon what is not answered, when there is any of that. An agent that waits for
-// nothing starts no daemon.
+// again repeats unanswered requests to the next daemon. An agent that waits for nothing starts no daemon.
 func (b *bridge) again(ctx context.Context) error {
 	if len(b.pending) == 0 {
 		return nil
@@ -198,7 +197,7 @@ func (b *bridge) again(ctx context.Context) error {
 	return b.introduce(ctx)
 }
 
-// introduce makes the agent known to the next daemon, and asks it what is not answered.
+// introduce replays the agent's handshake to the next daemon and repeats unanswered requests.
 func (b *bridge) introduce(ctx context.Context) error {
 	if err := b.connect(ctx); err != nil {
 		return b.refuse(err)
@@ -208,14 +207,14 @@ func (b *bridge) introduce(ctx context.Context) error {
 	if b.hello != nil && !introduced {
 		var m message
 		if err = json.Unmarshal(b.hello, &m); err == nil {
-			b.helloID = m.ID // its answer the agent has had
+			b.helloID = m.ID // the agent already has its answer
 			err = b.send(b.hello)
 		}
 		if b.ready != nil {
 			err = errors.Join(err, b.send(b.ready))
-			// The next daemon may be of another version, or of settings that turn on other tools.
-			_, told := io.WriteString(b.out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n")
-			err = errors.Join(err, told)
+			// The next daemon may have another version, or settings that turn on other tools.
+			_, werr := io.WriteString(b.out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`+"\n")
+			err = errors.Join(err, werr)
 		}
 	}
 	err = errors.Join(err, b.followAgain())
@@ -229,10 +228,10 @@ func (b *bridge) introduce(ctx context.Context) error {
 	return nil
 }
 
-// refuse answers everything that is asked with an error.
+// refuse answers every pending request with an error.
 func (b *bridge) refuse(cause error) error {
 	for _, r := range b.pending {
-		err := b.answer(r.id, "error", map[string]any{"code": -32000, "message": fmt.Sprintf("%v; it is tried again with your next call", cause)})
+		err := b.answer(r.id, "error", map[string]any{"code": -32000, "message": fmt.Sprintf("%v. Your next call tries again.", cause)})
 		if err != nil {
 			return err
 		}
@@ -241,7 +240,7 @@ func (b *bridge) refuse(cause error) error {
 	return nil
 }
 
-// answer answers a request in the daemon's place, with a result or an error.
+// answer sends a result or an error in place of the daemon.
 func (b *bridge) answer(id json.RawMessage, kind string, with map[string]any) error {
 	answer, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, kind: with})
 	if err != nil {
@@ -264,7 +263,7 @@ func (b *bridge) fromDaemon(line []byte) error {
 		if ownAnswer(m.ID) {
 			return nil
 		}
-		b.forget(string(m.ID)) // a request that lasted has ended
+		b.forget(string(m.ID)) // a long-lived request has ended
 		for i, r := range b.pending {
 			if bytes.Equal(r.id, m.ID) {
 				b.pending = append(b.pending[:i:i], b.pending[i+1:]...)

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// subscription is what an agent follows. The next daemon is asked for it again, together with what the agent
-// asks next: whoever only listens starts no daemon.
+// subscription is a resource that an agent follows. The bridge renews it with the next daemon at the agent's next
+// request. An agent that only listens starts no daemon.
 type subscription struct {
-	// key is the resource's address, or the request's id for one that lasts.
+	// key is the resource's URI, or the request's ID for a long-lived request.
 	key  string
 	uris []string
 	line []byte
-	// asked is the request by which a daemon was asked for it last: one that it refuses is not followed.
+	// asked is the ID of the last subscribe request. If the daemon refuses it, the subscription ends.
 	asked json.RawMessage
-	// id is that of a request that lasts, which is answered when it ends; nil for one that is answered at once.
+	// id is the ID of a long-lived request, which is answered when it ends. It is nil for other requests.
 	id json.RawMessage
 }
 
-// subscribeAgain begins the ids of what the bridge asks by itself.
+// subscribeAgain is the prefix of the IDs of the bridge's own requests.
 const subscribeAgain = "tidemark-subscribe-"
 
-// follow notes what the agent subscribes to and ends, and says whether the line is a request that lasts.
+// follow records the agent's subscriptions and their ends. It reports whether the line is a long-lived request.
 func (b *bridge) follow(m message, line []byte) (lasts bool) {
 	var p struct {
 		Params struct {
@@ -39,7 +39,7 @@ func (b *bridge) follow(m message, line []byte) (lasts bool) {
 	}
 	switch m.Method {
 	case "resources/subscribe", "resources/unsubscribe", "subscriptions/listen", "notifications/cancelled":
-		_ = json.Unmarshal(line, &p) // the daemon answers what cannot be read
+		_ = json.Unmarshal(line, &p) // the daemon answers unreadable lines
 	default:
 		return false
 	}
@@ -58,7 +58,7 @@ func (b *bridge) follow(m message, line []byte) (lasts bool) {
 	return false
 }
 
-// refused forgets what a daemon was asked for by a request that it answered with an error.
+// refused forgets the subscription whose request the daemon answered with an error.
 func (b *bridge) refused(id json.RawMessage) {
 	b.follows = slices.DeleteFunc(b.follows, func(s subscription) bool { return string(s.asked) == string(id) })
 }
@@ -67,13 +67,13 @@ func (b *bridge) forget(key string) {
 	b.follows = slices.DeleteFunc(b.follows, func(s subscription) bool { return s.key == key })
 }
 
-// followAgain asks the next daemon for what the agent follows, and tells the agent that it may have changed:
-// nobody looked in between.
+// followAgain renews the agent's subscriptions with the next daemon. It notifies the agent that each resource may
+// have changed, because nothing watched them in between.
 func (b *bridge) followAgain() error {
 	var errs error
 	for i, s := range b.follows {
 		if slices.ContainsFunc(b.pending, func(r request) bool { return string(r.line) == string(s.line) }) {
-			continue // it is being asked for anyway
+			continue // its own request is already pending
 		}
 		line := s.line
 		if s.id == nil {
@@ -92,9 +92,9 @@ func (b *bridge) followAgain() error {
 			if s.id != nil {
 				params["_meta"] = map[string]any{"io.modelcontextprotocol/subscriptionId": s.id}
 			}
-			told, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params})
+			update, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params})
 			if err == nil {
-				_, err = io.WriteString(b.out, string(told)+"\n")
+				_, err = io.WriteString(b.out, string(update)+"\n")
 			}
 			errs = errors.Join(errs, err)
 		}
@@ -102,5 +102,5 @@ func (b *bridge) followAgain() error {
 	return errs
 }
 
-// ownAnswer says whether an answer is to what the bridge asked by itself.
+// ownAnswer reports whether an answer is to one of the bridge's own requests.
 func ownAnswer(id json.RawMessage) bool { return strings.HasPrefix(string(id), `"`+subscribeAgain) }

@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// TestTheNextDaemonIsAskedForWhatTheAgentFollows: an agent's subscriptions outlive daemons, and those that it
-// has ended, or that were refused, do not.
-func TestTheNextDaemonIsAskedForWhatTheAgentFollows(t *testing.T) {
+// TestTheNextDaemonRenewsSubscriptions: an agent's subscriptions survive the daemon, except ended and refused ones.
+func TestTheNextDaemonRenewsSubscriptions(t *testing.T) {
 	toAgent, out := io.Pipe()
 	in, fromAgent := io.Pipe()
 	heard := make(chan string, 100) // by the daemons
@@ -87,7 +86,7 @@ func TestTheNextDaemonIsAskedForWhatTheAgentFollows(t *testing.T) {
 			t.Errorf("the daemon hears %s, want %s", got, want)
 		}
 	}
-	_ = fromAgent.Close() // what lasts keeps nobody
+	_ = fromAgent.Close() // a long-lived request does not block the end
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

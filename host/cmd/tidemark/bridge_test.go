@@ -65,7 +65,7 @@ func TestAProjectsFileIsReadAgainUntilItCanBe(t *testing.T) {
 	if got := call(4, "tools/call"); !strings.Contains(got, "from the daemon") {
 		t.Error(got)
 	}
-	write("origins = [\n") // what it said is known
+	write("origins = [\n") // the earlier content still applies
 	if got := call(5, "tools/call"); !strings.Contains(got, "from the daemon") {
 		t.Error(got)
 	}

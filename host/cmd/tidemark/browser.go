@@ -21,14 +21,15 @@ func newBrowser() *cobra.Command {
 	var path, way string
 	cmd := &cobra.Command{
 		Use:   "browser [URL]",
-		Short: "Open a browser of its own that is watched; ends with Ctrl-C",
-		Long: `Opens Chrome, Chromium, Edge or Brave with a profile of its own and the extension in it.
-Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are watched at once.`,
+		Short: "Open a separate browser that Tidemark watches",
+		Long: `Open Chrome, Chromium, Edge or Brave with a separate profile and the extension loaded.
+Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are watched immediately.
+Press Ctrl-C to close the browser.`,
 		Example: "  tidemark browser http://localhost:5173",
 		Args:    someArgs(0, 1, "at most one URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if way != "debugger" && way != "quiet" {
-				return usageError{fmt.Errorf("--capture is %q; it must be debugger or quiet", way)}
+				return usageError{fmt.Errorf("--capture must be debugger or quiet, not %q", way)}
 			}
 			o := browser.Options{Headless: headless, Path: path, Way: way, Notes: cmd.ErrOrStderr()}
 			if len(args) == 1 {
@@ -45,18 +46,18 @@ Pages of development origins (localhost, 127.0.0.1, *.localhost, *.test) are wat
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "watching; `tidemark changes` in another terminal says what is new; Ctrl-C ends the browser\n")
+			fmt.Fprintf(cmd.ErrOrStderr(), "Watching. Run `tidemark changes` in another terminal to see what changed. Press Ctrl-C to close the browser.\n")
 			return b.Wait()
 		},
 	}
-	cmd.Flags().BoolVar(&headless, "headless", false, "without a window")
-	cmd.Flags().StringVar(&way, "capture", "debugger", "how pages are captured: debugger (sees most), or quiet (as in your own browser)")
-	cmd.Flags().BoolVar(&temporary, "temporary", false, "a fresh profile that is removed at the end")
-	cmd.Flags().StringVar(&path, "path", "", "the browser's program (default: the first that is found; "+installer.BrowserEnv+" names it too)")
+	cmd.Flags().BoolVar(&headless, "headless", false, "run without a window")
+	cmd.Flags().StringVar(&way, "capture", "debugger", "capture mode: debugger (sees most) or quiet (as in your own browser)")
+	cmd.Flags().BoolVar(&temporary, "temporary", false, "use a fresh profile and remove it on exit")
+	cmd.Flags().StringVar(&path, "path", "", "path of the browser program (default: "+installer.BrowserEnv+", else the first one found)")
 	return cmd
 }
 
-// completeURL lets a person leave out the scheme.
+// completeURL adds the scheme that users may leave out.
 func completeURL(s string) string {
 	if strings.Contains(s, "://") || strings.HasPrefix(s, "about:") {
 		return s
@@ -64,15 +65,15 @@ func completeURL(s string) string {
 	return "http://" + s
 }
 
-// launch opens a browser with the embedded extension and waits until the daemon knows it, so that
-// the first page is captured from its first request.
+// launch opens a browser with the embedded extension and waits until the daemon knows it. The first page
+// is therefore captured from its first request.
 func launch(ctx context.Context, home home.Home, o browser.Options) (*browser.Browser, error) {
 	if err := home.Create(); err != nil {
 		return nil, err
 	}
 	c := &client{home: home}
 	var s viewer.Status
-	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil { // which starts the daemon
+	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil { // this call starts the daemon
 		return nil, err
 	}
 	return daemon.Launch(ctx, home, o, func(ctx context.Context, instance string) bool {

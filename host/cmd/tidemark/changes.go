@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 func newChanges() *cobra.Command {
@@ -24,10 +25,10 @@ func newChanges() *cobra.Command {
 	var failOn string
 	cmd := &cobra.Command{
 		Use:   "changes",
-		Short: "Say what is new since you last asked",
-		Long: `Says what is new in the watched tabs since you last asked, or since a checkpoint, a time, or a state
-that was exported to a file.
-Only asking without --since moves your own place; --watch never does.`,
+		Short: "Show what changed since you last asked",
+		Long: `Show what changed in the watched tabs since you last asked, or since a checkpoint, a time or an exported
+checkpoint file.
+Only calls without --since advance your cursor. --watch never advances it.`,
 		Example: `  tidemark changes
   tidemark changes --since before_refactor
   tidemark changes --since 2026-01-23T10:25:00Z --include console,network
@@ -46,7 +47,7 @@ Only asking without --since moves your own place; --watch never does.`,
 			}
 			if isCheckpointFile(p.Checkpoint) {
 				if watch {
-					return usageError{errors.New("--watch follows what is new from now on; it takes a checkpoint's name or a time, no file")}
+					return usageError{errors.New("--watch cannot compare with a file. Use a checkpoint name or a time.")}
 				}
 				return compareChanges(cmd, c, p, asJSON, failOn)
 			}
@@ -61,15 +62,15 @@ Only asking without --since moves your own place; --watch never does.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.Checkpoint, "since", "", "a checkpoint's name, an ISO 8601 time, or the file of an exported checkpoint (default: your last call)")
+	f.StringVar(&p.Checkpoint, "since", "", "checkpoint name, ISO 8601 time or exported checkpoint file (default: your last call)")
 	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
-	f.StringVar(&p.Severity, "severity", "", "all, warnings or errors_only")
-	f.StringVar(&p.Wait, "wait", "", "none, settled or reload")
-	f.IntVar(&timeout, "timeout", 3000, "how long --wait may take, in milliseconds")
-	f.IntVar(&p.Tab, "tab", 0, "only this tab (tidemark status lists them)")
-	f.BoolVar(&asJSON, "json", false, "print what an agent gets")
-	f.BoolVar(&watch, "watch", false, "follow live")
-	f.StringVar(&failOn, "fail-on", "", "exit with code 4 when the severity is this or worse: error or warning")
+	f.StringVar(&p.Severity, "severity", "", "severities to show: all, warnings or errors_only")
+	f.StringVar(&p.Wait, "wait", "", "what to wait for: none, settled or reload")
+	f.IntVar(&timeout, "timeout", 3000, "time limit of --wait in milliseconds")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab (see tidemark status)")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
+	f.BoolVar(&watch, "watch", false, "keep running and show changes as they happen")
+	f.StringVar(&failOn, "fail-on", "", "exit with code 4 at this severity or higher: error or warning")
 	return cmd
 }
 
@@ -87,7 +88,7 @@ func compareChanges(cmd *cobra.Command, c *client, p observe.ChangesParams, asJS
 	return showAndJudge(cmd, raw, asJSON, failOn)
 }
 
-// showAndJudge shows a report, and fails when it is as bad as --fail-on says.
+// showAndJudge shows a report and fails when its severity reaches --fail-on.
 func showAndJudge(cmd *cobra.Command, raw json.RawMessage, asJSON bool, failOn string) error {
 	var report diff.Report
 	if err := json.Unmarshal(raw, &report); err != nil {
@@ -101,15 +102,19 @@ func showAndJudge(cmd *cobra.Command, raw json.RawMessage, asJSON bool, failOn s
 
 func checkFailOn(failOn string) error {
 	if failOn != "" && failOn != "error" && failOn != "warning" {
-		return usageError{fmt.Errorf("--fail-on is %q; it must be error or warning", failOn)}
+		return usageError{fmt.Errorf("--fail-on must be error or warning, not %q", failOn)}
 	}
 	return nil
 }
 
-// judge fails when a report is as bad as --fail-on says.
+// judge fails when the severity of a report reaches --fail-on. A report of nothing cannot pass it.
 func judge(report *diff.Report, failOn string) error {
-	if report.Severity == diff.Error && failOn != "" || report.Severity == diff.Warning && failOn == "warning" {
+	switch {
+	case failOn == "":
+	case report.Severity == diff.Error, report.Severity == diff.Warning && failOn == "warning":
 		return errConditionHeld
+	case report.Coverage != nil && report.Coverage.Unwatched:
+		return usererr.New(usererr.NoBrowser, "--fail-on has nothing to check: %s. Open the page with `tidemark browser URL` and run this again", report.Coverage.Note)
 	}
 	return nil
 }
@@ -141,7 +146,7 @@ func show(out io.Writer, raw []byte, asJSON bool, report *diff.Report) error {
 	return render.Report(out, report, terminalWidth(out))
 }
 
-// terminalWidth is how wide lines may be; wide where nothing is known.
+// terminalWidth returns the width of the terminal in columns, 120 when it is unknown.
 func terminalWidth(out io.Writer) int {
 	if f, ok := out.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

@@ -14,7 +14,7 @@ import (
 func newCheckpoint() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "checkpoint",
-		Short: "Name moments, to compare with later",
+		Short: "Manage checkpoints",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -27,24 +27,24 @@ func newCheckpointAdd() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "add NAME",
-		Short:   "Name this moment",
+		Short:   "Create a checkpoint",
 		Example: "  tidemark checkpoint add before_refactor --note 'moving the cart to a store'",
 		Args:    someArgs(1, 1, "one name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p.Name = args[0]
 			var a observe.CheckpointCreated
 			return callAndShow(cmd, "checkpoint_create", p, &a, asJSON, func() error {
-				line := a.Name + " set"
+				line := "created " + a.Name
 				if a.Replaced != nil {
-					line += ", in place of the one of " + a.Replaced.Local().Format("15:04:05")
+					line = "replaced " + a.Name + " from " + a.Replaced.Local().Format("15:04:05")
 				}
 				how, what := render.Standing(a.Severity, a.Summary)
-				return render.Line(cmd.OutOrStdout(), "%s; since the one before: %s  %s", line, how, what)
+				return render.Line(cmd.OutOrStdout(), "%s. Since the previous checkpoint: %s  %s", line, how, what)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&p.Note, "note", "", "what a reader of the list should know")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
+	cmd.Flags().StringVar(&p.Note, "note", "", "note to show in the list")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }
 
@@ -52,13 +52,13 @@ func newCheckpointList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List checkpoints, each with the severity since the one before",
+		Short: "List checkpoints, each with the severity since the previous one",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var a observe.CheckpointList
 			return callAndShow(cmd, "checkpoint_list", struct{}{}, &a, asJSON, func() error {
 				if len(a.Checkpoints) == 0 {
-					return render.Line(cmd.OutOrStdout(), "no checkpoints yet; `tidemark checkpoint add session_start` makes the first")
+					return render.Line(cmd.OutOrStdout(), "No checkpoints yet. Run `tidemark checkpoint add session_start` to create the first.")
 				}
 				t := render.Table{}
 				for _, c := range a.Checkpoints {
@@ -72,7 +72,7 @@ func newCheckpointList() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }
 
@@ -85,13 +85,13 @@ func newCheckpointRemove() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var a observe.CheckpointDeleted
 			return callAndShow(cmd, "checkpoint_delete", observe.CheckpointDeleteParams{Name: args[0]}, &a, false, func() error {
-				return render.Line(cmd.OutOrStdout(), "%s of %s is deleted", a.Deleted, a.At.Local().Format("15:04:05"))
+				return render.Line(cmd.OutOrStdout(), "deleted %s from %s", a.Deleted, a.At.Local().Format("15:04:05"))
 			})
 		},
 	}
 }
 
-// callAndShow calls a tool, and prints its answer as it came or as show does.
+// callAndShow calls a tool and prints its answer, as JSON or with show.
 func callAndShow(cmd *cobra.Command, tool string, args, answer any, asJSON bool, show func() error) error {
 	c, err := newClient()
 	if err != nil {

@@ -18,26 +18,26 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// client calls the daemon's control socket, and starts the daemon when there is none.
+// client calls the daemon's control socket and starts the daemon when none runs.
 type client struct {
 	home home.Home
-	// origins are the scope of the project.
+	// origins is the scope of the project.
 	origins []string
-	// project is the path of its settings file, "" for none.
+	// project is the path of the project's settings file, "" without one.
 	project string
-	// dial connects to a socket of the daemon; nil: [daemon.Home.Dial], which starts one.
+	// dial connects to a socket of the daemon. Nil means [home.Home.Dial], which starts the daemon.
 	dial func(ctx context.Context, socket string) (net.Conn, error)
-	// patience is how long the daemon may not answer anything; 0: [silence].
+	// patience is how long the daemon may stay silent. 0 means [silence].
 	patience time.Duration
 }
 
-// silence is how long a daemon may not answer anything at all until it is taken for frozen.
+// silence is how long a daemon may answer nothing before it counts as frozen.
 const silence = 10 * time.Second
 
-// errFrozen ends a call to a daemon that answers nothing.
-var errFrozen = errors.New("the daemon answers nothing")
+// errFrozen ends a call to a daemon that does not respond.
+var errFrozen = errors.New("the daemon does not respond")
 
-// watch ends a call when the daemon answers neither it nor anything else. It looks until answered is closed.
+// watch ends a call when the daemon responds neither to it nor to a probe. It returns when answered is closed.
 func (c *client) watch(ctx context.Context, end context.CancelCauseFunc, answered <-chan struct{}) {
 	patience := c.patience
 	if patience == 0 {
@@ -55,7 +55,7 @@ func (c *client) watch(ctx context.Context, end context.CancelCauseFunc, answere
 		case <-tick.C:
 		}
 		asked, cancel := context.WithTimeout(ctx, probe)
-		frozen := !c.home.Answers(asked) && asked.Err() != nil // one that cannot be reached is being started
+		frozen := !c.home.Answers(asked) && asked.Err() != nil // an unreachable daemon is just starting
 		cancel()
 		if frozen {
 			end(errFrozen)
@@ -64,7 +64,7 @@ func (c *client) watch(ctx context.Context, end context.CancelCauseFunc, answere
 	}
 }
 
-// newClient is the client of the project in the working directory.
+// newClient returns a client for the project in the working directory.
 func newClient() (*client, error) {
 	home, err := home.Find(version)
 	if err != nil {
@@ -101,26 +101,26 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 		}
 		return c.http().Do(req)
 	}
-	if c.dial == nil { // (a hook has a time of its own)
+	if c.dial == nil { // a hook has its own time limit
 		watched, end := context.WithCancelCause(ctx)
 		answered := make(chan struct{})
 		defer close(answered)
 		go c.watch(watched, end, answered)
-		ctx = watched // which goes on while the answer is read
+		ctx = watched // it stays in use while the answer is read
 	}
 	resp, err := send()
 	if err != nil && !errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil {
-		resp, err = send() // to the next daemon: this one was reached, and ended before it answered
+		resp, err = send() // to the next daemon, because this one exited before it answered
 	}
 	if errors.Is(context.Cause(ctx), errFrozen) {
 		if err == nil {
 			_ = resp.Body.Close()
 		}
 		pid := c.home.PID()
-		if pid == 0 { // it did not write down which it is
-			return nil, fmt.Errorf("%w: it does not answer; end the process `tidemark serve`", home.ErrUnreachable)
+		if pid == 0 { // the daemon did not record its process ID
+			return nil, fmt.Errorf("%w: it does not respond. End the process `tidemark serve`.", home.ErrUnreachable)
 		}
-		return nil, fmt.Errorf("%w: it (process %d) does not answer; %s, and the next command starts another, with all that was captured", home.ErrUnreachable, pid, home.EndByHand(pid))
+		return nil, fmt.Errorf("%w: process %d does not respond. Run `%s`. The next command starts a new daemon with all captured data.", home.ErrUnreachable, pid, home.EndByHand(pid))
 	}
 	if err != nil {
 		var inner *url.Error
@@ -138,13 +138,13 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 	defer func() { _ = resp.Body.Close() }()
 	var p api.Problem
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
-		return nil, fmt.Errorf("the daemon answered %s", resp.Status)
+		return nil, fmt.Errorf("the daemon answered with status %s", resp.Status)
 	}
 	return nil, &usererr.Error{Kind: p.Code, Message: p.Message}
 }
 
-// call sends a request and decodes its answer into out (nil: it is thrown away; *json.RawMessage: as
-// it came).
+// call sends a request and decodes the answer into out. A nil out discards the answer, and a
+// *json.RawMessage receives it unchanged.
 func (c *client) call(ctx context.Context, method, path string, args, out any) error {
 	resp, err := c.open(ctx, method, path, args)
 	if err != nil {
@@ -153,7 +153,7 @@ func (c *client) call(ctx context.Context, method, path string, args, out any) e
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("the daemon's answer broke off: %w", err)
+		return fmt.Errorf("the daemon's answer was cut off: %w", err)
 	}
 	switch out := out.(type) {
 	case nil:
@@ -185,7 +185,7 @@ func (c *client) stream(ctx context.Context, path string, args any, each func([]
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("%w: it has ended", home.ErrUnreachable)
+			return fmt.Errorf("%w: it exited", home.ErrUnreachable)
 		}
 		if err := each(bytes.TrimSpace(line)); err != nil {
 			return err

@@ -14,7 +14,7 @@ import (
 func newServe() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
-		Short: "Run the daemon in the foreground (others start it when they need it)",
+		Short: "Run the daemon in the foreground (other commands start it when needed)",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			home, err := home.Find(version)
@@ -30,7 +30,7 @@ func newServe() *cobra.Command {
 func newStop() *cobra.Command {
 	return &cobra.Command{
 		Use:   "stop",
-		Short: "End the daemon; returns when it has ended",
+		Short: "Stop the daemon and wait until it exits",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			home, err := home.Find(version)
@@ -38,7 +38,7 @@ func newStop() *cobra.Command {
 				return err
 			}
 			if running, err := home.Running(); err == nil && !running {
-				fmt.Fprintln(cmd.OutOrStdout(), "no daemon is running")
+				fmt.Fprintln(cmd.OutOrStdout(), "No daemon is running.")
 				return nil
 			}
 			return home.Stop(cmd.Context())

@@ -26,22 +26,22 @@ func newDemo() *cobra.Command {
 	var headless, all bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Break a demo shop in several ways, and show what Tidemark says of it",
-		Long: `Serves a small shop on this machine, opens it in a browser that is watched, breaks it as an edit
-would, and prints after each edit what you, or an agent, would read. It uses a home of its own, which
-is removed at the end.`,
+		Short: "Break a demo shop and show what Tidemark reports",
+		Long: `Serve a small shop on this machine and open it in a watched browser. The demo breaks the shop as an
+edit would, and prints the report that you or an agent would read after each edit. It uses a temporary
+home and removes it at the end.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd, headless, all) },
 	}
-	cmd.Flags().BoolVar(&headless, "headless", false, "without a window")
-	cmd.Flags().BoolVar(&all, "all", false, "every breakage there is")
+	cmd.Flags().BoolVar(&headless, "headless", false, "run without a window")
+	cmd.Flags().BoolVar(&all, "all", false, "show every breakage")
 	return cmd
 }
 
-// shownBreakages are those of a demo that takes no longer than one looks.
+// shownBreakages keeps the default demo short.
 var shownBreakages = []string{"api_500", "click_typeerror", "slow_endpoint", "socket_closed", "cors_blocked", "toast_flash", "worker_throws", "warning_flood", "endless_scroll"}
 
-// demoRun is one demo: the shop, the browser that shows it, and the client that asks.
+// demoRun is one demo: the shop, the browser that shows it and the client that asks for changes.
 type demoRun struct {
 	out, notes io.Writer
 	shop       *demo.Shop
@@ -57,7 +57,7 @@ func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 	if err != nil {
 		return err
 	}
-	// Whatever happens, the last to go is the home, after those who write into it.
+	// Remove the home last, after everything that writes into it has stopped.
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	if err := os.Setenv(home.Env, dir); err != nil {
 		return err
@@ -74,14 +74,14 @@ func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.shop.Close()) }()
-	fmt.Fprintf(d.notes, "the demo shop is served at %s\nopening a browser …\n", url)
+	fmt.Fprintf(d.notes, "Serving the demo shop at %s\nOpening a browser …\n", url)
 	b, err := launch(ctx, home, browser.Options{Headless: headless, URL: url, Notes: d.notes})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	d.page = b.Context()
-	// Attached with a context that has no end of its own, the page outlives each step's.
+	// The page's context has no deadline, so the page outlives the context of each step.
 	if err := chromedp.Do(d.page); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 	return d.farewell()
 }
 
-// show breaks the shop in one way, prints what is new, and mends it.
+// show breaks the shop in one way, prints what changed, and fixes the shop.
 func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 	if b.Prepare != "" {
 		if err := d.steps(ctx, b.Prepare); err != nil {
@@ -144,9 +144,9 @@ func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 	}
 	line := report.Summary
 	for _, r := range report.Network.Recovered {
-		line += fmt.Sprintf("; %s %s answers %d again", r.Method, r.URL, r.Status)
+		line += fmt.Sprintf("; %s %s returns %d again", r.Method, r.URL, r.Status)
 	}
-	return render.Line(d.out, "\n%s", render.Faint("the edit is taken back: "+line))
+	return render.Line(d.out, "\n%s", render.Faint("edit reverted: "+line))
 }
 
 func (d *demoRun) look(ctx context.Context, p observe.ChangesParams) (*diff.Report, error) {
@@ -175,7 +175,7 @@ func (d *demoRun) steps(ctx context.Context, steps string) error {
 	})
 }
 
-// in runs something in the page, until it is done, the time is over, or ctx ends.
+// in runs do in the page. It stops after stepTimeout or when ctx ends.
 func (d *demoRun) in(ctx context.Context, do func(context.Context) error) error {
 	page, cancel := context.WithTimeout(d.page, stepTimeout)
 	defer cancel()
@@ -185,12 +185,12 @@ func (d *demoRun) in(ctx context.Context, do func(context.Context) error) error 
 		if ctx.Err() != nil {
 			return nil
 		}
-		return fmt.Errorf("the demo page: %w", err)
+		return fmt.Errorf("the demo page failed: %w", err)
 	}
 	return nil
 }
 
-// farewell says how to go on.
+// farewell prints the next steps.
 func (d *demoRun) farewell() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -202,8 +202,8 @@ func (d *demoRun) farewell() error {
 	return render.Line(d.out, `
 %[1]s
 
-  %[2]s browser http://localhost:5173   your own page, watched
-  %[2]s changes                         what is new since you last asked
+  %[2]s browser http://localhost:5173   open your own page and watch it
+  %[2]s changes                         show what changed since you last asked
 
 %[3]s
 

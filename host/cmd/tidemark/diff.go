@@ -22,10 +22,10 @@ func newDiff() *cobra.Command {
 	var failOn string
 	cmd := &cobra.Command{
 		Use:   "diff FROM [TO]",
-		Short: "Say what happened between two moments",
-		Long: `Says what happened between two moments, each a checkpoint's name, an ISO 8601 time or "now"; FROM can be the
-file of an exported checkpoint too. Without TO it is what happened until now.
-At a terminal the report is coloured text, anywhere else Markdown. It moves nobody's place.`,
+		Short: "Show what changed between two moments",
+		Long: `Show what changed between two moments. A moment is a checkpoint name, an ISO 8601 time or "now". FROM can also
+be an exported checkpoint file. Without TO, the report ends now.
+The report is colored text at a terminal and Markdown elsewhere. This command advances no cursor.`,
 		Example: `  tidemark diff before_refactor after_refactor
   tidemark diff session_start now --markdown > review.md
   tidemark diff 2026-01-23T10:25:00Z 2026-01-23T10:40:00Z --include console,network
@@ -36,7 +36,7 @@ At a terminal the report is coloured text, anywhere else Markdown. It moves nobo
 				return err
 			}
 			if asJSON && markdown {
-				return usageError{errors.New("--json and --markdown are two forms of one report; take one")}
+				return usageError{errors.New("--json and --markdown cannot be combined. Use one of them.")}
 			}
 			p.From, p.To = args[0], observe.Now
 			if len(args) > 1 {
@@ -51,7 +51,7 @@ At a terminal the report is coloured text, anywhere else Markdown. It moves nobo
 				request.From, request.File = "", file
 			}
 			if isCheckpointFile(p.To) {
-				return usageError{fmt.Errorf("%s is a file, which only FROM can be; `tidemark import` makes it a checkpoint", p.To)}
+				return usageError{fmt.Errorf("%s is a file, and only FROM can be a file. Run `tidemark import` to turn it into a checkpoint.", p.To)}
 			}
 			c, err := newClient()
 			if err != nil {
@@ -69,11 +69,11 @@ At a terminal the report is coloured text, anywhere else Markdown. It moves nobo
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
-	f.StringVar(&p.Severity, "severity", "", "all, warnings or errors_only")
-	f.IntVar(&p.Tab, "tab", 0, "only this tab (tidemark status lists them)")
-	f.BoolVar(&asJSON, "json", false, "print the report as an agent gets it")
-	f.BoolVar(&markdown, "markdown", false, "print Markdown at a terminal, too")
-	f.StringVar(&failOn, "fail-on", "", "exit with code 4 when the severity is this or worse: error or warning")
+	f.StringVar(&p.Severity, "severity", "", "severities to show: all, warnings or errors_only")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab (see tidemark status)")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
+	f.BoolVar(&markdown, "markdown", false, "print Markdown at a terminal too")
+	f.StringVar(&failOn, "fail-on", "", "exit with code 4 at this severity or higher: error or warning")
 	return cmd
 }
 
@@ -88,7 +88,7 @@ func showMarkdown(cmd *cobra.Command, raw json.RawMessage, failOn string) error 
 	return judge(&report, failOn)
 }
 
-// isTerminal says whether a person reads along.
+// isTerminal reports whether out is a terminal.
 func isTerminal(out any) bool {
 	f, ok := out.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

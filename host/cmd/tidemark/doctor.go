@@ -20,9 +20,9 @@ import (
 	"tidemark.dev/tidemark/installer/unpack"
 )
 
-// diagnosis is what `tidemark doctor --json` prints.
+// diagnosis is the output of `tidemark doctor --json`.
 type diagnosis struct {
-	// OK is false when any check came out broken.
+	// OK is false when any check is broken.
 	OK     bool              `json:"ok"`
 	Checks []installer.Check `json:"checks"`
 }
@@ -31,11 +31,16 @@ func newDoctor() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check every link from the browser to the agent, and say how to mend what is broken",
-		Long: `Checks every link of the chain: browsers and their manifests, the unpacked extension, the relay (started as
-a browser would) and the daemon, a test event that goes in at a relay and comes out at an agent's end, the
-connected extensions and a message to each and its tabs and back, the agents' settings, and what they start.
-Exits with 1 when something is broken. The test event has a home of its own: it leaves no trace in yours.`,
+		Short: "Check the installation and suggest fixes",
+		Long: `Check every part between the browser and the agent:
+
+  - browsers, their manifests and the unpacked extension
+  - the relay (started as a browser starts it) and the daemon
+  - a test event from a relay to an agent
+  - connected extensions, and a round trip to each and its tabs
+  - the agents' settings and the MCP servers that they start
+
+Exits with 1 when a check fails. The test event uses a temporary home and leaves no trace in yours.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := home.Find(version)
@@ -80,9 +85,9 @@ func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnos
 	if !answers {
 		d.Checks = append(d.Checks, c)
 	}
-	// without is a check that the daemon has to answer for.
+	// without is a check that needs a daemon that responds.
 	without := func(link, subject string) installer.Check {
-		return installer.Check{Link: link, Subject: subject, State: installer.None, Detail: "needs a daemon that answers"}
+		return installer.Check{Link: link, Subject: subject, State: installer.None, Detail: "skipped: the daemon does not respond"}
 	}
 	for _, p := range programs {
 		if !answers {
@@ -123,7 +128,7 @@ func (d *diagnosis) count(state installer.State) int {
 	return n
 }
 
-// parts are the headings, and the links below each.
+// parts are the headings, each with the links below it.
 var parts = []struct {
 	heading string
 	links   []string
@@ -154,12 +159,12 @@ func (d *diagnosis) show(cmd *cobra.Command, sys *installer.System) error {
 	}
 	if d.OK {
 		sheet.Line("")
-		sheet.Line(fmt.Sprintf("Every link holds: %d checks.", d.count(installer.OK)))
+		sheet.Line(fmt.Sprintf("All checks passed: %d.", d.count(installer.OK)))
 	}
 	return sheet.Err()
 }
 
-// nameOf is a check's name in its part: that of the link where the subject does not tell.
+// nameOf returns the name of a check within its part: the link where the subject is not telling.
 func nameOf(c installer.Check) string {
 	switch c.Link {
 	case "manifest":
@@ -173,15 +178,15 @@ func nameOf(c installer.Check) string {
 }
 
 func checkSockets(h home.Home) installer.Check {
-	c := installer.Check{Link: "sockets", State: installer.OK, Detail: filepath.Dir(h.Socket(home.MCPSocket)) + ", yours alone"}
+	c := installer.Check{Link: "sockets", State: installer.OK, Detail: filepath.Dir(h.Socket(home.MCPSocket)) + ", accessible only to you"}
 	if err := h.CheckSockets(); err != nil {
 		c.State, c.Detail = installer.Broken, err.Error()
-		c.Fix = "`tidemark stop`, remove the directory, and start again, or set " + home.Env + " to a directory of your own"
+		c.Fix = "run `tidemark stop`, remove the directory and retry, or set " + home.Env + " to a directory that you own"
 	}
 	return c
 }
 
-// checkExtensions checks the extensions that are connected, and sends each a message that comes back.
+// checkExtensions checks the connected extensions and makes a round trip to each.
 func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 	const name = "extension connected"
 	c := &client{home: h}
@@ -205,7 +210,7 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 		}
 		check := installer.Check{Link: name, Subject: "connected", State: installer.OK, Detail: b.Name + ", version " + b.Extension}
 		if b.Extension != own.Version() {
-			check.State, check.Detail = installer.Broken, fmt.Sprintf("%s, version %s; this program's is %s", b.Name, b.Extension, own.Version())
+			check.State, check.Detail = installer.Broken, fmt.Sprintf("%s has version %s, this program has %s", b.Name, b.Extension, own.Version())
 			check.Fix = "run `tidemark install`, then reload the extension in chrome://extensions"
 		}
 		checks = append(checks, check)
@@ -214,9 +219,9 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 		return []installer.Check{
 			{
 				Link: name, Subject: "connected", State: installer.Broken, Detail: "no browser is connected",
-				Fix: "start a browser; if one runs, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(h),
+				Fix: "start a browser. If one is running, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(h),
 			},
-			{Link: "round", State: installer.None, Detail: "needs a browser that is connected"},
+			{Link: "round", State: installer.None, Detail: "skipped: no browser is connected"},
 		}
 	}
 	var rounds []link.Round
@@ -227,9 +232,9 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 		check := installer.Check{Link: "round", Subject: r.Browser, State: installer.OK, Detail: fmt.Sprintf("%d ms to %s, its tabs and back", r.Ms, r.Browser)}
 		switch {
 		case r.Problem != "":
-			check.State, check.Detail, check.Fix = installer.Broken, r.Browser+" does not answer: "+r.Problem, "reload the extension in chrome://extensions"
+			check.State, check.Detail, check.Fix = installer.Broken, r.Browser+" does not respond: "+r.Problem, "reload the extension in chrome://extensions"
 		case r.Silent > 0:
-			check.State, check.Detail, check.Fix = installer.Broken, fmt.Sprintf("%s: %d parts of its watched tabs did not answer", r.Browser, r.Silent), "reload the watched pages"
+			check.State, check.Detail, check.Fix = installer.Broken, fmt.Sprintf("%s: watched pages with their frames: %d did not respond", r.Browser, r.Silent), "reload the watched pages"
 		}
 		checks = append(checks, check)
 	}

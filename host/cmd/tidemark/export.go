@@ -23,9 +23,10 @@ func newExport() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "export NAME",
-		Short: "Write a checkpoint to a file, to keep a known-good state in a repository",
-		Long: `Writes a checkpoint as JSON: endpoints with their status and speed, visible error elements, scope.
-No bodies, no messages, no secrets are in it. Compare with it anywhere, as in CI:
+		Short: "Write a checkpoint to a file",
+		Long: `Write a checkpoint as JSON: endpoints with their status and speed, visible error elements, and scope.
+The file contains no bodies, messages or secrets. Keep a known-good state in a repository and compare
+with it anywhere, such as in CI:
 
   tidemark changes --since known_good.json --fail-on error`,
 		Example: "  tidemark export known_good --output known_good.json",
@@ -51,10 +52,10 @@ No bodies, no messages, no secrets are in it. Compare with it anywhere, as in CI
 			if err := os.WriteFile(to, pretty.Bytes(), 0o644); err != nil {
 				return err
 			}
-			return render.Line(cmd.OutOrStdout(), "%s is in %s", args[0], to)
+			return render.Line(cmd.OutOrStdout(), "wrote %s to %s", args[0], to)
 		},
 	}
-	cmd.Flags().StringVarP(&to, "output", "o", "", "the file to write (default: standard output)")
+	cmd.Flags().StringVarP(&to, "output", "o", "", "file to write (default: standard output)")
 	return cmd
 }
 
@@ -63,7 +64,7 @@ func newImport() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "import FILE",
-		Short:   "Make an exported state a checkpoint again",
+		Short:   "Create a checkpoint from an exported file",
 		Example: "  tidemark import known_good.json --as colleagues_state",
 		Args:    someArgs(1, 1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,24 +89,24 @@ func newImport() *cobra.Command {
 				return err
 			}
 			how, what := render.Standing(made.Severity, made.Summary)
-			return render.Line(cmd.OutOrStdout(), "%s set; since it: %s  %s", made.Name, how, what)
+			return render.Line(cmd.OutOrStdout(), "imported %s. Since then: %s  %s", made.Name, how, what)
 		},
 	}
-	cmd.Flags().StringVar(&as, "as", "", "another name for it")
+	cmd.Flags().StringVar(&as, "as", "", "name of the new checkpoint (default: the exported name)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// scopedName is a checkpoint's name with whose it is: session_start@http://localhost:5173.
+// scopedName matches a checkpoint name with its scope: session_start@http://localhost:5173.
 var scopedName = regexp.MustCompile(`^[a-z][a-z0-9_]*@`)
 
-// isCheckpointFile says whether --since names a file: no name of a checkpoint and no time has a path's
-// separator or ends like this, but for a name with its scope.
+// isCheckpointFile reports whether --since names a file. Apart from scoped names, no checkpoint name and no
+// time contains a path separator or ends in .json.
 func isCheckpointFile(since string) bool {
 	return !scopedName.MatchString(since) && (strings.ContainsRune(since, '/') || strings.ContainsRune(since, filepath.Separator) || strings.EqualFold(filepath.Ext(since), ".json"))
 }
 
-// readCheckpoint reads an exported checkpoint, and says what is wrong with one that cannot be used.
+// readCheckpoint reads an exported checkpoint. The error says why a file cannot be used.
 func readCheckpoint(path string) ([]byte, error) {
 	data, err := safefile.Read(path, checkpoint.MaxFile)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 )
 
-// hookMargin is what a hook keeps of its time for the way to the daemon and back.
+// hookMargin is the part of a hook's time limit that is reserved for the round trip to the daemon.
 const hookMargin = 300 * time.Millisecond
 
 // hookOptions are the flags of `tidemark hook`.
@@ -32,17 +32,17 @@ func newHook() *cobra.Command {
 	var o hookOptions
 	cmd := &cobra.Command{
 		Use:   "hook",
-		Short: "Tell an agent after its edits what broke (for agents' hooks)",
-		Long: `Tells a coding agent what its edit broke in the browser, and nothing when nothing broke.
-Agents run it as a hook and write JSON to its standard input (Claude Code, Codex, Gemini CLI, Cursor, VS Code);
-for others, --event says what happened, and the answer is plain text. See docs/HOOKS.md.
-It starts nothing, and ends with exit code 0 whatever happens; 1 when its flags are wrong, never 2, by which
-agents would be stopped.`,
-		Example: `  tidemark hook                               # reads what an agent's hook tells
-  tidemark hook --event post-edit --session 7  # plain text, for anything that can run a command`,
+		Short: "Report to an agent what its edits broke (for agent hooks)",
+		Long: `Report to a coding agent what its edit broke in the browser. Prints nothing when nothing broke.
+Agents run it as a hook and write JSON to its standard input (Claude Code, Codex, Gemini CLI, Cursor, VS Code).
+For other agents, --event names the event and the answer is plain text. See docs/HOOKS.md.
+The hook starts nothing. It exits with 0 in every case except wrong flags, which exit with 1. It never exits
+with 2, because that code stops agents.`,
+		Example: `  tidemark hook                                # reads the JSON of an agent's hook
+  tidemark hook --event post-edit --session 7  # plain text for any program`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return hookMistake(fmt.Errorf("%q is not understood", args[0]))
+				return hookMistake(fmt.Errorf("unknown argument %q", args[0]))
 			}
 			return nil
 		},
@@ -53,7 +53,7 @@ agents would be stopped.`,
 				}
 			}
 			if f, ok := cmd.InOrStdin().(*os.File); ok && o.event == "" && term.IsTerminal(int(f.Fd())) {
-				return cmd.Help() // a person, who would wait for an answer to nothing
+				return cmd.Help() // a user at a terminal sends no hook input
 			}
 			runHook(cmd.Context(), o, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			return nil
@@ -61,20 +61,20 @@ agents would be stopped.`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return hookMistake(err) })
 	f := cmd.Flags()
-	f.StringVar(&o.event, "event", "", "what happened, instead of JSON: session-start, post-edit or stop")
-	f.StringVar(&o.session, "session", "default", "with --event: a name of the session, which has a place of its own")
-	f.DurationVar(&o.patience, "patience", time.Second, "how long the reload or hot update after an edit may take to begin")
-	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "how long the hook may take, in all")
-	f.BoolVar(&o.bash, "bash", false, "count commands that the agent ran in a shell as edits")
-	f.BoolVar(&o.debug, "debug", false, "say on standard error why nothing was told")
+	f.StringVar(&o.event, "event", "", "event name instead of JSON input: session-start, post-edit or stop")
+	f.StringVar(&o.session, "session", "default", "with --event: session name (each session has its own cursor)")
+	f.DurationVar(&o.patience, "patience", time.Second, "how long to wait for a reload or hot update to begin after an edit")
+	f.DurationVar(&o.timeout, "timeout", 5*time.Second, "total time limit of the hook")
+	f.BoolVar(&o.bash, "bash", false, "treat the agent's shell commands as edits")
+	f.BoolVar(&o.debug, "debug", false, "explain on standard error why nothing was reported")
 	return cmd
 }
 
-// hookMistake is a mistake in how a hook was set up. Its exit code is 1: agents take the 2 of wrong usage
-// for an order not to go on, or not to stop.
-func hookMistake(err error) error { return fmt.Errorf("%w; see `tidemark hook --help`", err) }
+// hookMistake reports a wrong hook setup. Its exit code is 1, because agents take the usage error code 2 as an
+// order not to continue, or not to stop.
+func hookMistake(err error) error { return fmt.Errorf("%w. See `tidemark hook --help`.", err) }
 
-// runHook does what a hook asks. It never fails: an agent is not to be held up by its eyes.
+// runHook handles a hook call. It never fails, so that Tidemark never blocks an agent.
 func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Writer) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -87,7 +87,7 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 		var a answer
 		defer func() {
 			if r := recover(); r != nil {
-				a = answer{err: fmt.Errorf("it went wrong: %v", r)}
+				a = answer{err: fmt.Errorf("internal error: %v", r)}
 			}
 			done <- a
 		}()
@@ -103,28 +103,28 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 		_, a.err = out.Write(a.text)
 	}
 	if a.err != nil && o.debug {
-		fmt.Fprintln(errOut, "tidemark: nothing was told:", a.err)
+		fmt.Fprintln(errOut, "tidemark: nothing reported:", a.err)
 	}
 }
 
-// answerHook is what to write to the agent.
+// answerHook returns the output for the agent.
 func answerHook(ctx context.Context, o hookOptions, in io.Reader) ([]byte, error) {
 	call, err := readHook(o, in)
 	if err != nil {
 		return nil, err
 	}
 	if call.Event == "" {
-		return nil, errors.New("this event, or this tool, is nothing to Tidemark")
+		return nil, errors.New("Tidemark ignores this event or tool")
 	}
 	if call.Session == "" {
-		return nil, errors.New("the agent did not name its session")
+		return nil, errors.New("the agent sent no session ID")
 	}
 	project, origins, err := projectOf(call)
 	if err != nil {
 		if call.Event == observe.HookStop {
-			return nil, err // its edits have said so; a mistake in settings is nothing to hold an agent up for
+			return nil, err // the hooks after edits have reported it, and wrong settings must not block an agent
 		}
-		return call.Say(untilMended(err))
+		return call.Say(untilFixed(err))
 	}
 	answer, err := askHook(ctx, o, call, project, origins)
 	if errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil {
@@ -145,22 +145,22 @@ func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {
 		return nil, err
 	}
 	if len(data) > hook.MaxInput {
-		return nil, fmt.Errorf("the agent told more than %d bytes", hook.MaxInput)
+		return nil, fmt.Errorf("the hook input exceeds %d bytes", hook.MaxInput)
 	}
 	return hook.Parse(data, o.bash)
 }
 
-// maxDir bounds the path of a directory that an agent names, in bytes: it is walked up, name by name.
+// maxDir bounds the path of an agent's directory in bytes, because every parent is visited.
 const maxDir = 4096
 
-// projectOf is the settings file of the project that the agent works in, and its origins.
+// projectOf returns the settings file and the origins of the agent's project.
 func projectOf(call *hook.Call) (project string, origins []string, err error) {
 	dir := call.Dir
 	if dir == "" {
 		dir = "."
 	}
 	if len(dir) > maxDir {
-		return "", nil, fmt.Errorf("the agent's working directory has a path of %d bytes; at most %d are looked at", len(dir), maxDir)
+		return "", nil, fmt.Errorf("the path of the agent's working directory has %d bytes (limit %d)", len(dir), maxDir)
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", nil, err
@@ -170,7 +170,7 @@ func projectOf(call *hook.Call) (project string, origins []string, err error) {
 	return project, origins, err
 }
 
-// askHook asks the daemon that runs, and starts none.
+// askHook asks a running daemon and never starts one.
 func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string, origins []string) (*observe.HookAnswer, error) {
 	home, err := home.Find(version)
 	if err != nil {

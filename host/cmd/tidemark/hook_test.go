@@ -43,7 +43,7 @@ func TestMoreThanAHookMayTellIsRefused(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"tool_input":"`), io.LimitReader(endless{}, 64<<20))
 	var out, errOut strings.Builder
 	runHook(context.Background(), hookOptions{timeout: time.Minute, debug: true}, in, &out, &errOut)
-	if out.Len() > 0 || !strings.Contains(errOut.String(), "told more than") {
+	if out.Len() > 0 || !strings.Contains(errOut.String(), "input exceeds") {
 		t.Errorf("%q, %q", out.String(), errOut.String())
 	}
 }
@@ -112,7 +112,7 @@ func TestAFrozenDaemonIsToldOfWithHowToEndIt(t *testing.T) {
 	began := time.Now()
 	c := &client{home: h, patience: 300 * time.Millisecond}
 	err = c.tool(t.Context(), "get_changes_since", struct{}{}, nil)
-	if !errors.Is(err, home.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "does not answer; end the process") {
+	if !errors.Is(err, home.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "does not respond. End the process") {
 		t.Error(err)
 	}
 	if took := time.Since(began); took > 5*time.Second {

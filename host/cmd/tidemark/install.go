@@ -22,14 +22,13 @@ func newInstall() *cobra.Command {
 	var asked asking
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Set Tidemark up in your own browser and agents",
-		Long: `Lets the browsers of this machine reach Tidemark (native-messaging manifests), unpacks the extension to
-a place that stays the same, and registers Tidemark with your coding agents (with Claude Code as a hook
-too). Every change is shown as a diff and asked for, one by one; everything else in a file stays as it is,
-byte for byte.
-` + "`tidemark uninstall` takes back exactly what was written, `tidemark doctor` checks it." + `
+		Short: "Set up Tidemark in your own browsers and agents",
+		Long: `Register Tidemark with the browsers on this machine (native-messaging manifests) and with your coding
+agents (for Claude Code also as a hook), and unpack the extension to a fixed directory. Install shows each
+change as a diff and asks before making it. The rest of each file stays unchanged, byte for byte.
+` + "Run `tidemark doctor` to check the installation and `tidemark uninstall` to undo it exactly." + `
 
-With --user-data-dir it only registers one browser profile, and asks nothing.`,
+With --user-data-dir, install registers only one browser profile and asks nothing.`,
 		Example: `  tidemark install
   tidemark install --dry-run
   tidemark install --yes --browser chrome --agent claude-code`,
@@ -45,7 +44,7 @@ With --user-data-dir it only registers one browser profile, and asks nothing.`,
 			}
 			if profile != "" {
 				if asked.yes || asked.dryRun || len(browsers)+len(agents) > 0 {
-					return usageError{errors.New("--user-data-dir registers that profile, and goes with no other flag")}
+					return usageError{errors.New("--user-data-dir cannot be combined with other flags")}
 				}
 				return installProfile(cmd, home, profile, self)
 			}
@@ -71,24 +70,24 @@ With --user-data-dir it only registers one browser profile, and asks nothing.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&profile, "user-data-dir", "", "register this browser profile only (--user-data-dir of the browser)")
-	f.StringSliceVar(&browsers, "browser", nil, "only these: "+strings.Join(installer.BrowserIDs(), ", "))
-	f.StringSliceVar(&agents, "agent", nil, "only these: "+strings.Join(installer.AgentIDs(), ", "))
+	f.StringVar(&profile, "user-data-dir", "", "register only this browser profile (the browser's --user-data-dir)")
+	f.StringSliceVar(&browsers, "browser", nil, "only these browsers: "+strings.Join(installer.BrowserIDs(), ", "))
+	f.StringSliceVar(&agents, "agent", nil, "only these agents: "+strings.Join(installer.AgentIDs(), ", "))
 	asked.flags(cmd)
 	return cmd
 }
 
-// recordFile is where is kept what was installed.
+// recordFile is the path of the install record.
 func recordFile(home home.Home) string { return filepath.Join(home.State, "install.json") }
 
-// extensionDir is where the extension for a person's own browser lies. It stays the same for every
-// version, so that the browser goes on finding it.
+// extensionDir is the directory of the extension for the user's own browsers. It is the same for every
+// version, so that browsers still find it after an update.
 func extensionDir(home home.Home) string { return filepath.Join(home.Extensions(), "installed") }
 
 func known(flag string, given, all []string) error {
 	for _, id := range given {
 		if !slices.Contains(all, id) {
-			return usageError{fmt.Errorf("%s %s is not known; it may be %s", flag, id, strings.Join(all, ", "))}
+			return usageError{fmt.Errorf("unknown %s %s. Use one of: %s", flag, id, strings.Join(all, ", "))}
 		}
 	}
 	return nil
@@ -128,7 +127,7 @@ func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *ask
 			}
 		}
 		if !found {
-			c.sheet.Outcome(string(installer.None), "none that Tidemark knows was found on this machine")
+			c.sheet.Outcome(string(installer.None), "none that Tidemark supports was found on this machine")
 		}
 	}
 	if !c.interrupted() {
@@ -138,14 +137,14 @@ func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *ask
 	return c.end()
 }
 
-// unpack unpacks the extension, and says how a browser loads it.
+// unpack unpacks the extension and prints how to load it in a browser.
 func (c *changer) unpack(dir string) {
 	if c.asked.dryRun {
 		c.sheet.Outcome(string(installer.None), c.short("would be unpacked to "+dir))
 		return
 	}
 	if c.declined() {
-		c.sheet.Outcome(string(installer.None), "is not unpacked: nothing was set up that it could serve")
+		c.sheet.Outcome(string(installer.None), "not unpacked: no browser or agent was set up")
 		return
 	}
 	changed, err := installer.InstallExtension(dir, c.record)
@@ -153,18 +152,18 @@ func (c *changer) unpack(dir string) {
 		c.fail(c.sheet.Outcome, err)
 		return
 	}
-	detail := "is in " + dir
+	detail := "unchanged in " + dir
 	if changed {
 		detail = "unpacked to " + dir
 	}
 	c.sheet.Outcome(string(installer.OK), c.short(detail))
 	for _, line := range []string{
 		"",
-		"Load it once in each browser; later versions come to the same place:",
-		"  1. open " + render.Bold("chrome://extensions") + " and switch on Developer mode (top right)",
-		"  2. press " + render.Bold("Load unpacked") + " and choose " + render.Faint("(Ctrl-L takes a path; on macOS Cmd-Shift-G)"),
+		"Load it once in each browser. Later versions use the same directory:",
+		"  1. Open " + render.Bold("chrome://extensions") + " and turn on Developer mode (top right).",
+		"  2. Click " + render.Bold("Load unpacked") + " and choose " + render.Faint("(press Ctrl-L to type a path, Cmd-Shift-G on macOS)"),
 		"     " + render.Bold(dir),
-		"  3. run " + render.Bold("tidemark doctor") + ": it checks every link from there to your agent",
+		"  3. Run " + render.Bold("tidemark doctor") + " to check every part from the browser to your agent.",
 	} {
 		c.sheet.Line("  " + line)
 	}

@@ -11,7 +11,7 @@ import (
 	"tidemark.dev/tidemark/installer"
 )
 
-// Several installations at once record all that each of them writes.
+// Concurrent installations record every change.
 func TestInstallationsAtOnceLoseNothing(t *testing.T) {
 	user, home := t.TempDir(), filepath.Join(t.TempDir(), "home")
 	for _, dir := range []string{".cursor", ".gemini", ".codex"} {

@@ -1,8 +1,8 @@
-// Command tidemark is the whole host: the relay that browsers start, the daemon that owns what was
-// captured, the bridge that agents start, and a person's command line.
+// Command tidemark is the whole host: the relay that browsers start, the daemon that owns the captured
+// data, the bridge that agents start, and the command line.
 //
 // Exit codes: 0 fine; 1 failed; 2 wrong usage; 3 daemon or browser not reachable; 4 a --fail-on
-// condition held. `tidemark hook` ends with 0, or 1 when its flags are wrong: agents act on a hook's 2.
+// condition held. `tidemark hook` exits with 0, or 1 when its flags are wrong, because agents act on a hook's 2.
 package main
 
 import (
@@ -38,13 +38,13 @@ func run(args []string) int {
 	return exitCode(root.ExecuteContext(ctx))
 }
 
-// usageError is a mistake in the command line.
+// usageError reports a wrong command line.
 type usageError struct{ error }
 
-// conditionHeld says that what --fail-on names was there.
+// errConditionHeld reports that the --fail-on condition held.
 var errConditionHeld = errors.New("")
 
-// exitCode prints an error and gives the process's exit code. It is the one place that knows them.
+// exitCode prints an error and returns the exit code of the process. Only this function maps errors to exit codes.
 func exitCode(err error) int {
 	var usage usageError
 	switch {
@@ -66,13 +66,13 @@ func exitCode(err error) int {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tidemark",
-		Short: "What changed in the browser since you last looked",
-		Long: `Tidemark watches the browser while an agent edits, and tells it, and you, only what is new.
+		Short: "Show what changed in the browser since you last looked",
+		Long: `Tidemark watches the browser while an agent edits, and reports only what changed.
 
-  tidemark browser http://localhost:5173   a browser that is watched
-  tidemark changes                         what is new since you last asked
-  tidemark mcp                             the same for an agent, over MCP
-  tidemark install                         set it up in your own browser and agents`,
+  tidemark browser http://localhost:5173   open a browser that Tidemark watches
+  tidemark changes                         show what changed since you last asked
+  tidemark mcp                             serve an agent over MCP
+  tidemark install                         set up your own browser and agents`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -80,7 +80,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see `%s --help`", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%w. See `%s --help`.", err, cmd.CommandPath())}
 	})
 	root.AddCommand(
 		newBrowser(), newChanges(), newDiff(), newCheckpoint(), newExport(), newImport(), newLogs(), newNetwork(), newWebSocket(), newActions(), newSnapshot(),
@@ -89,18 +89,23 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// noArgs and someArgs refuse wrong arguments with exit code 2.
+// noArgs rejects any argument with exit code 2.
 func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{fmt.Errorf("%q is not understood; see `%s --help`", args[0], cmd.CommandPath())}
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	what := "argument"
+	if cmd.HasSubCommands() {
+		what = "command"
+	}
+	return usageError{fmt.Errorf("unknown %s %q. See `%s --help`.", what, args[0], cmd.CommandPath())}
 }
 
+// someArgs rejects fewer than least or more than most arguments with exit code 2.
 func someArgs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usageError{fmt.Errorf("%s takes %s; see `%s --help`", cmd.Name(), what, cmd.CommandPath())}
+			return usageError{fmt.Errorf("%s takes %s. See `%s --help`.", cmd.Name(), what, cmd.CommandPath())}
 		}
 		return nil
 	}

@@ -16,8 +16,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tidemark": main})
 }
 
-// TestScripts runs the command line as a person would, without a browser; package e2e has those with
-// one. Each script has a home of its own, and the daemon that it started ends with it.
+// TestScripts runs the command line as a user would, without a browser. Package e2e has the tests with one. Each
+// script has its own home, and its daemon ends with it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",

@@ -23,15 +23,15 @@ func newMCP() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve an agent over MCP on standard input and output",
-		Long: `Serve an agent over MCP (stdio). It may be started before or after the browser.
+		Long: `Serve an agent over MCP (stdio). Start it before or after the browser.
 
-By default the agent hears of every watched tab. --origin, or origins in the project's .tidemark.toml,
-narrows it to its own project:
+By default the agent sees every watched tab. Use --origin, or origins in the project's .tidemark.toml,
+to limit it to its own project:
 
   claude mcp add tidemark -- tidemark mcp --origin http://localhost:5173
 
-Its tools come in sets (observe, act, debug), so that the agent pays only for what it uses; --tools says which
-it gets. Files that it uploads to a page come from the workspace alone.`,
+Tools come in sets (observe, act, debug), so that an agent pays only for the sets it uses. Select them with
+--tools. The agent can upload files to a page only from the workspace.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := home.Find(version)
@@ -54,7 +54,7 @@ it gets. Files that it uploads to a page come from the workspace alone.`,
 			if p.Tidemark.Workspace, err = findWorkspace(workspace); err != nil {
 				return usageError{err}
 			}
-			_, _ = scope.look() // a mistake is told with every answer: without its tools an agent would never know
+			_, _ = scope.look() // every answer reports an error; without tools an agent would never see it
 			p.Tidemark.Client, p.Tidemark.Session, p.Tidemark.Project = "mcp", rand.Text(), scope.file
 			b := &bridge{in: os.Stdin, out: os.Stdout, look: scope.look, dial: func(ctx context.Context) (net.Conn, error) {
 				p.Tidemark.Origins = scope.origins
@@ -75,14 +75,14 @@ it gets. Files that it uploads to a page come from the workspace alone.`,
 			return b.run(cmd.Context())
 		},
 	}
-	cmd.Flags().StringArrayVar(&origins, "origin", nil, "hear only of pages of this origin (repeatable)")
-	cmd.Flags().StringSliceVar(&sets, "tools", nil, "sets of tools, separated by commas: "+strings.Join(tool.Sets, ", ")+" (default: [tools] sets in config.toml, else "+strings.Join(tool.DefaultSets, ",")+")")
+	cmd.Flags().StringArrayVar(&origins, "origin", nil, "limit the agent to pages of this origin (repeatable)")
+	cmd.Flags().StringSliceVar(&sets, "tools", nil, "tool sets, separated by commas: "+strings.Join(tool.Sets, ", ")+" (default: [tools] sets in config.toml, else "+strings.Join(tool.DefaultSets, ",")+")")
 	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that files may be uploaded from (default: the working directory)")
 	return cmd
 }
 
-// findWorkspace is the directory that an agent works in, absolute: the one that it names, else the working
-// directory, unless that is the root: then nobody chose it, and there is none.
+// findWorkspace returns the absolute path of the agent's workspace: the named directory, else the working
+// directory. A working directory of / was not chosen by anyone and gives no workspace.
 func findWorkspace(named string) (string, error) {
 	if named == "" {
 		dir, err := os.Getwd()
@@ -96,7 +96,7 @@ func findWorkspace(named string) (string, error) {
 		return "", fmt.Errorf("--workspace: %w", err)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", fmt.Errorf("--workspace: %s is no directory", dir)
+		return "", fmt.Errorf("--workspace: %s is not a directory", dir)
 	}
 	return dir, nil
 }

@@ -20,12 +20,12 @@ import (
 func newNoise() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "noise",
-		Short: "Say what answers leave out, and have them leave out more or less",
-		Long: `Noise rules keep chatter out of what is told: of hot updates, of extensions, of analytics, advice of the
-browser, and what you add. They only count what they hide. No rule of yours hides a failed hot update, an
-error unless it says --level error, or what first appeared after a checkpoint unless it says --hide-new.
+		Short: "Manage noise rules, which hide known noise from answers",
+		Long: `Noise rules keep known noise out of answers: hot updates, extensions, analytics, browser advice and what you
+add. Answers still count hidden entries. Your rules never hide a failed hot update. They hide errors only
+with --level error, and entries that first appeared after a checkpoint only with --hide-new.
 
-Rules are yours, for every project; those of a project lie in its .tidemark.toml (--project).`,
+Your own rules apply to every project. Project rules are in the project's .tidemark.toml (--project).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -58,7 +58,7 @@ func newNoiseAdd() *cobra.Command {
 	var toProject, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "add [TEXT]",
-		Short: "Ignore from now on what has TEXT in its message or address",
+		Short: "Hide entries with TEXT in their message or URL",
 		Example: `  tidemark noise add 'Each child in a list'
   tidemark noise add --kind network --level error '/api/poll' --expires 7d
   tidemark noise add --project 'legacy*deprecated' --note 'until the old API goes'`,
@@ -74,16 +74,16 @@ func newNoiseAdd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&p.Kind, "kind", "", "console, network or websocket (default: any)")
-	f.StringVar(&p.Level, "level", "", "the most severe that it hides; failed requests are errors (default: warning)")
+	f.StringVar(&p.Kind, "kind", "", "kind of entry: console, network or websocket (default: any)")
+	f.StringVar(&p.Level, "level", "", "highest level to hide; failed requests are errors (default: warning)")
 	f.StringVar(&p.Origin, "origin", "", "only on pages of this origin")
-	f.StringVar(&p.Fingerprint, "fingerprint", "", "exactly this entry, as `noise explain` shows it")
-	f.BoolVar(&p.HideNew, "hide-new", false, "also what first appeared after the checkpoint that is compared with")
-	f.StringVar(&p.Expires, "expires", "never", "when it ends: 30m, 8h, 7d, a date, a time, session (when the daemon ends) or never")
-	f.StringVar(&p.ID, "id", "", "a name for it (default: n1, n2 …)")
-	f.StringVar(&p.Note, "note", "", "what a reader of the list should know")
-	f.BoolVar(&toProject, "project", false, "write it into the project's .tidemark.toml")
-	f.BoolVar(&asJSON, "json", false, "print what an agent gets")
+	f.StringVar(&p.Fingerprint, "fingerprint", "", "hide exactly this entry (tidemark noise explain shows fingerprints)")
+	f.BoolVar(&p.HideNew, "hide-new", false, "also hide entries that first appeared after the checkpoint compared with")
+	f.StringVar(&p.Expires, "expires", "never", "when the rule ends: 30m, 8h, 7d, a date, a time, session (when the daemon exits) or never")
+	f.StringVar(&p.ID, "id", "", "rule name (default: n1, n2 …)")
+	f.StringVar(&p.Note, "note", "", "note to show in the list")
+	f.BoolVar(&toProject, "project", false, "write the rule to the project's .tidemark.toml")
+	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }
 
@@ -95,17 +95,17 @@ func showAdded(out io.Writer, a *noiserules.NoiseAnswer) error {
 	if err := render.Line(out, "%s %s: hides %s%s", line, render.Bold(a.Added.ID), conditions(a.Added), end(a.Added)); err != nil {
 		return err
 	}
-	return render.Line(out, "%s", render.Faint(fmt.Sprintf("it hides %d of what is held; `tidemark noise rm %s` takes it back", a.Added.Hides, a.Added.ID)))
+	return render.Line(out, "%s", render.Faint(fmt.Sprintf("It hides %s in memory. Run `tidemark noise rm %s` to undo.", entries(a.Added.Hides), a.Added.ID)))
 }
 
-// conditions are a rule's in words. It was decoded, and is not ready until it is checked.
+// conditions describes the conditions of a decoded rule. Check prepares the rule for that.
 func conditions(r *noiserules.NoiseRule) string {
 	if err := r.Check(); err != nil {
 		return err.Error()
 	}
 	words := r.String()
 	if r.HideNew {
-		words += ", new or not"
+		words += ", including new entries"
 	}
 	return words
 }
@@ -113,17 +113,17 @@ func conditions(r *noiserules.NoiseRule) string {
 func end(r *noiserules.NoiseRule) string {
 	switch {
 	case r.Session:
-		return ", until the session ends"
+		return ", until the daemon exits"
 	case r.Expires != nil:
 		return ", until " + r.Expires.Local().Format("2006-01-02 15:04")
 	}
 	return ""
 }
 
-// addToProject appends a rule to the project's file, of which nothing else changes.
+// addToProject appends a rule to the project's file and changes nothing else in it.
 func addToProject(cmd *cobra.Command, p *noiserules.NoiseParams) error {
 	if p.Expires == "session" {
-		return usageError{errors.New("a rule in a file ends at a date, never with a session; give --expires a span or a date, or leave out --project")}
+		return usageError{errors.New("--expires session cannot be combined with --project. Use a duration or a date, or omit --project.")}
 	}
 	now := time.Now()
 	rule, err := p.RuleOf(now, time.Local)
@@ -135,7 +135,7 @@ func addToProject(cmd *cobra.Command, p *noiserules.NoiseParams) error {
 		return err
 	}
 	if path == "" {
-		return usageError{fmt.Errorf("there is no %s in this directory or above it; make one in the project's directory (an empty file will do)", projectFile)}
+		return usageError{fmt.Errorf("there is no %s in this directory or above it. Create one in the project directory (an empty file is enough).", projectFile)}
 	}
 	table, err := noise.ProjectTable(rule)
 	if err != nil {
@@ -153,21 +153,21 @@ func addToProject(cmd *cobra.Command, p *noiserules.NoiseParams) error {
 	text += table
 	after := noise.ParseProject([]byte(text), now, time.Local)
 	if len(after.Rules) != len(before.Rules)+1 || len(after.Problems) != len(before.Problems) {
-		why := "the file has its rules in another form"
+		why := "the file defines its rules in another form"
 		for _, problem := range after.Problems {
 			if !slices.Contains(before.Problems, problem) {
 				why = problem
 			}
 		}
-		return fmt.Errorf("the rule cannot be added to %s (%s); nothing was written. Write it yourself:\n%s", path, why, table)
+		return fmt.Errorf("cannot add the rule to %s (%s). Nothing was written. Add it yourself:\n%s", path, why, table)
 	}
-	// What stands in a repository must not lead a write out of it.
+	// A link in a repository must not redirect a write to a file outside it.
 	if real, err := filepath.EvalSymlinks(path); err != nil {
 		return err
 	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err != nil {
 		return err
 	} else if within, err := filepath.Rel(dir, real); err != nil || !filepath.IsLocal(within) {
-		return fmt.Errorf("%s is a link to %s, outside the project; nothing was written. Write it yourself:\n%s", path, real, table)
+		return fmt.Errorf("%s is a link to %s, outside the project. Nothing was written. Add the rule yourself:\n%s", path, real, table)
 	}
 	if err := safefile.Replace(path, []byte(text)); err != nil {
 		return err
@@ -179,13 +179,13 @@ func newNoiseList() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List packs and rules, and how much each hides of what is held",
+		Short: "List packs and rules, and how many entries each hides",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return callNoise(cmd, noiserules.NoiseParams{Action: "list"}, asJSON, showNoise)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }
 
@@ -216,29 +216,36 @@ func showNoise(out io.Writer, a *noiserules.NoiseAnswer) error {
 	if err := t.Write(out); err != nil {
 		return err
 	}
-	return render.Line(out, "%s", render.Faint(fmt.Sprintf("%d hidden of what is held; `tidemark noise explain` says which", a.Hidden)))
+	return render.Line(out, "%s", render.Faint(fmt.Sprintf("Hidden in memory: %s. Run `tidemark noise explain` to list them.", entries(a.Hidden))))
 }
 
 func hides(n int) string { return fmt.Sprintf("hides %d", n) }
+
+func entries(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
+}
 
 func newNoiseRemove() *cobra.Command {
 	return &cobra.Command{
 		Use:     "rm ID",
 		Aliases: []string{"remove", "delete"},
 		Short:   "Remove a rule",
-		Args:    someArgs(1, 1, "one rule's name"),
+		Args:    someArgs(1, 1, "one rule name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return callNoise(cmd, noiserules.NoiseParams{Action: "remove", ID: args[0]}, false, func(out io.Writer, a *noiserules.NoiseAnswer) error {
-				return render.Line(out, "%s is removed: it hid %s", render.Bold(a.Removed.ID), conditions(a.Removed))
+				return render.Line(out, "removed %s, which hid %s", render.Bold(a.Removed.ID), conditions(a.Removed))
 			})
 		},
 	}
 }
 
 func newNoiseSwitch(on bool) *cobra.Command {
-	action, short := "disable", "Switch a pack off: what it hid is told again"
+	action, short := "disable", "Turn off a pack, so that answers show its entries again"
 	if on {
-		action, short = "enable", "Switch a pack on again"
+		action, short = "enable", "Turn on a pack"
 	}
 	var names []string
 	for _, p := range noise.Packs {
@@ -260,7 +267,8 @@ func newNoiseExplain() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "explain [TEXT]",
-		Short: "Say whether what has TEXT in it is hidden, and why; without TEXT, all that is hidden",
+		Short: "Explain which entries with TEXT are hidden, and why",
+		Long:  `Explain which entries with TEXT are hidden, and why. Without TEXT, list all hidden entries.`,
 		Args:  someArgs(0, 1, "one text in quotes, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -286,18 +294,18 @@ func newNoiseExplain() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }
 
 func nothing(text string) string {
 	if text == "" {
-		return "nothing of what is held is hidden"
+		return "no entry in memory is hidden"
 	}
-	return fmt.Sprintf("nothing that could be told has %q in it", text)
+	return fmt.Sprintf("no entry in memory contains %q", text)
 }
 
-// oneLine is a text of a page on one line.
+// oneLine returns a page's text on one line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func omitted(out io.Writer, n int) error {
@@ -312,10 +320,10 @@ func newNoiseSuggest() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "suggest",
-		Short: "Propose rules for what repeats while nothing is wrong",
-		Long: `Proposes rules for warnings, and connections that end or fail, that repeat in clean periods. A period
-begins when a page is loaded or updated, and after each minute; it is clean when it has neither an error nor
-a failed request. What was there in three of them or more is proposed, with how much it would have hidden.`,
+		Short: "Suggest rules for entries that repeat while nothing is wrong",
+		Long: `Suggest rules for warnings and for connections that end or fail, if they repeat in clean periods. A period
+begins when a page loads or updates, and after each minute. It is clean without errors and failed requests.
+An entry in three or more clean periods is suggested, with the number of entries that it would have hidden.`,
 		Example: `  tidemark noise suggest
   tidemark noise suggest --add 1,2`,
 		Args: noArgs,
@@ -325,29 +333,29 @@ a failed request. What was there in three of them or more is proposed, with how 
 			}
 			return callNoise(cmd, noiserules.NoiseParams{Action: "suggest"}, asJSON, func(out io.Writer, a *noiserules.NoiseAnswer) error {
 				if len(a.Suggestions) == 0 {
-					return render.Line(out, "nothing repeats in three clean periods or more")
+					return render.Line(out, "nothing repeats in three or more clean periods")
 				}
 				for i, s := range a.Suggestions {
 					if err := render.Line(out, "%s  %s %s  %s", render.Bold(fmt.Sprint(i+1)), s.Kind, render.Level(s.Level), oneLine(s.Fingerprint)); err != nil {
 						return err
 					}
-					if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("   would have hidden %d, in %d clean periods  %s", s.WouldHide, s.CleanPeriods, s.Origin))); err != nil {
+					if err := render.Line(out, "%s", render.Faint(fmt.Sprintf("   would have hidden %s in %d clean periods  %s", entries(s.WouldHide), s.CleanPeriods, s.Origin))); err != nil {
 						return err
 					}
 				}
 				if err := omitted(out, a.Omitted); err != nil {
 					return err
 				}
-				return render.Line(out, "%s", render.Faint("`tidemark noise suggest --add 1` adds the first"))
+				return render.Line(out, "%s", render.Faint("Run `tidemark noise suggest --add 1` to add the first."))
 			})
 		},
 	}
-	cmd.Flags().IntSliceVar(&add, "add", nil, "add the suggestions of these numbers")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print what an agent gets")
+	cmd.Flags().IntSliceVar(&add, "add", nil, "add the suggestions with these numbers")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")
 	return cmd
 }
 
-// addSuggested adds the suggestions of those numbers.
+// addSuggested adds the suggestions with these numbers.
 func addSuggested(cmd *cobra.Command, numbers []int) error {
 	c, err := newClient()
 	if err != nil {
@@ -359,7 +367,7 @@ func addSuggested(cmd *cobra.Command, numbers []int) error {
 	}
 	for _, n := range numbers {
 		if n < 1 || n > len(a.Suggestions) {
-			return usageError{fmt.Errorf("there is no suggestion %d; there are %d now: `tidemark noise suggest` lists them", n, len(a.Suggestions))}
+			return usageError{fmt.Errorf("there is no suggestion %d (%d in total). Run `tidemark noise suggest` to list them.", n, len(a.Suggestions))}
 		}
 	}
 	for _, n := range numbers {

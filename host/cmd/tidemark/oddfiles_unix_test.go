@@ -15,7 +15,7 @@ import (
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
-// Whatever stands in the place of a file that a repository brings, a command ends, and says which file it is.
+// A command that finds an odd file in a repository exits and names the file.
 func TestOddFilesOfARepositoryAreRefused(t *testing.T) {
 	t.Run("project file", func(t *testing.T) {
 		oddfiles.Each(t, projectFile, func(path string) error {
@@ -49,12 +49,12 @@ func TestOddFilesOfARepositoryAreRefused(t *testing.T) {
 	})
 }
 
-// refusal is what a command printed, as an error.
+// refusal is the output of a command as an error.
 type refusal []byte
 
 func (r refusal) Error() string { return string(r) }
 
-// A rule that is added goes into the project, never through a link to a file elsewhere.
+// A rule is never written through a link to a file outside the project.
 func TestNoRuleIsWrittenThroughALinkOutOfTheProject(t *testing.T) {
 	outside, project := filepath.Join(t.TempDir(), "other.toml"), t.TempDir()
 	if err := os.WriteFile(outside, []byte("[other]\n"), 0o600); err != nil {

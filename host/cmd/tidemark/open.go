@@ -19,10 +19,10 @@ func newOpen() *cobra.Command {
 	var printOnly bool
 	cmd := &cobra.Command{
 		Use:   "open",
-		Short: "Open the dashboard: the viewer in any browser, without the extension",
-		Long: `Opens the dashboard in the default browser: timeline, checkpoints, differences and what the agents saw. The
-daemon serves it on 127.0.0.1 alone. The address signs in once, within two minutes; the session lasts twelve
-hours, in that browser tab.`,
+		Short: "Open the dashboard in any browser, without the extension",
+		Long: `Open the dashboard in the default browser: timeline, checkpoints, diffs and what the agents saw. The daemon
+serves it only on 127.0.0.1. The URL signs in once, within two minutes. The sign-in lasts twelve hours, in
+that browser tab.`,
 		Example: `  tidemark open
   tidemark open --print`,
 		Args: noArgs,
@@ -40,16 +40,16 @@ hours, in that browser tab.`,
 				return err
 			}
 			if err := openInBrowser(cmd.Context(), a.URL); err != nil {
-				return render.Line(cmd.OutOrStdout(), "No browser could be opened here (%v). This address signs in once, within two minutes:\n  %s", err, a.URL)
+				return render.Line(cmd.OutOrStdout(), "Cannot open a browser here: %v. Open this URL within two minutes (it signs in once):\n  %s", err, a.URL)
 			}
-			return render.Line(cmd.OutOrStdout(), "the dashboard is open in your browser")
+			return render.Line(cmd.OutOrStdout(), "Opened the dashboard in your browser.")
 		},
 	}
-	cmd.Flags().BoolVar(&printOnly, "print", false, "print the address instead; it signs in once")
+	cmd.Flags().BoolVar(&printOnly, "print", false, "print the URL instead (it signs in once)")
 	return cmd
 }
 
-// openInBrowser has the system open an address.
+// openInBrowser opens a URL with the system's default program.
 func openInBrowser(ctx context.Context, url string) error {
 	program, args := "xdg-open", []string{url}
 	switch runtime.GOOS {

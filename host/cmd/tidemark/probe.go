@@ -22,15 +22,15 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// probeTimeout bounds a question to what runs already, startTimeout a check that starts programs: on a busy
-// machine the start of each may take seconds.
+// probeTimeout bounds a request to a running program. startTimeout bounds a check that starts programs, which
+// can take seconds each on a busy machine.
 const (
 	probeTimeout = 5 * time.Second
 	startTimeout = 30 * time.Second
 )
 
-// checkDaemon asks the daemon that runs whether it is there; false when it does not answer. That none runs is
-// nothing to tell: what needs one starts it.
+// checkDaemon checks that a running daemon responds, and returns false when it does not. A daemon that is not
+// running is fine, because commands start it when needed.
 func checkDaemon(ctx context.Context, h home.Home) (installer.Check, bool) {
 	c := installer.Check{Link: "daemon", State: installer.Broken}
 	running, err := h.Running()
@@ -46,25 +46,25 @@ func checkDaemon(ctx context.Context, h home.Home) (installer.Check, bool) {
 	asked := &client{home: h, dial: h.DialRunning}
 	err = asked.call(ctx, http.MethodGet, "/v1/status", nil, nil)
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return c, true // what else may be wrong with it, the other checks tell
+		return c, true // the other checks report other problems
 	}
 	pid := h.PID()
-	c.Detail = fmt.Sprintf("the daemon (process %d) runs and does not answer within %s", pid, probeTimeout)
-	c.Fix = home.EndByHand(pid) + "; what needs it starts another. " + h.Log() + " may say more"
+	c.Detail = fmt.Sprintf("the daemon (process %d) did not respond within %s", pid, probeTimeout)
+	c.Fix = "run `" + home.EndByHand(pid) + "`. The next command starts a new daemon. " + h.Log() + " may show the cause"
 	return c, false
 }
 
-// peer speaks to a relay process as the extension does through a browser.
+// peer talks to a relay process as the extension does through a browser.
 type peer struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser
 	out *wire.Reader
 	to  *wire.Writer
-	// said is what the relay complained of; read it when the process has ended.
+	// said is the relay's standard error. Read it only after the process has exited.
 	said bytes.Buffer
 }
 
-// startRelay starts a program as a browser does; env is added to the environment.
+// startRelay starts a program as a browser does and adds env to its environment.
 func startRelay(ctx context.Context, program string, env ...string) (*peer, error) {
 	p := &peer{cmd: exec.CommandContext(ctx, program, installer.Origin)}
 	p.cmd.Env, p.cmd.Stderr, p.cmd.WaitDelay = append(os.Environ(), env...), &p.said, probeTimeout
@@ -93,7 +93,7 @@ func (p *peer) send(msgs ...any) error {
 	return nil
 }
 
-// fromHost is any message of the host.
+// fromHost is any message from the host.
 type fromHost struct {
 	Type  string          `json:"type"`
 	Host  string          `json:"host"`
@@ -102,7 +102,7 @@ type fromHost struct {
 	Error *protocol.Error `json:"error"`
 }
 
-// receive reads up to a message of a type, and answers what the host asks on the way.
+// receive reads up to a message of type kind, and answers the host's requests before it.
 func (p *peer) receive(kind string) (*fromHost, error) {
 	for {
 		frame, err := p.out.Read()
@@ -126,7 +126,7 @@ func (p *peer) receive(kind string) (*fromHost, error) {
 	}
 }
 
-// close ends the relay as a browser does. What the relay itself said explains an error better.
+// close ends the relay as a browser does. It prefers the relay's own message as the error.
 func (p *peer) close(err error) error {
 	_ = p.in.Close()
 	werr := p.cmd.Wait()
@@ -146,26 +146,25 @@ func probeHello() protocol.Hello {
 	}
 }
 
-// checkRelay starts a program as a browser does, and has it carry a hello to the daemon and its answer
-// back.
+// checkRelay starts a program as a browser does and exchanges a hello with the daemon through it.
 func checkRelay(ctx context.Context, program string) installer.Check {
-	c := installer.Check{Link: "relay", Subject: program, State: installer.Broken, Fix: "run `tidemark install` to register this program; the daemon's log may say more"}
+	c := installer.Check{Link: "relay", Subject: program, State: installer.Broken, Fix: "run `tidemark install` to register this program. The daemon's log may show the cause"}
 	began := time.Now()
 	host, err := probe(ctx, program)
 	switch {
 	case err != nil:
-		c.Detail = fmt.Sprintf("%s does not reach the daemon: %v", program, err)
+		c.Detail = fmt.Sprintf("%s cannot reach the daemon: %v", program, err)
 	case host != version:
-		c.Detail = fmt.Sprintf("%s reaches a daemon of version %s; this program is %s", program, host, version)
-		c.Fix = "`tidemark stop`, then `tidemark install` with the newer of the two"
+		c.Detail = fmt.Sprintf("%s reaches daemon version %s, but this program has version %s", program, host, version)
+		c.Fix = "run `tidemark stop`, then `tidemark install` with the newer version"
 	default:
 		c.State, c.Fix = installer.OK, ""
-		c.Detail = fmt.Sprintf("%d ms to the daemon (%s), through %s", time.Since(began).Milliseconds(), host, program)
+		c.Detail = fmt.Sprintf("%d ms to the daemon (%s) through %s", time.Since(began).Milliseconds(), host, program)
 	}
 	return c
 }
 
-// probe is the version of the daemon that a relay reaches.
+// probe returns the version of the daemon that a relay reaches.
 func probe(ctx context.Context, program string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -185,22 +184,22 @@ func probe(ctx context.Context, program string) (string, error) {
 	return welcome.Host, nil
 }
 
-// checkEvent has a test event make the whole way: in at a relay, through a daemon, out at an agent's end.
+// checkEvent sends a test event end to end: from a relay through a daemon to an agent.
 func checkEvent(ctx context.Context, program string) installer.Check {
 	began := time.Now()
 	if err := sendEvent(ctx, program); err != nil {
 		return installer.Check{
-			Link: "test event", Subject: program, State: installer.Broken, Detail: "did not reach the agent's end: " + err.Error(),
-			Fix: "install Tidemark anew; if that does not help, report this",
+			Link: "test event", Subject: program, State: installer.Broken, Detail: "did not reach the agent: " + err.Error(),
+			Fix: "reinstall Tidemark. If that does not help, report a bug",
 		}
 	}
 	return installer.Check{
 		Link: "test event", Subject: program, State: installer.OK,
-		Detail: fmt.Sprintf("%d ms from a relay's end to an agent's", time.Since(began).Milliseconds()),
+		Detail: fmt.Sprintf("%d ms from a relay to an agent", time.Since(began).Milliseconds()),
 	}
 }
 
-// sendEvent sends a console error through a relay and a daemon of their own home, so that nobody is told of
+// sendEvent sends a console error through a relay and a daemon in a temporary home, so that no agent receives
 // it, and looks for it as an agent would.
 func sendEvent(ctx context.Context, program string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -239,7 +238,7 @@ func sendEvent(ctx context.Context, program string) (err error) {
 		)
 	}
 	if err == nil {
-		_, err = p.receive(protocol.TypeAck) // it is in the daemon
+		_, err = p.receive(protocol.TypeAck) // the daemon has the event
 	}
 	if err := p.close(err); err != nil {
 		return err
@@ -254,13 +253,13 @@ func sendEvent(ctx context.Context, program string) (err error) {
 			return err
 		}
 		if !bytes.Contains(data, []byte(text)) {
-			return errors.New("the agent was not told of it")
+			return errors.New("the agent did not receive it")
 		}
 		return nil
 	}, env)
 }
 
-// checkMCP starts what agents start, and asks for its tools.
+// checkMCP starts an MCP server as agents start it and lists its tools.
 func checkMCP(ctx context.Context, start installer.Start) installer.Check {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -275,14 +274,14 @@ func checkMCP(ctx context.Context, start installer.Start) installer.Check {
 	})
 	if err != nil {
 		return installer.Check{
-			Link: "mcp", Subject: line, State: installer.Broken, Detail: fmt.Sprintf("`%s` does not serve an agent: %v", line, err),
-			Fix: "run it in a terminal to see what it says; `tidemark install` registers this program",
+			Link: "mcp", Subject: line, State: installer.Broken, Detail: fmt.Sprintf("`%s` does not work as an MCP server: %v", line, err),
+			Fix: "run it in a terminal to see its error, or run `tidemark install` to register this program",
 		}
 	}
 	return installer.Check{Link: "mcp", Subject: line, State: installer.OK, Detail: fmt.Sprintf("%d tools in %d ms, from `%s`", tools, time.Since(began).Milliseconds(), line)}
 }
 
-// asAgent starts an MCP server and speaks to it as an agent.
+// asAgent starts an MCP server and talks to it as an agent.
 func asAgent(ctx context.Context, start installer.Start, talk func(*mcp.ClientSession) error, env ...string) error {
 	cmd := exec.CommandContext(ctx, start.Command, start.Args...)
 	cmd.Env = append(os.Environ(), env...)

@@ -17,10 +17,10 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// projectFile is a project's settings; the nearest at or above the working directory counts.
+// projectFile is the name of a project's settings file. The nearest one at or above the working directory applies.
 const projectFile = ".tidemark.toml"
 
-// findProject is the path of the project's settings file, "" when there is none.
+// findProject returns the path of the project's settings file, "" when there is none.
 func findProject() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -29,11 +29,11 @@ func findProject() string {
 	return findProjectIn(dir)
 }
 
-// findProjectIn is the same for another directory.
+// findProjectIn is findProject for another directory.
 func findProjectIn(dir string) string {
 	for {
 		path := filepath.Join(dir, projectFile)
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // a link that leads nowhere is a mistake to report
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // a broken link is an error to report
 			return path
 		}
 		parent := filepath.Dir(dir)
@@ -44,12 +44,11 @@ func findProjectIn(dir string) string {
 	}
 }
 
-// projectOrigins are the origins of the project in the working directory; none means everything.
+// projectOrigins returns the origins of the project in the working directory. None means all origins.
 func projectOrigins() ([]string, error) { return originsOf(findProject()) }
 
-// originsOf are the origins that a project's settings file names, none when path is "". What the file says
-// of noise is the daemon's to read, and no mistake there keeps anything from going on. One here says file, line
-// and column, in one line.
+// originsOf returns the origins in a project's settings file, none when path is "". It does not read the noise
+// rules: the daemon does, and errors there block nothing. An error is one line with file, line and column.
 func originsOf(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
@@ -72,10 +71,10 @@ func originsOf(path string) ([]string, error) {
 	return scopeOrigins(placeOfOrigins(path, data), p.Origins)
 }
 
-// originsKey is where a project's file begins to say its origins.
+// originsKey matches the key of the origins in a project's file.
 var originsKey = regexp.MustCompile(`(?m)^[ \t]*["']?origins\b`)
 
-// placeOfOrigins is the place in a file where its origins are, the file when it is not found.
+// placeOfOrigins returns file, line and column of the origins, or only the file when they are not found.
 func placeOfOrigins(path string, data []byte) string {
 	at := originsKey.FindIndex(data)
 	if at == nil {
@@ -85,20 +84,20 @@ func placeOfOrigins(path string, data []byte) string {
 	return fmt.Sprintf("%s:%d:%d", path, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')-len("origins"))
 }
 
-// projectScope is the scope of an agent that works in a project. It is what the project's file says, as soon as
-// that can be read; until then it is nothing at all.
+// projectScope is the scope of an agent in a project. It comes from the project's file, and is empty until that
+// file is readable.
 type projectScope struct {
-	file    string // "" for none
+	file    string // "" without one
 	known   bool
 	origins []string
 }
 
-// nowhere is the scope of an agent whose project's file cannot be read.
+// nowhere is the scope of an agent while the project's file is unreadable.
 var nowhere = []string{"http://unreadable.invalid"}
 
-// look reads the file until it could be read once; later mistakes in it change nothing. It says whether
-// that was now.
-func (s *projectScope) look() (mended bool, err error) {
+// look reads the file until it succeeds once. Later errors in the file change nothing. It reports whether this
+// call was the first success.
+func (s *projectScope) look() (fixed bool, err error) {
 	if s.known {
 		return false, nil
 	}
@@ -111,9 +110,9 @@ func (s *projectScope) look() (mended bool, err error) {
 	return true, nil
 }
 
-// untilMended is what an agent is told instead of what happens.
-func untilMended(problem error) string {
-	return "Tidemark tells nothing until this file of the project is mended, since it says of which pages you are to hear: " + oneLine(problem.Error()) + ". It is read again at each call."
+// untilFixed is the answer to an agent while the project's file is unreadable.
+func untilFixed(problem error) string {
+	return "Tidemark reports nothing until you fix this project file, which sets the origins in scope: " + oneLine(problem.Error()) + ". It is reread on each call."
 }
 
 func scopeOrigins(where string, list []string) ([]string, error) {
@@ -124,7 +123,7 @@ func scopeOrigins(where string, list []string) ([]string, error) {
 	return scope.Origins, nil
 }
 
-// readProject is the project's settings file, "" when there is none.
+// readProject returns the path and content of the project's settings file. The path is "" when there is none.
 func readProject() (path string, data []byte, err error) {
 	if path = findProject(); path == "" {
 		return "", nil, nil
@@ -133,7 +132,8 @@ func readProject() (path string, data []byte, err error) {
 	return path, data, err
 }
 
-// readProjectFile reads a project's settings file. The repository controls what lies at that path.
+// readProjectFile reads a project's settings file. It trusts neither the file nor its type, because the repository
+// controls that path.
 func readProjectFile(path string) ([]byte, error) {
 	data, err := safefile.Read(path, noise.MaxProjectFile)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 // pagingFlags adds the flags that every raw read takes.
 func pagingFlags(cmd *cobra.Command, p *observe.ReadParams) (asJSON *bool) {
 	f := cmd.Flags()
-	f.Uint64Var(new(uint64), "after", 0, "read on from this position (default: the newest entries)")
-	f.Int("limit", 100, "how many entries, from 1 to 1000")
-	f.IntVar(&p.Tab, "tab", 0, "only this tab")
+	f.Uint64Var(new(uint64), "after", 0, "continue after this position (default: the newest entries)")
+	f.Int("limit", 100, "number of entries, from 1 to 1000")
+	f.IntVar(&p.Tab, "tab", 0, "only this tab (see tidemark status)")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if f.Changed("after") {
 			n, err := f.GetUint64("after")
@@ -33,19 +33,19 @@ func pagingFlags(cmd *cobra.Command, p *observe.ReadParams) (asJSON *bool) {
 		}
 		return nil
 	}
-	return f.Bool("json", false, "print what an agent gets")
+	return f.Bool("json", false, "print the JSON that an agent gets")
 }
 
-// rest says how to read on, and what is no longer there.
+// rest prints how to read more entries.
 func rest[T any](cmd *cobra.Command, page *observe.Listing[T]) error {
 	out := cmd.OutOrStdout()
 	switch {
 	case page.Total == 0:
-		return render.Line(out, "nothing here yet")
+		return render.Line(out, "no entries yet")
 	case page.Next > 0:
-		return render.Line(out, "%s", render.Faint(fmt.Sprintf("%d of %d shown; go on with --after %d", len(page.Entries), page.Total, page.Next)))
+		return render.Line(out, "%s", render.Faint(fmt.Sprintf("%d of %d shown. Continue with --after %d", len(page.Entries), page.Total, page.Next)))
 	case page.Total > len(page.Entries):
-		return render.Line(out, "%s", render.Faint(fmt.Sprintf("the newest %d of %d; --limit shows more", len(page.Entries), page.Total)))
+		return render.Line(out, "%s", render.Faint(fmt.Sprintf("newest %d of %d. Use --limit to show more", len(page.Entries), page.Total)))
 	}
 	return nil
 }
@@ -54,10 +54,10 @@ func at(h observe.EntryHead) string { return render.Faint(h.At.Local().Format("1
 
 func newLogs() *cobra.Command {
 	var p observe.LogsParams
-	cmd := &cobra.Command{Use: "logs", Short: "Read console entries", Args: noArgs}
+	cmd := &cobra.Command{Use: "logs", Short: "Show console entries", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
-	cmd.Flags().StringVar(&p.Level, "level", "", "least level: debug, log, info, warning, error")
-	cmd.Flags().StringVar(&p.Search, "search", "", "only messages that contain this, in any case")
+	cmd.Flags().StringVar(&p.Level, "level", "", "lowest level: debug, log, info, warning or error")
+	cmd.Flags().StringVar(&p.Search, "search", "", "only messages that contain this text (case-insensitive)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var page observe.Listing[observe.LogEntry]
 		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
@@ -74,11 +74,11 @@ func newLogs() *cobra.Command {
 
 func newNetwork() *cobra.Command {
 	var p observe.NetworkParams
-	cmd := &cobra.Command{Use: "network", Short: "Read requests", Args: noArgs}
+	cmd := &cobra.Command{Use: "network", Short: "Show requests", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.Flags().StringVar(&p.Method, "method", "", "only this method")
-	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
-	cmd.Flags().IntVar(&p.StatusMin, "status-min", 0, "only this status and above (400: failures)")
+	cmd.Flags().StringVar(&p.URL, "url", "", "only URLs that contain this text")
+	cmd.Flags().IntVar(&p.StatusMin, "status-min", 0, "only this status or higher (400: failures)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var page observe.Listing[observe.NetworkEntry]
 		return callAndShow(cmd, "get_network_bodies", p, &page, *asJSON, func() error {
@@ -97,9 +97,9 @@ func newNetwork() *cobra.Command {
 
 func newWebSocket() *cobra.Command {
 	var p observe.SocketParams
-	cmd := &cobra.Command{Use: "websocket", Short: "Read WebSocket events", Args: noArgs}
+	cmd := &cobra.Command{Use: "websocket", Short: "Show WebSocket events", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
-	cmd.Flags().StringVar(&p.URL, "url", "", "only addresses that contain this")
+	cmd.Flags().StringVar(&p.URL, "url", "", "only URLs that contain this text")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var page observe.Listing[observe.SocketEntry]
 		return callAndShow(cmd, "get_websocket_events", p, &page, *asJSON, func() error {
@@ -122,7 +122,7 @@ func newWebSocket() *cobra.Command {
 
 func newActions() *cobra.Command {
 	var p observe.ActionsParams
-	cmd := &cobra.Command{Use: "actions", Short: "Read what the person at the browser did", Args: noArgs}
+	cmd := &cobra.Command{Use: "actions", Short: "Show the user's actions in the browser", Args: noArgs}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var page observe.Listing[observe.ActionEntry]

@@ -19,24 +19,24 @@ import (
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
-// maxRedacted is the longest text that the command reads, in bytes.
+// maxRedacted is the longest input in bytes.
 const maxRedacted = 16 << 20
 
-// explained is the answer of --json.
+// explained is the output of --json.
 type explained struct {
-	// As is how the text was read.
+	// As is the input format that was used.
 	As redact.Form `json:"as"`
 	// Text is the text after masking.
 	Text   string      `json:"text"`
 	Masked []maskedOne `json:"masked"`
 }
 
-// maskedOne is one masked secret. It never says what the secret was.
+// maskedOne describes one masked secret. It never contains the secret.
 type maskedOne struct {
-	Rule string      `json:"rule"` // as it is shown to a person
+	Rule string      `json:"rule"` // as shown to users
 	Kind redact.Kind `json:"kind"`
 	Name string      `json:"name"`
-	// Line and Column count from 1, the column in characters; Length is that of the secret, in characters.
+	// Line and Column count from 1. Column and Length, the length of the secret, are in characters.
 	Line   int `json:"line"`
 	Column int `json:"column"`
 	Length int `json:"length"`
@@ -47,17 +47,16 @@ func newRedact() *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
 		Use:   "redact [TEXT]",
-		Short: "Say what would be masked, and by which rule",
-		Long: `Masks the secrets in a text, or in what standard input has, as it is done with everything that a
-browser tells: by the rules that Tidemark comes with and those under [redact] in config.toml. It needs
-no daemon, and nothing is kept.`,
+		Short: "Show what redaction masks in a text, and by which rule",
+		Long: `Mask the secrets in a text or in standard input, as Tidemark masks captured data: by its built-in rules
+and your rules under [redact] in config.toml. The command needs no daemon and stores nothing.`,
 		Example: `  tidemark redact --explain 'login failed, password: hunter2'
   tidemark redact --explain --as headers <request.txt`,
-		Args: someArgs(0, 1, "one text in quotes, or none and standard input"),
+		Args: someArgs(0, 1, "one text in quotes, or standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			form := redact.Form(as)
 			if as != "" && !slices.Contains(redact.Forms, form) {
-				return usageError{fmt.Errorf("--as is %q; it must be text, url, json or headers", as)}
+				return usageError{fmt.Errorf("--as must be text, url, json or headers, not %q", as)}
 			}
 			home, err := home.Find(version)
 			if err != nil {
@@ -75,7 +74,7 @@ no daemon, and nothing is kept.`,
 			if err != nil {
 				return err
 			}
-			text = event.Clean(text) // as what a page says is, before it is looked at
+			text = event.Clean(text) // captured text is cleaned before masking too
 			if as == "" {
 				form = r.Guess(text)
 			}
@@ -83,9 +82,9 @@ no daemon, and nothing is kept.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&explain, "explain", false, "say which rule masked what, and where")
-	f.StringVar(&as, "as", "", "how to read it: text, url, json (or a form's body) or headers (default: by its looks)")
-	f.BoolVar(&asJSON, "json", false, "print JSON, with the explanation")
+	f.BoolVar(&explain, "explain", false, "show which rule masked what, and where")
+	f.StringVar(&as, "as", "", "input format: text, url, json (or a form body) or headers (default: detected)")
+	f.BoolVar(&asJSON, "json", false, "print JSON with the explanation")
 	return cmd
 }
 
@@ -95,15 +94,15 @@ func textToRedact(cmd *cobra.Command, args []string) (string, error) {
 	}
 	if f, ok := cmd.InOrStdin().(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			return "", usageError{errors.New("there is no text; give one in quotes, or pipe one in")}
+			return "", usageError{errors.New("no text given. Pass it in quotes or pipe it in.")}
 		}
 	}
 	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxRedacted+1))
 	if err != nil {
-		return "", fmt.Errorf("standard input cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read standard input: %w", err)
 	}
 	if len(data) > maxRedacted {
-		return "", fmt.Errorf("the text is longer than %d MiB; give a part of it", maxRedacted>>20)
+		return "", fmt.Errorf("the text is longer than %d MiB. Pass a part of it.", maxRedacted>>20)
 	}
 	return string(data), nil
 }
@@ -128,7 +127,7 @@ func showRedacted(out io.Writer, r *redact.Redactor, text string, form redact.Fo
 		return err
 	}
 	if len(found) == 0 {
-		return render.Line(out, "\n%s", render.Faint(fmt.Sprintf("nothing is masked in it, read as %s", form)))
+		return render.Line(out, "\n%s", render.Faint(fmt.Sprintf("nothing masked, read as %s", form)))
 	}
 	if err := render.Line(out, "\n%s", render.Faint(fmt.Sprintf("masked, read as %s (line:column, characters, rule):", form))); err != nil {
 		return err

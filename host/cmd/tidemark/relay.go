@@ -12,12 +12,12 @@ import (
 	"tidemark.dev/tidemark/installer"
 )
 
-// relay is what a browser starts: it copies frames between the browser and the daemon, and nothing
-// else. The browser may kill it at any moment; nothing is lost by it that the extension does not
-// still hold.
+// relay copies frames between the browser that starts it and the daemon, and does nothing else. The
+// browser may kill it at any moment. No data is lost, because the extension keeps every frame until it is
+// acknowledged.
 func relay(ctx context.Context, origin string) error {
 	if origin != installer.Origin {
-		return fmt.Errorf("only Tidemark's own extension (%s) may talk to this program, not %q", installer.Origin, origin)
+		return fmt.Errorf("only Tidemark's own extension (%s) can connect, not %q", installer.Origin, origin)
 	}
 	h, err := home.Find(version)
 	if err != nil {
@@ -36,11 +36,11 @@ func splice(ctx context.Context, conn net.Conn, in io.Reader, out io.Writer) err
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
-		// This goroutine may outlive splice, in a read of standard input that nothing can end but
-		// the process's own end, which follows.
+		// This goroutine may outlive splice: only the end of the process, which follows, can end its
+		// read of standard input.
 		_, err := io.Copy(conn, in)
 		if half, ok := conn.(interface{ CloseWrite() error }); ok && err == nil {
-			err = half.CloseWrite() // what is under way still arrives
+			err = half.CloseWrite() // data in flight still arrives
 		}
 		ended <- err
 	}()

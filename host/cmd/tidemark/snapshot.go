@@ -17,8 +17,8 @@ func newSnapshot() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Show the page as an accessibility tree, or what changed in it",
-		Long: `Shows the page as an agent sees it: an accessibility tree with a reference for each element. From the
-second time on only what changed is shown, as long as it is the same page.`,
+		Long: `Show the page as an agent sees it: an accessibility tree with a reference for each element. Later calls
+show only what changed, as long as the page is the same.`,
 		Example: `  tidemark snapshot
   tidemark snapshot --full --all
   tidemark snapshot --search "sign in"
@@ -53,16 +53,16 @@ second time on only what changed is shown, as long as it is the same page.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&p.FullSnapshot, "full", false, "everything, whatever was shown before")
-	f.BoolVar(&p.Diff, "diff", false, "only what changed, however much and however long ago")
-	f.BoolVar(&all, "all", false, "text too, not only what is interactive")
-	f.IntVar(&p.Tab, "tab", 0, "which tab, by its number in tidemark status")
-	f.StringVar(&p.Format, "format", "", "compact (default) or yaml")
-	f.StringVar(&p.Root, "root", "", "only what this element holds, such as e12")
-	f.IntVar(&depth, "depth", 0, "only so many levels")
-	f.StringVar(&p.Search, "search", "", "only lines that contain this, and what they stand in")
-	f.IntVar(&maxTokens, "max-tokens", math.MaxInt32, "cut to the most useful part (default: everything)")
-	f.Lookup("max-tokens").DefValue = "0" // which help does not show
+	f.BoolVar(&p.FullSnapshot, "full", false, "show the whole page instead of changes")
+	f.BoolVar(&p.Diff, "diff", false, "show only changes, even if they are many or old")
+	f.BoolVar(&all, "all", false, "include text, not only interactive elements")
+	f.IntVar(&p.Tab, "tab", 0, "tab number (see tidemark status)")
+	f.StringVar(&p.Format, "format", "", "output format: compact (default) or yaml")
+	f.StringVar(&p.Root, "root", "", "only the content of this element, such as e12")
+	f.IntVar(&depth, "depth", 0, "maximum number of levels")
+	f.StringVar(&p.Search, "search", "", "only lines that contain this text, with their parents")
+	f.IntVar(&maxTokens, "max-tokens", math.MaxInt32, "limit in tokens; keeps the most useful part (default: everything)")
+	f.Lookup("max-tokens").DefValue = "0" // help does not show a zero default
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -15,7 +15,7 @@ func newStatus() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Say what is connected and watched",
+		Short: "Show connected browsers, watched tabs and clients",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := newClient()
@@ -53,7 +53,7 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 	if h := s.HTTP; h != nil {
 		line := fmt.Sprintf("   agents over HTTP: %s, token in %s", h.URL, h.TokenFile)
 		if h.Problem != "" {
-			line = "   agents are not served over HTTP: " + h.Problem
+			line = "   cannot serve agents over HTTP: " + h.Problem
 		}
 		if err := render.Line(out, "%s", render.Faint(line)); err != nil {
 			return err
@@ -66,7 +66,7 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 			}
 		}
 		if j.Problem != "" {
-			if err := render.Line(out, "\nnothing can be kept at the moment: %s", j.Problem); err != nil {
+			if err := render.Line(out, "\nCannot save captured data: %s", j.Problem); err != nil {
 				return err
 			}
 		}
@@ -77,14 +77,14 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 		}
 	}
 	if len(s.Browsers) == 0 {
-		if err := render.Line(out, "\nno browser is connected; `tidemark browser URL` opens one"); err != nil {
+		if err := render.Line(out, "\nNo browser is connected. Run `tidemark browser URL` to open one."); err != nil {
 			return err
 		}
 	}
 	for _, b := range s.Browsers {
 		state := ""
 		if !b.Connected {
-			state = "  not connected at the moment"
+			state = "  not connected"
 		}
 		if err := render.Line(out, "\n%s  %s", render.Bold(b.Name), render.Faint("extension "+b.Extension+state)); err != nil {
 			return err
@@ -107,11 +107,11 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 		}
 		t := render.Table{Indent: "  "}
 		for _, c := range s.Clients {
-			held := ""
+			suspended := ""
 			if c.Held {
-				held = "on hold"
+				suspended = "suspended"
 			}
-			t.Row(c.Name, c.Scope, render.Faint("since "+c.Since.Local().Format("15:04:05")), held)
+			t.Row(c.Name, c.Scope, render.Faint("since "+c.Since.Local().Format("15:04:05")), suspended)
 		}
 		return t.Write(out)
 	}

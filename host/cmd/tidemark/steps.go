@@ -14,23 +14,23 @@ import (
 	"tidemark.dev/tidemark/installer"
 )
 
-// asking is how changes are agreed to.
+// asking holds how the user agrees to changes.
 type asking struct {
 	yes, dryRun bool
 	in          *bufio.Reader
-	// unanswered says that a question was asked and nobody was there to answer.
+	// unanswered reports that a question got no answer.
 	unanswered bool
 }
 
 func (a *asking) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "make every change without asking")
-	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show every change and make none")
+	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show every change without making it")
 }
 
-// errNobody ends a command whose questions nobody answered.
-var errNobody = errors.New("nobody answered; --yes makes every change without asking")
+// errNobody ends a command whose questions got no answer.
+var errNobody = errors.New("no answer on standard input. Use --yes to make every change without asking.")
 
-// may asks a person: yes, no, or all, which answers the questions that follow too.
+// may asks the user: yes, no or all. All also answers the questions that follow.
 func (a *asking) may(cmd *cobra.Command, question string) bool {
 	if a.yes {
 		return true
@@ -44,7 +44,7 @@ func (a *asking) may(cmd *cobra.Command, question string) bool {
 		err  error
 	}
 	answers := make(chan answer, 1)
-	go func() { // may outlive may, in a read that nothing can end but the process's own end, which follows
+	go func() { // may outlive may: only the end of the process, which follows, can end its read
 		line, err := a.in.ReadString('\n')
 		answers <- answer{line, err}
 	}()
@@ -58,7 +58,7 @@ func (a *asking) may(cmd *cobra.Command, question string) bool {
 		line, err = got.line, got.err
 	}
 	if f, ok := cmd.InOrStdin().(*os.File); err != nil || !ok || !term.IsTerminal(int(f.Fd())) {
-		fmt.Fprintln(cmd.OutOrStdout()) // nobody pressed return
+		fmt.Fprintln(cmd.OutOrStdout()) // no return key ended the line
 	}
 	if err != nil {
 		a.unanswered = a.unanswered || line == ""
@@ -73,13 +73,13 @@ func (a *asking) may(cmd *cobra.Command, question string) bool {
 	return false
 }
 
-// errInterrupted ends a command that a person has interrupted.
-var errInterrupted = errors.New("interrupted; what was changed until then stays, and `tidemark uninstall` takes it back")
+// errInterrupted ends a command that the user interrupted.
+var errInterrupted = errors.New("interrupted. Changes made so far remain. Run `tidemark uninstall` to undo them.")
 
-// errSomeFailed ends a command that has said already what went wrong.
-var errSomeFailed = errors.New("not everything could be done; see above")
+// errSomeFailed ends a command that has already printed its errors.
+var errSomeFailed = errors.New("some changes failed. See above.")
 
-// changer shows steps, asks for each, and makes it.
+// changer shows steps, asks before each and makes it.
 type changer struct {
 	cmd    *cobra.Command
 	sys    *installer.System
@@ -88,8 +88,7 @@ type changer struct {
 	sheet  *render.Sheet
 	group  installer.Group
 	failed bool
-	// asks counts the changes that were asked for, agreed those that were agreed to; settled what was as it
-	// should be already.
+	// asks counts the questions, agreed the accepted changes, and settled the steps that were already done.
 	asks, agreed, settled int
 }
 
@@ -111,16 +110,16 @@ func (c *changer) heading(g installer.Group) {
 	}
 }
 
-// fail says what could not be done.
+// fail prints an error and marks the command as failed.
 func (c *changer) fail(say func(state, text string), err error) {
 	c.failed = true
 	say(string(installer.Broken), c.short(err.Error()))
 }
 
-// short writes paths below the home directory as a shell does.
+// short abbreviates the user's home directory to ~.
 func (c *changer) short(text string) string { return c.sys.Tilde(text) }
 
-// interrupted says that nothing more is to be done.
+// interrupted reports whether the user interrupted the command.
 func (c *changer) interrupted() bool { return c.cmd.Context().Err() != nil }
 
 // make makes one step.
@@ -145,7 +144,7 @@ func (c *changer) make(st *installer.Step) {
 		switch note {
 		case installer.Registered:
 		case "":
-			note = "is as it should be"
+			note = "is up to date"
 		default:
 			state = installer.None
 		}
@@ -170,10 +169,10 @@ func (c *changer) make(st *installer.Step) {
 	c.sheet.Diff(st.Diff())
 	switch {
 	case c.asked.dryRun:
-	case c.sheet.Err() != nil: // nobody saw what would be done
+	case c.sheet.Err() != nil: // the user could not see the change
 	case !c.may("Make this change?"):
 		if !c.interrupted() {
-			c.sheet.Outcome(string(installer.None), "left as it is")
+			c.sheet.Outcome(string(installer.None), "left unchanged")
 		}
 	default:
 		if err := c.sys.Apply(st, c.record); err != nil {
@@ -184,13 +183,13 @@ func (c *changer) make(st *installer.Step) {
 		if st.Left != nil {
 			c.fail(c.sheet.Outcome, st.Left)
 		}
-		if st.Note != "" { // of another entry in the same file
+		if st.Note != "" { // about another entry in the same file
 			c.sheet.Outcome(string(installer.None), c.short(st.Path+" "+st.Note))
 		}
 	}
 }
 
-// may asks for a change, and counts.
+// may asks before a change and counts the answers.
 func (c *changer) may(question string) bool {
 	c.asks++
 	yes := c.asked.may(c.cmd, question)
@@ -200,12 +199,12 @@ func (c *changer) may(question string) bool {
 	return yes
 }
 
-// declined says that nothing of what was shown is wanted: every question was answered no, or by nobody.
+// declined reports whether the user accepted no change: every answer was no, or missing.
 func (c *changer) declined() bool {
 	return c.asks > 0 && c.agreed == 0 && (c.settled == 0 || c.asked.unanswered)
 }
 
-// adopt records a manifest that is as it should be already.
+// adopt records a manifest that is already up to date.
 func (c *changer) adopt(st *installer.Step) error {
 	if c.asked.dryRun {
 		return nil
@@ -213,7 +212,7 @@ func (c *changer) adopt(st *installer.Step) error {
 	return c.record.Adopt(st)
 }
 
-// end is what a command returns.
+// end returns the result of the command.
 func (c *changer) end() error {
 	switch {
 	case c.sheet.Err() != nil:

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/installer"
 )
@@ -18,11 +18,11 @@ func newUninstall() *cobra.Command {
 	var purge bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take back what install wrote",
-		Long: `Takes back exactly what ` + "`tidemark install`" + ` wrote, and ends the daemon. What you have changed since is left,
-and said; out of a hook that you have changed it takes its own command alone. Where the record of what was
-written is lost, it looks for what is plainly Tidemark's. What was captured and your settings stay unless you say otherwise (--purge removes them).
-Remove the extension itself in chrome://extensions.`,
+		Short: "Undo install",
+		Long: `Undo exactly what ` + "`tidemark install`" + ` wrote, and stop the daemon. Entries that you changed since are left
+untouched and reported. From a hook that you changed, uninstall removes only Tidemark's command. Without the
+install record, it looks for entries that are clearly Tidemark's.
+Captured data and settings stay unless you use --purge. Remove the extension itself in chrome://extensions.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := home.Find(version)
@@ -44,7 +44,7 @@ Remove the extension itself in chrome://extensions.`,
 		},
 	}
 	asked.flags(cmd)
-	cmd.Flags().BoolVar(&purge, "purge", false, "remove the journal, checkpoints, settings and the profile of `tidemark browser` too")
+	cmd.Flags().BoolVar(&purge, "purge", false, "also remove the journal, checkpoints, settings and the profile of tidemark browser")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked 
 	unrecorded := sys.PlanUnrecorded(record, h.State)
 	steps = append(steps, unrecorded...)
 	c := newChanger(cmd, steps, record, asked, sys)
-	elsewhere := os.Getenv(home.Env) != "" // what this home has no record of may be another's
+	elsewhere := os.Getenv(home.Env) != "" // entries without a record here may belong to another home
 	if elsewhere {
 		steps = steps[:recorded]
 	}
@@ -66,14 +66,14 @@ func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked 
 		c.sheet.Line("Nothing is installed.")
 	}
 	if elsewhere && len(unrecorded) > 0 {
-		c.sheet.Line("This home has no record of these; they are left. Unset " + home.Env + " to take them out:")
+		c.sheet.Line("This home has no record of these entries and leaves them untouched. Unset " + home.Env + " to remove them:")
 		for i := range unrecorded {
 			c.sheet.Item(string(installer.None), unrecorded[i].Name, c.short(unrecorded[i].Path))
 		}
 	}
 	for i := range steps {
 		if i == recorded {
-			c.sheet.Line("There is no record of what follows, but it is plainly Tidemark's:")
+			c.sheet.Line("These entries have no install record, but are clearly Tidemark's:")
 			c.group = ""
 		}
 		st := &steps[i]
@@ -95,7 +95,7 @@ func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked 
 			c.fail(c.sheet.Outcome, err)
 		} else {
 			c.sheet.Outcome(string(installer.OK), c.short("removed from "+dir))
-			c.sheet.Outcome(string(installer.None), "a browser that has loaded it: remove it in chrome://extensions")
+			c.sheet.Outcome(string(installer.None), "if a browser has loaded it, remove it in chrome://extensions")
 		}
 	}
 	if err := c.leave(h, purge); err != nil {
@@ -104,7 +104,7 @@ func uninstall(cmd *cobra.Command, h home.Home, record *installer.Record, asked 
 	return c.end()
 }
 
-// leave ends the daemon and removes what it keeps, when a person wants that.
+// leave stops the daemon and, if the user agrees, removes its data.
 func (c *changer) leave(h home.Home, purge bool) error {
 	running, err := h.Running()
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *changer) leave(h home.Home, purge bool) error {
 		return h.Leave()
 	}
 	c.sheet.Heading("Captures and settings")
-	const hint = "`tidemark uninstall --purge` removes them"
+	const hint = "run `tidemark uninstall --purge` to remove them"
 	if c.asked.dryRun {
 		for _, path := range kept {
 			if purge {
@@ -126,13 +126,13 @@ func (c *changer) leave(h home.Home, purge bool) error {
 			}
 		}
 		if !purge {
-			c.sheet.Outcome(string(installer.None), "would be kept; "+hint)
+			c.sheet.Outcome(string(installer.None), "would be kept ("+hint+")")
 		}
 		return nil
 	}
 	if running {
-		// By its manifest a browser starts a relay, and that the daemon. Those of other browsers are gone by now;
-		// `tidemark browser` writes its own whenever it opens one.
+		// With its manifest a browser starts a relay, which starts the daemon. The manifests of other browsers are
+		// already removed. `tidemark browser` rewrites its own each time.
 		manifest := filepath.Join(h.Profile(), "NativeMessagingHosts", installer.ManifestFile)
 		if err := os.Remove(manifest); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
@@ -145,45 +145,30 @@ func (c *changer) leave(h home.Home, purge bool) error {
 			return err
 		}
 		if again {
-			c.fail(c.sheet.Outcome, errors.New("the daemon has ended, and somebody has started it again: a browser that is open, or an agent; "+
-				"close the browsers that have Tidemark's extension and end the agents' sessions, then run this again"))
+			c.fail(c.sheet.Outcome, errors.New("the daemon stopped, but an open browser or an agent started it again. "+
+				"Close browsers with Tidemark's extension and end agent sessions, then run this again"))
 			return nil
 		}
-		c.sheet.Outcome(string(installer.OK), "the daemon has ended")
-		kept = h.Kept() // it may have written its journal only now
+		c.sheet.Outcome(string(installer.OK), "the daemon stopped")
+		kept = h.Kept() // the daemon may have just written its journal
 	}
 	if len(kept) == 0 {
 		return h.Leave()
 	}
-	// --yes agrees to what can be done again; what was captured cannot be had again.
-	if !purge && (c.asked.yes || !c.asked.may(c.cmd, c.short("Remove what is in "+h.State+" too?"))) {
-		c.sheet.Outcome(string(installer.None), c.short("kept in "+h.State+"; "+hint))
+	// --yes covers only reversible changes, and captured data cannot be restored.
+	if !purge && (c.asked.yes || !c.asked.may(c.cmd, c.short("Also remove the data in "+h.State+"?"))) {
+		c.sheet.Outcome(string(installer.None), c.short("kept in "+h.State+" ("+hint+")"))
 		return h.Leave()
 	}
-	if ownBrowserOpen(h) {
-		c.fail(c.sheet.Outcome, errors.New("the browser that `tidemark browser` opened is still open, and would write its profile again; nothing is removed: close it, then run this again"))
+	if browser.InUse(c.cmd.Context(), h.Profile()) {
+		c.fail(c.sheet.Outcome, errors.New("the browser from `tidemark browser` is still open and would rewrite its profile. Nothing was removed. Close it, then run this again"))
 		return nil
 	}
 	for _, path := range kept {
 		if err := os.RemoveAll(path); err != nil {
-			return fmt.Errorf("what Tidemark keeps cannot be removed: %w", err)
+			return fmt.Errorf("cannot remove Tidemark's data: %w", err)
 		}
 	}
 	c.sheet.Outcome(string(installer.OK), c.short("removed from "+h.State))
 	return h.Leave()
-}
-
-// ownBrowserOpen says whether a browser uses the profile of `tidemark browser`: on Linux and macOS it listens on
-// a socket that its profile names. On Windows its files cannot be removed while it does.
-func ownBrowserOpen(h home.Home) bool {
-	socket, err := os.Readlink(filepath.Join(h.Profile(), "SingletonSocket"))
-	if err != nil {
-		return false
-	}
-	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
 }

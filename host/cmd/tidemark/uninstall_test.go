@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"tidemark.dev/tidemark/host/internal/browser"
 	"tidemark.dev/tidemark/host/internal/home"
 )
 
@@ -23,7 +24,7 @@ func TestABrowserThatUsesTheProfileIsSeen(t *testing.T) {
 	if err := os.MkdirAll(home.Profile(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if ownBrowserOpen(home) {
+	if browser.InUse(t.Context(), home.Profile()) {
 		t.Error("a profile that nobody has used")
 	}
 	socket := filepath.Join(dir, "socket")
@@ -34,13 +35,13 @@ func TestABrowserThatUsesTheProfileIsSeen(t *testing.T) {
 	if err := os.Symlink(socket, filepath.Join(home.Profile(), "SingletonSocket")); err != nil {
 		t.Fatal(err)
 	}
-	if !ownBrowserOpen(home) {
+	if !browser.InUse(t.Context(), home.Profile()) {
 		t.Error("one that is in use")
 	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if ownBrowserOpen(home) {
+	if browser.InUse(t.Context(), home.Profile()) {
 		t.Error("one whose browser has ended, or crashed")
 	}
 }

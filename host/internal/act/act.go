@@ -1,8 +1,10 @@
-// Package act acts on pages for agents: clicks, typing, navigation, waiting, pictures; and says what that caused.
+// Package act acts on pages for agents (clicks, typing, navigation, waiting, screenshots) and reports the effects.
 //
-// It guarantees: an agent acts on a tab only while no other one does, or did a moment ago, and no person has stopped it; an
-// action is done to the element that the agent was shown, or not at all; what is done and what came of it is in the
-// answer, what came too late for it in the next one; nothing that is typed is kept.
+// It guarantees:
+//   - An agent acts on a tab only if no other agent does or did within [leaseFor], and if the user has not stopped it.
+//   - An action targets the element that the agent was shown, or nothing is done.
+//   - Each answer reports the action and its effects. Effects that come after it are in the next answer.
+//   - Typed text is not stored.
 package act
 
 import (
@@ -26,72 +28,71 @@ import (
 
 // Hands act on the pages of browsers. Package link implements it.
 type Hands interface {
-	// Act has a browser do something on a tab, by the browser's own id of it, and returns once what that caused
-	// has been told to the store, or an error when no answer came within a time.
+	// Act carries out steps in a tab, given by the browser's own id, and returns when the store has their effects. It
+	// returns an error if no answer comes within the given time.
 	Act(ctx context.Context, instance string, params protocol.ActParams, within time.Duration) (*protocol.ActResult, error)
 }
 
 // Times of an action.
 const (
-	// ReadyTimeout is how long an element may take until it can be acted on; settleTimeout what an action
-	// causes until it is answered all the same.
+	// ReadyTimeout is how long an element may take to become ready. After settleTimeout an action is answered even if
+	// its effects continue.
 	ReadyTimeout  = 2 * time.Second
 	settleTimeout = 5 * time.Second
-	// answerGrace is what an answer may take longer than all of its steps were given.
+	// answerGrace is how much longer an answer may take than the time limits of its steps together.
 	answerGrace = 5 * time.Second
 )
 
-// maxPageTokens bounds what an answer says of the page.
+// maxPageTokens limits the page changes in an answer.
 const maxPageTokens = 2000
 
-// masked stands in place of a secret; protocol/redaction.json has it too.
+// masked replaces secrets. It is the same in protocol/redaction.json.
 const masked = "[masked]"
 
-// action is a use case that acts.
+// action describes one call of a tool of this package.
 type action struct {
 	tab int
-	// what says what is done, for the person and for other agents: without what is typed. Elements that it is done
-	// to, by reference, stand where it has %s.
+	// what describes the action to the user and to other agents, without typed text. Each %s stands for an element of to.
 	what string
 	to   []string
-	// steps are made with the page that the references are of.
+	// steps resolves the references and returns the steps.
 	steps func(*references) ([]protocol.ActStep, error)
-	// timeout and settle, when not 0, stand for ReadyTimeout and settleTimeout.
+	// timeout and settle, when not 0, replace ReadyTimeout and settleTimeout.
 	timeout, settle time.Duration
-	// blind leaves out what changed on the page.
+	// blind omits page changes from the answer.
 	blind bool
-	// looks is set for an action that causes nothing: it keeps no tab, and no other agent keeps it from one.
-	looks bool
-	// waits is set for one that looks until something has changed, which is what it tells.
+	// readOnly marks an action without effects. It takes no lease and ignores the leases of other agents.
+	readOnly bool
+	// waits marks an action that waits for a change and reports it.
 	waits bool
-	// leaves is set for one that goes to another page, which is told as a whole.
-	leaves bool
-	// focus tells where the focus went.
+	// navigates marks an action that opens another page. The answer lists that page in full.
+	navigates bool
+	// focus includes focus changes in the answer.
 	focus bool
-	// otherwise goes on from what became of the steps; nil: that is all.
-	otherwise func(context.Context, *actingTab, *protocol.ActResult) (*protocol.ActResult, error)
+	// followUp continues from the result of the steps. It may be nil.
+	followUp func(context.Context, *actingTab, *protocol.ActResult) (*protocol.ActResult, error)
 }
 
-// references turn references into the way to elements.
+// references resolves element references in one tab.
 type references struct {
 	tab  int
 	page *aria.Page
 	seen *aria.Seen
-	// meant is the tab that the references belong to, where it has been closed since and this one was not named.
-	meant int
+	// closedTab is the closed tab that the references may belong to, if the call named no tab; else 0.
+	closedTab int
 }
 
-// path leads to the element of a reference, as the agent was shown it.
+// path returns the path to the element of a reference, with role and name as the agent was shown them.
 func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	number, ok := aria.ParseReference(ref)
 	if !ok {
-		return nil, usererr.Invalid("ref is %q; it must be a reference of browser_snapshot, such as e12", ref)
+		return nil, usererr.Invalid("ref is %q; it must be a reference from browser_snapshot, such as e12", ref)
 	}
-	if r.meant != 0 {
-		return nil, usererr.New(usererr.ReferenceGone, "tab %d, whose references these are, has been closed, and tab %d is another one: call browser_snapshot for its references, or pass the tab that you mean; nothing was done", r.meant, r.tab)
+	if r.closedTab != 0 {
+		return nil, usererr.New(usererr.ReferenceGone, "tab %d, which has these references, was closed, and tab %d is a different one. Nothing was done. Call browser_snapshot for new references, or pass the tab you mean.", r.closedTab, r.tab)
 	}
 	if r.page.Tree() == nil {
-		return nil, usererr.New(usererr.ReferenceGone, "nobody has looked at tab %d yet; call browser_snapshot for its references", r.tab)
+		return nil, usererr.New(usererr.ReferenceGone, "tab %d has no references yet. Call browser_snapshot first.", r.tab)
 	}
 	elements, err := r.page.Path(number)
 	if err != nil {
@@ -107,7 +108,7 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 			}
 			if shown != nil {
 				n.Role = shown.Role
-				if !strings.Contains(shown.Name, masked) { // of a name with a secret in it the page has another one
+				if !strings.Contains(shown.Name, masked) { // the page has the name with the secret
 					n.Name = shown.Name
 				}
 			}
@@ -117,41 +118,41 @@ func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	return path, nil
 }
 
-// gone is an error of aria's as a caller's mistake.
+// gone converts a [aria.GoneError] to an error for the agent.
 func gone(err error) error {
 	var g *aria.GoneError
 	if errors.As(err, &g) {
-		return usererr.New(usererr.ReferenceGone, "%s; nothing was done", g.Error())
+		return usererr.New(usererr.ReferenceGone, "%s Nothing was done.", g.Error())
 	}
 	return err
 }
 
-// act does something on a tab and answers with what it caused.
-func (e *Actor) act(ctx context.Context, client *checkpoint.Client, a action) (*Answer, error) {
-	id, err := e.pages.WaitForTab(ctx, client, a.tab)
+// act carries out an action in a tab and reports its effects.
+func (a *Actor) act(ctx context.Context, client *checkpoint.Client, act action) (*Answer, error) {
+	id, err := a.pages.WaitForTab(ctx, client, act.tab)
 	if err != nil {
 		return nil, err
 	}
-	if e.hands == nil {
-		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
+	if a.hands == nil {
+		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with `tidemark browser`.")
 	}
-	if err := e.pages.Paused(id); err != nil {
+	if err := a.pages.Paused(id); err != nil {
 		return nil, err
 	}
-	leased, release, err := e.permit(ctx, client, id, a)
+	leased, release, err := a.permit(ctx, client, id, act)
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.actOn(leased, client, id, a)
+	done, err := a.actOn(leased, client, id, act)
 	release()
 	var answer *Answer
 	if err == nil {
-		answer, err = e.tellActed(ctx, client, done)
+		answer, err = a.addConsequences(ctx, client, done)
 	}
 	if err != nil || answer.Refused != nil {
 		switch why := context.Cause(leased); {
 		case errors.Is(why, errStopped):
-			return nil, usererr.New(usererr.AgentStopped, "a person stopped this agent meanwhile: do not act in the browser until they allow it again in Tidemark's popup or panel")
+			return nil, usererr.New(usererr.AgentStopped, "the user stopped this agent during the action. Do not act in the browser until they allow it again in Tidemark's popup or panel.")
 		case errors.Is(why, clients.ErrSuspended):
 			return nil, clients.ErrSuspended
 		}
@@ -159,8 +160,8 @@ func (e *Actor) act(ctx context.Context, client *checkpoint.Client, a action) (*
 	return answer, err
 }
 
-// said is what is done, with elements as they are called; by their references before it is known which these are.
-func (a action) said(r *references) string {
+// describe describes the action with the names of its elements, or with their references if r is nil or has no name.
+func (a action) describe(r *references) string {
 	if len(a.to) == 0 {
 		return a.what
 	}
@@ -177,30 +178,30 @@ func (a action) said(r *references) string {
 	return fmt.Sprintf(a.what, named...)
 }
 
-// actOn does something on a tab, whose page is locked meanwhile.
-func (e *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, a action) (*finished, error) {
-	instance, theirs, ok := e.store.BrowserTab(id)
+// actOn carries out an action in a tab. The page is locked during the action, except while the browser works.
+func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, act action) (*finished, error) {
+	instance, browserTab, ok := a.store.BrowserTab(id)
 	if !ok {
-		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
+		return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
 	}
-	t := e.pages.Tab(id)
+	t := a.pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	r := &references{tab: id, page: t.Page, seen: e.pages.SeenBy(t, client)}
-	if a.tab == 0 {
-		r.meant = e.pages.ClosedBefore(client)
+	r := &references{tab: id, page: t.Page, seen: a.pages.SeenBy(t, client)}
+	if act.tab == 0 {
+		r.closedTab = a.pages.ClosedBefore(client)
 	}
-	steps, err := a.steps(r)
+	steps, err := act.steps(r)
 	if err != nil {
 		return nil, err
 	}
-	e.pages.Use(client, id)
-	if !a.looks {
-		e.agents.doing(client, a.said(r))
+	a.pages.Use(client, id)
+	if !act.readOnly {
+		a.agents.setWhat(client, act.describe(r))
 	}
-	began := e.clock().UnixMilli()
-	from, first := e.pages.ToldOf(t, client)
-	on := &actingTab{actor: e, id: id, instance: instance, browserTab: theirs, tab: t, refs: r, action: a}
+	began := a.clock().UnixMilli()
+	from, first := a.pages.ReportedUntil(t, client)
+	on := &actingTab{actor: a, id: id, instance: instance, browserTab: browserTab, tab: t, refs: r, action: act}
 	on.before = t.Page.Tree()
 	result, err := on.do(ctx, steps)
 	if err != nil {
@@ -208,15 +209,15 @@ func (e *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, a 
 	}
 	var gone error
 	if result.Refused == protocol.RefusedGone {
-		// The page may have rendered the element anew: then its reference is that of the new one.
-		now, err := e.pages.Look(ctx, id, t, false)
+		// The page may have re-rendered the element. Then the reference belongs to the new one.
+		now, err := a.pages.Look(ctx, id, t, false)
 		if err != nil {
 			return nil, err
 		}
 		if result.Done == 0 {
 			on.before = now
 		}
-		again, err := a.steps(r)
+		again, err := act.steps(r)
 		switch done := result.Done; {
 		case err != nil && done == 0:
 			gone = err
@@ -230,20 +231,20 @@ func (e *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, a 
 			on.steps = again
 		}
 	}
-	if a.otherwise != nil {
-		if result, err = a.otherwise(ctx, on, result); err != nil {
+	if act.followUp != nil {
+		if result, err = act.followUp(ctx, on, result); err != nil {
 			return nil, err
 		}
 	}
 	if on.began == 0 {
 		on.began = began
 	}
-	return e.finish(ctx, client, t, outcome{id: id, action: a, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first})
+	return a.finish(ctx, client, t, outcome{id: id, action: act, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first})
 }
 
-// certain says whether the elements of steps are surely those that the agent was shown.
+// certain reports whether the elements of steps are certainly those that the agent was shown.
 func (r *references) certain(steps []protocol.ActStep) bool {
-	unsure := r.page.Unsure(r.seen.Told())
+	unsure := r.page.Unsure(r.seen.Newest())
 	for _, s := range steps {
 		for _, path := range [][]protocol.ActNode{s.Path, s.To} {
 			if len(path) == 0 {
@@ -258,9 +259,9 @@ func (r *references) certain(steps []protocol.ActStep) bool {
 	return true
 }
 
-// do has the browser do the steps; before says whether it looks at the page before them too.
-func (e *Actor) do(ctx context.Context, id int, instance string, theirs int, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (*protocol.ActResult, error) {
-	timeout, settle := a.timeout, a.settle
+// do sends steps to the browser. With before, the browser also reads the page before the first step.
+func (a *Actor) do(ctx context.Context, id int, instance string, browserTab int, steps []protocol.ActStep, act action, look *protocol.AriaParams, before bool) (*protocol.ActResult, error) {
+	timeout, settle := act.timeout, act.settle
 	if timeout == 0 {
 		timeout = ReadyTimeout
 	}
@@ -271,8 +272,8 @@ func (e *Actor) do(ctx context.Context, id int, instance string, theirs int, ste
 		return &protocol.ActResult{}, nil
 	}
 	within := time.Duration(len(steps))*(timeout+settle) + answerGrace
-	result, err := e.hands.Act(ctx, instance, protocol.ActParams{
-		Tab: theirs, Steps: steps, TimeoutMs: int(timeout.Milliseconds()), SettleMs: int(settle.Milliseconds()), Look: look, Before: before,
+	result, err := a.hands.Act(ctx, instance, protocol.ActParams{
+		Tab: browserTab, Steps: steps, TimeoutMs: int(timeout.Milliseconds()), SettleMs: int(settle.Milliseconds()), Look: look, Before: before,
 	}, within)
 	var coded *protocol.Error
 	switch {
@@ -281,7 +282,7 @@ func (e *Actor) do(ctx context.Context, id int, instance string, theirs int, ste
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &coded) && coded.Code == protocol.CodeUnknown:
-		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting; run `tidemark install` and reload it")
+		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting. Run `tidemark install` and reload the extension.")
 	case errors.As(err, &coded):
 		code := usererr.PageUnavailable
 		switch coded.Code {
@@ -292,41 +293,41 @@ func (e *Actor) do(ctx context.Context, id int, instance string, theirs int, ste
 		}
 		return nil, usererr.New(code, "tab %d: %s", id, coded.Message)
 	}
-	return nil, fmt.Errorf("tab %d: %w; whether the page got the action is not known: call browser_snapshot", id, err)
+	return nil, fmt.Errorf("tab %d: %w. The action may have reached the page: call browser_snapshot", id, err)
 }
 
-// outcome is what is known of an action before it is answered.
+// outcome is the state of an action whose steps were carried out or refused.
 type outcome struct {
 	id     int
 	action action
 	steps  []protocol.ActStep
 	result *protocol.ActResult
 	refs   *references
-	// names are those of the elements of the steps, as the agent knew them.
+	// names are the names of the elements of the steps, as the agent was shown them.
 	names []string
-	// gone says what became of an element that nothing was done with; nil where that is not known.
+	// gone explains a missing element; nil if there is no explanation.
 	gone error
-	// before is the page as it was before the action; nil when nobody had looked at it.
+	// before is the page before the action; nil if it was never read.
 	before *aria.Tree
-	// follows is the page that the result's is relative to.
+	// follows is the tree on which the page of the result is based.
 	follows *aria.Tree
-	// began is when the action began to have an effect, in milliseconds since the Unix epoch.
+	// began is when the action began to take effect, in milliseconds since the Unix epoch.
 	began int64
 	from  capture.Moment
 	first bool
 }
 
-// finished is what is known of an action when nothing more is asked of the page.
+// finished is an action after its last request to the page.
 type finished struct {
 	outcome
-	// v is up to where the client is told.
+	// v is the view that the answer reports up to.
 	v *capture.View
-	// answer lacks the consequences that v has.
+	// answer is complete except for the consequences in v.
 	answer *Answer
 }
 
-// finish reads what an action did to the page.
-func (e *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.Tab, o outcome) (*finished, error) {
+// finish reads the page after an action and starts the answer.
+func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.Tab, o outcome) (*finished, error) {
 	result := o.result
 	late := Late{First: o.first}
 	answer := &Answer{
@@ -335,32 +336,32 @@ func (e *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	}
 	done := &finished{outcome: o, answer: answer}
 	if !o.action.blind {
-		late.Page, late.Merged = o.meanwhile(e.clock())
+		late.Page, late.Merged = o.lateChanges(a.clock())
 	}
-	if o.action.leaves && result.Refused == "" {
+	if o.action.navigates && result.Refused == "" {
 		o.refs.seen.Reset()
 	}
 	if result.Dialog == nil && !result.Busy && !o.action.blind {
-		tree, err := e.after(ctx, o, t)
+		tree, err := a.after(ctx, o, t)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil && result.Refused == "":
 			answer.Unreadable = err.Error()
-		case err == nil: // also what was done before a step was refused has changed the page
-			answer.Page = o.refs.seen.Caused(t.Page, tree, e.clock(), maxPageTokens, o.action.focus)
+		case err == nil: // steps before a refused one may have changed the page
+			answer.Page = o.refs.seen.Caused(t.Page, tree, a.clock(), maxPageTokens, o.action.focus)
 			answer.Unchanged = answer.Page == "" && result.Refused == ""
 		}
 	}
-	done.v = e.store.View(e.clock())
-	if o.action.looks { // what an action was answered meanwhile is not told again
-		if told, first := e.pages.ToldOf(t, client); !first {
-			done.from = told
+	done.v = a.store.View(a.clock())
+	if o.action.readOnly { // skip events that the answer of an action has reported in the meantime
+		if until, first := a.pages.ReportedUntil(t, client); !first {
+			done.from = until
 		}
 	}
-	e.pages.Tell(t, client, done.v.Now())
+	a.pages.MarkReported(t, client, done.v.Now())
 	if result.Late != nil && !o.first {
-		t.Unlocked(func() { late.Made = e.made(ctx, o, *result.Late) })
+		t.Unlocked(func() { late.Made = a.made(ctx, o, *result.Late) })
 	}
 	answer.Invalid, answer.Ignored = o.objections()
 	if result.Refused != "" {
@@ -368,17 +369,17 @@ func (e *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		return done, nil
 	}
 	t.Unlocked(func() {
-		answer.Made = e.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
+		answer.Made = a.made(ctx, o, protocol.ActMade{Opened: result.Opened, Downloads: result.Downloads})
 	})
 	return done, nil
 }
 
-// tellActed completes an answer with what the action caused. The page is not locked meanwhile.
-func (e *Actor) tellActed(ctx context.Context, client *checkpoint.Client, done *finished) (*Answer, error) {
+// addConsequences adds the consequences to an answer. The page is not locked.
+func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, done *finished) (*Answer, error) {
 	type consequences struct{ caused, late []diff.Consequence }
 	c, err := observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (c consequences, places *observe.Places, _ error) {
-		places = e.observer.OriginalsIn(done.v)
-		c.caused, c.late = e.consequences(client, done.v, done.outcome, places)
+		places = a.observer.OriginalsIn(done.v)
+		c.caused, c.late = a.consequences(client, done.v, done.outcome, places)
 		return c, places, nil
 	})
 	if err != nil {
@@ -392,23 +393,23 @@ func (e *Actor) tellActed(ctx context.Context, client *checkpoint.Client, done *
 	return answer, nil
 }
 
-// after is a tab's page as it is after an action: as the browser told with it, else it is looked at.
-func (e *Actor) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree, error) {
-	if told := o.result.Page; told != nil {
-		if tree, err := t.Apply(o.follows, told); err == nil {
+// after returns a tab's page after an action: the one that the browser sent with the result, else a new read.
+func (a *Actor) after(ctx context.Context, o outcome, t *pages.Tab) (*aria.Tree, error) {
+	if sent := o.result.Page; sent != nil {
+		if tree, err := t.Apply(o.follows, sent); err == nil {
 			return tree, nil
 		}
 	}
-	return e.pages.Look(ctx, o.id, t, false)
+	return a.pages.Look(ctx, o.id, t, false)
 }
 
-// made is what a page opened and downloaded.
-func (e *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made {
+// made returns the tabs that a page opened and the files that it downloads.
+func (a *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made {
 	out := Made{Downloads: made.Downloads}
-	instance, _, _ := e.store.BrowserTab(o.id)
-	for _, theirs := range made.Opened {
+	instance, _, _ := a.store.BrowserTab(o.id)
+	for _, browserTab := range made.Opened {
 		var opened OpenedTab
-		if t := e.knownTab(ctx, instance, theirs); t != nil {
+		if t := a.knownTab(ctx, instance, browserTab); t != nil {
 			opened = OpenedTab{ID: t.ID, URL: t.URL}
 		}
 		out.Opened = append(out.Opened, opened)
@@ -416,9 +417,9 @@ func (e *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made
 	return out
 }
 
-// consequences are what an action caused, and what came between the one before and this one.
-func (e *Actor) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
-	options := e.rules.Of(client).Options(client.Scope)
+// consequences returns what an action caused, and what happened between the previous answer and the action.
+func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
+	options := a.rules.Of(client).Options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	options.Original = places.Place
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
@@ -432,7 +433,7 @@ func (e *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	return caused, late
 }
 
-// broken are those that are errors and warnings, errors first.
+// broken returns the errors, then the warnings.
 func broken(list []diff.Consequence) (found []diff.Consequence) {
 	for _, severity := range []diff.Severity{diff.Error, diff.Warning} {
 		for _, c := range list {
@@ -444,7 +445,7 @@ func broken(list []diff.Consequence) (found []diff.Consequence) {
 	return found
 }
 
-// requests are the requests that succeeded.
+// requests returns the requests that succeeded.
 func requests(list []diff.Consequence) (found []diff.Consequence) {
 	for _, c := range list {
 		if c.Request && c.Text != "" {
@@ -454,11 +455,11 @@ func requests(list []diff.Consequence) (found []diff.Consequence) {
 	return found
 }
 
-// meanwhile is what changed on the page since the agent was told of it last, and before the action; "" for nothing.
-// merged says that this is too much to be told apart from what the action changed.
-func (o *outcome) meanwhile(now time.Time) (text string, merged bool) {
+// lateChanges returns the page changes since the last report to the agent and before the action, or "". If there are too
+// many to list apart from the changes of the action, merged is true.
+func (o *outcome) lateChanges(now time.Time) (text string, merged bool) {
 	seen := o.refs.seen
-	if o.before == nil || seen.Told() == 0 || seen.Knows(o.before.Number) {
+	if o.before == nil || seen.Newest() == 0 || seen.Knows(o.before.Number) {
 		return "", false
 	}
 	text = seen.Caused(o.refs.page, o.before, now, maxPageTokens, false)

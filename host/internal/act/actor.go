@@ -11,29 +11,29 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 )
 
-// Options make an actor.
+// Options configure [New].
 type Options struct {
 	Store    *capture.Store
 	Pages    *pages.Pages
 	Observer *observe.Observer
 	Rules    *noiserules.Rules
 	Clients  *clients.Registry
-	// Hands may be nil: then nothing acts.
+	// Hands may be nil. Then all actions fail.
 	Hands Hands
-	// Evaluate allows agents to run code of theirs in the page; Config is the path of the file that says so.
+	// Evaluate allows agents to run their own code in pages. Config is the path of the settings file.
 	Evaluate bool
 	Config   string
 	Clock    func() time.Time
-	// Sets are the tool sets that are on for a client; Number is by what a person knows it.
+	// Sets returns the tool sets that are on for a client. Number returns the number that the user sees for it.
 	Sets   func(*checkpoint.Client) []string
 	Number func(*checkpoint.Client) int
-	// Notify is called when who acts where has changed.
+	// Notify is called when the result of [Leases.Agents] changes.
 	Notify func()
 }
 
 // Actor acts on pages for agents. It is safe for concurrent use.
 type Actor struct {
-	// Never changed after New.
+	// Immutable after New.
 	store    *capture.Store
 	pages    *pages.Pages
 	observer *observe.Observer
@@ -48,7 +48,7 @@ type Actor struct {
 	*Leases
 }
 
-// New makes an actor.
+// New returns an actor.
 func New(o Options) *Actor {
 	return &Actor{
 		store: o.Store, pages: o.Pages, observer: o.Observer, rules: o.Rules, clients: o.Clients, hands: o.Hands, evaluate: o.Evaluate,

@@ -9,11 +9,11 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// AgentsSeenFrom are the agents as a page of a browser's extension shows them.
-func (e *Leases) AgentsSeenFrom(instance string) []protocol.Agent {
+// AgentsSeenFrom returns the agents as the extension of one browser shows them.
+func (l *Leases) AgentsSeenFrom(instance string) []protocol.Agent {
 	var list []protocol.Agent
-	v := e.store.View(e.clock())
-	for _, a := range e.Agents() {
+	v := l.store.View(l.clock())
+	for _, a := range l.Agents() {
 		shown := protocol.Agent{ID: a.ID, Name: a.Name, What: a.What, Acting: a.Acting, Since: diff.Time{Time: a.Since}.String(), Stopped: a.Stopped}
 		for _, t := range v.Tabs {
 			if t.ID != a.Tab {
@@ -21,7 +21,7 @@ func (e *Leases) AgentsSeenFrom(instance string) []protocol.Agent {
 			}
 			shown.Title = cmp.Or(t.Title, t.URL)
 			if t.Instance == instance {
-				_, shown.Tab, _ = e.store.BrowserTab(t.ID)
+				_, shown.Tab, _ = l.store.BrowserTab(t.ID)
 			} else {
 				shown.Elsewhere = t.Browser
 			}
@@ -31,16 +31,16 @@ func (e *Leases) AgentsSeenFrom(instance string) []protocol.Agent {
 	return list
 }
 
-// acted is when an agent acted on a tab, in milliseconds since the Unix epoch.
+// acted is an action in a tab, with its begin and end in milliseconds since the Unix epoch.
 type acted struct {
 	tab      int
 	from, to int64
 }
 
-// maxDid bounds the actions of an agent that are remembered.
+// maxDid is how many actions of an agent are kept.
 const maxDid = 256
 
-// didBy tells what a client did itself from what the person did, or another agent.
+// didBy returns a function that reports whether a client acted on a tab at a time; nil if it never acted.
 func (s *agents) didBy(client *checkpoint.Client) func(tab int, at int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,47 +9,46 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Answer is what an action did and caused. Agents get it as text, which package render writes.
+// Answer is what an action did and caused. Agents get it as text from package render.
 type Answer struct {
 	tool.Quotes
 	Tab int `json:"tab"`
 	// NewTab is set where the action opened the tab.
 	NewTab bool `json:"new_tab,omitempty"`
-	// Refused says why a step was not carried out; nil: all were.
+	// Refused is why a step was not carried out; nil if all were.
 	Refused *Refusal `json:"refused,omitempty"`
-	// Untrusted says why the page got events of a script instead of an input device; "" where it did not.
+	// Untrusted is why the page got synthetic events instead of input events, or "".
 	Untrusted string `json:"untrusted,omitempty"`
-	// Dialog is open now; it was opened by the action.
+	// Dialog is a dialog that the action opened and that is still open.
 	Dialog *protocol.ActDialog `json:"dialog,omitempty"`
-	// Invalid are the fields because of which the browser did not submit a form, Ignored those that did not take their
-	// input.
+	// Invalid are the fields that blocked the submission of a form. Ignored are the fields that ignored input.
 	Invalid []InvalidField `json:"invalid,omitempty"`
 	Ignored []IgnoredField `json:"ignored,omitempty"`
-	// Broke are the errors and warnings that the action caused, errors first; Requests are those that succeeded.
+	// Broke are the errors and warnings that the action caused, errors first. Requests are the requests that succeeded.
 	Broke    []diff.Consequence `json:"broke,omitempty"`
 	Requests []diff.Consequence `json:"requests,omitempty"`
-	// Unfinished are requests that the action caused and that have not ended.
+	// Unfinished are requests of the action that have not ended.
 	Unfinished []string `json:"unfinished,omitempty"`
 	Made
-	// Value is what an expression came to, as JSON.
+	// Value is the value of an expression, as JSON.
 	Value string `json:"value,omitempty"`
-	// Busy is set where the page does not answer, so that the consequences are not known yet.
+	// Busy means that the page does not answer, so that the effects are not known yet.
 	Busy bool `json:"busy,omitempty"`
 	// Late is what happened after the previous answer and before this action.
 	Late *Late `json:"late,omitempty"`
 	// Waited is set for an action that waits for a change.
 	Waited bool `json:"waited,omitempty"`
-	// Page is the page's difference, as text with element references. Unchanged is set where the page was looked at
-	// and did not change; Unreadable says why it could not be looked at.
+	// Page is the difference of the page, as text with element references. Unchanged means that the page was read and
+	// did not change. Unreadable is why it could not be read.
 	Page       string `json:"page,omitempty"`
 	Unchanged  bool   `json:"unchanged,omitempty"`
 	Unreadable string `json:"unreadable,omitempty"`
-	// Image is a picture of the page, in base64, and Mime its type.
+	// Image is a screenshot, in base64, and Mime its type.
 	Image string `json:"image,omitempty"`
 	Mime  string `json:"mime,omitempty"`
 }
 
-// Failed is [usererr.ActionRefused] where the action was refused, else "".
+// Failed returns [usererr.ActionRefused] if the action was refused, else "".
 func (a *Answer) Failed() usererr.Code {
 	if a.Refused != nil {
 		return usererr.ActionRefused
@@ -57,7 +56,7 @@ func (a *Answer) Failed() usererr.Code {
 	return ""
 }
 
-// Picture is the picture of the page, nil for none.
+// Picture returns the screenshot, or nil.
 func (a *Answer) Picture() (data []byte, mime string) {
 	data, err := base64.StdEncoding.DecodeString(a.Image)
 	if err != nil {
@@ -66,40 +65,40 @@ func (a *Answer) Picture() (data []byte, mime string) {
 	return data, a.Mime
 }
 
-// Refusal says why a step was not carried out.
+// Refusal is why a step was not carried out.
 type Refusal struct {
 	// Reason is one of protocol.Refused….
 	Reason string `json:"reason"`
-	// Element is what the step was for, as the agent knows it; "" for the page.
+	// Element is the target of the step, as the agent was shown it; "" for the page.
 	Element string `json:"element,omitempty"`
 	// Detail depends on the reason: see protocol.Refused….
 	Detail string `json:"detail,omitempty"`
-	// CoveredBy is what is in front of the element.
+	// CoveredBy is the element in front of the target.
 	CoveredBy string `json:"covered_by,omitempty"`
-	// Rerendered is set for an element that is missing and may have been replaced by another one.
+	// Rerendered means that the element is missing and another one may have replaced it.
 	Rerendered bool `json:"rerendered,omitempty"`
-	// Explained is set where Detail says all that is known of a missing element.
+	// Explained means that Detail is a complete message about a missing element.
 	Explained bool                `json:"explained,omitempty"`
 	Dialog    *protocol.ActDialog `json:"dialog,omitempty"`
 	Busy      bool                `json:"busy,omitempty"`
-	// Done is how many of the Steps were carried out before.
+	// Done is how many of the Steps were carried out before the refused one.
 	Done  int `json:"done"`
 	Steps int `json:"steps"`
 }
 
-// InvalidField is a field whose value the browser does not submit.
+// InvalidField is a field whose value the browser refuses to submit.
 type InvalidField struct {
 	Element string `json:"element"`
-	// Message is the browser's; "" where it would quote a secret.
+	// Message is the browser's, or "" if it would quote a secret.
 	Message string `json:"message,omitempty"`
 }
 
-// IgnoredField is a field that did not take its input.
+// IgnoredField is a field that ignored its input.
 type IgnoredField struct {
 	Element string `json:"element"`
-	// Value is what it contains; nil where that is secret or not known.
+	// Value is the value of the field; nil if it is secret or unknown.
 	Value *string `json:"value,omitempty"`
-	// Typed is how many characters were typed, 0 where it was to be emptied.
+	// Typed is how many characters were typed; 0 for an attempt to clear the field.
 	Typed int `json:"typed"`
 }
 
@@ -109,7 +108,7 @@ type Made struct {
 	Downloads []string    `json:"downloads,omitempty"`
 }
 
-// OpenedTab is a tab that a page opened. ID is 0 where the tab is not known yet, and URL "" where its address is not.
+// OpenedTab is a tab that a page opened. ID is 0 if the tab is not known yet, URL is "" if its address is not.
 type OpenedTab struct {
 	ID  int    `json:"id,omitempty"`
 	URL string `json:"url,omitempty"`
@@ -117,17 +116,17 @@ type OpenedTab struct {
 
 // Late is what happened between the previous answer and an action.
 type Late struct {
-	// First is set where there was no previous answer.
+	// First means that there was no previous answer.
 	First bool               `json:"first,omitempty"`
 	Broke []diff.Consequence `json:"broke,omitempty"`
 	Made
-	// Page is the page's difference up to the action. Merged is set where that was too large to show apart: then it
-	// is a part of the answer's Page.
+	// Page is the difference of the page up to the action. Merged means that it was too large to show apart and is part
+	// of the answer's Page.
 	Page   string `json:"page,omitempty"`
 	Merged bool   `json:"merged,omitempty"`
 }
 
-// empty says that there is nothing to report.
+// empty reports whether there is nothing late.
 func (l *Late) empty() bool {
 	return len(l.Broke) == 0 && len(l.Opened) == 0 && len(l.Downloads) == 0 && l.Page == "" && !l.Merged
 }

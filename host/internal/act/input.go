@@ -19,7 +19,7 @@ type ClickParams struct {
 }
 
 // Click answers browser_click.
-func (e *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickParams) (*Answer, error) {
+func (a *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickParams) (*Answer, error) {
 	switch p.Button {
 	case "", "left", "right", "middle":
 	default:
@@ -29,10 +29,10 @@ func (e *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickPar
 		switch m {
 		case "Alt", "Control", "Meta", "Shift":
 		default:
-			return nil, usererr.Invalid("modifiers has %q; they are Alt, Control, Meta and Shift", m)
+			return nil, usererr.Invalid("modifiers contains %q; valid are Alt, Control, Meta and Shift", m)
 		}
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "click %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "click %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepClick, Path: path, Button: p.Button, Double: p.Double, Modifiers: p.Modifiers}}, err
 	}})
@@ -41,29 +41,29 @@ func (e *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickPar
 // TypeParams are the arguments of browser_type.
 type TypeParams struct {
 	Ref string `json:"ref"`
-	// Text is typed; of several, each after the other.
+	// Text is typed. Several texts are typed one after the other.
 	Text   Texts `json:"text"`
 	Clear  bool  `json:"clear,omitempty"`
 	Submit bool  `json:"submit,omitempty"`
 	Tab    int   `json:"tab,omitempty"`
 }
 
-// maxTyped bounds what is typed in one call, in bytes.
+// maxTyped limits the text typed in one call, in bytes.
 const maxTyped = 256 << 10
 
 // Type answers browser_type.
-func (e *Actor) Type(ctx context.Context, client *checkpoint.Client, p TypeParams) (*Answer, error) {
+func (a *Actor) Type(ctx context.Context, client *checkpoint.Client, p TypeParams) (*Answer, error) {
 	if len(p.Text) == 0 {
-		return nil, usererr.Invalid("text is missing; pass what to type, or a list of texts to type one after the other")
+		return nil, usererr.Invalid("text is missing; pass a text, or a list of texts to type one after the other")
 	}
 	size := 0
 	for _, t := range p.Text {
 		size += len(t)
 	}
 	if size > maxTyped {
-		return nil, usererr.Invalid("text has %d bytes; at most %d are typed at once", size, maxTyped)
+		return nil, usererr.Invalid("text has %d bytes; at most %d can be typed at once", size, maxTyped)
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "type into %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "type into %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		var steps []protocol.ActStep
 		for _, text := range p.Text {
@@ -80,18 +80,18 @@ type FillParams struct {
 	Tab    int     `json:"tab,omitempty"`
 }
 
-// Field is a field and what it is to hold: text, the label of an option, true or false.
+// Field is a field and its new value: text, the label of an option, a number, true or false.
 type Field struct {
 	Ref   string `json:"ref"`
 	Value any    `json:"value"`
 }
 
 // Fill answers browser_fill_form.
-func (e *Actor) Fill(ctx context.Context, client *checkpoint.Client, p FillParams) (*Answer, error) {
+func (a *Actor) Fill(ctx context.Context, client *checkpoint.Client, p FillParams) (*Answer, error) {
 	if len(p.Fields) == 0 {
 		return nil, usererr.Invalid("fields is empty; pass a list of {ref, value}")
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: fmt.Sprintf("fill in %d field(s)", len(p.Fields)), steps: func(r *references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: fmt.Sprintf("fill in %d field(s)", len(p.Fields)), steps: func(r *references) ([]protocol.ActStep, error) {
 		var steps []protocol.ActStep
 		for _, f := range p.Fields {
 			path, err := r.path(f.Ref)
@@ -128,11 +128,11 @@ type PressParams struct {
 }
 
 // Press answers browser_press_key.
-func (e *Actor) Press(ctx context.Context, client *checkpoint.Client, p PressParams) (*Answer, error) {
+func (a *Actor) Press(ctx context.Context, client *checkpoint.Client, p PressParams) (*Answer, error) {
 	if p.Key == "" {
-		return nil, usererr.Invalid("key is missing; keys are such as Enter, Escape, ArrowDown, a, Control+A, Shift+Tab")
+		return nil, usererr.Invalid("key is missing; examples: Enter, Escape, ArrowDown, a, Control+A, Shift+Tab")
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "press a key", focus: true, steps: func(r *references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "press a key", focus: true, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepPress, Key: p.Key}
 		var err error
 		if p.Ref != "" {
@@ -149,8 +149,8 @@ type RefParams struct {
 }
 
 // Hover answers browser_hover.
-func (e *Actor) Hover(ctx context.Context, client *checkpoint.Client, p RefParams) (*Answer, error) {
-	return e.act(ctx, client, action{tab: p.Tab, what: "hover over %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
+func (a *Actor) Hover(ctx context.Context, client *checkpoint.Client, p RefParams) (*Answer, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "hover over %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepHover, Path: path}}, err
 	}})
@@ -164,8 +164,8 @@ type DragParams struct {
 }
 
 // Drag answers browser_drag.
-func (e *Actor) Drag(ctx context.Context, client *checkpoint.Client, p DragParams) (*Answer, error) {
-	return e.act(ctx, client, action{tab: p.Tab, what: "drag %s to %s", to: []string{p.From, p.To}, steps: func(r *references) ([]protocol.ActStep, error) {
+func (a *Actor) Drag(ctx context.Context, client *checkpoint.Client, p DragParams) (*Answer, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "drag %s to %s", to: []string{p.From, p.To}, steps: func(r *references) ([]protocol.ActStep, error) {
 		from, err := r.path(p.From)
 		if err != nil {
 			return nil, err
@@ -183,14 +183,14 @@ type ScrollParams struct {
 	Tab       int    `json:"tab,omitempty"`
 }
 
-// Scrolling without an amount goes a little less than a page, in CSS pixels; maxScroll bounds it.
+// Scroll amounts in CSS pixels: the default, a little less than a page, and the maximum.
 const (
 	scrollAmount = 600
 	maxScroll    = 1_000_000
 )
 
 // Scroll answers browser_scroll.
-func (e *Actor) Scroll(ctx context.Context, client *checkpoint.Client, p ScrollParams) (*Answer, error) {
+func (a *Actor) Scroll(ctx context.Context, client *checkpoint.Client, p ScrollParams) (*Answer, error) {
 	amount := scrollAmount
 	if p.Amount != nil {
 		amount = *p.Amount
@@ -215,7 +215,7 @@ func (e *Actor) Scroll(ctx context.Context, client *checkpoint.Client, p ScrollP
 	default:
 		return nil, usererr.Invalid("direction is %q; it must be up, down, left or right", p.Direction)
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "scroll", steps: func(r *references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "scroll", steps: func(r *references) ([]protocol.ActStep, error) {
 		var err error
 		if p.Ref != "" {
 			s.Path, err = r.path(p.Ref)
@@ -232,7 +232,7 @@ type DialogParams struct {
 }
 
 // HandleDialog answers browser_handle_dialog.
-func (e *Actor) HandleDialog(ctx context.Context, client *checkpoint.Client, p DialogParams) (*Answer, error) {
+func (a *Actor) HandleDialog(ctx context.Context, client *checkpoint.Client, p DialogParams) (*Answer, error) {
 	if p.Accept == nil {
 		return nil, usererr.Invalid("accept is missing; it must be true (OK) or false (Cancel)")
 	}
@@ -240,7 +240,7 @@ func (e *Actor) HandleDialog(ctx context.Context, client *checkpoint.Client, p D
 	if p.Text != nil {
 		s.Texts = []string{*p.Text}
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "answer a dialog", steps: func(*references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "answer a dialog", steps: func(*references) ([]protocol.ActStep, error) {
 		return []protocol.ActStep{s}, nil
 	}})
 }

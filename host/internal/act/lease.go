@@ -13,36 +13,36 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// leaseFor is how long an agent keeps a tab for itself after its last action there.
+// leaseFor is how long the lease of a tab lasts after the last action of its agent.
 const leaseFor = 15 * time.Second
 
-// Agent is an agent that has acted, as a person sees it.
+// Agent is an agent that has acted, as the user sees it.
 type Agent struct {
-	// ID is the engine's own number of it, the same for as long as the agent is connected, and in the viewer.
+	// ID is its number, which stays the same while the agent is connected. The viewer shows the same number.
 	ID int `json:"id"`
-	// Name is what it calls itself.
+	// Name is the name that the agent reports.
 	Name string `json:"name"`
-	// Tab is the tab that it acted on last; What says in a few words what it did there, or is doing.
+	// Tab is the tab that it acted on last. What briefly describes its last or current action.
 	Tab  int    `json:"tab"`
 	What string `json:"what,omitempty"`
-	// Acting is true while an action is under way; Since is when its last action began.
+	// Acting is true while an action is under way. Since is when its last action began.
 	Acting bool      `json:"acting,omitempty"`
 	Since  time.Time `json:"since"`
-	// Stopped is true from when a person stopped it until one allows it again.
+	// Stopped is true after the user stopped the agent and until they allow it again.
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// errStopped is why the context of a call ends whose agent a person stopped; [refusedStopped] is what a stopped agent
-// is told that calls again.
+// errStopped is the cause with which the contexts of calls end when the user stops the agent. refusedStopped is the error
+// for further calls of a stopped agent.
 var (
-	errStopped     = errors.New("a person stopped this agent")
-	refusedStopped = usererr.New(usererr.AgentStopped, "a person stopped this agent: do not act in the browser until they allow it again in Tidemark's popup or panel")
+	errStopped     = errors.New("the user stopped this agent")
+	refusedStopped = usererr.New(usererr.AgentStopped, "the user stopped this agent. Do not act in the browser until they allow it again in Tidemark's popup or panel.")
 )
 
-// Leases say who acts where: a tab is an agent's while it acts there, and for [leaseFor] after. They are safe for concurrent
-// use.
+// Leases records which agent has the lease of which tab: during an action and for [leaseFor] after it. It is safe for
+// concurrent use.
 type Leases struct {
-	// Never changed after New.
+	// Immutable after New.
 	store   *capture.Store
 	clients *clients.Registry
 	clock   func() time.Time
@@ -52,17 +52,17 @@ type Leases struct {
 	agents agents
 }
 
-// agents is who acts where.
+// agents is the list of agents and their calls.
 type agents struct {
 	mu   sync.Mutex
 	list []*agentState
-	// waits are the calls under way that only look at a page. They keep no tab, and are not shown as acting.
+	// waits are the calls under way that only read a page. They have no lease and are not shown as acting.
 	waits map[*wait]struct{}
-	// changed is called without the lock whenever what [Leases.Agents] says has changed; nil for nobody.
+	// changed is called without the lock when the result of [Leases.Agents] changes. It may be nil.
 	changed func()
 }
 
-// agentState is one agent; guarded by the lock of all.
+// agentState is one agent, guarded by the lock of [agents].
 type agentState struct {
 	Agent
 	client *checkpoint.Client
@@ -71,74 +71,74 @@ type agentState struct {
 	ended  time.Time               // when the last one ended
 }
 
-// wait is a call that only looks at a page.
+// wait is a call that only reads a page.
 type wait struct {
 	client *checkpoint.Client
 	cancel context.CancelCauseFunc
 }
 
-// Agents are those that have acted since they connected, in the order in which they first did.
-func (e *Leases) Agents() []Agent {
+// Agents returns the connected agents that have acted, in the order of their first action.
+func (l *Leases) Agents() []Agent {
 	list := []Agent{}
 	var clients []*checkpoint.Client
-	e.agents.mu.Lock()
-	for _, a := range e.agents.list {
+	l.agents.mu.Lock()
+	for _, a := range l.agents.list {
 		list = append(list, a.Agent)
 		clients = append(clients, a.client)
 	}
-	e.agents.mu.Unlock()
-	for i, c := range clients { // names have a lock of their own, which is never taken inside another
-		list[i].Name = e.clients.NameOf(c)
+	l.agents.mu.Unlock()
+	for i, c := range clients { // names have their own lock, which is never taken inside another
+		list[i].Name = l.clients.NameOf(c)
 	}
 	return list
 }
 
-// ByClient are those that have acted since they connected; their names are not filled in.
-func (e *Leases) ByClient() map[*checkpoint.Client]Agent {
-	e.agents.mu.Lock()
-	defer e.agents.mu.Unlock()
-	all := make(map[*checkpoint.Client]Agent, len(e.agents.list))
-	for _, a := range e.agents.list {
+// ByClient returns the connected agents that have acted, without their names.
+func (l *Leases) ByClient() map[*checkpoint.Client]Agent {
+	l.agents.mu.Lock()
+	defer l.agents.mu.Unlock()
+	all := make(map[*checkpoint.Client]Agent, len(l.agents.list))
+	for _, a := range l.agents.list {
 		all[a.client] = a.Agent
 	}
 	return all
 }
 
-// End ends what a client has under way in a browser: its action and its waits.
-func (e *Leases) End(client *checkpoint.Client, why error) { e.agents.end(client, why) }
+// End cancels the action and the waits of a client.
+func (l *Leases) End(client *checkpoint.Client, why error) { l.agents.end(client, why) }
 
-// DidBy tells what a client did itself from what the person did, or another agent; nil where it did nothing.
-func (e *Leases) DidBy(client *checkpoint.Client) func(tab int, at int64) bool {
-	return e.agents.didBy(client)
+// DidBy returns a function that reports whether a client acted on a tab at a time; nil if it never acted.
+func (l *Leases) DidBy(client *checkpoint.Client) func(tab int, at int64) bool {
+	return l.agents.didBy(client)
 }
 
-// OnAgents has f called whenever what [Leases.Agents] says has changed. It is set before the first call.
-func (e *Leases) OnAgents(f func()) { e.agents.changed = f }
+// OnAgents registers f to be called when the result of [Leases.Agents] changes. Call it before any other method.
+func (l *Leases) OnAgents(f func()) { l.agents.changed = f }
 
-// StopAgent ends what an agent is doing, and has its actions refused until [Leases.AllowAgent].
-func (e *Leases) StopAgent(id int) error { return e.switchAgent(id, true) }
+// StopAgent cancels the calls of an agent and refuses its actions until [Leases.AllowAgent].
+func (l *Leases) StopAgent(id int) error { return l.switchAgent(id, true) }
 
-// AllowAgent takes back [Leases.StopAgent].
-func (e *Leases) AllowAgent(id int) error { return e.switchAgent(id, false) }
+// AllowAgent undoes [Leases.StopAgent].
+func (l *Leases) AllowAgent(id int) error { return l.switchAgent(id, false) }
 
-func (e *Leases) switchAgent(id int, stopped bool) error {
-	e.agents.mu.Lock()
-	i := slices.IndexFunc(e.agents.list, func(a *agentState) bool { return a.ID == id })
+func (l *Leases) switchAgent(id int, stopped bool) error {
+	l.agents.mu.Lock()
+	i := slices.IndexFunc(l.agents.list, func(a *agentState) bool { return a.ID == id })
 	if i < 0 {
-		e.agents.mu.Unlock()
-		return usererr.New(usererr.NotFound, "agent %d is not connected any more", id)
+		l.agents.mu.Unlock()
+		return usererr.New(usererr.NotFound, "agent %d is no longer connected", id)
 	}
-	a := e.agents.list[i]
+	a := l.agents.list[i]
 	a.Stopped = stopped
 	if stopped {
-		e.agents.endLocked(a.client, errStopped)
+		l.agents.endLocked(a.client, errStopped)
 	}
-	e.agents.mu.Unlock()
-	e.tellOfAgents()
+	l.agents.mu.Unlock()
+	l.notifyChanged()
 	return nil
 }
 
-// end ends what a client has under way in a browser: its action and its waits.
+// end cancels the action and the waits of a client.
 func (s *agents) end(client *checkpoint.Client, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,27 +158,27 @@ func (s *agents) endLocked(client *checkpoint.Client, why error) {
 	}
 }
 
-// tellOfAgents wakes those who show who acts where.
-func (e *Leases) tellOfAgents() {
-	if e.agents.changed != nil {
-		e.agents.changed()
+// notifyChanged calls the listeners for changes of [Leases.Agents].
+func (l *Leases) notifyChanged() {
+	if l.agents.changed != nil {
+		l.agents.changed()
 	}
-	e.notify()
+	l.notify()
 }
 
-// permit lets an action begin. One that only looks keeps no tab.
-func (e *Leases) permit(ctx context.Context, client *checkpoint.Client, tab int, a action) (context.Context, func(), error) {
-	if a.looks {
-		return e.agents.wait(ctx, client)
+// permit allows an action to begin, and takes the lease of the tab unless the action only reads the page.
+func (l *Leases) permit(ctx context.Context, client *checkpoint.Client, tab int, act action) (context.Context, func(), error) {
+	if act.readOnly {
+		return l.agents.wait(ctx, client)
 	}
-	return e.take(ctx, client, tab, a.said(nil))
+	return l.take(ctx, client, tab, act.describe(nil))
 }
 
-// take lets a client act on a tab, unless a person stopped it or another agent has its lease. It keeps the tab
-// until the release and [leaseFor] longer. The context ends when a person stops the agent.
-func (e *Leases) take(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
-	now, number := e.clock(), e.number(client)
-	s := &e.agents
+// take gives a client the lease of a tab, unless the user stopped the client or another agent has the lease. The lease
+// lasts until [leaseFor] after the release. The context ends when the user stops the agent.
+func (l *Leases) take(ctx context.Context, client *checkpoint.Client, tab int, what string) (context.Context, func(), error) {
+	now, number := l.clock(), l.number(client)
+	s := &l.agents
 	s.mu.Lock()
 	var mine *agentState
 	for _, a := range s.list {
@@ -188,8 +188,8 @@ func (e *Leases) take(ctx context.Context, client *checkpoint.Client, tab int, w
 		case a.Tab == tab && tab != 0 && (a.Acting || now.Sub(a.ended) < leaseFor) && !a.Stopped:
 			other, did := a.client, a.What
 			s.mu.Unlock()
-			return nil, nil, usererr.New(usererr.TabInUse, "tab %d is held by another agent, %s, which acted there last (%s); act on another tab, or try again %.0f s after its last action",
-				tab, e.clients.NameOf(other), did, leaseFor.Seconds())
+			return nil, nil, usererr.New(usererr.TabInUse, "tab %d is in use by another agent, %s, which acted there last (%s). Act on another tab, or try again %.0f s after its last action.",
+				tab, l.clients.NameOf(other), did, leaseFor.Seconds())
 		}
 	}
 	if mine == nil {
@@ -203,24 +203,24 @@ func (e *Leases) take(ctx context.Context, client *checkpoint.Client, tab int, w
 	if mine.Acting {
 		doing := mine.What
 		s.mu.Unlock()
-		return nil, nil, usererr.New(usererr.TabInUse, "another action of yours is still under way (%s); act when it has been answered", doing)
+		return nil, nil, usererr.New(usererr.TabInUse, "your previous action is still under way (%s). Wait for its answer, then try again.", doing)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	mine.Tab, mine.What, mine.Acting, mine.Since, mine.cancel = tab, what, true, now, cancel
 	s.mu.Unlock()
-	e.tellOfAgents()
+	l.notifyChanged()
 	return ctx, func() {
 		s.mu.Lock()
-		mine.Acting, mine.cancel, mine.ended = false, nil, e.clock()
+		mine.Acting, mine.cancel, mine.ended = false, nil, l.clock()
 		mine.did = append(mine.did[max(0, len(mine.did)-maxDid+1):], acted{tab, now.UnixMilli(), mine.ended.UnixMilli()})
 		s.mu.Unlock()
 		cancel(nil)
-		e.tellOfAgents()
+		l.notifyChanged()
 	}, nil
 }
 
-// wait lets a client look at a page for a while, whoever acts on it, unless a person stopped it. No tab is kept. The
-// context ends when a person stops the agent or suspends its access.
+// wait allows a client to read a page for a while without a lease, unless the user stopped the client. The context ends
+// when the user stops or suspends the agent.
 func (s *agents) wait(ctx context.Context, client *checkpoint.Client) (context.Context, func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -241,8 +241,8 @@ func (s *agents) wait(ctx context.Context, client *checkpoint.Client) (context.C
 	}, nil
 }
 
-// doing says more exactly what a client is doing.
-func (s *agents) doing(client *checkpoint.Client, what string) {
+// setWhat replaces the description of what a client is doing.
+func (s *agents) setWhat(client *checkpoint.Client, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range s.list {
@@ -252,14 +252,14 @@ func (s *agents) doing(client *checkpoint.Client, what string) {
 	}
 }
 
-// Forget drops a client that has left, and with it what it held.
-func (e *Leases) Forget(client *checkpoint.Client) {
-	e.agents.mu.Lock()
-	before := len(e.agents.list)
-	e.agents.list = slices.DeleteFunc(e.agents.list, func(a *agentState) bool { return a.client == client })
-	gone := len(e.agents.list) != before
-	e.agents.mu.Unlock()
+// Forget drops a client that disconnected, and its lease.
+func (l *Leases) Forget(client *checkpoint.Client) {
+	l.agents.mu.Lock()
+	before := len(l.agents.list)
+	l.agents.list = slices.DeleteFunc(l.agents.list, func(a *agentState) bool { return a.client == client })
+	gone := len(l.agents.list) != before
+	l.agents.mu.Unlock()
 	if gone {
-		e.tellOfAgents()
+		l.notifyChanged()
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// objections are the fields because of which the browser did not submit a form, and those that did not take their input.
+// objections returns the fields that blocked the submission of a form, and the fields that ignored input.
 func (o *outcome) objections() (invalid []InvalidField, ignored []IgnoredField) {
 	for _, f := range o.result.Objections {
 		name := o.refs.named([]protocol.ActNode{f.Field})
@@ -19,7 +19,7 @@ func (o *outcome) objections() (invalid []InvalidField, ignored []IgnoredField) 
 	return invalid, ignored
 }
 
-// value is what a field contained when the page was read last; nil where that is secret or not known.
+// value returns the value of a field when the page was last read; nil if it is secret or unknown.
 func (o *outcome) value(field protocol.ActNode) *string {
 	_, node := o.refs.page.At(field.Document, field.ID)
 	if node == nil || strings.Contains(node.Value, masked) {

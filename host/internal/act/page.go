@@ -30,8 +30,8 @@ type NavigateParams struct {
 // loadTimeout is how long a page may take to load.
 const loadTimeout = 15 * time.Second
 
-// Navigate answers browser_navigate. It opens a tab where none is watched.
-func (e *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*Answer, error) {
+// Navigate answers browser_navigate. It opens a tab if no tab is watched.
+func (a *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*Answer, error) {
 	to := strings.TrimSpace(p.URL)
 	switch to {
 	case "back", "forward", "reload":
@@ -41,35 +41,35 @@ func (e *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p Navig
 			return nil, err
 		}
 		to = address
-		if p.Tab == 0 && e.pages.DefaultTab(e.store.View(e.clock()), client) == 0 {
-			return e.openTab(ctx, client, to)
+		if p.Tab == 0 && a.pages.DefaultTab(a.store.View(a.clock()), client) == 0 {
+			return a.openTab(ctx, client, to)
 		}
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "go to " + to, leaves: true, settle: loadTimeout, steps: func(*references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "go to " + to, navigates: true, settle: loadTimeout, steps: func(*references) ([]protocol.ActStep, error) {
 		return []protocol.ActStep{{Op: protocol.StepNavigate, Texts: []string{to}}}, nil
 	}})
 }
 
-// webAddress checks an address to go to; or is what could have stood in its place.
+// webAddress checks an http or https address. The error lists the alternatives in or.
 func webAddress(to, or string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", usererr.Invalid("url is %q; it must be a whole http or https address%s", to, or)
+		return "", usererr.Invalid("url is %q; it must be a full http or https address%s", to, or)
 	}
 	return u.String(), nil
 }
 
-// openTab opens a tab in the only browser that is connected, and answers with its page.
-func (e *Actor) openTab(ctx context.Context, client *checkpoint.Client, to string) (*Answer, error) {
-	id, result, err := e.newTab(ctx, client, to)
+// openTab opens a tab in the only connected browser and reports its page.
+func (a *Actor) openTab(ctx context.Context, client *checkpoint.Client, to string) (*Answer, error) {
+	id, result, err := a.newTab(ctx, client, to)
 	if err != nil {
 		return nil, err
 	}
-	done, err := e.opened(ctx, client, id, action{what: "go to " + to}, result)
+	done, err := a.opened(ctx, client, id, action{what: "go to " + to}, result)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := e.tellActed(ctx, client, done)
+	answer, err := a.addConsequences(ctx, client, done)
 	if err != nil {
 		return nil, err
 	}
@@ -77,156 +77,155 @@ func (e *Actor) openTab(ctx context.Context, client *checkpoint.Client, to strin
 	return answer, nil
 }
 
-// opened reads the page of a tab that was opened.
-func (e *Actor) opened(ctx context.Context, client *checkpoint.Client, id int, a action, result *protocol.ActResult) (*finished, error) {
-	t := e.pages.Tab(id)
+// opened reads the page of a new tab.
+func (a *Actor) opened(ctx context.Context, client *checkpoint.Client, id int, act action, result *protocol.ActResult) (*finished, error) {
+	t := a.pages.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	e.pages.Use(client, id)
-	r := &references{tab: id, page: t.Page, seen: e.pages.SeenBy(t, client)}
-	return e.finish(ctx, client, t, outcome{id: id, action: a, result: result, refs: r, began: e.clock().UnixMilli(), from: e.store.View(e.clock()).Start(), first: true})
+	a.pages.Use(client, id)
+	r := &references{tab: id, page: t.Page, seen: a.pages.SeenBy(t, client)}
+	return a.finish(ctx, client, t, outcome{id: id, action: act, result: result, refs: r, began: a.clock().UnixMilli(), from: a.store.View(a.clock()).Start(), first: true})
 }
 
-// newTab opens a tab, and returns when it is watched.
-func (e *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
-	if e.hands == nil {
-		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
+// newTab opens a tab and returns when it is watched.
+func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
+	if a.hands == nil {
+		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with `tidemark browser`.")
 	}
 	var instances []string
-	for _, b := range e.store.View(e.clock()).Browsers {
+	for _, b := range a.store.View(a.clock()).Browsers {
 		if b.Connected {
 			instances = append(instances, b.Instance)
 		}
 	}
 	switch len(instances) {
 	case 0:
-		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with `tidemark browser`")
+		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with `tidemark browser`.")
 	case 1:
 	default:
-		return 0, nil, usererr.New(usererr.Ambiguous, "%d browsers are connected; name a tab of the one that is meant (browser_tabs lists them)", len(instances))
+		return 0, nil, usererr.New(usererr.Ambiguous, "%d browsers are connected. Pass a tab of the one you mean; browser_tabs lists them.", len(instances))
 	}
-	ctx, release, err := e.take(ctx, client, 0, "open "+to)
+	ctx, release, err := a.take(ctx, client, 0, "open "+to)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer release()
-	result, err := e.do(ctx, 0, instances[0], 0, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{"new", to}}}, action{settle: loadTimeout}, nil, false)
+	result, err := a.do(ctx, 0, instances[0], 0, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{"new", to}}}, action{settle: loadTimeout}, nil, false)
 	if err != nil {
 		return 0, nil, err
 	}
 	if len(result.Opened) == 0 {
 		return 0, nil, usererr.New(usererr.NoBrowser, "the browser opened no tab")
 	}
-	id, err := e.waitForOpened(ctx, instances[0], result.Opened[0])
+	id, err := a.waitForOpened(ctx, instances[0], result.Opened[0])
 	result.Opened = nil
 	return id, result, err
 }
 
 // BrowserTabs answers browser_tabs.
-func (e *Actor) BrowserTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) (*pages.TabList, error) {
+func (a *Actor) BrowserTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) (*pages.TabList, error) {
 	switch p.Action {
 	case "", "list":
 	case "new", "select", "close":
-		if err := e.actOnTabs(ctx, client, p); err != nil {
+		if err := a.actOnTabs(ctx, client, p); err != nil {
 			return nil, err
 		}
 	default:
 		return nil, usererr.Invalid("action is %q; it must be list, new, select or close", p.Action)
 	}
-	return e.pages.List(client), nil
+	return a.pages.List(client), nil
 }
 
-// actOnTabs opens, shows or closes a tab: the one named, else the one that a call without one speaks of.
-func (e *Actor) actOnTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) error {
-	if !slices.Contains(e.sets(client), tool.Act) {
-		return usererr.New(usererr.SwitchedOff, "opening, showing and closing tabs belongs to the tool set act, which is off for this session")
+// actOnTabs opens, shows or closes a tab: the one named, else the tab for calls without one.
+func (a *Actor) actOnTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) error {
+	if !slices.Contains(a.sets(client), tool.Act) {
+		return usererr.New(usererr.SwitchedOff, "opening, showing and closing tabs needs the tool set act, which is off for this client")
 	}
 	if p.Action == "new" {
 		to, err := webAddress(p.URL, "")
 		if err != nil {
 			return err
 		}
-		id, _, err := e.newTab(ctx, client, to)
+		id, _, err := a.newTab(ctx, client, to)
 		if err == nil {
-			e.pages.Use(client, id)
+			a.pages.Use(client, id)
 		}
 		return err
 	}
-	id, err := e.pages.TabFor(client, p.Tab)
+	id, err := a.pages.TabFor(client, p.Tab)
 	if err != nil {
 		return err
 	}
-	instance, theirs, ok := e.store.BrowserTab(id)
+	instance, browserTab, ok := a.store.BrowserTab(id)
 	if !ok {
-		return usererr.New(usererr.TabClosed, "the tab %d has been closed", id)
+		return usererr.New(usererr.TabClosed, "tab %d was closed", id)
 	}
-	ctx, release, err := e.take(ctx, client, id, p.Action+" the tab")
+	ctx, release, err := a.take(ctx, client, id, p.Action+" the tab")
 	if err != nil {
 		return err
 	}
 	defer release()
-	result, err := e.do(ctx, id, instance, theirs, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}, nil, false)
+	result, err := a.do(ctx, id, instance, browserTab, []protocol.ActStep{{Op: protocol.StepTab, Texts: []string{p.Action}}}, action{}, nil, false)
 	if err != nil {
 		return err
 	}
 	if result.Dialog != nil {
-		return usererr.New(usererr.ActionRefused, "tab %d is still open: its page asks whether to leave it; browser_handle_dialog with accept closes it", id)
+		return usererr.New(usererr.ActionRefused, "tab %d is still open, because its page asks whether to leave it. Accept with browser_handle_dialog to close it.", id)
 	}
 	if p.Action == "select" {
-		e.pages.Use(client, id)
+		a.pages.Use(client, id)
 		return nil
 	}
-	return e.waitUntilClosed(ctx, id)
+	return a.waitUntilClosed(ctx, id)
 }
 
 // waitUntilClosed returns when a tab is no longer listed.
-func (e *Actor) waitUntilClosed(ctx context.Context, id int) error {
+func (a *Actor) waitUntilClosed(ctx context.Context, id int) error {
 	ctx, cancel := context.WithTimeout(ctx, pages.LoadPatience)
 	defer cancel()
 	for {
-		changed := e.store.Changed()
-		if _, _, open := e.store.BrowserTab(id); !open {
+		changed := a.store.Changed()
+		if _, _, open := a.store.BrowserTab(id); !open {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return usererr.New(usererr.ActionRefused, "tab %d does not close; its page may be asking whether to leave it", id)
+			return usererr.New(usererr.ActionRefused, "tab %d does not close. Its page may be asking whether to leave it.", id)
 		case <-changed:
 		}
 	}
 }
 
-// waitForOpened is the host's id of a tab that has just been opened, once it is watched.
-func (e *Actor) waitForOpened(ctx context.Context, instance string, theirs int) (int, error) {
+// waitForOpened waits until a new tab is watched and returns the host's id of it.
+func (a *Actor) waitForOpened(ctx context.Context, instance string, browserTab int) (int, error) {
 	watched := func(t *capture.Tab) bool { return t.Watched }
-	if t := e.tabOnce(ctx, instance, theirs, pages.LoadPatience, watched); t != nil && t.Watched {
+	if t := a.tabOnce(ctx, instance, browserTab, pages.LoadPatience, watched); t != nil && t.Watched {
 		return t.ID, nil
 	}
-	return 0, usererr.New(usererr.NotWatched, "the tab was opened, and is not watched; a person can switch it on in Tidemark's popup")
+	return 0, usererr.New(usererr.NotWatched, "the new tab is not watched. The user can turn it on in Tidemark's popup.")
 }
 
-// openedPatience is how long a tab that a page has opened may take until it is known where it leads to, and it is
-// watched, where it is to be.
+// openedPatience is how long a tab that a page opened may take until its address is known and it is watched.
 const openedPatience = time.Second
 
-// knownTab is a tab that has just been opened, once it can be looked at, or as far as it is known when that takes too
-// long; then nil for one that is not known.
-func (e *Actor) knownTab(ctx context.Context, instance string, theirs int) *capture.Tab {
-	return e.tabOnce(ctx, instance, theirs, openedPatience, func(t *capture.Tab) bool {
+// knownTab waits until a new tab is watched and its address known. After [openedPatience] it returns the tab as it is, or
+// nil if it is unknown.
+func (a *Actor) knownTab(ctx context.Context, instance string, browserTab int) *capture.Tab {
+	return a.tabOnce(ctx, instance, browserTab, openedPatience, func(t *capture.Tab) bool {
 		return t.Watched && t.URL != "" && t.URL != "about:blank"
 	})
 }
 
-// tabOnce is a tab by the browser's own id once it is ready, or as it is when that takes too long; then nil for one
-// that is not known.
-func (e *Actor) tabOnce(ctx context.Context, instance string, theirs int, patience time.Duration, ready func(*capture.Tab) bool) *capture.Tab {
+// tabOnce waits until a tab, given by the browser's own id, is ready. After patience it returns the tab as it is, or nil
+// if it is unknown.
+func (a *Actor) tabOnce(ctx context.Context, instance string, browserTab int, patience time.Duration, ready func(*capture.Tab) bool) *capture.Tab {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
-		changed := e.store.Changed()
+		changed := a.store.Changed()
 		var found *capture.Tab
-		if id := e.store.HostTab(instance, theirs); id != 0 {
-			v := e.store.View(e.clock())
+		if id := a.store.HostTab(instance, browserTab); id != 0 {
+			v := a.store.View(a.clock())
 			if i := slices.IndexFunc(v.Tabs, func(t capture.Tab) bool { return t.ID == id }); i >= 0 {
 				found = &v.Tabs[i]
 			}
@@ -252,18 +251,18 @@ type WaitParams struct {
 	Tab       int    `json:"tab,omitempty"`
 }
 
-// Of waiting.
+// Limits of waiting.
 const (
 	waitTimeout = 10 * time.Second
 	maxTextWait = 2 * time.Minute
-	// lookAgain is after how long a page is looked at again although no change of it was noticed.
+	// lookAgain is the longest time between two reads of the page. A change that is noticed leads to an earlier one.
 	lookAgain = 500 * time.Millisecond
-	// leastLook is how long a look may take, however soon the waiting is to be over.
-	leastLook = 500 * time.Millisecond
+	// minLook is the time that a read may take at least, even if the wait ends sooner.
+	minLook = 500 * time.Millisecond
 )
 
 // WaitFor answers browser_wait_for.
-func (e *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*Answer, error) {
+func (a *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*Answer, error) {
 	timeout := waitTimeout
 	if p.TimeoutMs != nil {
 		timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
@@ -272,37 +271,37 @@ func (e *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitPa
 		return nil, usererr.Invalid("timeout_ms must be from 0 to %d", maxTextWait.Milliseconds())
 	}
 	if p.Text == "" && p.TextGone == "" && p.Ref == "" && !p.Settled {
-		return nil, usererr.Invalid("say what to wait for: text, text_gone, ref (until it can be acted on) or settled")
+		return nil, usererr.Invalid("pass what to wait for: text, text_gone, ref (until it is ready) or settled")
 	}
-	a := action{tab: p.Tab, what: "wait", looks: true, waits: true, settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
+	act := action{tab: p.Tab, what: "wait", readOnly: true, waits: true, settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		if p.Ref == "" {
 			return nil, nil
 		}
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepReady, Path: path}}, err
 	}}
-	deadline := e.clock().Add(timeout)
-	a.otherwise = func(ctx context.Context, t *actingTab, result *protocol.ActResult) (*protocol.ActResult, error) {
-		goesOn := func(err error) bool { return err == nil && result.Refused == "" && result.Dialog == nil }
+	deadline := a.clock().Add(timeout)
+	act.followUp = func(ctx context.Context, t *actingTab, result *protocol.ActResult) (*protocol.ActResult, error) {
+		canContinue := func(err error) bool { return err == nil && result.Refused == "" && result.Dialog == nil }
 		var err error
-		if (p.Text != "" || p.TextGone != "") && goesOn(nil) {
-			result, err = e.waitForText(ctx, t, p, deadline)
+		if (p.Text != "" || p.TextGone != "") && canContinue(nil) {
+			result, err = a.waitForText(ctx, t, p, deadline)
 		}
-		if p.Settled && goesOn(err) {
-			result, err = e.waitUntilQuiet(ctx, client, t, deadline)
+		if p.Settled && canContinue(err) {
+			result, err = a.waitUntilQuiet(ctx, client, t, deadline)
 		}
 		return result, err
 	}
-	return e.act(ctx, client, a)
+	return a.act(ctx, client, act)
 }
 
-// waitUntilQuiet waits until the tab has no request in flight and nothing comes any more.
-func (e *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
-	o := e.rules.Of(client).Options(client.Scope)
+// waitUntilQuiet waits until the tab has no request in flight and no new events.
+func (a *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t *actingTab, deadline time.Time) (*protocol.ActResult, error) {
+	o := a.rules.Of(client).Options(client.Scope)
 	o.Tab, o.Origins = t.id, nil
 	var outcome *observe.Settled
 	var err error
-	t.tab.Unlocked(func() { outcome, err = e.observer.UntilQuiet(ctx, o, max(deadline.Sub(e.clock()), 0)) })
+	t.tab.Unlocked(func() { outcome, err = a.observer.UntilQuiet(ctx, o, max(deadline.Sub(a.clock()), 0)) })
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +312,7 @@ func (e *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t
 	result, err := t.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
 	switch {
 	case err != nil || result.Refused != "" || result.Dialog != nil:
-	case result.Busy: // nothing comes of a page that hangs either
+	case result.Busy: // a page that hangs is quiet too
 		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, unresponsive
 	case !outcome.OK:
 		result.Done, result.Refused, result.Text = 0, protocol.RefusedFailed, unsettled
@@ -321,26 +320,26 @@ func (e *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t
 	return result, err
 }
 
-// waitForText looks at the page until it says something, or no more.
-func (e *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
+// waitForText reads the page until it contains a text, or no longer does.
+func (a *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
 	for {
-		tree, err := e.lookBy(ctx, t, deadline)
+		tree, err := a.lookBy(ctx, t, deadline)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: unresponsive, Busy: true}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		missing := p.Text != "" && !says(tree.Root, p.Text)
-		there := p.TextGone != "" && says(tree.Root, p.TextGone)
+		missing := p.Text != "" && !containsText(tree.Root, p.Text)
+		there := p.TextGone != "" && containsText(tree.Root, p.TextGone)
 		if !missing && !there {
 			return t.do(ctx, []protocol.ActStep{{Op: protocol.StepRest}})
 		}
-		left := deadline.Sub(e.clock())
+		left := deadline.Sub(a.clock())
 		if left <= 0 {
 			text := fmt.Sprintf("%q is still there", p.TextGone)
 			if missing {
-				text = fmt.Sprintf("%q did not come", p.Text)
+				text = fmt.Sprintf("%q did not appear", p.Text)
 			}
 			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: text}, nil
 		}
@@ -352,15 +351,15 @@ func (e *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, dea
 	}
 }
 
-// lookBy looks at the page of a tab until a deadline, at least for as long as one look may take.
-func (e *Actor) lookBy(ctx context.Context, t *actingTab, deadline time.Time) (*aria.Tree, error) {
-	ctx, cancel := context.WithTimeout(ctx, max(deadline.Sub(e.clock()), leastLook))
+// lookBy reads the page of a tab until a deadline, but for at least [minLook].
+func (a *Actor) lookBy(ctx context.Context, t *actingTab, deadline time.Time) (*aria.Tree, error) {
+	ctx, cancel := context.WithTimeout(ctx, max(deadline.Sub(a.clock()), minLook))
 	defer cancel()
-	return e.pages.Look(ctx, t.id, t.tab, false)
+	return a.pages.Look(ctx, t.id, t.tab, false)
 }
 
-// says tells whether a text stands somewhere on the page, in any case.
-func says(root *aria.Node, text string) bool {
+// containsText reports whether a page contains a text, ignoring case.
+func containsText(root *aria.Node, text string) bool {
 	text = strings.ToLower(text)
 	found := false
 	root.Walk(func(n *aria.Node) {
@@ -372,20 +371,20 @@ func says(root *aria.Node, text string) bool {
 // PageEvaluateParams are the arguments of browser_evaluate.
 type PageEvaluateParams struct {
 	Expression string `json:"expression"`
-	// Ref names an element, which is `this` and `element` in the expression; the expression may be a function of it.
+	// Ref names an element, which is `this` and `element` in the expression. The expression may be a function of it.
 	Ref string `json:"ref,omitempty"`
 	Tab int    `json:"tab,omitempty"`
 }
 
-// evaluateTimeout is how long an agent's code may take.
+// evaluateTimeout limits an agent's code.
 const evaluateTimeout = 5 * time.Second
 
-// Evaluate answers browser_evaluate. It goes around redaction, and is off until a person turns it on.
-func (e *Actor) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*Answer, error) {
-	if !e.evaluate {
-		return nil, usererr.New(usererr.SwitchedOff, "evaluating code is off, because it goes around the masking of secrets; a person can turn it on: `evaluate = true` under [debugger] in %s, then `tidemark stop`", e.configPath())
+// Evaluate answers browser_evaluate. It bypasses redaction and is off unless the user turns it on.
+func (a *Actor) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*Answer, error) {
+	if !a.evaluate {
+		return nil, usererr.New(usererr.SwitchedOff, "evaluating code is off, because it bypasses the masking of secrets. The user can set `evaluate = true` under [debugger] in %s and run `tidemark stop`.", a.configPath())
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: "evaluate code", timeout: evaluateTimeout, steps: func(r *references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "evaluate code", timeout: evaluateTimeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepEvaluate, Texts: []string{p.Expression}}
 		var err error
 		if p.Ref != "" {
@@ -395,11 +394,11 @@ func (e *Actor) Evaluate(ctx context.Context, client *checkpoint.Client, p PageE
 	}})
 }
 
-func (e *Actor) configPath() string {
-	if e.config == "" {
+func (a *Actor) configPath() string {
+	if a.config == "" {
 		return "config.toml"
 	}
-	return e.config
+	return a.config
 }
 
 // ScreenshotParams are the arguments of browser_screenshot.
@@ -410,8 +409,8 @@ type ScreenshotParams struct {
 }
 
 // Screenshot answers browser_screenshot.
-func (e *Actor) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*Answer, error) {
-	return e.act(ctx, client, action{tab: p.Tab, what: "take a picture", looks: true, blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
+func (a *Actor) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*Answer, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "take a screenshot", readOnly: true, blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
 		s := protocol.ActStep{Op: protocol.StepScreenshot, Full: p.FullPage}
 		var err error
 		if p.Ref != "" {
@@ -429,13 +428,13 @@ type UploadParams struct {
 }
 
 // Upload answers browser_upload_file.
-func (e *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*Answer, error) {
+func (a *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*Answer, error) {
 	if len(p.Paths) == 0 {
 		return nil, usererr.Invalid("paths is empty; pass files of the workspace")
 	}
 	workspace := client.Workspace
 	if workspace == "" {
-		return nil, usererr.New(usererr.SwitchedOff, "files are uploaded only from a workspace, and this agent has none; start it with `tidemark mcp --workspace DIR`")
+		return nil, usererr.New(usererr.SwitchedOff, "files are uploaded only from a workspace, which this agent does not have. Start it with `tidemark mcp --workspace DIR`.")
 	}
 	var files []string
 	for _, path := range p.Paths {
@@ -445,13 +444,13 @@ func (e *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadP
 		}
 		files = append(files, file)
 	}
-	return e.act(ctx, client, action{tab: p.Tab, what: fmt.Sprintf("upload %d file(s)", len(files)), steps: func(r *references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: fmt.Sprintf("upload %d file(s)", len(files)), steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepUpload, Path: path, Texts: files}}, err
 	}})
 }
 
-// inWorkspace is the real path of a file, which must lie in the workspace, whatever links lead to it.
+// inWorkspace resolves the links of a path and returns an error if the file is outside the workspace.
 func inWorkspace(workspace, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(workspace, path)
@@ -462,13 +461,13 @@ func inWorkspace(workspace, path string) (string, error) {
 	}
 	root, err := filepath.EvalSymlinks(workspace)
 	if err != nil {
-		return "", usererr.Invalid("the workspace %s cannot be read: %v", workspace, err)
+		return "", usererr.Invalid("cannot read the workspace %s: %v", workspace, err)
 	}
 	if within, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(within) {
-		return "", usererr.New(usererr.SwitchedOff, "%s lies outside the workspace %s; only files inside it are uploaded", path, workspace)
+		return "", usererr.New(usererr.SwitchedOff, "%s is outside the workspace %s. Only files inside it can be uploaded.", path, workspace)
 	}
 	if info, err := os.Stat(real); err != nil || !info.Mode().IsRegular() {
-		return "", usererr.Invalid("%s is no file", path)
+		return "", usererr.Invalid("%s cannot be uploaded: it is not a regular file", path)
 	}
 	return real, nil
 }

@@ -7,18 +7,19 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// refusal says why the step after those that were done was not.
+// refusal returns why the first step that was not done was refused.
 func (o *outcome) refusal() *Refusal {
 	r := o.result
+	at := min(r.Done, len(o.steps)-1) // one step can be several clicks, of which some are done
 	step := protocol.ActStep{}
-	if r.Done < len(o.steps) {
-		step = o.steps[r.Done]
+	if at >= 0 {
+		step = o.steps[at]
 	}
 	refusal := &Refusal{
 		Reason: r.Refused, Element: o.refs.named(step.Path), Detail: r.Text, Dialog: r.Dialog, Busy: r.Busy, Done: r.Done, Steps: len(o.steps),
 	}
-	if r.Done < len(o.names) {
-		refusal.Element = o.names[r.Done]
+	if at >= 0 && at < len(o.names) {
+		refusal.Element = o.names[at]
 	}
 	switch r.Refused {
 	case protocol.RefusedGone:
@@ -37,10 +38,10 @@ func (o *outcome) refusal() *Refusal {
 	return refusal
 }
 
-// unresponsive is the detail of a refusal by a page that does not answer.
-const unresponsive = "the page does not answer: it is busy, or hangs"
+// unresponsive is the detail of a refusal because the page does not answer.
+const unresponsive = "the page does not answer: it is busy or hangs"
 
-// named is an element as it is told: its role and name with its reference; "" for the page.
+// named returns the role, name and reference of an element as answers show them, or "" for the page.
 func (r *references) named(path []protocol.ActNode) string {
 	if len(path) == 0 {
 		return ""
@@ -59,7 +60,7 @@ func (r *references) named(path []protocol.ActNode) string {
 	return fmt.Sprintf("%s [%s]", aria.Brief(node), aria.Reference(ref))
 }
 
-// cover is what covers an element; "" where that is not known.
+// cover describes what covers an element, or returns "" if that is unknown.
 func (o *outcome) cover() string {
 	r := o.result
 	if r.By != nil {

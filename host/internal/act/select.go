@@ -2,6 +2,7 @@ package act
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/aria"
@@ -17,64 +18,69 @@ type SelectParams struct {
 	Tab    int    `json:"tab,omitempty"`
 }
 
-// Select answers browser_select_option: a native list is set, one that the page made is opened and clicked.
-func (e *Actor) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*Answer, error) {
+// Select answers browser_select_option. It sets native lists, and opens and clicks lists that the page implements.
+func (a *Actor) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*Answer, error) {
 	if len(p.Values) == 0 {
 		return nil, usererr.Invalid("values is empty; pass the labels or values of options")
 	}
-	a := action{tab: p.Tab, what: "choose in %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
+	act := action{tab: p.Tab, what: "choose in %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
 		path, err := r.path(p.Ref)
 		return []protocol.ActStep{{Op: protocol.StepSelect, Path: path, Texts: p.Values}}, err
 	}}
-	a.otherwise = func(ctx context.Context, t *actingTab, result *protocol.ActResult) (*protocol.ActResult, error) {
+	act.followUp = func(ctx context.Context, t *actingTab, result *protocol.ActResult) (*protocol.ActResult, error) {
 		if result.Refused != protocol.RefusedKind || result.Text != notNative {
 			return result, nil
 		}
-		return e.selectMade(ctx, t, p)
+		return a.selectMade(ctx, t, p)
 	}
-	return e.act(ctx, client, a)
+	return a.act(ctx, client, act)
 }
 
-// notNative is what the extension says of an element that is no native list.
+// notNative is the detail with which the extension refuses an element that is not a native list.
 const notNative = "a list of options"
 
-// optionRoles are those of what a list that a page made itself is made of.
+// optionRoles are the roles of options in lists that a page implements.
 var optionRoles = map[string]bool{"option": true, "menuitemradio": true, "menuitemcheckbox": true, "menuitem": true, "treeitem": true}
 
-// selectMade chooses in a list that is none of the browser's: it is opened where it is not open, and each
-// option is clicked.
-func (e *Actor) selectMade(ctx context.Context, t *actingTab, p SelectParams) (*protocol.ActResult, error) {
+// selectMade chooses options in a list that the page implements. It opens the list if needed and clicks each option.
+func (a *Actor) selectMade(ctx context.Context, t *actingTab, p SelectParams) (*protocol.ActResult, error) {
 	number, _ := aria.ParseReference(p.Ref)
 	var result *protocol.ActResult
+	clicks := 0
 	for _, value := range p.Values {
-		tree, err := e.pages.Look(ctx, t.id, t.tab, false)
+		tree, err := a.pages.Look(ctx, t.id, t.tab, false)
 		if err != nil {
 			return nil, err
 		}
 		option, names := findOption(tree.Root, number, value)
 		if option == nil {
+			if !announcesOptions(tree.Root, number) {
+				return &protocol.ActResult{Refused: protocol.RefusedKind, Text: notNative, Done: clicks}, nil
+			}
 			path, err := t.refs.path(p.Ref)
 			if err != nil {
 				return nil, err
 			}
+			clicks++
 			if result, err = t.do(ctx, []protocol.ActStep{{Op: protocol.StepClick, Path: path}}); err != nil || result.Refused != "" || result.Dialog != nil {
 				return result, err
 			}
-			if tree, err = e.pages.Look(ctx, t.id, t.tab, false); err != nil {
+			if tree, err = a.pages.Look(ctx, t.id, t.tab, false); err != nil {
 				return nil, err
 			}
 			option, names = findOption(tree.Root, number, value)
 		}
 		if option == nil {
 			if len(names) == 0 {
-				return &protocol.ActResult{Refused: protocol.RefusedKind, Text: notNative + " (it was clicked, and no options came)"}, nil
+				return &protocol.ActResult{Refused: protocol.RefusedKind, Text: notNative + " (a click on it showed no options)", Done: clicks}, nil
 			}
-			return &protocol.ActResult{Refused: protocol.RefusedOption, Text: strings.Join(names, ", ")}, nil
+			return &protocol.ActResult{Refused: protocol.RefusedOption, Text: strings.Join(names, ", "), Done: clicks}, nil
 		}
 		path, err := t.refs.path(aria.Reference(option.Ref))
 		if err != nil {
 			return nil, err
 		}
+		clicks++
 		if result, err = t.do(ctx, []protocol.ActStep{{Op: protocol.StepClick, Path: path}}); err != nil || result.Refused != "" || result.Dialog != nil {
 			return result, err
 		}
@@ -82,8 +88,22 @@ func (e *Actor) selectMade(ctx context.Context, t *actingTab, p SelectParams) (*
 	return result, nil
 }
 
-// findOption is the option of a name: one inside the element, else the only one on the page. The names are
-// those of the options there are.
+// announcesOptions reports whether an element says that it opens a list. Nothing else is clicked to look for options: a
+// plain button may do anything.
+func announcesOptions(root *aria.Node, number int) (announced bool) {
+	root.Walk(func(n *aria.Node) {
+		if n.Ref != number {
+			return
+		}
+		announced = n.Role == "combobox" || n.Role == "listbox" || slices.ContainsFunc(n.States, func(state string) bool {
+			return state == "expanded" || state == "collapsed" || strings.HasPrefix(state, "haspopup")
+		})
+	})
+	return announced
+}
+
+// findOption returns the option with a name: one inside the list, else the only one on the page. It also returns the
+// names of all options.
 func findOption(root *aria.Node, list int, name string) (option *aria.Node, names []string) {
 	native := map[int]bool{} // options of other lists
 	root.Walk(func(n *aria.Node) {

@@ -8,7 +8,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// actingTab is a tab that is being acted on. Its lock is held but for the time in which the browser is waited for.
+// actingTab is a tab during an action. Its lock is held except while waiting for the browser.
 type actingTab struct {
 	actor      *Actor
 	id         int
@@ -17,17 +17,17 @@ type actingTab struct {
 	tab        *pages.Tab
 	refs       *references
 	action     action
-	steps      []protocol.ActStep // the last that were done
-	names      []string           // of their elements, as the agent knew them
-	// before is the page as it was before anything was done; nil when nobody has looked at it.
+	steps      []protocol.ActStep // the last ones sent
+	names      []string           // of their elements, as the agent was shown them
+	// before is the page before the first step; nil if it was never read.
 	before *aria.Tree
-	// follows is the page that the last answer's is relative to.
+	// follows is the tree on which the page of the last result is based.
 	follows *aria.Tree
-	// began is when the first step began to have an effect, in milliseconds since the Unix epoch; 0 when none had.
+	// began is when the first step began to take effect, in milliseconds since the Unix epoch; 0 if none did.
 	began int64
 }
 
-// do has the browser do more steps.
+// do sends more steps to the browser.
 func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol.ActResult, error) {
 	untouched := t.began == 0
 	t.steps, t.names = steps, nil
@@ -49,20 +49,20 @@ func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol
 			if err == nil {
 				t.before, t.follows = now, now
 			} else {
-				result.Page = nil // it would follow on this one
+				result.Page = nil // it is based on Before
 			}
 		}
 	}
 	return result, nil
 }
 
-// send has the browser do steps, and waits without the tab's lock.
-func (t *actingTab) send(ctx context.Context, steps []protocol.ActStep, a action, look *protocol.AriaParams, before bool) (result *protocol.ActResult, err error) {
-	t.tab.Unlocked(func() { result, err = t.actor.do(ctx, t.id, t.instance, t.browserTab, steps, a, look, before) })
+// send sends steps to the browser and waits without the tab's lock.
+func (t *actingTab) send(ctx context.Context, steps []protocol.ActStep, act action, look *protocol.AriaParams, before bool) (result *protocol.ActResult, err error) {
+	t.tab.Unlocked(func() { result, err = t.actor.do(ctx, t.id, t.instance, t.browserTab, steps, act, look, before) })
 	return result, err
 }
 
-// look is what the browser is to tell of the page once the action is over; nil for nothing.
+// look is the request to read the page after the action; nil for none.
 func (t *actingTab) look() *protocol.AriaParams {
 	if t.action.blind {
 		return nil

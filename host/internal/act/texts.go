@@ -2,7 +2,7 @@ package act
 
 import "encoding/json"
 
-// Texts is an argument that is one text or a list of them.
+// Texts is an argument that is a string or a list of strings.
 type Texts []string
 
 // UnmarshalJSON reads a string or a list of strings.

@@ -22,7 +22,7 @@ var Tools = []*tool.Tool[*Actor]{
 	tool.New("browser_screenshot", (*Actor).Screenshot),
 }
 
-// TabTools list tabs, and open, show and close them where the set act is on.
+// TabTools list tabs. If the set act is on, they also open, show and close them.
 var TabTools = []*tool.Tool[*Actor]{
 	tool.New("browser_tabs", (*Actor).BrowserTabs),
 }

@@ -1,7 +1,7 @@
-// Package api serves the engine over HTTP: on the daemon's control socket for the command line.
+// Package api serves the engine over HTTP: on the daemon's control socket for the command line, and as the live API.
 //
-// It guarantees: a tool answers here with exactly the JSON that it gives an agent; errors are JSON
-// with a message that says what to do; a stream ends when its reader goes.
+// It guarantees: a tool returns exactly the same JSON as to an agent; errors are JSON with a message that says
+// what to do; a stream ends when its client disconnects.
 package api
 
 import (
@@ -21,14 +21,14 @@ import (
 	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
-// Options make a handler.
+// Options configure a handler.
 type Options struct {
 	Engine *engine.Engine
-	// Complete fills in what the engine does not know of the process.
+	// Complete fills in the fields that only the process knows.
 	Complete func(*viewer.Status)
-	// Rounds sends a message to every connected browser and back; what it returns is written as JSON.
+	// Rounds sends a message to every connected browser and back. Its result is written as JSON.
 	Rounds func(context.Context) any
-	// Open is the address of the dashboard, with a code to sign in by.
+	// Open returns the address of the dashboard with a sign-in code.
 	Open func() (string, error)
 	// Stop ends the daemon.
 	Stop func()
@@ -36,34 +36,34 @@ type Options struct {
 
 type server struct{ Options }
 
-// Problem is an answer that is an error.
+// Problem is an error answer.
 type Problem struct {
 	Message string `json:"message"`
-	// Code is the kind of the error.
+	// Code is the kind of error.
 	Code usererr.Code `json:"code"`
 }
 
-// Opened is where the dashboard is.
+// Opened is the address of the dashboard.
 type Opened struct {
 	URL string `json:"url"`
 }
 
-// New makes the handler.
+// New returns the handler.
 //
 //	GET  /v1/status        viewer.Status
 //	POST /v1/tools/{name}  the tool's arguments → its answer
-//	POST /v1/watch         engine.ChangesParams → a stream of reports, one JSON a line
+//	POST /v1/watch         observe.ChangesParams → a stream of reports, one JSON object per line
 //	POST /v1/export        {name} → checkpoint.File
-//	POST /v1/import        {file, as?} → engine.CheckpointCreated
-//	POST /v1/compare       {file, engine.ChangesParams …} → a report
+//	POST /v1/import        {file, as?} → observe.CheckpointCreated
+//	POST /v1/compare       {file, observe.ChangesParams …} → a report
 //	POST /v1/diff          DiffRequest → a report
 //	POST /v1/rounds        a message to every browser and back → link.Round, a list
-//	POST /v1/hook          engine.HookParams → engine.HookAnswer
-//	POST /v1/open          {url}: of the dashboard, to sign in by once
+//	POST /v1/hook          observe.HookParams → observe.HookAnswer
+//	POST /v1/open          {url} of the dashboard, valid for one sign-in
 //	POST /v1/stop          ends the daemon
 //
-// The query parameters client, origin (repeatable) and project say who asks, for which scope, and in the
-// project of which settings file.
+// The query parameters client, origin (repeatable) and project name the client, its scope, and the settings file of
+// its project.
 func New(o Options) http.Handler {
 	s := &server{o}
 	mux := http.NewServeMux()
@@ -99,11 +99,11 @@ func New(o Options) http.Handler {
 	return mux
 }
 
-// write writes an answer, and says whether it could.
+// write writes an answer and reports whether that succeeded.
 func write(w http.ResponseWriter, status int, v any) bool {
 	data, err := diff.Encode(v)
 	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"message":"the answer cannot be written"}`)
+		status, data = http.StatusInternalServerError, []byte(`{"message":"cannot encode the answer"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
@@ -124,7 +124,7 @@ func scope(r *http.Request) (checkpoint.Scope, error) {
 	return s, nil
 }
 
-// client is who asks.
+// client returns the client that a request names.
 func (s *server) client(r *http.Request) (*checkpoint.Client, error) {
 	sc, err := scope(r)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *server) client(r *http.Request) (*checkpoint.Client, error) {
 		name = "cli"
 	}
 	client := s.Engine.Clients.Returning(name, sc)
-	s.Engine.Clients.InProject(client, r.URL.Query().Get("project"))
+	s.Engine.Clients.SetProject(client, r.URL.Query().Get("project"))
 	return client, nil
 }
 
@@ -166,7 +166,7 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 	}
 	args, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxArguments))
 	if err != nil {
-		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
+		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
 	answer, err := t.Call(r.Context(), s.Engine, client, args)
@@ -191,7 +191,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	}
 	var p observe.HookParams
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil {
-		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
+		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
 	answer, client, err := s.Engine.Observer.Hook(r.Context(), sc, r.URL.Query().Get("project"), p)
@@ -204,7 +204,7 @@ func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// watchPause gathers what comes close together into one report.
+// watchPause gathers entries that arrive close together into one report.
 const watchPause = 250 * time.Millisecond
 
 func (s *server) watch(w http.ResponseWriter, r *http.Request) {
@@ -215,25 +215,25 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	var p observe.ChangesParams
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil && !errors.Is(err, io.EOF) {
-		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
+		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
-	// A reader of its own: following along never moves anybody's checkpoint.
+	// A separate client: watching never moves a checkpoint of another client.
 	client, leave := s.Engine.Clients.Join("", "watch", sc)
 	defer leave()
-	s.Engine.Clients.InProject(client, r.URL.Query().Get("project"))
+	s.Engine.Clients.SetProject(client, r.URL.Query().Get("project"))
 	flush := http.NewResponseController(w)
-	told := false
+	answered := false
 	for {
 		changed := s.Engine.Store().Changed()
 		report, err := s.Engine.Observer.Follow(r.Context(), client, p)
 		if err != nil {
-			if !told {
+			if !answered {
 				problem(w, err)
 			}
 			return
 		}
-		p.Checkpoint = "" // only the first report begins where it was asked to
+		p.Checkpoint = "" // only the first report starts at the requested checkpoint
 		data, err := diff.Encode(report)
 		if err != nil {
 			return
@@ -241,7 +241,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 		if _, err := w.Write(append(data, '\n')); err != nil || flush.Flush() != nil {
 			return
 		}
-		told = true
+		answered = true
 		select {
 		case <-r.Context().Done():
 			return
@@ -257,18 +257,18 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// FileRequest is what is asked about exported checkpoints: the one of a name, or a file.
+// FileRequest is a request about an exported checkpoint: one by name, or a file.
 type FileRequest struct {
 	Name string          `json:"name,omitempty"`
 	File json.RawMessage `json:"file,omitempty"`
-	// As is another name for what is imported.
+	// As is another name for the imported checkpoint.
 	As string `json:"as,omitempty"`
 	observe.ChangesParams
 
 	parsed *checkpoint.File
 }
 
-// file serves a request about exported checkpoints.
+// file returns a handler of a request about an exported checkpoint.
 func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		client, err := s.client(r)
@@ -278,7 +278,7 @@ func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest)
 		}
 		var p FileRequest
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, checkpoint.MaxFile+maxArguments)).Decode(&p); err != nil {
-			problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
+			problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 			return
 		}
 		if p.File != nil || p.Name == "" {
@@ -296,7 +296,7 @@ func (s *server) file(do func(context.Context, *checkpoint.Client, *FileRequest)
 	}
 }
 
-// DiffRequest is what is asked about two moments; File is an exported state in place of From.
+// DiffRequest is a request about two moments. File is an exported checkpoint in place of From.
 type DiffRequest struct {
 	observe.BetweenParams
 	File json.RawMessage `json:"file,omitempty"`
@@ -310,7 +310,7 @@ func (s *server) diff(w http.ResponseWriter, r *http.Request) {
 	}
 	var p DiffRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, checkpoint.MaxFile+maxArguments)).Decode(&p); err != nil {
-		problem(w, usererr.Invalid("the arguments cannot be read: %v", err))
+		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
 	var file *checkpoint.File

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// served is the API of a world.
+// served is the API of a test world.
 type served struct {
 	*enginetest.World
 	t       *testing.T
@@ -68,8 +68,7 @@ func (s *served) do(method, path, body string) (int, string) {
 	return answer.StatusCode, string(data)
 }
 
-// TestAToolAnswersWithTheJSONThatItGivesAnAgent compares with the tool itself, which is what the MCP
-// server's text is.
+// TestAToolAnswersWithTheJSONThatItGivesAnAgent compares with the tool itself, whose JSON is the text of MCP answers.
 func TestAToolAnswersWithTheJSONThatItGivesAnAgent(t *testing.T) {
 	s := serve(t)
 	s.Log("error", "it <broke> & burned")
@@ -133,16 +132,16 @@ func TestProblemsAreJSONThatSaysWhatToDo(t *testing.T) {
 		status             int
 		words              string
 	}{
-		{"POST", "/v1/tools/get_changes_since", `{"checkpoint":"nope"}`, http.StatusNotFound, "make one with checkpoint_create"},
+		{"POST", "/v1/tools/get_changes_since", `{"checkpoint":"nope"}`, http.StatusNotFound, "create one with checkpoint_create"},
 		{"POST", "/v1/tools/get_changes_since", `{"include":["smell"]}`, http.StatusBadRequest, "sections are"},
 		{"POST", "/v1/tools/get_changes_since", `{`, http.StatusBadRequest, "not JSON"},
-		{"POST", "/v1/tools/get_changes_since?origin=ftp://x", `{}`, http.StatusBadRequest, "no origin"},
-		{"POST", "/v1/tools/checkpoint_create", `{"name":"` + strings.Repeat("x", 2<<20) + `"}`, http.StatusBadRequest, "cannot be read"},
+		{"POST", "/v1/tools/get_changes_since?origin=ftp://x", `{}`, http.StatusBadRequest, "not a valid origin"},
+		{"POST", "/v1/tools/checkpoint_create", `{"name":"` + strings.Repeat("x", 2<<20) + `"}`, http.StatusBadRequest, "cannot read the arguments"},
 		{"POST", "/v1/tools/smell", `{}`, http.StatusNotFound, "no tool smell"},
 		{"POST", "/v1/watch", `{"include":["smell"]}`, http.StatusBadRequest, "sections are"},
-		{"POST", "/v1/watch", `{"checkpoint":7}`, http.StatusBadRequest, "cannot be read"},
-		{"POST", "/v1/watch?origin=ftp://x", `{}`, http.StatusBadRequest, "no origin"},
-		{"GET", "/v1/status?origin=ftp://x", ``, http.StatusBadRequest, "no origin"},
+		{"POST", "/v1/watch", `{"checkpoint":7}`, http.StatusBadRequest, "cannot read the arguments"},
+		{"POST", "/v1/watch?origin=ftp://x", `{}`, http.StatusBadRequest, "not a valid origin"},
+		{"GET", "/v1/status?origin=ftp://x", ``, http.StatusBadRequest, "not a valid origin"},
 	} {
 		status, body := s.do(c.method, c.path, c.body)
 		var p api.Problem
@@ -212,41 +211,41 @@ func (w *watching) next() *diff.Report {
 	return r
 }
 
-func TestWatchingTellsEverythingOnceAndAdvancesNobody(t *testing.T) {
+func TestWatchingReportsEverythingOnceAndMovesNoCheckpoint(t *testing.T) {
 	s := serve(t)
 	s.Log("error", "before")
 	w := s.watch("?client=cli", `{}`)
-	told := map[string]int{}
-	hear := func(until int) {
+	seen := map[string]int{}
+	read := func(until int) {
 		for n := 0; n < until; {
 			for _, e := range w.next().Console.NewErrors {
-				told[e.Message] += e.Count
+				seen[e.Message] += e.Count
 				n++
 			}
 		}
 	}
-	hear(1)
+	read(1)
 	s.Log("error", "after")
-	hear(1)
+	read(1)
 	for i := range 20 {
 		s.Log("error", fmt.Sprintf("burst %c", 'a'+i))
 	}
-	hear(20)
-	for text, n := range told {
+	read(20)
+	for text, n := range seen {
 		if n != 1 {
-			t.Errorf("%q was told %d times", text, n)
+			t.Errorf("%q was reported %d times", text, n)
 		}
 	}
-	if len(told) != 22 {
-		t.Errorf("%d of 22 were told: %v", len(told), told)
+	if len(seen) != 22 {
+		t.Errorf("%d of 22 were reported: %v", len(seen), seen)
 	}
 	_, body := s.do("POST", "/v1/tools/get_changes_since?client=cli", `{}`)
 	if !strings.Contains(body, `"checkpoint":"auto_1"`) || !strings.Contains(body, `"total_new_entries":22`) {
-		t.Errorf("the client's own place moved: %s", body)
+		t.Errorf("the client's own checkpoint moved: %s", body)
 	}
 }
 
-func TestWatchingBeginsAtACheckpointAndGoesOnFromNow(t *testing.T) {
+func TestWatchingStartsAtACheckpointAndContinuesFromNow(t *testing.T) {
 	s := serve(t)
 	s.Log("error", "long ago")
 	if _, err := s.Call(s.Agent(), "checkpoint_create", `{"name":"before_refactor"}`); err != nil {
@@ -264,14 +263,14 @@ func TestWatchingBeginsAtACheckpointAndGoesOnFromNow(t *testing.T) {
 	}
 }
 
-func TestAReaderThatGoesIsForgotten(t *testing.T) {
+func TestAClientThatDisconnectsIsForgotten(t *testing.T) {
 	s := serve(t)
 	w := s.watch("", `{}`)
 	w.next()
 	if _, body := s.do("GET", "/v1/status", ``); !strings.Contains(body, `"name":"watch"`) {
 		t.Errorf("%s", body)
 	}
-	w.leave() // that its goroutine ends is seen when all tests have run
+	w.leave() // goleak checks after all tests that its goroutine ended
 }
 
 func TestStopAnswersFirst(t *testing.T) {
@@ -282,7 +281,7 @@ func TestStopAnswersFirst(t *testing.T) {
 	<-s.stopped
 }
 
-func TestAHookIsToldWhatBrokeOnce(t *testing.T) {
+func TestAHookGetsNewErrorsOnce(t *testing.T) {
 	s := serve(t)
 	s.Log("error", "before the session")
 	ask := func(event, query string) string {

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// defaultStall is how long a reader of events may take none until it is cut off.
+	// defaultStall is how long a client may read nothing before its stream is closed.
 	defaultStall = 10 * time.Second
-	// eventsPause gathers what comes close together into one event.
+	// eventsPause gathers entries that arrive close together into one event.
 	eventsPause = 50 * time.Millisecond
-	// eventsSilence is after how long without news a line says that the stream is alive.
+	// eventsSilence is how long a stream stays silent before it sends a keep-alive line.
 	eventsSilence = 15 * time.Second
-	// eventsLimit bounds the entries of one event, so that a reader can keep up with what it is told.
+	// eventsLimit bounds the entries of one event, so that a client can keep up.
 	eventsLimit = 10_000
 )
 
-// cursor is an event's id: where to read on. It means nothing to whoever reads it.
+// cursor is the id of an event: the place to resume from. It is opaque to clients.
 type cursor struct {
 	Store string                 `json:"s"`
 	After protocol.ViewPositions `json:"p"`
@@ -50,12 +50,12 @@ func parseCursor(s string) (c cursor, err error) {
 		err = json.Unmarshal(data, &c)
 	}
 	if err != nil {
-		return c, huma.Error400BadRequest("Last-Event-ID is no id of an event of this stream; leave it out to begin anew")
+		return c, huma.Error400BadRequest("Last-Event-ID is not an event id of this stream; omit it to start over")
 	}
 	return c, nil
 }
 
-// Skipped counts the entries of each lane that had left the buffers before a reader got them.
+// Skipped counts, for each lane, the entries that left the buffers before the client read them.
 type Skipped struct {
 	Console   uint64 `json:"console,omitempty"`
 	Network   uint64 `json:"network,omitempty"`
@@ -65,8 +65,8 @@ type Skipped struct {
 	Calls     uint64 `json:"calls,omitempty"`
 }
 
-// skipped are the entries between where a reader stands and the oldest that are held. Who stands at the beginning
-// has skipped nothing: it reads what there is.
+// skipped counts the entries between a client's positions and the oldest in memory. A client at the beginning has
+// skipped nothing.
 func skipped(after, first protocol.ViewPositions) Skipped {
 	of := func(after, first uint64) uint64 {
 		if after == 0 || after >= first {
@@ -80,29 +80,29 @@ func skipped(after, first protocol.ViewPositions) Skipped {
 	}
 }
 
-const eventsDescription = `Server-sent events. Each has an id; a reader that comes back with it in Last-Event-ID (or in the query
-parameter after) goes on where it was.
+const eventsDescription = `Server-sent events. Each has an id. To resume, reconnect with the id in Last-Event-ID, or in the query
+parameter after.
 
-- timeline: entries and changes since the event before, as /api/timeline answers with.
-- skipped: how many entries of each lane had left the buffers before this reader came back for them.
-- reset: positions begin anew (another store); what is known of earlier ones is to be forgotten.
-- behind: the reader was too slow and entries have left the buffers; the stream ends with this. It is resumed
-  with the same id, and skipped says then what is missing.
+- timeline: entries and changes since the previous event, in the form of /api/timeline.
+- skipped: per lane, the number of entries that left the buffers before this client reconnected.
+- reset: positions restart, because the store was replaced. Discard earlier positions.
+- behind: the client was too slow and entries left the buffers. The stream ends with this event. Resume with the
+  same id; skipped then reports the missing entries.
 
-A reader that takes nothing for ten seconds is cut off. Nobody who reads slowly holds anything up.`
+A client that reads nothing for ten seconds is disconnected. A slow client delays no one.`
 
-// eventsQuery says which stream, and from where on.
+// eventsQuery selects a stream and the place to start from.
 type eventsQuery struct {
 	InTab
-	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was read"`
-	After       string `query:"after" doc:"The same, for readers that can send no headers"`
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event received"`
+	After       string `query:"after" doc:"The same, for clients that cannot send headers"`
 	AfterPositions
-	Store string `query:"store" doc:"Without an id: the store that the positions are of, as the timeline named it"`
-	Marks string `query:"marks" doc:"Without an id: marks of the timeline that was read"`
+	Store string `query:"store" doc:"Without an id: the store of the positions, as given by the timeline"`
+	Marks string `query:"marks" doc:"Without an id: marks of the last timeline answer"`
 }
 
 func (r *rest) events() {
-	o := operation("GET", "/events", "events", "timeline", "What happens, as it happens")
+	o := operation("GET", "/events", "events", "timeline", "Stream new entries")
 	o.Description = eventsDescription
 	o.Responses = map[string]*huma.Response{"200": {
 		Description: "The stream", Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: "string"}}},
@@ -119,7 +119,7 @@ func (r *rest) events() {
 		if at == "" {
 			c = cursor{Store: in.Store, After: in.positions(), Marks: in.Marks}
 		}
-		// Where it begins has to be right before anything is answered.
+		// Check the tab before the answer begins: later, the status can no longer be an error.
 		t, err := r.Engine.Viewer.Timeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, Limit: 1})
 		if err != nil {
 			return nil, problemOf(err)
@@ -134,7 +134,7 @@ func (r *rest) events() {
 	})
 }
 
-// eventStream is one reader's stream. It keeps nothing of what the reader has not taken: that is in the buffers.
+// eventStream is the stream of one client. It queues nothing: unread entries stay in the store's buffers.
 type eventStream struct {
 	*rest
 	tab     int
@@ -143,7 +143,7 @@ type eventStream struct {
 	at      cursor
 }
 
-// run writes events until the reader goes, falls behind or takes nothing.
+// run writes events until the client disconnects, falls behind or stops reading.
 func (s *eventStream) run(ctx context.Context, store string) {
 	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }() // the connection may serve other requests
 	if s.at.Store != "" && s.at.Store != store {
@@ -157,7 +157,7 @@ func (s *eventStream) run(ctx context.Context, store string) {
 			Tab: s.tab, After: s.at.After, Marks: s.at.Marks, Limit: eventsLimit, WaitMs: s.wait(first),
 		})
 		if err != nil {
-			return // the reader has gone, or the tab that it reads of
+			return // the client disconnected, or its tab was closed
 		}
 		if s.at.Store != "" && t.Store != s.at.Store {
 			s.at = cursor{}
@@ -198,7 +198,7 @@ func (s *eventStream) run(ctx context.Context, store string) {
 	}
 }
 
-// wait is how long to wait for news, in milliseconds: the first event says how it stands.
+// wait returns how long to wait for new entries, in milliseconds. The first event is sent at once.
 func (s *eventStream) wait(first bool) int {
 	if first {
 		return 0
@@ -206,7 +206,7 @@ func (s *eventStream) wait(first bool) int {
 	return int(eventsSilence.Milliseconds())
 }
 
-// send writes one event, and says whether the reader took it.
+// send writes one event and reports whether that succeeded.
 func (s *eventStream) send(name string, v any) bool {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -21,12 +21,12 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// pipes is a listener whose connections hold nothing: a write waits until somebody reads.
+// pipes is a listener whose connections have no buffers: a write blocks until the other end reads.
 type pipes struct {
 	conns  chan net.Conn
 	done   chan struct{}
 	closed sync.Once
-	// ended gets every request that has been served.
+	// ended receives the path of every finished request.
 	ended chan string
 }
 
@@ -45,14 +45,14 @@ func (p *pipes) Close() error {
 }
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// live serves the live API of a world. Its client's connections hold nothing.
+// live serves the live API of a test world. The client's connections have no buffers.
 func live(t *testing.T, w *enginetest.World, stall time.Duration) *http.Client {
 	t.Helper()
 	c, _ := watched(t, w, stall)
 	return c
 }
 
-// watched is the same, and tells of the requests that have been served.
+// watched does the same and returns the paths of finished requests.
 func watched(t *testing.T, w *enginetest.World, stall time.Duration) (c *http.Client, ended <-chan string) {
 	t.Helper()
 	p := &pipes{conns: make(chan net.Conn), done: make(chan struct{}), ended: make(chan string, 100)}
@@ -111,7 +111,7 @@ func listen(t *testing.T, c *http.Client, query, last string) *stream {
 	return &stream{bufio.NewReaderSize(resp.Body, 16), resp.Body}
 }
 
-// next is the next event; an error when the stream has ended.
+// next reads the next event. It fails when the stream has ended.
 func (s *stream) next() (e streamed, err error) {
 	for {
 		line, err := s.ReadString('\n')
@@ -133,7 +133,7 @@ func (s *stream) next() (e streamed, err error) {
 	}
 }
 
-// timeline reads the next event, which is one of the timeline, and returns the positions of its console entries.
+// timeline reads the next event, a timeline, and returns the positions of its console entries.
 func (s *stream) timeline(t *testing.T) (e streamed, console string) {
 	t.Helper()
 	e, err := s.next()
@@ -199,15 +199,14 @@ func TestWhatHasLeftTheBuffersMeanwhileIsCounted(t *testing.T) {
 	}
 }
 
-// TestAReaderThatFallsBehindIsToldAndCutOff: what it does not take is not kept for it, holds up nobody, and is
-// counted when it comes back.
-func TestAReaderThatFallsBehindIsToldAndCutOff(t *testing.T) {
+// TestASlowClientIsDisconnected: its unread entries are not queued, delay no one, and are counted when it reconnects.
+func TestASlowClientIsDisconnected(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{Console: capture.Limit{Count: 5, Bytes: 1 << 20}})
 	c := live(t, w, time.Minute)
 	w.Log("log", "first")
 	s := listen(t, c, "", "")
 	s.timeline(t)
-	for range 1000 { // its reader takes nothing, and nobody waits for it
+	for range 1000 { // the client reads nothing, and no one waits for it
 		w.Log("log", "more")
 	}
 	var events []streamed
@@ -222,7 +221,7 @@ func TestAReaderThatFallsBehindIsToldAndCutOff(t *testing.T) {
 	if last.name != "behind" || !strings.Contains(last.data, `{"console":`) {
 		t.Fatalf("it ends with %+v", last)
 	}
-	read := 1 // entries that came while it took some
+	read := 1 // the last entry that it read
 	for _, e := range events[:len(events)-1] {
 		if _, err := fmt.Sscanf(positions(t, e.data), "%d to %d", new(int), &read); err != nil {
 			t.Fatal(e, err)
@@ -237,12 +236,12 @@ func TestAReaderThatFallsBehindIsToldAndCutOff(t *testing.T) {
 	}
 }
 
-func TestAReaderThatTakesNothingIsCutOff(t *testing.T) {
+func TestAClientThatReadsNothingIsDisconnected(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c, ended := watched(t, w, 2*time.Second)
 	s := listen(t, c, "", "")
 	s.timeline(t)
-	w.Log("error", "nobody takes this")
+	w.Log("error", "unread")
 	if got := <-ended; got != "/api/events" {
 		t.Error(got)
 	}
@@ -251,7 +250,7 @@ func TestAReaderThatTakesNothingIsCutOff(t *testing.T) {
 	}
 }
 
-func TestAnotherStoreBeginsAnew(t *testing.T) {
+func TestAnotherStoreResetsPositions(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := live(t, w, 0)
 	w.Log("log", "one")
@@ -275,7 +274,7 @@ func TestAStreamThatCannotBeginIsAProblem(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := live(t, w, 0)
 	for query, want := range map[string]string{
-		"?after=nonsense": "leave it out to begin anew", "?tab=99": "there is no tab 99", "?tab=x": "invalid integer", "?since=1": "since",
+		"?after=nonsense": "omit it to start over", "?tab=99": "there is no tab 99", "?tab=x": "invalid integer", "?since=1": "since",
 	} {
 		resp, err := c.Get("http://tidemark/api/events" + query)
 		if err != nil {

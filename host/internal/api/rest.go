@@ -19,31 +19,31 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// The live API: what the viewer asks, over HTTP. Its OpenAPI description is made of the code below; errors are
-// problem details (RFC 9457). Whoever reaches it is served: put the check of the token before it.
+// The live API serves the viewer's requests over HTTP. Its OpenAPI description is generated from the code below. Errors
+// are problem details (RFC 9457). It does not authenticate requests: the caller must check the token first.
 
-// RESTOptions make the live API.
+// RESTOptions configure the live API.
 type RESTOptions struct {
 	Engine *engine.Engine
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
-	// SignIn exchanges a code that `tidemark open` gave for a session, which lasts until a time.
+	// SignIn exchanges a code from `tidemark open` for a session token, which expires at until.
 	SignIn func(code string) (token string, until time.Time, ok bool)
-	// StallTimeout is how long a reader of events may take none until it is cut off; 0 is [defaultStall].
+	// StallTimeout is how long an event stream may be blocked before it is closed; 0 is [defaultStall].
 	StallTimeout time.Duration
 }
 
-// REST makes the handler of everything below /api/.
+// REST returns the handler of everything below /api/.
 func REST(o RESTOptions) http.Handler {
 	mux := http.NewServeMux()
 	describe(mux, o)
 	mux.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
-		Refuse(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+"; /api/openapi.json says what there is")
+		Refuse(w, http.StatusNotFound, "there is no "+r.Method+" "+r.URL.Path+"; /api/openapi.json lists the endpoints")
 	})
 	return mux
 }
 
-// OpenAPI is the API's description, as indented JSON.
+// OpenAPI returns the description of the API as indented JSON.
 func OpenAPI(version string) ([]byte, error) {
 	return json.MarshalIndent(describe(http.NewServeMux(), RESTOptions{Version: version}).OpenAPI(), "", "  ")
 }
@@ -56,7 +56,7 @@ func Refuse(w http.ResponseWriter, status int, detail string) {
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // whoever is refused need not read it
+	_, _ = w.Write(data) // the client may have disconnected
 }
 
 // rest is one API under construction.
@@ -72,10 +72,10 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "/api/openapi", "", ""
 	config.RejectUnknownQueryParameters = true
 	config.AllowAdditionalPropertiesByDefault = true // fields may be added without a new version
-	config.Info.Description = "What the browser did while an agent was at work, between any two moments. A moment is a checkpoint's name, " +
-		"an ISO 8601 time, start (of what is held) or now; a tab is its number in /api/overview. Served on the loopback interface alone."
+	config.Info.Description = "Browser activity during an agent's work, between any two moments. A moment is a checkpoint's name, an ISO 8601 time, " +
+		"start (the oldest entry in memory) or now. A tab is its number in /api/overview. Served only on the loopback interface."
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "What the file token in Tidemark's home holds, or a dashboard's session"},
+		"token": {Type: "http", Scheme: "bearer", Description: "The token from the file token in Tidemark's home, or from a dashboard's sign-in"},
 	}
 	config.Security = []map[string][]string{{"token": {}}}
 	r := &rest{RESTOptions: o, API: humago.New(mux, config)}
@@ -87,7 +87,7 @@ func describe(mux *http.ServeMux, o RESTOptions) huma.API {
 	return r
 }
 
-// operation describes an endpoint; statuses are those of its own mistakes, beside the ones that every endpoint answers with.
+// operation describes an endpoint. statuses are its own error statuses, in addition to those of every endpoint.
 func operation(method, path, id, tag, summary string, statuses ...int) huma.Operation {
 	o := huma.Operation{
 		OperationID: id, Method: method, Path: "/api" + path, Summary: summary, Tags: []string{tag},
@@ -100,10 +100,10 @@ func operation(method, path, id, tag, summary string, statuses ...int) huma.Oper
 	return o
 }
 
-// body is an answer.
+// body is an answer with a JSON body.
 type body[A any] struct{ Body A }
 
-// serve has an endpoint answer with what a use case answers with.
+// serve registers an endpoint that returns the answer of call.
 func serve[I, A any](r *rest, o huma.Operation, call func(context.Context, *I) (A, error)) {
 	huma.Register(r.API, o, func(ctx context.Context, in *I) (*body[A], error) {
 		a, err := call(ctx, in)
@@ -114,38 +114,38 @@ func serve[I, A any](r *rest, o huma.Operation, call func(context.Context, *I) (
 	})
 }
 
-// problemOf is an error as problem details.
+// problemOf converts an error to problem details.
 func problemOf(err error) error {
 	e := usererr.EntryOf(usererr.CodeOf(err))
 	return &huma.ErrorModel{Type: "urn:tidemark:error:" + string(e.Code), Title: http.StatusText(e.Status), Status: e.Status, Detail: err.Error()}
 }
 
-// InTab narrows to a tab.
+// InTab selects a tab.
 type InTab struct {
-	Tab int `query:"tab" minimum:"0" doc:"Only this tab, and the checkpoints of its scope; 0 is all tabs"`
+	Tab int `query:"tab" minimum:"0" doc:"Only this tab and the checkpoints of its scope; 0: all tabs"`
 }
 
-// Moments are a window.
+// Moments select the time between two moments.
 type Moments struct {
 	InTab
-	From     string `query:"from" doc:"A moment; empty: the newest checkpoint before the other, else the start"`
+	From     string `query:"from" doc:"A moment; empty: the newest checkpoint before 'to', else start"`
 	To       string `query:"to" doc:"A moment; empty: now"`
-	Severity string `query:"severity" enum:"all,warnings,errors_only" default:"all" doc:"The least severity that is shown"`
+	Severity string `query:"severity" enum:"all,warnings,errors_only" default:"all" doc:"The lowest severity to show"`
 }
 
 func (m *Moments) params() protocol.ViewReportParams {
 	return protocol.ViewReportParams{Tab: m.Tab, From: m.From, To: m.To, Severity: m.Severity}
 }
 
-// ReportAnswer is a report, and what its entries were made of.
+// ReportAnswer is a report with references to its entries.
 type ReportAnswer struct {
-	Report *diff.Report `json:"report" doc:"What an agent that asks for the same gets"`
-	// The rest is that of [protocol.ViewReport].
-	From     string                        `json:"from" doc:"The moments as they were understood"`
+	Report *diff.Report `json:"report" doc:"The report that an agent gets for the same request"`
+	// The other fields are those of [protocol.ViewReport].
+	From     string                        `json:"from" doc:"The moments as resolved"`
 	To       string                        `json:"to"`
 	Errors   int                           `json:"errors,omitempty"`
 	Warnings int                           `json:"warnings,omitempty"`
-	Refs     map[string][]protocol.ViewRef `json:"refs" doc:"The entries that the report's lists were made of, by the lists' names"`
+	Refs     map[string][]protocol.ViewRef `json:"refs" doc:"The entries behind each list of the report, by list name"`
 }
 
 func (r *rest) report(ctx context.Context, m *Moments) (*ReportAnswer, error) {
@@ -157,18 +157,18 @@ func (r *rest) report(ctx context.Context, m *Moments) (*ReportAnswer, error) {
 	return &ReportAnswer{Report: made, From: a.From, To: a.To, Errors: a.Errors, Warnings: a.Warnings, Refs: a.Refs}, nil
 }
 
-// timelineQuery asks for what is on the timeline after positions.
+// timelineQuery requests the timeline after positions.
 type timelineQuery struct {
 	InTab
 	AfterPositions
-	Limit  int    `query:"limit" minimum:"1" maximum:"50000" default:"20000" doc:"The most entries"`
-	WaitMs int    `query:"wait_ms" minimum:"0" maximum:"25000" doc:"How long to wait when nothing is new, in milliseconds"`
-	Marks  string `query:"marks" doc:"marks of the last answer: that they have changed is news as well"`
+	Limit  int    `query:"limit" minimum:"1" maximum:"50000" default:"20000" doc:"Maximum number of entries"`
+	WaitMs int    `query:"wait_ms" minimum:"0" maximum:"25000" doc:"How long to wait for new entries, in milliseconds"`
+	Marks  string `query:"marks" doc:"marks of the last answer; a change of marks ends the wait too"`
 }
 
-// AfterPositions are positions to read on from, one of each lane.
+// AfterPositions are the positions to continue from, one for each lane.
 type AfterPositions struct {
-	Console   uint64 `query:"console" doc:"The position to read the lane on from: that of next in the last answer"`
+	Console   uint64 `query:"console" doc:"The position to continue the lane from: next of the last answer"`
 	Network   uint64 `query:"network"`
 	WebSocket uint64 `query:"websocket"`
 	DOM       uint64 `query:"dom"`
@@ -178,29 +178,29 @@ type AfterPositions struct {
 
 func (q AfterPositions) positions() protocol.ViewPositions { return protocol.ViewPositions(q) }
 
-// entriesQuery asks for entries.
+// entriesQuery requests entries.
 type entriesQuery struct {
 	Moments
-	Lane      string   `query:"lane" enum:"console,network,websocket,dom,actions" doc:"The lane that positions are of"`
-	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Exactly these entries of the lane"`
-	Lanes     []string `query:"lanes" doc:"The lanes to look through; empty: all"`
-	Text      string   `query:"text" doc:"What the entries contain, in any case"`
-	Limit     int      `query:"limit" minimum:"1" maximum:"5000" default:"500" doc:"The most entries, the newest of them"`
-	Brief     bool     `query:"brief" doc:"Without headers, bodies and stacks"`
+	Lane      string   `query:"lane" enum:"console,network,websocket,dom,actions" doc:"The lane of positions"`
+	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Only these entries of the lane"`
+	Lanes     []string `query:"lanes" doc:"The lanes to search; empty: all"`
+	Text      string   `query:"text" doc:"Text that the entries contain, case-insensitive"`
+	Limit     int      `query:"limit" minimum:"1" maximum:"5000" default:"500" doc:"Maximum number of entries; the newest are returned"`
+	Brief     bool     `query:"brief" doc:"Leave out headers, bodies and stacks"`
 }
 
-// callsQuery asks for agents' calls.
+// callsQuery requests agents' calls.
 type callsQuery struct {
 	Agent     int      `query:"agent" minimum:"0"`
-	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Exactly these, with arguments and answer"`
+	Positions []uint64 `query:"positions" maxItems:"5000" doc:"Only these calls, with arguments and answer"`
 	From      string   `query:"from"`
 	To        string   `query:"to"`
 	Limit     int      `query:"limit" minimum:"1" maximum:"5000" default:"500"`
 }
 
-// reads are the endpoints that change nothing.
+// reads registers the endpoints that change nothing.
 func (r *rest) reads() {
-	serve(r, operation("GET", "/overview", "overview", "state", "What is connected and watched, and how it stands"),
+	serve(r, operation("GET", "/overview", "overview", "state", "Connected browsers and agents, watched tabs and their state"),
 		func(ctx context.Context, in *InTab) (*protocol.ViewOverview, error) {
 			a, err := r.Engine.Viewer.Overview(ctx, protocol.ViewParams{Tab: in.Tab})
 			if err == nil {
@@ -208,7 +208,7 @@ func (r *rest) reads() {
 			}
 			return a, err
 		})
-	serve(r, operation("GET", "/timeline", "timeline", "timeline", "The timeline from positions on; waits for what is new"),
+	serve(r, operation("GET", "/timeline", "timeline", "timeline", "The timeline after positions; waits for new entries"),
 		func(ctx context.Context, in *timelineQuery) (*protocol.ViewTimeline, error) {
 			return r.Engine.Viewer.Timeline(ctx, protocol.ViewTimelineParams{Tab: in.Tab, After: in.positions(), Limit: in.Limit, WaitMs: in.WaitMs, Marks: in.Marks})
 		})
@@ -216,8 +216,8 @@ func (r *rest) reads() {
 		func(ctx context.Context, in *InTab) (*protocol.ViewCheckpoints, error) {
 			return r.Engine.Viewer.Checkpoints(ctx, protocol.ViewParams{Tab: in.Tab})
 		})
-	serve(r, operation("GET", "/report", "report", "reports", "What happened between two moments", http.StatusNotFound), r.report)
-	markdown := operation("GET", "/report.md", "report-markdown", "reports", "What happened between two moments, as Markdown", http.StatusNotFound)
+	serve(r, operation("GET", "/report", "report", "reports", "Report the changes between two moments", http.StatusNotFound), r.report)
+	markdown := operation("GET", "/report.md", "report-markdown", "reports", "Report the changes between two moments as Markdown", http.StatusNotFound)
 	markdown.Responses = map[string]*huma.Response{"200": {Description: "The report", Content: map[string]*huma.MediaType{"text/markdown": {Schema: &huma.Schema{Type: "string"}}}}}
 	huma.Register(r.API, markdown, func(ctx context.Context, in *Moments) (*markdownAnswer, error) {
 		report, err := r.report(ctx, in)
@@ -230,27 +230,27 @@ func (r *rest) reads() {
 		}
 		return &markdownAnswer{"text/markdown; charset=utf-8", []byte(b.String())}, nil
 	})
-	serve(r, operation("GET", "/hidden", "hidden", "reports", "What noise rules keep out of a report, and why", http.StatusNotFound),
+	serve(r, operation("GET", "/hidden", "hidden", "reports", "List entries that noise rules hide from a report, and why", http.StatusNotFound),
 		func(ctx context.Context, in *Moments) (*protocol.ViewHidden, error) {
 			return r.Engine.Viewer.Hidden(ctx, in.params())
 		})
-	serve(r, operation("GET", "/entries", "entries", "timeline", "Entries in detail: at positions, or those that match", http.StatusNotFound),
+	serve(r, operation("GET", "/entries", "entries", "timeline", "Entries in detail, by position or by filter", http.StatusNotFound),
 		func(ctx context.Context, in *entriesQuery) (*protocol.ViewEntries, error) {
 			return r.Engine.Viewer.Entries(ctx, protocol.ViewEntriesParams{
 				Tab: in.Tab, Lane: in.Lane, Positions: in.Positions, Lanes: in.Lanes, From: in.From, To: in.To, Severity: in.Severity, Text: in.Text, Limit: in.Limit, Brief: in.Brief,
 			})
 		})
-	serve(r, operation("GET", "/calls", "calls", "agents", "Agents' calls: what each asked, and what it was told", http.StatusNotFound),
+	serve(r, operation("GET", "/calls", "calls", "agents", "Agents' calls with their arguments and answers", http.StatusNotFound),
 		func(ctx context.Context, in *callsQuery) (*protocol.ViewCalls, error) {
 			return r.Engine.Viewer.Calls(ctx, protocol.ViewCallsParams{Agent: in.Agent, Positions: in.Positions, From: in.From, To: in.To, Limit: in.Limit})
 		})
-	serve(r, operation("GET", "/variables", "variables", "variables", "Snapshots of variables that agents hold, and what their tracepoints recorded"),
+	serve(r, operation("GET", "/variables", "variables", "variables", "Variable snapshots of agents, and the values that tracepoints recorded"),
 		func(ctx context.Context, in *InTab) (*protocol.ViewVariables, error) {
 			return r.Engine.Viewer.Variables(ctx, protocol.ViewParams{Tab: in.Tab})
 		})
-	serve(r, operation("GET", "/variables/tree", "variable-tree", "variables", "A snapshot of variables, or the difference of two, as a tree"),
+	serve(r, operation("GET", "/variables/tree", "variable-tree", "variables", "A variable snapshot, or the difference of two, as a tree"),
 		func(ctx context.Context, in *struct {
-			From string `query:"from" doc:"The id of an earlier snapshot; empty: nothing is compared"`
+			From string `query:"from" doc:"The id of an earlier snapshot; empty: no comparison"`
 			To   string `query:"to" required:"true" doc:"The id of a snapshot"`
 		},
 		) (*protocol.ViewVariableTree, error) {
@@ -263,9 +263,9 @@ type markdownAnswer struct {
 	Body        []byte
 }
 
-// changes are the endpoints that change something.
+// changes registers the endpoints that change something.
 func (r *rest) changes() {
-	create := operation("POST", "/checkpoints", "create-checkpoint", "checkpoints", "Name this moment", http.StatusConflict)
+	create := operation("POST", "/checkpoints", "create-checkpoint", "checkpoints", "Create a checkpoint", http.StatusConflict)
 	create.DefaultStatus = http.StatusCreated
 	serve(r, create, func(ctx context.Context, in *struct {
 		Body struct {
@@ -278,7 +278,7 @@ func (r *rest) changes() {
 	) (*protocol.CheckpointResult, error) {
 		return r.Engine.Viewer.CheckpointCreate(ctx, protocol.CheckpointParams{Name: in.Body.Name, Note: in.Body.Note, Tab: in.Body.Tab})
 	})
-	serve(r, operation("PATCH", "/checkpoints/{name}", "rename-checkpoint", "checkpoints", "Give a checkpoint another name", http.StatusNotFound), func(ctx context.Context, in *struct {
+	serve(r, operation("PATCH", "/checkpoints/{name}", "rename-checkpoint", "checkpoints", "Rename a checkpoint", http.StatusNotFound), func(ctx context.Context, in *struct {
 		Name string `path:"name"`
 		Body struct {
 			_   struct{} `additionalProperties:"false"`
@@ -296,7 +296,7 @@ func (r *rest) changes() {
 	) (tool.Nothing, error) {
 		return r.Engine.Viewer.CheckpointDelete(ctx, protocol.ViewDeleteParams{Name: in.Name, Tab: in.Tab})
 	})
-	serve(r, operation("PUT", "/agents/{agent}/hold", "hold-agent", "agents", "Hold an agent's access, or allow it again"), func(ctx context.Context, in *struct {
+	serve(r, operation("PUT", "/agents/{agent}/hold", "hold-agent", "agents", "Suspend an agent's access, or allow it again"), func(ctx context.Context, in *struct {
 		Agent int `path:"agent"`
 		Body  struct {
 			_    struct{} `additionalProperties:"false"`
@@ -306,7 +306,7 @@ func (r *rest) changes() {
 	) (tool.Nothing, error) {
 		return r.Engine.Viewer.Agents.SetSuspended(ctx, protocol.ViewHoldParams{Agent: in.Agent, Held: in.Body.Held})
 	})
-	serve(r, operation("PUT", "/agents/{agent}/stop", "stop-agent", "agents", "Stop an agent at once, or let it act again"), func(ctx context.Context, in *struct {
+	serve(r, operation("PUT", "/agents/{agent}/stop", "stop-agent", "agents", "Stop an agent's actions at once, or allow them again"), func(ctx context.Context, in *struct {
 		Agent int `path:"agent"`
 		Body  struct {
 			_       struct{} `additionalProperties:"false"`
@@ -316,22 +316,22 @@ func (r *rest) changes() {
 	) (tool.Nothing, error) {
 		return r.Engine.Viewer.Agents.SetStopped(ctx, protocol.StopAgentParams{ID: in.Agent, Stopped: in.Body.Stopped})
 	})
-	ignore := operation("POST", "/noise", "ignore", "noise", "Leave a finding out of every report from now on")
+	ignore := operation("POST", "/noise", "ignore", "noise", "Hide a finding from future reports")
 	ignore.DefaultStatus = http.StatusCreated
 	serve(r, ignore, func(ctx context.Context, in *body[protocol.IgnoreParams]) (*protocol.IgnoreResult, error) {
 		return r.Engine.Viewer.Ignore(ctx, in.Body)
 	})
-	serve(r, operation("DELETE", "/noise/{rule}", "unignore", "noise", "Take a rule back"), func(ctx context.Context, in *struct {
+	serve(r, operation("DELETE", "/noise/{rule}", "unignore", "noise", "Remove a rule"), func(ctx context.Context, in *struct {
 		Rule string `path:"rule"`
 	},
 	) (tool.Nothing, error) {
 		return r.Engine.Viewer.Unignore(ctx, protocol.UnignoreParams{ID: in.Rule})
 	})
-	serve(r, operation("POST", "/page", "page", "state", "Read a tab's accessibility tree, and that of the look before"),
+	serve(r, operation("POST", "/page", "page", "state", "Read a tab's accessibility tree, and the previous one"),
 		func(ctx context.Context, in *body[protocol.ViewPageParams]) (*protocol.ViewPage, error) {
 			return r.Engine.Viewer.Page(ctx, in.Body)
 		})
-	serve(r, operation("POST", "/tabs/{tab}/resume", "resume", "state", "Let whatever the debugger has paused in a tab go on"), func(ctx context.Context, in *struct {
+	serve(r, operation("POST", "/tabs/{tab}/resume", "resume", "state", "Resume everything that is paused in a tab"), func(ctx context.Context, in *struct {
 		Tab int `path:"tab"`
 	},
 	) (tool.Nothing, error) {
@@ -339,15 +339,15 @@ func (r *rest) changes() {
 	})
 }
 
-// Session is what a dashboard asks with.
+// Session authorizes the requests of a dashboard.
 type Session struct {
 	Token string    `json:"token" doc:"For Authorization: Bearer"`
 	Until time.Time `json:"until"`
 }
 
-// session exchanges codes.
+// session registers the endpoint that exchanges codes for sessions.
 func (r *rest) session() {
-	o := operation("POST", "/session", "sign-in", "session", "Exchange a code that tidemark open gave, which works once and for two minutes")
+	o := operation("POST", "/session", "sign-in", "session", "Exchange a code from tidemark open for a session; a code works once, within two minutes")
 	o.DefaultStatus, o.Security = http.StatusCreated, []map[string][]string{}
 	huma.Register(r.API, o, func(_ context.Context, in *struct {
 		Body struct {
@@ -358,7 +358,7 @@ func (r *rest) session() {
 	) (*body[Session], error) {
 		token, until, ok := r.SignIn(in.Body.Code)
 		if !ok {
-			return nil, huma.Error403Forbidden("this address was used already or is too old; `tidemark open` gives another")
+			return nil, huma.Error403Forbidden("this address was already used or has expired; run `tidemark open` for a new one")
 		}
 		return &body[Session]{Session{token, until.UTC()}}, nil
 	})

@@ -8,9 +8,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 )
 
-var update = flag.Bool("update", false, "write docs/openapi.json anew")
+var update = flag.Bool("update", false, "rewrite docs/openapi.json")
 
-// TestTheDescriptionIsCurrent: docs/openapi.json is what the code serves.
+// TestTheDescriptionIsCurrent: docs/openapi.json matches the description that the code serves.
 func TestTheDescriptionIsCurrent(t *testing.T) {
 	const path = "../../../docs/openapi.json"
 	made, err := api.OpenAPI("1")
@@ -25,6 +25,6 @@ func TestTheDescriptionIsCurrent(t *testing.T) {
 	}
 	kept, err := os.ReadFile(path)
 	if err != nil || string(kept) != string(made) {
-		t.Errorf("docs/openapi.json is not what the API is (%v); go test ./host/internal/api -update, and review it", err)
+		t.Errorf("docs/openapi.json differs from the API (%v); run go test ./host/internal/api -update and review the diff", err)
 	}
 }

@@ -12,13 +12,13 @@ const (
 	maxName   = 100
 	maxValue  = 200
 	maxHeader = 60
-	// Of an answer that says only that nothing changed, so that it stays under 40 tokens.
+	// For an answer that only reports that nothing changed, so that it stays under 40 tokens.
 	briefTitle = 30
 	briefURL   = 40
 	maxListed  = 30 // the options of a closed list
 )
 
-// quote writes text as JSON, cut at so many characters.
+// quote returns text as JSON, cut to limit characters.
 func quote(s string, limit int) string {
 	s, _ = shorten(s, limit)
 	var b strings.Builder
@@ -27,11 +27,11 @@ func quote(s string, limit int) string {
 	if err := e.Encode(s); err != nil {
 		return `""` // a string can always be encoded
 	}
-	// JSON leaves some characters as they are that would end a line of YAML, or that it does not know.
+	// JSON does not escape some characters that end a line of YAML or are invalid in it.
 	return strings.NewReplacer("\u0085", `\u0085`, "\u2028", `\u2028`, "\u2029", `\u2029`, "\ufffe", `\ufffe`, "\uffff", `\uffff`).Replace(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// shorten cuts text at so many characters; the last one is an ellipsis then.
+// shorten cuts text to limit characters, the last of which is an ellipsis.
 func shorten(s string, limit int) (string, bool) {
 	if len(s) <= limit {
 		return s, false
@@ -52,7 +52,7 @@ func shorten(s string, limit int) (string, bool) {
 	return s, false
 }
 
-// length is how many characters a text has, when what is shown is cut.
+// length returns a note on the length of a text that is cut, else "".
 func length(s string, whole, limit int) string {
 	if whole == 0 {
 		if _, cut := shorten(s, limit); !cut {
@@ -63,7 +63,7 @@ func length(s string, whole, limit int) string {
 	return fmt.Sprintf(" (%d characters)", whole)
 }
 
-// label is a node's line without value and children: `textbox "Card Number" [e32] [required]`.
+// label returns a node's line without value and children: `textbox "Card Number" [e32] [required]`.
 func label(n *Node) string {
 	var b strings.Builder
 	b.WriteString(n.Role)
@@ -84,7 +84,7 @@ func label(n *Node) string {
 	return b.String()
 }
 
-// key makes a label a YAML key: what YAML would read otherwise is put in quotes.
+// key returns a label as a YAML key, in quotes if YAML would misread it.
 func key(label string) string {
 	if strings.Contains(label, ": ") || strings.Contains(label, " #") || strings.HasSuffix(label, ":") {
 		return "'" + strings.ReplaceAll(label, "'", "''") + "'"
@@ -95,13 +95,13 @@ func key(label string) string {
 // compact writes trees one line a node.
 type compact struct {
 	b strings.Builder
-	// only, when set, are the nodes to write; the others are left out.
+	// only, if set, contains the nodes to write.
 	only map[*Node]bool
-	// depth, when above 0, is how many levels are written.
+	// depth, if above 0, is how many levels to write.
 	depth int
 }
 
-// list writes nodes with all that they hold.
+// list writes nodes and their descendants.
 func (w *compact) list(nodes []*Node, indent, level int) {
 	for _, n := range nodes {
 		if w.only == nil || w.only[n] {
@@ -155,7 +155,7 @@ func (w *compact) node(n *Node, indent, level int) {
 	}
 }
 
-// content is what a node's line ends with: what it holds, or the only text in it (which text is returned).
+// content returns the end of a node's line: its value, or its only child if that is text, which it returns too.
 func content(n *Node) (text *Node, value string) {
 	if n.HasValue {
 		return nil, quote(n.Value, maxValue) + cutNote(n.Value, n.Cut.Value)
@@ -166,7 +166,7 @@ func content(n *Node) (text *Node, value string) {
 	return nil, ""
 }
 
-// cutNote says, behind a value, how long it is.
+// cutNote returns a comment with the length of a value that is cut, else "".
 func cutNote(s string, whole int) string {
 	if l := length(s, whole, maxValue); l != "" {
 		return "  #" + l
@@ -174,8 +174,8 @@ func cutNote(s string, whole int) string {
 	return ""
 }
 
-// contrast writes a text and what it was so that the difference is seen: of long ones the part that differs,
-// and how long each is. The note on the new one belongs in front of "was".
+// contrast returns a text and its old version so that the difference is visible: of long texts, the part that differs and
+// their lengths. The note on the new text belongs in front of "was".
 func contrast(old, now string, oldCut, nowCut, limit int) (is, note, was string) {
 	a, b := []rune(old), []rune(now)
 	if max(len(a), len(b)) <= limit && oldCut == 0 && nowCut == 0 {
@@ -218,7 +218,7 @@ func isOptions(list []*Node) bool {
 	return len(list) > 0
 }
 
-// optionNames lists the options of a closed list: groups by their names, and behind it what cannot be chosen.
+// optionNames lists the options of a closed list with the names of groups, then the disabled options.
 func optionNames(list []*Node) string {
 	var disabled []string
 	shown, more := 0, 0
@@ -309,7 +309,7 @@ func compactDiff(d *Diff) string {
 	return w.b.String()
 }
 
-// where names a place: under what, and after what.
+// where describes a place by its parent and the node before it.
 func where(in, after *Node, last bool) string {
 	s := "in the page"
 	if in != nil && in.Ref > 0 && in.Role != roleDocument {
@@ -331,7 +331,7 @@ func where(in, after *Node, last bool) string {
 	return s
 }
 
-// cellsOfARow is how many of the first changes are texts of cells of one row: they share a line.
+// cellsOfARow counts the first changes that are texts in cells of one row. They share a line.
 func cellsOfARow(list []Change) int {
 	n := 0
 	for _, c := range list {
@@ -402,7 +402,7 @@ func (w *compact) change(c Change) {
 	w.b.WriteString("\n")
 }
 
-// nameWas is what a node was called. Where a line shows no difference because names are cut, it is shown here.
+// nameWas returns a node's old name. If both names are cut and look the same, it shows where they differ.
 func nameWas(old, now *Node) string {
 	if quote(old.Name, maxName) != quote(now.Name, maxName) {
 		return quote(old.Name, maxName)
@@ -411,8 +411,8 @@ func nameWas(old, now *Node) string {
 	return was + ", now " + is
 }
 
-// stateChanges lists the states that only one of two nodes has; of a state whose value changed the old one
-// only, the new one being on the line.
+// stateChanges lists the states that only one of two nodes has. If a state changed its value, only the old value is
+// listed, because the line shows the new one.
 func stateChanges(old, now *Node) (gone, came []string) {
 	names := map[string]bool{}
 	for _, s := range old.States {
@@ -447,7 +447,7 @@ func (w *compact) removed(d *Diff) {
 		w.b.WriteString("Removed: [" + spans(rangesOf(d.Gone)) + "]\n")
 	}
 	if len(d.Unlisted) > 0 {
-		w.b.WriteString("Nothing to operate in any more: [" + spans(rangesOf(d.Unlisted)) + "]\n")
+		w.b.WriteString("No longer interactive: [" + spans(rangesOf(d.Unlisted)) + "]\n")
 	}
 	lines := 0
 	for _, r := range list {
@@ -472,7 +472,7 @@ func spans(list []Range) string {
 	return strings.Join(parts, ", ")
 }
 
-// rangesOf joins references that follow each other.
+// rangesOf joins consecutive references.
 func rangesOf(list []int) []Range {
 	sorted := slices.Sorted(slices.Values(list))
 	var out []Range

@@ -5,62 +5,60 @@ import (
 	"sync"
 )
 
-// Diff is what has to be done to a tree to get another one. References are those of nodes; text has some
-// too, below 0.
+// Diff is the list of changes that turn one tree into another. It refers to nodes by reference. The references of text are
+// below 0.
 type Diff struct {
 	Changed []Change
-	// Added are nodes that are new, with all that they hold: what was elsewhere before has moved there.
-	// After is the node before them under the same parent, 0 for the first.
+	// Added are new nodes with their descendants, which include nodes that moved there.
 	Added []Addition
-	// Moved are nodes that stand elsewhere now, in the order of the new tree.
+	// Moved are nodes with a new place, in the order of the new tree.
 	Moved []Move
-	// Removed are the topmost of those that are gone.
+	// Removed are the topmost removed nodes.
 	Removed []Removal
-	// Gone are the references of all elements that are gone, Unlisted of those that are only no part any more of what
-	// is shown of the page.
+	// Gone are the references of all removed elements. Unlisted are those of elements that are still on the page, but no
+	// longer in the view.
 	Gone, Unlisted []int
-	// Touched counts the elements that were changed, added, moved or removed, whatever else they hold;
-	// Total those of the larger of the two trees.
+	// Touched counts the elements that were changed, added, moved or removed. Total counts the elements of the larger of
+	// the two trees.
 	Touched, Total int
 
 	touched []int // the elements that Touched counts, and text
 }
 
-// Change is a node whose own properties differ. In is the node that it stands in, and Around the one around
-// that.
+// Change is a node whose own properties differ. In is its parent, and Around the parent of that.
 type Change struct{ Old, New, In, Around *Node }
 
-// Addition is a new node with all that it holds.
+// Addition is a new node with its descendants.
 type Addition struct {
 	In    *Node
-	After *Node // nil for the first
-	Last  bool  // nothing old follows it
+	After *Node // the node before it; nil for the first
+	Last  bool  // no old node follows it
 	Node  *Node
 }
 
-// Move is a node that stands elsewhere now.
+// Move is a node with a new place.
 type Move struct {
 	In    *Node
 	After *Node
 	Node  *Node
 }
 
-// Removal is a node that is gone, and what it stood in.
+// Removal is a removed node and its parent.
 type Removal struct{ Node, In *Node }
 
-// Range is a run of references, both ends among them.
+// Range is a range of references, both ends included.
 type Range struct{ From, To int }
 
-// maxRanges is how many ranges of unchanged references are listed; of more, the longest alone.
+// maxRanges is how many ranges of unchanged references are listed. If there are more, only the longest is.
 const maxRanges = 5
 
-// Empty says that the trees are the same.
+// Empty reports whether the trees are the same.
 func (d *Diff) Empty() bool {
 	return len(d.Changed)+len(d.Added)+len(d.Moved)+len(d.Removed) == 0
 }
 
-// withoutFocus is a difference to a tree without where the focus went, which whoever moved it knows, and the tree as it
-// is known by that: with the focus where it was.
+// withoutFocus removes focus changes from a difference, because the agent that moved the focus knows them. It also returns
+// the tree that the remaining difference leads to, with the focus where it was.
 func withoutFocus(d *Diff, now *Node) (*Diff, *Node) {
 	out := *d
 	out.Changed = nil
@@ -79,7 +77,7 @@ func withoutFocus(d *Diff, now *Node) (*Diff, *Node) {
 	return &out, refocused(now, moved)
 }
 
-// focusMoved are the elements that got the focus or lost it.
+// focusMoved returns the elements that got or lost the focus.
 func focusMoved(d *Diff) map[int]bool {
 	moved := map[int]bool{}
 	for _, c := range d.Changed {
@@ -90,7 +88,7 @@ func focusMoved(d *Diff) map[int]bool {
 	return moved
 }
 
-// refocused is a tree in which some elements have the focus if they have not, and otherwise lose it.
+// refocused returns a tree in which the given elements have the focus if they did not, and the reverse.
 func refocused(n *Node, moved map[int]bool) *Node {
 	if len(moved) == 0 {
 		return n
@@ -117,14 +115,14 @@ func refocused(n *Node, moved map[int]bool) *Node {
 	return k
 }
 
-// focused is the state of the element that takes what is typed.
+// focused is the state of the element that receives typed text.
 const focused = "focused"
 
 func unfocused(states []string) []string {
 	return slices.DeleteFunc(slices.Clone(states), func(s string) bool { return s == focused })
 }
 
-// Share is which part of the elements was touched.
+// Share returns the share of elements that were touched.
 func (d *Diff) Share() float64 {
 	if d.Total == 0 {
 		return 0
@@ -139,10 +137,10 @@ type differ struct {
 	touched  refs[bool]
 }
 
-// differs are kept from comparison to comparison: their lists are as long as pages are large.
+// differs are reused, because their lists are as long as pages are large.
 var differs = sync.Pool{New: func() any { return &differ{} }}
 
-// clear makes a differ ready for other trees.
+// clear prepares a differ for other trees.
 func (df *differ) clear() {
 	df.d = Diff{}
 	df.old.clear()
@@ -150,7 +148,7 @@ func (df *differ) clear() {
 	df.touched.clear()
 }
 
-// refs maps references, of elements and of text, to values; references are dense, so that it is two lists.
+// refs maps references to values. References are dense, so lists suffice: one for elements and one for text.
 type refs[T any] struct{ elements, texts []T }
 
 func (r *refs[T]) at(ref int) *T {
@@ -164,14 +162,14 @@ func (r *refs[T]) at(ref int) *T {
 	return &(*list)[i]
 }
 
-// clear empties both lists; what they are long enough for they stay.
+// clear empties both lists and keeps their capacity.
 func (r *refs[T]) clear() {
 	clear(r.elements)
 	clear(r.texts)
 	r.elements, r.texts = r.elements[:0], r.texts[:0]
 }
 
-// Compare says what has to be done to old to get now. It takes time in proportion to the size of both.
+// Compare returns the changes that turn old into now, in linear time.
 func Compare(old, now *Node) *Diff {
 	df := differs.Get().(*differ)
 	defer func() {
@@ -191,8 +189,8 @@ func Compare(old, now *Node) *Diff {
 	return df.finish(old, now)
 }
 
-// index notes where the nodes are in both trees. Of a subtree that both trees share, under the same node,
-// only the top is noted: nothing can have happened in it.
+// index records the nodes of both trees by reference. Of a subtree that both trees share in the same place, it records
+// only the top, because nothing in it changed.
 func (df *differ) index(old, now *Node) {
 	var byRef func(i, ref int) *Node
 	if aligned(old.Children, now.Children) {
@@ -226,7 +224,7 @@ func (df *differ) index(old, now *Node) {
 	}
 }
 
-// aligned says whether two lists are of the same references.
+// aligned reports whether two lists have the same references.
 func aligned(a, b []*Node) bool {
 	if len(a) != len(b) {
 		return false
@@ -239,7 +237,7 @@ func aligned(a, b []*Node) bool {
 	return true
 }
 
-// note notes where a node is, and all that it holds.
+// note records a node and its descendants by reference.
 func note(to *refs[*Node], n *Node) {
 	*to.at(n.Ref) = n
 	for _, c := range n.Children {
@@ -247,14 +245,14 @@ func note(to *refs[*Node], n *Node) {
 	}
 }
 
-// children compares what two nodes of the same reference hold.
+// children compares the children of two nodes with the same reference.
 func (df *differ) children(old, now, around *Node) {
 	if old == now {
 		return
 	}
 	stay := df.staying(old, now)
 	var after *Node
-	last := 0 // how many of the last ones are new
+	last := 0 // how many new ones are at the end
 	for i := len(now.Children) - 1; i >= 0 && *df.old.at(now.Children[i].Ref) == nil; i-- {
 		last++
 	}
@@ -282,8 +280,7 @@ func (df *differ) children(old, now, around *Node) {
 	}
 }
 
-// staying says which children of now are where they were among those of old: the longest run of them whose
-// order is unchanged.
+// staying marks the children of now that did not move: the longest run of old children in unchanged order.
 func (df *differ) staying(old, now *Node) []bool {
 	stay := make([]bool, len(now.Children))
 	if aligned(old.Children, now.Children) {
@@ -325,8 +322,7 @@ func (df *differ) staying(old, now *Node) []bool {
 	return stay
 }
 
-// removed lists the topmost nodes that are not in the new tree, also inside what is gone: a part of it may
-// have moved away.
+// removed lists the topmost removed nodes. It also descends into them, because parts of them may have moved elsewhere.
 func (df *differ) removed(n, in *Node, inside bool) {
 	now := *df.now.at(n.Ref)
 	if now == n {
@@ -358,7 +354,7 @@ func (df *differ) touch(ref int) {
 	}
 }
 
-// touchText has an element count as changed when text that stands on its line did.
+// touchText counts an element as touched if text on its line was.
 func (df *differ) touchText(c, in *Node) {
 	if c.IsText() && in != nil && in.Role != roleDocument {
 		df.touch(in.Ref)
@@ -378,7 +374,7 @@ func (df *differ) finish(old, now *Node) *Diff {
 	return &d
 }
 
-// unlist tells elements that are still on a page from those that are gone.
+// unlist moves elements that are still on the page from Gone to Unlisted.
 func (d *Diff) unlist(page *Node) {
 	if len(d.Gone) == 0 {
 		return
@@ -392,7 +388,7 @@ func (d *Diff) unlist(page *Node) {
 	})
 }
 
-// touchedIn are the elements, and text, that a difference is about.
+// touchedIn returns the elements and text that a difference touches.
 func touchedIn(d *Diff) map[int]bool {
 	refs := make(map[int]bool, len(d.touched))
 	for _, ref := range d.touched {
@@ -401,8 +397,8 @@ func touchedIn(d *Diff) map[int]bool {
 	return refs
 }
 
-// unchanged are the references that a view of a page shows, in ranges, but for those that are excepted. No range goes
-// over another element of the page. Of many ranges the longest is listed, and the elements in the others are counted.
+// unchanged returns the references in a view of a page as ranges, except for the excepted ones. No range includes another
+// element of the page. If there are more than [maxRanges], it returns the longest and how many elements the others have.
 func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more int) {
 	const there, named = 1, 2
 	var refs refs[byte]
@@ -416,7 +412,7 @@ func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more in
 			*refs.at(n.Ref) = named
 		}
 	})
-	var held []int // how many elements each range holds
+	var held []int // how many elements each range has
 	open := false
 	for ref, is := range refs.elements {
 		switch {
@@ -433,7 +429,7 @@ func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more in
 	if len(list) <= maxRanges {
 		return list, 0
 	}
-	longest := 0 // of two of one length, the first
+	longest := 0 // the first one among equals
 	for i, n := range held {
 		more += n
 		if n > held[longest] {
@@ -443,7 +439,7 @@ func unchanged(shown, page *Node, except ...map[int]bool) (list []Range, more in
 	return list[longest : longest+1], more - held[longest]
 }
 
-// Apply does to a tree what a difference says.
+// Apply applies a difference to a tree.
 func (d *Diff) Apply(old *Node) *Node {
 	nodes := map[int]*Node{}
 	in := map[int]*Node{}
@@ -494,7 +490,7 @@ func (d *Diff) Apply(old *Node) *Node {
 		*n = *c.New
 		n.Children = children
 	}
-	// Both lists are in the order of the new tree; what stands before each is there when it comes.
+	// Both lists are in the order of the new tree, so the node before each one is already in place.
 	order := d.Added
 	moved := d.Moved
 	for len(order)+len(moved) > 0 {
@@ -514,7 +510,7 @@ func (d *Diff) Apply(old *Node) *Node {
 	return root
 }
 
-// ready says whether a place is there already.
+// ready reports whether a place already exists.
 func ready(parent, after *Node, nodes, in map[int]*Node, root *Node) bool {
 	p := nodes[parent.Ref]
 	return p != nil && (p == root || in[p.Ref] != nil) && (after == nil || in[after.Ref] == p)

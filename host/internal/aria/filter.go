@@ -11,22 +11,21 @@ func set(words string) map[string]bool {
 }
 
 var (
-	// operable are the roles that somebody acts on; generic stands for an element that takes clicks or
-	// focus and has no role.
+	// operable are the roles that users act on. A generic element is one without a role that accepts clicks or focus.
 	operable = set(`button checkbox combobox link listbox menuitem menuitemcheckbox menuitemradio option radio scrollbar
 		searchbox slider spinbutton switch tab textbox treeitem generic`)
-	// spoken are those of which the text is the point.
+	// spoken are roles that exist for their text.
 	spoken = set(`alert alertdialog dialog status log timer`)
-	// rows are those that tell apart what they hold: "Delete" means nothing without the row that it is in.
+	// rows are roles that distinguish their contents: "Delete" means nothing without its row.
 	rows = set(`row listitem article treeitem`)
-	// landmarks are kept when they hold something or have a name.
+	// landmarks are kept if they have contents or a name.
 	landmarks = set(`banner navigation main complementary contentinfo search form region`)
-	// frameworks are containers that say how what they hold belongs together.
+	// frameworks are containers that show how their contents belong together.
 	frameworks = set(`radiogroup tablist menu menubar toolbar grid table tree listbox feed tabpanel group`)
 )
 
-// Interactive is the part of a tree that an agent acts on: what is operable, headings, landmarks, alerts
-// and status regions, and around them what is needed to place them. It has the references of the whole.
+// Interactive returns the part of a tree that an agent acts on: interactive elements, headings, landmarks, alerts and
+// status regions, with the ancestors that are needed to place them. References stay the same.
 func Interactive(root *Node) *Node {
 	if root.reduced && len(root.kept) == 1 {
 		return root.kept[0]
@@ -46,7 +45,7 @@ func reduceAll(list []*Node, speech bool) []*Node {
 	return out
 }
 
-// reduce is what is kept of a node: nothing, it with what is kept inside, or only the latter.
+// reduce returns what is kept of a node: nothing, the node with its kept descendants, or only the descendants.
 func reduce(n *Node, speech bool) []*Node {
 	if n.IsText() {
 		if speech {
@@ -65,14 +64,14 @@ func reduce(n *Node, speech bool) []*Node {
 }
 
 func reduceNode(n *Node, speech bool) []*Node {
-	// A short message is told whole; of a large dialog only what it holds is.
+	// A message is kept with all of its text.
 	speaks := spoken[n.Role] || n.Has("live=polite") || n.Has("live=assertive")
 	speech = speech || speaks
 	children := reduceAll(n.Children, speech)
 	switch {
 	case operable[n.Role], n.Has("clickable"), n.Role == "heading", n.Role == "progressbar", speaks:
 		if (operable[n.Role] || n.Has("clickable")) && n.Name == "" && !n.HasValue && len(children) == 0 {
-			children = texts(n) // its text is all that it is known by
+			children = texts(n) // only its text identifies it
 		}
 	case landmarks[n.Role], n.Role == "iframe":
 		if len(children) == 0 && n.Name == "" {
@@ -140,10 +139,10 @@ func texts(n *Node) []*Node {
 	return out
 }
 
-// maxLabel bounds the text that a row is known by, in bytes.
+// maxLabel limits the label of a row, in bytes.
 const maxLabel = 60
 
-// ownText is what a row says beside what is operable in it.
+// ownText returns the text of a row outside its interactive elements.
 func ownText(n *Node, kept []*Node) string {
 	var b strings.Builder
 	var visit func(*Node)
@@ -172,14 +171,14 @@ func ownText(n *Node, kept []*Node) string {
 	if len(text) > maxLabel {
 		text = strings.TrimRight(clip(text, maxLabel), " ") + "…"
 	}
-	// What is the name of the only thing in it already says nothing more.
+	// If the name of its only element already contains the text, a label adds nothing.
 	if len(kept) == 1 && strings.Contains(kept[0].Name, text) {
 		return ""
 	}
 	return text
 }
 
-// clip cuts text at a character.
+// clip cuts text to limit bytes, between characters.
 func clip(s string, limit int) string {
 	if len(s) <= limit {
 		return s

@@ -2,9 +2,9 @@ package aria
 
 import "slices"
 
-// afterLook is a tree as it is known to somebody who knew the old one, and was then shown the interactive part of the
-// new one, by a difference to what that was before or, without one, by a listing. What was not shown, or was left out
-// to fit, is as it was. By a listing it is not plain that an element is gone which may only be no part of it any more.
+// afterLook returns a tree as an agent knows it that knew the old tree and was then shown the interactive part of the new
+// one: by a difference to before, or by a listing if before is nil. What was not shown, or left out to fit, stays in its
+// old state. A listing does not show whether a missing element was removed or is only no longer interactive.
 func afterLook(old, now, part, before *Node, left map[int]bool) *Node {
 	if old == now {
 		return now
@@ -23,7 +23,7 @@ func afterLook(old, now, part, before *Node, left map[int]bool) *Node {
 	return l.known(now)[0] // the root, which every part has
 }
 
-// looked is what was shown of two trees, by reference.
+// looked records which nodes of two trees were shown, by reference.
 type looked struct {
 	was            map[int]*Node
 	is, had, shown map[int]bool
@@ -35,7 +35,7 @@ func references(root *Node) map[int]bool {
 	return refs
 }
 
-// known is what is known of a node of the new tree; of one that is new and was not shown, what is known in it.
+// known returns a node of the new tree as the agent knows it, or its known descendants if it is new and was not shown.
 func (l *looked) known(n *Node) []*Node {
 	old := l.was[n.Ref]
 	if old == n {
@@ -57,7 +57,7 @@ func (l *looked) known(n *Node) []*Node {
 	return children
 }
 
-// withGone adds to what is known in a node what was in it and is gone, unless that was to be seen.
+// withGone adds the removed children of a node to its known ones, unless the answer showed their removal.
 func (l *looked) withGone(old *Node, children []*Node) []*Node {
 	after := -1
 	for _, c := range old.Children {

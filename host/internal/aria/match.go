@@ -7,22 +7,22 @@ import (
 	"unicode"
 )
 
-// matcher finds, for elements that are gone, those that have plainly taken their place: a framework that
-// renders anew replaces nodes by others that are the same thing to whoever looks at them.
+// matcher finds the new elements that clearly replace removed ones: a framework that re-renders replaces nodes by new
+// ones that look the same to users.
 //
-// It errs on the side of a new reference: what could be either of two is neither.
+// If an element could match two others, it matches neither and gets a new reference.
 type matcher struct {
-	// gone are the nodes that left the tree; those that were matched are taken out.
+	// gone are the nodes that left the tree and are not matched yet.
 	gone   map[*Node]bool
 	lists  []*places
 	of     map[*entry]*places
 	unsure []int
 	sums   map[*Node]uint64
-	// divided are the children of nodes, as blocks without a line divide them.
+	// divided are the children of nodes, as unlisted blocks divide them.
 	divided map[*Node][]*Node
 }
 
-// places are the gone children of a parent that is still there.
+// places are the removed children of a parent that still exists.
 type places struct {
 	parent *entry
 	old    []*Node
@@ -43,8 +43,8 @@ func (m *matcher) under(parent *entry, old *Node) {
 	p.old = append(p.old, old)
 }
 
-// run matches, after the new tree was built and before its new nodes get references. before is the root of the
-// old tree, nil when there is none.
+// run matches removed nodes after the new tree was built and before its new nodes get references. before is the root of
+// the old tree, or nil.
 func (m *matcher) run(before, after *Node) {
 	if len(m.gone) == 0 {
 		return
@@ -57,7 +57,7 @@ func (m *matcher) run(before, after *Node) {
 		}
 		old := p.old
 		if e.was != nil {
-			old = m.within(e.was) // with those that are still there, in the order in which they stood
+			old = m.within(e.was) // with those that still exist, in their old order
 		}
 		m.children(old, m.within(e.node))
 	}
@@ -89,7 +89,7 @@ func (m *matcher) goneOf(list []*Node) []*Node {
 	return out
 }
 
-// pair gives an old node's reference to a new one, and goes on with what is inside.
+// pair gives an old node's reference to a new one and matches their children.
 func (m *matcher) pair(old, now *Node, sure bool) {
 	now.Ref = old.Ref
 	delete(m.gone, old)
@@ -99,13 +99,13 @@ func (m *matcher) pair(old, now *Node, sure bool) {
 	m.children(m.within(old), m.within(now))
 }
 
-// children matches two lists that stood at the same place. Whether something is one of several that are
-// alike is a question to the whole lists, with what is still there.
+// children matches two lists of the same place. To find nodes with duplicates, it uses the whole lists, with the nodes
+// that still exist.
 func (m *matcher) children(allOld, allNow []*Node) {
 	old, now := m.goneOf(allOld), fresh(allNow)
 	steps := []struct {
 		sign    func(*Node) string
-		byPlace bool // several that are alike are matched where all that is around them is alike too
+		byPlace bool // match duplicates if their surroundings match too
 		sure    bool
 	}{
 		{m.byKeys, false, true},
@@ -149,9 +149,9 @@ func (m *matcher) children(allOld, allNow []*Node) {
 	m.byLikeness(allOld, allNow)
 }
 
-// places tells the place of each node of a list, such that nodes of both lists that are at the same place are
-// the same: between what stands in both lists once, how manieth of what, with all that is beside it. Where
-// something was moved, added or taken away beside it, no node of the other list has its place.
+// places calls each with the place of each node of a list. Nodes of both lists with the same place are the same. A place
+// is made of the nearest neighbors that are unique in both lists, the run of nodes between these, and the position in the
+// run. If a node of the run was moved, added or removed, no node of the other list has the same place.
 func (m *matcher) places(list, other []*Node, sign func(*Node) string, each func(place string, n *Node)) {
 	here, there := group(list, m.byContent), group(other, m.byContent)
 	var h maphash.Hash
@@ -181,8 +181,8 @@ func (m *matcher) places(list, other []*Node, sign func(*Node) string, each func
 	between(begin, run, "")
 }
 
-// within are a node's children, with a node for each block that divides them: rows that have no line of their
-// own are found again as a whole, by all that they say or by what the page calls them.
+// within returns a node's children, with a node for each unlisted block that divides them. So rows that are not listed are
+// matched as a whole, by their content or their keys.
 func (m *matcher) within(n *Node) []*Node {
 	if n.shape == "" {
 		return n.Children
@@ -212,7 +212,7 @@ func (m *matcher) divide(n *Node) []*Node {
 			open = append(open, b)
 			i++
 		case c == ')' && len(open) > 1:
-			// A block is gone, or new, when something in it is.
+			// A block is removed, or new, if something in it is.
 			inner.Ref = blockRef
 			for _, kid := range inner.Children {
 				if m.gone[kid] {
@@ -239,12 +239,12 @@ func (m *matcher) divide(n *Node) []*Node {
 		}
 	}
 	if len(open) != 1 || at != len(n.Children) {
-		return n.Children // what an iframe shows stands beside what the shape speaks of
+		return n.Children // the shape does not include the contents of an iframe
 	}
 	return top.Children
 }
 
-// blockRef stands for the reference of a block in which nothing is new.
+// blockRef is the reference of blocks without new nodes.
 const blockRef = -1 << 30
 
 func group(list []*Node, sign func(*Node) string) map[string][]*Node {
@@ -257,7 +257,7 @@ func group(list []*Node, sign func(*Node) string) map[string][]*Node {
 	return groups
 }
 
-// byKeys knows an element by what the page itself knows it by.
+// byKeys identifies an element by the page's own keys.
 func (m *matcher) byKeys(n *Node) string {
 	if k := identity(n.Keys); k != "" {
 		return n.Role + "\x00" + k
@@ -265,7 +265,7 @@ func (m *matcher) byKeys(n *Node) string {
 	return ""
 }
 
-// identity are the keys that name one element, without those that a framework counts up by itself.
+// identity returns the keys that identify one element, without ids that a framework generates.
 func identity(keys string) string {
 	var own []string
 	for _, k := range strings.Fields(keys) {
@@ -280,7 +280,7 @@ func identity(keys string) string {
 	return strings.Join(own, " ")
 }
 
-// isCounted says whether an id looks made by a program for one rendering: ":r1:", "mui-42", "radix-:R1:".
+// isCounted reports whether an id looks generated for one rendering: ":r1:", "mui-4242", "radix-:R1:".
 func isCounted(id string) bool {
 	if strings.ContainsAny(id, ":«»") {
 		return true
@@ -294,7 +294,7 @@ func isCounted(id string) bool {
 	return digits >= 4
 }
 
-// conflict says whether the page itself says that two are not the same.
+// conflict reports whether the keys of two nodes contradict each other.
 func conflict(a, b *Node) bool {
 	theirs := map[string]string{}
 	for _, k := range strings.Fields(a.Keys) {
@@ -311,7 +311,7 @@ func conflict(a, b *Node) bool {
 	return false
 }
 
-// byContent is all that a node and what is in it say.
+// byContent identifies a node by the content of its subtree.
 func (m *matcher) byContent(n *Node) string {
 	sum := m.sum(n)
 	var b [8]byte
@@ -321,7 +321,7 @@ func (m *matcher) byContent(n *Node) string {
 	return string(b[:])
 }
 
-// sum is a hash of a subtree, without values and states: those change while the element stays.
+// sum returns a hash of a subtree without values and states, which change while the element stays the same.
 func (m *matcher) sum(n *Node) uint64 {
 	if s, known := m.sums[n]; known {
 		return s
@@ -354,7 +354,7 @@ func byName(n *Node) string {
 	return n.Role + "\x00" + n.Name
 }
 
-// byFoldedName knows "Save (1)" in "Save (2)".
+// byFoldedName treats "Save (1)" and "Save (2)" as the same.
 func byFoldedName(n *Node) string {
 	folded := foldDigits(n.Name)
 	if strings.Trim(folded, "# ") == "" {
@@ -363,7 +363,7 @@ func byFoldedName(n *Node) string {
 	return n.Role + "\x00" + folded
 }
 
-// byPlace is for what has no name: the only one of its role there.
+// byPlace identifies nodes without a name by their role.
 func byPlace(n *Node) string {
 	if n.Name != "" && !n.IsText() {
 		return ""
@@ -371,7 +371,7 @@ func byPlace(n *Node) string {
 	return n.Role
 }
 
-// foldDigits writes every run of digits as one #.
+// foldDigits replaces each run of digits by one #.
 func foldDigits(s string) string {
 	var b strings.Builder
 	in := false
@@ -387,14 +387,14 @@ func foldDigits(s string) string {
 	return b.String()
 }
 
-// byLikeness matches containers without a name, such as rows, by what only they say among those beside them:
-// at least half of it must be in one of the others, and none of it in a third.
+// byLikeness matches containers without a name, such as rows, by text that is unique among their siblings. At least half
+// of it must be in one new container, and none of it in a second one.
 func (m *matcher) byLikeness(allOld, allNow []*Node) {
 	if len(m.goneOf(allOld)) == 0 || len(fresh(allNow)) == 0 {
 		return
 	}
 	olds, news := owners(allOld), owners(allNow)
-	shared := map[*Node]map[*Node]int{} // old → new → how much that only they say
+	shared := map[*Node]map[*Node]int{} // old → new → how many unique texts they share
 	rivals := map[*Node]map[*Node]bool{}
 	own := map[*Node]int{}
 	for said, o := range olds {
@@ -427,8 +427,7 @@ func (m *matcher) byLikeness(allOld, allNow []*Node) {
 	}
 }
 
-// owners are, for everything that is said in one of several nodes, the one that says it; nil where more than
-// one does.
+// owners maps each text in the given nodes to the node that contains it, or to nil if several do.
 func owners(list []*Node) map[string]*Node {
 	by := map[string]*Node{}
 	for _, n := range list {
@@ -446,7 +445,7 @@ func owners(list []*Node) map[string]*Node {
 	return by
 }
 
-// sayings are the names and texts inside a node.
+// sayings returns the names and texts in a node.
 func sayings(n *Node) map[string]bool {
 	out := map[string]bool{}
 	n.Walk(func(c *Node) {
@@ -457,10 +456,10 @@ func sayings(n *Node) map[string]bool {
 	return out
 }
 
-// elsewhere matches what moved to another place while it was made anew: only what is alone on the whole page,
-// before and after, in what it is and in what surrounds it.
+// elsewhere matches elements that moved while they were re-rendered. It matches only elements that are unique on the whole
+// page, before and after, by identity and surroundings.
 func (m *matcher) elsewhere(before, after *Node) {
-	left := map[string]bool{} // what those say that have found nothing
+	left := map[string]bool{} // the roles of unmatched nodes
 	for o := range m.gone {
 		if !o.IsText() && (o.Name != "" || identity(o.Keys) != "") {
 			left[o.Role] = true
@@ -485,7 +484,7 @@ func (m *matcher) elsewhere(before, after *Node) {
 		visit(root, nil)
 		return found
 	}
-	lone := map[string]bool{} // the names of those that might do
+	lone := map[string]bool{} // roles and names of candidates
 	olds := signs(before, func(n *Node) bool { return m.gone[n] && left[n.Role] })
 	news := signs(after, func(n *Node) bool { return n.Ref == 0 && left[n.Role] })
 	for s, o := range olds {
@@ -507,8 +506,7 @@ func (m *matcher) elsewhere(before, after *Node) {
 	}
 }
 
-// anywhere is by what an element is known wherever it stands: the page's own name for it, or its name and all
-// that surrounds it.
+// anywhere identifies an element independent of its place: by its keys, or by its name and surroundings.
 func (m *matcher) anywhere(n, parent *Node) string {
 	if k := m.byKeys(n); k != "" {
 		return k
@@ -521,7 +519,7 @@ func (m *matcher) anywhere(n, parent *Node) string {
 
 func byRoleAndName(n *Node) string { return n.Role + "\x00" + n.Name }
 
-// likeliest is the element most like one that is gone: of its role, with its name or nearly so.
+// likeliest returns the element most similar to a removed one: of the same role, with the same or a similar name.
 func likeliest(was, root *Node) *Node {
 	var best *Node
 	most := 0

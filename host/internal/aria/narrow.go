@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// narrowed answers a request for a part of the page, with the nodes that it is about. What the agent was shown before
-// stays as it is: its next difference is still against that.
+// narrowed answers a request for a part of the page and returns the nodes of that part. The record of what the agent was
+// shown does not change, so the next difference is against the same snapshot.
 func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node, err error) {
 	head := fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader)) + incomplete(t)
 	if r.Root > 0 {
@@ -36,9 +36,9 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node
 			}
 			return &Answer{Kind: KindPart, Text: head + fmt.Sprintf("[Nothing matches %s%s]\n", quote(r.Search, 60), hint)}, nil, nil
 		}
-		match := "match"
+		match := "elements match"
 		if n == 1 {
-			match = "matches"
+			match = "element matches"
 		}
 		head += fmt.Sprintf("[%d %s %s]\n", n, match, quote(r.Search, 60))
 		nodes = found
@@ -53,7 +53,7 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node
 	return &Answer{Kind: KindPart, Text: head + body}, nodes, nil
 }
 
-// search keeps the nodes whose line contains a text, in any case, and those around them.
+// search keeps the nodes whose line contains a text, ignoring case, and their ancestors.
 func search(nodes []*Node, text string) (kept []*Node, matches int) {
 	text = strings.ToLower(text)
 	for _, n := range nodes {
@@ -73,11 +73,11 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 	return kept, matches
 }
 
-// fitted lists the most useful part of a tree within so many bytes: first what is operable and what says
-// where one is, in the order of the page; then the rest. It says how many elements are left out, and returns those of
-// which not all is shown, and the text.
+// fitted lists the most useful part of a tree within a budget of bytes: first alerts, dialogs and headings, then interactive
+// elements and landmarks, then the rest, each in page order. The text reports how many elements are left out. fitted
+// returns it with the elements of which it does not show everything.
 func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
-	const note = 120     // bytes for saying what is left out
+	const note = 120     // bytes for the note on what is left out
 	const leastLine = 16 // of a node
 	budget -= note
 	only := map[*Node]bool{}
@@ -109,7 +109,7 @@ func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 					budget -= need
 					only[c] = true
 					if text, _ := content(c); text != nil {
-						only[text] = true // it stands on the same line
+						only[text] = true // it is on the same line
 					}
 					for _, a := range around {
 						only[a] = true
@@ -159,7 +159,7 @@ func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 		w.list(root.Children, 0, 1)
 		body = w.b.String()
 	}
-	for widest != nil { // the innermost that most is missing from
+	for widest != nil { // narrow it down to the innermost element with most of the missing ones
 		deeper := false
 		for _, c := range widest.Children {
 			if c.Ref > 0 && count(c) > most/2 {
@@ -171,14 +171,14 @@ func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 			break
 		}
 	}
-	hint := "search, root (a reference) or more max_tokens show them"
+	hint := "use search, root (a reference) or a larger max_tokens"
 	if widest != nil && 2*count(widest) > left {
-		hint = fmt.Sprintf("root: %s shows where most of them are", Reference(widest.Ref))
+		hint = fmt.Sprintf("root: %s shows most of them", Reference(widest.Ref))
 	}
 	return body + fmt.Sprintf("# %s left out to fit max_tokens; %s\n", elements(left), hint), out
 }
 
-// alone is a node with no more inside than what its own line says.
+// alone returns a copy of a node with only the children that its own line shows.
 func alone(n *Node) *Node {
 	own := *n
 	own.Children = nil
@@ -188,7 +188,7 @@ func alone(n *Node) *Node {
 	return &own
 }
 
-// cutDiff is as much of a difference as fits. All of it comes again: nothing of it gets lost.
+// cutDiff returns the part of a difference that fits. The next answer repeats all of it, so that nothing gets lost.
 func cutDiff(text string, r Request) *Answer {
 	const note = 140
 	lines := strings.SplitAfter(text, "\n")
@@ -201,6 +201,6 @@ func cutDiff(text string, r Request) *Answer {
 		b.WriteString(l)
 		shown++
 	}
-	fmt.Fprintf(&b, "# %d more line(s) of changes did not fit max_tokens; they come again with the next snapshot\n", len(lines)-shown)
+	fmt.Fprintf(&b, "# %d more line(s) of changes did not fit max_tokens; the next snapshot repeats all\n", len(lines)-shown)
 	return &Answer{Kind: KindDiff, Text: b.String(), cut: true}
 }

@@ -103,7 +103,7 @@ func (r *reader) changes(lines []string, there map[int]*Node, interactive, cut b
 	for i := 0; i < len(lines); i++ {
 		l := lines[i]
 		switch {
-		case strings.HasPrefix(l, "# "), strings.HasPrefix(l, "Nothing to operate"):
+		case strings.HasPrefix(l, "# "), strings.HasPrefix(l, "No longer interactive"):
 			continue
 		case strings.HasPrefix(l, "Removed: ["):
 			for _, ref := range named(strings.TrimSuffix(strings.TrimPrefix(l, "Removed: ["), "]")) {

@@ -8,8 +8,8 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Page is what the host knows of one tab: the tree of each frame's document, kept from look to look, and
-// the reference of each element that there ever was. It is not safe for concurrent use.
+// Page is the known state of one tab: the tree of each frame's document, and the references of all elements, removed ones
+// included. It is not safe for concurrent use.
 type Page struct {
 	docs    map[string]*document
 	top     string // the name of the top document
@@ -17,12 +17,12 @@ type Page struct {
 	numbers int
 	texts   int
 	homes   map[int]*entry
-	gone    map[int]*Node // the newest of those that are no longer there
+	gone    map[int]*Node // the elements that were removed last
 	fading  []int         // the keys of gone, oldest first
-	unsure  map[int]int   // references that were matched without certainty: the number of the tree that it happened in
+	unsure  map[int]int   // references that were matched without certainty, with the number of the tree
 }
 
-// maxGone is how many elements that are gone are remembered, for saying what they were.
+// maxGone is how many removed elements are kept, so that errors can describe them.
 const maxGone = 2000
 
 // document is one frame's document.
@@ -31,9 +31,9 @@ type document struct {
 	frame   protocol.AriaFrame // without its nodes
 	entries map[int]*entry
 	frames  []*entry // its iframes
-	// retired are the references of elements that left the tree and may come back.
+	// retired are the references of elements that left the tree and may return.
 	retired map[int]int
-	node    *Node // its root, when it is not stale
+	node    *Node // its root; nil if stale
 }
 
 // entry is one node of a document.
@@ -43,22 +43,22 @@ type entry struct {
 	parent *entry
 	kids   []*entry
 	ref    int
-	node   *Node // nil when it is stale
-	was    *Node // the last one that was
+	node   *Node // nil if stale
+	was    *Node // the previous node
 	inner  *document
-	// listed is the version of the document in which a changed parent listed it last.
+	// listed is the last version of the document in which a changed parent listed it.
 	listed int
 }
 
-// ErrOutOfStep says that the browser sent changes against a tree that is not held: ask for everything.
-var ErrOutOfStep = errors.New("the page's changes do not follow on what is known of it")
+// ErrOutOfStep means that the browser sent changes to a tree that is not the known one. Request the whole tree.
+var ErrOutOfStep = errors.New("the browser sent changes to a different version of the page")
 
-// NewPage makes a page of which nothing is known.
+// NewPage returns an empty page.
 func NewPage() *Page {
 	return &Page{docs: map[string]*document{}, homes: map[int]*entry{}, gone: map[int]*Node{}, unsure: map[int]int{}}
 }
 
-// Known is what to ask the browser for changes against.
+// Known returns the versions of documents against which to request changes.
 func (p *Page) Known() []protocol.AriaKnown {
 	known := []protocol.AriaKnown{}
 	for _, d := range p.docs {
@@ -67,7 +67,7 @@ func (p *Page) Known() []protocol.AriaKnown {
 	return known
 }
 
-// Forget drops what is known of the documents. References stay taken.
+// Forget drops the known documents. Their references are not used again.
 func (p *Page) Forget() {
 	for _, d := range p.docs {
 		p.leave(d)
@@ -75,10 +75,10 @@ func (p *Page) Forget() {
 	p.docs, p.top = map[string]*document{}, ""
 }
 
-// Tree is the newest tree, nil when there is none.
+// Tree returns the newest tree, or nil.
 func (p *Page) Tree() *Tree { return p.tree }
 
-// Apply takes what the browser sent and returns the page's tree.
+// Apply updates the page with what the browser sent and returns the new tree.
 func (p *Page) Apply(r *protocol.AriaResult) (*Tree, error) {
 	if len(r.Frames) == 0 {
 		return nil, errors.New("the browser sent no frame")
@@ -134,11 +134,11 @@ func (p *Page) Apply(r *protocol.AriaResult) (*Tree, error) {
 	return t, nil
 }
 
-// patch takes the changes of one document.
+// patch applies the changes of one document.
 func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 	nodes := f.Nodes
 	f.Nodes = nil
-	if f.Root == 0 { // the document has no element at all, as after document.open
+	if f.Root == 0 { // the document is empty, as after document.open
 		nodes = []protocol.AriaNode{{Role: roleDocument}}
 	}
 	sameRoot := d.frame.Root == f.Root
@@ -164,7 +164,7 @@ func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 		for _, id := range n.Children {
 			kid := d.entries[id]
 			if kid == nil {
-				return fmt.Errorf("the browser sent a node %d without its child %d", n.ID, id)
+				return fmt.Errorf("the browser sent node %d without its child %d", n.ID, id)
 			}
 			e.kids = append(e.kids, kid)
 			kid.listed = f.Version
@@ -197,7 +197,7 @@ func (p *Page) patch(d *document, f protocol.AriaFrame, m *matcher) error {
 	return nil
 }
 
-// stale has the entry's node and those around it made anew.
+// stale marks the nodes of an entry and its ancestors for rebuilding.
 func (e *entry) stale() {
 	for at := e; at != nil; at = at.parent {
 		if at.node != nil {
@@ -209,7 +209,7 @@ func (e *entry) stale() {
 	e.doc.node = nil
 }
 
-// drop takes an entry and what is below it out of its document. Those that stand elsewhere now stay.
+// drop removes an entry and its descendants from its document, except those that moved elsewhere.
 func (p *Page) drop(e *entry, m *matcher, top bool) {
 	d := e.doc
 	delete(d.entries, e.ID)
@@ -236,7 +236,7 @@ func (p *Page) drop(e *entry, m *matcher, top bool) {
 	}
 }
 
-// leave notes that a document's elements are gone.
+// leave records that a document's elements were removed.
 func (p *Page) leave(d *document) {
 	for _, e := range d.entries {
 		n := e.node
@@ -264,11 +264,11 @@ func (p *Page) bury(n *Node) {
 	p.gone[n.Ref] = n
 }
 
-// build returns the root of a document, made anew where it is stale.
+// build returns the root of a document and rebuilds stale nodes.
 func (p *Page) build(d *document, within []*document) *Node {
 	for _, w := range within {
 		if w == d {
-			return nil // frames that claim to stand in one another
+			return nil // frames that claim to contain each other
 		}
 	}
 	within = append(within, d)
@@ -293,7 +293,7 @@ func (p *Page) build(d *document, within []*document) *Node {
 	return d.node
 }
 
-// inner is the document that an iframe shows, nil when it is not known.
+// inner returns the document that an iframe shows, or nil if it is unknown.
 func (p *Page) inner(e *entry) *document {
 	var shown *document
 	for _, d := range p.docs {
@@ -319,7 +319,7 @@ func (e *entry) build() *Node {
 	}
 	n.Children = make([]*Node, 0, len(e.kids))
 	for _, kid := range e.kids {
-		if kid.parent == e { // an element stands in one place, whatever the browser says
+		if kid.parent == e { // an element has one parent, whatever the browser sent
 			n.Children = append(n.Children, kid.build())
 		}
 	}
@@ -330,10 +330,10 @@ func (e *entry) build() *Node {
 	return n
 }
 
-// number gives references to the nodes that have none, in the order of the page.
+// number assigns references to the nodes without one, in page order.
 func (p *Page) number(n *Node) {
 	if n.numbered {
-		return // and so is all that it holds
+		return // and so are its descendants
 	}
 	if n.Ref == 0 {
 		if n.IsText() {
@@ -354,7 +354,7 @@ func (p *Page) number(n *Node) {
 	}
 }
 
-// settle buries what found no successor.
+// settle records the removed elements that have no successor.
 func (p *Page) settle(m *matcher) {
 	for n := range m.gone {
 		if n.Ref == 0 {
@@ -364,22 +364,22 @@ func (p *Page) settle(m *matcher) {
 		if e == n.home && e.doc.entries[e.ID] != e {
 			p.bury(n)
 		} else if e != nil && e != n.home {
-			// A successor has the reference now; should the old element come back, it is another one.
+			// A successor has the reference now. If the old element returns, it gets a new one.
 			delete(n.home.doc.retired, n.home.ID)
 		}
 	}
 }
 
-// Element is where an element is in the browser.
+// Element identifies an element in the browser.
 type Element struct {
-	// Frame is the browser's id of the frame, Document the name of its document, ID the element's in it.
+	// Frame is the browser's id of the frame, Document the name of its document, and ID the element's id in it.
 	Frame    int
 	Document string
 	ID       int
 	Node     *Node
 }
 
-// Find returns the element of a reference. What is gone is an error that names the likeliest successor.
+// Find returns the element of a reference. For a removed one it returns a [GoneError] with the likeliest successor.
 func (p *Page) Find(ref int) (*Element, error) {
 	if e := p.homes[ref]; e != nil && e.doc.entries[e.ID] == e {
 		n := e.node
@@ -399,7 +399,7 @@ func (p *Page) Find(ref int) (*Element, error) {
 	return nil, gone
 }
 
-// Path leads to the element of a reference: the iframes around it, from the outside in, then itself. Its
+// Path returns the path to the element of a reference: the iframes around it, outermost first, then the element. Its
 // errors are those of [Page.Find].
 func (p *Page) Path(ref int) ([]Element, error) {
 	last, err := p.Find(ref)
@@ -418,7 +418,7 @@ func (p *Page) Path(ref int) ([]Element, error) {
 	return path, nil
 }
 
-// owner is the iframe that shows a document, nil when none does.
+// owner returns the iframe that shows a document, or nil.
 func (p *Page) owner(d *document) *entry {
 	for _, other := range p.docs {
 		for _, e := range other.frames {
@@ -430,7 +430,7 @@ func (p *Page) owner(d *document) *entry {
 	return nil
 }
 
-// At is the reference of an element in the browser, with what it is; 0 for one that has none.
+// At returns the reference and the node of an element in the browser, or 0 if it has no reference.
 func (p *Page) At(document string, id int) (int, *Node) {
 	d := p.docs[document]
 	if d == nil || d.entries[id] == nil {
@@ -440,30 +440,30 @@ func (p *Page) At(document string, id int) (int, *Node) {
 	return e.ref, e.node
 }
 
-// GoneError says that a reference names nothing on the page.
+// GoneError means that a reference names no element on the page.
 type GoneError struct {
 	Ref int
-	// Unknown is set when there never was such a reference.
+	// Unknown means that the reference never existed.
 	Unknown bool
-	// Was and Successor are what the element was and what is most like it now, nil when there is nothing to say.
+	// Was is the removed element, and Successor the most similar one now. Either may be nil.
 	Was, Successor *Node
 }
 
 func (e *GoneError) Error() string {
 	if e.Unknown {
-		return fmt.Sprintf("there is no element %s on this tab; call browser_snapshot for the references there are", Reference(e.Ref))
+		return fmt.Sprintf("there is no element %s on this tab. Call browser_snapshot for current references.", Reference(e.Ref))
 	}
 	if e.Was == nil {
-		return fmt.Sprintf("the element %s is gone; call browser_snapshot for the references there are", Reference(e.Ref))
+		return fmt.Sprintf("element %s no longer exists. Call browser_snapshot for current references.", Reference(e.Ref))
 	}
-	said := fmt.Sprintf("the element %s (%s) is gone", Reference(e.Ref), Brief(e.Was))
+	said := fmt.Sprintf("element %s (%s) no longer exists", Reference(e.Ref), Brief(e.Was))
 	if e.Successor == nil {
-		return said + "; nothing on the page is like it; call browser_snapshot to see what there is"
+		return said + ", and nothing on the page is like it. Call browser_snapshot."
 	}
-	return fmt.Sprintf("%s; most like it is %s [%s]", said, Brief(e.Successor), Reference(e.Successor.Ref))
+	return fmt.Sprintf("%s. The closest match is %s [%s].", said, Brief(e.Successor), Reference(e.Successor.Ref))
 }
 
-// Brief is an element's role and name.
+// Brief returns an element's role and name.
 func Brief(n *Node) string {
 	if n.Name == "" {
 		return n.Role
@@ -471,10 +471,10 @@ func Brief(n *Node) string {
 	return n.Role + " " + Quote(n.Name)
 }
 
-// Quote is a name or a value in quotation marks, at most 60 characters of it.
+// Quote returns a name or a value in quotation marks, cut to 60 characters.
 func Quote(s string) string { return quote(s, 60) }
 
-// Unsure are the references that were given to other elements since a tree without certainty.
+// Unsure returns the references that passed to other elements after the tree since, without certainty.
 func (p *Page) Unsure(since int) []int {
 	var refs []int
 	for ref, number := range p.unsure {

@@ -7,57 +7,57 @@ import (
 	"time"
 )
 
-// Seen is what one agent was shown of one tab. The zero value has been shown nothing. It is not safe for
-// concurrent use.
+// Seen records what one agent was shown of one tab. The zero value is an empty record. It is not safe for concurrent use.
 //
-// It guarantees: what an answer calls unchanged is as the agent was shown it last. What an answer did not print, by
-// whatever it was narrowed or cut, is not taken for shown.
+// It guarantees:
+//   - What an answer calls unchanged is as the agent was last shown it.
+//   - What an answer did not print, because it was narrowed or cut, does not count as shown.
 type Seen struct {
-	// whole is the page as the agent knows it, with what answers about its interactive part left out as it was before;
-	// part is the interactive part.
+	// whole is the page as the agent knows it. Parts that interactive answers left out are in their earlier state. part is
+	// the interactive part.
 	whole, part view
-	// known is the number of the newest tree of which the agent knows all, but for where the focus is.
+	// known is the number of the newest tree that the agent knows completely, except for the focus.
 	known int
-	// moved, when not nil, is the whole with the focus where actions have put it, which whoever acted knows.
+	// moved, if not nil, is the whole with the focus where actions moved it. The agent that acted knows that.
 	moved *Node
-	// labels are rows that were shown with a label made of text that is otherwise still to be told.
+	// labels are rows that were shown with a label from text whose change is not reported yet.
 	labels map[int]bool
-	// unsaid are elements of which text changed that a first look at the interactive part left out.
-	unsaid map[int]bool
+	// unshown are elements with changed text that a first look at the interactive part left out.
+	unshown map[int]bool
 }
 
-// view is what was shown of one of the two trees: the whole or the interactive part.
+// view records what was shown of one of the two trees: the whole or the interactive part.
 type view struct {
 	tree   *Tree
 	shown  *Node
 	at     time.Time
-	unsure int // up to which tree uncertain references were told
-	// listed is set once the agent was given a listing that changes can follow on.
+	unsure int // number of the tree up to which uncertain references were reported
+	// listed means that the agent has a listing on which differences can be based.
 	listed bool
-	// left are elements that were left out of that listing, to fit.
+	// left are elements that were left out of that listing to fit.
 	left map[int]bool
-	// again are elements and text of which an answer told that this view does not follow, because it was cut or
-	// narrowed: should they be as before again, the agent would not know.
+	// again are elements and text with changes in an answer that this view does not include, because the answer was cut or
+	// narrowed. If these changes are undone, a difference would not show it.
 	again map[int]bool
 }
 
-// Reset forgets what was shown: the next snapshot is a full one.
+// Reset clears the record, so that the next snapshot is a full one.
 func (s *Seen) Reset() { *s = Seen{} }
 
-// Told is the number of the newest tree that the agent was shown.
-func (s *Seen) Told() int { return max(s.whole.unsure, s.part.unsure) }
+// Newest returns the number of the newest tree that the agent was shown.
+func (s *Seen) Newest() int { return max(s.whole.unsure, s.part.unsure) }
 
-// Knows says whether the agent was told all that changed up to a tree.
+// Knows reports whether the agent knows all changes up to a tree.
 func (s *Seen) Knows(number int) bool { return s.whole.shown != nil && s.known >= number }
 
-// Node is what an element was when the agent was shown it last; nil when it never was.
+// Node returns an element as the agent was last shown it, or nil.
 func (s *Seen) Node(ref int) *Node {
 	views := []*view{&s.part, &s.whole}
 	if s.whole.at.After(s.part.at) {
 		slices.Reverse(views)
 	}
 	for _, v := range views {
-		if v.shown == nil || v == &s.whole && !v.listed { // what was never listed is only taken for known
+		if v.shown == nil || v == &s.whole && !v.listed { // a view without a listing only assumes what the agent knows
 			continue
 		}
 		if path := find(v.shown, ref); path != nil {
@@ -67,18 +67,18 @@ func (s *Seen) Node(ref int) *Node {
 	return nil
 }
 
-// sawAll notes that the agent was told all that changed up to a tree, which it knows as shown, by a difference.
+// sawAll records that a difference reported all changes up to a tree, which the agent knows as shown.
 func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 	part := Interactive(shown)
 	if s.part.shown != nil && samePage(s.part.tree, t) {
 		part = s.partAfter(part, d)
 	}
-	var untold map[int]bool // where the focus is known to be elsewhere
+	var unreported map[int]bool // elements whose change of focus was not reported
 	if shown != t.Root && len(s.whole.again)+len(s.part.again) > 0 {
-		untold = touchedIn(Compare(shown, t.Root))
+		unreported = touchedIn(Compare(shown, t.Root))
 	}
 	again := func(v view) map[int]bool {
-		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !untold[ref] })
+		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] })
 		return v.again
 	}
 	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, again: again(s.whole)}
@@ -89,8 +89,8 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 	}
 }
 
-// partAfter is the interactive part of a tree as it is known after a difference of the whole: without elements that
-// belong to it only now and that nobody has listed, and with the labels of rows as they were shown.
+// partAfter returns the interactive part of a tree as the agent knows it after a difference of the whole. It excludes
+// elements that became interactive and were never listed, and it has the labels of rows as they were shown.
 func (s *Seen) partAfter(now *Node, d *Diff) *Node {
 	if d.Empty() {
 		return s.part.shown
@@ -120,23 +120,23 @@ func (s *Seen) partAfter(now *Node, d *Diff) *Node {
 	return known(now)[0] // the root, which every part has
 }
 
-// sawWhole notes an answer that was about the whole page.
+// sawWhole records an answer about the whole page.
 func (s *Seen) sawWhole(t *Tree, d *Diff, now time.Time, a *Answer) {
 	if a.Kind != KindFull {
 		s.sawAll(t, t.Root, d, now)
 		return
 	}
 	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number, listed: true, left: a.left}
-	s.known, s.labels, s.unsaid, s.moved = t.Number, nil, nil, nil
+	s.known, s.labels, s.unshown, s.moved = t.Number, nil, nil, nil
 	part := Interactive(t.Root)
 	if len(a.left) == 0 || s.part.shown == nil || !samePage(s.part.tree, t) {
 		s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed && len(a.left) == 0}
 		return
 	}
-	s.part.toldOf(Compare(s.part.shown, part)) // as far as it was not left out
+	s.part.addReported(Compare(s.part.shown, part)) // except for what was left out
 }
 
-// sawPart notes an answer that was about the interactive part of the page.
+// sawPart records an answer about the interactive part of the page.
 func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	before, left := s.part.shown, s.part.left
 	if a.Kind == KindFull {
@@ -151,7 +151,7 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	d := Compare(known, t.Root)
 	if d.Share() > MaxChanged {
 		s.firstLook(t, now)
-		s.unsaid = touchedIn(d)
+		s.unshown = touchedIn(d)
 		return
 	}
 	if d.Empty() {
@@ -168,21 +168,21 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	s.labels = touchedIn(Compare(Interactive(known), part))
 }
 
-// firstLook takes all of a page for known of which only the interactive part was shown: at a page that is mostly new,
-// text that is not shown is no change. A request for the whole is answered by a listing then.
+// firstLook treats a page as known although only its interactive part was shown. On a page that is mostly new, text that
+// was not shown is not a change. A request for the whole then returns a listing.
 func (s *Seen) firstLook(t *Tree, now time.Time) {
 	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number}
-	s.known, s.labels, s.unsaid, s.moved = t.Number, nil, nil, nil
+	s.known, s.labels, s.unshown, s.moved = t.Number, nil, nil, nil
 }
 
-// toldInPart notes a difference that was cut: it is told again, as a whole.
-func (s *Seen) toldInPart(d *Diff) {
-	s.whole.toldOf(d)
-	s.part.toldOf(d)
+// sawCut records a difference that was cut. The next answer repeats all of it.
+func (s *Seen) sawCut(d *Diff) {
+	s.whole.addReported(d)
+	s.part.addReported(d)
 }
 
-// toldOf notes that an answer told of a difference that the view does not follow.
-func (v *view) toldOf(d *Diff) {
+// addReported records that an answer reported a difference that the view does not include.
+func (v *view) addReported(d *Diff) {
 	if v.again == nil {
 		v.again = map[int]bool{}
 	}
@@ -191,7 +191,7 @@ func (v *view) toldOf(d *Diff) {
 	}
 }
 
-// glimpsed notes that some nodes were shown by an answer that the next difference does not follow on.
+// glimpsed records nodes in an answer on which the next difference is not based.
 func (s *Seen) glimpsed(t *Tree, nodes []*Node) {
 	shown := map[int]bool{}
 	for _, n := range nodes {
@@ -203,12 +203,11 @@ func (s *Seen) glimpsed(t *Tree, nodes []*Node) {
 		}
 		d := Compare(v.shown, now)
 		d.touched = slices.DeleteFunc(d.touched, func(ref int) bool { return !shown[ref] })
-		v.toldOf(d)
+		v.addReported(d)
 	}
 }
 
-// outdated says whether the agent takes something for changed that is as it was, according to what an answer told
-// that a view did not follow.
+// outdated reports whether an answer that the view does not include reported changes that were undone since.
 func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 	if len(v.again)+len(s.labels) == 0 {
 		return false
@@ -221,30 +220,30 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 		}
 	}
 	for _, r := range d.Removed {
-		if r.Node.Role == RoleText && v.again[r.Node.Ref] { // it would be told by other words than the agent knows
+		if r.Node.Role == RoleText && v.again[r.Node.Ref] { // the difference would name it in words unknown to the agent
 			return true
 		}
 	}
 	for ref := range s.labels {
-		told := false
+		reported := false
 		if path := find(now, ref); path != nil {
-			path[len(path)-1].Walk(func(n *Node) { told = told || touched[n.Ref] })
+			path[len(path)-1].Walk(func(n *Node) { reported = reported || touched[n.Ref] })
 		}
-		if !told && is[ref] && now == t.Root {
+		if !reported && is[ref] && now == t.Root {
 			return true
 		}
 	}
 	return false
 }
 
-// Caused says what changed since the agent was told of the page last, its text included, for an answer that is
-// about something else: without headings where it is the same page, and what is interactive in full where it is
-// another one. It is "" when nothing changed. Where the focus went is told only when that is asked for.
+// Caused returns the changes, text included, since the last answer about the page. It is part of the answer of an action.
+// It has no heading on the same page, and lists the interactive part of a different page in full. It returns "" if nothing
+// changed. Focus changes are included only if focus is set.
 func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
 	r := Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
 	before := s.whole
 	if before.shown == nil || !samePage(before.tree, t) {
-		return s.anew(t, full(t, Interactive(t.Root), r, ""), now)
+		return s.relist(t, full(t, Interactive(t.Root), r, ""), now)
 	}
 	var text string
 	if before.tree.URL != t.URL {
@@ -255,7 +254,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	switch {
 	case !focus:
 		d, known = withoutFocus(d, t.Root)
-	case s.moved != nil: // where it was moved before this is told by the next snapshot
+	case s.moved != nil: // the next snapshot reports earlier moves of the focus
 		pending := focusMoved(d)
 		d = Compare(s.moved, t.Root)
 		for ref := range focusMoved(d) {
@@ -264,7 +263,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		known = refocused(t.Root, pending)
 	}
 	if unsure := newlyUnsure(p, &before, t.Root); len(unsure) > 0 {
-		text += "[Rendered anew, probably the same: " + spans(rangesOf(unsure)) + "]\n"
+		text += "[Re-rendered, probably the same: " + spans(rangesOf(unsure)) + "]\n"
 	}
 	if d.Empty() && !outdated {
 		s.sawAll(t, known, d, now)
@@ -274,7 +273,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	reduced := Interactive(t.Root)
 	if outdated || d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {
 		if whole := full(t, reduced, r, ""); outdated || len(whole.Text) <= len(changes) {
-			listing := s.anew(t, whole, now)
+			listing := s.relist(t, whole, now)
 			if head := heading(t, r); head == heading(before.tree, r) {
 				listing = "[The page now]\n" + strings.TrimPrefix(listing, head)
 			}
@@ -282,20 +281,20 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		}
 	}
 	if most := r.bytes(); most > 0 && len(changes) > most {
-		s.toldInPart(d)
-		return text + cutDiff(changes, r).Text // what did not fit comes again
+		s.sawCut(d)
+		return text + cutDiff(changes, r).Text // the next answer repeats what did not fit
 	}
 	s.sawAll(t, known, d, now)
 	return text + incomplete(t) + changes
 }
 
-// anew notes that a page was told by a listing of its interactive part, and returns that. Nobody asked for it to be
-// cut: if it was, the next snapshot lists the part again.
-func (s *Seen) anew(t *Tree, a *Answer, now time.Time) string {
+// relist records a listing of the interactive part of a page and returns its text. If the listing was cut, the next snapshot
+// lists the part again, because the agent did not request the cut.
+func (s *Seen) relist(t *Tree, a *Answer, now time.Time) string {
 	before, part := s.whole, Interactive(t.Root)
 	s.firstLook(t, now)
 	if before.shown != nil && samePage(before.tree, t) {
-		s.unsaid = touchedIn(Compare(afterLook(before.shown, t.Root, part, nil, a.left), t.Root))
+		s.unshown = touchedIn(Compare(afterLook(before.shown, t.Root, part, nil, a.left), t.Root))
 	}
 	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: len(a.left) == 0}
 	return a.Text

@@ -8,24 +8,24 @@ import (
 	"time"
 )
 
-// Request is how a snapshot is asked for.
+// Request describes the snapshot to return.
 type Request struct {
 	Interactive bool
-	// Full asks for everything, whatever was shown before.
+	// Full requests everything, whatever was shown before.
 	Full bool
 	// Format is FormatCompact or FormatYAML.
 	Format string
-	// Root, when above 0, is the element of which to show what it holds; Depth, when above 0, how many
-	// levels; Search, when not "", what must be in a line.
+	// Root, if above 0, limits the snapshot to an element. Depth, if above 0, limits its levels. Search, if not "", limits
+	// it to lines with that text.
 	Root, Depth int
 	Search      string
-	// MaxTokens, when above 0, bounds the answer, at [BytesPerToken].
+	// MaxTokens, if above 0, limits the answer, at [BytesPerToken].
 	MaxTokens int
-	// Tab, when above 0, is named: the agent sees several.
+	// Tab, if above 0, is named in the answer, because the agent sees several tabs.
 	Tab int
-	// Diff asks for a difference however much changed, and however long ago the last look was.
+	// Diff requests a difference, however much changed and however old the last snapshot is.
 	Diff bool
-	// FullAfter is how long a difference is worth more than a full snapshot.
+	// FullAfter is the age of a snapshot after which the next one of a changed page is a full one.
 	FullAfter time.Duration
 	Now       time.Time
 }
@@ -36,36 +36,36 @@ const (
 	FormatYAML    = "yaml"
 )
 
-// What an answer is.
+// Kinds of answers.
 const (
 	KindFull      = "full"
 	KindDiff      = "diff"
 	KindUnchanged = "unchanged"
-	KindPart      = "part" // of a narrowed request; what was shown before stays
+	KindPart      = "part" // for a request with root, depth or search
 )
 
-// Answer is a snapshot as an agent gets it.
+// Answer is a snapshot for an agent.
 type Answer struct {
 	Kind, Text string
-	// Why says why a snapshot is a full one.
+	// Why is the reason for a full snapshot.
 	Why string
-	// left are elements that a full one leaves out, to fit.
+	// left are elements that a full snapshot leaves out to fit.
 	left map[int]bool
-	// cut says that a difference was cut to fit.
+	// cut means that a difference was cut to fit.
 	cut bool
 }
 
-// BytesPerToken is by how many bytes of a snapshot its tokens are estimated: short names, brackets and
-// references take more tokens than prose does.
+// BytesPerToken is the estimated number of bytes for a token of a snapshot. It is lower than for prose because of short
+// names, brackets and references.
 const BytesPerToken = 2.4
 
-// bytes is how long an answer may be, 0 for as long as it is.
+// bytes returns the maximum size of the answer; 0 means no limit.
 func (r Request) bytes() int { return int(BytesPerToken * float64(r.MaxTokens)) }
 
-// MaxChanged is the share of elements past which a difference is no longer worth having.
+// MaxChanged is the largest share of changed elements for which a difference is returned.
 const MaxChanged = .7
 
-// Show answers a request from the newest tree, and notes what was shown.
+// Show answers a request from the newest tree and records what the answer shows.
 func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 	root := t.Root
 	if r.Interactive {
@@ -85,7 +85,7 @@ func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 	a, d := s.decide(p, v, t, root, r)
 	switch {
 	case a.cut:
-		s.toldInPart(d)
+		s.sawCut(d)
 	case r.Interactive:
 		s.sawPart(t, root, r.Now, a)
 	default:
@@ -94,25 +94,25 @@ func (s *Seen) Show(p *Page, t *Tree, r Request) (*Answer, error) {
 	return a, nil
 }
 
-// decide is the answer to a request for all of a view, and what it was compared by.
+// decide returns the answer to a request for a whole view, and the difference that it is based on.
 func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer, *Diff) {
 	if r.Full || !v.listed {
 		return full(t, root, r, ""), nil
 	}
 	if !samePage(v.tree, t) {
-		return full(t, root, r, "another page"), nil
+		return full(t, root, r, "different page"), nil
 	}
 	d := Compare(v.shown, root)
 	d.unlist(t.Root)
 	unsure := newlyUnsure(p, v, root)
 	switch {
 	case s.outdated(d, v, root, t):
-		return full(t, root, r, "what an answer since then showed has changed back"), d
+		return full(t, root, r, "changes in an answer since then were undone"), d
 	case d.Empty() && len(unsure) == 0:
 		return &Answer{Kind: KindUnchanged, Text: s.header(v, t, root, d, nil, r)}, d
 	case r.Diff:
 	case r.Now.Sub(v.at) > r.FullAfter:
-		return full(t, root, r, fmt.Sprintf("the last look was more than %s ago", r.FullAfter)), d
+		return full(t, root, r, fmt.Sprintf("the last snapshot is more than %s old", r.FullAfter)), d
 	case d.Share() > MaxChanged:
 		return full(t, root, r, fmt.Sprintf("%.0f %% of the elements changed", 100*d.Share())), d
 	}
@@ -126,7 +126,7 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 		uncut := r
 		uncut.MaxTokens = 0
 		if len(full(t, root, uncut, "").Text) <= len(text) {
-			return full(t, root, r, "shorter than the changes"), d
+			return full(t, root, r, "it is shorter than the changes"), d
 		}
 	}
 	if r.MaxTokens > 0 && len(text) > r.bytes() {
@@ -135,10 +135,10 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 	return &Answer{Kind: KindDiff, Text: text}, d
 }
 
-// atLeast is how many bytes a listing takes at the very least, so that it is not written only to be measured.
+// atLeast returns a lower bound for the bytes of a listing, so that it need not be written only to be measured.
 func atLeast(root *Node) int { return 8 * root.Count() }
 
-// newlyUnsure are the references shown that went to another element without certainty since the last look.
+// newlyUnsure returns the references in root that passed to another element without certainty since the last snapshot.
 func newlyUnsure(p *Page, v *view, root *Node) []int {
 	unsure := p.Unsure(v.unsure)
 	if len(unsure) == 0 {
@@ -153,14 +153,13 @@ func newlyUnsure(p *Page, v *view, root *Node) []int {
 	return out
 }
 
-// samePage says whether two trees are of one page: the same document and address, whatever its fragment,
-// and the same title, numbers in it aside. A new fragment alone makes another page only when most of it
-// changed, which the rule for the share of changes sees to.
+// samePage reports whether two trees show one page: the same document, address without fragment, and title without
+// numbers. If a new fragment replaces most of the page, [MaxChanged] leads to a full snapshot.
 func samePage(a, b *Tree) bool {
 	return a.Document == b.Document && withoutFragment(a.URL) == withoutFragment(b.URL) && titleWithoutCounts(a.Title) == titleWithoutCounts(b.Title)
 }
 
-// counts are what applications put beside a title: "Inbox (3)", "[12] Inbox".
+// counts matches the counts that applications add to a title: "Inbox (3)", "[12] Inbox".
 var counts = regexp.MustCompile(`\s*[(\[]\d+\+?[)\]]\s*`)
 
 func titleWithoutCounts(title string) string { return foldDigits(counts.ReplaceAllString(title, "")) }
@@ -170,7 +169,7 @@ func withoutFragment(url string) string {
 	return url
 }
 
-// header is what stands above a difference.
+// header returns the lines above a difference.
 func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Request) string {
 	var b strings.Builder
 	unchanged := s.unchanged(v, t, root, d, r.Interactive)
@@ -179,19 +178,19 @@ func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Req
 	}
 	fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader), unchanged)
 	if len(unsure) > 0 {
-		fmt.Fprintf(&b, "[Rendered anew, probably the same: %s]\n", spans(rangesOf(unsure)))
+		fmt.Fprintf(&b, "[Re-rendered, probably the same: %s]\n", spans(rangesOf(unsure)))
 	}
 	b.WriteString("[Changes only; full_snapshot for all]\n")
 	b.WriteString(incomplete(t))
 	return b.String()
 }
 
-// unchanged is the line that says what is as the agent was shown it: nothing that it was not shown, and nothing of
-// which other text has changed that this view does not show.
+// unchanged returns the line with the elements that are as the agent was shown them. It excludes elements that were not
+// shown, and those with changed text that this view does not show.
 func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool) string {
 	except := []map[int]bool{v.left, touchedIn(d)}
 	if interactive && s.whole.shown != nil && samePage(s.whole.tree, t) {
-		except = append(except, s.unsaid, touchedIn(Compare(afterLook(s.whole.shown, t.Root, root, v.shown, v.left), t.Root)))
+		except = append(except, s.unshown, touchedIn(Compare(afterLook(s.whole.shown, t.Root, root, v.shown, v.left), t.Root)))
 	}
 	list, more := unchanged(root, t.Root, except...)
 	said := spans(list)
@@ -226,14 +225,14 @@ func oneLine(s string, limit int) string {
 	return s
 }
 
-// maxUnread is how many of the frames that were not read are named.
+// maxUnread is how many unread frames are named.
 const maxUnread = 3
 
-// incomplete says what of the page is not in the tree.
+// incomplete reports the parts of the page that are not in the tree.
 func incomplete(t *Tree) string {
 	var b strings.Builder
 	if t.Left > 0 {
-		fmt.Fprintf(&b, "[Not read: %s; the page is too large or never rests]\n", elements(t.Left))
+		fmt.Fprintf(&b, "[Not read: %s; the page is too large or keeps changing]\n", elements(t.Left))
 	}
 	if n := len(t.Unread); n > 0 {
 		named := make([]string, 0, maxUnread)
@@ -255,7 +254,7 @@ func elements(n int) string {
 	return fmt.Sprintf("%d elements", n)
 }
 
-// full is the whole of what was asked for.
+// full returns a full snapshot.
 func full(t *Tree, root *Node, r Request, why string) *Answer {
 	var head string
 	if r.Format == FormatYAML {
@@ -269,7 +268,7 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 	}
 	body := listing(root.Children, r)
 	if body == "" && r.Interactive && len(t.Root.Children) > 0 {
-		body = "# nothing here can be operated; interactive_only: false shows the text\n"
+		body = "# nothing interactive here; interactive_only: false shows the text\n"
 	} else if body == "" {
 		body = "# the page is empty\n"
 	}
@@ -280,7 +279,7 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 	return &Answer{Kind: KindFull, Text: head + body, Why: why, left: left}
 }
 
-// heading says which page it is.
+// heading returns the lines that identify the page.
 func heading(t *Tree, r Request) string {
 	return fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " "))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// blocks writes trees in the block layout: each property on a line of its own.
+// blocks writes trees in the block layout: each property on its own line.
 type blocks struct {
 	b    strings.Builder
 	only map[*Node]bool
@@ -45,8 +45,7 @@ func (w *blocks) node(n *Node, indent int) {
 	}
 }
 
-// properties writes a node's own lines; with what it was before, only those that changed, after what
-// names it.
+// properties writes a node's own lines. If was is set, it writes only the reference, role and changed properties.
 func (w *blocks) properties(n, was *Node, indent int) {
 	w.line(indent, "- ref: %s", Reference(n.Ref))
 	before := func(what string) string {
@@ -107,7 +106,7 @@ func (w *blocks) properties(n, was *Node, indent int) {
 	}
 }
 
-// stateNames are the names of all states, in the order in which they are written.
+// stateNames are the names of all states, in output order.
 var stateNames = strings.Fields("checked selected pressed expanded disabled invalid required readonly level current sort busy modal live haspopup clickable focused active")
 
 func or(s, otherwise string) string {
@@ -124,7 +123,7 @@ func hash(s string) string {
 	return "  #" + s
 }
 
-// plain writes text without quotes where YAML reads it as it is, on one line.
+// plain returns text on one line, in quotes if YAML would misread it.
 func plain(s string) string {
 	folded := strings.Join(strings.Fields(s), " ")
 	if folded == "" || folded != s || strings.ContainsAny(s[:1], "!&*-?:,[]{}#|>@`\"'%") || strings.Contains(s, ": ") || strings.Contains(s, " #") || strings.ContainsAny(s, "\ufffe\uffff") ||

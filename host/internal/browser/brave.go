@@ -7,9 +7,9 @@ import (
 	"tidemark.dev/tidemark/installer"
 )
 
-// registerBrave registers the native host for Brave, which looks below its default configuration
-// directory and not below the profile. On Linux that directory follows CHROME_CONFIG_HOME, which is
-// moved into the profile so that the person's own Brave is not touched.
+// registerBrave registers the native host for Brave, which looks in its default configuration
+// directory instead of the profile. On Linux CHROME_CONFIG_HOME sets that directory. It points into the
+// profile here, so that the user's own Brave stays untouched.
 //
 // Source: brave-core, app/brave_main_delegate_base.cc and chrome_paths_linux.cc.
 func registerBrave(config, binary string) ([]string, error) {

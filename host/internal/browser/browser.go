@@ -1,14 +1,15 @@
-// Package browser runs a browser of its own for Tidemark: a profile apart from the person's, the
-// extension loaded in it, the native host registered for that profile, and the page opened only
-// when the extension is up.
+// Package browser runs a separate browser for Tidemark. It uses its own profile, loads the extension, registers
+// the native host for that profile, and opens the page only when the extension is ready.
 //
-// Guarantees: the extension's service worker runs, and [Options.Ready] has returned, before the
-// first page begins to load, so that nothing of it is missed. When [Browser.Close] or [Browser.Wait]
-// returns, the browser and every process that it started are gone, and a temporary profile is
-// removed. When this process dies, by whatever signal, the browser ends too; a temporary profile
-// that was left behind then is removed by the next [Launch]. No debugging port is opened: the
-// browser is driven through a pipe that only this process holds. Pages see an ordinary browser
-// (navigator.webdriver is false).
+// Guarantees:
+//   - The extension's service worker runs, and [Options.Ready] has returned, before the first page begins to load.
+//     The page is therefore captured completely.
+//   - When [Browser.Close] or [Browser.Wait] returns, the browser and all its processes have exited, and a temporary
+//     profile is removed.
+//   - When this process dies, by any signal, the browser ends too. The next [Launch] removes a temporary profile that
+//     was left behind.
+//   - No debugging port is opened. Only this process has the pipe that drives the browser.
+//   - Pages see an ordinary browser (navigator.webdriver is false).
 package browser
 
 import (
@@ -30,42 +31,42 @@ import (
 	"tidemark.dev/tidemark/installer"
 )
 
-// Options says which browser to launch and how. The zero value of every field is usable.
+// Options selects the browser and its settings. The zero value of every field is usable.
 type Options struct {
-	// Path is the browser's program. Empty: the one that [installer.FindBrowser] finds.
+	// Path is the browser's program. Empty: the result of [installer.FindBrowser].
 	Path string
-	// UserDataDir is the profile's directory, which is kept, the extension's settings included.
+	// UserDataDir is the profile's directory, which is kept with the extension's settings.
 	// Empty: a temporary directory, removed at the end.
 	UserDataDir string
-	// ExtensionDir holds the unpacked extension. Empty: none is loaded.
+	// ExtensionDir contains the unpacked extension. Empty: none is loaded.
 	ExtensionDir string
-	// Way is how the extension captures pages: "debugger" or "quiet". Empty: debugger, whose bar no browser
-	// that is launched here shows.
+	// Way is the capture mode of the extension: "debugger" or "quiet". Empty: debugger. Browsers launched here do
+	// not show its bar.
 	Way string
 	// Binary is the tidemark program that the browser starts as native host. Empty: no native host
 	// is registered.
 	Binary string
 	// URL is opened once the extension is ready. Empty: the browser stays on about:blank.
 	URL string
-	// Headless hides the window. Without a display the browser is headless in any case, with a note.
+	// Headless hides the window. Without a display the browser is always headless, and a note says so.
 	Headless bool
 	// Width and Height are the window's size in CSS pixels. Zero: 1280 by 800 when headless, else
 	// the browser's choice.
 	Width, Height int
 	// Env is added to this process's environment, as NAME=value; the native host inherits it.
 	Env []string
-	// Log receives what the browser itself prints. Nil: it is dropped, save for the last lines,
-	// which errors quote.
+	// Log receives the output of the browser. Nil: it is dropped, except for the last lines, which errors
+	// quote.
 	Log io.Writer
-	// Notes receives lines for the person (no display, no sandbox, a page that did not open). Nil:
+	// Notes receives lines for the user (no display, no sandbox, a page that did not open). Nil:
 	// standard error.
 	Notes io.Writer
 	// ExtraArgs are further switches of the browser, as --name or --name=value. Lists of features
 	// are joined with Tidemark's own; any other switch replaces Tidemark's.
 	ExtraArgs []string
-	// Ready is called when the extension's service worker is up and before URL is opened, with the name that
-	// the extension gives this profile; it returns when the first page may load, for example when the daemon
-	// lists the browser of that name as connected. An error ends the launch.
+	// Ready is called after the extension's service worker has started and before URL is opened. Instance is the
+	// extension's name for this profile. Ready returns when the first page may load, for example when the daemon
+	// lists that browser as connected. An error ends the launch.
 	Ready func(ctx context.Context, instance string) error
 }
 
@@ -74,13 +75,13 @@ const (
 	workerTimeout = 30 * time.Second
 	// answerTimeout bounds how long the launch waits for the first page's server.
 	answerTimeout = 10 * time.Second
-	// closeTimeout bounds the browser's own orderly end; killTimeout what follows SIGTERM.
+	// closeTimeout bounds an orderly exit of the browser, killTimeout the exit after SIGTERM.
 	closeTimeout = 5 * time.Second
 	killTimeout  = 3 * time.Second
 )
 
-// ErrCrashed says that the browser ended otherwise than by being closed.
-var ErrCrashed = errors.New("the browser ended unexpectedly")
+// ErrCrashed reports that the browser exited without being closed.
+var ErrCrashed = errors.New("the browser exited unexpectedly")
 
 // Browser is a running browser. Its methods may be called from any goroutine.
 type Browser struct {
@@ -98,13 +99,13 @@ type Browser struct {
 	closing   chan struct{}
 	closeOnce sync.Once
 	done      chan struct{}
-	// err is how the browser ended; written before done is closed.
+	// err is the result of the browser. It is written before done is closed.
 	err error
 }
 
 // Launch starts a browser and returns when its tab shows the first page, which may still be loading. When ctx ends, the
-// browser is closed. A page that cannot be opened (a development server that is not up yet) is a
-// note, not an error: the browser stays, and the person can reload.
+// browser is closed. A page that does not open (such as a development server that is not running yet) is a
+// note, not an error: the browser stays open and the user can reload.
 func Launch(ctx context.Context, opts Options) (*Browser, error) {
 	if opts.Notes == nil {
 		opts.Notes = os.Stderr
@@ -128,10 +129,10 @@ func Launch(ctx context.Context, opts Options) (*Browser, error) {
 	}
 	if !opts.Headless && !hasDisplay() {
 		opts.Headless = true
-		note(opts.Notes, "no display, so the browser runs headless; set DISPLAY or WAYLAND_DISPLAY for a window")
+		note(opts.Notes, "no display, so the browser runs headless. Set DISPLAY or WAYLAND_DISPLAY for a window.")
 	}
 	if noSandbox() {
-		note(opts.Notes, "running as root, so the browser runs without its sandbox; open only pages that you trust")
+		note(opts.Notes, "running as root, so the browser runs without its sandbox. Open only pages that you trust.")
 	}
 	profile, err := openProfile(opts.UserDataDir)
 	if err != nil {
@@ -167,8 +168,8 @@ func Launch(ctx context.Context, opts Options) (*Browser, error) {
 	return b, nil
 }
 
-// start runs the program and connects to it; stop ends everything that belongs to the connection
-// and returns when the program has ended.
+// start runs the program and connects to it. stop ends the connection and returns when the program has
+// exited.
 func (b *Browser) start(opts Options) (root context.Context, stop func(), err error) {
 	flags, err := switches(opts, b.dir)
 	if err != nil {
@@ -180,14 +181,14 @@ func (b *Browser) start(opts Options) (root context.Context, stop func(), err er
 		chromedp.Env(append(ownEnv(opts.Headless, b.dir), opts.Env...)...),
 		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
 			isolate(cmd)
-			// chromedp ends the command's context as soon as the pipe closes, which a browser that
-			// is being closed does first: leave it the time to write its profile.
+			// chromedp ends the command's context as soon as the pipe closes, and a closing browser closes it
+			// first. Leave it time to write its profile.
 			cmd.Cancel = func() error { return terminate(cmd.Process) }
 			cmd.WaitDelay = killTimeout
 			b.cmd = cmd
 		}),
 	)
-	// The end of the caller's context closes the browser in order (own), not by killing it.
+	// The end of the caller's context closes the browser in order (see own) and does not kill it.
 	alloc, cancelAlloc := chromedp.NewExecAllocator(context.Background(), allocOpts...)
 	silent := func(string, ...any) {}
 	root, cancelRoot := chromedp.NewContext(alloc, chromedp.WithLogf(silent), chromedp.WithErrorf(silent))
@@ -195,8 +196,8 @@ func (b *Browser) start(opts Options) (root context.Context, stop func(), err er
 		cancelRoot()
 		cancelAlloc()
 	}
-	// A command to the browser starts it without attaching to a page: the person's own tab is not
-	// watched twice.
+	// A browser command starts it without attaching to a page, so that the user's tab is not watched
+	// twice.
 	if _, err := chromedp.CallBrowser(root, target.GetTargets, target.GetTargetsParams{}); err != nil {
 		stop()
 		if b.cmd != nil && b.cmd.Process != nil {
@@ -210,7 +211,7 @@ func (b *Browser) start(opts Options) (root context.Context, stop func(), err er
 
 // prepare loads the extension, waits for it, and opens the page.
 func (b *Browser) prepare(ctx context.Context, root context.Context, opts Options) error {
-	// Calls need a context of chromedp's; it must end with the caller's too.
+	// Calls need a chromedp context, which must also end with the caller's context.
 	call, cancel := context.WithCancel(root)
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
@@ -242,9 +243,9 @@ func (b *Browser) prepare(ctx context.Context, root context.Context, opts Option
 	return open(call, first, opts.URL, opts.Notes)
 }
 
-// open opens a page in a tab and returns when the tab shows it, or the error page in its place.
+// open opens a page in a tab and returns when the tab shows the page or an error page.
 func open(parent context.Context, tab target.ID, url string, notes io.Writer) error {
-	// Attached for as long as this takes, so that no second debugger slows the page.
+	// Detach at the end, so that no second debugger slows the page.
 	ctx, detach := chromedp.NewContext(parent, chromedp.WithTargetID(tab), chromedp.WithDetachOnCancel())
 	defer detach()
 	shown := chromedp.Events(ctx, page.FrameNavigated)
@@ -253,7 +254,7 @@ func open(parent context.Context, tab target.ID, url string, notes io.Writer) er
 		return fmt.Errorf("cannot open %s: %w", url, err)
 	}
 	if res.ErrorText != "" {
-		note(notes, "%s did not open (%s); the browser stays, reload when the server is up", url, res.ErrorText)
+		note(notes, "%s did not open (%s). Reload the page when the server is running.", url, res.ErrorText)
 		return nil
 	}
 	if res.LoaderID == "" {
@@ -271,12 +272,12 @@ func open(parent context.Context, tab target.ID, url string, notes io.Writer) er
 	if err := parent.Err(); err != nil {
 		return fmt.Errorf("cannot open %s: %w", url, err)
 	}
-	note(notes, "%s has not answered within %s; the browser goes on waiting for it", url, answerTimeout)
+	note(notes, "%s did not respond within %s. The browser is still waiting for it.", url, answerTimeout)
 	return nil
 }
 
-// own is the goroutine that ends the browser: on Close, when ctx ends, or after the browser ended by
-// itself. Nobody else waits for the process or removes files.
+// own ends the browser on Close or when ctx ends, and cleans up after the browser has exited. Only this
+// goroutine waits for the process and removes files.
 func (b *Browser) own(ctx, root context.Context, stop func(), profile *profile) {
 	defer close(b.done)
 	asked := true
@@ -288,7 +289,7 @@ func (b *Browser) own(ctx, root context.Context, stop func(), profile *profile) 
 	}
 	if asked {
 		limited, cancel := context.WithTimeout(root, closeTimeout)
-		_ = chromedp.Cancel(limited) // what matters is below: whether the process ended
+		_ = chromedp.Cancel(limited) // the exit of the process decides, see below
 		cancel()
 	}
 	stop()
@@ -299,7 +300,7 @@ func (b *Browser) own(ctx, root context.Context, stop func(), profile *profile) 
 	b.err = errors.Join(b.err, profile.close())
 }
 
-// explain prefers the reason why the browser or the caller ended over the error that followed.
+// explain returns why the browser or the caller ended, in preference to the resulting error.
 func (b *Browser) explain(ctx, root context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -313,22 +314,22 @@ func (b *Browser) explain(ctx, root context.Context, err error) error {
 	return err
 }
 
-// Close ends the browser and returns when all its processes have ended and a temporary profile is
-// removed. It returns how the browser ended, like Wait, and may be called more than once.
+// Close ends the browser and returns when all its processes have exited and a temporary profile is
+// removed. It returns the same error as Wait and may be called more than once.
 func (b *Browser) Close() error {
 	b.closeOnce.Do(func() { close(b.closing) })
 	return b.Wait()
 }
 
-// Wait returns when the browser has ended and all is cleaned up: nil when it was closed (by Close,
-// by the end of Launch's context, or by the person closing the last window), an error that wraps
-// [ErrCrashed] when it ended by itself, with the last lines that it printed.
+// Wait returns when the browser has exited and everything is cleaned up. It returns nil when the browser was
+// closed (by Close, by the end of Launch's context, or by the user). Otherwise the error wraps [ErrCrashed] and
+// quotes the last lines of output.
 func (b *Browser) Wait() error {
 	<-b.done
 	return b.err
 }
 
-// Done is closed when Wait would return at once.
+// Done is closed when the browser has exited and everything is cleaned up.
 func (b *Browser) Done() <-chan struct{} { return b.done }
 
 // Context is the chromedp context of the first tab; it attaches on first use.
@@ -337,14 +338,14 @@ func (b *Browser) Done() <-chan struct{} { return b.done }
 // that closes the tab.
 func (b *Browser) Context() context.Context { return b.tab }
 
-// ExtensionID is the id of the loaded extension, or "".
+// ExtensionID is the ID of the loaded extension, or "".
 func (b *Browser) ExtensionID() string { return b.extension }
 
-// Instance is the name that the extension gives this profile, by which the daemon knows the browser; "" without
-// one.
+// Instance is the extension's name for this profile, by which the daemon knows the browser. It is "" without an
+// extension.
 func (b *Browser) Instance() string { return b.instance }
 
-// Open opens a page in a tab of its own and returns when the tab is there; the page may still be loading.
+// Open opens a page in a new tab and returns when the tab exists. The page may still be loading.
 func (b *Browser) Open(ctx context.Context, url string) error {
 	call, cancel := context.WithCancel(b.root)
 	defer cancel()
@@ -358,16 +359,16 @@ func (b *Browser) Open(ctx context.Context, url string) error {
 // UserDataDir is the profile's directory, absolute.
 func (b *Browser) UserDataDir() string { return b.dir }
 
-// Path is the program that runs.
+// Path is the browser's program.
 func (b *Browser) Path() string { return b.path }
 
-// Headless says whether the browser runs without a window.
+// Headless reports whether the browser runs without a window.
 func (b *Browser) Headless() bool { return b.headless }
 
-// PID is the id of the browser's main process.
+// PID is the ID of the browser's main process.
 func (b *Browser) PID() int { return b.pid }
 
-// firstPage returns the tab that the browser opened at its start.
+// firstPage returns the tab that the browser opened at startup.
 func firstPage(ctx context.Context) (target.ID, error) {
 	info, err := awaitTarget(ctx, func(info *target.Info) bool { return info.Type == "page" })
 	if err != nil {
@@ -376,8 +377,8 @@ func firstPage(ctx context.Context) (target.ID, error) {
 	return info.TargetID, nil
 }
 
-// awaitTarget returns the first target that match accepts, now or later. It relies on being the only
-// one that turns discovery on for the browser's own session, and turns it off again.
+// awaitTarget returns the first target that match accepts, now or later. It turns discovery on for the
+// browser's own session and off again, so no other code may do that.
 func awaitTarget(ctx context.Context, match func(*target.Info) bool) (*target.Info, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -417,11 +418,11 @@ func discover(ctx context.Context, on bool) error {
 }
 
 func note(w io.Writer, format string, args ...any) {
-	fmt.Fprintf(w, "tidemark: "+format+"\n", args...) // a note that nobody can read is lost
+	fmt.Fprintf(w, "tidemark: "+format+"\n", args...) // a failed write loses only the note
 }
 
-// registerHost writes the native-messaging manifest where this browser reads it, and returns what
-// the browser's environment needs for that.
+// registerHost writes the native-messaging manifest where this browser reads it. It returns the environment
+// variables that the browser needs for that.
 func registerHost(kind installer.Kind, dir, binary string) ([]string, error) {
 	if _, err := installer.InstallProfile(dir, binary); err != nil {
 		return nil, err

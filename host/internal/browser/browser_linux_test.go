@@ -78,8 +78,8 @@ func runHost(socket string, in io.Reader) error {
 	}
 }
 
-// needBrowser skips where no browser can be launched, and gives the test a temporary directory of
-// its own, which must be empty at the end.
+// needBrowser skips the test without a browser, and gives it its own temporary directory, which must be empty
+// at the end.
 func needBrowser(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -88,7 +88,7 @@ func needBrowser(t *testing.T) {
 	if _, err := installer.FindBrowser(); err != nil {
 		t.Skip(err)
 	}
-	tmp, err := os.MkdirTemp("", "tm") // short: sockets lie in it
+	tmp, err := os.MkdirTemp("", "tm") // short, because it contains sockets
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestFirstPageLoadsOnlyWhenTheExtensionIsReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := nextMessage(t, messages)
-	if got["url"] == "about:blank" { // where the browser waits; an extension that starts early hears of it
+	if got["url"] == "about:blank" { // the initial page, which an extension that starts early sees
 		got = nextMessage(t, messages)
 	}
 	if got["type"] != "navigation" || got["url"] != srv.URL+"/" {
@@ -180,7 +180,7 @@ func TestFirstPageLoadsOnlyWhenTheExtensionIsReady(t *testing.T) {
 	if noSandbox() != strings.Contains(notes.String(), "running as root") {
 		t.Errorf("notes = %q", notes.String())
 	}
-	// Further tabs are driven through contexts of their own.
+	// Other tabs have their own contexts.
 	tab, closeTab := chromedp.NewContext(b.Context(), chromedp.WithNewWindow(false))
 	if err := chromedp.Do(tab, chromedp.Navigate(srv.URL+"/second")); err != nil {
 		t.Error(err)
@@ -380,8 +380,8 @@ func TestLaunchRefusesWhatCannotWork(t *testing.T) {
 		"program that fails":  {Options{Path: program}, "another browser uses this profile"},
 		"no extension":        {Options{Path: program, ExtensionDir: dir}, "make build"},
 		"absent native host":  {Options{Path: program, Binary: filepath.Join(dir, "absent")}, "make build"},
-		"switch of our own":   {Options{Path: program, ExtraArgs: []string{"--remote-debugging-port=1"}}, "leave it out"},
-		"argument, no switch": {Options{Path: program, ExtraArgs: []string{"page"}}, "no browser switch"},
+		"switch of our own":   {Options{Path: program, ExtraArgs: []string{"--remote-debugging-port=1"}}, "Remove it"},
+		"argument, no switch": {Options{Path: program, ExtraArgs: []string{"page"}}, "not a browser switch"},
 	} {
 		c.opts.Headless, c.opts.Notes = true, io.Discard
 		_, err := Launch(t.Context(), c.opts)
@@ -405,7 +405,7 @@ func nextMessage(t *testing.T, lines *bufio.Scanner) map[string]any {
 	return m
 }
 
-// gone checks that no process of the browser is left, and that its temporary profile is not either.
+// gone checks that no process of the browser and no temporary profile is left.
 func gone(t *testing.T, pid int, dir string) {
 	t.Helper()
 	if dir != "" && strings.Contains(filepath.Base(dir), tempPrefix) {
@@ -421,7 +421,7 @@ func gone(t *testing.T, pid int, dir string) {
 	}
 }
 
-// TestSweepWaitsForABrowserThatIsEnding: what writes into its profile until its end does not bring it back.
+// TestSweepWaitsForABrowserThatIsEnding: an exiting browser that still writes does not recreate its profile.
 func TestSweepWaitsForABrowserThatIsEnding(t *testing.T) {
 	tmp := t.TempDir()
 	dir := filepath.Join(tmp, tempPrefix+"dead")

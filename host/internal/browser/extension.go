@@ -25,16 +25,16 @@ func checkExtension(dir string) (string, error) {
 		return "", fmt.Errorf("cannot resolve the extension's directory %s: %w", dir, err)
 	}
 	if _, err := os.Stat(filepath.Join(abs, "manifest.json")); err != nil {
-		return "", fmt.Errorf("%s holds no unpacked extension; run `make build`: %w", abs, err)
+		return "", fmt.Errorf("%s contains no unpacked extension: %w. Run `make build`.", abs, err)
 	}
 	return abs, nil
 }
 
-// forgetWorker has a kept profile forget the script of the extension's worker. A browser holds on to
-// it for as long as the extension's version stays the same, so that a rebuilt extension would run
-// with its earlier worker. What the extension has stored stays.
+// forgetWorker removes the script of the extension's worker from a kept profile. A browser caches the script
+// until the extension's version changes, so a rebuilt extension would run with its earlier worker. The
+// extension's storage is unaffected.
 func forgetWorker(ctx context.Context, tab target.ID) error {
-	// The browser's own session refuses the command; a tab's takes it for any origin.
+	// The browser's own session refuses the command. A tab's session accepts it for any origin.
 	ctx, detach := chromedp.NewContext(ctx, chromedp.WithTargetID(tab), chromedp.WithDetachOnCancel())
 	defer detach()
 	_, err := chromedp.Call(ctx, storage.ClearDataForOrigin, storage.ClearDataForOriginParams{
@@ -47,18 +47,18 @@ func forgetWorker(ctx context.Context, tab target.ID) error {
 	return nil
 }
 
-// loadExtension loads the extension and returns its id, and the name that it gives the profile, when its service
-// worker is there and knows how to capture.
+// loadExtension loads the extension. It returns the extension's ID and its name for the profile, when the service
+// worker has started and its capture mode is set.
 //
-// The command goes through the debugging pipe because branded Chrome ignores --load-extension from
-// version 137 on; it works in Chromium, headless too, so that there is one way for all.
+// The command goes through the debugging pipe because branded Chrome ignores --load-extension since version 137.
+// The pipe works in Chromium and headless too, so all browsers use the same method.
 func loadExtension(ctx context.Context, dir string, needsHost bool, way string) (id, instance string, err error) {
 	res, err := chromedp.CallBrowser(ctx, extensions.LoadUnpacked, extensions.LoadUnpackedParams{Path: dir})
 	if err != nil {
-		return "", "", fmt.Errorf("the browser did not take the extension in %s: %w", dir, err)
+		return "", "", fmt.Errorf("the browser rejected the extension in %s: %w", dir, err)
 	}
 	if needsHost && res.ID != protocol.ExtensionID {
-		return "", "", fmt.Errorf("the extension in %s has the id %s, but the native host admits only %s; keep the key in its manifest",
+		return "", "", fmt.Errorf("the extension in %s has the ID %s, but the native host accepts only %s. Keep the key in its manifest.",
 			dir, res.ID, protocol.ExtensionID)
 	}
 	origin := "chrome-extension://" + res.ID + "/"
@@ -68,24 +68,24 @@ func loadExtension(ctx context.Context, dir string, needsHost bool, way string) 
 		return info.Type == "service_worker" && strings.HasPrefix(info.URL, origin)
 	})
 	if errors.Is(err, context.DeadlineExceeded) {
-		return "", "", fmt.Errorf("the service worker of the extension in %s did not start within %s; look for its error in chrome://extensions",
+		return "", "", fmt.Errorf("the service worker of the extension in %s did not start within %s. See its error in chrome://extensions.",
 			dir, workerTimeout)
 	}
 	if err != nil {
 		return "", "", fmt.Errorf("waiting for the extension in %s: %w", dir, err)
 	}
 	if res.ID != protocol.ExtensionID {
-		return res.ID, "", nil // another extension has no ways of capture
+		return res.ID, "", nil // other extensions have no capture modes
 	}
 	instance, err = setWay(limited, worker.TargetID, way)
 	if err != nil {
-		return "", "", fmt.Errorf("the extension in %s cannot be told how to capture: %w", dir, err)
+		return "", "", fmt.Errorf("cannot set the capture mode of the extension in %s: %w", dir, err)
 	}
 	return res.ID, instance, nil
 }
 
-// setWay tells the extension's worker how to capture, and returns the name that it gives the profile; it has
-// prepared for both when this returns.
+// setWay sets the capture mode of the extension's worker and returns the extension's name for the profile. The
+// mode is active when it returns.
 func setWay(ctx context.Context, worker target.ID, way string) (instance string, err error) {
 	ctx, detach := chromedp.NewContext(ctx, chromedp.WithTargetID(worker), chromedp.WithDetachOnCancel())
 	defer detach()

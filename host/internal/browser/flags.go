@@ -8,24 +8,24 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// baseFlags are the switches of every launch. None changes what a page sees: chromedp's own defaults
-// (which disable extensions, throttling, pop-up blocking and more) are not used.
+// baseFlags are the switches of every launch. None changes what a page sees. They replace chromedp's
+// defaults, which disable extensions, throttling, pop-up blocking and more.
 var baseFlags = []string{
 	// The pipe, and loading the extension through it.
 	"--remote-debugging-pipe",
 	"--enable-unsafe-extension-debugging",
 	// The debugging bar would push the page down whenever capture begins.
 	"--silent-debugger-extension-api",
-	// The pipe alone makes navigator.webdriver true; this takes it back.
+	// The pipe alone makes navigator.webdriver true. This makes it false.
 	"--disable-blink-features=AutomationControlled",
-	// Without it a bar warns of the switch above in every window.
+	// Without it, a bar in every window warns about the switch above.
 	"--test-type",
-	// A new profile asks nothing.
+	// No questions in a new profile.
 	"--no-first-run",
 	"--no-default-browser-check",
 	"--password-store=basic",
 	"--use-mock-keychain",
-	// Nothing leaves the machine that the page itself did not ask for.
+	// No network traffic except what pages request.
 	"--disable-background-networking",
 	"--disable-component-update",
 	"--disable-sync",
@@ -39,7 +39,7 @@ var baseFlags = []string{
 	"--disable-quic",
 }
 
-// listFlags hold comma-separated lists, of which a browser reads only the last one given.
+// listFlags have comma-separated lists as values. A browser reads only the last occurrence of each.
 var listFlags = map[string]bool{
 	"disable-features":       true,
 	"enable-features":        true,
@@ -47,7 +47,7 @@ var listFlags = map[string]bool{
 	"enable-blink-features":  true,
 }
 
-// switches are the flags for chromedp, without the user data directory's override.
+// switches returns the options for chromedp: base flags, extra arguments and the user data directory.
 func switches(opts Options, dir string) ([]chromedp.ExecAllocatorOption, error) {
 	args := append([]string(nil), baseFlags...)
 	if opts.Headless {
@@ -78,19 +78,19 @@ func switches(opts Options, dir string) ([]chromedp.ExecAllocatorOption, error) 
 	return append(out, chromedp.UserDataDir(dir)), nil
 }
 
-// merge joins two lists of switches: names in the order of their first mention, each with its value
-// ("" for none). The extra ones win, save for lists, which are joined.
+// merge joins two lists of switches: names in the order of their first occurrence, each with its value
+// ("" for none). Extra switches replace base switches, except that lists are joined.
 func merge(base, extra []string) (names []string, values map[string]string, err error) {
 	values = make(map[string]string)
 	add := func(arg string) error {
 		name, ok := strings.CutPrefix(arg, "--")
 		if !ok || name == "" {
-			return fmt.Errorf("%q is no browser switch; write --name or --name=value", arg)
+			return fmt.Errorf("%q is not a browser switch. Write --name or --name=value.", arg)
 		}
 		name, value, _ := strings.Cut(name, "=")
 		switch name {
 		case "user-data-dir", "remote-debugging-port", "remote-debugging-address":
-			return fmt.Errorf("the browser switch --%s is Tidemark's own to set; leave it out", name)
+			return fmt.Errorf("Tidemark sets the browser switch --%s itself. Remove it.", name)
 		}
 		old, seen := values[name]
 		if !seen {
@@ -112,11 +112,11 @@ func merge(base, extra []string) (names []string, values map[string]string, err 
 	return names, values, nil
 }
 
-// ownEnv keeps what the browser writes outside its profile inside it.
+// ownEnv makes the browser write into its profile instead of elsewhere.
 func ownEnv(headless bool, dir string) []string {
 	env := []string{"BREAKPAD_DUMP_LOCATION=" + filepath.Join(dir, "Crash Reports")}
 	if headless {
-		// GTK's settings are of no use without a window, and reading them leaves a cache behind.
+		// GTK settings are useless without a window, and reading them leaves a cache behind.
 		env = append(env, "GSETTINGS_BACKEND=memory")
 	}
 	return env

@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// tailSize is how many bytes of the browser's last output are kept to be quoted in errors.
+// tailSize is how many bytes of the browser's last output are kept for errors.
 const tailSize = 4 << 10
 
-// output passes on what the browser prints and remembers the end of it.
+// output forwards the browser's output and remembers its end.
 type output struct {
 	mu  sync.Mutex
-	dst io.Writer // nil when nobody listens, or the listener failed
+	dst io.Writer // nil without a listener, or after the listener failed
 	end []byte
 }
 
@@ -38,7 +38,7 @@ func (o *output) tail() string {
 	return string(bytes.ToValidUTF8(o.end, []byte("�")))
 }
 
-// quote is the last three lines, ready to follow an error's text; "" when there are none.
+// quote returns the last three lines as a suffix for an error, "" without output.
 func (o *output) quote() string {
 	lines := strings.Split(strings.TrimSpace(o.tail()), "\n")
 	if len(lines) == 1 && lines[0] == "" {
@@ -47,18 +47,18 @@ func (o *output) quote() string {
 	if len(lines) > 3 {
 		lines = lines[len(lines)-3:]
 	}
-	return "; it printed last:\n" + strings.Join(lines, "\n")
+	return ". Its last output:\n" + strings.Join(lines, "\n")
 }
 
-// hint turns well-known lines of a browser that did not start into advice.
+// hint returns advice for known messages of a browser that did not start.
 func hint(printed string) string {
 	switch {
 	case strings.Contains(printed, "No usable sandbox"), strings.Contains(printed, "Failed to move to new namespace"):
-		return "\nhint: this system gives browsers no sandbox; allow unprivileged user namespaces, or pass --no-sandbox for trusted pages"
+		return "\nhint: browsers cannot use a sandbox on this system. Allow unprivileged user namespaces, or pass --no-sandbox for trusted pages."
 	case strings.Contains(printed, "Opening in existing browser session"), strings.Contains(printed, "profile appears to be in use"):
-		return "\nhint: another browser uses this profile; close it, or name another user data directory"
+		return "\nhint: another browser uses this profile. Close it or choose another user data directory."
 	case strings.Contains(printed, "Missing X server"), strings.Contains(printed, "cannot open display"):
-		return "\nhint: the display cannot be reached; run headless, or mend DISPLAY"
+		return "\nhint: cannot open the display. Run headless or fix DISPLAY."
 	}
 	return ""
 }

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// isolate puts the browser into a process group of its own, so that an interrupt from the terminal
-// reaches only this process, which then closes the browser in order; and has the kernel kill the
-// browser should this process die without doing so.
+// isolate puts the browser into its own process group, so that an interrupt from the terminal reaches only
+// this process, which then closes the browser in order. If this process dies first, the kernel kills the
+// browser.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// reap returns when every process of the browser has ended: those of its group, and those with its
-// profile in their command line (some leave the group). It gives them a moment to end by themselves,
-// because the native host still delivers what it has.
+// reap returns when every process of the browser has exited: those in its group, and those with its profile in
+// their command line (some leave the group). It waits before killing them, because the native host still
+// delivers its data.
 func reap(group int, dir string) {
 	deadline := time.Now().Add(killTimeout)
 	giveUp := deadline.Add(killTimeout)
@@ -32,14 +32,14 @@ func reap(group int, dir string) {
 		}
 		if now.After(deadline) {
 			for _, pid := range left {
-				_ = syscall.Kill(pid, syscall.SIGKILL) // ended meanwhile
+				_ = syscall.Kill(pid, syscall.SIGKILL) // fails if it has just exited
 			}
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// survivors lists the browser's processes that still run; a zombie does not.
+// survivors lists the browser's running processes. Zombies do not count.
 func survivors(group int, dir string) []int {
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -63,7 +63,7 @@ func survivors(group int, dir string) []int {
 	return left
 }
 
-// readStat reads a process's state and group. The name, in parentheses, may hold anything.
+// readStat reads a process's state and group. The name, in parentheses, may contain any character.
 //
 // Source: proc_pid_stat(5).
 func readStat(path string) (state byte, pgrp int, ok bool) {
@@ -77,7 +77,7 @@ func readStat(path string) (state byte, pgrp int, ok bool) {
 	return state, pgrp, err == nil
 }
 
-// usesProfile says whether a command line has a switch whose value is the profile or lies in it.
+// usesProfile reports whether a command line has a switch whose value is the profile or a path in it.
 func usesProfile(path, dir string) bool {
 	data, err := os.ReadFile(path)
 	if err != nil {

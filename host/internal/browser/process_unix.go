@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// isolate puts the browser into a process group of its own, so that an interrupt from the terminal
-// reaches only this process, which then closes the browser in order. Should this process die without
-// doing so, the pipe closes, and the browser ends by that.
+// isolate puts the browser into its own process group, so that an interrupt from the terminal reaches only
+// this process, which then closes the browser in order. If this process dies first, the closed pipe ends the
+// browser.
 func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// reap returns when every process of the browser's group has ended. It gives them a moment to end by
-// themselves, because the native host still delivers what it has.
+// reap returns when every process of the browser's group has exited. It waits before killing them, because the
+// native host still delivers its data.
 func reap(group int, _ string) {
 	if group == noGroup {
 		return
@@ -29,7 +29,7 @@ func reap(group int, _ string) {
 			return
 		}
 		if now.After(deadline) {
-			_ = syscall.Kill(-group, syscall.SIGKILL) // ended meanwhile
+			_ = syscall.Kill(-group, syscall.SIGKILL) // fails if it has just exited
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

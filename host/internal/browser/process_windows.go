@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// isolate keeps the terminal's interrupt from the browser, so that this process closes it in order.
-// Should this process die without doing so, the pipe closes, and the browser ends by that.
+// isolate keeps the terminal's interrupt from the browser, so that this process closes it in order. If this
+// process dies first, the closed pipe ends the browser.
 func isolate(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
@@ -17,11 +17,11 @@ func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr.CreationFlags |= syscall.CREATE_NEW_PROCESS_GROUP
 }
 
-// terminate does nothing: there is no gentle signal, and the closed pipe is one. The process is
-// killed when it does not end by it.
+// terminate does nothing, because Windows has no gentle signal. The closed pipe asks the process to exit, and
+// it is killed if it does not.
 func terminate(*os.Process) error { return nil }
 
-// reap does nothing: the browser's own job object ends its child processes with it.
+// reap does nothing, because the browser's own job object ends its child processes.
 func reap(int, string) {}
 
 func hasDisplay() bool { return true }
@@ -31,7 +31,7 @@ func noSandbox() bool { return false }
 // errSharingViolation is ERROR_SHARING_VIOLATION.
 const errSharingViolation = syscall.Errno(32)
 
-// lockFile opens path so that nobody else can open or remove it.
+// lockFile opens path so that no other process can open or remove it.
 func lockFile(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

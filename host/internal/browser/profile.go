@@ -1,10 +1,12 @@
 package browser
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,19 +14,19 @@ import (
 )
 
 const (
-	// tempPrefix begins the name of every temporary profile.
+	// tempPrefix is the prefix of the name of every temporary profile.
 	tempPrefix = "tidemark-browser-"
-	// lockName is the lock in a profile that is kept.
+	// lockName is the lock file in a kept profile.
 	lockName = "tidemark.lock"
 	// lockSuffix names the file beside a temporary profile that its owner keeps locked.
 	lockSuffix = ".lock"
-	// removeTimeout bounds how long files may be held by processes that are just ending.
+	// removeTimeout bounds how long exiting processes may keep files open.
 	removeTimeout = 5 * time.Second
-	// noGroup stands for the process group of a browser of which only the profile is known.
+	// noGroup stands for an unknown process group, when only the profile is known.
 	noGroup = 0
 )
 
-// profile is a user data directory, and what must be undone about it.
+// profile is a locked user data directory.
 type profile struct {
 	dir string
 	// lock is held for as long as the profile is in use.
@@ -33,8 +35,8 @@ type profile struct {
 	temporary bool
 }
 
-// openProfile makes the profile's directory. An empty dir means a temporary one; those that dead
-// processes left behind are removed then.
+// openProfile creates the profile's directory. An empty dir means a temporary one, and also removes temporary
+// profiles that dead processes left behind.
 func openProfile(dir string) (*profile, error) {
 	if dir != "" {
 		abs, err := filepath.Abs(dir)
@@ -42,12 +44,12 @@ func openProfile(dir string) (*profile, error) {
 			return nil, fmt.Errorf("cannot resolve the user data directory %s: %w", dir, err)
 		}
 		if err := os.MkdirAll(abs, 0o700); err != nil {
-			return nil, fmt.Errorf("cannot make the user data directory: %w", err)
+			return nil, fmt.Errorf("cannot create the user data directory: %w", err)
 		}
 		lock, err := lockFile(filepath.Join(abs, lockName))
 		if errors.Is(err, errLockTaken) {
-			// Two browsers with one profile end each other.
-			return nil, fmt.Errorf("a browser that Tidemark opened is using the profile %s already: open the page in a tab of it, or end it; `tidemark browser --temporary` opens another with a profile of its own", abs)
+			// Two browsers with one profile would end each other.
+			return nil, fmt.Errorf("another browser that Tidemark opened is using the profile %s. Open the page in that browser or close it, or run `tidemark browser --temporary`.", abs)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot lock the user data directory: %w", err)
@@ -56,32 +58,32 @@ func openProfile(dir string) (*profile, error) {
 	}
 	sweep(os.TempDir())
 	tmp := os.TempDir()
-	// What the browser resolves must equal what it is told.
+	// The browser resolves links, so pass the resolved path.
 	if real, err := filepath.EvalSymlinks(tmp); err == nil {
 		tmp = real
 	}
 	for range 10 {
 		dir := filepath.Join(tmp, tempPrefix+strings.ToLower(rand.Text()[:10]))
-		// The lock comes first: a directory without one is nobody's.
+		// Lock first, because a directory without a lock has no owner.
 		lock, err := lockFile(dir + lockSuffix)
 		if err != nil {
 			if errors.Is(err, errLockTaken) {
 				continue // another launch swept it between its creation and its lock
 			}
-			return nil, fmt.Errorf("cannot make a temporary profile: %w", err)
+			return nil, fmt.Errorf("cannot create a temporary profile: %w", err)
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, errors.Join(fmt.Errorf("cannot make a temporary profile: %w", err), lock.Close(), os.Remove(dir+lockSuffix))
+			return nil, errors.Join(fmt.Errorf("cannot create a temporary profile: %w", err), lock.Close(), os.Remove(dir+lockSuffix))
 		}
 		return &profile{dir: dir, lock: lock, temporary: true}, nil
 	}
-	return nil, fmt.Errorf("cannot make a temporary profile in %s: %w", tmp, errLockTaken)
+	return nil, fmt.Errorf("cannot create a temporary profile in %s: %w", tmp, errLockTaken)
 }
 
-// errLockTaken says that another process holds the lock.
+// errLockTaken reports that another process holds the lock.
 var errLockTaken = errors.New("another process holds the lock of the profile")
 
-// close gives the profile back, and removes a temporary one.
+// close releases the profile and removes a temporary one.
 func (p *profile) close() error {
 	if !p.temporary {
 		return p.lock.Close()
@@ -93,13 +95,13 @@ func (p *profile) close() error {
 	return errors.Join(err, p.lock.Close(), os.Remove(p.dir+lockSuffix))
 }
 
-// removeProfile removes a profile that no browser uses, and the directory with the socket by which
-// the browser found its earlier instances: a browser that was killed leaves it.
+// removeProfile removes a profile that no browser uses. It also removes the directory of the browser's instance
+// socket, which a killed browser leaves behind.
 func removeProfile(dir string) error {
 	if socket, err := os.Readlink(filepath.Join(dir, "SingletonSocket")); err == nil {
 		if parent := filepath.Dir(socket); strings.Contains(filepath.Base(parent), "org.chromium.") ||
 			strings.Contains(filepath.Base(parent), "com.google.") {
-			_ = os.RemoveAll(parent) // the browser's own leftovers; not ours to fail on
+			_ = os.RemoveAll(parent) // the browser's leftovers, so ignore errors
 		}
 	}
 	deadline := time.Now().Add(removeTimeout)
@@ -112,11 +114,11 @@ func removeProfile(dir string) error {
 	}
 }
 
-// Sweep removes the temporary profiles that processes left behind which are gone, as [Launch] does.
+// Sweep removes temporary profiles that dead processes left behind, as [Launch] does.
 func Sweep() { sweep(os.TempDir()) }
 
-// sweep removes the temporary profiles whose owner is gone: the lock beside them can be taken. What
-// cannot be removed now is left for the next time.
+// sweep removes the temporary profiles whose owner is dead, which means that their lock is free. The next sweep
+// retries failed removals.
 func sweep(tmp string) {
 	locks, err := filepath.Glob(filepath.Join(tmp, tempPrefix+"*"+lockSuffix))
 	if err != nil {
@@ -125,13 +127,29 @@ func sweep(tmp string) {
 	for _, path := range locks {
 		lock, err := lockFile(path)
 		if err != nil {
-			continue // in use, or another user's
+			continue // in use, or owned by another user
 		}
 		dir := strings.TrimSuffix(path, lockSuffix)
-		reap(noGroup, dir) // a browser that is just ending would write into it again
+		reap(noGroup, dir) // an exiting browser could write into it again
 		if info, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() && removeProfile(dir) == nil {
 			_ = os.Remove(path)
 		}
 		_ = lock.Close()
 	}
+}
+
+// InUse reports whether a running browser uses a profile: it listens on a socket that the profile names. Windows has no
+// such socket: there a second launch fails, and the profile's files cannot be removed while the browser runs.
+func InUse(ctx context.Context, profile string) bool {
+	socket, err := os.Readlink(filepath.Join(profile, "SingletonSocket"))
+	if err != nil {
+		return false
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
 }

@@ -55,11 +55,11 @@ func TestProfilesOfTheDeadAreSweptAndThoseOfTheLivingKept(t *testing.T) {
 	if err := os.Symlink(filepath.Join(socket, "SingletonSocket"), filepath.Join(dead, "SingletonSocket")); err != nil {
 		t.Fatal(err)
 	}
-	// A lock file that nobody holds: its owner is gone.
+	// A lock file without a lock: its owner is dead.
 	if err := os.WriteFile(dead+lockSuffix, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Without a lock beside it a directory is somebody else's.
+	// A directory without a lock file has another owner.
 	foreign := filepath.Join(tmp, tempPrefix+"foreign")
 	if err := os.Mkdir(foreign, 0o700); err != nil {
 		t.Fatal(err)

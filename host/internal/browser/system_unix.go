@@ -9,19 +9,18 @@ import (
 	"syscall"
 )
 
-// terminate asks a process to end in order.
+// terminate asks a process to exit in order.
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 
-// hasDisplay says whether a window could be shown.
+// hasDisplay reports whether the browser can show a window.
 func hasDisplay() bool {
 	return runtime.GOOS == "darwin" || os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
 }
 
-// noSandbox says whether the browser refuses to run with its sandbox: Linux browsers do so for root.
+// noSandbox reports whether the browser refuses to run with its sandbox, as Linux browsers do for root.
 func noSandbox() bool { return runtime.GOOS != "darwin" && os.Geteuid() == 0 }
 
-// lockFile opens path and locks it, or fails at once with errLockTaken. The lock ends with the
-// process.
+// lockFile opens and locks path, or fails immediately with errLockTaken. The lock ends with the process.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -30,7 +29,7 @@ func lockFile(path string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return nil, errors.Join(errLockTaken, f.Close())
 	}
-	// Whoever held it before may have removed the file.
+	// The previous owner may have removed the file.
 	held, err := f.Stat()
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

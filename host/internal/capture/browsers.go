@@ -15,7 +15,7 @@ const goneAfter = 30 * time.Second
 // browser is one profile of one browser, as its extension introduced it.
 type browser struct {
 	instance, name, version string
-	session                 string // one life of the browser; "" when it does not tell
+	session                 string // one run of the browser; "" if it does not report one
 	stream                  string
 	next                    int64 // the number of the event expected next
 	kept                    int64 // the number up to which events of the stream are on disk
@@ -32,8 +32,8 @@ type tab struct {
 	origin  string
 	title   string
 	active  time.Time // when anything but a socket frame, save one that announces an update, came from it last, by the host's clock
-	unseen  bool      // it was not watched when it was told of last
-	replay  *replay   // what a new worker tells once more; nil for nothing
+	unseen  bool      // it was not watched at its last report
+	replay  *replay   // what a new worker reports again; nil for nothing
 }
 
 // Hello takes a browser's introduction and returns the number of the event it should send next: the
@@ -52,7 +52,7 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	known := b.stream != ""
 	restarted := known && h.Session != "" && b.session != h.Session
 	if restarted {
-		// The browser was started anew: its old tabs are gone, whatever ids the new ones have.
+		// The browser was restarted: its old tabs no longer exist, whatever ids the new ones have.
 		for theirs, id := range b.tabs {
 			s.closeTabLocked(b, theirs, id, now)
 		}
@@ -66,9 +66,9 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 		case h.Session == "":
 			s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastEvent, now, 0)
 		case restarted:
-			// How much the old one still held when it ended nobody knows.
+			// Nobody knows how many events the old one had left when it ended.
 			s.gaps.miss(b.instance, protocol.GapBrowserEnded, b.lastEvent, b.lastSeen(), 0)
-		default: // the new worker tells from when on the old one was dead
+		default: // the new worker reports since when the old one was dead
 			s.expectReplay(b)
 		}
 	case known && h.First > b.next:
@@ -88,7 +88,7 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	return b.next
 }
 
-// awayLocked says whether every browser that there was is silent, and since when.
+// awayLocked reports whether every known browser is silent, and since when.
 func (s *Store) awayLocked() (since time.Time, away bool) {
 	for _, b := range s.browsers {
 		if b.connections > 0 {
@@ -108,7 +108,7 @@ func (b *browser) lastSeen() time.Time {
 	return b.silentSince
 }
 
-// Disconnected says that one connection of a browser has ended.
+// Disconnected records that one connection of a browser has ended.
 func (s *Store) Disconnected(instance string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,15 +122,14 @@ func (s *Store) Disconnected(instance string, now time.Time) {
 	s.notifyLocked()
 }
 
-// Apply takes consecutive events of a stream in and returns the number expected next: all below it
-// are acknowledged. Events that were had already are passed over; numbers that are missing, and nil
-// events (which could not be decoded), become gaps.
+// Apply stores consecutive events of a stream and returns the next expected number, which acknowledges all below it. It
+// skips events that it already has. Missing numbers, and nil events (which could not be decoded), become gaps.
 func (s *Store) Apply(instance, stream string, first int64, events []event.Event, now time.Time) (int64, *protocol.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.browsers[instance]
 	if b == nil || b.stream != stream {
-		return 0, event.Errorf(protocol.CodeOutOfOrder, "events of stream %q came before a hello that names it", stream)
+		return 0, event.Errorf(protocol.CodeOutOfOrder, "events of stream %q arrived before the hello that starts it", stream)
 	}
 	if had := b.next - first; had > 0 {
 		if had >= int64(len(events)) {
@@ -179,7 +178,7 @@ func (s *Store) hostTabLocked(b *browser, id int) int {
 	return s.lastTab
 }
 
-// SetTabs replaces what is known of a browser's tabs. Tabs that are no longer named are closed.
+// SetTabs replaces the tabs of a browser. Tabs that are no longer listed are closed.
 func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,7 +193,7 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		t := s.tabs[id]
 		t.Watched, t.Capture, t.DOM, t.Active, t.Note = p.Watched, p.Capture, p.DOM, p.Active, event.Clean(p.Note)
 		if p.Watched || OriginOf(event.Clean(p.URL)) != t.origin {
-			t.title = event.Clean(p.Title) // of a tab that is not watched none is told: what it has left keeps its name
+			t.title = event.Clean(p.Title) // an unwatched tab reports no address: its remaining entries keep the old one
 		}
 		t.Paused, t.PausedPart = p.Paused, p.PausedPart
 		// While a tab is watched its navigation events say where it is, in their place in the order.
@@ -288,7 +287,7 @@ func (s *Store) Miss(instance, reason string, now time.Time) {
 	}
 }
 
-// Lost records that entries that were held once cannot be read any more.
+// Lost records that saved entries can no longer be read.
 func (s *Store) Lost(reason string, from, to time.Time, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

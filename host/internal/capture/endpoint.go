@@ -7,10 +7,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// EndpointKey names what counts as one endpoint.
+// EndpointKey identifies an endpoint.
 type EndpointKey = event.EndpointKey
 
-// Endpoint is what is known of an endpoint. A value in a [Table] never changes.
+// Endpoint is the known state of an endpoint. A value in a [Table] never changes.
 type Endpoint struct {
 	// Status is the newest one; 0 when the newest request had none.
 	Status int
@@ -31,7 +31,7 @@ func (e Endpoint) MeanMs() float64 {
 	return e.TotalMs / float64(e.Measured)
 }
 
-// Measures says whether a request's duration tells how fast its server is.
+// Measures reports whether a request's duration shows how fast its server is.
 func Measures(n *event.Network) bool { return n.Answered() && !n.Stream && !n.Cached && !n.Canceled }
 
 // After is the endpoint as it is known after one more request.

@@ -6,8 +6,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// evictions remember up to where each page's entries have left each buffer, so that a reader of one
-// page is not told of another's.
+// evictions remember up to which position each page's entries were evicted from each buffer, so that a client of one page
+// does not hear of another page's evictions.
 type evictions struct {
 	last   map[evictedFrom]uint64
 	newest sectionTimes

@@ -13,7 +13,7 @@ type Gap struct {
 	Tab int
 	// Origin is the tab's, "" when Tab is 0 or it is not known.
 	Origin string
-	// From and To bound it; a zero To means that it goes on.
+	// From and To bound it; a zero To means that it continues.
 	From, To time.Time
 	Reason   string
 	// Dropped counts events known to be missing; 0 when nobody knows how many.
@@ -86,7 +86,7 @@ func (g *gapList) add(instance string, e *event.Gap) {
 		for i, o := range g.list {
 			if o.To.IsZero() && o.Tab == gap.Tab && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.Instance == instance {
 				g.own()
-				gap.Pos = o.Pos // whoever heard of its beginning has heard of it
+				gap.Pos = o.Pos // a client that knows its beginning knows it
 				g.list[i] = gap
 				return
 			}

@@ -6,7 +6,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// joiner recognises entries that only repeat what another event says, so that one failure is counted
+// joiner recognizes entries that only repeat what another event says, so that one failure is counted
 // once: the browser's log entries about a failed request or connection, and the closing of a
 // connection that never opened. extension/capture/OBSERVED.md lists what Chromium sends.
 type joiner struct {
@@ -43,7 +43,7 @@ func (j *joiner) request(b *browser, tab int, id string, at int64) {
 	j.requests[requestKey{b.instance, tab, id}] = at
 }
 
-// repeats says whether a console entry only repeats another event.
+// repeats reports whether a console entry only repeats another event.
 func (j *joiner) repeats(b *browser, e *event.Console) bool {
 	if e.Level != event.Error || e.Via != "browser" {
 		return false

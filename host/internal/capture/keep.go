@@ -21,7 +21,7 @@ type Entry struct {
 	Value   event.Event
 }
 
-// Delta is what has come in since the delta before it was drained.
+// Delta holds the data captured since the previous delta was drained.
 type Delta struct {
 	Entries []Entry
 	// Endpoints and DOMState are the state before Entries.
@@ -80,7 +80,7 @@ type LiveElement struct {
 	Element    ElementKey
 }
 
-// maxUnkept is how much may wait to be kept before whoever brings more has to wait, in bytes.
+// maxUnkept is how much unsaved data may wait before new data is held back, in bytes.
 const maxUnkept = 16 << 20
 
 // keeper is what a store remembers for its journal. The store's mutex guards it.
@@ -96,8 +96,8 @@ type keeper struct {
 	live      bool // the elements have changed since entries was empty
 }
 
-// Keep has the store collect what a journal has to keep from now on. The channel tells, once for any
-// number of changes, that there is something to drain.
+// Keep makes the store collect data for a journal from now on. The channel signals, once for any number of changes, that
+// there is data to drain.
 func (s *Store) Keep() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,7 @@ func (k *keeper) add(section Section, pos uint64, value event.Event, size int) {
 	}
 }
 
-// Drain returns what has come in since it was last called.
+// Drain returns the data captured since it was last called.
 func (s *Store) Drain(now time.Time) *Delta {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *Store) Drain(now time.Time) *Delta {
 	return d
 }
 
-// DrainAll returns everything that the buffers hold, in place of what was drained and could not be kept.
+// DrainAll returns everything in the buffers. It replaces data that was drained and could not be saved.
 func (s *Store) DrainAll(drained *Delta, now time.Time) *Delta {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func gather[T any, P interface {
 	}
 }
 
-// Kept says that a delta is on disk. What came with it is acknowledged from now on.
+// Kept records that a delta is on disk. Its events are acknowledged from now on.
 func (s *Store) Kept(d *Delta) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,7 +199,7 @@ func (d *Delta) Merge(later *Delta) {
 // Index numbers the endpoints of the store's tables.
 func (s *Store) Index() *Index { return s.index }
 
-// WaitForRoom returns when what waits to be kept is little enough for more.
+// WaitForRoom returns when there is room for more unsaved data.
 func (s *Store) WaitForRoom(ctx context.Context) error {
 	for {
 		s.mu.Lock()
@@ -248,7 +248,7 @@ func (s *Store) stateLocked(now time.Time) State {
 	return st
 }
 
-// Journal reads what was kept.
+// Journal reads saved data.
 type Journal interface {
 	// Tail are the newest entries of a section that are kept, at least as many as fill a buffer, from
 	// a position on; endpoints and DOM state are those before them.
@@ -265,7 +265,7 @@ type Tail struct {
 	DOMState  *DOMState
 }
 
-// Restore makes a store that goes on from what was kept. Its browsers are not connected yet.
+// Restore returns a store that continues from saved data. Its browsers are not connected yet.
 func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Journal) *Store {
 	s := New(limits, rules, now)
 	s.started = time.UnixMilli(st.Started)
@@ -417,7 +417,7 @@ func NewDOMState(elements map[ElementKey]int, urls map[int]string) *DOMState {
 	return p
 }
 
-// Replay is a table after more requests, for whoever rebuilds one from what was kept.
+// Replay returns a table after more requests, to rebuild one from saved data.
 func (t *Table) Replay(n *event.Network) *Table { return t.apply(n) }
 
 // Replay is a state after one more change.

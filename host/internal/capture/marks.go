@@ -12,7 +12,7 @@ func notableMessage(e *event.Console) bool { return e.Level >= event.Warning || 
 
 func notableFrame(e *event.WebSocket) bool { return !e.IsFrame() || e.Bad }
 
-// TellsOfRefresh says whether a message is one of Next.js about a hot update.
+// TellsOfRefresh reports whether a message is one of Next.js about a hot update.
 func TellsOfRefresh(e *event.Console) bool { return strings.HasPrefix(e.Text, "[Fast Refresh]") }
 
 // Raw functions give about what a tool that answers with whole entries takes for one, in bytes. They are what the

@@ -13,9 +13,9 @@ type Past interface {
 	First() Positions
 	// After are the first positions whose entries are later than a time, in milliseconds.
 	After(ms int64) Positions
-	// Endpoints is the table before the request at a position; nil when it cannot be told.
+	// Endpoints is the table before the request at a position; nil if it is unknown.
 	Endpoints(pos uint64) *Table
-	// DOMState is the state before the change at a position; nil when it cannot be told.
+	// DOMState is the state before the change at a position; nil if it is unknown.
 	DOMState(pos uint64) *DOMState
 
 	Console(from, to uint64) iter.Seq2[uint64, *event.Console]
@@ -38,13 +38,13 @@ func (v *View) Behind(p Past) *View {
 	return &u
 }
 
-// Holds says whether the buffers hold everything from a moment on.
+// Holds reports whether the buffers have everything from a moment on.
 func (v *View) Holds(m Moment) bool {
 	return m.Pos.Console >= v.Console.First() && m.Pos.Network >= v.Network.First() && m.Pos.WebSocket >= v.WebSocket.First() &&
 		m.Pos.Actions >= v.Actions.First() && m.Pos.DOM >= v.DOM.First()
 }
 
-// HoldsTime says whether the buffers hold everything that is later than a time.
+// HoldsTime reports whether the buffers have everything later than a time.
 func (v *View) HoldsTime(ms int64) bool {
 	g := v.gone
 	return max(g.console, g.network, g.websocket, g.actions, g.dom) <= ms

@@ -8,7 +8,7 @@ import "tidemark.dev/tidemark/host/internal/event"
 const (
 	steadyFor  = 2_000
 	steadyGaps = 4
-	// maxInterleaved is how many polls of one endpoint are told apart.
+	// maxInterleaved is how many polls of one endpoint are distinguished.
 	maxInterleaved = 3
 	minPeriod      = 100
 	maxPeriod      = 10_000
@@ -31,12 +31,12 @@ type poll struct {
 	period, since int64   // 0: no rhythm
 }
 
-// takes notes a request, and says whether it is polling.
+// takes records a request, and reports whether it is polling.
 func (p *polls) takes(e *event.Request) bool {
 	switch e.Resource {
 	case "fetch", "xhr", "preflight", "eventsource", "ping":
 	default:
-		return false // what a page is made of is loaded anew by every update
+		return false // every update reloads the resources of a page
 	}
 	if *p == nil || len(*p) >= maxPolls {
 		*p = polls{}
@@ -66,7 +66,7 @@ func (r *poll) takes(at int64) bool {
 	return polling
 }
 
-// expects says whether a request at that time is one period after another.
+// expects reports whether a request at that time is one period after another.
 func (r *poll) expects(at int64) bool {
 	if r.period == 0 || at-r.since < steadyFor {
 		return false
@@ -95,5 +95,5 @@ func (r *poll) rhythm() (period, since int64) {
 	return 0, 0
 }
 
-// near says whether two spans are the same but for the jitter of timers and answers.
+// near reports whether two spans are equal except for the jitter of timers and answers.
 func near(a, b int64) bool { return max(a-b, b-a) <= max(75, b*3/10) }

@@ -2,7 +2,7 @@ package capture
 
 import "fmt"
 
-// Settings is the section "buffers" of the settings file: it bounds what is in memory.
+// Settings is the section "buffers" of the settings file, which limits the data in memory.
 type Settings struct {
 	Console   BufferSettings `toml:"console"`
 	Network   BufferSettings `toml:"network"`

@@ -1,9 +1,11 @@
-// Package capture holds what was observed: the buffers of every browser, the endpoints, the visible
-// error elements, the tabs, and what was not observed.
+// Package capture keeps the observed state: the buffers of every browser, the endpoints, the visible error elements, the
+// tabs, and the gaps in coverage.
 //
-// It guarantees: events are applied in the order in which they arrive, one batch at a time; a [View]
-// is one consistent reading of everything at one moment, taken in constant time, that never changes;
-// the buffers stay within their budgets; every event that is known to be missing lies inside a [Gap].
+// Guarantees:
+//   - Events are applied in the order of their arrival, one batch at a time.
+//   - A [View] is a consistent reading of everything at one moment. It is taken in constant time and never changes.
+//   - The buffers stay within their budgets.
+//   - Every event that is known to be missing is inside a [Gap].
 package capture
 
 import (
@@ -33,7 +35,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Update is a navigation or hot update: what an edit leads to.
+// Update is a navigation or hot update, as an edit causes it.
 type Update struct {
 	event.Head
 	// How is load, reload, hot_update or hot_update_failed.
@@ -193,7 +195,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	wasActive := time.Time{}
 	polled := s.isPolling(b, ev)
 	if t != nil && (how != "" || !isSocketFrame(ev) && !polled) {
-		wasActive, t.active = t.active, now // a frame that announces an update is news: what it does to the page is still to come
+		wasActive, t.active = t.active, now // a frame that announces an update counts as new: its effect on the page is still to come
 	}
 	if how != "" {
 		s.updates.Append(Update{Head: *head, How: how})
@@ -204,7 +206,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 			return
 		}
 		if e.Joined = s.joins.repeats(b, e); e.Joined && how == "" && t != nil {
-			t.active = wasActive // as it was told before
+			t.active = wasActive // as last reported
 		}
 		s.addConsole(*e)
 	case *event.Request:
@@ -232,7 +234,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	}
 }
 
-// isPolling says whether an event is the begin or the end of a request that a page makes at a steady rhythm.
+// isPolling reports whether an event is the beginning or the end of a request that a page repeats at a steady rate.
 func (s *Store) isPolling(b *browser, ev event.Event) bool {
 	switch e := ev.(type) {
 	case *event.Request:

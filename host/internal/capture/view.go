@@ -11,10 +11,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Positions are where a reader stands in each buffer: the position that it reads next.
+// Positions are the next position to read in each buffer.
 type Positions struct{ Console, Network, WebSocket, Actions, DOM, Gaps uint64 }
 
-// Moment is what a diff begins from: positions, and the state of endpoints and of the DOM there.
+// Moment is the start of a diff: positions, and the state of endpoints and of the DOM there.
 type Moment struct {
 	At        time.Time
 	Pos       Positions
@@ -30,9 +30,9 @@ type Tab struct {
 	URL, Origin, Title   string
 	Watched, DOM, Active bool
 	Capture, Note        string
-	// Paused is set while the debugger holds the page.
+	// Paused is set while the debugger pauses the page.
 	Paused *protocol.TabPaused
-	// PausedPart is set while the page runs and the debugger holds a worker or a frame of it.
+	// PausedPart is set while the page runs and the debugger pauses a worker or a frame of it.
 	PausedPart *protocol.TabPaused
 	// LastEvent is when anything but a socket frame or polling came from it last, by the host's clock.
 	LastEvent time.Time

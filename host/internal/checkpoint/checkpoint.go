@@ -1,8 +1,10 @@
 // Package checkpoint keeps named checkpoints and each client's own.
 //
-// It guarantees: a checkpoint never moves, whatever is asked or captured later; a named one is
-// replaced or deleted only when somebody says so, and the answer says what was replaced; a client's
-// own checkpoint advances only over what it was told. It is pure: time is passed in.
+// Guarantees:
+//   - A checkpoint never moves, whatever is requested or captured later.
+//   - A named one is replaced or deleted only on request, and the answer names a replaced one.
+//   - A client's own checkpoint advances only over entries that the client received.
+//   - The package is pure: callers pass in the time.
 package checkpoint
 
 import (
@@ -26,8 +28,8 @@ const (
 	MaxName  = 50
 )
 
-// Now names the present moment wherever a checkpoint can be named, Start the beginning of what is held; no
-// checkpoint is called so.
+// Now and Start are accepted wherever a checkpoint can be named. Now is the present moment, Start the beginning of the
+// history. No checkpoint may have these names.
 const (
 	Now   = "now"
 	Start = "start"
@@ -56,23 +58,23 @@ func (r *Registry) All() ([]Checkpoint, uint64) {
 	return slices.Clone(r.named), r.version
 }
 
-// Restore puts in place what was kept.
+// Restore replaces the checkpoints with saved ones.
 func (r *Registry) Restore(list []Checkpoint) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.named = slices.Clone(list)
 }
 
-// FullError says that there are as many checkpoints as there can be.
+// FullError says that the maximum number of checkpoints is reached.
 type FullError struct {
-	// Oldest is the oldest of those that whoever asked can see.
+	// Oldest is the oldest checkpoint that the client can see.
 	Oldest Checkpoint
-	// Others is true when they can see none, so that it is another project's.
+	// Others is true if the client can see no checkpoint, so that Oldest belongs to another project.
 	Others bool
 }
 
 func (e *FullError) Error() string {
-	text := fmt.Sprintf("there are %d named checkpoints already, which is the most; delete one first, the oldest is %q of %s",
+	text := fmt.Sprintf("there are already %d named checkpoints, the maximum; delete one first. The oldest is %q from %s",
 		MaxNamed, e.Oldest.Name, e.Oldest.At.UTC().Format(time.RFC3339))
 	if e.Others {
 		text += fmt.Sprintf(", which belongs to %s: `tidemark checkpoint rm %s` deletes it there", e.Oldest.Scope, e.Oldest.Name)
@@ -87,13 +89,13 @@ func (e *FullError) Code() usererr.Code { return usererr.LimitReached }
 type NameError struct{ Name, Rule string }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("%q cannot be a checkpoint's name: %s. Names are lowercase words joined by underscores, at most %d characters, without date or time: session_start, before_refactor", e.Name, e.Rule, MaxName)
+	return fmt.Sprintf("%q is not a valid checkpoint name: %s. Use lowercase words joined by underscores, at most %d characters, without date or time: session_start, before_refactor", e.Name, e.Rule, MaxName)
 }
 
 // Code is the kind of the error.
 func (e *NameError) Code() usererr.Code { return usererr.InvalidArgument }
 
-// UnknownError says that there is no such checkpoint, and which there are, the nearest name first.
+// UnknownError says that a checkpoint does not exist, and lists the existing ones, the nearest name first.
 type UnknownError struct {
 	Name  string
 	Known []string
@@ -101,22 +103,22 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("there is no checkpoint %q, and none has been made yet; make one with checkpoint_create, or leave checkpoint out to read what is new since your last call", e.Name)
+		return fmt.Sprintf("there is no checkpoint %q, and none has been created yet; create one with checkpoint_create, or omit checkpoint to read changes since your last call", e.Name)
 	}
 	if len(e.Known) == 1 {
-		return fmt.Sprintf("there is no checkpoint %q; there is %s only", e.Name, e.Known[0])
+		return fmt.Sprintf("there is no checkpoint %q; the only one is %s", e.Name, e.Known[0])
 	}
-	return fmt.Sprintf("there is no checkpoint %q; there are %s (the nearest first)", e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("there is no checkpoint %q; checkpoints are %s (nearest first)", e.Name, strings.Join(e.Known, ", "))
 }
 
 // Code is the kind of the error.
 func (e *UnknownError) Code() usererr.Code { return usererr.NotFound }
 
-// AmbiguousError says that whoever sees everything named what several scopes have.
+// AmbiguousError says that a client that sees all scopes used a name that exists in several of them.
 type AmbiguousError struct{ Name, Scope, Other string }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%q is the name of checkpoints in several scopes (%s and %s); name one of them, as %s@%s, or narrow yours with `tidemark mcp --origin URL`", e.Name, e.Scope, e.Other, e.Name, e.Scope)
+	return fmt.Sprintf("checkpoint %q exists in several scopes (%s and %s); name one, as in %s@%s, or narrow your scope with `tidemark mcp --origin URL`", e.Name, e.Scope, e.Other, e.Name, e.Scope)
 }
 
 // Code is the kind of the error.
@@ -128,7 +130,7 @@ var (
 	dateOrTime = regexp.MustCompile(`(^|[^0-9])((19|20)\d{2}_?(0[1-9]|1[0-2])(_?([0-2]\d|3[01]))?|([0-2]?\d|3[01])_?(0?[1-9]|1[0-2])_?(19|20)\d{2}|\d{10,}|([01]?\d|2[0-3])h[0-5]\d|([01]\d|2[0-3])_[0-5]\d(_[0-5]\d)?|\d{8}_?t?_?\d{4,6})([^0-9]|$)|(^|[^0-9])(0?\d|1[0-2])_?(am|pm)(_|$)`)
 )
 
-// CheckName says which rule a name breaks, nil when it breaks none.
+// CheckName returns a [*NameError] with the rule that a name breaks, or nil.
 func CheckName(name string) error {
 	rule := ""
 	switch {
@@ -137,15 +139,15 @@ func CheckName(name string) error {
 	case utf8.RuneCountInString(name) > MaxName:
 		rule = fmt.Sprintf("it has %d characters", utf8.RuneCountInString(name))
 	case name == Now:
-		rule = "it stands for the present moment"
+		rule = "it is reserved for the present moment"
 	case name == Start:
-		rule = "it stands for the beginning of what is held"
+		rule = "it is reserved for the beginning of the history"
 	case strings.HasPrefix(name, "auto_") || name == "auto":
-		rule = "auto_… is reserved for the checkpoints that Tidemark sets by itself"
+		rule = "auto_… is reserved for automatic checkpoints"
 	case !nameForm.MatchString(name):
 		rule = "it must match [a-z][a-z0-9_]*"
 	case dateOrTime.MatchString(name):
-		rule = "it holds a date or time, which the checkpoint stores anyway"
+		rule = "it contains a date or time, which the checkpoint stores anyway"
 	default:
 		return nil
 	}
@@ -155,7 +157,7 @@ func CheckName(name string) error {
 // Create makes a named checkpoint, and returns the one of the same name and scope that it replaces.
 // Errors: *[NameError], *[FullError].
 func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
-	c.Note = strings.Join(strings.Fields(event.Clean(c.Note)), " ") // one line: agents write what pages told them
+	c.Note = strings.Join(strings.Fields(event.Clean(c.Note)), " ") // one line: agents may copy text from pages
 	if err := CheckName(c.Name); err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func (r *Registry) Create(c Checkpoint) (*Checkpoint, error) {
 		return &old, nil
 	}
 	if len(r.named) >= MaxNamed {
-		// Whoever is told of the oldest shall be able to delete it, when there is one of that kind.
+		// Name an oldest checkpoint that the client can delete, if there is one.
 		oldest := max(0, slices.IndexFunc(r.named, func(old Checkpoint) bool { return sees(c.Scope, old) }))
 		return nil, &FullError{Oldest: r.named[oldest], Others: !sees(c.Scope, r.named[oldest])}
 	}
@@ -181,11 +183,11 @@ func (r *Registry) indexLocked(scope, name string) int {
 	return slices.IndexFunc(r.named, func(c Checkpoint) bool { return c.Scope == scope && c.Name == name })
 }
 
-// everything is what the scope of everything is called in an address.
+// everything is the name of the unrestricted scope in an address.
 const everything = "all"
 
-// Address is by what whoever sees a scope finds a checkpoint: its name, with "@" and the checkpoint's scope behind it
-// where the name alone finds another one, or several.
+// Address returns the name under which a client of a scope finds a checkpoint. If the name alone finds another one, or
+// several, "@" and the checkpoint's scope follow it.
 func (r *Registry) Address(scope string, c Checkpoint) string {
 	if found, err := r.Get(scope, c.Name); err == nil && found.Scope == c.Scope {
 		return c.Name
@@ -193,8 +195,9 @@ func (r *Registry) Address(scope string, c Checkpoint) string {
 	return c.Name + "@" + cmp.Or(c.Scope, everything)
 }
 
-// Get finds a checkpoint as a scope sees it: its own first, then that of everything; whoever sees
-// everything finds any, when only one scope has that name, or by its [Registry.Address]. Errors: *[UnknownError], *[AmbiguousError].
+// Get finds a checkpoint as a scope sees it: its own first, then one of the unrestricted scope. The unrestricted scope
+// finds any checkpoint if only one scope has that name, or by its [Registry.Address]. Errors: *[UnknownError],
+// *[AmbiguousError].
 func (r *Registry) Get(scope, name string) (Checkpoint, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -252,17 +255,17 @@ func (r *Registry) Rename(scope, name, to string) error {
 	if other := r.indexLocked(r.named[i].Scope, to); other >= 0 && other != i {
 		return &TakenError{to}
 	}
-	r.named = slices.Clone(r.named) // what was handed out stays as it was
+	r.named = slices.Clone(r.named) // copies that were handed out must not change
 	r.named[i].Name = to
 	r.version++
 	return nil
 }
 
-// TakenError says that another checkpoint has the name already.
+// TakenError says that another checkpoint already has the name.
 type TakenError struct{ Name string }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("there is a checkpoint %q already; delete it first, or take another name", e.Name)
+	return fmt.Sprintf("checkpoint %q already exists; delete it first or use another name", e.Name)
 }
 
 // Code is the kind of the error.

@@ -138,7 +138,7 @@ func TestTheNearestNameComesFirst(t *testing.T) {
 	if !errors.As(err, &unknown) || unknown.Known[0] != "baseline_cart" || len(unknown.Known) != 3 {
 		t.Errorf("%v", err)
 	}
-	if _, err := new(Registry).Get("", "x"); err == nil || !strings.Contains(err.Error(), "none has been made yet") {
+	if _, err := new(Registry).Get("", "x"); err == nil || !strings.Contains(err.Error(), "none has been created yet") {
 		t.Errorf("%v", err)
 	}
 }

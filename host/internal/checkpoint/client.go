@@ -10,17 +10,17 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 )
 
-// Client is one reader and its own checkpoint, which follows it from call to call. The named
-// fields never change while it is connected; Lock guards the others, and is not held while anything is waited for.
-// Turn serialises the client's answers, so that no event is told twice or missed between two of them.
+// Client is a client and its own checkpoint, which advances with each call. The exported fields never change while it is
+// connected. Lock guards the others and is never held while waiting. Turn serializes the client's answers, so that no
+// event is reported twice or missed between two of them.
 type Client struct {
 	// Name is what the client calls itself.
 	Name string
-	// Scope is what it hears of.
+	// Scope limits the pages that it receives.
 	Scope Scope
-	// Workspace is the directory that it works in, absolute: only files in it are uploaded. "" for none.
+	// Workspace is the absolute path of the directory that it works in, "" for none. Only files in it can be uploaded.
 	Workspace string
-	// Sets are the tool sets that it asked for; nil: those of the settings.
+	// Sets are the tool sets that it requested; nil means those of the settings.
 	Sets []string
 
 	sync.Mutex
@@ -29,10 +29,10 @@ type Client struct {
 	told  map[capture.Section]Told // nil before the first call
 	looks uint64                   // the update that a wait for one counts from
 	calls int
-	heard *ClientState // what the client has certainly heard, nil when that is all
+	heard *ClientState // what the client has certainly received, nil if that is everything
 }
 
-// Turn waits until no other answer to the client is made. The function that comes back ends the turn.
+// Turn waits until no other answer to the client is in progress. The returned function ends the turn.
 func (c *Client) Turn(ctx context.Context) (end func(), err error) {
 	c.Lock()
 	if c.turn == nil {
@@ -48,28 +48,28 @@ func (c *Client) Turn(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// Told is when a section was told last, in milliseconds, and up to which gap.
+// Told is when a section was last reported, in milliseconds, and up to which gap.
 type Told struct {
 	At   int64
 	Gaps uint64
 }
 
-// ClientState is a client as it is kept from one process to the next.
+// ClientState is the saved state of a client, which survives the daemon.
 type ClientState struct {
-	// ID finds the client again; "" for one that will not come back, and is kept for its name.
+	// ID identifies a returning client. It is "" for one that will not return and is kept for its name.
 	ID, Name string
 	Scope    Scope
 	Auto     capture.Moment
 	Told     map[capture.Section]Told
 	Calls    int
-	// Seen is when it was last there.
+	// Seen is when it was last connected.
 	Seen time.Time
-	// Held says that a person holds its access.
+	// Held says that the user suspended its access.
 	Held bool
 }
 
-// StateLocked is what to keep of the client. While it may be that the newest answer never reaches it,
-// that is the client as it was before: it will rather hear something twice than never.
+// StateLocked returns the state to save. While the newest answer may not have reached the client, it returns the state
+// before that answer: an entry may be reported twice, but never lost.
 func (c *Client) StateLocked() ClientState {
 	if c.heard != nil {
 		return *c.heard
@@ -77,15 +77,15 @@ func (c *Client) StateLocked() ClientState {
 	return ClientState{Name: c.Name, Scope: c.Scope, Auto: c.auto, Told: maps.Clone(c.told), Calls: c.calls}
 }
 
-// RestoreLocked has the client go on from what was kept.
+// RestoreLocked makes the client continue from its saved state.
 func (c *Client) RestoreLocked(st ClientState) {
 	c.auto, c.told, c.calls, c.heard = st.Auto, maps.Clone(st.Told), st.Calls, nil
 }
 
-// HeardLocked says that the client has heard every answer so far.
+// HeardLocked records that the client has received every answer so far.
 func (c *Client) HeardLocked() { c.heard = nil }
 
-// AutoName is the name of the client's own checkpoint, "" before its first call. The lock is held.
+// AutoName returns the name of the client's own checkpoint, "" before its first call. The caller holds the lock.
 func (c *Client) AutoName() string {
 	if c.calls == 0 {
 		return ""
@@ -93,8 +93,7 @@ func (c *Client) AutoName() string {
 	return fmt.Sprintf("auto_%d", c.calls)
 }
 
-// SinceLocked is the moment that the client was told up to, for those sections: where nothing was
-// told yet, the start.
+// SinceLocked returns the client's cursor for those sections. A section that was never reported begins at the start.
 func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture.Moment {
 	m, start := c.auto, v.Start()
 	if c.told == nil {
@@ -119,7 +118,7 @@ func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture
 	return m
 }
 
-// AdvanceLocked says that the client was told those sections up to the view.
+// AdvanceLocked moves the client's cursor for those sections to the view.
 func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	if c.heard == nil {
 		before := c.StateLocked()
@@ -140,14 +139,14 @@ func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	c.calls++
 }
 
-// LookedLocked says that the client has looked at what the view holds, whatever it compared it with:
-// an update that it waits for from now on is a later one.
+// LookedLocked records that the client has seen the view, whatever it compared it with. Its next wait for an update
+// waits for a later one.
 func (c *Client) LookedLocked(v *capture.View) { c.looks = v.Updates.Next() }
 
-// LookLocked is the position of the first update that the client has not looked at.
+// LookLocked returns the position of the first update that the client has not seen.
 func (c *Client) LookLocked() uint64 { return c.looks }
 
-// copySection takes over what one section needs of a moment.
+// copySection copies the parts of a moment that a section needs.
 func copySection(to *capture.Moment, from capture.Moment, s capture.Section) {
 	switch s {
 	case capture.ConsoleSection:

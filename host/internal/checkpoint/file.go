@@ -12,7 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 )
 
-// File is a checkpoint as it is exported: what a known-good state looked like, for a person to read and a
+// File is an exported checkpoint: a known-good state, for a user to read and a
 // repository to keep. Fields are only ever added.
 type File struct {
 	// Kind is "tidemark checkpoint", Version 1.
@@ -93,10 +93,10 @@ func Export(c Checkpoint, journal string) *File {
 	return f
 }
 
-// ParseFile reads an exported checkpoint. The error says what is wrong with it.
+// ParseFile parses an exported checkpoint. Its error says what is wrong with the file.
 func ParseFile(data []byte) (*File, error) {
 	bad := func(why string) error {
-		return fmt.Errorf("it is no exported checkpoint: %s; `tidemark export NAME` makes one", why)
+		return fmt.Errorf("it is not an exported checkpoint: %s; create one with `tidemark export NAME`", why)
 	}
 	if len(data) > MaxFile {
 		return nil, bad(fmt.Sprintf("it has %d bytes", len(data)))
@@ -107,15 +107,15 @@ func ParseFile(data []byte) (*File, error) {
 		return nil, bad(err.Error())
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, bad("something follows its end")
+		return nil, bad("it has data after its end")
 	}
 	switch {
 	case f.Kind != fileKind:
-		return nil, bad(fmt.Sprintf("its kind is %q and not %q", f.Kind, fileKind))
+		return nil, bad(fmt.Sprintf("its kind is %q, not %q", f.Kind, fileKind))
 	case f.Version != fileVersion:
-		return nil, fmt.Errorf("it is a checkpoint of version %d, and this program reads version %d; update the older one", f.Version, fileVersion)
+		return nil, fmt.Errorf("it has format version %d, but this program reads version %d; update the older one", f.Version, fileVersion)
 	case len(f.Endpoints) > capture.MaxEndpoints:
-		return nil, bad(fmt.Sprintf("it has %d endpoints, and at most %d are kept", len(f.Endpoints), capture.MaxEndpoints))
+		return nil, bad(fmt.Sprintf("it has %d endpoints; the limit is %d", len(f.Endpoints), capture.MaxEndpoints))
 	}
 	if err := CheckName(f.Name); err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func ParseFile(data []byte) (*File, error) {
 	}
 	for i, e := range f.Endpoints {
 		if e.Method == "" || e.URL == "" || e.Status < 0 || e.Status > 999 || e.Requests < 0 || e.MeanMs < 0 {
-			return nil, bad(fmt.Sprintf("endpoint %d is not possible: %+v", i+1, e))
+			return nil, bad(fmt.Sprintf("endpoint %d is invalid: %+v", i+1, e))
 		}
 	}
 	return &f, nil

@@ -17,7 +17,7 @@ func TestWhoIsToldOfTheOldestCanDeleteIt(t *testing.T) {
 	}
 	for scope, oldest := range map[string]string{"": "phase_a", "http://a": "phase_a", "http://b": "phase_e", "http://c": "phase_a"} {
 		_, err := r.Create(Checkpoint{Name: "one_more", Scope: scope, Moment: at(50)})
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the oldest is %q", oldest)) {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("The oldest is %q", oldest)) {
 			t.Errorf("%s: %v", scope, err)
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// Scope is what a client hears of: pages of these origins; none means everything.
+// Scope limits a client to pages of these origins. None means no limit.
 type Scope struct{ Origins []string }
 
 // Key names the scope; "" is everything.
@@ -16,7 +16,7 @@ func (s Scope) Key() string { return strings.Join(s.Origins, " ") }
 // scopeOfKey is the scope that a key names.
 func scopeOfKey(key string) Scope { return Scope{Origins: strings.Fields(key)} }
 
-// Covers says whether pages of this origin are in the scope.
+// Covers reports whether pages of this origin are in the scope.
 func (s Scope) Covers(origin string) bool {
 	return len(s.Origins) == 0 || slices.Contains(s.Origins, origin)
 }

@@ -13,13 +13,13 @@ import (
 var isoForm = regexp.MustCompile(`^(\d{4})(?:-?W(\d{2})(?:-?([1-7]))?|-(\d{3})|-?(\d{2})-?(\d{2})|-(\d{2})|(\d{3}))?` +
 	`(?:[Tt ](\d{2})(?::?(\d{2})(?::?(\d{2}))?)?(?:[.,](\d+))?\s*([Zz]|[+\-−]\d{2}(?::?\d{2})?)?)?$`)
 
-// LooksLikeTime says whether a checkpoint argument is meant as a time: no name begins with a digit.
+// LooksLikeTime reports whether a checkpoint argument is a time: no name begins with a digit.
 func LooksLikeTime(s string) bool { return s != "" && s[0] >= '0' && s[0] <= '9' }
 
 // ParseTime reads a time in any form of ISO 8601. One without a zone is local.
 func ParseTime(s string, local *time.Location) (time.Time, error) {
 	bad := func(why string) (time.Time, error) {
-		return time.Time{}, fmt.Errorf("%q is no ISO 8601 time%s; write it like 2026-01-23T10:25:00Z", s, why)
+		return time.Time{}, fmt.Errorf("%q is not a valid ISO 8601 time%s; write it like 2026-01-23T10:25:00Z", s, why)
 	}
 	m := isoForm.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
@@ -41,27 +41,27 @@ func ParseTime(s string, local *time.Location) (time.Time, error) {
 		monday := 4 - (int(fourth.Weekday())+6)%7
 		day = monday + (num(2)-1)*7 + weekday - 1
 		if y, w := time.Date(year, 1, day, 0, 0, 0, 0, time.UTC).ISOWeek(); y != year || w != num(2) {
-			return bad(": there is no such week")
+			return bad(": no such week")
 		}
 	case m[4]+m[8] != "": // ordinal date
 		day, _ = strconv.Atoi(m[4] + m[8])
 		if t := time.Date(year, 1, day, 0, 0, 0, 0, time.UTC); day < 1 || t.Year() != year {
-			return bad(": there is no such day")
+			return bad(": no such day")
 		}
 	case m[5] != "":
 		month, day = num(5), num(6)
 		if t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC); t.Day() != day || int(t.Month()) != month {
-			return bad(": there is no such day")
+			return bad(": no such day")
 		}
 	case m[7] != "":
 		month = num(7)
 		if month < 1 || month > 12 {
-			return bad(": there is no such month")
+			return bad(": no such month")
 		}
 	}
 	hour, minute, second := num(9), num(10), num(11)
 	if hour > 24 || minute > 59 || second > 60 || hour == 24 && minute+second > 0 {
-		return bad(": there is no such time of day")
+		return bad(": no such time of day")
 	}
 	zone := local
 	if z := m[13]; z != "" {
@@ -103,7 +103,7 @@ func parseZone(z string) (*time.Location, error) {
 		minutes, _ = strconv.Atoi(digits[2:])
 	}
 	if hours > 18 || minutes > 59 {
-		return nil, fmt.Errorf("there is no such time zone")
+		return nil, fmt.Errorf("no such time zone")
 	}
 	return time.FixedZone(z, sign*(hours*3600+minutes*60)), nil
 }

@@ -1,9 +1,8 @@
-// Package clients knows who reads: agents, the command line and hooks, whether they are connected or have left and may
-// come back.
+// Package clients tracks clients: agents, the command line and hooks, connected or disconnected.
 //
-// It guarantees: one that gives an id goes on where it was when it left, or when an earlier daemon ended; one without an
-// id is forgotten when it leaves, others when they have been away for long. Whoever registers for a client's coming and
-// going is called outside of the lock, in the order of registration.
+// It guarantees: a client with an id resumes where it left, also after a restart of the daemon; a client without an id
+// is forgotten when it disconnects, others after a long absence. Callbacks are called outside of the lock, in the
+// order of registration.
 package clients
 
 import (
@@ -17,70 +16,72 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Clients that do not come back within forgetAfter, or while maxAway others were here later, are forgotten.
+// A disconnected client is forgotten after forgetAfter, or when maxAway others disconnected later.
 const (
 	maxAway     = 64
 	forgetAfter = 7 * 24 * time.Hour
 )
 
-// ErrSuspended is what an agent is given whose access a person has suspended.
-var ErrSuspended = usererr.New(usererr.AgentSuspended, "a person has put this agent's access to Tidemark on hold, so nothing was done. Tell them what you need it for; they allow it again in Tidemark's viewer")
+// ErrSuspended is the error of every call while a user suspends the agent's access.
+var ErrSuspended = usererr.New(usererr.AgentSuspended, "a user suspended this agent's access to Tidemark, so nothing was done. Explain why you need it; the user can allow it again in Tidemark's viewer")
 
-// Viewer is the client that a person is in the viewer.
+// Viewer returns the client of the viewer's user.
 func Viewer(scope checkpoint.Scope) *checkpoint.Client {
 	return &checkpoint.Client{Name: "viewer", Scope: scope}
 }
 
-// Registry is all of them. It is safe for concurrent use.
+// Registry contains all clients. It is safe for concurrent use.
 type Registry struct {
-	// Never changed after New, but for the lists of the On functions, which are filled before the first client comes.
-	store                              *capture.Store
-	clock                              func() time.Time
-	onBack, onLeave, onForget, onNamed []func(*checkpoint.Client)
+	// Constant after New, except for the callbacks, which are registered before the first client joins.
+	store                                       *capture.Store
+	clock                                       func() time.Time
+	onConnect, onDisconnect, onForget, onRename []func(*checkpoint.Client)
 
 	mu   sync.Mutex
-	list []*session
+	list []*record
 }
 
-// session is a client; guarded by the lock of all.
-type session struct {
+// record is a client in the registry. It is guarded by the registry's lock.
+type record struct {
 	*checkpoint.Client
-	id   string // "" for one that will not come back
-	name string // what it is called now
-	// since is when it came; seen when it was there last, when connections is 0.
+	id   string // "" for a client that cannot reconnect
+	name string // its current name
+	// since is the time of its first connection; seen is the time of the last disconnect, if connections is 0.
 	since, seen time.Time
 	connections int
-	project     string // the path of its project's file, "" for none
+	project     string // the path of its project's settings file, "" for none
 }
 
-// Session is a client as it is at a moment.
-type Session struct {
+// State is the state of a client at one moment.
+type State struct {
 	*checkpoint.Client
-	// ID is what it is known again by, "" for one that will not come back; Name what it calls itself now.
+	// ID identifies the client when it reconnects, "" if it cannot. Name is its current name.
 	ID, Name string
-	// Since is when it came, Seen when it was here last; Here is whether it is connected.
+	// Since is when it connected, Seen when it was last connected.
 	Since, Seen time.Time
-	Here        bool
+	Connected   bool
 }
 
-// New makes a registry without clients. A client that comes has looked at what the store holds at that moment.
+// New returns an empty registry. A client that joins counts as having seen everything in the store.
 func New(store *capture.Store, clock func() time.Time) *Registry {
 	return &Registry{store: store, clock: clock}
 }
 
-// OnBack has f called when a client connects that was not connected.
-func (r *Registry) OnBack(f func(*checkpoint.Client)) { r.onBack = append(r.onBack, f) }
+// OnConnect registers a callback for a client's first connection.
+func (r *Registry) OnConnect(f func(*checkpoint.Client)) { r.onConnect = append(r.onConnect, f) }
 
-// OnLeave has f called when a client's last connection has ended.
-func (r *Registry) OnLeave(f func(*checkpoint.Client)) { r.onLeave = append(r.onLeave, f) }
+// OnDisconnect registers a callback for the end of a client's last connection.
+func (r *Registry) OnDisconnect(f func(*checkpoint.Client)) {
+	r.onDisconnect = append(r.onDisconnect, f)
+}
 
-// OnForget has f called when a client is forgotten.
+// OnForget registers a callback for clients that are forgotten.
 func (r *Registry) OnForget(f func(*checkpoint.Client)) { r.onForget = append(r.onForget, f) }
 
-// OnNamed has f called when a client calls itself by another name.
-func (r *Registry) OnNamed(f func(*checkpoint.Client)) { r.onNamed = append(r.onNamed, f) }
+// OnRename registers a callback for a client's change of name.
+func (r *Registry) OnRename(f func(*checkpoint.Client)) { r.onRename = append(r.onRename, f) }
 
-func tell(list []func(*checkpoint.Client), clients ...*checkpoint.Client) {
+func notify(list []func(*checkpoint.Client), clients ...*checkpoint.Client) {
 	for _, c := range clients {
 		for _, f := range list {
 			f(c)
@@ -88,29 +89,29 @@ func tell(list []func(*checkpoint.Client), clients ...*checkpoint.Client) {
 	}
 }
 
-// Join takes in a client with a checkpoint of its own. One that gives an id goes on where it was when it left, or when
-// an earlier daemon ended. Leave says that it has gone.
+// Join adds a client with its own checkpoint. A known id resumes where that client left, also after a restart of the
+// daemon. leave ends the connection.
 func (r *Registry) Join(id, name string, scope checkpoint.Scope) (client *checkpoint.Client, leave func()) {
 	return r.JoinAs(id, &checkpoint.Client{Name: name, Scope: scope})
 }
 
-// JoinAs is [Registry.Join] for a client with a workspace or tool sets of its own. The one that it is from now on is
-// returned: that of the id, when it was here before.
+// JoinAs is [Registry.Join] for a client with its own workspace or tool sets. It returns the known client of the id, if
+// there is one.
 func (r *Registry) JoinAs(id string, as *checkpoint.Client) (client *checkpoint.Client, leave func()) {
 	v := r.store.View(r.clock())
 	s, back := r.join(id, as, v)
 	if back {
-		tell(r.onBack, s.Client)
+		notify(r.onConnect, s.Client)
 	}
 	return s.Client, func() { r.leave(s) }
 }
 
-func (r *Registry) join(id string, as *checkpoint.Client, v *capture.View) (s *session, back bool) {
+func (r *Registry) join(id string, as *checkpoint.Client, v *capture.View) (s *record, back bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s = r.findLocked(id, as.Scope); s == nil {
 		s = r.addLocked(id, as)
-		looked(as, v)
+		markRead(as, v)
 	}
 	if s.connections++; s.connections == 1 {
 		s.since, s.Workspace, s.Sets = v.At, as.Workspace, as.Sets
@@ -118,17 +119,17 @@ func (r *Registry) join(id string, as *checkpoint.Client, v *capture.View) (s *s
 	return s, s.connections == 1
 }
 
-// looked has a client know of everything up to a view: an update before it came is nothing that it waits for.
-func looked(client *checkpoint.Client, v *capture.View) {
+// markRead marks everything up to a view as seen: a client never waits for an update from before it joined.
+func markRead(client *checkpoint.Client, v *capture.View) {
 	client.Lock()
 	defer client.Unlock()
 	client.LookedLocked(v)
 }
 
-// Enter is [Registry.Join] for a client that was made before it is known whether it stays.
+// Enter is [Registry.Join] for an existing client without an id.
 func (r *Registry) Enter(client *checkpoint.Client) (leave func()) {
 	v := r.store.View(r.clock())
-	looked(client, v)
+	markRead(client, v)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.addLocked("", client)
@@ -136,7 +137,7 @@ func (r *Registry) Enter(client *checkpoint.Client) (leave func()) {
 	return func() { r.leave(s) }
 }
 
-// Restore puts in place a client that was kept, which may come back.
+// Restore adds a saved client, which may reconnect.
 func (r *Registry) Restore(client *checkpoint.Client, st checkpoint.ClientState) {
 	client.Lock()
 	client.RestoreLocked(st)
@@ -148,39 +149,39 @@ func (r *Registry) Restore(client *checkpoint.Client, st checkpoint.ClientState)
 	s.since, s.seen = st.Seen, st.Seen
 }
 
-func (r *Registry) findLocked(id string, scope checkpoint.Scope) *session {
-	i := slices.IndexFunc(r.list, func(s *session) bool { return id != "" && s.id == id && s.Scope.Key() == scope.Key() })
+func (r *Registry) findLocked(id string, scope checkpoint.Scope) *record {
+	i := slices.IndexFunc(r.list, func(s *record) bool { return id != "" && s.id == id && s.Scope.Key() == scope.Key() })
 	if i < 0 {
 		return nil
 	}
 	return r.list[i]
 }
 
-func (r *Registry) addLocked(id string, client *checkpoint.Client) *session {
-	s := &session{Client: client, id: id, name: client.Name}
+func (r *Registry) addLocked(id string, client *checkpoint.Client) *record {
+	s := &record{Client: client, id: id, name: client.Name}
 	r.list = append(r.list, s)
 	return s
 }
 
-// ofLocked is the session of a client, nil when it is forgotten.
-func (r *Registry) ofLocked(client *checkpoint.Client) *session {
-	i := slices.IndexFunc(r.list, func(s *session) bool { return s.Client == client })
+// ofLocked returns the record of a client, nil if the client was forgotten.
+func (r *Registry) ofLocked(client *checkpoint.Client) *record {
+	i := slices.IndexFunc(r.list, func(s *record) bool { return s.Client == client })
 	if i < 0 {
 		return nil
 	}
 	return r.list[i]
 }
 
-func (r *Registry) leave(s *session) {
+func (r *Registry) leave(s *record) {
 	left, forgotten := r.left(s, r.clock())
 	if left {
-		tell(r.onLeave, s.Client)
+		notify(r.onDisconnect, s.Client)
 	}
-	tell(r.onForget, forgotten...)
+	notify(r.onForget, forgotten...)
 }
 
-// left counts a connection out, and says whether it was the client's last.
-func (r *Registry) left(s *session, now time.Time) (left bool, forgotten []*checkpoint.Client) {
+// left ends a connection and reports whether it was the client's last.
+func (r *Registry) left(s *record, now time.Time) (left bool, forgotten []*checkpoint.Client) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.connections--; s.connections == 0 {
@@ -190,7 +191,7 @@ func (r *Registry) left(s *session, now time.Time) (left bool, forgotten []*chec
 	return s.connections == 0, forgotten
 }
 
-// trimLocked forgets those who will not come back, and those who have not for long.
+// trimLocked forgets clients that cannot reconnect, and those that were absent for too long.
 func (r *Registry) trimLocked(now time.Time) (forgotten []*checkpoint.Client) {
 	away := 0
 	for i := len(r.list) - 1; i >= 0; i-- {
@@ -206,10 +207,10 @@ func (r *Registry) trimLocked(now time.Time) (forgotten []*checkpoint.Client) {
 	return forgotten
 }
 
-// Returning is the client of that name and scope, which is never here but comes for a moment each time.
+// Returning returns the client of a name and scope that connects for single requests, such as the command line.
 func (r *Registry) Returning(name string, scope checkpoint.Scope) *checkpoint.Client {
 	client, forgotten := r.returning(name, scope, r.clock())
-	tell(r.onForget, forgotten...)
+	notify(r.onForget, forgotten...)
 	return client
 }
 
@@ -220,33 +221,33 @@ func (r *Registry) returning(name string, scope checkpoint.Scope, now time.Time)
 	if s == nil {
 		s = r.addLocked(name, &checkpoint.Client{Name: name, Scope: scope})
 	} else if i := slices.Index(r.list, s); i < len(r.list)-1 {
-		r.list = append(slices.Delete(r.list, i, i+1), s) // those who were here last are kept longest
+		r.list = append(slices.Delete(r.list, i, i+1), s) // clients seen last are kept longest
 	}
 	s.seen = now
 	return s.Client, r.trimLocked(now)
 }
 
-// Sessions are all of them, in the order in which they came; those that come for a moment each time in the order in
-// which they were here last.
-func (r *Registry) Sessions() []Session {
+// All returns the clients in the order in which they joined. Clients of single requests are in the order of their last
+// request.
+func (r *Registry) All() []State {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := make([]Session, 0, len(r.list))
+	list := make([]State, 0, len(r.list))
 	for _, s := range r.list {
-		list = append(list, Session{Client: s.Client, ID: s.id, Name: s.name, Since: s.since, Seen: s.seen, Here: s.connections > 0})
+		list = append(list, State{Client: s.Client, ID: s.id, Name: s.name, Since: s.since, Seen: s.seen, Connected: s.connections > 0})
 	}
 	return list
 }
 
-// IsHere says whether a client is connected.
-func (r *Registry) IsHere(client *checkpoint.Client) bool {
+// Connected reports whether a client is connected.
+func (r *Registry) Connected(client *checkpoint.Client) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.ofLocked(client)
 	return s != nil && s.connections > 0
 }
 
-// NameOf is what a client calls itself now.
+// NameOf returns the current name of a client.
 func (r *Registry) NameOf(client *checkpoint.Client) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,14 +257,14 @@ func (r *Registry) NameOf(client *checkpoint.Client) string {
 	return client.Name
 }
 
-// Rename gives a client the name that it introduced itself with.
+// Rename sets the name of a client.
 func (r *Registry) Rename(client *checkpoint.Client, name string) {
 	if r.rename(client, name) {
-		tell(r.onNamed, client)
+		notify(r.onRename, client)
 	}
 }
 
-// rename says whether the name is another one.
+// rename sets the name and reports whether it changed.
 func (r *Registry) rename(client *checkpoint.Client, name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,10 +276,10 @@ func (r *Registry) rename(client *checkpoint.Client, name string) bool {
 	return true
 }
 
-// InProject says in which project a client works: the path of its settings file, "" for none.
-func (r *Registry) InProject(client *checkpoint.Client, path string) {
+// SetProject sets the path of the settings file of a client's project, "" for none. Relative paths are ignored.
+func (r *Registry) SetProject(client *checkpoint.Client, path string) {
 	if path != "" && !filepath.IsAbs(path) {
-		return // nobody's working directory is the daemon's
+		return // the daemon's working directory is not the client's
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -287,8 +288,8 @@ func (r *Registry) InProject(client *checkpoint.Client, path string) {
 	}
 }
 
-// ProjectOf is the path of the settings file of a client's project: of its own, or of that of another client of the
-// same scope; "" for none.
+// ProjectOf returns the path of the settings file of a client's project, or of another client with the same scope; ""
+// for none.
 func (r *Registry) ProjectOf(client *checkpoint.Client) (path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -303,8 +304,8 @@ func (r *Registry) ProjectOf(client *checkpoint.Client) (path string) {
 	return path
 }
 
-// ScopeOfTab is the scope that a tab belongs to: the narrowest of a client that covers its origin,
-// else the origin alone; everything for a tab that is not known or has no origin.
+// ScopeOfTab returns the scope of a tab: the narrowest scope of a client that covers its origin, else the origin alone.
+// The scope of an unknown tab, or of one without an origin, is everything.
 func (r *Registry) ScopeOfTab(id int) checkpoint.Scope {
 	origin := ""
 	for _, t := range r.store.View(r.clock()).Tabs {
@@ -315,8 +316,8 @@ func (r *Registry) ScopeOfTab(id int) checkpoint.Scope {
 	return r.ScopeOf(origin)
 }
 
-// ScopeOf is the narrowest scope of a client that covers an origin, else that of the origin alone; everything without
-// an origin.
+// ScopeOf returns the narrowest scope of a client that covers an origin, else the origin alone. Without an origin the
+// scope is everything.
 func (r *Registry) ScopeOf(origin string) checkpoint.Scope {
 	if origin == "" {
 		return checkpoint.Scope{}

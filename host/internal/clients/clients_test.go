@@ -12,7 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noise"
 )
 
-// newRegistry makes a registry whose clock a test moves, and a log of who was told what.
+// newRegistry makes a registry with a clock that the test moves, and a log of callbacks.
 func newRegistry() (r *clients.Registry, now *time.Time, log *[]string) {
 	now, log = new(time.Time), &[]string{}
 	*now = time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)
@@ -21,18 +21,18 @@ func newRegistry() (r *clients.Registry, now *time.Time, log *[]string) {
 	note := func(what string) func(*checkpoint.Client) {
 		return func(c *checkpoint.Client) { *log = append(*log, what+" "+c.Name) }
 	}
-	r.OnBack(note("back"))
-	r.OnLeave(note("left"))
-	r.OnLeave(note("left, the second"))
+	r.OnConnect(note("back"))
+	r.OnDisconnect(note("left"))
+	r.OnDisconnect(note("left, the second"))
 	r.OnForget(note("forgot"))
-	r.OnNamed(note("named"))
+	r.OnRename(note("named"))
 	return r, now, log
 }
 
 func check(t *testing.T, log *[]string, want ...string) {
 	t.Helper()
 	if !slices.Equal(*log, want) {
-		t.Errorf("told %q, want %q", *log, want)
+		t.Errorf("callbacks %q, want %q", *log, want)
 	}
 	*log = nil
 }
@@ -42,27 +42,27 @@ func TestComingAndGoingIsToldInOrder(t *testing.T) {
 	one, leave := r.Join("id", "one", checkpoint.Scope{})
 	again, leaveAgain := r.Join("id", "one", checkpoint.Scope{})
 	if one != again {
-		t.Error("one id is two clients")
+		t.Error("one id gave two clients")
 	}
 	check(t, log, "back one")
 	r.Rename(one, "first")
 	r.Rename(one, "first")
 	check(t, log, "named one")
-	if r.NameOf(one) != "first" || !r.IsHere(one) {
-		t.Error(r.NameOf(one), r.IsHere(one))
+	if r.NameOf(one) != "first" || !r.Connected(one) {
+		t.Error(r.NameOf(one), r.Connected(one))
 	}
 	leave()
 	check(t, log)
 	leaveAgain()
 	check(t, log, "left one", "left, the second one")
-	if r.IsHere(one) {
-		t.Error("it is still here")
+	if r.Connected(one) {
+		t.Error("it is still connected")
 	}
 	if back, _ := r.Join("id", "one", checkpoint.Scope{}); back != one {
-		t.Error("it did not come back as itself")
+		t.Error("it reconnected as another client")
 	}
 	if other, _ := r.Join("id", "one", checkpoint.Scope{Origins: []string{"http://localhost:1"}}); other == one {
-		t.Error("another scope is the same client")
+		t.Error("another scope gave the same client")
 	}
 	check(t, log, "back one", "back one")
 }
@@ -72,7 +72,7 @@ func TestOneWithoutAnIDIsForgottenAtOnce(t *testing.T) {
 	_, leave := r.Join("", "one", checkpoint.Scope{})
 	leave()
 	check(t, log, "back one", "left one", "left, the second one", "forgot one")
-	if list := r.Sessions(); len(list) > 0 {
+	if list := r.All(); len(list) > 0 {
 		t.Error(list)
 	}
 }
@@ -88,7 +88,7 @@ func TestThoseWhoWereAwayLongestAreForgotten(t *testing.T) {
 	check(t, log, "forgot 3")
 	*now = now.Add(8 * 24 * time.Hour)
 	r.Returning("late", checkpoint.Scope{})
-	if list := r.Sessions(); len(list) != 1 || list[0].Name != "late" || len(*log) != 64 {
+	if list := r.All(); len(list) != 1 || list[0].Name != "late" || len(*log) != 64 {
 		t.Errorf("%v, %q", list, *log)
 	}
 }
@@ -99,8 +99,8 @@ func TestAProjectIsAlsoThatOfOthersOfItsScope(t *testing.T) {
 	one, _ := r.Join("", "one", scope)
 	two, _ := r.Join("", "two", scope)
 	everything, _ := r.Join("", "three", checkpoint.Scope{})
-	r.InProject(one, "/work/app/.tidemark.toml")
-	r.InProject(everything, "relative.toml")
+	r.SetProject(one, "/work/app/.tidemark.toml")
+	r.SetProject(everything, "relative.toml")
 	stranger := &checkpoint.Client{Scope: scope}
 	for name, c := range map[string]struct {
 		client *checkpoint.Client

@@ -8,33 +8,33 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// agentsPause gathers changes of who acts where; agentsTimeout is how long a browser may take to hear of one.
+// agentsPause collects changes of acting agents. agentsTimeout bounds the notification of a browser.
 const (
 	agentsPause   = 50 * time.Millisecond
 	agentsTimeout = 2 * time.Second
 )
 
-// tellOfAgents has every connected browser know when who acts where has changed, until ctx ends. An extension that
-// is too old to be told asks by itself.
-func (d *daemon) tellOfAgents(ctx context.Context) {
+// notifyAgents notifies every connected browser when acting agents change, until ctx ends. Older extensions, which do
+// not support the notification, poll instead.
+func (d *daemon) notifyAgents(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.agents:
 		}
-		var told sync.WaitGroup
+		var notified sync.WaitGroup
 		for _, b := range d.engine.Store().View(time.Now()).Browsers {
 			if b.Connected {
-				told.Go(func() {
+				notified.Go(func() {
 					_, err := d.hub.Ask(ctx, b.Instance, protocol.MethodAgents, nil, agentsTimeout)
 					if err != nil {
-						d.log.Debug("a browser was not told who acts", "error", err)
+						d.log.Debug("cannot notify a browser of acting agents", "error", err)
 					}
 				})
 			}
 		}
-		told.Wait()
+		notified.Wait()
 		select {
 		case <-ctx.Done():
 			return

@@ -3,9 +3,7 @@ package daemon
 import (
 	"context"
 	"errors"
-	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,11 +15,11 @@ import (
 	"tidemark.dev/tidemark/installer/unpack"
 )
 
-// connectTimeout is how long an extension may take to reach the daemon after its worker is up.
+// connectTimeout is how long an extension may take to reach the daemon after its worker has started.
 const connectTimeout = 15 * time.Second
 
-// Launch opens a browser with the embedded extension; its first page begins to load when connected says that
-// the daemon hears the browser of that name. The home has been created.
+// Launch opens a browser with the embedded extension. Its first page begins to load when connected reports that
+// the browser instance has reached the daemon. The home must exist.
 func Launch(ctx context.Context, h home.Home, o browser.Options, connected func(ctx context.Context, instance string) bool) (*browser.Browser, error) {
 	var err error
 	if o.Binary, err = os.Executable(); err != nil {
@@ -38,7 +36,7 @@ func Launch(ctx context.Context, h home.Home, o browser.Options, connected func(
 		for !connected(ctx, instance) {
 			select {
 			case <-ctx.Done():
-				return errors.New("the extension did not reach the daemon; see " + h.Log())
+				return errors.New("the extension did not reach the daemon. See " + h.Log())
 			case <-look.C:
 			}
 		}
@@ -47,17 +45,17 @@ func Launch(ctx context.Context, h home.Home, o browser.Options, connected func(
 	return browser.Launch(ctx, o)
 }
 
-// launcher starts browsers for agents. They are the daemon's: they end with it.
+// launcher starts browsers for agents. They end with the daemon.
 type launcher struct{ *daemon }
 
-// Launch implements engine.Launcher.
+// Launch implements launch.Launcher.
 func (l launcher) Launch(ctx context.Context, r launch.LaunchRequest) (launch.OwnBrowser, error) {
 	var notes strings.Builder
 	o := browser.Options{Headless: r.Headless, URL: r.URL, Notes: &notes}
 	if r.Kept {
 		o.UserDataDir = l.home.Profile()
-		if inUse(ctx, o.UserDataDir) {
-			return nil, usererr.New(usererr.NoBrowser, "the kept profile is in use by another browser (`tidemark browser`?); use its tabs (browser_tabs), or profile fresh")
+		if browser.InUse(ctx, o.UserDataDir) {
+			return nil, usererr.New(usererr.NoBrowser, "the kept profile is in use by another browser (`tidemark browser`?). Use its tabs (browser_tabs) or profile fresh.")
 		}
 	}
 	if r.Browser != "" {
@@ -68,7 +66,7 @@ func (l launcher) Launch(ctx context.Context, r launch.LaunchRequest) (launch.Ow
 		o.Path = path
 	}
 	l.lives.Lock()
-	defer l.lives.Unlock() // one after the other: launching is heavy
+	defer l.lives.Unlock() // one at a time, because launching is expensive
 	if err := l.life.Err(); err != nil {
 		return nil, err
 	}
@@ -82,7 +80,7 @@ func (l launcher) Launch(ctx context.Context, r launch.LaunchRequest) (launch.Ow
 		}
 		return false
 	})
-	if !stop() && err == nil { // whoever asked has gone meanwhile
+	if !stop() && err == nil { // the caller has left
 		err = errors.Join(ctx.Err(), b.Close())
 	}
 	if err != nil {
@@ -90,26 +88,26 @@ func (l launcher) Launch(ctx context.Context, r launch.LaunchRequest) (launch.Ow
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, usererr.New(usererr.NoBrowser, "no browser could be opened: %s", strings.ReplaceAll(err.Error(), "\n", " "))
+		return nil, usererr.New(usererr.NoBrowser, "cannot open a browser: %s", strings.ReplaceAll(err.Error(), "\n", " "))
 	}
 	l.own.Go(func() {
 		defer end()
 		if err := b.Wait(); err != nil {
-			l.log.Warn("a browser that an agent opened has ended", "error", err)
+			l.log.Warn("a browser that an agent opened has exited", "error", err)
 		}
 	})
 	return &ownBrowser{b, ownNotes(notes.String())}, nil
 }
 
-// waitForBrowsers returns when all browsers of agents have ended. The daemon's life is over, so that whatever is
-// being launched is given up.
+// waitForBrowsers returns when all browsers of agents have exited. Call it after the daemon's life has ended, which
+// cancels pending launches.
 func (d *daemon) waitForBrowsers() {
 	d.lives.Lock()
 	defer d.lives.Unlock()
 	d.own.Wait()
 }
 
-// ownNotes is what the launch had to say, a sentence each.
+// ownNotes splits the output of a launch into notes, one per line.
 func ownNotes(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {
@@ -123,11 +121,11 @@ type ownBrowser struct {
 	notes []string
 }
 
-// Notes implements engine.OwnBrowser.
+// Notes implements launch.OwnBrowser.
 func (b *ownBrowser) Notes() []string { return b.notes }
 
-// findKind is the program of a family of browsers, such as chromium. An agent names no paths: it would start
-// any program.
+// findKind returns the program of a browser family, such as chromium. Agents cannot pass paths, because a path could
+// start any program.
 func findKind(kind string) (string, error) {
 	var names []string
 	for _, b := range installer.FindBrowsers() {
@@ -139,20 +137,5 @@ func findKind(kind string) (string, error) {
 	if len(names) == 0 {
 		return "", usererr.New(usererr.NoBrowser, "%s", installer.ErrNoBrowser.Error())
 	}
-	return "", usererr.New(usererr.NotFound, "there is no browser %q here; there are %s", kind, strings.Join(names, ", "))
-}
-
-// inUse says whether a browser that runs uses the profile: it listens on a socket that the profile names. (On
-// Windows nothing says so beforehand, and the launch fails.)
-func inUse(ctx context.Context, dir string) bool {
-	target, err := os.Readlink(filepath.Join(dir, "SingletonSocket"))
-	if err != nil {
-		return false
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "unix", target)
-	if err == nil {
-		_ = conn.Close()
-	}
-	return err == nil
+	return "", usererr.New(usererr.NotFound, "there is no browser %q here. Available: %s", kind, strings.Join(names, ", "))
 }

@@ -19,36 +19,36 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// Bounds of the files of settings: in bytes, and how many keys config.toml may define.
+// Limits of settings files: the size in bytes, and the number of keys in config.toml.
 const (
 	maxSettings   = 4 << 20
 	maxConfigKeys = 4096
 )
 
-// Config is config.toml: a section for each package that has settings. Packages define and check their own; those of the
-// daemon are here.
+// Config is config.toml, with a section for each package that has settings. Packages define and check their own
+// settings. The daemon's are here.
 type Config struct {
-	// Buffers bounds what is held in memory.
+	// Buffers limits captured data in memory.
 	Buffers capture.Settings `toml:"buffers"`
-	// Daemon is how long the daemon stays when nobody is connected: 10 minutes when it is 0.
+	// Daemon sets how long the daemon runs without a connection. 0 means 10 minutes.
 	Daemon struct {
 		IdleMinutes float64 `toml:"idle_minutes"`
 	} `toml:"daemon"`
-	// HTTP serves agents over streamable HTTP on a port of the loopback interface; 0: it does not.
+	// HTTP serves agents over streamable HTTP on a loopback port. 0 means off.
 	HTTP struct {
 		Port int `toml:"port"`
 	} `toml:"http"`
-	// Journal bounds what is kept on disk.
+	// Journal limits captured data on disk.
 	Journal  store.Settings    `toml:"journal"`
 	Snapshot pages.Settings    `toml:"snapshot"`
 	Tools    tool.Settings     `toml:"tools"`
 	Debugger debugger.Settings `toml:"debugger"`
 	Browser  launch.Settings   `toml:"browser"`
-	// Redact is what a person adds to the rules of what is secret.
+	// Redact adds the user's rules to the built-in redaction rules.
 	Redact redact.User `toml:"redact"`
 }
 
-// ReadConfig reads the settings file; one that is not there sets nothing. The error names the line.
+// ReadConfig reads the settings file. A missing file gives the defaults. The error names the line.
 func ReadConfig(path string) (*Config, error) {
 	data, err := safefile.Read(path, maxSettings)
 	if errors.Is(err, os.ErrNotExist) {
@@ -77,8 +77,8 @@ func ReadConfig(path string) (*Config, error) {
 	return &c, nil
 }
 
-// Limits are the bounds of the buffers and of the journal that the settings ask for. The error names the section with
-// a setting that is out of range, whichever section it is.
+// Limits returns the configured limits of the buffers and the journal. It checks every section, and the error names the
+// section with a setting that is out of range.
 func (c *Config) Limits() (buffers capture.Limits, journal store.Limits, err error) {
 	if journal, err = c.Journal.Limits(); err != nil {
 		return buffers, journal, fmt.Errorf("journal: %w", err)
@@ -92,7 +92,7 @@ func (c *Config) Limits() (buffers capture.Limits, journal store.Limits, err err
 	return buffers, journal, nil
 }
 
-// check checks the sections that are used as they are.
+// check checks the sections that need no conversion.
 func (c *Config) check() error {
 	if m := c.Daemon.IdleMinutes; m < 0 || m > 1<<20 {
 		return errors.New("daemon: idle_minutes must be more than 0")
@@ -111,7 +111,7 @@ func (c *Config) check() error {
 	return nil
 }
 
-// Redactor masks by the rules that Tidemark comes with and those of the settings.
+// Redactor returns a redactor with the built-in rules and the rules of the settings.
 func (c *Config) Redactor() (*redact.Redactor, error) {
 	r, err := redact.Extend(redact.DefaultRules(), c.Redact)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// notOffered are the scenarios of the suite that test what Tidemark does not offer, with the reason.
+// notOffered are the scenarios of the suite for features that Tidemark does not offer, with the reason.
 var notOffered = map[string]string{
 	"completion-complete":           "there are no prompts, and the arguments of resources are not completed",
 	"tools-call-with-logging":       "Tidemark sends no log messages: the specification deprecates them",

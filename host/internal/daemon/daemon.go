@@ -1,7 +1,9 @@
 // Package daemon composes the host: it reads the settings, connects the packages, and starts and stops them in order.
 //
-// It guarantees: there is one daemon for a home; it leaves when nobody has been connected for a while, with everything
-// on disk; when [Serve] returns, every connection is closed and every goroutine that it started has ended.
+// Guarantees:
+//   - A home has one daemon.
+//   - The daemon exits after an idle time without connections, with all data on disk.
+//   - When [Serve] returns, every connection is closed and every goroutine that it started has ended.
 package daemon
 
 import (
@@ -44,10 +46,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// roundTimeout bounds the way to a browser and back that `tidemark doctor` asks for.
+// roundTimeout bounds the round trips to browsers that `tidemark doctor` requests.
 const roundTimeout = 5 * time.Second
 
-// Serve runs the daemon of a home until ctx ends or somebody asks it to stop.
+// Serve runs the daemon of a home until ctx ends or a client asks it to stop.
 func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	if err := h.Create(); err != nil {
 		return err
@@ -56,7 +58,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Close() }() // which gives the lock back, last of all
+	defer func() { _ = lock.Close() }() // releases the lock, after everything else
 	config, err := ReadConfig(h.Config)
 	if err != nil {
 		return err
@@ -91,23 +93,23 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
 	d.compose(limits, journalLimits, redactor)
 	if err := h.WriteInfo(); err != nil {
-		log.Warn("a newer program will not know how old this daemon is", "error", err)
+		log.Warn("a newer program will not know the version of this daemon", "error", err)
 	}
 	log.Info("the daemon is ready", "version", h.Version, "pid", os.Getpid(), "home", h.State)
 	keep, endJournal := context.WithCancel(context.WithoutCancel(ctx))
 	defer endJournal()
 	var running, keeping sync.WaitGroup
 	keeping.Go(func() { d.journal.run(keep) })
-	d.web.begin(ctx) // before anybody can ask for it
+	d.web.begin(ctx) // before a client can ask for it
 	running.Go(func() { d.web.wait(ctx) })
 	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
-	running.Go(browser.Sweep) // profiles of a daemon that was killed
+	running.Go(browser.Sweep) // removes profiles of a killed daemon
 	running.Go(func() { d.engine.Observer.AskForMaps(ctx) })
-	running.Go(func() { d.tellOfAgents(ctx) })
+	running.Go(func() { d.notifyAgents(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
-		log.Info("nobody has been connected for a while: everything is on disk, and the next one starts a new daemon", "idle", config.idle())
+		log.Info("idle without connections: all data is on disk, and the next client starts a new daemon", "idle", config.idle())
 	}
 	stop()
 	for _, l := range listeners {
@@ -116,24 +118,23 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Wait()
 	d.waitForBrowsers()
 	d.maps.Close()
-	endJournal() // after the last that it is to keep
+	endJournal() // after the last write to the journal
 	keeping.Wait()
-	log.Info("the daemon has ended")
+	log.Info("the daemon has stopped")
 	return nil
 }
 
-// Beside its buffers the daemon needs workingMemory, in bytes: for what it decodes, compresses and answers, and
-// for source maps.
+// workingMemory is the memory in bytes that the daemon needs beside its buffers: for decoding, compression, answers and
+// source maps.
 const workingMemory = 36 << 20
 
-// Source maps take at most mapMemory bytes together. One that cannot be had is not asked for again for mapRetry.
+// mapMemory limits all source maps together, in bytes. After a failed fetch, a source map is fetched again after mapRetry.
 const (
 	mapMemory = 16 << 20
 	mapRetry  = time.Minute
 )
 
-// limitMemory has the garbage collector hold the process to its buffers and what it works with, unless
-// the environment says otherwise (GOMEMLIMIT).
+// limitMemory sets the memory limit of the process to its buffers and its working memory, unless GOMEMLIMIT is set.
 func limitMemory(l capture.Limits) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + workingMemory))
@@ -152,12 +153,12 @@ type daemon struct {
 	api     http.Handler
 	http    atomic.Pointer[viewer.HTTPStatus]
 	web     *web
-	// agents holds something while browsers are to be told that who acts where has changed.
+	// agents holds a value while a change of acting agents is not yet sent to browsers.
 	agents chan struct{}
 	config *Config
 
-	// life ends with the daemon; own are the browsers that agents opened, which end then too. The lock is held
-	// while one is launched.
+	// life ends with the daemon. own counts the browsers that agents opened, which end with it. lives is locked
+	// during a launch.
 	life  context.Context
 	lives sync.Mutex
 	own   sync.WaitGroup
@@ -168,7 +169,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	d.journal = &journal{d: d, limits: journalLimits}
 	disk, err := d.journal.open()
 	if err != nil {
-		d.log.Error("nothing is kept until the journal can be opened", "error", err)
+		d.log.Error("cannot open the journal, so nothing is saved until it opens", "error", err)
 	}
 	captured, named, readers := d.journal.restore(disk, limits, rules)
 	decoder := event.NewDecoder(redactor)
@@ -195,7 +196,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	d.engine.Actor.OnAgents(func() {
 		select {
 		case d.agents <- struct{}{}:
-		default: // it is told already
+		default: // a notification is already pending
 		}
 	})
 	d.engine.Restore(named, readers)
@@ -210,7 +211,7 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	})
 }
 
-// accept serves every connection in a goroutine of its own and returns when all have ended.
+// accept serves each connection in its own goroutine and returns when all have ended.
 func (d *daemon) accept(ctx context.Context, l net.Listener, serve func(context.Context, net.Conn) error) {
 	var open sync.WaitGroup
 	defer open.Wait()
@@ -218,7 +219,7 @@ func (d *daemon) accept(ctx context.Context, l net.Listener, serve func(context.
 		conn, err := l.Accept()
 		if err != nil {
 			if ctx.Err() == nil {
-				d.log.Error("a socket broke", "error", err)
+				d.log.Error("a socket failed", "error", err)
 				d.stop()
 			}
 			return
@@ -226,7 +227,7 @@ func (d *daemon) accept(ctx context.Context, l net.Listener, serve func(context.
 		open.Go(func() {
 			defer func() { _ = conn.Close() }()
 			if err := serve(ctx, conn); err != nil && ctx.Err() == nil {
-				d.log.Warn("a connection ended", "error", err)
+				d.log.Warn("a connection ended with an error", "error", err)
 			}
 		})
 	}
@@ -234,24 +235,24 @@ func (d *daemon) accept(ctx context.Context, l net.Listener, serve func(context.
 
 func (d *daemon) relay(ctx context.Context, conn net.Conn) error { return d.hub.Serve(ctx, conn) }
 
-// Preamble is the first line that `tidemark mcp` sends: whom it speaks for. A connection without one
-// hears of everything.
+// Preamble is the first line that `tidemark mcp` sends. It describes the agent. A connection without one sees every
+// page.
 type Preamble struct {
 	Tidemark struct {
 		Client  string   `json:"client"`
 		Origins []string `json:"origins"`
-		// Session finds the client's place again after the daemon was replaced. Nobody else may know it.
+		// Session finds the client's cursor again after the daemon was replaced. It is secret.
 		Session string `json:"session,omitempty"`
-		// Project is the path of the settings file of the project that the client works in.
+		// Project is the path of the settings file of the client's project.
 		Project string `json:"project,omitempty"`
-		// Workspace is the directory that the client works in, absolute.
+		// Workspace is the absolute path of the directory that the client works in.
 		Workspace string `json:"workspace,omitempty"`
-		// Tools are the sets that it asks for; null: those of the settings.
+		// Tools are the requested tool sets. Null means the sets in the settings.
 		Tools []string `json:"tools"`
 	} `json:"tidemark"`
 }
 
-// preambleMark is how a preamble begins; no JSON-RPC message does.
+// preambleMark is the beginning of a preamble. No JSON-RPC message begins with it.
 const preambleMark = `{"tidemark":`
 
 func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
@@ -276,7 +277,7 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 				return err
 			}
 		}
-		if filepath.IsAbs(p.Tidemark.Workspace) { // nobody's working directory is the daemon's
+		if filepath.IsAbs(p.Tidemark.Workspace) { // a relative path would depend on the daemon's directory
 			as.Workspace = p.Tidemark.Workspace
 		}
 		if p.Tidemark.Client != "" {
@@ -289,11 +290,11 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 	}
 	client, leave := d.engine.Clients.JoinAs(id, as)
 	defer leave()
-	d.engine.Clients.InProject(client, project)
+	d.engine.Clients.SetProject(client, project)
 	return mcpserver.Serve(ctx, d.engine, client, d.version, agentConn{conn, r})
 }
 
-// agentConn is an agent's connection of which the beginning has been looked at.
+// agentConn is an agent's connection whose first bytes are buffered.
 type agentConn struct {
 	net.Conn
 	r *bufio.Reader
@@ -301,12 +302,12 @@ type agentConn struct {
 
 func (c agentConn) Read(p []byte) (int, error) { return c.r.Read(p) }
 
-// SyscallConn has it known when the agent has hung up.
+// SyscallConn lets package hangup watch the connection.
 func (c agentConn) SyscallConn() (syscall.RawConn, error) { return hangup.Raw(c.Conn) }
 
 func (d *daemon) serveControl(ctx context.Context, l net.Listener) {
 	if err := serve(ctx, l, d.api); err != nil {
-		d.log.Error("the control socket broke", "error", err)
+		d.log.Error("the control socket failed", "error", err)
 		d.stop()
 	}
 }
@@ -321,7 +322,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	go func() {
 		defer close(done)
 		<-ctx.Done()
-		// Whoever asked for the stop gets its answer.
+		// The client that asked for the stop gets its answer.
 		wait, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if server.Shutdown(wait) != nil {
@@ -408,7 +409,7 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 		}
 		return answer, err
 	}
-	return nil, event.Errorf(protocol.CodeUnknown, "the method %q is not known", method)
+	return nil, event.Errorf(protocol.CodeUnknown, "unknown method %q", method)
 }
 
 func decodeParams(params []byte, into any) error {
@@ -416,7 +417,7 @@ func decodeParams(params []byte, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(params, into); err != nil {
-		return event.Errorf(protocol.CodeMalformed, "the parameters cannot be read: %v", err)
+		return event.Errorf(protocol.CodeMalformed, "cannot read the parameters: %v", err)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ type served struct {
 	ended chan error
 }
 
-// readyHandler closes a channel when the daemon says that it is ready.
+// readyHandler closes a channel when the daemon logs that it is ready.
 type readyHandler struct {
 	slog.Handler
 	ready chan struct{}
@@ -98,7 +98,7 @@ func start(t *testing.T, h home.Home) *served {
 	return s
 }
 
-// wait waits until the daemon has ended by itself.
+// wait waits until the daemon has exited on its own.
 func (s *served) wait() error {
 	err := <-s.ended
 	close(s.ended)
@@ -189,7 +189,7 @@ func TestWhoAsksForTheStopGetsAnAnswerAndNothingIsLeft(t *testing.T) {
 		t.Errorf("the daemon ended with %v", err)
 	}
 	for _, conn := range open {
-		// One that nobody had accepted yet is reset with its listener.
+		// A connection that was not yet accepted is reset with its listener.
 		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
 			t.Errorf("a connection was left open: %v", err)
 		}
@@ -295,7 +295,7 @@ func TestSettingsBoundTheBuffers(t *testing.T) {
 	}
 }
 
-// extension speaks for a browser on the relay's socket.
+// extension acts as a browser on the relay's socket.
 type extension struct {
 	t *testing.T
 	r *wire.Reader
@@ -375,7 +375,7 @@ func TestThePopupSpeaksForAllTabs(t *testing.T) {
 	}
 	for _, c := range []struct{ method, params, code, words string }{
 		{"checkpoint", `{"name":"Before Refactor","tab":1}`, protocol.CodeInvalid, "must match"},
-		{"checkpoint", `{"name":7}`, protocol.CodeMalformed, "cannot be read"},
+		{"checkpoint", `{"name":7}`, protocol.CodeMalformed, "cannot read"},
 		{"smell", `{}`, protocol.CodeUnknown, "smell"},
 	} {
 		if bad := e.ask(c.method, c.params); bad["code"] != c.code || !strings.Contains(fmt.Sprint(bad["message"]), c.words) {

@@ -18,21 +18,20 @@ import (
 	"tidemark.dev/tidemark/host/internal/api"
 )
 
-// How a person signs in to the dashboard, and why so, is in docs/THREAT_MODEL.md: `tidemark open` gets a code that
-// works once and soon, in the fragment of the address; the page exchanges it for a session, which it keeps in
-// sessionStorage.
+// docs/THREAT_MODEL.md explains the sign-in to the dashboard. `tidemark open` gets a short-lived single-use code in the
+// fragment of the URL. The page exchanges the code for a session, which it keeps in sessionStorage.
 
 const (
-	// dashboardPath is where the dashboard is. The extension watches no page of it (extension/background).
+	// dashboardPath is the path of the dashboard. The extension never watches its pages (extension/background).
 	dashboardPath = "/tidemark-dashboard/"
-	// codeLife is how long a code waits to be used, sessionLife how long a session lasts.
+	// codeLife is how long a code is valid, sessionLife how long a sign-in lasts.
 	codeLife    = 2 * time.Minute
 	sessionLife = 12 * time.Hour
-	// maxCodes bounds the codes that wait.
+	// maxCodes limits the unused codes.
 	maxCodes = 20
 )
 
-// codes are the codes that wait to be used. It is safe for concurrent use.
+// codes holds unused codes. It is safe for concurrent use.
 type codes struct {
 	mu      sync.Mutex
 	waiting []code // oldest first
@@ -52,7 +51,7 @@ func (c *codes) make(now time.Time) string {
 	return made.text
 }
 
-// take uses a code up, and says whether it was good.
+// take consumes a code and reports whether it was valid.
 func (c *codes) take(text string, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +64,8 @@ func (c *codes) take(text string, now time.Time) bool {
 	return false
 }
 
-// newSession is a token that is good until a time, for every daemon of the home: it is its end and some
-// randomness, signed with the home's secret.
+// newSession returns a sign-in token that every daemon of the home accepts until a time. It consists of that time and
+// random bytes, signed with the home's secret.
 func newSession(secret string, until time.Time) string {
 	head := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
 	random := make([]byte, 16)
@@ -91,21 +90,21 @@ func checkSession(secret, token string, now time.Time) bool {
 	return now.Unix() < int64(binary.BigEndian.Uint64(data))
 }
 
-// dashboardPolicy lets the dashboard load its own files and ask its own server, nothing else; what pages wrote
-// never becomes a script, even by mistake.
+// dashboardPolicy lets the dashboard load only its own files and call only its own server. It also keeps captured page
+// content from ever running as a script.
 const dashboardPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// dashboard serves the dashboard's files. They are the same for everybody and hold no secret, so that whoever
-// has no session sees how to get one.
+// dashboard serves the dashboard's files. They contain no secrets and need no sign-in, so that users without one see
+// how to get it.
 func dashboard() http.Handler {
 	files, err := fs.Sub(dashboardfiles.Dist, "dist")
 	if err != nil {
-		files = dashboardfiles.Dist // a valid name always has a sub tree
+		files = dashboardfiles.Dist // fs.Sub fails only for invalid names
 	}
 	if _, err := fs.Stat(files, "index.html"); err != nil {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			api.Refuse(w, http.StatusNotFound, "this program was built without the dashboard; `make build` builds one with it")
+			api.Refuse(w, http.StatusNotFound, "this program was built without the dashboard. Run `make build` to include it.")
 		})
 	}
 	serve := http.StripPrefix(dashboardPath, http.FileServerFS(files))

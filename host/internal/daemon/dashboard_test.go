@@ -37,7 +37,7 @@ func opened(t *testing.T, h home.Home) (origin, code string) {
 	return "http://" + u.Host, u.Fragment
 }
 
-// request is one request of a test, and what it is answered with.
+// request is one request of a test and its expected answer.
 type request struct {
 	method, path, host, origin, token, body string
 }
@@ -205,7 +205,7 @@ func TestACodeIsTooOldAfterTwoMinutes(t *testing.T) {
 	}
 }
 
-// TestADashboardOutlivesItsDaemon: the next daemon serves where the one before did, and takes its sessions.
+// TestADashboardOutlivesItsDaemon: the next daemon serves on the same port and accepts the same sign-ins.
 func TestADashboardOutlivesItsDaemon(t *testing.T) {
 	h := newHome(t)
 	first := start(t, h)

@@ -17,42 +17,42 @@ import (
 	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
-// web is what the daemon serves over HTTP on a port of the loopback interface: the dashboard and the live API,
-// and agents where the settings name a port. It listens when the settings say so, when somebody asks for the
-// dashboard, and when a dashboard of the daemon before may still be open.
+// web serves HTTP on a loopback port: the dashboard and the live API, and agents if the settings name a port. It
+// listens when the settings name a port, when a user opens the dashboard, and when a dashboard of the previous daemon
+// may still be open.
 type web struct {
 	d       *daemon
 	present *presence
-	// configured is the port of the settings, 0 for none.
+	// configured is the port in the settings, 0 without one.
 	configured int
 	codes      codes
 
 	mu      sync.Mutex
-	ctx     context.Context // nil before begin and after its end
-	port    int             // that is listened on, 0 while there is none
+	ctx     context.Context // nil before begin and after wait
+	port    int             // the listening port, 0 without one
 	serving sync.WaitGroup
 }
 
-// begin listens where it shall; ctx ends what it begins.
+// begin starts the listener if one is needed. It stops with ctx.
 func (w *web) begin(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ctx = ctx
 	if w.configured != 0 {
 		if err := w.listenLocked(w.configured); err != nil {
-			w.d.log.Error("agents are not served over HTTP", "error", err)
+			w.d.log.Error("cannot serve agents over HTTP", "error", err)
 			status := w.status(w.configured)
 			status.Problem = err.Error()
 			w.d.http.Store(status)
 		}
 	} else if port := w.d.home.DashboardPort(time.Now()); port != 0 {
 		if err := w.listenLocked(port); err != nil {
-			w.d.log.Warn("a dashboard that is open cannot be served on", "error", err)
+			w.d.log.Warn("cannot continue to serve an open dashboard", "error", err)
 		}
 	}
 }
 
-// wait returns when ctx has ended and everything is answered or cut off.
+// wait returns when ctx has ended and every request is answered or cut off.
 func (w *web) wait(ctx context.Context) {
 	<-ctx.Done()
 	w.mu.Lock()
@@ -65,7 +65,7 @@ func (w *web) status(port int) *viewer.HTTPStatus {
 	return &viewer.HTTPStatus{URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", port), TokenFile: w.d.home.Token()}
 }
 
-// listenLocked begins to serve on a port; 0 is any that is free.
+// listenLocked starts to serve on a port. 0 means any free port.
 func (w *web) listenLocked(port int) error {
 	secret, err := w.d.home.Secret()
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *web) listenLocked(port int) error {
 	}
 	l, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
 	if err != nil {
-		return fmt.Errorf("%w; free the port, or set another in %s", err, w.d.home.Config)
+		return fmt.Errorf("%w. Free the port or set another one in %s.", err, w.d.home.Config)
 	}
 	w.port = l.Addr().(*net.TCPAddr).Port
 	if w.configured == w.port {
@@ -82,7 +82,7 @@ func (w *web) listenLocked(port int) error {
 	ctx, handler := w.ctx, w.handler(w.ctx, w.port, secret)
 	w.serving.Go(func() {
 		if err := serve(ctx, counted{safesocket.OursTCP(l, w.d.log), w.present}, handler); err != nil {
-			w.d.log.Error("the dashboard and agents over HTTP are not served any more", "error", err)
+			w.d.log.Error("stopped serving the dashboard and agents over HTTP", "error", err)
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if w.configured == w.port {
@@ -96,15 +96,15 @@ func (w *web) listenLocked(port int) error {
 	return nil
 }
 
-// open is the address of the dashboard with a code to sign in by, listening for it where nobody does yet.
+// open returns the URL of the dashboard with a sign-in code. It starts the listener if there is none.
 func (w *web) open() (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ctx == nil {
-		return "", errors.New("the daemon is ending; ask once more")
+		return "", errors.New("the daemon is stopping. Try again.")
 	}
 	if w.port == 0 {
-		// An earlier dashboard goes on where its port is free.
+		// Reuse the port of an earlier dashboard if it is free, so that the dashboard continues.
 		if err := w.listenLocked(w.d.home.DashboardPort(time.Now())); err != nil {
 			if err = w.listenLocked(0); err != nil {
 				return "", err
@@ -112,13 +112,13 @@ func (w *web) open() (string, error) {
 		}
 	}
 	if err := w.d.home.KeepDashboard(w.port, time.Now().Add(sessionLife)); err != nil {
-		w.d.log.Warn("a dashboard will not outlive this daemon", "error", err)
+		w.d.log.Warn("an open dashboard will not survive this daemon", "error", err)
 	}
 	return fmt.Sprintf("http://127.0.0.1:%d%s#%s", w.port, dashboardPath, w.codes.make(time.Now())), nil
 }
 
-// handler serves what there is on a port. There are no CORS headers: a page of another origin never reads an
-// answer.
+// handler serves all paths of a port. It sends no CORS headers, so that pages of other origins cannot read
+// answers.
 func (w *web) handler(ctx context.Context, port int, secret string) http.Handler {
 	session := func(token string) bool { return checkSession(secret, token, time.Now()) }
 	rest := api.REST(api.RESTOptions{Engine: w.d.engine, Version: w.d.version, SignIn: func(code string) (string, time.Time, bool) {
@@ -131,7 +131,7 @@ func (w *web) handler(ctx context.Context, port int, secret string) http.Handler
 	}})
 	mux := http.NewServeMux()
 	mux.Handle("/api/", authorized(rest, secret, session))
-	mux.Handle("POST /api/session", rest) // which asks for a code
+	mux.Handle("POST /api/session", rest) // needs a code instead of a token
 	mux.Handle(dashboardPath, dashboard())
 	mux.HandleFunc("GET /{$}", func(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, dashboardPath, http.StatusSeeOther)
@@ -142,8 +142,8 @@ func (w *web) handler(ctx context.Context, port int, secret string) http.Handler
 	return own(mux, port)
 }
 
-// own lets only requests through that name this server as their host (a name that a foreign page made to point
-// here does not), and come from no foreign page.
+// own passes only requests that name this server as their host and do not come from a page of another origin. The host
+// check stops DNS rebinding.
 func own(h http.Handler, port int) http.Handler {
 	hosts := []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("localhost:%d", port)}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -157,17 +157,17 @@ func own(h http.Handler, port int) http.Handler {
 		header.Set("Cache-Control", "no-store")
 		switch {
 		case !own(r.Host):
-			api.Refuse(w, http.StatusForbidden, "this server is called 127.0.0.1 or localhost, nothing else")
+			api.Refuse(w, http.StatusForbidden, "this server accepts only the hosts 127.0.0.1 and localhost")
 		case foreign && (len(origin) != 1 || !own(strings.TrimPrefix(origin[0], "http://"))):
-			api.Refuse(w, http.StatusForbidden, "pages of other origins may not ask")
+			api.Refuse(w, http.StatusForbidden, "this server refuses requests from pages of other origins")
 		default:
 			h.ServeHTTP(w, r)
 		}
 	})
 }
 
-// authorized lets only requests through that show the token of the home, or one that accepts takes as well (nil:
-// none).
+// authorized passes only requests with the token of the home, or with a token for which accepts returns true. Accepts
+// may be nil.
 func authorized(h http.Handler, secret string, accepts func(token string) bool) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		given, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -176,6 +176,6 @@ func authorized(h http.Handler, secret string, accepts func(token string) bool) 
 			return
 		}
 		rw.Header().Set("WWW-Authenticate", "Bearer")
-		api.Refuse(rw, http.StatusUnauthorized, "the token is missing, wrong or has expired: send \"Authorization: Bearer\" with what the file token in Tidemark's home holds; a dashboard is opened anew by `tidemark open`")
+		api.Refuse(rw, http.StatusUnauthorized, "the token is missing, wrong or expired. Send \"Authorization: Bearer\" with the content of the file token in Tidemark's home. To sign in to the dashboard, run `tidemark open`.")
 	})
 }

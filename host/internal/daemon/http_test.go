@@ -131,7 +131,7 @@ func TestAnAgentIsServedOverHTTP(t *testing.T) {
 		}
 	}
 	for len(names()) > 0 {
-		// (a session's end is noticed by its own goroutine)
+		// (another goroutine notices the end of a session)
 	}
 }
 
@@ -141,8 +141,8 @@ func TestTheAddressSaysWhichToolsAnAgentGets(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                             "No significant changes",
 		"?tools=observe,act":           "No significant changes",
-		"?tools=act&workspace=/srv/me": "a tool of the set observe, which is off",
-		"?tools=":                      "a tool of the set observe, which is off",
+		"?tools=act&workspace=/srv/me": "in the tool set observe, which is off",
+		"?tools=":                      "in the tool set observe, which is off",
 		"?tools=smell":                 "no session",
 		"?workspace=here":              "no session",
 	} {

@@ -15,17 +15,17 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// journal is the daemon's file and what writes it.
+// journal is the daemon's file of captured data, and its writer.
 type journal struct {
 	d      *daemon
 	limits store.Limits
 	keeper *store.Keeper
 
 	mu      sync.Mutex
-	notices []string // what a person should know of this start
+	notices []string // notices to the user about this start
 }
 
-// notice logs what a person should know, and keeps it for the status.
+// notice logs a notice to the user and keeps it for the status.
 func (j *journal) notice(text string) {
 	j.d.log.Warn(text)
 	j.mu.Lock()
@@ -33,7 +33,7 @@ func (j *journal) notice(text string) {
 	j.notices = append(j.notices, text)
 }
 
-// Notices are what a person should know.
+// Notices returns the notices to the user.
 func (j *journal) Notices() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -48,9 +48,9 @@ func (j *journal) open() (*store.Store, error) {
 	return disk, err
 }
 
-// restore makes the capture store and the checkpoints as they were kept, or new ones.
+// restore returns the capture store and the checkpoints from the journal, or new ones.
 func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise.Rules) (*capture.Store, []checkpoint.Checkpoint, []checkpoint.ClientState) {
-	// Most of what is read stays; the memory limit still has the collector run where it must.
+	// Most of the data that is read stays in memory, so collecting is a waste. The memory limit still applies.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	now := time.Now()
 	fresh := capture.New(limits, rules, now)
@@ -70,7 +70,7 @@ func (j *journal) restore(disk *store.Store, limits capture.Limits, rules *noise
 	}
 	named, readers, more := disk.Readers(restored.Index())
 	for _, err := range append(problems, more...) {
-		j.notice("of what was kept, " + err.Error())
+		j.notice("restoring captured data: " + err.Error())
 		restored.Lost(protocol.GapJournalDamaged, now, now, 0)
 	}
 	return restored, named, readers
@@ -93,12 +93,12 @@ func (j *journal) run(ctx context.Context) {
 	j.keeper.Run(ctx)
 	if disk := j.keeper.Disk(); disk != nil {
 		if err := disk.Close(); err != nil {
-			j.d.log.Error("the journal was not closed well", "error", err)
+			j.d.log.Error("cannot close the journal", "error", err)
 		}
 	}
 }
 
-// status tells how the journal does.
+// status returns the state of the journal.
 func (j *journal) status() *viewer.JournalStatus {
 	st := &viewer.JournalStatus{Path: j.d.home.Journal(), Problem: j.keeper.Problem(), Notices: j.Notices()}
 	if disk := j.keeper.Disk(); disk != nil {

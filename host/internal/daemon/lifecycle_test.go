@@ -103,7 +103,7 @@ func TestWhatIsInTheWayOfASocket(t *testing.T) {
 	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := serve(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "no socket") {
+	if err := serve(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("a file: %v", err)
 	}
 	if data, err := os.ReadFile(path); err != nil || string(data) != "mine" {
@@ -117,14 +117,14 @@ func TestWhatIsInTheWayOfASocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := serve(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "answers") {
+	if err := serve(); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "is listening") {
 		t.Errorf("a socket that answers: %v", err)
 	}
 	other.(*net.UnixListener).SetUnlinkOnClose(false)
 	if err := other.Close(); err != nil {
 		t.Fatal(err)
 	}
-	start(t, h) // a dead one is no obstacle
+	start(t, h) // a dead socket is replaced
 	dial(t, h, home.RelaySocket)
 }
 
@@ -136,7 +136,7 @@ func TestADirectoryThatSomebodyElseMadeIsRefused(t *testing.T) {
 	if err := os.Symlink(t.TempDir(), h.Run); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Create(); err == nil || !strings.Contains(err.Error(), "no directory") {
+	if err := h.Create(); err == nil || !strings.Contains(err.Error(), "not a directory") {
 		t.Errorf("a link: %v", err)
 	}
 	if err := os.Remove(h.Run); err != nil {

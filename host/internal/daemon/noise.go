@@ -12,8 +12,8 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// userNoise reads the noise settings that were kept. A file that cannot be read is set aside, so that
-// nothing of it is lost; notice is told of it.
+// userNoise reads the user's noise settings. It sets an unreadable file aside, so that its content is not lost, and
+// calls notice.
 func userNoise(h home.Home, now time.Time, notice func(string)) noiserules.UserNoise {
 	u := noiserules.UserNoise{Settings: &noise.Settings{}, Save: func(s *noise.Settings) error { return saveNoise(h, s) }}
 	data, err := safefile.Read(h.Noise(), maxSettings)
@@ -29,15 +29,15 @@ func userNoise(h home.Home, now time.Time, notice func(string)) noiserules.UserN
 	}
 	aside := h.Noise() + ".damaged"
 	if renameErr := os.Rename(h.Noise(), aside); renameErr != nil {
-		u.Save = func(*noise.Settings) error { return fmt.Errorf("%s is in the way: %w", h.Noise(), renameErr) }
-		notice(fmt.Sprintf("the noise rules cannot be read, and none of them is used: %v; mend or remove %s", err, h.Noise()))
+		u.Save = func(*noise.Settings) error { return fmt.Errorf("cannot replace %s: %w", h.Noise(), renameErr) }
+		notice(fmt.Sprintf("cannot read the noise rules: %v. None of them is active. Fix or remove %s.", err, h.Noise()))
 		return u
 	}
-	notice(fmt.Sprintf("the noise rules could not be read, and none of them is used: %v; the file is kept as %s", err, aside))
+	notice(fmt.Sprintf("cannot read the noise rules: %v. None of them is active. The file was renamed to %s.", err, aside))
 	return u
 }
 
-// saveNoise keeps the settings.
+// saveNoise writes the settings to disk.
 func saveNoise(h home.Home, s *noise.Settings) error {
 	data, err := s.Encode()
 	if err != nil {

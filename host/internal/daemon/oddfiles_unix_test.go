@@ -35,7 +35,7 @@ func TestOddFilesOfAHomeAreRefused(t *testing.T) {
 	})
 }
 
-// notice is something said, as an error.
+// notice is a text as an error.
 type notice string
 
 func (n notice) Error() string { return string(n) }

@@ -18,7 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
-// nobody is a user that is not the one of the tests.
+// nobody is a user other than the user of the tests.
 const nobody = 65534
 
 // asNobody runs this test binary's helper as another user, who has a copy of it that they may read.
@@ -55,11 +55,11 @@ func asNobody(t *testing.T, what, path string) (string, error) {
 	return string(out), err
 }
 
-// beSomebodyElse does what the copy of this program is for, and ends it.
+// beSomebodyElse runs the helper in the copy of this program and exits.
 func beSomebodyElse() {
 	path := os.Getenv("TIDEMARK_TEST_SOCKET")
 	switch os.Getenv("TIDEMARK_TEST_OTHER_USER") {
-	case "dial": // connects, and says what it is answered
+	case "dial": // connects and prints the answer
 		conn, err := net.Dial("unix", path)
 		if err != nil {
 			os.Exit(2)
@@ -103,7 +103,7 @@ func TestAnotherUserIsRefusedOnEverySocket(t *testing.T) {
 		if err != nil || out != "" {
 			t.Errorf("%s answered another user: %q, %v", name, out, err)
 		}
-		dial(t, h, name) // and goes on answering its own
+		dial(t, h, name) // and still answers its own user
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/hangup"
 )
 
-// presence knows whether anybody is connected. It is safe for concurrent use.
+// presence counts connections. It is safe for concurrent use.
 type presence struct {
 	mu      sync.Mutex
 	here    int
@@ -30,7 +30,7 @@ func (p *presence) add(n int) {
 	}
 }
 
-// waitUntilAlone returns true when nobody was connected for a time, false when ctx ends.
+// waitUntilAlone returns true when there was no connection for the idle time, false when ctx ends.
 func (p *presence) waitUntilAlone(ctx context.Context, idle time.Duration) bool {
 	for {
 		p.mu.Lock()
@@ -78,5 +78,5 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// SyscallConn has it known when the other end has hung up.
+// SyscallConn lets package hangup watch the connection.
 func (c *countedConn) SyscallConn() (syscall.RawConn, error) { return hangup.Raw(c.Conn) }

@@ -42,13 +42,13 @@ needs = ["TKT-"]
 
 func TestARedactionRuleThatCannotBeUsedStopsTheDaemonAndSaysWhy(t *testing.T) {
 	for settings, want := range map[string]string{
-		"[redact]\nkeys = [\"42\"]\n":                               `redact.keys: "42" is no name of a key; it needs a letter`,
+		"[redact]\nkeys = [\"42\"]\n":                               `redact.keys: "42" is not a valid key name; it needs a letter`,
 		"[redact]\nkey = [\"a\"]\n":                                 `2| key = ["a"]`,
 		"[redact]\nkeys = \"a\"\n":                                  "config.toml:2:",
-		"[[redact.values]]\nid = \"a\"\npattern = \"(\"\n":          `redact.values: rule "a": its pattern cannot be read`,
+		"[[redact.values]]\nid = \"a\"\npattern = \"(\"\n":          `redact.values: rule "a": its pattern is invalid`,
 		"[[redact.values]]\nid = \"a\"\npattern = \"x*\"\n":         `redact.values: rule "a": its pattern matches the empty string`,
 		"[[redact.values]]\nid = \"a\"\nregexp = \"x\"\n":           `3| regexp = "x"`,
-		"[[redact.values]]\nid = \"jwt\"\npattern = \"x\"\n":        `redact.values: there is a rule "jwt" already`,
+		"[[redact.values]]\nid = \"jwt\"\npattern = \"x\"\n":        `redact.values: rule "jwt" already exists`,
 		"[[redact.values]]\nid = \"a\"\npattern = '(?=x)lookahead'": "patterns are RE2",
 	} {
 		h := newHome(t)

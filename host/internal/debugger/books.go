@@ -9,7 +9,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// books are the snapshots of tabs.
+// books are the variable snapshots of several tabs.
 type books []tabBook
 
 type tabBook struct {
@@ -19,7 +19,7 @@ type tabBook struct {
 	warning   string
 }
 
-// book is the book of a session of the tab's debugger; that of another one is gone.
+// book returns the book of a session of the tab's debugger. It discards the book of an earlier session.
 func (t *debugTab) book(session int64) *variables.Book {
 	if t.snapshots == nil || t.session != session {
 		t.snapshots, t.session = &variables.Book{}, session
@@ -27,62 +27,62 @@ func (t *debugTab) book(session int64) *variables.Book {
 	return t.snapshots
 }
 
-// books are what is held for a client. Snapshots of sessions that have ended meanwhile are forgotten.
-func (e *Inspector) books(ctx context.Context, client *checkpoint.Client) books {
-	return e.booksOf(ctx, client, func(_ int, t *debugTab) bool {
-		_, joined := t.told[client]
+// books returns the snapshots of the tabs that a client debugs. It discards snapshots of ended sessions.
+func (i *Inspector) books(ctx context.Context, client *checkpoint.Client) books {
+	return i.booksOf(ctx, client, func(_ int, t *debugTab) bool {
+		_, joined := t.seen[client]
 		return joined
 	})
 }
 
-// booksOf are the snapshots of some tabs, as a client reads them.
-func (e *Inspector) booksOf(ctx context.Context, client *checkpoint.Client, wanted func(tab int, t *debugTab) bool) books {
+// booksOf returns the snapshots of the wanted tabs.
+func (i *Inspector) booksOf(ctx context.Context, client *checkpoint.Client, wanted func(tab int, t *debugTab) bool) books {
 	var all books
-	e.tabs.mu.Lock()
-	for id, t := range e.tabs.tabs {
+	i.tabs.mu.Lock()
+	for id, t := range i.tabs.tabs {
 		if wanted(id, t) && t.snapshots != nil && len(t.snapshots.All()) > 0 {
 			all = append(all, tabBook{tab: id, session: t.session})
 		}
 	}
-	e.tabs.mu.Unlock()
+	i.tabs.mu.Unlock()
 	slices.SortFunc(all, func(a, b tabBook) int { return a.tab - b.tab })
 	var open books
 	for _, b := range all {
-		if e.openBook(ctx, client, &b) {
+		if i.openBook(ctx, client, &b) {
 			open = append(open, b)
 		}
 	}
 	return open
 }
 
-// openBook says whether the session of a book goes on, and reads the book.
-func (e *Inspector) openBook(ctx context.Context, client *checkpoint.Client, b *tabBook) bool {
-	instance, theirs, there := e.store.BrowserTab(b.tab)
-	if there {
-		caller := protocol.DebugCaller{Tab: theirs, By: e.clientName(client), ReleaseMs: int(e.release.Milliseconds())}
+// openBook reads a book and reports whether its session is still open.
+func (i *Inspector) openBook(ctx context.Context, client *checkpoint.Client, b *tabBook) bool {
+	instance, browserTab, open := i.store.BrowserTab(b.tab)
+	if open {
+		caller := protocol.DebugCaller{Tab: browserTab, By: i.clientName(client), ReleaseMs: int(i.release.Milliseconds())}
 		var s protocol.DebugState
-		err := e.remote.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
-		// A browser that does not answer, or whose extension has just been restarted, may still take it up again.
-		there = err != nil || s.Active && s.Session == b.session || !s.Active && s.Ended == ""
+		err := i.remote.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
+		// A browser that does not answer, or whose extension just restarted, may still resume the session.
+		open = err != nil || s.Active && s.Session == b.session || !s.Active && s.Ended == ""
 	}
-	e.tabs.with(b.tab, func(t *debugTab) {
+	i.tabs.with(b.tab, func(t *debugTab) {
 		switch {
 		case t.snapshots == nil || t.session != b.session:
-			there = false
-		case !there:
+			open = false
+		case !open:
 			t.snapshots = nil
 		default:
 			b.snapshots, b.warning = slices.Clone(t.snapshots.All()), t.snapshots.Warning()
 		}
 	})
-	return there
+	return open
 }
 
-// find is the snapshot of an id or a label.
-func (all books) find(id string) (*variables.Snapshot, error) {
+// find returns the snapshot with an id or a label.
+func (b books) find(id string) (*variables.Snapshot, error) {
 	var book variables.Book
-	for _, b := range all {
-		for _, s := range b.snapshots {
+	for _, tab := range b {
+		for _, s := range tab.snapshots {
 			book.Add(s)
 		}
 	}

@@ -18,13 +18,13 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// breakpoint is one breakpoint of an agent's.
+// breakpoint is one breakpoint of an agent.
 type breakpoint struct {
 	protocol.DebugBreakpoint
 	client       *checkpoint.Client
 	url          string
 	line, column int
-	// mapped is true once a source map has named its place.
+	// mapped is true once a source map provided its place.
 	mapped bool
 }
 
@@ -53,7 +53,7 @@ type BreakpointRemoveParams struct {
 type BreakpointList struct {
 	Tab         int              `json:"tab"`
 	Breakpoints []BreakpointLine `json:"breakpoints"`
-	// Notes are what the agent ought to know: how debugging or a pause ended.
+	// Notes report how debugging or a pause ended.
 	Notes []string `json:"notes,omitempty"`
 	tool.Quotes
 }
@@ -66,13 +66,13 @@ type BreakpointLine struct {
 	Column    int    `json:"column,omitempty"`
 	Condition string `json:"condition,omitempty"`
 	HitCount  int    `json:"hit_count,omitempty"`
-	// State is set, or waiting for code that is not loaded; Note says for what.
+	// State is "set", or "waiting" if the code is not loaded; Note explains why.
 	State string `json:"state"`
 	Note  string `json:"note,omitempty"`
-	// Places are where it stands.
+	// Places are its places in loaded code.
 	Places []string `json:"places,omitempty"`
 	Hits   int      `json:"hits,omitempty"`
-	// By is the agent that set it, when it is another one.
+	// By is the agent that set it, if it is not the calling one.
 	By string `json:"by,omitempty"`
 	tool.Quotes
 }
@@ -80,11 +80,11 @@ type BreakpointLine struct {
 func (p *BreakpointParams) check() error {
 	switch {
 	case strings.TrimSpace(p.URL) == "":
-		return usererr.Invalid("url is empty; it must be the address of a script, the end of one, or a source file such as src/App.tsx")
+		return usererr.Invalid("url is empty; give a source file such as src/App.tsx, a script's address, or the end of one")
 	case p.Line < 1:
-		return usererr.Invalid("line is %d; lines count from 1", p.Line)
+		return usererr.Invalid("line is %d; it must be 1 or more", p.Line)
 	case p.Column < 0:
-		return usererr.Invalid("column is %d; columns count from 1", p.Column)
+		return usererr.Invalid("column is %d; it must be 1 or more", p.Column)
 	case p.HitCount < 0:
 		return usererr.Invalid("hit_count is %d; it must be 1 or more", p.HitCount)
 	}
@@ -92,41 +92,41 @@ func (p *BreakpointParams) check() error {
 }
 
 // BreakpointSet answers breakpoint_set.
-func (e *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
+func (i *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	c, err := e.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
-	e.tabs.join(c.tab, client)
+	i.tabs.join(c.tab, client)
 	b := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
 	b.Client, b.Condition, b.HitCount = c.caller.Client, p.Condition, p.HitCount
-	e.tabs.mu.Lock()
-	e.tabs.last++
-	b.ID = fmt.Sprintf("bp-%d", e.tabs.last)
-	e.tabs.mu.Unlock()
+	i.tabs.mu.Lock()
+	i.tabs.last++
+	b.ID = fmt.Sprintf("bp-%d", i.tabs.last)
+	i.tabs.mu.Unlock()
 	if err := c.locate(ctx, b); err != nil {
 		return nil, err
 	}
 	same := ""
-	e.tabs.with(c.tab, func(t *debugTab) {
+	i.tabs.with(c.tab, func(t *debugTab) {
 		for _, other := range t.breakpoints {
 			if other.client == client && other.url == b.url && other.line == b.line && other.column == b.column {
 				same = other.ID
 				return
 			}
 		}
-		// A script that waits to run from now on is looked for it.
+		// From now on, DebugScript checks new scripts for it.
 		t.breakpoints = append(t.breakpoints, b)
 	})
 	if same != "" {
-		return nil, usererr.New(usererr.AlreadyExists, "your breakpoint %s is at that place; remove it with breakpoint_remove to set another", same)
+		return nil, usererr.New(usererr.AlreadyExists, "your breakpoint %s is already there; remove it with breakpoint_remove first", same)
 	}
 	placed, err := c.place(ctx, b)
 	if err != nil {
-		e.tabs.with(c.tab, func(t *debugTab) {
+		i.tabs.with(c.tab, func(t *debugTab) {
 			t.breakpoints = slices.DeleteFunc(t.breakpoints, func(o *breakpoint) bool { return o == b })
 		})
 		return nil, err
@@ -135,8 +135,8 @@ func (e *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client
 	return &line, nil
 }
 
-// locate finds out where a breakpoint lies in generated code: in the script of that very address; in what scripts
-// were made of, by their source maps; or in any script whose address ends so.
+// locate finds the places of a breakpoint in generated code: in the script of that address, in source files by the
+// source maps of loaded scripts, or in any script whose address ends with the path.
 func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	var loaded protocol.DebugScripts
 	if err := c.ask(ctx, protocol.MethodDebugScripts, c.caller, &loaded, 0); err != nil {
@@ -149,10 +149,10 @@ func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	b.Original = true
 	maps := c.maps(ctx, mapsWait)
 	for _, s := range likeliest(loaded.Scripts, b.url) {
-		if places := b.in(s.URL, maps.of(s.URL)); len(places) > 0 {
+		if places := b.placesIn(s.URL, maps.mapOf(s.URL)); len(places) > 0 {
 			b.Places = append(b.Places, places...)
 			if stem(s.URL) == stem(b.url) {
-				break // a server that gives every file an address of its own has hundreds of others
+				break // a server with one address per file has hundreds of others
 			}
 		}
 	}
@@ -163,8 +163,8 @@ func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
 	return nil
 }
 
-// in are the places of a breakpoint in a script, by its map.
-func (b *breakpoint) in(script string, m *sourcemap.Map) []protocol.DebugPlace {
+// placesIn returns the places of a breakpoint in a script, by its map.
+func (b *breakpoint) placesIn(script string, m *sourcemap.Map) []protocol.DebugPlace {
 	if m == nil || !m.Holds(b.url) {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (b *breakpoint) in(script string, m *sourcemap.Map) []protocol.DebugPlace {
 	return places
 }
 
-// likeliest are the scripts that have maps; those named like a path come first.
+// likeliest returns the scripts with maps, those named like path first.
 func likeliest(scripts []protocol.DebugScriptLine, path string) []protocol.DebugScriptLine {
 	var mapped []protocol.DebugScriptLine
 	for _, s := range scripts {
@@ -197,19 +197,19 @@ func boolInt(b bool) int {
 	return 0
 }
 
-// stem is the name of a file without what follows its first dot.
+// stem returns the name of a file up to its first dot.
 func stem(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	path, _, _ = strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
 	return path
 }
 
-// DebugScript says which breakpoints lie in a script that waits to run.
-func (e *Inspector) DebugScript(ctx context.Context, instance string, p protocol.DebugScriptParams) *protocol.DebugScriptResult {
+// DebugScript returns the breakpoints in a script that is about to run.
+func (i *Inspector) DebugScript(ctx context.Context, instance string, p protocol.DebugScriptParams) *protocol.DebugScriptResult {
 	out := &protocol.DebugScriptResult{Breakpoints: []protocol.DebugBreakpoint{}}
-	tab := e.store.HostTab(instance, p.Tab)
+	tab := i.store.HostTab(instance, p.Tab)
 	var waiting []*breakpoint
-	e.tabs.with(tab, func(t *debugTab) {
+	i.tabs.with(tab, func(t *debugTab) {
 		for _, b := range t.breakpoints {
 			if b.Original {
 				waiting = append(waiting, b)
@@ -219,10 +219,10 @@ func (e *Inspector) DebugScript(ctx context.Context, instance string, p protocol
 	if len(waiting) == 0 {
 		return out
 	}
-	m := e.scriptMap(ctx, tab, p)
+	m := i.scriptMap(ctx, tab, p)
 	for _, b := range waiting {
-		places := b.in(p.URL, m)
-		e.tabs.with(tab, func(*debugTab) {
+		places := b.placesIn(p.URL, m)
+		i.tabs.with(tab, func(*debugTab) {
 			kept := slices.DeleteFunc(slices.Clone(b.Places), func(o protocol.DebugPlace) bool {
 				return o.URL == p.URL || o.Pattern != "" && len(places) > 0
 			})
@@ -235,8 +235,8 @@ func (e *Inspector) DebugScript(ctx context.Context, instance string, p protocol
 	return out
 }
 
-// scriptMap is the map of a script that was loaded just now.
-func (e *Inspector) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptParams) *sourcemap.Map {
+// scriptMap returns the map of a script that was just loaded.
+func (i *Inspector) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptParams) *sourcemap.Map {
 	if inline, ok := strings.CutPrefix(p.Map, "data:"); ok {
 		data, err := dataURL(inline)
 		if err != nil {
@@ -248,37 +248,37 @@ func (e *Inspector) scriptMap(ctx context.Context, tab int, p protocol.DebugScri
 		}
 		return m
 	}
-	if e.observer.Originals.Maps == nil {
+	if i.observer.Originals.Maps == nil {
 		return nil
 	}
-	began := e.clock().UnixMilli()
+	began := i.clock().UnixMilli()
 	ctx, cancel := context.WithTimeout(ctx, mapsWait)
 	defer cancel()
-	return e.observer.Originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
+	return i.observer.Originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
 }
 
-// DebugNames says what identifiers of a debugged tab's code were called before it was minified.
-func (e *Inspector) DebugNames(ctx context.Context, instance string, p protocol.DebugNamesParams) *protocol.DebugNames {
+// DebugNames returns the names of identifiers before minification.
+func (i *Inspector) DebugNames(ctx context.Context, instance string, p protocol.DebugNamesParams) *protocol.DebugNames {
 	out := &protocol.DebugNames{Names: make([]string, len(p.Places)/2)}
-	m := e.namesMap(ctx, e.store.HostTab(instance, p.Tab), p)
+	m := i.namesMap(ctx, i.store.HostTab(instance, p.Tab), p)
 	if out.Known = m.HasNames(); !out.Known {
 		return out
 	}
-	for i := range out.Names {
-		if at, ok := m.Find(p.Places[2*i], p.Places[2*i+1]); ok && at.Name != "" {
-			out.Names[i] = e.observer.Originals.Clean(at.Name)
+	for n := range out.Names {
+		if at, ok := m.Find(p.Places[2*n], p.Places[2*n+1]); ok && at.Name != "" {
+			out.Names[n] = i.observer.Originals.Clean(at.Name)
 		}
 	}
 	return out
 }
 
-// namesMap is the map of a script that a debugged tab runs.
-func (e *Inspector) namesMap(ctx context.Context, tab int, p protocol.DebugNamesParams) *sourcemap.Map {
+// namesMap returns the map of a script of a debugged tab, nil if there is none.
+func (i *Inspector) namesMap(ctx context.Context, tab int, p protocol.DebugNamesParams) *sourcemap.Map {
 	if strings.HasPrefix(p.Map, "data:") {
-		return e.scriptMap(ctx, tab, protocol.DebugScriptParams{Tab: p.Tab, URL: p.URL, Map: p.Map})
+		return i.scriptMap(ctx, tab, protocol.DebugScriptParams{Tab: p.Tab, URL: p.URL, Map: p.Map})
 	}
-	now := e.clock()
-	o := e.observer.OriginalsIn(e.store.View(now))
+	now := i.clock()
+	o := i.observer.OriginalsIn(i.store.View(now))
 	s := sourcemap.Script{Tab: tab, URL: p.URL}
 	if o == nil || o.Evaluated(s) {
 		return nil
@@ -288,7 +288,7 @@ func (e *Inspector) namesMap(ctx context.Context, tab int, p protocol.DebugNames
 	return o.Maps.Await(ctx, s, o.Holds(s, now.UnixMilli()))
 }
 
-// dataURL is what a data: address holds, without its scheme.
+// dataURL decodes a data: address without its scheme.
 func dataURL(rest string) ([]byte, error) {
 	kind, text, ok := strings.Cut(rest, ",")
 	if !ok {
@@ -301,31 +301,31 @@ func dataURL(rest string) ([]byte, error) {
 	return []byte(plain), err
 }
 
-// endsWith is a regular expression for addresses whose path ends with a path.
+// endsWith returns a regular expression for addresses that end with a path.
 func endsWith(path string) string {
 	path = strings.TrimPrefix(strings.TrimPrefix(path, "./"), "/")
 	return `^([^?#]*/)?` + regexp.QuoteMeta(path) + `([?#].*)?$`
 }
 
-// place sets a breakpoint, or moves it.
+// place sets or moves a breakpoint and returns its places.
 func (c *debugCall) place(ctx context.Context, b *breakpoint) (*protocol.DebugPlaced, error) {
 	var placed protocol.DebugPlaced
-	var is protocol.DebugBreakpoint
-	c.e.tabs.with(c.tab, func(*debugTab) { is = b.DebugBreakpoint })
-	if err := c.ask(ctx, protocol.MethodDebugBreakpoint, protocol.DebugBreakpointParams{DebugCaller: c.caller, Breakpoint: is}, &placed, 0); err != nil {
+	var wire protocol.DebugBreakpoint
+	c.inspector.tabs.with(c.tab, func(*debugTab) { wire = b.DebugBreakpoint })
+	if err := c.ask(ctx, protocol.MethodDebugBreakpoint, protocol.DebugBreakpointParams{DebugCaller: c.caller, Breakpoint: wire}, &placed, 0); err != nil {
 		return nil, err
 	}
 	return &placed, nil
 }
 
-// line is a breakpoint as an agent is told of it.
+// line describes a breakpoint for an answer.
 func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.DebugPlaced) BreakpointLine {
 	l := BreakpointLine{
 		ID: b.ID, URL: b.url, Line: b.line, Column: b.column, Condition: b.Condition, HitCount: b.HitCount, State: "set",
 		Hits: placed.Hits,
 	}
 	if b.client != c.client {
-		l.By = c.e.clientName(b.client)
+		l.By = c.inspector.clientName(b.client)
 	}
 	maps := c.maps(ctx, mapsWait)
 	for _, at := range placed.Locations {
@@ -339,14 +339,14 @@ func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.De
 	}
 	if len(l.Places) == 0 {
 		l.State = "waiting"
-		l.Note = fmt.Sprintf("No code of %s with line %d is loaded; it is set as soon as it is.", b.url, b.line)
+		l.Note = fmt.Sprintf("No loaded code has %s line %d; the breakpoint is set once it loads.", b.url, b.line)
 	}
 	return l
 }
 
 // BreakpointList answers breakpoint_list.
-func (e *Inspector) BreakpointList(ctx context.Context, client *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
-	c, err := e.debug(ctx, client, p.Tab)
+func (i *Inspector) BreakpointList(ctx context.Context, client *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
@@ -360,9 +360,9 @@ func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
 	}
 	out := &BreakpointList{Tab: c.tab, Breakpoints: []BreakpointLine{}, Notes: c.endings(&s)}
 	var set []*breakpoint
-	c.e.tabs.with(c.tab, func(t *debugTab) { set = slices.Clone(t.breakpoints) })
+	c.inspector.tabs.with(c.tab, func(t *debugTab) { set = slices.Clone(t.breakpoints) })
 	for _, b := range set {
-		placed, err := c.place(ctx, b) // it stands already: this asks where
+		placed, err := c.place(ctx, b) // already set: this only returns its places
 		if err != nil {
 			return nil, err
 		}
@@ -372,18 +372,18 @@ func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
 }
 
 // BreakpointRemove answers breakpoint_remove.
-func (e *Inspector) BreakpointRemove(ctx context.Context, client *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
-	c, err := e.debug(ctx, client, p.Tab)
+func (i *Inspector) BreakpointRemove(ctx context.Context, client *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
 	found := false
-	var of *checkpoint.Client
+	var owner *checkpoint.Client
 	var known []string
-	e.tabs.with(c.tab, func(t *debugTab) {
+	i.tabs.with(c.tab, func(t *debugTab) {
 		for i, b := range t.breakpoints {
 			if b.ID == p.ID && b.client != client {
-				of = b.client
+				owner = b.client
 				return
 			}
 			if b.ID == p.ID {
@@ -395,10 +395,10 @@ func (e *Inspector) BreakpointRemove(ctx context.Context, client *checkpoint.Cli
 		}
 	})
 	switch {
-	case of != nil:
-		return nil, usererr.New(usererr.NotFound, "%s is a breakpoint of %s; it is gone when that agent removes it or leaves", p.ID, e.clientName(of))
+	case owner != nil:
+		return nil, usererr.New(usererr.NotFound, "%s is a breakpoint of %s; it stays until that agent removes it or disconnects", p.ID, i.clientName(owner))
 	case !found && len(known) == 0:
-		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; tab %d has none", p.ID, c.tab)
+		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; tab %d has no breakpoints", p.ID, c.tab)
 	case !found:
 		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; tab %d has %s", p.ID, c.tab, strings.Join(known, ", "))
 	}

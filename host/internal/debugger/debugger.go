@@ -1,8 +1,7 @@
-// Package debugger pauses pages for agents and looks into their running code: breakpoints, stepping, variables, snapshots
-// of variables, tracepoints.
+// Package debugger lets agents debug pages: breakpoints, stepping, variables, variable snapshots, tracepoints.
 //
-// It guarantees: a pause ends when its owner has gone or its time is over; reading variables runs no code of the page;
-// a breakpoint is its agent's own; places are those of the project's files, or marked as generated.
+// It guarantees: a pause ends when its owner disconnects or its time is up; reading variables does not run the page's
+// code; a breakpoint belongs to one agent; places are in the project's files, or marked as generated.
 package debugger
 
 import (
@@ -23,48 +22,48 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Remote speaks with the debuggers of browsers. Package link implements it.
+// Remote calls the debuggers of browsers. Package link implements it.
 type Remote interface {
-	// Debug puts a method of debugging to a browser and reads its answer, within a time.
+	// Debug calls a debugging method of a browser and decodes its answer, within a time limit.
 	Debug(ctx context.Context, instance, method string, params, answer any, within time.Duration) error
 }
 
 // Limits of debugging.
 const (
-	// DefaultRelease is after how long a pause that nobody ends is ended.
+	// DefaultRelease is the time after which a pause ends automatically.
 	DefaultRelease = 5 * time.Minute
 	debugTimeout   = 10 * time.Second
-	// stepWait is how long a step or a pause may take to come about before the answer says that it runs.
+	// stepWait is how long a call waits for a step or a pause before it answers that the thread is running.
 	stepWait = 3 * time.Second
 	maxWait  = 60 * time.Second
-	// mapsWait is how long source maps are waited for that are not there yet.
+	// mapsWait is how long a call waits for source maps that are being fetched.
 	mapsWait = 4 * time.Second
 )
 
-// debugTabs is what is known of debugged tabs.
+// debugTabs is the state of all debugged tabs.
 type debugTabs struct {
 	mu   sync.Mutex
 	tabs map[int]*debugTab
 	last int // number of the newest breakpoint
-	// numbers are those of clients that debug, by which the extension knows whose a pause is; lastClient is the newest.
+	// numbers identify clients to the extension as owners of pauses; lastClient is the newest.
 	numbers    map[*checkpoint.Client]int
 	lastClient int
 }
 
-// debugTab is the debug session of a tab, from the first call until its last agent has left or the tab is closed.
+// debugTab is the debug session of a tab, from the first call until its last agent disconnects or the tab is closed.
 type debugTab struct {
 	breakpoints []*breakpoint
-	// told is up to when (by the browser's clock, in milliseconds) each agent knows how pauses ended.
-	told map[*checkpoint.Client]int64
-	// snapshots are those of the variables, of one session of the browser's debugger; nil when there are none.
+	// seen has every agent of the session, and up to when (browser clock, in milliseconds) it knows how pauses ended.
+	seen map[*checkpoint.Client]int64
+	// snapshots are variable snapshots of one session of the browser's debugger; nil if there are none.
 	snapshots *variables.Book
 	session   int64
 	traces    []trace
-	// traced is what agents were told of tracepoints last, by id, for the person; the newest at the end.
-	traced []tracedAs
+	// reports are the last answers about tracepoints, for the viewer, the newest at the end.
+	reports []traceReport
 }
 
-// withTab is a debugged tab, for a function that holds the lock.
+// with calls do with a debugged tab, under the lock.
 func (d *debugTabs) with(id int, do func(*debugTab)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,13 +72,13 @@ func (d *debugTabs) with(id int, do func(*debugTab)) {
 		if d.tabs == nil {
 			d.tabs = map[int]*debugTab{}
 		}
-		t = &debugTab{told: map[*checkpoint.Client]int64{}}
+		t = &debugTab{seen: map[*checkpoint.Client]int64{}}
 		d.tabs[id] = t
 	}
 	do(t)
 }
 
-// number is a client's, the same for as long as it is connected.
+// number returns a client's number, which is constant while it is connected.
 func (d *debugTabs) number(client *checkpoint.Client) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,46 +94,46 @@ func (d *debugTabs) number(client *checkpoint.Client) int {
 	return n
 }
 
-// join notes that a client debugs a tab.
+// join records that a client debugs a tab.
 func (d *debugTabs) join(id int, client *checkpoint.Client) {
 	d.with(id, func(t *debugTab) {
-		if _, known := t.told[client]; !known {
-			t.told[client] = 0
+		if _, known := t.seen[client]; !known {
+			t.seen[client] = 0
 		}
 	})
 }
 
-// debugCall is one call of a tool that debugs: by a client, in a tab.
+// debugCall is one call of a debugging tool by a client in a tab.
 type debugCall struct {
-	e        *Inspector
-	client   *checkpoint.Client
-	tab      int
-	instance string
-	caller   protocol.DebugCaller
+	inspector *Inspector
+	client    *checkpoint.Client
+	tab       int
+	instance  string
+	caller    protocol.DebugCaller
 }
 
-// debug begins a call. An unknown tab is an error; 0 is the client's own.
-func (e *Inspector) debug(ctx context.Context, client *checkpoint.Client, tab int) (*debugCall, error) {
-	if e.remote == nil {
-		return nil, errors.New("there is no browser to debug")
+// debug begins a call. An unknown tab is an error; 0 is the tab that the client used last.
+func (i *Inspector) debug(ctx context.Context, client *checkpoint.Client, tab int) (*debugCall, error) {
+	if i.remote == nil {
+		return nil, errors.New("no browser is available to debug")
 	}
-	id, err := e.pages.WaitForTab(ctx, client, tab)
+	id, err := i.pages.WaitForTab(ctx, client, tab)
 	if err != nil {
 		return nil, err
 	}
-	instance, browserID, ok := e.store.BrowserTab(id)
+	instance, browserID, ok := i.store.BrowserTab(id)
 	if !ok {
-		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
+		return nil, usererr.New(usererr.TabClosed, "tab %d was closed; browser_tabs lists the open tabs", id)
 	}
-	e.pages.Use(client, id)
-	return &debugCall{e, client, id, instance, protocol.DebugCaller{
-		Tab: browserID, By: e.clientName(client), Client: e.tabs.number(client), ReleaseMs: int(e.release.Milliseconds()), Evaluate: e.evaluate,
+	i.pages.Use(client, id)
+	return &debugCall{i, client, id, instance, protocol.DebugCaller{
+		Tab: browserID, By: i.clientName(client), Client: i.tabs.number(client), ReleaseMs: int(i.release.Milliseconds()), Evaluate: i.evaluate,
 	}}, nil
 }
 
-// ask puts a method to the tab's browser. What the extension calls a mistake is one of the agent's.
+// ask calls a method of the tab's browser. Errors of the extension are returned as errors of the agent's request.
 func (c *debugCall) ask(ctx context.Context, method string, params, answer any, extra time.Duration) error {
-	err := c.e.remote.Debug(ctx, c.instance, method, params, answer, debugTimeout+extra)
+	err := c.inspector.remote.Debug(ctx, c.instance, method, params, answer, debugTimeout+extra)
 	var coded *protocol.Error
 	switch {
 	case err == nil:
@@ -147,9 +146,9 @@ func (c *debugCall) ask(ctx context.Context, method string, params, answer any, 
 	return usererr.New(usererr.PageUnavailable, "tab %d: %s", c.tab, coded.Message)
 }
 
-// clientName is what a client calls itself.
-func (e *Inspector) clientName(client *checkpoint.Client) string {
-	return cmp.Or(e.clients.NameOf(client), "an agent")
+// clientName returns the name of a client.
+func (i *Inspector) clientName(client *checkpoint.Client) string {
+	return cmp.Or(i.clients.NameOf(client), "an agent")
 }
 
 // DebuggerState is the answer of debugger_state and of the tools that move a thread.
@@ -158,7 +157,7 @@ type DebuggerState struct {
 	// State is running or paused.
 	State   string        `json:"state"`
 	Threads []ThreadState `json:"threads"`
-	// Notes are what the agent ought to know: who else debugs the tab, how a pause ended.
+	// Notes report other agents of the tab, and how pauses ended.
 	Notes []string `json:"notes,omitempty"`
 	tool.Quotes
 }
@@ -169,10 +168,10 @@ type ThreadState struct {
 	Kind   string `json:"kind"`
 	URL    string `json:"url"`
 	State  string `json:"state"`
-	// Reason is why it is paused, By whose doing that is when it is another agent's or nobody's.
+	// Reason is why it is paused; By names who paused it, if that was not the calling agent.
 	Reason string `json:"reason,omitempty"`
 	By     string `json:"by,omitempty"`
-	// Breakpoints are those that were hit.
+	// Breakpoints are the breakpoints that were hit.
 	Breakpoints []string     `json:"breakpoints,omitempty"`
 	Exception   string       `json:"exception,omitempty"`
 	Since       *diff.Time   `json:"since,omitempty"`
@@ -182,14 +181,14 @@ type ThreadState struct {
 
 // StackFrame is one frame of a stack, the newest first.
 type StackFrame struct {
-	// Frame is its number, for tools that take one; absent for what the stack only waits for.
+	// Frame is its number, for tools that take one; absent for asynchronous callers.
 	Frame    *int   `json:"frame,omitempty"`
 	Function string `json:"function,omitempty"`
-	// Source is file:line:column in the project's file where a source map tells it, else in the script.
+	// Source is file:line:column, in the project's file if a source map has it, else in the script.
 	Source string `json:"source"`
-	// Generated is true where Source is a place in generated code whose original is not known.
+	// Generated is true if Source is a place in generated code without a known original.
 	Generated bool `json:"generated,omitempty"`
-	// Script is the place in the script, when Source is another.
+	// Script is the place in the script, if Source is in another file.
 	Script string `json:"script,omitempty"`
 	Async  string `json:"async,omitempty"`
 }
@@ -247,7 +246,7 @@ func checkWait(ms int) error {
 	return nil
 }
 
-// checkThread refuses what is no number of a thread or a frame.
+// checkNumbers rejects negative numbers of threads and frames.
 func checkNumbers(thread, frame int) error {
 	if thread < 0 || frame < 0 {
 		return usererr.Invalid("threads count from 1, frames from 0")
@@ -256,16 +255,16 @@ func checkNumbers(thread, frame int) error {
 }
 
 // DebuggerState answers debugger_state.
-func (e *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client, p StateParams) (*DebuggerState, error) {
+func (i *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client, p StateParams) (*DebuggerState, error) {
 	if err := errors.Join(checkWait(p.WaitMs), checkNumbers(p.Thread, 0)); err != nil {
 		return nil, err
 	}
-	c, err := e.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
 	if p.WaitMs > 0 {
-		e.tabs.join(c.tab, client) // who waits for a pause wants `debugger` statements to pause, too
+		i.tabs.join(c.tab, client) // so that `debugger` statements pause while it waits
 	}
 	var s protocol.DebugState
 	if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller, Thread: p.Thread, WaitMs: p.WaitMs}, &s, ms(p.WaitMs)); err != nil {
@@ -277,7 +276,7 @@ func (e *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // DebuggerPause answers debugger_pause.
-func (e *Inspector) DebuggerPause(ctx context.Context, client *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
+func (i *Inspector) DebuggerPause(ctx context.Context, client *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
 	params := protocol.DebugRunParams{Thread: p.Thread, Kind: "pause", WaitMs: int(stepWait.Milliseconds())}
 	switch p.Exceptions {
 	case "":
@@ -286,35 +285,35 @@ func (e *Inspector) DebuggerPause(ctx context.Context, client *checkpoint.Client
 	default:
 		return nil, usererr.Invalid("exceptions is %q; it must be none, uncaught or all", p.Exceptions)
 	}
-	return e.run(ctx, client, p.Tab, params)
+	return i.run(ctx, client, p.Tab, params)
 }
 
 // DebuggerResume answers debugger_resume.
-func (e *Inspector) DebuggerResume(ctx context.Context, client *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
+func (i *Inspector) DebuggerResume(ctx context.Context, client *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
 	if err := checkWait(p.WaitMs); err != nil {
 		return nil, err
 	}
-	return e.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: "resume", WaitMs: p.WaitMs})
+	return i.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: "resume", WaitMs: p.WaitMs})
 }
 
 // DebuggerStep answers debugger_step.
-func (e *Inspector) DebuggerStep(ctx context.Context, client *checkpoint.Client, p StepParams) (*DebuggerState, error) {
+func (i *Inspector) DebuggerStep(ctx context.Context, client *checkpoint.Client, p StepParams) (*DebuggerState, error) {
 	if !slices.Contains([]string{"over", "into", "out"}, p.Kind) {
 		return nil, usererr.Invalid("kind is %q; it must be over, into or out", p.Kind)
 	}
-	return e.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: p.Kind, WaitMs: int(stepWait.Milliseconds())})
+	return i.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: p.Kind, WaitMs: int(stepWait.Milliseconds())})
 }
 
-// run moves a thread and tells where it stands then.
-func (e *Inspector) run(ctx context.Context, client *checkpoint.Client, tab int, p protocol.DebugRunParams) (*DebuggerState, error) {
+// run resumes, pauses or steps a thread and returns its new state.
+func (i *Inspector) run(ctx context.Context, client *checkpoint.Client, tab int, p protocol.DebugRunParams) (*DebuggerState, error) {
 	if err := checkNumbers(p.Thread, 0); err != nil {
 		return nil, err
 	}
-	c, err := e.debug(ctx, client, tab)
+	c, err := i.debug(ctx, client, tab)
 	if err != nil {
 		return nil, err
 	}
-	e.tabs.join(c.tab, client)
+	i.tabs.join(c.tab, client)
 	p.DebugCaller = c.caller
 	var s protocol.DebugState
 	if err := c.ask(ctx, protocol.MethodDebugRun, p, &s, ms(p.WaitMs)); err != nil {
@@ -322,12 +321,12 @@ func (e *Inspector) run(ctx context.Context, client *checkpoint.Client, tab int,
 	}
 	out := c.state(ctx, &s, 0)
 	if p.Kind == "pause" && out.State == "running" {
-		out.Notes = append(out.Notes, "Nothing ran that could be paused. The request stands: the next statement that runs pauses; debugger_state with wait_ms waits for it.")
+		out.Notes = append(out.Notes, "No code ran to pause. The next statement that runs will pause; debugger_state with wait_ms waits for it.")
 	}
 	return out, nil
 }
 
-// explain adds to a refusal how the last pause ended, when the agent does not know it yet.
+// explain adds to an error how the last pause ended, if the agent does not know it yet.
 func (c *debugCall) explain(ctx context.Context, refusal error) error {
 	var s protocol.DebugState
 	if !usererr.Is(refusal) || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
@@ -340,9 +339,9 @@ func (c *debugCall) explain(ctx context.Context, refusal error) error {
 }
 
 // DebuggerEvaluate answers debugger_evaluate.
-func (e *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
-	if !e.evaluate {
-		return nil, usererr.New(usererr.SwitchedOff, "evaluating is off: a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml; variables_get reads variables without it")
+func (i *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {
+	if !i.evaluate {
+		return nil, usererr.New(usererr.SwitchedOff, "evaluating is off. A user can turn it on in Tidemark's config.toml with evaluate = true under [debugger]. variables_get reads variables without it")
 	}
 	if err := checkNumbers(p.Thread, p.Frame); err != nil {
 		return nil, err
@@ -350,7 +349,7 @@ func (e *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Cli
 	if strings.TrimSpace(p.Expression) == "" {
 		return nil, usererr.Invalid("expression is empty")
 	}
-	c, err := e.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
@@ -361,7 +360,7 @@ func (e *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Cli
 	return &DebuggerValue{Type: v.Type, Value: v.Value, Threw: v.Threw, Masked: v.Masked}, nil
 }
 
-// state is what an agent is told of a tab's state; of all threads, or of one.
+// state converts the state of a tab to an answer, for all threads or for one.
 func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int) *DebuggerState {
 	out := &DebuggerState{Tab: c.tab, State: "running", Threads: []ThreadState{}}
 	for _, t := range s.Threads {
@@ -383,70 +382,70 @@ func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int)
 	}
 	out.Notes = append(c.endings(s), c.others()...)
 	for _, f := range s.Failed {
-		out.Notes = append(out.Notes, fmt.Sprintf("The condition of %s threw at %d hit(s), which did not pause: %s.", f.ID, f.Count, strings.TrimSuffix(f.Error, ".")))
+		out.Notes = append(out.Notes, fmt.Sprintf("The condition of %s failed on %d hit(s), which did not pause: %s.", f.ID, f.Count, strings.TrimSuffix(f.Error, ".")))
 	}
 	return out
 }
 
-// endings are how pauses ended that the agent did not end itself, and has not been told of.
+// endings describes how pauses ended that the agent did not end, and marks them as seen.
 func (c *debugCall) endings(s *protocol.DebugState) []string {
-	var told int64
-	c.e.tabs.with(c.tab, func(t *debugTab) { told = t.told[c.client] })
-	newest := told
+	var seen int64
+	c.inspector.tabs.with(c.tab, func(t *debugTab) { seen = t.seen[c.client] })
+	newest := seen
 	var notes []string
 	for _, t := range slices.Concat(s.Threads, s.Gone) {
 		r := t.Resumed
-		if r == nil || r.At <= told {
+		if r == nil || r.At <= seen {
 			continue
 		}
 		newest = max(newest, r.At)
-		why := endedBy(r.How, c.e.release)
+		why := endedBy(r.How, c.inspector.release)
 		if r.How == protocol.ResumedGone && t.Kind != protocol.ThreadPage {
-			why = "the " + strings.ReplaceAll(t.Kind, "_", " ") + " was ended"
+			why = "the " + strings.ReplaceAll(t.Kind, "_", " ") + " ended"
 		}
 		if why != "" {
 			notes = append(notes, fmt.Sprintf("The pause of thread %d ended at %s: %s.", t.ID, diff.Time{Time: time.UnixMilli(r.At)}, why))
 		}
 	}
-	if s.Ended != "" && s.EndedAt > told {
+	if s.Ended != "" && s.EndedAt > seen {
 		newest = max(newest, s.EndedAt)
-		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s; its breakpoints are gone.", diff.Time{Time: time.UnixMilli(s.EndedAt)}, s.Ended))
+		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s. Its breakpoints were removed.", diff.Time{Time: time.UnixMilli(s.EndedAt)}, s.Ended))
 	}
-	c.e.tabs.with(c.tab, func(t *debugTab) {
-		t.told[c.client] = newest
+	c.inspector.tabs.with(c.tab, func(t *debugTab) {
+		t.seen[c.client] = newest
 		if !s.Active {
-			t.breakpoints = nil // they are gone with the session: set again, they would attach anew unasked
+			t.breakpoints = nil // the session removed them; setting them again would attach the debugger unasked
 		}
 	})
 	return notes
 }
 
-// endedBy says in words how a pause ended, "" when an agent ended it.
+// endedBy describes how a pause ended; "" if an agent ended it.
 func endedBy(how string, release time.Duration) string {
 	switch how {
 	case protocol.ResumedPerson:
-		return "the person at the browser resumed it"
+		return "the user resumed it"
 	case protocol.ResumedTime:
-		return fmt.Sprintf("nobody resumed it for %s, and a page must not hang", release)
+		return fmt.Sprintf("no one resumed it within %s, so Tidemark did", release)
 	case protocol.ResumedDebugger:
 		return "another debugger, such as DevTools, resumed it"
 	case protocol.ResumedGone:
-		return "the tab went to another page or was closed"
+		return "the tab navigated or closed"
 	case protocol.ResumedHost:
-		return "Tidemark was restarted"
+		return "Tidemark restarted"
 	case protocol.ResumedLeft:
-		return "the agent that had paused it has left"
+		return "the agent that paused it disconnected"
 	case protocol.ResumedWorker:
-		return "the browser restarted the extension; breakpoints are set again"
+		return "the browser restarted the extension; breakpoints were restored"
 	}
 	return ""
 }
 
-// others says who else debugs the tab.
+// others returns a note that names the other agents of the tab.
 func (c *debugCall) others() []string {
 	var clients []*checkpoint.Client
-	c.e.tabs.with(c.tab, func(t *debugTab) {
-		for other := range t.told {
+	c.inspector.tabs.with(c.tab, func(t *debugTab) {
+		for other := range t.seen {
 			if other != c.client {
 				clients = append(clients, other)
 			}
@@ -454,16 +453,16 @@ func (c *debugCall) others() []string {
 	})
 	var names []string
 	for _, other := range clients {
-		names = append(names, c.e.clientName(other))
+		names = append(names, c.inspector.clientName(other))
 	}
 	if len(names) == 0 {
 		return nil
 	}
 	slices.Sort(names)
-	return []string{fmt.Sprintf("Also debugged by %s: what one of you pauses or resumes, the other sees.", strings.Join(names, ", "))}
+	return []string{fmt.Sprintf("Also debugged by %s: pausing and resuming affect all of you.", strings.Join(names, ", "))}
 }
 
-// stack is a stack with original places and names.
+// stack converts frames to frames with original places and names.
 func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []StackFrame {
 	maps := c.maps(ctx, mapsWait)
 	var out []StackFrame
@@ -472,7 +471,7 @@ func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []S
 		at := maps.place(f.URL, f.Line, f.Column)
 		line := StackFrame{Function: maps.function(f), Source: at.source, Generated: at.generated, Script: at.script, Async: f.Async}
 		if f.Async != "" || n < 0 {
-			n = -1 // from here on they are no longer on the stack
+			n = -1 // the frames from here on are asynchronous callers
 		} else {
 			at := n
 			line.Frame = &at
@@ -483,75 +482,75 @@ func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []S
 	return out
 }
 
-// departure is a debugged tab that a client has left.
+// departure is a debugged tab that a client left.
 type departure struct {
 	tab         int
 	breakpoints []string
 }
 
-// Forget ends what a client that has left debugged: all of it where it was alone, else what was its own. It
-// does not wait for the browsers.
-func (e *Inspector) Forget(client *checkpoint.Client) {
-	if e.remote == nil {
+// Forget ends debugging for a client that disconnected: the whole session if it was alone in a tab, else only its own
+// breakpoints and pauses. It does not wait for the browsers.
+func (i *Inspector) Forget(client *checkpoint.Client) {
+	if i.remote == nil {
 		return
 	}
-	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(e.release.Milliseconds())}
-	for _, left := range e.tabs.leave(client, &caller) {
-		go e.endDebugging(left, caller) // ends within debugTimeout
+	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(i.release.Milliseconds())}
+	for _, left := range i.tabs.leave(client, &caller) {
+		go i.endDebugging(left, caller) // ends within debugTimeout
 	}
 }
 
-// leave drops a client, whose number it puts into the caller.
+// leave removes a client from all tabs and sets its number in caller.
 func (d *debugTabs) leave(client *checkpoint.Client, caller *protocol.DebugCaller) (left []departure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	caller.Client = d.numbers[client]
 	delete(d.numbers, client)
 	for id, t := range d.tabs {
-		if _, known := t.told[client]; !known {
+		if _, known := t.seen[client]; !known {
 			continue
 		}
-		delete(t.told, client)
-		gone := departure{tab: id}
+		delete(t.seen, client)
+		one := departure{tab: id}
 		t.breakpoints = slices.DeleteFunc(t.breakpoints, func(b *breakpoint) bool {
 			if b.client == client {
-				gone.breakpoints = append(gone.breakpoints, b.ID)
+				one.breakpoints = append(one.breakpoints, b.ID)
 			}
 			return b.client == client
 		})
-		if len(t.told) == 0 {
+		if len(t.seen) == 0 {
 			delete(d.tabs, id)
 		}
-		left = append(left, gone)
+		left = append(left, one)
 	}
 	return left
 }
 
-// endDebugging tells a tab's browser that a client has left. What it paused alone is released, also while another
-// client debugs the tab. A browser that is gone has nothing to end.
-func (e *Inspector) endDebugging(left departure, caller protocol.DebugCaller) {
-	instance, tab, ok := e.store.BrowserTab(left.tab)
+// endDebugging notifies a tab's browser that a client left. The client's own pauses are released, even while another
+// client debugs the tab. A disconnected browser needs no notification.
+func (i *Inspector) endDebugging(left departure, caller protocol.DebugCaller) {
+	instance, tab, ok := i.store.BrowserTab(left.tab)
 	if !ok {
 		return
 	}
 	caller.Tab = tab
 	ctx, cancel := context.WithTimeout(context.Background(), debugTimeout)
 	defer cancel()
-	e.tabs.mu.Lock()
-	t := e.tabs.tabs[left.tab]
-	shared := t != nil && len(t.told) > 0
-	e.tabs.mu.Unlock()
+	i.tabs.mu.Lock()
+	t := i.tabs.tabs[left.tab]
+	shared := t != nil && len(t.seen) > 0
+	i.tabs.mu.Unlock()
 	var answer struct{}
 	if !shared {
-		_ = e.remote.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout)
+		_ = i.remote.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout)
 		return
 	}
-	err := e.remote.Debug(ctx, instance, protocol.MethodDebugLeave, caller, &answer, debugTimeout)
+	err := i.remote.Debug(ctx, instance, protocol.MethodDebugLeave, caller, &answer, debugTimeout)
 	var coded *protocol.Error
 	if !errors.As(err, &coded) || coded.Code != protocol.CodeUnknown {
 		return
 	}
-	for _, id := range left.breakpoints { // an older extension knows of breakpoints alone
-		_ = e.remote.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
+	for _, id := range left.breakpoints { // an older extension can only remove breakpoints
+		_ = i.remote.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
 	}
 }

@@ -10,29 +10,29 @@ import (
 	"tidemark.dev/tidemark/host/internal/pages"
 )
 
-// Options make an inspector.
+// Options configure an inspector.
 type Options struct {
 	Store    *capture.Store
 	Pages    *pages.Pages
 	Observer *observe.Observer
 	Clients  *clients.Registry
-	// Remote may be nil: then nothing can be debugged.
+	// Remote may be nil; then every call is an error.
 	Remote   Remote
 	Settings Settings
 	Clock    func() time.Time
-	// Scope is the scope that a person's view of a tab has, an error for a tab that is not there.
+	// Scope returns the scope of the viewer for a tab, or an error if the tab does not exist.
 	Scope func(tab int) (checkpoint.Scope, error)
 }
 
 // Inspector debugs tabs for agents. It is safe for concurrent use.
 type Inspector struct {
-	// Never changed after New.
+	// Constant after New.
 	store    *capture.Store
 	pages    *pages.Pages
 	observer *observe.Observer
 	clients  *clients.Registry
 	remote   Remote
-	release  time.Duration // after which a pause that nobody ends is ended
+	release  time.Duration // after which a pause ends automatically
 	evaluate bool
 	clock    func() time.Time
 	scope    func(tab int) (checkpoint.Scope, error)
@@ -40,7 +40,7 @@ type Inspector struct {
 	tabs debugTabs
 }
 
-// New makes an inspector.
+// New returns an inspector.
 func New(o Options) *Inspector {
 	return &Inspector{
 		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, remote: o.Remote, clock: o.Clock, scope: o.Scope,

@@ -13,22 +13,22 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// debugMaps tells original places of the code that a debugged tab runs now. Unlike the places of what was logged,
-// they are waited for: an agent asks for them, and the page stands still.
+// debugMaps finds original places in the code that a debugged tab runs now. Unlike for log entries, it waits for source
+// maps: an agent requested the places, and the page is paused.
 type debugMaps struct {
 	ctx    context.Context
 	until  time.Time
-	o      *observe.Places
+	places *observe.Places
 	tab    int
 	origin string
 	now    int64
 }
 
-// maps tells original places, and waits for maps for a time in all.
+// maps returns a debugMaps that waits for source maps for at most wait in total.
 func (c *debugCall) maps(ctx context.Context, wait time.Duration) *debugMaps {
-	now := c.e.clock()
-	v := c.e.store.View(now)
-	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), o: c.e.observer.OriginalsIn(v), tab: c.tab, now: now.UnixMilli()}
+	now := c.inspector.clock()
+	v := c.inspector.store.View(now)
+	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), places: c.inspector.observer.OriginalsIn(v), tab: c.tab, now: now.UnixMilli()}
 	for _, t := range v.Tabs {
 		if t.ID == c.tab {
 			m.origin = t.Origin
@@ -37,40 +37,40 @@ func (c *debugCall) maps(ctx context.Context, wait time.Duration) *debugMaps {
 	return m
 }
 
-// of is the map of a script, nil when there is none.
-func (m *debugMaps) of(script string) *sourcemap.Map {
-	if m.o == nil || !strings.HasPrefix(script, "http://") && !strings.HasPrefix(script, "https://") {
+// mapOf returns the map of a script, nil if there is none.
+func (m *debugMaps) mapOf(script string) *sourcemap.Map {
+	if m.places == nil || !strings.HasPrefix(script, "http://") && !strings.HasPrefix(script, "https://") {
 		return nil
 	}
 	s := sourcemap.Script{Tab: m.tab, URL: script}
-	if m.o.Evaluated(s) {
+	if m.places.Evaluated(s) {
 		return nil
 	}
 	ctx, cancel := context.WithDeadline(m.ctx, m.until)
 	defer cancel()
-	return m.o.Maps.Await(ctx, s, m.o.Holds(s, m.now))
+	return m.places.Maps.Await(ctx, s, m.places.Holds(s, m.now))
 }
 
-// debugPlace is a place of a debugged tab's code, as file:line:column.
+// debugPlace is a place in the code of a debugged tab, as file:line:column.
 type debugPlace struct {
-	// source is the original place, or what is known instead; script is that in the script, "" when source is it.
+	// source is the original place if known, else the place in the script; script is the latter, "" if source has it.
 	source, script string
-	// generated says that source is a place in generated code.
+	// generated is true if source is a place in generated code.
 	generated bool
 }
 
-// place is where a place of a script comes from.
+// place returns the original place of a place in a script.
 func (m *debugMaps) place(script string, line, column int) debugPlace {
 	at := fmt.Sprintf("%s:%d:%d", m.short(script), line, column)
-	if p, ok := m.of(script).Find(line, column); ok {
-		if name := m.o.Clean(p.Source); name != "" {
+	if p, ok := m.mapOf(script).Find(line, column); ok {
+		if name := m.places.Clean(p.Source); name != "" {
 			return debugPlace{source: fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), script: at}
 		}
 	}
-	return debugPlace{source: at, generated: m.o.Generated(m.tab, observe.Frame{URL: script, Line: line, Column: column})}
+	return debugPlace{source: at, generated: m.places.Generated(m.tab, observe.Frame{URL: script, Line: line, Column: column})}
 }
 
-// String is the place with the one in the script beside it.
+// String returns the place, with the place in the script if they differ.
 func (p debugPlace) String() string {
 	if p.script != "" {
 		return p.source + " = " + p.script
@@ -78,7 +78,7 @@ func (p debugPlace) String() string {
 	return diff.Marked(p.source, p.generated)
 }
 
-// short is a script's address, without the origin when that is the page's.
+// short returns a script's address, without the origin if it is the page's origin.
 func (m *debugMaps) short(script string) string {
 	if script == "" {
 		return "(evaluated)"
@@ -89,18 +89,18 @@ func (m *debugMaps) short(script string) string {
 	return script
 }
 
-// function is what a function was called before it was minified. The name stands before its parameters, with
-// what may stand between them.
+// function returns the name of a function before it was minified. The map has the name at its place before the
+// parameters, so all texts that can stand between the two are tried.
 func (m *debugMaps) function(f protocol.DebugFrame) string {
 	if f.Function == "" || f.NameLine == 0 {
 		return f.Function
 	}
 	called := f.Function[strings.LastIndexByte(f.Function, '.')+1:]
-	sm := m.of(f.URL)
+	sm := m.mapOf(f.URL)
 	for _, between := range []string{"", "=", ":", "=async ", ":async ", "=function", ":function", "=async function"} {
 		column := f.NameColumn - len(between) - len(called)
 		if p, ok := sm.Find(f.NameLine, column); ok && p.Name != "" {
-			return strings.TrimSuffix(f.Function, called) + m.o.Clean(p.Name)
+			return strings.TrimSuffix(f.Function, called) + m.places.Clean(p.Name)
 		}
 	}
 	return f.Function

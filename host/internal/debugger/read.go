@@ -11,7 +11,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// wireKinds are the kinds of keys as extensions call them.
+// wireKinds maps kinds of keys to their names in the protocol.
 var wireKinds = map[variables.KeyKind]string{
 	variables.KeyField: protocol.KeyField, variables.KeyIndex: protocol.KeyIndex, variables.KeyEntry: protocol.KeyEntry,
 	variables.KeyMember: protocol.KeyMember, variables.KeyPosition: protocol.KeyPosition, variables.KeySymbol: protocol.KeySymbol,
@@ -34,10 +34,10 @@ func wirePath(p variables.Path) []protocol.DebugKey {
 	return keys
 }
 
-// snapshot makes a snapshot of what the extension read.
+// snapshot converts the variables that the extension read to a snapshot.
 func (c *debugCall) snapshot(ctx context.Context, read *protocol.DebugVariables, depth int) *variables.Snapshot {
 	s := &variables.Snapshot{
-		ID: "snap-" + uuid.NewString(), At: c.e.clock(), Thread: read.Thread, Frame: read.Frame, Depth: depth, Gaps: read.Gaps,
+		ID: "snap-" + uuid.NewString(), At: c.inspector.clock(), Thread: read.Thread, Frame: read.Frame, Depth: depth, Gaps: read.Gaps,
 	}
 	for _, at := range c.stack(ctx, []protocol.DebugFrame{read.At}) {
 		s.Function, s.Place = at.Function, diff.Marked(at.Source, at.Generated)
@@ -49,7 +49,7 @@ func (c *debugCall) snapshot(ctx context.Context, read *protocol.DebugVariables,
 	return s
 }
 
-// scoped are variables as the extension told them.
+// scoped converts the variables that the extension read.
 func scoped(read []protocol.DebugVariable) []variables.Variable {
 	places := map[int64]string{}
 	for i := range read {
@@ -66,7 +66,7 @@ func key(k protocol.DebugKey) variables.Key {
 	return variables.Key{Kind: keyKinds[k.Kind], Name: k.Name, Index: k.Index}
 }
 
-// remember notes where each object is told that is told in other places by its number alone.
+// remember records the path of each object, for other places that refer to it by number only.
 func remember(places map[int64]string, at variables.Path, f *protocol.DebugField) {
 	at = append(at, key(f.DebugKey))
 	if f.ID != 0 && f.Object && !f.Reference {

@@ -7,7 +7,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
-// Tools are the tools that hold a page and look into its running code.
+// Tools are the debugging tools.
 var Tools = []*tool.Tool[*Inspector]{
 	tool.New("breakpoint_set", (*Inspector).BreakpointSet),
 	tool.New("breakpoint_list", (*Inspector).BreakpointList),
@@ -20,12 +20,12 @@ var Tools = []*tool.Tool[*Inspector]{
 	tool.New("variables_get", (*Inspector).VariablesGet),
 	tool.New("snapshot_create", (*Inspector).SnapshotCreate),
 	tool.New("snapshot_diff", (*Inspector).SnapshotDiff),
-	tool.New("snapshot_list", func(e *Inspector, ctx context.Context, c *checkpoint.Client, _ struct{}) (*VariableSnapshotList, error) {
-		return e.SnapshotList(ctx, c), nil
+	tool.New("snapshot_list", func(i *Inspector, ctx context.Context, c *checkpoint.Client, _ struct{}) (*VariableSnapshotList, error) {
+		return i.SnapshotList(ctx, c), nil
 	}),
 	tool.New("snapshot_delete", (*Inspector).SnapshotDelete),
-	tool.New("snapshot_clear", func(e *Inspector, ctx context.Context, c *checkpoint.Client, _ struct{}) (*VariableSnapshotsGone, error) {
-		return e.SnapshotClear(ctx, c), nil
+	tool.New("snapshot_clear", func(i *Inspector, ctx context.Context, c *checkpoint.Client, _ struct{}) (*VariableSnapshotsRemoved, error) {
+		return i.SnapshotClear(ctx, c), nil
 	}),
 	tool.New("snapshot_trace", (*Inspector).SnapshotTrace),
 }

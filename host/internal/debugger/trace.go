@@ -18,7 +18,7 @@ const (
 	defaultHits = 50
 	maxHits     = 1000
 	maxPaths    = 20
-	// maxRows bounds the rows of one answer; of more, the first and the last are told.
+	// maxRows bounds the rows of one answer; of more, only the first and last are shown.
 	maxRows = 100
 )
 
@@ -28,7 +28,7 @@ type TraceParams struct {
 	Line   int      `json:"line"`
 	Column int      `json:"column,omitempty"`
 	Paths  []string `json:"paths"`
-	// Condition says which hits count; Every is 2 for every second of them, and so on.
+	// Condition selects hits; Every is 2 for every second of them, and so on.
 	Condition string `json:"condition,omitempty"`
 	Every     int    `json:"every,omitempty"`
 	Limit     int    `json:"limit,omitempty"`
@@ -38,25 +38,24 @@ type TraceParams struct {
 
 // Trace is the answer of snapshot_trace.
 type Trace struct {
-	// State is done when there are as many hits as were asked for, tracing when more may come, waiting when no
-	// code is loaded there.
+	// State is "done" at the limit of hits, "tracing" while more may come, "waiting" if no code is loaded there.
 	State string `json:"state"`
-	// Places are where it stands.
+	// Places are its places in loaded code.
 	Places []string `json:"places,omitempty"`
 	Hits   int      `json:"hits"`
-	// Evolution is how each path went: `0 → 1 ×3 → 2`.
+	// Evolution has the successive values of each path: `0 → 1 ×3 → 2`.
 	Evolution map[string]string `json:"evolution"`
-	// Columns and Rows are the hits of several paths, the milliseconds since the first hit in front.
+	// Columns and Rows are the hits of several paths. The first column has the milliseconds since the first hit.
 	Columns []string   `json:"columns,omitempty"`
 	Rows    [][]string `json:"rows,omitempty"`
 	Notes   []string   `json:"notes,omitempty"`
 	tool.Quotes
 }
 
-// trace is a tracepoint that is set: an agent that asks for the same one again reads it.
+// trace is a tracepoint. A call with the same key reads it.
 type trace struct {
 	client *checkpoint.Client
-	is     string
+	key    string
 	id     string
 }
 
@@ -74,7 +73,7 @@ func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
 	case p.Every < 0:
 		return nil, usererr.Invalid("every is %d; it must be 1 or more", p.Every)
 	case len(p.Paths) > maxPaths:
-		return nil, usererr.Invalid("there are %d paths; there may be %d, and none is all variables of the frame", len(p.Paths), maxPaths)
+		return nil, usererr.Invalid("%d paths are too many; give at most %d, or none for all variables of the frame", len(p.Paths), maxPaths)
 	}
 	if err := checkWait(p.WaitMs); err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
 	for _, text := range p.Paths {
 		path, ok := variables.ParsePath(text)
 		if !ok {
-			return nil, usererr.Invalid("paths has %q; a path must read as code does: retryCount, order.customer.name, items[3]", text)
+			return nil, usererr.Invalid("paths has %q; write a path as in code: retryCount, order.customer.name, items[3]", text)
 		}
 		paths = append(paths, wirePath(path))
 	}
@@ -91,16 +90,16 @@ func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
 }
 
 // SnapshotTrace answers snapshot_trace.
-func (e *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p TraceParams) (*Trace, error) {
+func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p TraceParams) (*Trace, error) {
 	paths, err := p.check()
 	if err != nil {
 		return nil, err
 	}
-	c, err := e.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
-	c.e.tabs.join(c.tab, client)
+	c.inspector.tabs.join(c.tab, client)
 	at := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
 	if err := c.locate(ctx, at); err != nil {
 		return nil, err
@@ -108,76 +107,76 @@ func (e *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	params := protocol.DebugTraceParams{
 		DebugCaller: c.caller, ID: c.traceID(p), Places: at.Places, Paths: paths, Condition: p.Condition, Every: p.Every, Limit: p.Limit, WaitMs: p.WaitMs,
 	}
-	var traced protocol.DebugTraced
-	if err := c.ask(ctx, protocol.MethodDebugTrace, params, &traced, ms(p.WaitMs)); err != nil {
+	var recorded protocol.DebugTraced
+	if err := c.ask(ctx, protocol.MethodDebugTrace, params, &recorded, ms(p.WaitMs)); err != nil {
 		return nil, c.explain(ctx, err)
 	}
-	out := c.traced(ctx, p, &traced)
+	out := c.traceAnswer(ctx, p, &recorded)
 	for _, went := range out.Evolution {
-		if at.mapped && strings.Contains(went, "there is no such variable") {
+		if at.mapped && strings.Contains(went, "no such variable") {
 			out.Notes = append(out.Notes, generatedNames)
 			break
 		}
 	}
-	c.keepTraced(params.ID, p, out)
+	c.keepReport(params.ID, p, out)
 	if out.State == "done" {
 		c.forgetTrace(params.ID)
 	}
 	return out, nil
 }
 
-// traceID is the id of the client's tracepoint of these arguments, a new one's if there is none.
+// traceID returns the id of the client's tracepoint with these arguments, or of a new one.
 func (c *debugCall) traceID(p TraceParams) (id string) {
-	is := fmt.Sprintf("%q %d %d %q %q %d %d", p.URL, p.Line, p.Column, p.Paths, p.Condition, p.Every, p.Limit)
-	c.e.tabs.with(c.tab, func(t *debugTab) {
+	key := fmt.Sprintf("%q %d %d %q %q %d %d", p.URL, p.Line, p.Column, p.Paths, p.Condition, p.Every, p.Limit)
+	c.inspector.tabs.with(c.tab, func(t *debugTab) {
 		for _, one := range t.traces {
-			if one.client == c.client && one.is == is {
+			if one.client == c.client && one.key == key {
 				id = one.id
 				return
 			}
 		}
-		c.e.tabs.last++
-		id = fmt.Sprintf("tp-%d", c.e.tabs.last)
-		t.traces = append(t.traces, trace{c.client, is, id})
+		c.inspector.tabs.last++
+		id = fmt.Sprintf("tp-%d", c.inspector.tabs.last)
+		t.traces = append(t.traces, trace{c.client, key, id})
 	})
 	return id
 }
 
 func (c *debugCall) forgetTrace(id string) {
-	c.e.tabs.with(c.tab, func(t *debugTab) {
+	c.inspector.tabs.with(c.tab, func(t *debugTab) {
 		t.traces = slices.DeleteFunc(t.traces, func(one trace) bool { return one.id == id })
 	})
 }
 
-// traceGoesOn tells an agent how to get the rest.
-const traceGoesOn = "it goes on recording: have the page come to the place, then ask with the same arguments again (wait_ms waits)"
+// traceContinues explains how to get later hits.
+const traceContinues = "recording continues: have the page run the line, then call again with the same arguments (wait_ms waits)"
 
-// traced is what a tracepoint recorded, as an agent is told of it.
-func (c *debugCall) traced(ctx context.Context, p TraceParams, traced *protocol.DebugTraced) *Trace {
-	out := &Trace{State: "tracing", Hits: len(traced.Hits), Evolution: map[string]string{}}
+// traceAnswer converts the recorded hits to an answer.
+func (c *debugCall) traceAnswer(ctx context.Context, p TraceParams, recorded *protocol.DebugTraced) *Trace {
+	out := &Trace{State: "tracing", Hits: len(recorded.Hits), Evolution: map[string]string{}}
 	maps := c.maps(ctx, mapsWait)
-	for _, l := range traced.Locations {
+	for _, l := range recorded.Locations {
 		if place := maps.place(l.URL, l.Line, l.Column).String(); !slices.Contains(out.Places, place) {
 			out.Places = append(out.Places, place)
 		}
 	}
 	switch {
-	case len(traced.Hits) >= p.Limit:
+	case len(recorded.Hits) >= p.Limit:
 		out.State = "done"
-	case len(traced.Hits) == 0 && len(out.Places) == 0:
+	case len(recorded.Hits) == 0 && len(out.Places) == 0:
 		out.State = "waiting"
-		out.Notes = append(out.Notes, fmt.Sprintf("no code of %s has been loaded that reaches line %d; hits are recorded as soon as it is", p.URL, p.Line))
+		out.Notes = append(out.Notes, fmt.Sprintf("no loaded code has %s line %d; recording starts once it loads", p.URL, p.Line))
 	}
 	if out.State != "done" {
-		out.Notes = append(out.Notes, traceGoesOn)
+		out.Notes = append(out.Notes, traceContinues)
 	}
-	if traced.Passed > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d hits between were not recorded", traced.Passed))
+	if recorded.Passed > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d hits in between were skipped", recorded.Passed))
 	}
-	if traced.Error != "" {
-		out.Notes = append(out.Notes, strings.TrimSuffix(traced.Error, ".")+"; such hits do not count")
+	if recorded.Error != "" {
+		out.Notes = append(out.Notes, strings.TrimSuffix(recorded.Error, ".")+"; such hits are not counted")
 	}
-	names, rows := hits(p.Paths, traced.Hits)
+	names, rows := hits(p.Paths, recorded.Hits)
 	masked := 0
 	for i, name := range names {
 		column := make([]string, len(rows))
@@ -194,12 +193,12 @@ func (c *debugCall) traced(ctx context.Context, p TraceParams, traced *protocol.
 		out.Notes = append(out.Notes, counted(masked, "secret value is", "secret values are")+" masked")
 	}
 	if len(names) > 1 && len(rows) > 0 {
-		out.table(names, rows, traced.Hits)
+		out.table(names, rows, recorded.Hits)
 	}
 	return out
 }
 
-// hits are the values of each hit, in the order of the names.
+// hits returns the values of each hit, in the order of names.
 func hits(paths []string, all []protocol.DebugHit) (names []string, rows [][]string) {
 	names = slices.Clone(paths)
 	if len(paths) == 0 {
@@ -214,7 +213,7 @@ func hits(paths []string, all []protocol.DebugHit) (names []string, rows [][]str
 	for i := range all {
 		row := make([]string, len(names))
 		for j := range row {
-			row[j] = "(not there)"
+			row[j] = "(missing)"
 		}
 		for j := range all[i].Values {
 			if j < len(row) {
@@ -231,7 +230,7 @@ func hits(paths []string, all []protocol.DebugHit) (names []string, rows [][]str
 	return names, rows
 }
 
-// evolution is how a value went from hit to hit.
+// evolution joins the values of successive hits.
 func evolution(column []string) string {
 	var parts []string
 	for i := 0; i < len(column); {
@@ -252,7 +251,7 @@ func evolution(column []string) string {
 	return strings.Join(parts, " → ")
 }
 
-// table puts the hits in rows, when their values belong together.
+// table puts the hits of several values into rows.
 func (t *Trace) table(names []string, rows [][]string, all []protocol.DebugHit) {
 	t.Columns = append([]string{"ms"}, names...)
 	for i, row := range rows {

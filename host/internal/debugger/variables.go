@@ -16,15 +16,15 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Limits of what is told of variables.
+// Limits of answers about variables.
 const (
 	maxDepth = 50
-	// fewVariables are told when a snapshot is taken.
+	// fewVariables is the most variables that snapshot_create lists.
 	fewVariables = 12
 	// maxVariableLines bounds the values of one answer, maxDiffLines the entries of each list of a difference.
 	maxVariableLines = 80
 	maxDiffLines     = 100
-	// captureTime is what reading a large graph of objects may take beyond an ordinary answer.
+	// captureTime is the additional time for reading a large graph of objects.
 	captureTime = 10 * time.Second
 )
 
@@ -53,7 +53,7 @@ type VariablesParams struct {
 	Tab    int      `json:"tab,omitempty"`
 }
 
-// VariableSnapshotLine says what a snapshot is.
+// VariableSnapshotLine describes a variable snapshot.
 type VariableSnapshotLine struct {
 	ID       string    `json:"id"`
 	Label    string    `json:"label"`
@@ -71,10 +71,10 @@ type VariableSnapshotLine struct {
 // VariableSnapshot is the answer of snapshot_create.
 type VariableSnapshot struct {
 	VariableSnapshotLine
-	// Variables are the values by scope and name, as they read in code, of the first snapshot of a function, unless they
-	// are many.
+	// Variables are the values by scope and name, as in code. Only the first snapshot of a function has them, and only
+	// up to fewVariables.
 	Variables map[string]map[string]string `json:"variables,omitempty"`
-	// Since is the snapshot of the same function before, and Changed what is different now.
+	// Since is the previous snapshot of the same function, Changed lists the changes since then.
 	Since   string   `json:"since,omitempty"`
 	Changed []string `json:"changed,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
@@ -87,7 +87,7 @@ type Variables struct {
 	Frame    int    `json:"frame"`
 	Function string `json:"function,omitempty"`
 	Place    string `json:"place,omitempty"`
-	// Variables are the values by scope and path, as they read in code.
+	// Variables are the values by scope and path, as in code.
 	Variables map[string]map[string]string `json:"variables"`
 	Notes     []string                     `json:"notes,omitempty"`
 	tool.Quotes
@@ -131,7 +131,7 @@ type VariableEntry struct {
 	Value string `json:"value"`
 }
 
-// VariableChange is a value that is another one.
+// VariableChange is a value that changed.
 type VariableChange struct {
 	Name  string `json:"name"`
 	Scope string `json:"scope"`
@@ -145,9 +145,9 @@ type VariableSnapshotParam struct {
 	ID string `json:"id"`
 }
 
-// VariableSnapshotsGone is the answer of snapshot_delete and snapshot_clear.
-type VariableSnapshotsGone struct {
-	// Removed counts the snapshots that were removed, Left those that are held still.
+// VariableSnapshotsRemoved is the answer of snapshot_delete and snapshot_clear.
+type VariableSnapshotsRemoved struct {
+	// Removed counts the removed snapshots, Left the remaining ones.
 	Removed int `json:"removed"`
 	Left    int `json:"left"`
 }
@@ -165,19 +165,19 @@ func checkCapture(depth int, wanted []string) error {
 }
 
 // SnapshotCreate answers snapshot_create.
-func (e *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
+func (i *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
 	if err := errors.Join(checkCapture(p.Depth, p.Scopes), checkNumbers(p.Thread, p.Frame)); err != nil {
 		return nil, err
 	}
 	if len(p.Label) > 100 {
-		return nil, usererr.Invalid("label is %d bytes long; it must have 100 at most", len(p.Label))
+		return nil, usererr.Invalid("label is %d bytes long; the maximum is 100", len(p.Label))
 	}
-	c, err := e.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
 	params := protocol.DebugVariablesParams{Thread: p.Thread, Frame: p.Frame, Scopes: p.Scopes, Depth: p.Depth}
-	if err := e.expressions(&params, p.Expressions); err != nil {
+	if err := i.expressions(&params, p.Expressions); err != nil {
 		return nil, err
 	}
 	read, err := c.variables(ctx, params)
@@ -188,10 +188,10 @@ func (e *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Clien
 	s.Label = p.Label
 	out := &VariableSnapshot{}
 	var before *variables.Snapshot
-	e.tabs.with(c.tab, func(t *debugTab) {
+	i.tabs.with(c.tab, func(t *debugTab) {
 		book := t.book(read.Session)
 		if other, err := book.Find(s.Label); err == nil && s.Label != "" {
-			out.Notes = append(out.Notes, fmt.Sprintf("%s has the label %q too; by the label the newest is meant from now on", other.ID, s.Label))
+			out.Notes = append(out.Notes, fmt.Sprintf("%s also has the label %q, which now means the newest", other.ID, s.Label))
 		}
 		book.Add(s)
 		before = book.Before(s)
@@ -201,7 +201,7 @@ func (e *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Clien
 	})
 	out.VariableSnapshotLine = snapshotLine(s, 0)
 	if before == nil {
-		// Many would cost more than all that follows; variables_get tells them.
+		// A long list costs too many tokens; variables_get returns it.
 		if len(s.Variables) <= fewVariables {
 			out.Variables, _ = values(&variables.Snapshot{Variables: flat(s.Variables)}, nil)
 		}
@@ -211,25 +211,25 @@ func (e *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Clien
 		if d.Empty() {
 			out.Changed = []string{"no changes"}
 		} else {
-			d.Closed = 0 // a change of those is likely among what is told
+			d.Closed = 0 // the list of changes likely has their changes
 		}
-		d.Masked, d.Cut = 0, 0 // the snapshot's own notes say so
+		d.Masked, d.Cut = 0, 0 // the notes of the snapshot report them
 		out.Notes = append(out.Notes, unknowns(d)...)
 	}
 	out.Notes = append(append(out.Notes, gaps(s)...), c.others()...)
 	return out, nil
 }
 
-// expressions has what an agent named be read: paths always, as what they hold is masked like all else; anything else
-// is code of the agent's.
-func (e *Inspector) expressions(params *protocol.DebugVariablesParams, all []string) error {
+// expressions adds an agent's expressions to a request. Paths are always read, because their values are masked. Other
+// expressions are code of the agent, and need evaluating to be on.
+func (i *Inspector) expressions(params *protocol.DebugVariablesParams, all []string) error {
 	for _, text := range all {
 		if path, ok := variables.ParsePath(text); ok {
 			params.Paths, params.Named = append(params.Paths, wirePath(path)), append(params.Named, text)
 			continue
 		}
-		if !e.evaluate {
-			return usererr.New(usererr.SwitchedOff, "expressions has %q, and evaluating is off: only paths are read, such as order.customer.name or items[3]; a person can turn it on with evaluate = true under [debugger] in Tidemark's config.toml", text)
+		if !i.evaluate {
+			return usererr.New(usererr.SwitchedOff, "expressions has %q, but evaluating is off. Paths such as order.customer.name or items[3] work. A user can turn it on in Tidemark's config.toml with evaluate = true under [debugger]", text)
 		}
 		params.Expressions = append(params.Expressions, text)
 	}
@@ -237,7 +237,7 @@ func (e *Inspector) expressions(params *protocol.DebugVariablesParams, all []str
 }
 
 // VariablesGet answers variables_get.
-func (e *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client, p VariablesParams) (*Variables, error) {
+func (i *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client, p VariablesParams) (*Variables, error) {
 	if err := errors.Join(checkCapture(p.Depth, p.Scopes), checkNumbers(p.Thread, p.Frame)); err != nil {
 		return nil, err
 	}
@@ -245,11 +245,11 @@ func (e *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client,
 	if p.Path != "" {
 		path, ok := variables.ParsePath(p.Path)
 		if !ok {
-			return nil, usererr.Invalid("path is %q; it must read as code does: order.customer.name, items[3], cache.get(\"k\")", p.Path)
+			return nil, usererr.Invalid("path is %q; write it as in code: order.customer.name, items[3], cache.get(\"k\")", p.Path)
 		}
 		params.Path = wirePath(path)
 	}
-	c, err := e.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Tab)
 	if err != nil {
 		return nil, err
 	}
@@ -269,10 +269,10 @@ func (e *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client,
 	return out, nil
 }
 
-// generated adds to the refusal of a path why names may be other ones than in the project's files.
+// generated adds to an error about an unknown name that generated code has other names.
 func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal error) error {
 	var s protocol.DebugState
-	if !strings.Contains(refusal.Error(), "There is no variable") || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
+	if !strings.Contains(refusal.Error(), " no variable") || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
 		return refusal
 	}
 	for _, t := range c.state(ctx, &s, p.Thread).Threads {
@@ -283,29 +283,29 @@ func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal er
 	return refusal
 }
 
-// generatedNames is said where a name is not found in code that was made from other files.
-const generatedNames = "This code was made from the project's files: variables have the names of the code that runs, which a minifier may have shortened."
+// generatedNames explains why a name was not found in generated code.
+const generatedNames = "This is generated code: use its variable names, which a minifier may have shortened."
 
-// variables has the extension read the variables of a paused frame.
+// variables reads the variables of a paused frame through the extension.
 func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesParams) (*protocol.DebugVariables, error) {
 	p.DebugCaller = c.caller
 	joined := false
-	c.e.tabs.mu.Lock()
-	if t := c.e.tabs.tabs[c.tab]; t != nil {
-		_, joined = t.told[c.client]
+	c.inspector.tabs.mu.Lock()
+	if t := c.inspector.tabs.tabs[c.tab]; t != nil {
+		_, joined = t.seen[c.client]
 	}
-	c.e.tabs.mu.Unlock()
+	c.inspector.tabs.mu.Unlock()
 	if !joined {
-		// Reading would begin to debug a tab that nobody debugs.
+		// Reading would start debugging a tab that no agent debugs.
 		var s protocol.DebugState
 		if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0); err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(s.Threads, func(t protocol.DebugThread) bool { return t.Paused != nil }) {
-			return nil, usererr.New(usererr.PageRunning, "tab %d is running; it must be paused for this: set a breakpoint with breakpoint_set and have the page come to it, or call debugger_pause", c.tab)
+			return nil, usererr.New(usererr.PageRunning, "tab %d is running and must be paused. Set a breakpoint with breakpoint_set and have the page reach it, or call debugger_pause", c.tab)
 		}
 	}
-	c.e.tabs.join(c.tab, c.client)
+	c.inspector.tabs.join(c.tab, c.client)
 	var read protocol.DebugVariables
 	if err := c.ask(ctx, protocol.MethodDebugVariables, p, &read, captureTime); err != nil {
 		return nil, c.explain(ctx, err)
@@ -314,11 +314,11 @@ func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesPara
 }
 
 // SnapshotDiff answers snapshot_diff.
-func (e *Inspector) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
+func (i *Inspector) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
 	if p.From == "" || p.To == "" {
 		return nil, usererr.Invalid("from and to must be ids or labels of snapshots; snapshot_list lists them")
 	}
-	books := e.books(ctx, client)
+	books := i.books(ctx, client)
 	from, err := books.find(p.From)
 	to, err2 := books.find(p.To)
 	if err := errors.Join(err, err2); err != nil {
@@ -341,7 +341,7 @@ func (e *Inspector) SnapshotDiff(ctx context.Context, client *checkpoint.Client,
 	return out, nil
 }
 
-// mismatches say that two snapshots are of different places.
+// mismatches returns notes if two snapshots are of different threads or functions.
 func mismatches(d *variables.Diff, from, to *variables.Snapshot) []string {
 	var notes []string
 	if d.ThreadMismatch {
@@ -353,25 +353,25 @@ func mismatches(d *variables.Diff, from, to *variables.Snapshot) []string {
 	return notes
 }
 
-// unknowns say where changes may be that a comparison cannot see.
+// unknowns returns notes about values that were not compared.
 func unknowns(d *variables.Diff) []string {
 	var notes []string
 	if d.Closed > 0 {
-		notes = append(notes, counted(d.Closed, "object was", "objects were")+" compared by the preview alone; take snapshots with a greater depth to compare the fields")
+		notes = append(notes, counted(d.Closed, "object was", "objects were")+" compared by preview only; take snapshots with a greater depth to compare fields")
 	}
 	if d.Unlike > 0 {
-		notes = append(notes, counted(d.Unlike, "object was", "objects were")+" not compared, because only one snapshot has the fields: take both with the same depth")
+		notes = append(notes, counted(d.Unlike, "object was", "objects were")+" not compared because only one snapshot has the fields; take both with the same depth")
 	}
 	if d.Cut > 0 {
-		notes = append(notes, counted(d.Cut, "field was", "fields were")+" too many to be captured, and not compared")
+		notes = append(notes, counted(d.Cut, "field was", "fields were")+" over the capture limit and not compared")
 	}
 	if d.Masked > 0 {
-		notes = append(notes, counted(d.Masked, "secret value is", "secret values are")+" masked, and not compared")
+		notes = append(notes, counted(d.Masked, "secret value is", "secret values are")+" masked and not compared")
 	}
 	return notes
 }
 
-// counted is a number with its noun and verb.
+// counted returns a number with the singular or plural text.
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -386,7 +386,7 @@ func functionName(s *variables.Snapshot) string {
 	return s.Function
 }
 
-// summary says in a line how much has changed.
+// summary counts the changes in one line.
 func summary(d *variables.Diff) string {
 	if d.Empty() {
 		return "no changes"
@@ -418,7 +418,7 @@ func entries(all []variables.Entry) []VariableEntry {
 
 func omitted(all []variables.Entry) int { return max(0, len(all)-maxDiffLines) }
 
-// changes are a difference in lines.
+// changes lists a difference in lines.
 func changes(d *variables.Diff) []string {
 	var lines []string
 	for i := range d.Modified {
@@ -438,9 +438,9 @@ func changes(d *variables.Diff) []string {
 }
 
 // SnapshotList answers snapshot_list.
-func (e *Inspector) SnapshotList(ctx context.Context, client *checkpoint.Client) *VariableSnapshotList {
+func (i *Inspector) SnapshotList(ctx context.Context, client *checkpoint.Client) *VariableSnapshotList {
 	out := &VariableSnapshotList{Snapshots: []VariableSnapshotLine{}}
-	books := e.books(ctx, client)
+	books := i.books(ctx, client)
 	for _, b := range books {
 		tab := 0
 		if len(books) > 1 {
@@ -457,13 +457,13 @@ func (e *Inspector) SnapshotList(ctx context.Context, client *checkpoint.Client)
 }
 
 // SnapshotDelete answers snapshot_delete.
-func (e *Inspector) SnapshotDelete(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsGone, error) {
-	books := e.books(ctx, client)
+func (i *Inspector) SnapshotDelete(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsRemoved, error) {
+	books := i.books(ctx, client)
 	s, err := books.find(p.ID)
 	if err != nil {
 		return nil, usererr.Invalid("%s", err.Error())
 	}
-	return e.removeSnapshots(books, func(b *variables.Book) int {
+	return i.removeSnapshots(books, func(b *variables.Book) int {
 		if _, err := b.Delete(s.ID); err != nil {
 			return 0
 		}
@@ -472,14 +472,14 @@ func (e *Inspector) SnapshotDelete(ctx context.Context, client *checkpoint.Clien
 }
 
 // SnapshotClear answers snapshot_clear.
-func (e *Inspector) SnapshotClear(ctx context.Context, client *checkpoint.Client) *VariableSnapshotsGone {
-	return e.removeSnapshots(e.books(ctx, client), (*variables.Book).Clear)
+func (i *Inspector) SnapshotClear(ctx context.Context, client *checkpoint.Client) *VariableSnapshotsRemoved {
+	return i.removeSnapshots(i.books(ctx, client), (*variables.Book).Clear)
 }
 
-func (e *Inspector) removeSnapshots(books books, remove func(*variables.Book) int) *VariableSnapshotsGone {
-	out := &VariableSnapshotsGone{}
+func (i *Inspector) removeSnapshots(books books, remove func(*variables.Book) int) *VariableSnapshotsRemoved {
+	out := &VariableSnapshotsRemoved{}
 	for _, b := range books {
-		e.tabs.with(b.tab, func(t *debugTab) {
+		i.tabs.with(b.tab, func(t *debugTab) {
 			if t.snapshots != nil && t.session == b.session {
 				out.Removed += remove(t.snapshots)
 				out.Left += len(t.snapshots.All())
@@ -495,7 +495,7 @@ func snapshotLine(s *variables.Snapshot, tab int) VariableSnapshotLine {
 	}
 }
 
-// values are what a snapshot holds, by scope and path, as far as that fits an answer.
+// values returns the values of a snapshot by scope and path, up to the limit of an answer.
 func values(s *variables.Snapshot, notes []string) (map[string]map[string]string, []string) {
 	out := map[string]map[string]string{}
 	type line struct {
@@ -509,7 +509,7 @@ func values(s *variables.Snapshot, notes []string) (map[string]map[string]string
 		roots = append(roots, line{v.Scope, variables.Path{v.Key}, &v.Value})
 	}
 	n, more := 0, 0
-	// Level by level, and of each what holds little first: a large collection must not keep all else out.
+	// Level by level, small objects first: a large collection must not crowd out everything else.
 	for level := [][]line{roots}; len(level) > 0; {
 		var next [][]line
 		for _, l := range slices.Concat(level...) {
@@ -544,7 +544,7 @@ func values(s *variables.Snapshot, notes []string) (map[string]map[string]string
 	return out, notes
 }
 
-// flat are variables without what they hold.
+// flat returns variables without their fields.
 func flat(all []variables.Variable) []variables.Variable {
 	out := slices.Clone(all)
 	for i := range out {
@@ -553,12 +553,12 @@ func flat(all []variables.Variable) []variables.Variable {
 	return out
 }
 
-// gaps say what a snapshot does not hold.
+// gaps returns notes about values that a snapshot lacks.
 func gaps(s *variables.Snapshot) []string {
 	notes := slices.Clone(s.Gaps)
 	t := s.Totals()
 	if t.Cut > 0 {
-		notes = append(notes, counted(t.Cut, "field was", "fields were")+" too many to be captured; sizes are those of the whole")
+		notes = append(notes, counted(t.Cut, "field was", "fields were")+" over the capture limit; sizes count all fields")
 	}
 	if t.Masked > 0 {
 		notes = append(notes, counted(t.Masked, "secret value is", "secret values are")+" masked")

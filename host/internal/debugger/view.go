@@ -13,33 +13,33 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Limits of what a person is shown of variables.
+// Limits of the viewer.
 const (
-	// maxViewValues bounds the values of one tree: those near the root come first.
+	// maxViewValues bounds the values of one tree. Values near the root come first.
 	maxViewValues = 4000
-	// maxTraced is how many tracepoints of a tab are remembered.
-	maxTraced = 20
+	// maxReports is how many tracepoint reports of a tab are kept.
+	maxReports = 20
 )
 
-// ViewVariables lists the snapshots of variables that agents hold, and what their tracepoints recorded.
-func (e *Inspector) ViewVariables(ctx context.Context, p protocol.ViewParams) (*protocol.ViewVariables, error) {
-	if _, err := e.scope(p.Tab); err != nil {
+// ViewVariables lists the variable snapshots of agents and the recorded values of their tracepoints.
+func (i *Inspector) ViewVariables(ctx context.Context, p protocol.ViewParams) (*protocol.ViewVariables, error) {
+	if _, err := i.scope(p.Tab); err != nil {
 		return nil, err
 	}
 	out := &protocol.ViewVariables{Snapshots: []protocol.ViewVariableSnapshot{}, Traces: []protocol.ViewTrace{}}
-	for _, b := range e.viewBooks(ctx, p.Tab) {
+	for _, b := range i.viewBooks(ctx, p.Tab) {
 		for i := range b.snapshots {
 			out.Snapshots = append(out.Snapshots, *b.line(i))
 		}
 	}
 	open := map[int]bool{}
-	for _, t := range e.store.View(e.clock()).Tabs {
+	for _, t := range i.store.View(i.clock()).Tabs {
 		open[t.ID] = true
 	}
-	e.tabs.mu.Lock()
-	defer e.tabs.mu.Unlock()
-	for id, t := range e.tabs.tabs {
-		for _, one := range t.traced {
+	i.tabs.mu.Lock()
+	defer i.tabs.mu.Unlock()
+	for id, t := range i.tabs.tabs {
+		for _, one := range t.reports {
 			if open[id] && (p.Tab == 0 || id == p.Tab) {
 				out.Traces = append(out.Traces, one.ViewTrace)
 			}
@@ -49,15 +49,15 @@ func (e *Inspector) ViewVariables(ctx context.Context, p protocol.ViewParams) (*
 	return out, nil
 }
 
-// viewBooks are all snapshots, or those of a tab.
-func (e *Inspector) viewBooks(ctx context.Context, tab int) books {
-	if e.remote == nil {
+// viewBooks returns the snapshots of a tab, or of all tabs for 0.
+func (i *Inspector) viewBooks(ctx context.Context, tab int) books {
+	if i.remote == nil {
 		return nil
 	}
-	return e.booksOf(ctx, clients.Viewer(checkpoint.Scope{}), func(id int, _ *debugTab) bool { return tab == 0 || id == tab })
+	return i.booksOf(ctx, clients.Viewer(checkpoint.Scope{}), func(id int, _ *debugTab) bool { return tab == 0 || id == tab })
 }
 
-// line says what a snapshot of a book is.
+// line describes a snapshot of a book.
 func (b *tabBook) line(i int) *protocol.ViewVariableSnapshot {
 	s := b.snapshots[i]
 	line := &protocol.ViewVariableSnapshot{
@@ -72,22 +72,22 @@ func (b *tabBook) line(i int) *protocol.ViewVariableSnapshot {
 	return line
 }
 
-// one is the snapshot of an id, with what says what it is.
-func (all books) one(id string) (*variables.Snapshot, *protocol.ViewVariableSnapshot, error) {
-	for _, b := range all {
-		for i, s := range b.snapshots {
+// get returns the snapshot with an id, and its description.
+func (b books) get(id string) (*variables.Snapshot, *protocol.ViewVariableSnapshot, error) {
+	for _, tab := range b {
+		for i, s := range tab.snapshots {
 			if s.ID == id {
-				return s, b.line(i), nil
+				return s, tab.line(i), nil
 			}
 		}
 	}
-	return nil, nil, usererr.New(usererr.NotFound, "the snapshot %s is no longer held: snapshots end with their debug session", id)
+	return nil, nil, usererr.New(usererr.NotFound, "snapshot %s no longer exists: snapshots end with their debug session", id)
 }
 
-// ViewVariableTree shows a snapshot, or the difference of two.
-func (e *Inspector) ViewVariableTree(ctx context.Context, p protocol.ViewVariableTreeParams) (*protocol.ViewVariableTree, error) {
-	all := e.viewBooks(ctx, 0)
-	to, line, err := all.one(p.To)
+// ViewVariableTree returns a snapshot, or the difference of two, as a tree.
+func (i *Inspector) ViewVariableTree(ctx context.Context, p protocol.ViewVariableTreeParams) (*protocol.ViewVariableTree, error) {
+	all := i.viewBooks(ctx, 0)
+	to, line, err := all.get(p.To)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (e *Inspector) ViewVariableTree(ctx context.Context, p protocol.ViewVariabl
 		out.Scopes, out.Notes = snapshotTree(to), gaps(to)
 	} else {
 		var from *variables.Snapshot
-		if from, out.From, err = all.one(p.From); err != nil {
+		if from, out.From, err = all.get(p.From); err != nil {
 			return nil, err
 		}
 		d := variables.Compare(from, to)
@@ -107,28 +107,28 @@ func (e *Inspector) ViewVariableTree(ctx context.Context, p protocol.ViewVariabl
 	return out, nil
 }
 
-// ViewResume lets whatever is paused in a tab go on, as the person at the browser may.
-func (e *Inspector) ViewResume(ctx context.Context, p protocol.ViewResumeParams) (tool.Nothing, error) {
-	instance, tab, ok := e.store.BrowserTab(p.Tab)
-	if !ok || e.remote == nil {
-		return tool.Nothing{}, usererr.New(usererr.TabClosed, "the tab %d has been closed", p.Tab)
+// ViewResume resumes everything that is paused in a tab, for the user.
+func (i *Inspector) ViewResume(ctx context.Context, p protocol.ViewResumeParams) (tool.Nothing, error) {
+	instance, tab, ok := i.store.BrowserTab(p.Tab)
+	if !ok || i.remote == nil {
+		return tool.Nothing{}, usererr.New(usererr.TabClosed, "tab %d was closed", p.Tab)
 	}
 	var s protocol.DebugState
-	err := e.remote.Debug(ctx, instance, protocol.MethodDebugRun, protocol.DebugRunParams{
-		DebugCaller: protocol.DebugCaller{Tab: tab, By: "viewer", ReleaseMs: int(e.release.Milliseconds())}, Kind: "release",
+	err := i.remote.Debug(ctx, instance, protocol.MethodDebugRun, protocol.DebugRunParams{
+		DebugCaller: protocol.DebugCaller{Tab: tab, By: "viewer", ReleaseMs: int(i.release.Milliseconds())}, Kind: "release",
 	}, &s, debugTimeout)
 	if err != nil {
-		return tool.Nothing{}, fmt.Errorf("the page cannot be resumed: %w", err)
+		return tool.Nothing{}, fmt.Errorf("cannot resume the page: %w", err)
 	}
 	return tool.Nothing{}, nil
 }
 
-// valueNode is a value for the person.
+// valueNode converts a value without its fields.
 func valueNode(v *variables.Value) protocol.ViewValue {
 	return protocol.ViewValue{Name: variables.Path{v.Key}.String(), Type: v.Type, Value: v.Literal(0)}
 }
 
-// wholeNode is a value with all that it holds.
+// wholeNode converts a value with all its fields.
 func wholeNode(v *variables.Value) protocol.ViewValue {
 	n := valueNode(v)
 	for i := range v.Children {
@@ -138,14 +138,14 @@ func wholeNode(v *variables.Value) protocol.ViewValue {
 	return n
 }
 
-// scopesOf puts variables under their scopes, in the order in which answers tell them.
+// scopesOf has the values of each scope.
 type scopesOf map[string][]protocol.ViewValue
 
-func (by scopesOf) list() []protocol.ViewScope {
+func (s scopesOf) list() []protocol.ViewScope {
 	out := []protocol.ViewScope{}
 	for _, scope := range append(slices.Clone(scopes), variables.ScopeExpression) {
-		if len(by[scope]) > 0 {
-			out = append(out, protocol.ViewScope{Scope: scope, Values: by[scope]})
+		if len(s[scope]) > 0 {
+			out = append(out, protocol.ViewScope{Scope: scope, Values: s[scope]})
 		}
 	}
 	return out
@@ -160,26 +160,26 @@ func snapshotTree(s *variables.Snapshot) []protocol.ViewScope {
 	return by.list()
 }
 
-// changeNode is a place in the tree of a difference.
+// changeNode is a node in the tree of a difference.
 type changeNode struct {
 	removed, other *variables.Entry // other is added or modified
-	kids           map[variables.Key]*changeNode
+	children       map[variables.Key]*changeNode
 	order          []variables.Key
 }
 
-func (n *changeNode) kid(k variables.Key) *changeNode {
-	kid := n.kids[k]
-	if kid == nil {
-		if n.kids == nil {
-			n.kids = map[variables.Key]*changeNode{}
+func (n *changeNode) child(k variables.Key) *changeNode {
+	child := n.children[k]
+	if child == nil {
+		if n.children == nil {
+			n.children = map[variables.Key]*changeNode{}
 		}
-		kid = &changeNode{}
-		n.kids[k], n.order = kid, append(n.order, k)
+		child = &changeNode{}
+		n.children[k], n.order = child, append(n.order, k)
 	}
-	return kid
+	return child
 }
 
-// diffTree is a difference in the order of the newer snapshot; what is gone stands behind what is there.
+// diffTree converts a difference to a tree in the order of the newer snapshot. Removed values come last.
 func diffTree(d *variables.Diff, to *variables.Snapshot) []protocol.ViewScope {
 	type root struct {
 		scope string
@@ -196,7 +196,7 @@ func diffTree(d *variables.Diff, to *variables.Snapshot) []protocol.ViewScope {
 				order = append(order, root{e.Scope, e.Nth})
 			}
 			for _, k := range e.Path {
-				at = at.kid(k)
+				at = at.child(k)
 			}
 			set(at, e)
 		}
@@ -217,35 +217,35 @@ func diffTree(d *variables.Diff, to *variables.Snapshot) []protocol.ViewScope {
 			seen[at] = map[variables.Key]bool{}
 		}
 		seen[at][v.Key] = true
-		if r := roots[at]; r != nil && r.kids[v.Key] != nil {
-			by[v.Scope] = append(by[v.Scope], r.kids[v.Key].values(v.Key, &v.Value)...)
+		if r := roots[at]; r != nil && r.children[v.Key] != nil {
+			by[v.Scope] = append(by[v.Scope], r.children[v.Key].values(v.Key, &v.Value)...)
 		}
 	}
 	for _, at := range order {
 		for _, k := range roots[at].order {
 			if !seen[at][k] {
-				by[at.scope] = append(by[at.scope], roots[at].kids[k].values(k, nil)...)
+				by[at.scope] = append(by[at.scope], roots[at].children[k].values(k, nil)...)
 			}
 		}
 	}
 	return by.list()
 }
 
-// values are a place of the tree: one, or what was there and what is there now where those have nothing to do with
-// each other. v is the value that is there, nil when the newer snapshot has none or holds it elsewhere.
+// values returns the values of a node: one, or both the removed and the current value if they are unrelated. v is the
+// current value, nil if the newer snapshot has none or has it elsewhere.
 func (n *changeNode) values(k variables.Key, v *variables.Value) []protocol.ViewValue {
 	var out []protocol.ViewValue
-	gone := n.removed
+	removed := n.removed
 	now := protocol.ViewValue{Name: variables.Path{k}.String()}
 	if v != nil {
 		now = valueNode(v)
 	}
 	switch e := n.other; {
 	case e == nil:
-	case e.Old == nil && gone != nil && gone.Old.Type != e.New.Type:
+	case e.Old == nil && removed != nil && removed.Old.Type != e.New.Type:
 		now = wholeNode(e.New)
-		now.Change, now.Old, now.OldType = protocol.ChangeRetyped, gone.Old.Literal(0), gone.Old.Type
-		gone = nil
+		now.Change, now.Old, now.OldType = protocol.ChangeRetyped, removed.Old.Literal(0), removed.Old.Type
+		removed = nil
 	case e.Old == nil:
 		now = wholeNode(e.New)
 		now.Change = protocol.ChangeAdded
@@ -253,41 +253,41 @@ func (n *changeNode) values(k variables.Key, v *variables.Value) []protocol.View
 		now.Type, now.Change = e.New.Type, protocol.ChangeModified
 		now.Old, now.Value = e.Change()
 	}
-	if gone != nil {
-		was := wholeNode(gone.Old)
+	if removed != nil {
+		was := wholeNode(removed.Old)
 		was.Change, was.Old, was.Value = protocol.ChangeRemoved, was.Value, ""
 		out = append(out, was)
 	}
-	if n.other == nil && len(n.kids) == 0 {
+	if n.other == nil && len(n.children) == 0 {
 		return out
 	}
 	if now.Children == nil {
-		n.hold(&now, v)
+		n.addChanges(&now, v)
 	}
 	return append(out, now)
 }
 
-// hold puts the changes of what a value holds under it.
-func (n *changeNode) hold(of *protocol.ViewValue, v *variables.Value) {
-	there := map[variables.Key]bool{}
-	if v != nil && len(n.kids) > 0 {
+// addChanges adds the changes of a value's fields as its children.
+func (n *changeNode) addChanges(of *protocol.ViewValue, v *variables.Value) {
+	shown := map[variables.Key]bool{}
+	if v != nil && len(n.children) > 0 {
 		for i := range v.Children {
 			k := v.Children[i].Key
-			if kid := n.kids[k]; kid != nil {
-				there[k] = true
-				of.Children = append(of.Children, kid.values(k, &v.Children[i])...)
+			if child := n.children[k]; child != nil {
+				shown[k] = true
+				of.Children = append(of.Children, child.values(k, &v.Children[i])...)
 			}
 		}
-		of.Same = len(v.Children) - len(there)
+		of.Same = len(v.Children) - len(shown)
 	}
 	for _, k := range n.order {
-		if !there[k] {
-			of.Children = append(of.Children, n.kids[k].values(k, nil)...)
+		if !shown[k] {
+			of.Children = append(of.Children, n.children[k].values(k, nil)...)
 		}
 	}
 }
 
-// prune cuts a tree to its first values, level by level, and says how many it cut.
+// prune cuts a tree to its first values, level by level, and returns the number of values cut.
 func prune(all []protocol.ViewScope, most int) (cut int) {
 	var level []*protocol.ViewValue
 	for i := range all {
@@ -295,7 +295,7 @@ func prune(all []protocol.ViewScope, most int) (cut int) {
 			level = append(level, &all[i].Values[j])
 		}
 	}
-	// The variables themselves are all shown: a frame has no more of them than its code names.
+	// All variables are kept: their number is bounded by the frame's code.
 	left := most - len(level)
 	for len(level) > 0 {
 		var next []*protocol.ViewValue
@@ -316,7 +316,7 @@ func prune(all []protocol.ViewScope, most int) (cut int) {
 	return cut
 }
 
-// size counts a value and what it holds.
+// size counts a value and all its descendants.
 func size(n *protocol.ViewValue) int {
 	all := 1
 	for i := range n.Children {
@@ -325,28 +325,28 @@ func size(n *protocol.ViewValue) int {
 	return all
 }
 
-// tracedAs is what an agent was told of a tracepoint.
-type tracedAs struct {
+// traceReport is the last answer about a tracepoint.
+type traceReport struct {
 	id string
 	protocol.ViewTrace
 }
 
-// keepTraced remembers for the person what an agent is told of a tracepoint.
-func (c *debugCall) keepTraced(id string, p TraceParams, t *Trace) {
-	is := tracedAs{id, protocol.ViewTrace{
-		Tab: c.tab, Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.e.clock().UnixMilli(), State: t.State, Hits: t.Hits, Rows: t.Rows,
-		Notes: slices.DeleteFunc(slices.Clone(t.Notes), func(note string) bool { return note == traceGoesOn }), Columns: []string{}, Evolution: []string{},
+// keepReport keeps an answer about a tracepoint for the viewer.
+func (c *debugCall) keepReport(id string, p TraceParams, t *Trace) {
+	report := traceReport{id, protocol.ViewTrace{
+		Tab: c.tab, Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.inspector.clock().UnixMilli(), State: t.State, Hits: t.Hits, Rows: t.Rows,
+		Notes: slices.DeleteFunc(slices.Clone(t.Notes), func(note string) bool { return note == traceContinues }), Columns: []string{}, Evolution: []string{},
 	}}
 	names := p.Paths
 	if len(names) == 0 && len(t.Columns) > 0 {
 		names = t.Columns[1:]
 	}
 	for _, name := range names {
-		is.Columns, is.Evolution = append(is.Columns, name), append(is.Evolution, t.Evolution[name])
+		report.Columns, report.Evolution = append(report.Columns, name), append(report.Evolution, t.Evolution[name])
 	}
-	c.e.tabs.with(c.tab, func(tab *debugTab) {
-		tab.traced = slices.DeleteFunc(tab.traced, func(one tracedAs) bool { return one.id == id })
-		tab.traced = append(tab.traced, is)
-		tab.traced = tab.traced[max(0, len(tab.traced)-maxTraced):]
+	c.inspector.tabs.with(c.tab, func(tab *debugTab) {
+		tab.reports = slices.DeleteFunc(tab.reports, func(one traceReport) bool { return one.id == id })
+		tab.reports = append(tab.reports, report)
+		tab.reports = tab.reports[max(0, len(tab.reports)-maxReports):]
 	})
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// searchTime is how long a search takes; slowSearchTime how long it takes without its index.
+	// searchTime is the duration of a search, slowSearchTime the duration without its index.
 	searchTime     = 150 * time.Millisecond
 	slowSearchTime = 750 * time.Millisecond
 )
@@ -27,7 +27,7 @@ func (s *Shop) products(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Shop) product(w http.ResponseWriter, r *http.Request) {
-	id, _ := strconv.Atoi(r.PathValue("id")) // 0 is no product
+	id, _ := strconv.Atoi(r.PathValue("id")) // no product has ID 0
 	p, ok := findProduct(id)
 	if !ok {
 		reply(w, http.StatusNotFound, map[string]string{"error": fmt.Sprintf("there is no product %q", r.PathValue("id"))})
@@ -36,7 +36,7 @@ func (s *Shop) product(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, s.shown(p))
 }
 
-// shown is a product as the API tells of it now.
+// shown returns a product as the API currently returns it.
 func (s *Shop) shown(p product) any {
 	if s.is("image_404") && p.ID == 2 {
 		p.Image = "/images/storm-lantern.svg"
@@ -87,7 +87,7 @@ func (s *Shop) readCart(w http.ResponseWriter, _ *http.Request) {
 	reply(w, http.StatusOK, s.cartNow())
 }
 
-// changeCart adds to the quantity of a product; zero takes the product out.
+// changeCart adds to the quantity of a product. Zero removes the product.
 func (s *Shop) changeCart(w http.ResponseWriter, r *http.Request) {
 	if s.is("dead_connection") {
 		panic(http.ErrAbortHandler) // the connection ends without an answer
@@ -100,7 +100,7 @@ func (s *Shop) changeCart(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if _, ok := findProduct(ask.Product); !ok || ask.Quantity < 0 || ask.Quantity > 99 {
-		reply(w, http.StatusBadRequest, map[string]string{"error": "a known product and a quantity from 0 to 99 are needed"})
+		reply(w, http.StatusBadRequest, map[string]string{"error": "a known product and a quantity from 0 to 99 are required"})
 		return
 	}
 	s.mu.Lock()
@@ -113,7 +113,7 @@ func (s *Shop) changeCart(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, s.cartNow())
 }
 
-// cartNow is the cart in the order of the collection.
+// cartNow returns the cart in the order of the collection.
 func (s *Shop) cartNow() any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *Shop) checkout(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if ask.Name == "" || ask.Email == "" {
-		reply(w, http.StatusUnprocessableEntity, map[string]string{"error": "name and email are needed"})
+		reply(w, http.StatusUnprocessableEntity, map[string]string{"error": "name and email are required"})
 		return
 	}
 	s.mu.Lock()
@@ -175,7 +175,7 @@ func (s *Shop) checkout(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]string{"order": fmt.Sprintf("LT-%04d", order)})
 }
 
-// Rates is the second origin: exchange rates, which pages of any origin may read.
+// Rates is the second origin. It serves exchange rates that pages of any origin can read.
 func (s *Shop) Rates() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /rates", func(w http.ResponseWriter, _ *http.Request) {
@@ -194,10 +194,10 @@ func reply(w http.ResponseWriter, status int, value any) {
 	_ = json.NewEncoder(w).Encode(value) // the browser left
 }
 
-// read decodes a request's body, or answers that it cannot.
+// read decodes a request's body, or answers with an error and returns false.
 func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(into); err != nil {
-		reply(w, http.StatusBadRequest, map[string]string{"error": "the body is no JSON object that this endpoint takes"})
+		reply(w, http.StatusBadRequest, map[string]string{"error": "the body is not a valid JSON object for this endpoint"})
 		return false
 	}
 	return true

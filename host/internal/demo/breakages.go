@@ -4,32 +4,32 @@ import "slices"
 
 // Breakage is one way in which a developer's edit breaks the shop.
 type Breakage struct {
-	// Name identifies it: lower case, digits and underscores.
+	// Name is the unique name, in lower case letters, digits and underscores.
 	Name string
-	// Title says in a few words what breaks, for headings.
+	// Title is the heading: what breaks, in a few words.
 	Title string
-	// Story says in one sentence what the developer's edit did.
+	// Story describes the developer's edit in one sentence.
 	Story string
-	// Break applies the edit, Mend takes it back. Doing either twice does no harm.
+	// Break applies the edit, Mend reverts it. Both can be repeated safely.
 	Break, Mend func(*Shop)
-	// Prepare is run in the page while all is well, where the breakage shows only against what was
-	// before; see [Script].
+	// Prepare runs in the healthy page, for breakages that show only in comparison with earlier behavior. See
+	// [Script].
 	Prepare string
-	// Reload says that the page must be loaded again before Trigger and before Recover, as a
-	// development server would do after the edit.
+	// Reload means that the page must reload before Trigger and before Recover, as a development server would
+	// do after the edit.
 	Reload bool
-	// Trigger is run in the page after Break and waits until the effect is there.
+	// Trigger runs in the page after Break and waits for the effect.
 	Trigger string
-	// Recover is run in the page after Mend and waits until all is well; the same as Trigger for most.
+	// Recover runs in the page after Mend and waits until the page is healthy. Empty means the same as Trigger.
 	Recover string
-	// Expect is what an observer should tell of it.
+	// Expect is what an observer should report.
 	Expect Expect
 }
 
-// Expect is what should be reported of a breakage. Texts are fragments of what is reported; URLs are
-// paths, or for other origins their end.
+// Expect is the expected report of a breakage. Texts are fragments of the report. URLs are paths, or for other
+// origins the end of the URL.
 type Expect struct {
-	// Severity is "error", "warning", or "clean" for what only looks like trouble.
+	// Severity is "error", "warning", or "clean" for a change that only looks like a problem.
 	Severity string
 	// Errors and Warnings are console messages, exceptions included.
 	Errors, Warnings []string
@@ -37,22 +37,22 @@ type Expect struct {
 	Failures []Failure
 	// Degraded are the endpoints that became slow.
 	Degraded []string
-	// Disconnections and SocketErrors are of WebSockets: URLs, and texts of messages.
+	// Disconnections are URLs of WebSockets, SocketErrors the texts of their error messages.
 	Disconnections, SocketErrors []string
-	// Elements are the texts of error elements that appeared, even if they vanished since.
+	// Elements are the texts of error elements that appeared, even if they have disappeared since.
 	Elements []string
 }
 
 // Failure is a request that failed.
 type Failure struct {
 	Method, URL string
-	// Status is 0 where there was no response that the page could see.
+	// Status is 0 without a response that the page can see.
 	Status int
-	// Error is a fragment of the reason where Status is 0.
+	// Error is a fragment of the reason if Status is 0.
 	Error string
 }
 
-// Find returns the breakage of a name.
+// Find returns the breakage with a name.
 func Find(name string) (Breakage, bool) {
 	i := slices.IndexFunc(Breakages, func(b Breakage) bool { return b.Name == name })
 	if i < 0 {
@@ -61,20 +61,20 @@ func Find(name string) (Breakage, bool) {
 	return Breakages[i], true
 }
 
-// MendAll takes every breakage back.
+// MendAll reverts every breakage.
 func (s *Shop) MendAll() {
 	for _, b := range Breakages {
 		b.Mend(s)
 	}
 }
 
-// Script wraps Prepare, Trigger or Recover for evaluation in the page's main world. It gives a
-// promise, which fails with a message when the page does not get there within five seconds.
+// Script wraps Prepare, Trigger or Recover for evaluation in the page's main world. It returns a promise that
+// is rejected with a message when a wait takes longer than five seconds.
 func Script(steps string) string {
 	return "(async () => {" + prelude + steps + "\n})()"
 }
 
-// prelude is what the steps are written with.
+// prelude defines the functions that the steps use.
 const prelude = `
 const one = (selector) => document.querySelector(selector);
 const until = (test) => new Promise((done, fail) => {
@@ -82,7 +82,7 @@ const until = (test) => new Promise((done, fail) => {
   const look = () => {
     const value = test();
     if (value) done(value);
-    else if (performance.now() > end) fail(new Error('the shop did not get there: ' + test));
+    else if (performance.now() > end) fail(new Error('the shop did not reach this state: ' + test));
     else setTimeout(look, 10);
   };
   look();
@@ -96,7 +96,7 @@ const type = (selector, text) => {
 const live = (value) => until(() => one('#live').dataset.live === value);
 `
 
-// edit is a change to a file of the page. The old text occurs in it exactly once.
+// edit is a change to a file of the page. The old text occurs in the file exactly once.
 type edit struct {
 	breakage, file, old, new string
 }
@@ -112,11 +112,11 @@ var edits = []edit{
 	},
 }
 
-// Breakages are all the ways, in the order in which the demo tells of them. Each stands alone.
+// Breakages are all breakages, in the order of the demo. They are independent of each other.
 var Breakages = []Breakage{
 	{
 		Name:    "api_500",
-		Title:   "An endpoint answers 500",
+		Title:   "An endpoint returns 500",
 		Story:   "A query for the product list names a column that the migration has not added yet.",
 		Reload:  true,
 		Trigger: `await ready();`,
@@ -129,7 +129,7 @@ var Breakages = []Breakage{
 	{
 		Name:    "click_typeerror",
 		Title:   "A click handler throws",
-		Story:   "The cart's footer was taken out of the markup, but not out of the code that opens the cart.",
+		Story:   "The cart's footer was removed from the markup, but not from the code that opens the cart.",
 		Reload:  true,
 		Trigger: `await ready(); await click('#open-cart'); one('#cart').close();`,
 		Expect: Expect{
@@ -140,7 +140,7 @@ var Breakages = []Breakage{
 	{
 		Name:    "renamed_field",
 		Title:   "A field was renamed, prices are NaN",
-		Story:   "The API calls the price unit_price now; the page still reads price.",
+		Story:   "The API renamed price to unit_price, but the page still reads price.",
 		Reload:  true,
 		Trigger: `await ready();`,
 		Expect: Expect{
@@ -150,8 +150,8 @@ var Breakages = []Breakage{
 	},
 	{
 		Name:    "unhandled_rejection",
-		Title:   "A promise is rejected and nobody handles it",
-		Story:   "The wishlist went behind the sign-in, so that its endpoint answers with a page of HTML and status 200.",
+		Title:   "An unhandled promise rejection",
+		Story:   "The wishlist now needs a sign-in, so its endpoint returns an HTML page with status 200.",
 		Trigger: `await ready(); await click('[data-testid=save-3]'); await new Promise((done) => setTimeout(done, 300));`,
 		Expect: Expect{
 			Severity: "error",
@@ -161,15 +161,15 @@ var Breakages = []Breakage{
 	{
 		Name:    "slow_endpoint",
 		Title:   "An endpoint became slow",
-		Story:   "The search lost its index and reads every row.",
+		Story:   "The search lost its index and now reads every row.",
 		Prepare: `await ready(); for (const query of ['la', 'mug', 'glass', 'rope']) await search(query); await search('');`,
 		Trigger: `await search('lantern'); await search('');`,
 		Expect:  Expect{Severity: "warning", Degraded: []string{"/api/search"}},
 	},
 	{
 		Name:    "socket_closed",
-		Title:   "The live feed is cut",
-		Story:   "The stock feed crashes after its greeting since it reads a setting that is not set.",
+		Title:   "The live feed disconnects",
+		Story:   "The stock feed reads a missing setting and crashes after its greeting.",
 		Prepare: `await ready(); await live('on');`,
 		Trigger: `await live('off');`,
 		Recover: `await live('on');`,
@@ -178,11 +178,11 @@ var Breakages = []Breakage{
 	{
 		Name:    "socket_error",
 		Title:   "The live feed reports an error",
-		Story:   "The stock feed asks a warehouse that was switched off.",
+		Story:   "The stock feed queries a warehouse that was turned off.",
 		Prepare: `await ready(); await live('on');`,
 		Trigger: `await live('stale');`,
 		Recover: `await live('on');`,
-		Expect:  Expect{Severity: "warning", SocketErrors: []string{"warehouse 3 does not answer"}},
+		Expect:  Expect{Severity: "warning", SocketErrors: []string{"warehouse 3 does not respond"}},
 	},
 	{
 		Name:    "image_404",
@@ -198,7 +198,7 @@ var Breakages = []Breakage{
 	{
 		Name:    "script_404",
 		Title:   "A script is missing",
-		Story:   "The page asks for the minified promo script, which no build makes.",
+		Story:   "The page requests a minified promo script, which no build creates.",
 		Reload:  true,
 		Trigger: `await ready();`,
 		Expect: Expect{
@@ -209,7 +209,7 @@ var Breakages = []Breakage{
 	{
 		Name:    "cors_blocked",
 		Title:   "Another origin is blocked by CORS",
-		Story:   "The service for exchange rates lost the header that lets pages of other origins read it.",
+		Story:   "The exchange rate service lost the header that allows other origins to read it.",
 		Reload:  true,
 		Trigger: `await ready(); await until(() => document.documentElement.dataset.rated);`,
 		Expect: Expect{
@@ -219,8 +219,8 @@ var Breakages = []Breakage{
 	},
 	{
 		Name:   "toast_flash",
-		Title:  "An error shows for 150 ms",
-		Story:  "Toasts were set to 150 ms for a test and left so, and the coupon has run out since.",
+		Title:  "An error appears for 150 ms",
+		Story:  "A test setting of 150 ms for toasts was left in, and the coupon has expired.",
 		Reload: true,
 		Trigger: `await ready(); type('#coupon', 'TIDE10'); one('#coupon-form').requestSubmit();
 await until(() => one('.toast')); await until(() => !one('.toast'));`,
@@ -231,7 +231,7 @@ await until(() => state.percentOff === 10);`,
 	{
 		Name:   "worker_throws",
 		Title:  "A worker throws",
-		Story:  "Shipping zones were to be grouped by continent; the worker was changed, its table was not.",
+		Story:  "The worker now expects shipping zones grouped by continent, but its table was not changed.",
 		Reload: true,
 		Trigger: `await ready(); const failed = new Promise((done) => shippingWorker.addEventListener('error', done));
 await click('[data-testid=add-4]'); await until(() => state.cart.lines.length > 0); openCart();
@@ -244,7 +244,7 @@ await Promise.race([failed, until(() => state.shipping !== null)]); one('#cart')
 	{
 		Name:    "warning_flood",
 		Title:   "Fifty deprecation warnings",
-		Story:   "The card component was updated and warns of a deprecated property, with another id each time.",
+		Story:   "The updated card component warns about a deprecated property, with a different ID each time.",
 		Reload:  true,
 		Trigger: `await ready();`,
 		Expect:  Expect{Severity: "warning", Warnings: []string{`"badge" goes in 3.0, use "label"`}},
@@ -252,7 +252,7 @@ await Promise.race([failed, until(() => state.shipping !== null)]); one('#cart')
 	{
 		Name:    "dead_connection",
 		Title:   "A request gets no answer",
-		Story:   "The cart's endpoint panics before it answers, so that the connection just ends.",
+		Story:   "The cart's endpoint panics before it answers, so the connection ends.",
 		Trigger: `await ready(); await click('[data-testid=add-6]'); await until(() => one('.toast-error'));`,
 		Recover: `await click('[data-testid=add-6]'); await until(() => state.cart.lines.some((line) => line.product === 6));`,
 		Expect: Expect{
@@ -264,7 +264,7 @@ await Promise.race([failed, until(() => state.shipping !== null)]); one('#cart')
 	{
 		Name:   "endless_scroll",
 		Title:  "Busy, but healthy",
-		Story:  "Nothing was broken: a long scroll loads page after page of reviews.",
+		Story:  "Nothing is broken: a long scroll loads page after page of reviews.",
 		Reload: true,
 		Trigger: `await ready(); await until(() => {
   scrollTo(0, document.body.scrollHeight);

@@ -1,10 +1,10 @@
-// Package demo is a small shop to break: a single page with an API, live stock over a WebSocket, a
-// worker, images and a second origin, and a list of ways in which a developer's edit breaks it.
+// Package demo is a small shop to break. It is a single page with an API, live stock over a WebSocket, a
+// worker, images and a second origin. [Breakages] lists edits that break it.
 //
-// Guarantees: while nothing is broken, the page logs no error and no warning and none of its requests
-// fails, the icon's included; each of [Breakages] changes only what the server serves, as an edit
-// would, and can be undone, after which the shop is as before. It listens on loopback only and
-// keeps everything in memory: one cart, shared by all who look.
+// Guarantees:
+//   - The healthy page logs no error and no warning, and none of its requests fails, including the icon.
+//   - Each of [Breakages] changes only what the server serves, as an edit would, and can be reverted completely.
+//   - The shop listens only on loopback and keeps everything in memory, with one cart for all visitors.
 package demo
 
 import (
@@ -34,20 +34,20 @@ type Shop struct {
 	pause func(ctx context.Context, d time.Duration)
 	feed  feed
 
-	mu sync.Mutex // guards what follows
-	// broken holds the names of the breakages in force.
+	mu sync.Mutex // guards the fields below
+	// broken contains the names of active breakages.
 	broken map[string]bool
-	// rates is the second origin, for the page; "" for none.
+	// rates is the second origin for the page, "" without one.
 	rates string
-	// cart is the quantity of each product, by id.
+	// cart is the quantity of each product, by ID.
 	cart    map[int]int
 	orders  int
 	servers []*http.Server
 	serving sync.WaitGroup
 }
 
-// New makes a shop in which nothing is broken. It serves without being started, for use with
-// [net/http/httptest]; [Shop.Start] gives it an address.
+// New returns a healthy shop. It serves without being started, for use with [net/http/httptest]. [Shop.Start]
+// gives it an address.
 func New() *Shop {
 	s := &Shop{
 		mux:    http.NewServeMux(),
@@ -88,11 +88,11 @@ func (s *Shop) listen(handler http.Handler) (origin string, err error) {
 	s.mu.Lock()
 	s.servers = append(s.servers, server)
 	s.mu.Unlock()
-	s.serving.Go(func() { _ = server.Serve(listener) }) // ends by Close
+	s.serving.Go(func() { _ = server.Serve(listener) }) // Close ends it
 	return "http://" + listener.Addr().String(), nil
 }
 
-// Close ends the servers and every connection, and returns when nothing of the shop runs any more.
+// Close ends the servers and all connections, and returns when everything has stopped.
 func (s *Shop) Close() error {
 	s.mu.Lock()
 	servers := s.servers
@@ -107,16 +107,15 @@ func (s *Shop) Close() error {
 	return errors.Join(errs...)
 }
 
-// UseRates tells the page where the second origin is, such as "http://127.0.0.1:4711". Start does
-// it; tests that serve [Shop.Rates] themselves call it. Without one the page knows euros only.
+// UseRates sets the second origin for the page, such as "http://127.0.0.1:4711". Start calls it, and so do tests
+// that serve [Shop.Rates] themselves. Without it the page has prices only in euros.
 func (s *Shop) UseRates(origin string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rates = strings.TrimSuffix(origin, "/")
 }
 
-// Routes registers the page and its API on mux, so that tests can serve routes of their own beside
-// them.
+// Routes registers the page and its API on mux, so that tests can add their own routes.
 func (s *Shop) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /{$}", s.serveFile("index.html"))
 	for _, name := range []string{"style.css", "app.js", "promo.js", "shipping.js", "favicon.svg"} {
@@ -138,8 +137,8 @@ func (s *Shop) Routes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /ws/stock", s.stock)
 }
 
-// serveFile serves a file of the page as the edits in force leave it. Nothing is cached, so that the
-// next load has the next edit.
+// serveFile serves a file of the page with the active edits. It disables caching, so that the next load has the
+// next edit.
 func (s *Shop) serveFile(name string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		text, err := s.page(name)
@@ -157,15 +156,15 @@ func (s *Shop) serveFile(name string) http.HandlerFunc {
 	}
 }
 
-// notFound answers 404 and no more: the nosniff header of http.NotFound would make browsers report a
-// missing script twice.
+// notFound answers 404 without the nosniff header of http.NotFound, which would make browsers report a missing
+// script twice.
 func notFound(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusNotFound)
 	_, _ = fmt.Fprintf(w, "<!doctype html><title>Not found</title><p>There is no %s here.", html.EscapeString(r.URL.Path)) // the browser left
 }
 
-// page is the text of a file of the page.
+// page returns the text of a file of the page.
 func (s *Shop) page(name string) (string, error) {
 	data, err := web.ReadFile(path.Join("web", name))
 	if err != nil {
@@ -185,7 +184,7 @@ func (s *Shop) page(name string) (string, error) {
 	return text, nil
 }
 
-// is says whether a breakage is in force.
+// is reports whether a breakage is active.
 func (s *Shop) is(breakage string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -151,7 +151,7 @@ func TestBreakagesAreTold(t *testing.T) {
 
 func TestServerSideBreakagesShowAndRecover(t *testing.T) {
 	shop, page, rates, paused := serve(t)
-	// What an endpoint says in words, for each breakage: healthy, then broken.
+	// The result of an endpoint as text for each breakage: healthy, then broken.
 	probes := map[string]struct {
 		look            func() string
 		healthy, broken string
@@ -197,7 +197,7 @@ func TestServerSideBreakagesShowAndRecover(t *testing.T) {
 
 func short(status int, _ string, _ http.Header) string { return strconv.Itoa(status) }
 
-// keys names the field that holds a product's price.
+// keys returns the name of a product's price field.
 func keys(t *testing.T, url string) string {
 	t.Helper()
 	_, body, _ := get(t, url)
@@ -254,7 +254,7 @@ func TestFeedTellsClosesAndComesBack(t *testing.T) {
 
 	trouble, _ := Find("socket_error")
 	trouble.Break(shop)
-	expect(conn, `{"type":"error","message":"stock feed: warehouse 3 does not answer"}`)
+	expect(conn, `{"type":"error","message":"stock feed: warehouse 3 does not respond"}`)
 	trouble.Mend(shop)
 	expect(conn, `{"type":"hello"}`)
 

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// stockInterval is how often the stock of one product changes by itself.
+	// stockInterval is the interval between automatic stock changes.
 	stockInterval = 2 * time.Second
-	// listenerBuffer is how many messages a connection may be behind before it is cut off.
+	// listenerBuffer is how many messages a connection may be behind before it is closed.
 	listenerBuffer = 32
 )
 
-// feed sends messages to everybody who listens.
+// feed sends messages to all listeners.
 type feed struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // one for each connection
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	listeners map[*listener]bool
 	closed    bool
 }
 
-// listener is one connection. A nil message tells it to close with 1011.
+// listener is one connection. A nil message closes it with status 1011.
 type listener struct{ messages chan []byte }
 
 func (f *feed) init() {
@@ -65,7 +65,8 @@ func (f *feed) remove(l *listener) {
 	f.wg.Done()
 }
 
-// send passes a message to all; nil ends their connections. Who is too far behind is cut off.
+// send sends a message to all listeners. Nil closes their connections. A listener that is too far behind is
+// closed.
 func (f *feed) send(message []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +90,7 @@ type message struct {
 
 var (
 	helloFrame   = frame(message{Type: "hello"})
-	troubleFrame = frame(message{Type: "error", Message: "stock feed: warehouse 3 does not answer"})
+	troubleFrame = frame(message{Type: "error", Message: "stock feed: warehouse 3 does not respond"})
 )
 
 func frame(m message) []byte {
@@ -100,12 +101,12 @@ func frame(m message) []byte {
 	return data
 }
 
-// PushStock tells every open page that a product's stock has changed; the number is at least 1.
+// PushStock sends every open page a product's new stock, which is at least 1.
 func (s *Shop) PushStock(id, stock int) {
 	s.feed.send(frame(message{Type: "stock", ID: id, Stock: max(stock, 1)}))
 }
 
-// stock is the live feed: a greeting, then a change of one product's stock every two seconds.
+// stock is the live feed. It sends a greeting, and then one product's new stock every two seconds.
 func (s *Shop) stock(w http.ResponseWriter, r *http.Request) {
 	l := s.feed.add()
 	if l == nil {
@@ -117,7 +118,7 @@ func (s *Shop) stock(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Accept has answered
 	}
-	defer conn.CloseNow() //nolint:errcheck // closed already, or broken
+	defer conn.CloseNow() //nolint:errcheck // already closed or broken
 	if s.is("socket_closed") {
 		_ = conn.Close(websocket.StatusInternalError, "stock feed restarted") // the browser left
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// product is one thing that the shop sells. Prices are euros.
+// product is one product of the shop. Prices are in euros.
 type product struct {
 	ID          int     `json:"id"`
 	Name        string  `json:"name"`
@@ -21,8 +21,8 @@ type product struct {
 
 var goods = []product{
 	{
-		1, "Harbour Kettle", 68, 14, "/images/kettle.svg", "Enamelled steel, whistles in D.",
-		"Boils a litre and a half in six minutes and tells the whole house about it.", "24 × 19 × 21 cm", 1250, "Rinse, never scour",
+		1, "Harbor Kettle", 68, 14, "/images/kettle.svg", "Enameled steel, whistles in D.",
+		"Boils a liter and a half in six minutes and lets the whole house know.", "24 × 19 × 21 cm", 1250, "Rinse, never scour",
 	},
 	{
 		2, "Storm Lantern", 84.5, 6, "/images/lantern.svg", "Burns nine hours in any wind.",
@@ -46,7 +46,7 @@ var goods = []product{
 	},
 	{
 		7, "Driftwood Candle", 22.5, 31, "/images/candle.svg", "Cedar, salt, a little smoke.",
-		"Poured on a base of found driftwood; burns for some thirty hours.", "20 × 9 × 14 cm", 520, "Keep out of the draught",
+		"Poured on a base of found driftwood; burns for some thirty hours.", "20 × 9 × 14 cm", 520, "Keep out of drafts",
 	},
 	{
 		8, "Weather Glass", 128, 4, "/images/glass.svg", "The spout rises before a storm.",
@@ -63,7 +63,7 @@ func findProduct(id int) (product, bool) {
 	return product{}, false
 }
 
-// matching lists the ids of the products that a query fits.
+// matching returns the IDs of the products that match a query.
 func matching(query string) []int {
 	ids := []int{}
 	query = strings.ToLower(query)
@@ -87,18 +87,18 @@ const (
 	reviewPages    = 12
 )
 
-// reviewsOf makes a page of reviews, from 1; the same ones every time.
+// reviewsOf returns a page of reviews, numbered from 1. The reviews never change.
 func reviewsOf(page int) []review {
 	authors := []string{"Anna", "Bente", "Carl", "Dorte", "Emil", "Fiona", "Gustav", "Hanne", "Ivo"}
 	places := []string{"Sylt", "Skagen", "Porto", "Hiddensee", "Rømø", "Aveiro", "Amrum"}
 	texts := []string{
 		"Better than the one it replaced, which lasted thirty years.",
 		"Arrived a day early and smelling faintly of the sea.",
-		"The neighbours have asked twice where it is from.",
+		"The neighbors have asked twice where it is from.",
 		"I bought a second one for the boat.",
 		"Heavier than I thought. I have come to like that.",
 		"It does one thing and does it well.",
-		"Took the storm of last week without a word.",
+		"Survived last week's storm without a scratch.",
 		"My grandmother says it is just like hers was.",
 	}
 	list := make([]review, reviewsPerPage)

@@ -28,7 +28,7 @@ type visit struct {
 	url  string
 	shop *Shop
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	trouble []string
 	urls    map[network.RequestID]string
 	slowest map[string]time.Duration
@@ -73,7 +73,7 @@ func openShop(t *testing.T) *visit {
 	return v
 }
 
-// hear notes what went wrong, as a browser tells it to a debugger.
+// hear records the problems that a browser reports to a debugger.
 func (v *visit) hear(ev any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -135,8 +135,7 @@ func (v *visit) path(url string) string {
 	return url
 }
 
-// take returns what was noted since the last time. Evaluating something first makes the browser
-// deliver what it has.
+// take returns the records since the last call. An evaluation first makes the browser deliver pending events.
 func (v *visit) take() []string {
 	v.t.Helper()
 	v.run("", "await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));")
@@ -218,7 +217,7 @@ func TestBreakagesShowInTheBrowserAndRecover(t *testing.T) {
 	}
 }
 
-// check compares what the browser told with what the breakage promises.
+// check compares the browser's reports with the expectation of the breakage.
 func (v *visit) check(b Breakage, got []string) {
 	v.t.Helper()
 	var want []string
@@ -244,8 +243,8 @@ func (v *visit) check(b Breakage, got []string) {
 	}
 }
 
-// unexpected leaves out what is wanted, what a reload does to the live feed, and the browser's own
-// line about a request that failed.
+// unexpected removes the wanted records, the effect of a reload on the live feed, and the browser's own line
+// about a failed request.
 func unexpected(got, want []string) []string {
 	return slices.DeleteFunc(slices.Clone(got), func(s string) bool {
 		return s == "disconnected: /ws/stock" || strings.HasPrefix(s, "log network: ") || strings.HasPrefix(s, "log javascript: Access to fetch") ||

@@ -93,7 +93,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 		r.PageText = Untrusted
 	}
 	if n := omitted(r); n > 0 {
-		r.Note = fmt.Sprintf("%d more not shown; read them with the raw tools or a narrower include.", n)
+		r.Note = fmt.Sprintf("%d more not shown. Read them with the raw tools or a narrower include.", n)
 	}
 	return r
 }

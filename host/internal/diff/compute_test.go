@@ -221,7 +221,7 @@ func TestReports(t *testing.T) {
 			before: func(w *enginetest.World) {
 				w.Send("gap", fmt.Sprintf(`"from":%d,"to":0,"reason":"detached"`, w.Now.UnixMilli()))
 			},
-			want: []string{`"reason":"detached"`, "capture of a tab was ended"},
+			want: []string{`"reason":"detached"`, "capture of a tab ended"},
 		},
 		{
 			name: "a gap that was closed before is past",

@@ -17,21 +17,21 @@ const maxGapSpans = 10
 
 // reasonWords say a gap's reason to a reader.
 var reasonWords = map[string]string{
-	protocol.GapLateAttach:          "a tab was being loaded before capture began",
-	protocol.GapWorkerRestart:       "the extension's worker was restarted",
-	protocol.GapDetached:            "capture of a tab was ended",
+	protocol.GapLateAttach:          "a tab began loading before capture started",
+	protocol.GapWorkerRestart:       "the extension's worker restarted",
+	protocol.GapDetached:            "capture of a tab ended",
 	protocol.GapDropped:             "events were dropped",
 	protocol.GapCaptureFailed:       "a tab could not be captured",
 	protocol.GapDisconnected:        "the browser's connection was interrupted",
-	protocol.GapBrowserEnded:        "the browser was ended, and its last moments may be missing",
-	protocol.GapNoBrowser:           "no browser was connected then",
-	protocol.GapJournalDamaged:      "a part of the journal could not be read",
+	protocol.GapBrowserEnded:        "the browser exited, and its last events may be missing",
+	protocol.GapNoBrowser:           "no browser was connected",
+	protocol.GapJournalDamaged:      "part of the journal could not be read",
 	protocol.GapMalformed:           "events could not be read",
-	protocol.GapSharedWorkerUnseen:  "the browser does not let Tidemark attach to a shared worker of the page; chrome://inspect/#workers shows its console",
-	protocol.GapWorkerUnseen:        "quiet capture does not see what workers log and their WebSockets",
-	protocol.GapPaused:              "a person paused watching",
-	protocol.GapServiceWorkerUnseen: "quiet capture does not see the service worker",
-	protocol.GapNotReplayed:         "events before Tidemark's start are not known",
+	protocol.GapSharedWorkerUnseen:  "the browser does not let Tidemark attach to the page's shared worker (its console: chrome://inspect/#workers)",
+	protocol.GapWorkerUnseen:        "quiet capture misses workers' logs and WebSockets",
+	protocol.GapPaused:              "the user paused watching",
+	protocol.GapServiceWorkerUnseen: "quiet capture misses the service worker",
+	protocol.GapNotReplayed:         "events before Tidemark started are unknown",
 }
 
 // coverage says what was not observed in the window, nil when everything was.
@@ -54,10 +54,11 @@ func (c *computation) coverage() *Coverage {
 	}
 	for _, b := range c.v.Browsers {
 		if !b.Connected && c.o.Tab == 0 && !c.o.Ended {
-			say("a browser is not connected at the moment")
+			say("a browser is not connected")
 		}
 	}
 	if words := c.unwatched(); words != "" {
+		cov.Unwatched = true
 		say(words)
 	}
 	if c.overflow {
@@ -166,7 +167,7 @@ func (c *computation) unwatched() string {
 		if c.wasWatched() {
 			return ""
 		}
-		return "no tab is known to have been watched then"
+		return "no tab is known to have been watched"
 	}
 	if len(c.v.Browsers) == 0 {
 		return "no browser is connected"

@@ -289,6 +289,8 @@ type Coverage struct {
 	Gaps    []GapSpan `json:"gaps,omitempty"`
 	Dropped int       `json:"dropped,omitempty"`
 	Note    string    `json:"note"`
+	// Unwatched says that nothing in scope is observed at the window's end: no browser, or no watched tab.
+	Unwatched bool `json:"unwatched,omitempty"`
 }
 
 // GapSpan is a span that was not observed, cut to the window. To is nil when it goes on.

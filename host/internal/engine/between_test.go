@@ -41,7 +41,7 @@ func words(list []diff.Message) string {
 	return strings.Join(words, " ")
 }
 
-// story is a session with three checkpoints a second apart: something happens before, between and after them.
+// story is a session with three checkpoints a second apart, and entries before, between and after them.
 func story(t *testing.T, w *enginetest.World, c *checkpoint.Client) (times []string) {
 	t.Helper()
 	for i, name := range []string{"first", "second", "third"} {
@@ -85,7 +85,7 @@ func TestBetweenMovesNothingAndSaysTheSameAgain(t *testing.T) {
 	before := show(between(t, w, c, "first", "second"))
 	w.Pass(time.Minute)
 	w.Log("error", "later")
-	w.CloseTab(7) // what is watched now says nothing of then
+	w.CloseTab(7) // the present watch state proves nothing about the past
 	if again := show(between(t, w, c, "first", "second")); again != before {
 		t.Errorf("%s\nand then\n%s", before, again)
 	}
@@ -105,7 +105,7 @@ func TestAWindowThatEndedKnowsItsGapsAndNotThoseOfLater(t *testing.T) {
 	w.Pass(time.Second)
 	named(t, w, c, "second")
 	w.Pass(time.Second)
-	gap(w, "dropped", -1800, -1200) // it lay in the window, and was heard of afterwards
+	gap(w, "dropped", -1800, -1200) // a gap in the window that was reported after it
 	w.Pass(time.Second)
 	gap(w, "worker_restart", -100, -50)
 	for _, to := range []string{"second", w.Now.Add(-2 * time.Second).UTC().Format(time.RFC3339)} {
@@ -140,7 +140,7 @@ func TestNobodyWatchedIsNotClean(t *testing.T) {
 	named(t, w, c, "second")
 	w.Pass(time.Second)
 	w.Log("log", "on another page")
-	if r := between(t, w, c, "first", "second"); note(r) != "no tab is known to have been watched then" {
+	if r := between(t, w, c, "first", "second"); note(r) != "no tab is known to have been watched" {
 		t.Error(show(r))
 	}
 }
@@ -162,13 +162,13 @@ func TestMistakesAboutTwoMoments(t *testing.T) {
 	c := w.Agent()
 	at := story(t, w, c)
 	for _, s := range []struct{ from, to, want string }{
-		{"second", "first", "ask for them the other way round"},
-		{at[1], at[0], "ask for them the other way round"},
-		{"now", "", "nothing has happened since"},
-		{"frist", "", `there is no checkpoint "frist"; there are first`},
-		{"first", "secnod", `there is no checkpoint "secnod"; there are second`},
+		{"second", "first", "Swap the two"},
+		{at[1], at[0], "Swap the two"},
+		{"now", "", "from is now"},
+		{"frist", "", `there is no checkpoint "frist"; checkpoints are first`},
+		{"first", "secnod", `there is no checkpoint "secnod"; checkpoints are second`},
 		{"first", "2999-01-01", "is in the future"},
-		{"first", "2026-99-01", "no ISO 8601 time"},
+		{"first", "2026-99-01", "not a valid ISO 8601 time"},
 		{"auto_1", "", "there is no checkpoint"},
 	} {
 		if _, err := w.Engine.Observer.Between(t.Context(), c, observe.BetweenParams{From: s.from, To: s.to}, nil); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), s.want) {
@@ -180,8 +180,8 @@ func TestMistakesAboutTwoMoments(t *testing.T) {
 	}
 }
 
-// TestASpanWithoutAnyBrowserIsNotClean, neither while it is the newest nor once a browser is there again; a span that
-// only begins in it is.
+// TestASpanWithoutAnyBrowserIsNotClean checks the span while it is the newest and after a browser has returned. A
+// span that only begins in it is clean.
 func TestASpanWithoutAnyBrowserIsNotClean(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Agent()
@@ -201,7 +201,7 @@ func TestASpanWithoutAnyBrowserIsNotClean(t *testing.T) {
 		}
 		for _, to := range []string{"second", "third"} {
 			r := between(t, w, c, "first", to)
-			if !strings.Contains(note(r), "no browser was connected then") || r.DOM != nil && len(r.DOM.DisappearedElements) > 0 {
+			if !strings.Contains(note(r), "no browser was connected") || r.DOM != nil && len(r.DOM.DisappearedElements) > 0 {
 				t.Errorf("connected %v, to %s: %s", connected, to, show(r))
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// TestACancelledCallAdvancesNothing: nobody heard its answer, so the next one has it.
+// TestACancelledCallAdvancesNothing: its answer was not received, so the next one must contain it.
 func TestACancelledCallAdvancesNothing(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	c := w.Agent()

@@ -131,8 +131,7 @@ func TestTheTabIsNamedOnlyWhereSeveralAreCovered(t *testing.T) {
 	}
 }
 
-// TestLogEntriesOfWhatIsToldElsewhereAreNotCountedAgain covers what no recording shows.
-func TestLogEntriesOfWhatIsToldElsewhereAreNotCountedAgain(t *testing.T) {
+func TestLogEntriesThatRepeatOtherEntriesAreNotCounted(t *testing.T) {
 	const entry = `"level":"error","via":"browser","category":"network"`
 	for _, c := range []struct {
 		name   string
@@ -178,7 +177,7 @@ func TestLogEntriesOfWhatIsToldElsewhereAreNotCountedAgain(t *testing.T) {
 	}
 }
 
-func TestAFailureFoundAfterwardsIsNotToldByTheLogToo(t *testing.T) {
+func TestABackfilledFailureIsNotCountedAgainFromTheLog(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Send("console", `"level":"error","via":"browser","category":"network","request":"1.2","url":"http://localhost:5173/x.png","text":"Failed to load resource: 404"`)
 	w.Send("network", `"id":"backfill-1","method":"GET","url":"http://localhost:5173/x.png","resource":"image","status":404,"started":1,"duration":1,"backfilled":true`)
@@ -188,9 +187,9 @@ func TestAFailureFoundAfterwardsIsNotToldByTheLogToo(t *testing.T) {
 	}
 }
 
-// TestAnElementThatCouldNotLoadIsItsRequestsFailure: told by the page before the browser's records were read, it is one
-// failure; of a request that nobody has told of it is an error of its own.
-func TestAnElementThatCouldNotLoadIsItsRequestsFailure(t *testing.T) {
+// TestAnElementThatCannotLoadIsCountedAsItsRequestsFailure: reported by the page before the browser's records were
+// read, it is one failure. Without a record of its request, it is a separate error.
+func TestAnElementThatCannotLoadIsCountedAsItsRequestsFailure(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	w.Changes(a, params{})

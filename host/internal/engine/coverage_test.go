@@ -13,7 +13,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// gap sends a gap of tab 7 that lies so many milliseconds from now; an end of 0 leaves it open.
+// gap sends a gap of tab 7, in milliseconds relative to now. An end of 0 leaves it open.
 func gap(w *enginetest.World, reason string, from, to int64) {
 	end := int64(0)
 	if to != 0 {
@@ -29,16 +29,16 @@ func note(r *diff.Report) string {
 	return r.Coverage.Note
 }
 
-func TestEveryReasonIsSaidInWords(t *testing.T) {
+func TestEveryGapReasonHasWords(t *testing.T) {
 	for reason, words := range map[string]string{
-		protocol.GapLateAttach:    "a tab was being loaded before capture began",
-		protocol.GapWorkerRestart: "the extension's worker was restarted",
-		protocol.GapDetached:      "capture of a tab was ended",
+		protocol.GapLateAttach:    "a tab began loading before capture started",
+		protocol.GapWorkerRestart: "the extension's worker restarted",
+		protocol.GapDetached:      "capture of a tab ended",
 		protocol.GapDropped:       "events were dropped",
 		protocol.GapCaptureFailed: "a tab could not be captured",
 		protocol.GapDisconnected:  "the browser's connection was interrupted",
 		protocol.GapMalformed:     "events could not be read",
-		protocol.GapNotReplayed:   "events before Tidemark's start are not known",
+		protocol.GapNotReplayed:   "events before Tidemark started are unknown",
 		"of_a_later_version":      "of a later version",
 	} {
 		w := enginetest.New(t, capture.Limits{})
@@ -50,7 +50,7 @@ func TestEveryReasonIsSaidInWords(t *testing.T) {
 	}
 }
 
-func TestAGapIsToldWhileItLastsAndOnceWhenItHasEnded(t *testing.T) {
+func TestAGapIsReportedWhileItLastsAndOnceAfterItsEnd(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	w.Changes(a, params{})
@@ -58,54 +58,54 @@ func TestAGapIsToldWhileItLastsAndOnceWhenItHasEnded(t *testing.T) {
 	gap(w, "detached", 0, 0)
 	began := w.Now.UnixMilli()
 	w.Pass(time.Second)
-	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:01.000Z","reason":"detached"}],"note":"capture of a tab was ended"}`)
+	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:01.000Z","reason":"detached"}],"note":"capture of a tab ended"}`)
 	w.Pass(time.Second)
-	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:02.000Z","reason":"detached"}],"note":"capture of a tab was ended"}`)
+	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:02.000Z","reason":"detached"}],"note":"capture of a tab ended"}`)
 	w.Pass(time.Second)
 	w.Send("gap", fmt.Sprintf(`"from":%d,"to":%d,"reason":"detached"`, began, w.Now.UnixMilli()))
 	w.Pass(time.Second)
-	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:03.000Z","to":"2026-01-23T10:30:04.000Z","reason":"detached"}],"note":"capture of a tab was ended"}`)
+	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:03.000Z","to":"2026-01-23T10:30:04.000Z","reason":"detached"}],"note":"capture of a tab ended"}`)
 	is(t, w.Changes(a, params{}).Coverage, `null`)
 }
 
-func TestAGapThatIsHeardOfAfterTheLookIsToldInTheNextOne(t *testing.T) {
+func TestAGapThatArrivesAfterALookIsReportedInTheNextOne(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	w.Pass(time.Second)
 	w.Changes(a, params{})
 	w.Pass(50 * time.Millisecond)
-	gap(w, "late_attach", -500, -100) // it had ended when the agent looked, and was under way to the host
-	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:00.550Z","to":"2026-01-23T10:30:00.950Z","reason":"late_attach"}],"note":"a tab was being loaded before capture began"}`)
+	gap(w, "late_attach", -500, -100) // it had ended before the look, but was still on its way to the host
+	is(t, w.Changes(a, params{}).Coverage, `{"gaps":[{"from":"2026-01-23T10:30:00.550Z","to":"2026-01-23T10:30:00.950Z","reason":"late_attach"}],"note":"a tab began loading before capture started"}`)
 	is(t, w.Changes(a, params{}).Coverage, `null`)
 }
 
-func TestAGapIsToldOfEverySectionThatItIsIn(t *testing.T) {
+func TestAGapIsReportedForEachSection(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	w.Changes(a, params{})
 	w.Pass(time.Second)
 	gap(w, "dropped", -500, -100)
 	for _, c := range []struct {
-		include string
-		told    bool
+		include  string
+		reported bool
 	}{{"console", true}, {"console", false}, {"network", true}, {"network", false}, {"actions", true}} {
 		w.Pass(time.Second)
-		if r := w.Changes(a, params{Include: []string{c.include}}); (r.Coverage != nil) != c.told {
+		if r := w.Changes(a, params{Include: []string{c.include}}); (r.Coverage != nil) != c.reported {
 			t.Errorf("%s: %s", c.include, show(r))
 		}
 	}
 }
 
-func TestAGapIsToldWhereItMatters(t *testing.T) {
+func TestAGapIsReportedOnlyInItsScope(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Open(8, "http://localhost:3000/")
 	w.Pass(time.Second)
 	gap(w, "detached", -500, -100) // of tab 7
 	for _, c := range []struct {
-		name   string
-		client *checkpoint.Client
-		p      params
-		told   bool
+		name     string
+		client   *checkpoint.Client
+		p        params
+		reported bool
 	}{
 		{"all", w.Agent(), params{}, true},
 		{"its project", w.Scoped("localhost:5173"), params{}, true},
@@ -113,17 +113,17 @@ func TestAGapIsToldWhereItMatters(t *testing.T) {
 		{"its tab", w.Agent(), params{Tab: 1}, true},
 		{"another tab", w.Agent(), params{Tab: 2}, false},
 	} {
-		if r := w.Changes(c.client, c.p); (r.Coverage != nil) != c.told {
+		if r := w.Changes(c.client, c.p); (r.Coverage != nil) != c.reported {
 			t.Errorf("%s: %s", c.name, show(r))
 		}
 	}
 	w.Send("gap", fmt.Sprintf(`"tab":0,"from":%d,"to":%d,"reason":"worker_restart"`, w.Now.UnixMilli()-10, w.Now.UnixMilli()-5))
-	if r := w.Changes(w.Scoped("localhost:3000"), params{}); note(r) != "the extension's worker was restarted" {
+	if r := w.Changes(w.Scoped("localhost:3000"), params{}); note(r) != "the extension's worker restarted" {
 		t.Errorf("a gap of the whole browser: %s", show(r))
 	}
 }
 
-func TestALineOfTheListTellsOfTheGapsOfItsTime(t *testing.T) {
+func TestAListedCheckpointReportsTheGapsOfItsSpan(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	checkpointed := func(name string) string {
@@ -160,7 +160,7 @@ func TestATimeBeforeTidemarkBeganIsNotFullyObserved(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	is(t, w.Changes(a, params{Checkpoint: "2026-01-23T10:29:00Z"}).Coverage,
-		`{"gaps":[{"from":"2026-01-23T10:29:00.000Z","to":"2026-01-23T10:30:00.000Z","reason":"not_replayed"}],"note":"events before Tidemark's start are not known"}`)
+		`{"gaps":[{"from":"2026-01-23T10:29:00.000Z","to":"2026-01-23T10:30:00.000Z","reason":"not_replayed"}],"note":"events before Tidemark started are unknown"}`)
 	is(t, w.Changes(a, params{Checkpoint: "2026-01-23T10:30:00Z"}).Coverage, `null`)
 	is(t, w.Changes(a, params{}).Coverage, `null`)
 }
@@ -172,7 +172,7 @@ func TestABrowserThatComesBackWithEventsMissingLeavesAGap(t *testing.T) {
 	w.Pass(time.Second)
 	w.Store.Disconnected("i", w.Now)
 	w.Pass(time.Second)
-	is(t, w.Changes(a, params{}).Coverage, `{"note":"a browser is not connected at the moment; no tab is watched"}`)
+	is(t, w.Changes(a, params{}).Coverage, `{"note":"a browser is not connected; no tab is watched","unwatched":true}`)
 	w.Pass(time.Second)
 	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Stream: "s", First: 6}, w.Now)
 	is(t, w.Changes(a, params{}).Coverage,
@@ -180,7 +180,7 @@ func TestABrowserThatComesBackWithEventsMissingLeavesAGap(t *testing.T) {
 	is(t, w.Changes(a, params{}).Coverage, `null`)
 }
 
-func TestEvictionsAreToldToTheReadersOfWhatWasEvicted(t *testing.T) {
+func TestEvictionsAreReportedToTheClientsThatMissedEntries(t *testing.T) {
 	limits := capture.DefaultLimits()
 	limits.Console.Count = 5
 	w := enginetest.New(t, limits)
@@ -198,11 +198,11 @@ func TestEvictionsAreToldToTheReadersOfWhatWasEvicted(t *testing.T) {
 		t.Errorf("%s", show(r))
 	}
 	if r := w.Changes(mine, params{}); r.BufferOverflow {
-		t.Errorf("told twice: %s", show(r))
+		t.Errorf("reported twice: %s", show(r))
 	}
 }
 
-func TestATimeBeforeTheOldestEntryHeldIsAnOverflow(t *testing.T) {
+func TestATimeBeforeTheOldestKeptEntryIsAnOverflow(t *testing.T) {
 	limits := capture.DefaultLimits()
 	limits.Console.Count = 5
 	w := enginetest.New(t, limits)

@@ -15,7 +15,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// asked are the methods of debugging that a browser was asked, with the client whose they are.
+// asked are the debugging methods that a browser received, with the client of each.
 type asked struct {
 	mu   sync.Mutex
 	list []string
@@ -50,7 +50,7 @@ func (a *asked) debug(_ context.Context, method string, params, answer any) erro
 	return nil
 }
 
-// The browser knows of each pause whose it is, and is told of each agent that leaves: of one among others as well.
+// The browser knows the owner of each pause, and is informed of each agent that leaves, even of one among others.
 func TestAnAgentThatLeavesTakesItsPausesAlong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := enginetest.NewLive(t, nil)
@@ -83,7 +83,7 @@ func TestAnAgentThatLeavesTakesItsPausesAlong(t *testing.T) {
 	})
 }
 
-// A browser that does not answer holds up nobody who leaves.
+// A browser that does not answer does not delay a client that leaves.
 func TestLeavingDoesNotWaitForBrowsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := enginetest.NewLive(t, nil)
@@ -107,6 +107,6 @@ func TestLeavingDoesNotWaitForBrowsers(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			t.Errorf("leaving took %s", took)
 		}
-		time.Sleep(time.Minute) // nobody waits for a browser for ever, either
+		time.Sleep(time.Minute) // calls to a browser end too
 	})
 }

@@ -1,8 +1,10 @@
-// Package engine composes the use cases. Surfaces (MCP, command line, popup) reach them through the table of tools, the
-// viewer's table of methods, and its fields.
+// Package engine composes the use cases. Surfaces (MCP, command line, popup) reach them through the table of tools,
+// the viewer's table of methods, and the engine's fields.
 //
-// It guarantees: a client that leaves is let go of by every use case, in one order; the tables of tools and of the
-// viewer's methods are all that a surface can ask for.
+// It guarantees:
+//
+//   - Every use case releases a client that leaves, in a fixed order.
+//   - The tables of tools and of the viewer's methods are all that a surface can request.
 package engine
 
 import (
@@ -22,7 +24,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
-// Engine is the use cases over one store. It is safe for concurrent use.
+// Engine combines the use cases over one store. It is safe for concurrent use.
 type Engine struct {
 	Clients   *clients.Registry
 	Rules     *noiserules.Rules
@@ -40,40 +42,40 @@ type Engine struct {
 	sets  []string
 }
 
-// Options make an engine.
+// Options configure an engine.
 type Options struct {
 	Store *capture.Store
 	Noise *noise.Rules
-	// UserNoise is what a person added to the rules.
+	// UserNoise are the user's noise rules.
 	UserNoise noiserules.UserNoise
-	// Browsers may be nil: then nothing is asked of extensions.
+	// Browsers may be nil. Then no extension is asked.
 	Browsers observe.Browsers
-	// Pages may be nil: then there are no snapshots.
+	// Pages may be nil. Then there are no snapshots.
 	Pages pages.Reader
-	// Hands may be nil: then nothing acts.
+	// Hands may be nil. Then agents cannot act.
 	Hands act.Hands
-	// Config is the path of the file in which a person allows more than is allowed by itself.
+	// Config is the path of the user's settings file, which can allow more than the defaults.
 	Config string
-	// Debugger may be nil: then nothing can be debugged.
+	// Debugger may be nil. Then agents cannot debug.
 	Debugger debugger.Remote
-	// Debugging is what a person decides of it.
+	// Debugging are the user's settings for it.
 	Debugging debugger.Settings
 	Snapshots pages.Settings
-	// Disk may be nil: then nothing is kept but in memory.
+	// Disk may be nil. Then everything is in memory only.
 	Disk  observe.Disk
 	Clock func() time.Time
-	// Launcher may be nil: then agents cannot open browsers.
+	// Launcher may be nil. Then agents cannot open browsers.
 	Launcher  launch.Launcher
 	Launching launch.Settings
-	// Sets are the tool sets of clients that ask for none; nil: [tool.DefaultSets].
+	// Sets are the tool sets of clients that request none. Nil means [tool.DefaultSets].
 	Sets []string
-	// Originals may have no maps: then places are told as the browser has them.
+	// Originals may have no maps. Then sources are reported as the browser gives them.
 	Originals observe.Originals
-	// Location is the zone of times that are given without one.
+	// Location is the time zone of times without one.
 	Location *time.Location
 }
 
-// New makes an engine without checkpoints.
+// New creates an engine without checkpoints.
 func New(o Options) *Engine {
 	if o.Sets == nil {
 		o.Sets = tool.DefaultSets
@@ -86,11 +88,11 @@ func New(o Options) *Engine {
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, Settings: o.Snapshots})
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
-		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) }, Notify: signal.Tell,
+		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) }, Notify: signal.Notify,
 	})
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
-		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: signal.Tell,
+		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: signal.Notify,
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Settings: o.Launching, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{
@@ -105,8 +107,8 @@ func New(o Options) *Engine {
 	return e
 }
 
-// Named are the named checkpoints, and a number that grows with every change.
+// Named returns the named checkpoints, and a number that grows with every change.
 func (e *Engine) Named() ([]checkpoint.Checkpoint, uint64) { return e.named.All() }
 
-// Store is the engine's store.
+// Store returns the engine's store.
 func (e *Engine) Store() *capture.Store { return e.store }

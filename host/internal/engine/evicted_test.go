@@ -16,9 +16,9 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// TestWhatIsVisibleIsToldHoweverMuchWasEvicted: an error that a person sees is never "clean", though
-// the change that it came with is held no more.
-func TestWhatIsVisibleIsToldHoweverMuchWasEvicted(t *testing.T) {
+// TestVisibleErrorsAreReportedAfterAnyEviction: an error that the user sees is never "clean", even when its change
+// was evicted.
+func TestVisibleErrorsAreReportedAfterAnyEviction(t *testing.T) {
 	limits := capture.DefaultLimits()
 	limits.DOM.Count = 5
 	w := enginetest.New(t, limits)
@@ -60,7 +60,7 @@ func TestWhatIsVisibleIsToldHoweverMuchWasEvicted(t *testing.T) {
 	expect(t, r.DOM.NewErrorElements == nil && r.DOM.DisappearedElements == nil && r.Severity == diff.Clean, r)
 }
 
-// kept is a world's journal, written when the test says so.
+// kept is a world's journal, written when the test requests it.
 type kept struct {
 	*store.Store
 	w *enginetest.World
@@ -79,9 +79,9 @@ func (k *kept) Sync(context.Context) error {
 	return nil
 }
 
-// TestACheckpointOfTheFirstInstantReachesBack: whoever starts Tidemark by making a checkpoint may make it in the
-// very millisecond in which it began. What has left the buffers since then is read from the disk all the same;
-// what is compared with the beginning of the buffers is not.
+// TestACheckpointOfTheFirstInstantReachesBack: a checkpoint can be made in the very millisecond in which Tidemark
+// starts. Entries that left the buffers since then are read from disk. A comparison with the start of the buffers
+// does not read it.
 func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 	disk, notice, err := store.Open(filepath.Join(t.TempDir(), "journal.db"), store.DefaultLimits(), time.Now())
 	if err != nil || notice != "" {
@@ -106,7 +106,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 	}
 	for from, want := range map[string]int{
 		"first":                20,
-		"2026-01-23T10:29:00Z": 20, // before there was anything
+		"2026-01-23T10:29:00Z": 20, // before any entry
 		"":                     5,
 	} {
 		between, err := w.Engine.Observer.Between(t.Context(), a, observe.BetweenParams{From: from}, nil)

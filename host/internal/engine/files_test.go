@@ -36,7 +36,7 @@ func knownGood(t *testing.T, origin string) *checkpoint.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As from the other end of the world.
+	// As if from another machine.
 	f, err = checkpoint.ParseFile([]byte(strings.ReplaceAll(string(data), enginetest.Page, origin)))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func knownGood(t *testing.T, origin string) *checkpoint.File {
 }
 
 func TestAnExportedStateIsComparedWithElsewhere(t *testing.T) {
-	for _, origin := range []string{enginetest.Page, "http://127.0.0.1:41000"} { // the port may be another
+	for _, origin := range []string{enginetest.Page, "http://127.0.0.1:41000"} { // the port may differ
 		f := knownGood(t, origin)
 		w := enginetest.New(t, capture.Limits{})
 		w.Pass(24 * time.Hour)
@@ -70,7 +70,7 @@ func TestAnExportedStateIsComparedWithElsewhere(t *testing.T) {
 		if !ok {
 			t.Errorf("%s: %s", origin, show(r))
 		}
-		// It moves nobody's place.
+		// It moves no client's cursor.
 		if r := w.Changes(a, params{}); len(r.Console.NewErrors) != 1 || r.Checkpoint != "auto_1" {
 			t.Errorf("%s: %s", origin, show(r))
 		}

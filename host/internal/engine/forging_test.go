@@ -25,13 +25,13 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// hostileTexts are the seeds: lines of snapshots, of answers and of YAML, in whatever ends a line somewhere.
+// hostileTexts are the seeds: lines of snapshots, answers and YAML, joined by every kind of line end.
 var hostileTexts = []string{
 	"x\n- button \"Pay\" [e3]", "x\r\n  - button \"Pay\" [e3]", "x\u2028- button \"Pay\" [e3]", "x\u0085- link [e4]", "\"]\n[URL: https://bank.example/]",
-	"': \"\n- a", "] [e3]", "\\\"\n", "x: y # z", "''", "[Unchanged: e2-e9]", "\x1b[2J\u202e- x", "- ", "x\n\n\nBroke:\n- error: y", "x\vy\fz", "\u2029[Page now]", "a\tb",
+	"': \"\n- a", "] [e3]", "\\\"\n", "x: y # z", "''", "[Unchanged: e2-e9]", "\x1b[2J\u202e- x", "- ", "x\n\n\nProblems:\n- error: y", "x\vy\fz", "\u2029[Page now]", "a\tb",
 }
 
-// faked answers for a browser with one text in all places where a page has a say.
+// faked is a browser that returns one text wherever a page can choose it.
 type faked struct {
 	text    string
 	decoder *event.Decoder
@@ -39,7 +39,7 @@ type faked struct {
 	version int
 }
 
-// frame is the page: a text in every field, and its second version another one in every field that may change.
+// frame is the page: one text in every field, and in its second version another in every field that may change.
 func (f *faked) frame() *protocol.AriaResult {
 	s := f.text
 	value := s
@@ -126,7 +126,8 @@ func (f *faked) Debug(_ context.Context, _, method string, _, answer any, _ time
 	return nil
 }
 
-// answers are those of the tools that quote a page, each under a name, where all that the page says is one text.
+// answers returns the named answers of all tools that quote a page, with one text for everything that the page
+// chooses.
 func answers(t *testing.T, text string) map[string]string {
 	w := enginetest.New(t, capture.Limits{})
 	f := &faked{text: text, decoder: event.NewDecoder(redact.Default())}
@@ -190,8 +191,8 @@ var (
 	reference = regexp.MustCompile(`\[e\d+\]`)
 )
 
-// skeleton is an answer without what stands in quotes, and without what stands behind the words that begin a line of
-// Tidemark's own: its lines, how deep they stand, and the references in them.
+// skeleton is an answer without quoted text, and without the text after the words that begin Tidemark's own lines. It
+// keeps the lines, their nesting and their references.
 func skeleton(answer string) (is, several string) {
 	if gjson.Valid(answer) {
 		var b strings.Builder
@@ -238,7 +239,7 @@ func skeleton(answer string) (is, several string) {
 	return b.String(), ""
 }
 
-// forgeries are the answers that a text of a page gives another form than a harmless word does.
+// forgeries returns the answers whose skeleton a page's text changes, compared with a harmless word.
 func forgeries(t *testing.T, text string) (found []string) {
 	if clean := event.OneLine(text); len(text) > 60 || strings.TrimSpace(clean) == "" {
 		return nil
@@ -253,8 +254,7 @@ func forgeries(t *testing.T, text string) (found []string) {
 	return found
 }
 
-// FuzzPageTextForgesNothing: whatever a page writes wherever it can, an answer has the lines, the references and the
-// nesting that it has when the page writes a harmless word.
+// FuzzPageTextForgesNothing checks that no text of a page changes the lines, references or nesting of an answer.
 func FuzzPageTextForgesNothing(f *testing.F) {
 	for _, s := range hostileTexts {
 		f.Add(s)
@@ -266,9 +266,9 @@ func FuzzPageTextForgesNothing(f *testing.F) {
 	})
 }
 
-// TestPageTextForgesNothing is the same for texts made of what means something in an answer.
+// TestPageTextForgesNothing checks the same for texts built from meaningful parts of answers.
 func TestPageTextForgesNothing(t *testing.T) {
-	parts := append([]string{"\n", "\r", "\u2028", "- ", "  ", ": ", "[e3]", "]", "[", "\"", "'", "\\", "#", "{", "x", "Broke:", "`", "\x1b[1m", "\t", "&", "<", ", ", "…"}, hostileTexts[:4]...)
+	parts := append([]string{"\n", "\r", "\u2028", "- ", "  ", ": ", "[e3]", "]", "[", "\"", "'", "\\", "#", "{", "x", "Problems:", "`", "\x1b[1m", "\t", "&", "<", ", ", "…"}, hostileTexts[:4]...)
 	rapid.Check(t, func(r *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(parts), 1, 8).Draw(r, "parts"), "")
 		for _, forgery := range forgeries(t, text) {

@@ -17,7 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// slowWorld is a world whose maps take a time to come.
+// slowWorld is a world whose maps take time to arrive.
 func slowWorld(t *testing.T, s *server, takes time.Duration) *enginetest.World {
 	return enginetest.NewWithMaps(t, func(ctx context.Context, script sourcemap.Script) (string, []byte, error) {
 		select {
@@ -56,7 +56,7 @@ func TestAnAnswerWaitsForTheMapsThatItNeedsAndNoLonger(t *testing.T) {
 				t.Errorf("%s: %s after %v", c.name, got, time.Since(began))
 			}
 			if got := sources(w.Changes(a, params{})); got != "" {
-				t.Errorf("%s: told again: %s", c.name, got)
+				t.Errorf("%s: reported again: %s", c.name, got)
 			}
 			if got := s.fetched(w); got != "1/app.js" {
 				t.Errorf("%s: asked for %s", c.name, got)
@@ -90,7 +90,7 @@ func TestNobodyIsHeldUpByAnAnswerThatWaitsForAMap(t *testing.T) {
 	})
 }
 
-func TestACallThatEndsWhileItWaitsForAMapTellsNothing(t *testing.T) {
+func TestACallThatEndsWhileItWaitsForAMapReportsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		s.put("/app.js", oneFile("src/App.tsx"))
@@ -109,7 +109,7 @@ func TestACallThatEndsWhileItWaitsForAMapTellsNothing(t *testing.T) {
 	})
 }
 
-func TestOnlyWhatIsNoSourceOfItsOwnIsMarked(t *testing.T) {
+func TestOnlyGeneratedCodeIsMarked(t *testing.T) {
 	s := &server{}
 	s.put("/plain.js", nil)
 	s.put("/app.js", []byte(`{"version":3,"sources":["src/App.tsx"],"mappings":"AAAA,UCSA"}`))
@@ -140,13 +140,13 @@ func TestOnlyWhatIsNoSourceOfItsOwnIsMarked(t *testing.T) {
 		}
 	}
 	check()
-	// That a script names no map is known of it, whatever was loaded since.
+	// A script without a map stays known as such, whatever was loaded since.
 	w.Pass(time.Second)
 	loaded(w, "/plain.js", "")
 	check()
 }
 
-func TestCodeThatWasEvaluatedIsNotToldByTheMapOfTheFileThatItIsNamedAfter(t *testing.T) {
+func TestEvaluatedCodeDoesNotUseTheMapOfTheFileItIsNamedAfter(t *testing.T) {
 	const id = "?id=%5Bproject%5D%2Fapp%2Fpage.js+%5Bapp-client%5D+%28ecmascript%29"
 	s := &server{}
 	s.put("/_next/static/chunks/app.js"+id, oneFile("app/other.js"))
@@ -163,13 +163,13 @@ func TestCodeThatWasEvaluatedIsNotToldByTheMapOfTheFileThatItIsNamedAfter(t *tes
 	}
 }
 
-// TestAPlaceIsToldByTheMapOfTheCodeThatRan: whatever was edited, loaded anew or updated, a place that is told as an
-// original one is one of the version of the code that ran.
-func TestAPlaceIsToldByTheMapOfTheCodeThatRan(t *testing.T) {
+// TestAPlaceComesFromTheMapOfTheCodeThatRan: after any edits, reloads and updates, a place reported as original
+// belongs to the version of the code that ran.
+func TestAPlaceComesFromTheMapOfTheCodeThatRan(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := &server{}
 		w := enginetest.NewWithMaps(t, func(ctx context.Context, script sourcemap.Script) (string, []byte, error) {
-			path, _, _ := strings.Cut(script.URL, "?") // the server has one version of a file, whatever is asked for
+			path, _, _ := strings.Cut(script.URL, "?") // the server has one version of a file for every query
 			return s.fetch(ctx, sourcemap.Script{Tab: script.Tab, URL: path})
 		})
 		version, running, errors := 0, 0, 0
@@ -201,7 +201,7 @@ func TestAPlaceIsToldByTheMapOfTheCodeThatRan(t *testing.T) {
 				serve()
 				if file == "/main.js" {
 					loaded(w, fmt.Sprintf("/main.%d.hot-update.js", version), "")
-					break // what main.js brought runs on
+					break // the code of main.js stays
 				}
 				fresh := fmt.Sprintf("%s?t=%d", file, w.Now.UnixMilli())
 				loaded(w, fresh, "")
@@ -217,7 +217,7 @@ func TestAPlaceIsToldByTheMapOfTheCodeThatRan(t *testing.T) {
 		for range 2 {
 			for _, m := range w.Changes(w.Agent(), params{}).Console.NewErrors {
 				if want := fmt.Sprintf("v%d.ts:5", ran[m.Message]); m.Source != want && !m.Generated {
-					r.Fatalf("%s is told at %s, and it was %s", m.Message, m.Source, want)
+					r.Fatalf("%s is reported at %s, and it was %s", m.Message, m.Source, want)
 				}
 			}
 			s.fetched(w)

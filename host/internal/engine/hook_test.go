@@ -14,7 +14,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// hook asks as an agent's hook does, and says how long the answer took.
+// hook calls the hook, and returns its answer and duration.
 func (b *bubble) hook(event string) (*observe.HookAnswer, time.Duration) {
 	b.t.Helper()
 	return b.hookOf("s1", event)
@@ -31,8 +31,8 @@ func (b *bubble) hookOf(session, event string) (*observe.HookAnswer, time.Durati
 	return a, time.Since(began)
 }
 
-// told is what an answer tells, in one line.
-func told(a *observe.HookAnswer) string {
+// oneLine returns an answer in one line.
+func oneLine(a *observe.HookAnswer) string {
 	var list []string
 	for _, p := range a.Problems {
 		list = append(list, p.Kind+": "+p.Text)
@@ -46,8 +46,8 @@ func told(a *observe.HookAnswer) string {
 
 func (b *bubble) expect(event, want string) {
 	b.t.Helper()
-	if a, _ := b.hook(event); told(a) != want {
-		b.t.Errorf("%s: %q, want %q", event, told(a), want)
+	if a, _ := b.hook(event); oneLine(a) != want {
+		b.t.Errorf("%s: %q, want %q", event, oneLine(a), want)
 	}
 }
 
@@ -59,24 +59,24 @@ func failed(path string, status int) event.Event {
 	return &event.Network{ID: path, Method: "GET", URL: "http://localhost" + path, Resource: "fetch", Status: status}
 }
 
-// edit has an update come after a while, with what it does to the page.
+// edit sends an update after a while, with its events.
 func (b *bubble) edit(events ...event.Event) {
 	time.Sleep(time.Minute) // the agent thinks
 	b.after(200*time.Millisecond, append([]event.Event{updatedEvent()}, events...)...)
 }
 
-func TestAnEditIsWaitedForAndWhatItBreaksIsToldOnce(t *testing.T) {
+func TestAHookWaitsForAnEditAndReportsItsProblemsOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		b.edit(logged("TypeError: x"))
 		a, took := b.hook(observe.HookEdit)
-		if told(a) != "console: TypeError: x" || took != 500*time.Millisecond || a.Summary != "1 new console error(s)" || a.Watched != 1 {
+		if oneLine(a) != "console: TypeError: x" || took != 500*time.Millisecond || a.Summary != "1 new console error(s)" || a.Watched != 1 {
 			t.Errorf("%+v after %s", a, took)
 		}
 		b.edit()
 		b.expect(observe.HookEdit, "")
 		b.edit(logged("TypeError: x"))
-		b.expect(observe.HookEdit, "console: TypeError: x") // it was mended, and is broken again
+		b.expect(observe.HookEdit, "console: TypeError: x") // it was fixed, and broke again
 	})
 }
 
@@ -84,8 +84,8 @@ func TestAnEditThatReachesNoPageIsNotWaitedForLong(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		time.Sleep(time.Minute)
-		if a, took := b.hook(observe.HookEdit); told(a) != "" || took != time.Second {
-			t.Errorf("%q after %s", told(a), took)
+		if a, took := b.hook(observe.HookEdit); oneLine(a) != "" || took != time.Second {
+			t.Errorf("%q after %s", oneLine(a), took)
 		}
 	})
 }
@@ -95,13 +95,13 @@ func TestWhatAnUpdateOfTheLastEditDidIsNotTakenForThisOne(t *testing.T) {
 		b.expect(observe.HookStart, "")
 		b.edit()
 		b.expect(observe.HookEdit, "")
-		b.after(200*time.Millisecond, updatedEvent()) // late, of the same edit
+		b.after(200*time.Millisecond, updatedEvent()) // a late update of the same edit
 		b.edit(logged("TypeError: y"))
 		b.expect(observe.HookEdit, "console: TypeError: y")
 	})
 }
 
-func TestWhatComesTooLateIsToldByTheNextHook(t *testing.T) {
+func TestLateProblemsAreReportedByTheNextHook(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		time.Sleep(time.Minute)
@@ -113,7 +113,7 @@ func TestWhatComesTooLateIsToldByTheNextHook(t *testing.T) {
 	})
 }
 
-func TestAnErrorThatAnEditDidNotMendIsToldShortly(t *testing.T) {
+func TestAnErrorThatAnEditDidNotFixIsReportedBriefly(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		b.edit(logged("TypeError: x"))
@@ -125,7 +125,7 @@ func TestAnErrorThatAnEditDidNotMendIsToldShortly(t *testing.T) {
 	})
 }
 
-func TestWhatWasBrokenBeforeTheSessionIsToldAsItStartsAndNotAgain(t *testing.T) {
+func TestProblemsFromBeforeTheSessionAreReportedOnlyAtItsStart(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.send(&event.WebSocket{ID: "w", URL: "ws://localhost/?token=[masked]", Op: "received", Text: `{"type":"update","updates":[]}`})
 		time.Sleep(100 * time.Millisecond)
@@ -140,7 +140,7 @@ func TestWhatWasBrokenBeforeTheSessionIsToldAsItStartsAndNotAgain(t *testing.T) 
 	})
 }
 
-func TestWhatWasMendedBeforeTheSessionIsNotOfIt(t *testing.T) {
+func TestProblemsFixedBeforeTheSessionAreNotReported(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.send(updatedEvent(), logged("TypeError: old"))
 		time.Sleep(time.Minute)
@@ -152,7 +152,7 @@ func TestWhatWasMendedBeforeTheSessionIsNotOfIt(t *testing.T) {
 	})
 }
 
-func TestASessionWhoseStartWasNotToldHearsOfTheEditAndOfNothingOlder(t *testing.T) {
+func TestASessionWithoutAReportedStartGetsTheEditAndNothingOlder(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.send(logged("from yesterday"))
 		time.Sleep(24 * time.Hour)
@@ -161,35 +161,35 @@ func TestASessionWhoseStartWasNotToldHearsOfTheEditAndOfNothingOlder(t *testing.
 	})
 }
 
-func TestAStopTellsWhatIsStillBrokenOnce(t *testing.T) {
+func TestAStopReportsRemainingProblemsOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		b.edit(failed("/api/items", 500), logged("TypeError: x"))
-		b.expect(observe.HookEdit, "console: TypeError: x; network: GET /api/items answers 500")
-		b.edit(failed("/api/items", 500)) // the error is gone, the request fails as before
+		b.expect(observe.HookEdit, "console: TypeError: x; network: GET /api/items returns 500")
+		b.edit(failed("/api/items", 500)) // the error is fixed, the request still fails
 		b.expect(observe.HookEdit, "")
-		b.expect(observe.HookStop, "still network: GET /api/items answers 500")
+		b.expect(observe.HookStop, "still network: GET /api/items returns 500")
 		b.expect(observe.HookStop, "")
 		b.edit(failed("/api/items", 500))
 		b.expect(observe.HookEdit, "")
-		b.expect(observe.HookStop, "still network: GET /api/items answers 500") // another turn did not mend it
+		b.expect(observe.HookStop, "still network: GET /api/items returns 500") // another turn did not fix it
 		b.edit(failed("/api/items", 200))
 		b.expect(observe.HookEdit, "")
 		b.expect(observe.HookStop, "")
 	})
 }
 
-func TestWhatIsBrokenStillIsNotForgottenForSomethingNew(t *testing.T) {
+func TestNewProblemsDoNotReplaceOpenOnes(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		b.edit(failed("/api/items", 500))
-		b.expect(observe.HookEdit, "network: GET /api/items answers 500")
+		b.expect(observe.HookEdit, "network: GET /api/items returns 500")
 		b.edit(failed("/api/items", 500), logged("TypeError: x"))
 		b.expect(observe.HookEdit, "console: TypeError: x")
-		b.expect(observe.HookStop, "still console: TypeError: x; network: GET /api/items answers 500")
+		b.expect(observe.HookStop, "still console: TypeError: x; network: GET /api/items returns 500")
 		b.edit(failed("/api/items", 500))
 		b.expect(observe.HookEdit, "")
-		b.expect(observe.HookStop, "still network: GET /api/items answers 500")
+		b.expect(observe.HookStop, "still network: GET /api/items returns 500")
 	})
 }
 
@@ -197,14 +197,14 @@ func TestARequestThatThePageNoLongerMakesIsNotBroken(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		b.edit(failed("/api/goods", 500))
-		b.expect(observe.HookEdit, "network: GET /api/goods answers 500")
+		b.expect(observe.HookEdit, "network: GET /api/goods returns 500")
 		b.edit(failed("/api/items", 200))
 		b.expect(observe.HookEdit, "")
 		b.expect(observe.HookStop, "")
 	})
 }
 
-func TestWarningsAreNotToldByThemselvesAndAnOverlayIs(t *testing.T) {
+func TestAnOverlayIsReportedAloneAndWarningsAreNot(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		element := func(op, selector, text string, id int) event.Event {
@@ -214,7 +214,7 @@ func TestWarningsAreNotToldByThemselvesAndAnOverlayIs(t *testing.T) {
 		b.expect(observe.HookEdit, "")
 		b.edit(element("appeared", "vite-error-overlay", "Unknown word – /src/app.css:3:1", 2))
 		a, _ := b.hook(observe.HookEdit)
-		if told(a) != "overlay: Unknown word – /src/app.css:3:1" {
+		if oneLine(a) != "overlay: Unknown word – /src/app.css:3:1" {
 			t.Errorf("%+v", a)
 		}
 		b.expect(observe.HookStop, "still overlay: Unknown word – /src/app.css:3:1")
@@ -224,10 +224,10 @@ func TestWarningsAreNotToldByThemselvesAndAnOverlayIs(t *testing.T) {
 	})
 }
 
-func TestARequestThatSucceedsInTheEndIsNoBreakage(t *testing.T) {
+func TestARequestThatFinallySucceedsIsNotAProblem(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
-		b.edit(failed("/api/items", 502), failed("/api/items", 200)) // its server was starting anew
+		b.edit(failed("/api/items", 502), failed("/api/items", 200)) // its server was restarting
 		b.expect(observe.HookEdit, "")
 	})
 }
@@ -236,28 +236,28 @@ func TestWhereNothingIsWatchedNothingIsWaitedFor(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.store.SetTabs("i", []protocol.Tab{{ID: 1, URL: "http://localhost/"}}, time.Now())
 		for _, event := range []string{observe.HookStart, observe.HookEdit, observe.HookStop} {
-			if a, took := b.hook(event); a.Watched != 0 || told(a) != "" || took != 0 {
+			if a, took := b.hook(event); a.Watched != 0 || oneLine(a) != "" || took != 0 {
 				t.Errorf("%s: %+v after %s", event, a, took)
 			}
 		}
 	})
 }
 
-func TestSessionsHearOfTheSameIndependently(t *testing.T) {
+func TestSessionsGetTheSameProblemsIndependently(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		for _, s := range []string{"s1", "s2"} {
 			b.hookOf(s, observe.HookStart)
 		}
 		b.edit(logged("TypeError: x"))
 		for _, s := range []string{"s1", "s2"} {
-			if a, _ := b.hookOf(s, observe.HookEdit); told(a) != "console: TypeError: x" {
-				t.Errorf("%s: %q", s, told(a))
+			if a, _ := b.hookOf(s, observe.HookEdit); oneLine(a) != "console: TypeError: x" {
+				t.Errorf("%s: %q", s, oneLine(a))
 			}
 		}
 	})
 }
 
-func TestTwoHooksAtOnceTellOneThingOnce(t *testing.T) {
+func TestTwoConcurrentHooksReportAProblemOnce(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.expect(observe.HookStart, "")
 		b.edit(logged("TypeError: x"))
@@ -265,7 +265,7 @@ func TestTwoHooksAtOnceTellOneThingOnce(t *testing.T) {
 		for range 2 {
 			go func() {
 				a, _ := b.hook(observe.HookEdit)
-				answers <- told(a)
+				answers <- oneLine(a)
 			}()
 		}
 		if one, other := <-answers, <-answers; one+other != "console: TypeError: x" {
@@ -274,7 +274,7 @@ func TestTwoHooksAtOnceTellOneThingOnce(t *testing.T) {
 	})
 }
 
-func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
+func TestTooManySessionsDoNotCostAnotherClientItsCursor(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		cli := b.e.Clients.Returning("cli", checkpoint.Scope{})
 		for i := range 200 {
@@ -284,12 +284,12 @@ func TestMoreSessionsThanAreKeptDoNotCostAnotherReaderItsPlace(t *testing.T) {
 			}
 		}
 		if n := len(b.e.Readers()); n > 65 {
-			t.Errorf("%d readers are kept", n)
+			t.Errorf("%d clients are kept", n)
 		}
 	})
 }
 
-func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
+func TestAHookWithWrongParametersIsRefused(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		for _, p := range []observe.HookParams{{}, {Session: strings.Repeat("s", 201), Event: observe.HookEdit}, {Session: " ", Event: observe.HookEdit}, {Session: "s"}, {Session: "s", Event: "Edit"}, {Session: "s", Event: observe.HookEdit, TimeoutMs: -1}, {Session: "s", Event: observe.HookEdit, PatienceMs: 1 << 40}} {
 			if _, _, err := b.e.Observer.Hook(context.Background(), checkpoint.Scope{}, "", p); !usererr.Is(err) {
@@ -299,7 +299,7 @@ func TestAHookThatAsksWronglyIsToldSo(t *testing.T) {
 	})
 }
 
-func TestAStreamThatIsCutIsToldWithItsError(t *testing.T) {
+func TestACutStreamIsReportedWithItsError(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.hook(observe.HookStart)
 		b.send(&event.Network{ID: "live", Method: "GET", URL: "http://localhost/live", Resource: "eventsource", Status: 200, Stream: true, Error: "net::ERR_INCOMPLETE_CHUNKED_ENCODING"})

@@ -17,11 +17,12 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 	"tidemark.dev/tidemark/protocol"
 )
 
-// changesOnly is a browser in which a page never changes: whoever waits for a change waits for all of its time.
+// changesOnly is a browser in which a page never changes, so a wait for a change takes its whole time.
 func changesOnly(ctx context.Context, p protocol.ActParams) (*protocol.ActResult, error) {
 	if p.Steps[0].Op == protocol.StepChange || p.Steps[0].Op == protocol.StepClick {
 		select {
@@ -33,7 +34,7 @@ func changesOnly(ctx context.Context, p protocol.ActParams) (*protocol.ActResult
 	return &protocol.ActResult{Done: len(p.Steps)}, nil
 }
 
-// refusal is an action's error, or its answer's refusal as one.
+// refusal returns an action's error, or its answer's refusal as an error.
 func refusal(answer *act.Answer, err error) error {
 	if err == nil && answer.Refused != nil {
 		return errors.New(render.Action(answer))
@@ -41,7 +42,7 @@ func refusal(answer *act.Answer, err error) error {
 	return err
 }
 
-// A wait of two minutes holds up neither another agent's look at the same page, nor one of the agent's own.
+// A wait of two minutes blocks neither another agent's look at the same page nor another look of the same agent.
 func TestAWaitHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := enginetest.NewLive(t, nil)
@@ -80,14 +81,14 @@ func TestAWaitHoldsUpNobody(t *testing.T) {
 				}
 			}
 		}
-		if err := <-waited; err == nil || !strings.Contains(err.Error(), `"never" did not come`) || time.Since(began) < 2*time.Minute {
+		if err := <-waited; err == nil || !strings.Contains(err.Error(), `"never" did not appear`) || time.Since(began) < 2*time.Minute {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})
 }
 
-// Waits and pictures keep no tab: whoever acts there is not refused, they are not refused by whoever acts, and a person
-// ends them all the same.
+// Waits and screenshots take no lease. They neither block acting agents nor are blocked by them, and the user can
+// stop them all the same.
 func TestAWaitKeepsNoTab(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *enginetest.World, int){
 		"a person stops the agent": func(t *testing.T, w *enginetest.World, id int) {
@@ -145,7 +146,7 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 	if err := click(two); err != nil {
 		t.Errorf("another agent's click: %v", err)
 	}
-	if err := wait(two, 0); err == nil || !strings.Contains(err.Error(), `"never" did not come`) {
+	if err := wait(two, 0); err == nil || !strings.Contains(err.Error(), `"never" did not appear`) {
 		t.Errorf("another agent's wait: %v", err)
 	}
 	if err := picture(two); err != nil {
@@ -157,7 +158,7 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 	if took := time.Since(at); took > 0 {
 		t.Errorf("they took %s", took)
 	}
-	if err := click(one); err == nil || !strings.Contains(err.Error(), "held by another agent") {
+	if err := click(one); err == nil || !strings.Contains(err.Error(), "in use by another agent") {
 		t.Errorf("a click in a tab that another agent acted on just now: %v", err)
 	}
 	time.Sleep(20 * time.Second)
@@ -173,12 +174,12 @@ func waitsBesideActions(t *testing.T, end func(*testing.T, *enginetest.World, in
 	}
 	end(t, w, agents[len(agents)-1].ID)
 	err := <-waited
-	if err == nil || !strings.Contains(err.Error(), "a person ") || time.Since(began) > 30*time.Second {
+	if code := usererr.CodeOf(err); code != usererr.AgentStopped && code != usererr.AgentSuspended || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 }
 
-// Whoever has to wait for a browser that does not answer waits as long as the call's own context.
+// A call that waits for an unresponsive browser ends with its own context.
 func TestEveryWaitEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := enginetest.NewLive(t, nil)
@@ -216,7 +217,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 		holding, release := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for _, call := range calls {
-			all.Go(func() { _ = call(holding, before) }) // which waits for as long as this test
+			all.Go(func() { _ = call(holding, before) }) // waits as long as this test
 		}
 		synctest.Wait()
 		for name, call := range calls {
@@ -240,7 +241,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// stuckDisk is a disk that does not answer until it is freed.
+// stuckDisk is a disk that blocks until it is freed.
 type stuckDisk struct{ free chan struct{} }
 
 func (d *stuckDisk) Past() (observe.Past, error) {
@@ -251,8 +252,8 @@ func (d *stuckDisk) ReadersChanged()            {}
 func (d *stuckDisk) Sync(context.Context) error { return nil }
 func (d *stuckDisk) ID() string                 { return "journal" }
 
-// A disk that does not answer holds up the call that reads it. A second one of the same client ends with its context,
-// and nobody else notices.
+// A blocked disk blocks only the call that reads it. A second call of the same client ends with its context, and no
+// other client is affected.
 func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := capture.DefaultLimits()
@@ -283,7 +284,7 @@ func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
 		began = time.Now()
 		w.Engine.Heard(c)
 		if n := len(w.Engine.Readers()); n != 1 {
-			t.Errorf("%d readers", n)
+			t.Errorf("%d clients", n)
 		}
 		w.Changes(w.Agent(), observe.ChangesParams{})
 		if took := time.Since(began); took > 0 {

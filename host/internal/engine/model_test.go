@@ -19,10 +19,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// place is where a reader stands in each section: how many events it was told, and when.
+// place is a client's cursor in each section: how many events it has received, and when.
 type place struct {
-	told map[capture.Section]int
-	at   map[capture.Section]time.Time
+	received map[capture.Section]int
+	at       map[capture.Section]time.Time
 }
 
 // model is what a world is expected to answer: plain counts.
@@ -58,12 +58,12 @@ func (m *model) happen(s capture.Section) {
 func (m *model) here() *place {
 	p := &place{map[capture.Section]int{}, map[capture.Section]time.Time{}}
 	for _, s := range capture.Sections {
-		p.told[s], p.at[s] = m.events[s], m.w.Now
+		p.received[s], p.at[s] = m.events[s], m.w.Now
 	}
 	return p
 }
 
-// counted is what a report says of a section: all new entries, and those that are listed or omitted.
+// counted is a report's content of a section: all new entries, and those listed or omitted.
 func counted(r *diff.Report, s capture.Section) (total, listed int, there bool) {
 	switch s {
 	case capture.ConsoleSection:
@@ -101,18 +101,18 @@ func (m *model) check(t *rapid.T, r *diff.Report, from *place, include []capture
 		if !there {
 			continue
 		}
-		want := m.events[s] - from.told[s]
+		want := m.events[s] - from.received[s]
 		if held := min(m.events[s], m.limit); want > held {
 			overflow = true
-			if s != capture.DOMSection { // what is visible is told though its appearance was evicted
+			if s != capture.DOMSection { // visible elements are reported even when their change was evicted
 				want = held
 			}
 		}
 		if total != want || listed != want {
 			t.Fatalf("%s: %d new, %d listed or omitted, want %d", s, total, listed, want)
 		}
-		at, told := from.at[s]
-		if !told {
+		at, known := from.at[s]
+		if !known {
 			at = m.start
 		}
 		if since.IsZero() || at.Before(since) {
@@ -127,10 +127,10 @@ func (m *model) check(t *rapid.T, r *diff.Report, from *place, include []capture
 	}
 }
 
-// TestReadersHearEverythingOnce runs random events, looks and checkpoints against plain counting:
-// each client hears each event of each section once, whatever it includes and whoever else looks; a
-// named checkpoint always begins the same window; what was evicted is told as overflow.
-func TestReadersHearEverythingOnce(t *testing.T) {
+// TestClientsGetEverythingOnce runs random events, looks and checkpoints against plain counting. Each client gets
+// each event of each section once, whatever it includes and whichever other clients look. A named checkpoint always
+// begins the same window. Evictions are reported as overflow.
+func TestClientsGetEverythingOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{limit: rapid.SampledFrom([]int{5, 40, 200}).Draw(rt, "limit"), events: map[capture.Section]int{}, named: map[string]*place{}}
 		l := capture.Limit{Count: m.limit, Bytes: 1 << 30}
@@ -159,7 +159,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 					t.Fatalf("checkpoint %s after %d calls", r.Checkpoint, m.calls[who])
 				}
 				for _, s := range include {
-					m.own[who].told[s], m.own[who].at[s] = m.events[s], m.w.Now
+					m.own[who].received[s], m.own[who].at[s] = m.events[s], m.w.Now
 				}
 			},
 			"look from a checkpoint": func(t *rapid.T) {
@@ -193,7 +193,7 @@ func TestReadersHearEverythingOnce(t *testing.T) {
 	})
 }
 
-// draw makes arguments that hide nothing that is counted.
+// draw generates arguments that hide nothing that is counted.
 func (m *model) draw(t *rapid.T) (params, []capture.Section) {
 	include := capture.Sections
 	p := params{Severity: rapid.SampledFrom([]string{"", "all"}).Draw(t, "severity")}
@@ -214,9 +214,9 @@ func (m *model) changes(t *rapid.T, who int, p params) *diff.Report {
 	return r
 }
 
-// TestReadersAndWritersAtOnce: several browsers deliver while several clients look, page through raw
-// entries and make checkpoints. Each reader hears of each event once.
-func TestReadersAndWritersAtOnce(t *testing.T) {
+// TestConcurrentClientsAndWriters: several browsers deliver while several clients look, page through raw entries and
+// make checkpoints. Each client gets each event once.
+func TestConcurrentClientsAndWriters(t *testing.T) {
 	const writers, readers, batches = 4, 4, 60
 	w := enginetest.New(t, capture.Limits{})
 	ctx := context.Background()
@@ -248,7 +248,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 		each += 1 + b%7
 	}
 	done := make(chan struct{})
-	// until calls a reader until the writers are done, and then once more.
+	// until calls a function until the writers are done, and then once more.
 	until := func(read func()) {
 		for last := false; ; {
 			read()
@@ -281,7 +281,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 				}
 				for _, e := range r.Console.NewErrors {
 					if heard[e.Message] || e.Count != 1 {
-						t.Errorf("%q was told again, or %d times", e.Message, e.Count)
+						t.Errorf("%q was reported again, or %d times", e.Message, e.Count)
 					}
 					heard[e.Message] = true
 				}

@@ -35,7 +35,7 @@ func requests(w *enginetest.World, list ...string) {
 	}
 }
 
-// TestWhatIsNewOfEndpoints: requests before the last look, requests since, and what is told of them.
+// TestWhatIsNewOfEndpoints lists requests before and after the last look, and the expected report.
 func TestWhatIsNewOfEndpoints(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -153,13 +153,13 @@ func TestWhatIsNewOfEndpoints(t *testing.T) {
 				t.Errorf("severity %s, want %s", r.Severity, c.severity)
 			}
 			if again := w.Changes(a, params{}); again.Severity != diff.Clean || again.Network.TotalNewRequests != 0 {
-				t.Errorf("told twice: %s", show(again))
+				t.Errorf("reported twice: %s", show(again))
 			}
 		})
 	}
 }
 
-// TestWhatBecomesOfOneRequest: fields of a network event, and what is told of it.
+// TestWhatBecomesOfOneRequest lists fields of a network event, and the expected report.
 func TestWhatBecomesOfOneRequest(t *testing.T) {
 	for _, c := range []struct{ name, fields, want string }{
 		{
@@ -257,7 +257,7 @@ func TestTheWorstOfASectionIsKept(t *testing.T) {
 	}
 }
 
-func TestTwoProjectsThatUseOneAPIAreToldApart(t *testing.T) {
+func TestTwoProjectsThatUseOneAPIAreKeptApart(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Open(8, "http://localhost:3000/")
 	a := w.Scoped("localhost:3000")

@@ -50,7 +50,7 @@ func TestARuleHidesWhatWasThereBeforeTheCheckpointAndNotWhatIsNew(t *testing.T) 
 	w.Log("error", "slower")
 	w.Log("error", "[vite] Failed to reload /slow.ts")
 	if r := w.Changes(c, params{}); r.NoiseHidden != 1 || messages(r.Console.NewErrors) != "[vite] Failed to reload /slow.ts×1" {
-		t.Errorf("told to: %s", show(r))
+		t.Errorf("hide_new: %s", show(r))
 	}
 	if r := w.Changes(w.Agent(), params{}); r.NoiseHidden != 6 {
 		t.Errorf("compared with no checkpoint: %s", show(r))
@@ -63,7 +63,7 @@ func TestAFingerprintHidesSinceItWasMade(t *testing.T) {
 	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Kind: "console", Fingerprint: "slow frame of {n} ms", Expires: "never"})
 	w.Pass(time.Second)
 	w.Changes(c, params{})
-	w.Log("warning", "slow frame of 12.5 ms") // nothing before it is held any more
+	w.Log("warning", "slow frame of 12.5 ms") // evicts everything before it
 	if r := w.Changes(c, params{}); r.NoiseHidden != 1 {
 		t.Errorf("%s", show(r))
 	}
@@ -131,10 +131,10 @@ func TestExplainSaysWhy(t *testing.T) {
 	a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "explain", Text: "SLO"})
 	for _, want := range []struct{ text, because string }{
 		{"slow frame", `rule n1: up to warning with "slow"`},
-		{"slow and broken", `it hides warnings at most; level "error" would include this`},
+		{"slow and broken", `hides warnings at most; level "error" would include this`},
 		{"[vite] Failed to reload /slow.ts", "failed hot update"},
 		{"[vite] slow connection", "pack hot-update: Vite's"},
-		{"unrelated, slo", "no rule is about it"},
+		{"unrelated, slo", "no rule matches"},
 	} {
 		found := false
 		for _, e := range a.Entries {
@@ -206,7 +206,7 @@ func TestAProjectsRulesFollowItsFile(t *testing.T) {
 		}
 	}
 	c, other := w.Agent(), w.Agent()
-	w.Engine.Clients.InProject(c, path)
+	w.Engine.Clients.SetProject(c, path)
 	w.Log("warning", "slow frame")
 	w.Log("warning", "[vite] connecting...")
 	hidden := func(c *checkpoint.Client) int { return w.Changes(c, params{Checkpoint: "2026-01-01"}).NoiseHidden }
@@ -220,12 +220,12 @@ func TestAProjectsRulesFollowItsFile(t *testing.T) {
 	write("[noise]\noff = [\"hot-update\"]\n[[noise.rules]]\ntext = \"slow\"\nlevel = \"loud\"\n[[noise.rules]]\ntext = \"slow\"\nhide_new = true\n")
 	r := w.Changes(c, params{Checkpoint: "2026-01-01"})
 	if r.NoiseHidden != 1 || len(r.NoiseProblems) != 1 || !strings.Contains(r.NoiseProblems[0], `.tidemark.toml: line 3: noise rule 1: level is "loud"`) {
-		t.Errorf("a bad line is told, the rest counts: %s", show(r))
+		t.Errorf("a bad line is reported, the rest counts: %s", show(r))
 	}
 	if a := noiseOf(t, w, c, noiserules.NoiseParams{}); len(a.Problems) != 1 || len(a.Rules) != 1 || a.Rules[0].Of != "project" || a.Packs[0].On {
 		t.Errorf("%+v", a)
 	}
-	if _, err := w.Engine.Rules.ConfigureNoise(context.Background(), c, noiserules.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it from its .tidemark.toml") {
+	if _, err := w.Engine.Rules.ConfigureNoise(context.Background(), c, noiserules.NoiseParams{Action: "remove", ID: "p2"}); err == nil || !strings.Contains(err.Error(), "remove it there") {
 		t.Error(err)
 	}
 	write("[[noise.rules]]\ntext = \"slow\"\nhide_new = true\n")
@@ -249,13 +249,13 @@ func TestNoiseMistakesSayWhatToDo(t *testing.T) {
 		want string
 	}{
 		{noiserules.NoiseParams{Action: "hide"}, "must be list, add"},
-		{noiserules.NoiseParams{Action: "add"}, "give a part of the message"},
-		{noiserules.NoiseParams{Action: "add", Text: "abc", Expires: "soon"}, "30m, 8h or 7d"},
-		{noiserules.NoiseParams{Action: "add", Text: "abc", ID: "No Good"}, "small letters"},
+		{noiserules.NoiseParams{Action: "add"}, "set text to a part of the message"},
+		{noiserules.NoiseParams{Action: "add", Text: "abc", Expires: "soon"}, "30m, 8h, 7d"},
+		{noiserules.NoiseParams{Action: "add", Text: "abc", ID: "No Good"}, "lowercase letters"},
 		{noiserules.NoiseParams{Action: "add", Text: "abc", ID: "mine"}, "remove it first"},
-		{noiserules.NoiseParams{Action: "remove"}, "list names them"},
-		{noiserules.NoiseParams{Action: "remove", ID: "n7"}, "there are mine"},
-		{noiserules.NoiseParams{Action: "remove", ID: "analytics"}, "switch it off"},
+		{noiserules.NoiseParams{Action: "remove"}, "pass the id of a rule from list"},
+		{noiserules.NoiseParams{Action: "remove", ID: "n7"}, "the only one is mine"},
+		{noiserules.NoiseParams{Action: "remove", ID: "analytics"}, "turn it off"},
 		{noiserules.NoiseParams{Action: "disable", Pack: "smell"}, "packs are hot-update"},
 	} {
 		if _, err := w.Engine.Rules.ConfigureNoise(context.Background(), c, tc.p); err == nil || !usererr.Is(err) || !strings.Contains(err.Error(), tc.want) {

@@ -13,12 +13,12 @@ import (
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
-// An agent whose project's file cannot be read hears of its pages, and that the rules are not used.
+// An agent whose project file is unreadable still gets reports, with a notice that the rules are not used.
 func TestAnOddProjectFileStopsNobody(t *testing.T) {
 	oddfiles.Each(t, ".tidemark.toml", func(path string) error {
 		w := enginetest.New(t, capture.Limits{})
 		c := w.Agent()
-		w.Engine.Clients.InProject(c, path)
+		w.Engine.Clients.SetProject(c, path)
 		w.Log("error", "it broke")
 		r := w.Changes(c, observe.ChangesParams{})
 		if r.Console == nil || len(r.Console.NewErrors) != 1 {

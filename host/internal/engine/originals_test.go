@@ -20,7 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// server has the maps of scripts, by their path.
+// server serves the maps of scripts, by path.
 type server struct {
 	mu    sync.Mutex
 	maps  map[string][]byte
@@ -28,7 +28,7 @@ type server struct {
 	turn  chan struct{}
 }
 
-// hold has fetches that are made with slowly wait until letGo.
+// hold makes fetches of slowly wait until letGo.
 func (s *server) hold() { s.turn = make(chan struct{}) }
 
 func (s *server) letGo() { close(s.turn) }
@@ -63,7 +63,7 @@ func (s *server) put(path string, data []byte) {
 	s.maps[path] = data
 }
 
-// fetched waits for what is being fetched and says what was asked for.
+// fetched waits for the fetches under way and returns the requested paths.
 func (s *server) fetched(w *enginetest.World) string {
 	<-w.Maps.Idle()
 	s.mu.Lock()
@@ -144,7 +144,7 @@ func TestAPlaceIsMarkedUntilItsMapIsThere(t *testing.T) {
 	}
 }
 
-func TestAnErrorThatWasToldDoesNotLookNewWhenItsMapArrives(t *testing.T) {
+func TestAReportedErrorDoesNotLookNewWhenItsMapArrives(t *testing.T) {
 	s := &server{}
 	s.put("/app.js", oneFile("src/App.tsx"))
 	w := enginetest.NewWithMaps(t, s.slowly)
@@ -161,7 +161,7 @@ func TestAnErrorThatWasToldDoesNotLookNewWhenItsMapArrives(t *testing.T) {
 	}
 }
 
-func TestCodeThatWasReplacedIsNotToldByTheMapOfWhatReplacedIt(t *testing.T) {
+func TestReplacedCodeDoesNotUseTheMapOfItsReplacement(t *testing.T) {
 	s := &server{}
 	s.put("/app.js", oneFile("src/Old.tsx"))
 	s.put("/lazy.js", oneFile("src/Old.tsx"))
@@ -183,7 +183,7 @@ func TestCodeThatWasReplacedIsNotToldByTheMapOfWhatReplacedIt(t *testing.T) {
 	if got := sources(w.Changes(w.Agent(), params{})); got != "New.tsx:3 second×1, lazy.js:1 (generated) nobody asked×1, Old.tsx:2 first×1" {
 		t.Error(got)
 	}
-	// What came out of the browser's cache is the same code.
+	// Code from the browser's cache is the same code.
 	w.Pass(time.Second)
 	loaded(w, "/app.js", `,"cached":true`)
 	throw(w, "third", "/app.js", 31)
@@ -237,7 +237,7 @@ func TestPlacesThatAreInNoScriptAreNotAskedFor(t *testing.T) {
 	}
 }
 
-func TestTheDevelopersOwnFrameIsToldBeforeALibrarys(t *testing.T) {
+func TestTheDevelopersOwnFrameIsPreferredToALibrarys(t *testing.T) {
 	s := &server{}
 	s.put("/app.js", []byte(`{"version":3,"sources":["node_modules/react/index.js","src/App.tsx"],"ignoreList":[0],"mappings":"AAAA,UCSA"}`))
 	w := enginetest.NewWithMaps(t, s.fetch)
@@ -304,12 +304,12 @@ func TestANameOfAMapIsOneShortLineThatEndsInFileAndLine(t *testing.T) {
 	}
 }
 
-func TestAGroupIsToldWithThePlaceOfItsNewestEntryThatHasOne(t *testing.T) {
+func TestAGroupHasThePlaceOfItsNewestEntryThatHasOne(t *testing.T) {
 	s := &server{}
 	s.put("/app.js", oneFile("src/App.tsx"))
 	w := enginetest.NewWithMaps(t, s.fetch)
 	loaded(w, "/app.js", "")
-	throw(w, "boom", "/app.js", 11) // nobody fetched the map of this code
+	throw(w, "boom", "/app.js", 11) // the map of this code was never fetched
 	w.Pass(time.Second)
 	loaded(w, "/app.js", "")
 	throw(w, "boom", "/app.js", 21)
@@ -322,7 +322,7 @@ func TestAGroupIsToldWithThePlaceOfItsNewestEntryThatHasOne(t *testing.T) {
 	}
 }
 
-func TestAHookThatTellsOfABrokenPageNamesTheOriginalFile(t *testing.T) {
+func TestAHookNamesTheOriginalFile(t *testing.T) {
 	s := &server{}
 	s.put("/app.js", oneFile("src/App.tsx"))
 	w := enginetest.NewWithMaps(t, s.fetch)

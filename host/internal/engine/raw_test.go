@@ -16,7 +16,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// page is any raw answer, as far as paging goes.
+// page is the part of any raw answer that concerns paging.
 type page struct {
 	Entries []struct {
 		Position uint64
@@ -143,7 +143,7 @@ func TestRawReadsAreFiltered(t *testing.T) {
 	}
 }
 
-// TestPagingIsComplete: whoever follows next from the beginning reads every entry that matches once.
+// TestPagingIsComplete: following next from the start reads every matching entry once.
 func TestPagingIsComplete(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := enginetest.New(t, capture.Limits{})
@@ -186,9 +186,9 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 		tool, args, want string
 	}
 	mistakes := []mistake{
-		{everything, "get_changes_since", `{"checkpoint":"2026-01-23T10:30:00.001Z"}`, "the time 2026-01-23T10:30:00.001Z is in the future; it is 2026-01-23T10:30:00.000Z now"},
-		{everything, "get_changes_since", `{"checkpoint":"2026-W60"}`, `"2026-W60" is no ISO 8601 time: there is no such week; write it like 2026-01-23T10:25:00Z`},
-		{everything, "get_changes_since", `{"checkpoint":"auto_7"}`, `there is no checkpoint "auto_7", and none has been made yet`},
+		{everything, "get_changes_since", `{"checkpoint":"2026-01-23T10:30:00.001Z"}`, "the time 2026-01-23T10:30:00.001Z is in the future; it is now 2026-01-23T10:30:00.000Z"},
+		{everything, "get_changes_since", `{"checkpoint":"2026-W60"}`, `"2026-W60" is not a valid ISO 8601 time: no such week; write it like 2026-01-23T10:25:00Z`},
+		{everything, "get_changes_since", `{"checkpoint":"auto_7"}`, `there is no checkpoint "auto_7", and none has been created yet`},
 		{everything, "get_changes_since", `{"timeout_ms":600001}`, "timeout_ms is 600001; it must be from 0 to 600000"},
 		{everything, "get_changes_since", `{"timeout_ms":9223372036854775}`, "it must be from 0 to 600000"},
 		{everything, "get_changes_since", `{"timeout_ms":1.5}`, "timeout_ms must be a whole number, not number 1.5"},
@@ -196,7 +196,7 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 		{everything, "get_changes_since", `[]`, "get_changes_since takes one JSON object of arguments"},
 		{everything, "get_changes_since", `{} {}`, "get_changes_since takes one JSON object of arguments"},
 		{everything, "get_changes_since", `{"tab"`, "the arguments of get_changes_since are not JSON"},
-		{narrowed, "get_changes_since", `{"tab":1}`, "there is no tab 1; watched are 2 (http://localhost:3000/)"},
+		{narrowed, "get_changes_since", `{"tab":1}`, "there is no tab 1; watched tabs: 2 (http://localhost:3000/)"},
 		{everything, "checkpoint_create", `{"name":"Nope"}`, "it must match [a-z][a-z0-9_]*"},
 		{everything, "checkpoint_create", `{"name":5}`, "name must be a string, not number"},
 		{everything, "checkpoint_create", `{"title":"x"}`, `checkpoint_create has no argument "title"; it takes name, note`},
@@ -217,7 +217,7 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 			mistake{everything, tool, `{"limit":"10"}`, "limit must be a whole number, not string"},
 			mistake{everything, tool, `{"after":-1}`, "after must be a whole number"},
 			mistake{everything, tool, `{"after":2}`, "after is 2, but the newest position is "},
-			mistake{everything, tool, `{"tab":9}`, "there is no tab 9; watched are 1 (http://localhost:5173/), 2 (http://localhost:3000/)"},
+			mistake{everything, tool, `{"tab":9}`, "there is no tab 9; watched tabs: 1 (http://localhost:5173/), 2 (http://localhost:3000/)"},
 		)
 	}
 	for _, c := range mistakes {
@@ -235,7 +235,7 @@ func TestWithoutAWatchedTabTheMistakeSaysSo(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.SetTab(protocol.Tab{ID: 7, URL: enginetest.Page})
 	a := w.Agent()
-	if _, err := w.Call(a, "get_changes_since", `{"tab":3}`); err == nil || err.Error() != "there is no tab 3; no tab is watched at the moment" {
+	if _, err := w.Call(a, "get_changes_since", `{"tab":3}`); err == nil || err.Error() != "there is no tab 3, and no tab is watched" {
 		t.Errorf("%v", err)
 	}
 	if r := w.Changes(a, params{Tab: 1}); r.Coverage == nil || r.Coverage.Note != "tab 1 is not watched" {

@@ -5,18 +5,18 @@ import (
 	"tidemark.dev/tidemark/host/internal/viewer"
 )
 
-// leaving has every use case let go of a client that has left, in this order.
+// leaving makes every use case release a client that leaves, in this order.
 func (e *Engine) leaving(signal *viewer.Signal) {
-	e.Clients.OnBack(e.Opener.Back)
-	e.Clients.OnLeave(e.Rules.Leave)
-	e.Clients.OnLeave(e.Pages.Forget)
-	e.Clients.OnLeave(e.Inspector.Forget)
-	e.Clients.OnLeave(e.Opener.Left)
-	e.Clients.OnLeave(e.Actor.Forget)
-	e.Clients.OnNamed(func(*checkpoint.Client) { signal.Tell() })
+	e.Clients.OnConnect(e.Opener.Back)
+	e.Clients.OnDisconnect(e.Rules.Leave)
+	e.Clients.OnDisconnect(e.Pages.Forget)
+	e.Clients.OnDisconnect(e.Inspector.Forget)
+	e.Clients.OnDisconnect(e.Opener.Left)
+	e.Clients.OnDisconnect(e.Actor.Forget)
+	e.Clients.OnRename(func(*checkpoint.Client) { signal.Notify() })
 }
 
-// Heard says that a client has got every answer that it was given.
+// Heard records that a client received all its answers.
 func (e *Engine) Heard(client *checkpoint.Client) {
 	client.Lock()
 	client.HeardLocked()
@@ -26,11 +26,11 @@ func (e *Engine) Heard(client *checkpoint.Client) {
 	}
 }
 
-// Readers is what to keep of those who may come back.
+// Readers returns the state to keep of clients that may return.
 func (e *Engine) Readers() []checkpoint.ClientState {
 	now := e.clock()
-	list := e.Clients.Sessions()
-	held := e.Viewer.Agents.Suspended()
+	list := e.Clients.All()
+	suspended := e.Viewer.Agents.Suspended()
 	var states []checkpoint.ClientState
 	for _, s := range list {
 		if s.ID == "" {
@@ -40,22 +40,22 @@ func (e *Engine) Readers() []checkpoint.ClientState {
 		st := s.StateLocked()
 		s.Unlock()
 		st.ID, st.Name, st.Seen = s.ID, s.Name, s.Seen
-		if s.Here {
+		if s.Connected {
 			st.Seen = now
 		}
-		st.Held = held[s.Client] != ""
+		st.Held = suspended[s.Client] != ""
 		if st.Calls > 0 || st.Held {
 			states = append(states, st)
 		}
-		delete(held, s.Client)
+		delete(suspended, s.Client)
 	}
-	for client, name := range held { // they will not come back, but others by their names
+	for client, name := range suspended { // disconnected for good, but a client of the same name stays suspended
 		states = append(states, checkpoint.ClientState{Name: name, Scope: client.Scope, Seen: now, Held: true})
 	}
 	return states
 }
 
-// Restore puts in place the checkpoints and readers that were kept.
+// Restore restores stored checkpoints and clients.
 func (e *Engine) Restore(named []checkpoint.Checkpoint, readers []checkpoint.ClientState) {
 	e.named.Restore(named)
 	for _, st := range readers {

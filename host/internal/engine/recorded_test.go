@@ -13,7 +13,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// recorded is a world that has seen what the extension made of a recording of Chromium.
+// recorded is a world with the events that the extension made from a recording of Chromium.
 func recorded(t *testing.T, name string) *enginetest.World {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("../../../extension/capture/testdata", name+".events"))
@@ -36,7 +36,7 @@ func recorded(t *testing.T, name string) *enginetest.World {
 	return w
 }
 
-// TestRecordings: what is told of what Chromium reported. Each failure is told once.
+// TestRecordings checks the reports on Chromium's recorded events. Each failure is reported once.
 func TestRecordings(t *testing.T) {
 	for name, want := range map[string]struct {
 		errors, failures, sockets []string
@@ -82,7 +82,7 @@ func TestRecordings(t *testing.T) {
 		"websockets": {
 			sockets: []string{
 				"error ws://127.0.0.1:9/closed the connection could not be established", "error /ws403 the connection could not be established",
-				"close /ws", // three of them are one entry
+				"close /ws", // three equal ones are one entry
 			},
 			severity: diff.Warning,
 		},
@@ -116,7 +116,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// each fails unless every entry begins as one of those wanted, and every wanted one is there.
+// each fails unless every entry begins with a wanted prefix, and every wanted prefix occurs.
 func each(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	if len(got) != len(want) {

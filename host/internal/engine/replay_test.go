@@ -9,9 +9,9 @@ import (
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// TestWhatANewWorkerTellsOnceMoreIsNoNews: a new worker has the browser log everything again, from a little
-// before the old one died on.
-func TestWhatANewWorkerTellsOnceMoreIsNoNews(t *testing.T) {
+// TestEntriesReplayedByANewWorkerAreNotNew: a new worker makes the browser log everything again, from shortly before
+// the old one stopped.
+func TestEntriesReplayedByANewWorkerAreNotNew(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
 	var sent []string
@@ -30,7 +30,7 @@ func TestWhatANewWorkerTellsOnceMoreIsNoNews(t *testing.T) {
 	say("late")       // a third time, in the same millisecond
 	say("never told") // likewise
 	w.Pass(time.Second)
-	say("early") // again, really
+	say("early") // a real repetition
 	w.SendAll(sent)
 	r := w.Changes(a, params{})
 	if got := fmt.Sprint(r.Console.TotalNewEntries, len(r.Console.NewErrors)); got != "3 3" {

@@ -187,11 +187,11 @@ func TestScenarios(t *testing.T) {
 	t.Run("15 concurrent reads and writes", func(t *testing.T) { concurrent(t, 4, 4, 400) })
 }
 
-// concurrent has writers and readers at work at once: every reader hears each error exactly once.
+// concurrent runs writers and clients at once: every client gets each error exactly once.
 func concurrent(t *testing.T, writers, readers, each int) {
 	w := enginetest.New(t, capture.Limits{})
 	var writing, reading sync.WaitGroup
-	var mu sync.Mutex // the store has one stream; the order in which writers get it is free
+	var mu sync.Mutex // the store has one stream; writers take turns in any order
 	for n := range writers {
 		writing.Go(func() {
 			for i := range each {
@@ -236,7 +236,7 @@ func concurrent(t *testing.T, writers, readers, each int) {
 	reading.Wait()
 }
 
-// letters writes a number in letters, which fingerprints and endpoints keep apart.
+// letters writes a number in letters, which fingerprints and endpoints do not fold.
 func letters(n int) string {
 	s := ""
 	for {
@@ -273,9 +273,9 @@ func TestEdgeCases(t *testing.T) {
 			}
 			for _, p := range []params{{Checkpoint: "session_start"}, {Checkpoint: w.Now.Add(-time.Hour).Format(time.RFC3339)}, {}} {
 				r := w.Changes(a, p)
-				visible := 8 // those whose appearance was evicted too
+				visible := 8 // including those whose appearance was evicted
 				if strings.HasPrefix(p.Checkpoint, "2026") {
-					visible = 5 // what was visible at a time is known only as far as the buffers reach back
+					visible = 5 // past visibility is known only as far as the buffers reach back
 				}
 				expect(t, r.BufferOverflow && strings.Contains(r.Coverage.Note, "older entries were evicted"), r)
 				expect(t, len(r.Console.NewErrors) == 5 && len(r.Network.Failures) == 5 && len(r.WebSocket.ErrorMessages) == 5 && len(r.Actions.NewActions) == 5 && len(r.DOM.NewErrorElements) == visible, r)
@@ -339,7 +339,7 @@ func TestEdgeCases(t *testing.T) {
 			}
 		}
 		_, err := w.Call(a, "get_changes_since", `{"checkpoint":"befor_refactor"}`)
-		if err == nil || !usererr.Is(err) || err.Error() != `there is no checkpoint "befor_refactor"; there are before_refactor, after_refactor, session_start (the nearest first)` {
+		if err == nil || !usererr.Is(err) || err.Error() != `there is no checkpoint "befor_refactor"; checkpoints are before_refactor, after_refactor, session_start (nearest first)` {
 			t.Errorf("%v", err)
 		}
 		if r := w.Changes(a, params{}); r.Checkpoint != "auto_1" {

@@ -157,7 +157,7 @@ func TestThePopupListsWhatItCounts(t *testing.T) {
 	}
 }
 
-func TestThePopupTellsCheckpointsOfOneNameApart(t *testing.T) {
+func TestThePopupDistinguishesCheckpointsOfOneName(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Open(8, "http://localhost:3000/")
 	shop, admin := w.Scoped("localhost:5173"), w.Scoped("localhost:3000")

@@ -293,7 +293,7 @@ func TestErrorElements(t *testing.T) {
 	}
 }
 
-func TestTheAddressThatChangedLastIsTold(t *testing.T) {
+func TestTheLastChangeOfAddressIsReported(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Open(8, "http://localhost:3000/")
 	a := w.Agent()
@@ -305,13 +305,13 @@ func TestTheAddressThatChangedLastIsTold(t *testing.T) {
 	at(7, "history", "http://localhost:5173/cart")
 	at(8, "hash", "http://localhost:3000/users#top")
 	is(t, w.Changes(a, params{}).DOM.URLChanged, `{"from":"http://localhost:3000/","to":"http://localhost:3000/users#top","tab":2}`)
-	is(t, w.Changes(a, params{Tab: 1, Checkpoint: "2026-01-23T10:29:00Z"}).DOM.URLChanged, `null`) // where it was is not known
+	is(t, w.Changes(a, params{Tab: 1, Checkpoint: "2026-01-23T10:29:00Z"}).DOM.URLChanged, `null`) // its earlier address is unknown
 	at(8, "load", "http://localhost:3000/")
 	at(8, "history", "http://localhost:3000/users#top")
 	is(t, w.Changes(a, params{}).DOM.URLChanged, `null`)
 }
 
-func TestACrashIsTold(t *testing.T) {
+func TestACrashIsReported(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Send("request", `"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch"`)
 	w.Send("navigation", `"how":"crash","url":"http://localhost:5173/"`)

@@ -9,7 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// SetsOf are the sets that are on for a client: those that it asked for, else those of the settings.
+// SetsOf returns the tool sets that are on for a client: those that it requested, or else those of the settings.
 func (e *Engine) SetsOf(client *checkpoint.Client) []string {
 	if client.Sets != nil {
 		return client.Sets
@@ -17,8 +17,8 @@ func (e *Engine) SetsOf(client *checkpoint.Client) []string {
 	return e.sets
 }
 
-// SwitchedOff is nil when a tool of that name may be called by the client or there is none; else it says which
-// set is off, and how to turn it on.
+// SwitchedOff returns nil when the client may call the tool or no tool has that name. Otherwise its error names the
+// set that is off and how to turn it on.
 func (e *Engine) SwitchedOff(client *checkpoint.Client, name string) error {
 	on := e.SetsOf(client)
 	t := FindTool(name)
@@ -30,6 +30,6 @@ func (e *Engine) SwitchedOff(client *checkpoint.Client, name string) error {
 	for i, set := range with {
 		quoted[i] = fmt.Sprintf("%q", set)
 	}
-	return usererr.New(usererr.SwitchedOff, "%s is a tool of the set %s, which is off for this session; a person can turn it on: `tidemark mcp --tools %s` in the agent's settings, or `[tools] sets = [%s]` in Tidemark's config.toml and `tidemark stop`",
+	return usererr.New(usererr.SwitchedOff, "%s is in the tool set %s, which is off for this client. The user can turn it on: `tidemark mcp --tools %s` in the agent's settings, or `[tools] sets = [%s]` in Tidemark's config.toml, then `tidemark stop`.",
 		name, t.Set, strings.Join(with, ","), strings.Join(quoted, ", "))
 }

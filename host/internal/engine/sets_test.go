@@ -29,8 +29,8 @@ func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
 		off         string
 	}{
 		{nil, []string{"observe", "act"}, ""},
-		{[]string{"act"}, []string{"act"}, "browser_snapshot is a tool of the set observe"},
-		{[]string{}, []string{}, "browser_snapshot is a tool of the set observe"},
+		{[]string{"act"}, []string{"act"}, "browser_snapshot is in the tool set observe"},
+		{[]string{}, []string{}, "browser_snapshot is in the tool set observe"},
 	} {
 		client, leave := w.Engine.Clients.JoinAs("", &checkpoint.Client{Name: "agent", Sets: c.asked})
 		if got := w.Engine.SetsOf(client); !slices.Equal(got, c.want) {
@@ -50,8 +50,8 @@ func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
 	}
 }
 
-// TestASessionThatComesBackBringsItsWorkspace: what was kept of it does not say.
-func TestASessionThatComesBackBringsItsWorkspace(t *testing.T) {
+// TestAReturningClientNamesItsWorkspace: the stored state does not include it.
+func TestAReturningClientNamesItsWorkspace(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Engine.Restore(nil, []checkpoint.ClientState{{ID: "session x", Name: "agent", Calls: 3}})
 	client, leave := w.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent", Workspace: "/srv/me", Sets: []string{"act"}})
@@ -61,27 +61,28 @@ func TestASessionThatComesBackBringsItsWorkspace(t *testing.T) {
 	}
 }
 
-// TestAHoldOutlivesTheDaemon: a person's switch stays as it was left.
-func TestAHoldOutlivesTheDaemon(t *testing.T) {
+// TestASuspensionSurvivesTheDaemon: the user's switch keeps its state.
+func TestASuspensionSurvivesTheDaemon(t *testing.T) {
 	before := enginetest.New(t, capture.Limits{})
 	client, leave := before.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent"})
 	defer leave()
 	agents := view[protocol.ViewOverview](t, before, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
 	view[tool.Nothing](t, before, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
 	if !before.Engine.Viewer.Agents.IsSuspended(client) {
-		t.Fatal("it is not held")
+		t.Fatal("it is not suspended")
 	}
 	after := enginetest.New(t, capture.Limits{})
 	after.Engine.Restore(nil, before.Engine.Readers())
 	again, leave := after.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent"})
 	defer leave()
 	if !after.Engine.Viewer.Agents.IsSuspended(again) {
-		t.Error("the hold is gone")
+		t.Error("the suspension is lost")
 	}
 }
 
-// TestAHoldIsOfWhoeverComesByTheName: an agent that connects anew is the same to the person, who sees it held and lifts it.
-func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
+// TestASuspensionBelongsToTheName: to the user, an agent that reconnects is the same agent. The user sees it
+// suspended and resumes it.
+func TestASuspensionBelongsToTheName(t *testing.T) {
 	before := enginetest.New(t, capture.Limits{})
 	agents := func(w *enginetest.World) []protocol.ViewAgent {
 		return view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
@@ -100,13 +101,13 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 	hold(before, agents(before)[1].ID, true)
 	leave()
 	if before.Engine.Viewer.Agents.IsSuspended(other) || !before.Engine.Viewer.Agents.IsSuspended(held) {
-		t.Error("the second agent alone is to be held")
+		t.Error("only the second agent should be suspended")
 	}
 	cursor, leaveCursor := join(before, "cursor")
 	defer leaveCursor()
 	again, leave := join(before, "claude")
 	if before.Engine.Viewer.Agents.IsSuspended(cursor) || !before.Engine.Viewer.Agents.IsSuspended(again) {
-		t.Error("of those who come, the one by the name of the held agent is to be held")
+		t.Error("of the new agents, only the one with the suspended agent's name should be suspended")
 	}
 	leave()
 
@@ -119,7 +120,7 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 	third, leave := join(after, "claude")
 	defer leave()
 	if !after.Engine.Viewer.Agents.IsSuspended(third) {
-		t.Error("it is to be held by the next daemon as well")
+		t.Error("the next daemon should suspend it too")
 	}
 	list = agents(after)
 	hold(after, list[len(list)-1].ID, false)
@@ -130,9 +131,8 @@ func TestAHoldIsOfWhoeverComesByTheName(t *testing.T) {
 	}
 }
 
-// TestThoseWhoLeftByOneNameAreToldAsOne: a held agent that tries again and again, each time with a new connection,
-// does not fill the list.
-func TestThoseWhoLeftByOneNameAreToldAsOne(t *testing.T) {
+// TestDisconnectedAgentsOfOneNameAreOneEntry: a suspended agent that keeps reconnecting does not fill the list.
+func TestDisconnectedAgentsOfOneNameAreOneEntry(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	agents := func() []protocol.ViewAgent {
 		return view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
@@ -156,16 +156,16 @@ func TestThoseWhoLeftByOneNameAreToldAsOne(t *testing.T) {
 	second := first + 1
 	list := agents()
 	if len(list) != 1 || list[0].ID != first || list[0].Calls != 4 || list[0].Tokens != 8 || !list[0].Held || list[0].Here {
-		t.Errorf("four that have left are told as %+v", list)
+		t.Errorf("four disconnected agents are listed as %+v", list)
 	}
 	if one, other := calls(first), calls(second); one != 4 || other != 4 {
-		t.Errorf("of the agent %d calls are told, of one that is told as it %d", one, other)
+		t.Errorf("the agent has %d calls, one that is listed as it has %d", one, other)
 	}
 	defer join()()
 	join("http://localhost:3000")()
 	list = agents()
 	if len(list) != 3 || !list[1].Here || list[1].Calls != 1 || list[2].Calls != 1 || len(list[2].Scope) != 1 || calls(list[1].ID) != 1 {
-		t.Errorf("who is here, and who heard of less, is told apart: %+v", list)
+		t.Errorf("connected agents, and those with a smaller scope, are separate: %+v", list)
 	}
 	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first})
 	if list = agents(); list[0].Held || !list[1].Held {

@@ -18,7 +18,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// bubble is an engine inside a synctest bubble: its time is the bubble's.
+// bubble is an engine inside a synctest bubble, with the bubble's time.
 type bubble struct {
 	t     *testing.T
 	store *capture.Store
@@ -59,12 +59,12 @@ func (b *bubble) send(events ...event.Event) {
 	b.next += int64(len(events))
 }
 
-// after sends events once a time has passed.
+// after sends events after a delay.
 func (b *bubble) after(d time.Duration, events ...event.Event) {
 	time.AfterFunc(d, func() { b.send(events...) })
 }
 
-// wait asks, and says how long the answer took.
+// wait calls get_changes_since, and returns how long the answer took.
 func (b *bubble) wait(p params) (*diff.Report, time.Duration) {
 	b.t.Helper()
 	began := time.Now()
@@ -155,7 +155,7 @@ func TestATimeoutSaysWhy(t *testing.T) {
 	})
 }
 
-// poll asks an endpoint at a rhythm, from now on; each request takes a while.
+// poll requests an endpoint at an interval, from now on. Each request takes a while.
 func (b *bubble) poll(id string, every, takes time.Duration, status int) {
 	for i := range int(30 * time.Second / every) {
 		n := fmt.Sprint(id, i)
@@ -275,9 +275,9 @@ func TestAnUpdateSinceTheLastLookIsEnough(t *testing.T) {
 		if r, took := b.wait(params{Wait: "reload"}); !*r.Settled || took != 0 {
 			t.Errorf("%s after %s", show(r), took)
 		}
-		// And not again: the next edit's is still to come.
+		// Not again: the next edit's update is still to come.
 		r, took := b.wait(params{Wait: "reload"})
-		if *r.Settled || took != 3*time.Second || r.UnsettledBecause != "no navigation or hot update came" {
+		if *r.Settled || took != 3*time.Second || r.UnsettledBecause != "no navigation or hot update occurred" {
 			t.Errorf("%s after %s", show(r), took)
 		}
 	})

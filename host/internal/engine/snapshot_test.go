@@ -14,7 +14,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// pageWith is what a browser answers with: a button in front of enough links, anew each time.
+// pageWith returns a browser's page: a button after enough links, which differ each time.
 func pageWith(button string) *protocol.AriaResult {
 	f := protocol.AriaFrame{Parent: -1, Document: "d", URL: enginetest.Page + "/", Title: "page", Root: 1, Version: 1}
 	root := protocol.AriaNode{ID: 1, Role: "document", Children: []int{2}}
@@ -27,7 +27,7 @@ func pageWith(button string) *protocol.AriaResult {
 	return &protocol.AriaResult{Frames: []protocol.AriaFrame{f}}
 }
 
-// browser keeps one page as a browser does: it tells what changed since it was asked last.
+// browser keeps one page as a browser does, and reports the changes since the previous request.
 type browser struct {
 	button  string
 	version int
@@ -96,7 +96,7 @@ func TestWithoutATabItIsTheOneUsedLast(t *testing.T) {
 	}
 }
 
-func TestPagesThatCannotBeReadAreSaid(t *testing.T) {
+func TestUnreadablePagesAreReported(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.SetTab(protocol.Tab{ID: 9, URL: "https://example.com/"})
 	c := &checkpoint.Client{}
@@ -105,11 +105,11 @@ func TestPagesThatCannotBeReadAreSaid(t *testing.T) {
 		look   error
 		want   string
 	}{
-		{pages.SnapshotParams{Tab: 99}, nil, "there is no tab 99; watched are 1"},
+		{pages.SnapshotParams{Tab: 99}, nil, "there is no tab 99; watched tabs: 1"},
 		{pages.SnapshotParams{Tab: 2}, nil, "is not watched"},
 		{pages.SnapshotParams{}, &protocol.Error{Code: protocol.CodeInvalid, Message: "no"}, "tab 1: no"},
 		{pages.SnapshotParams{}, &protocol.Error{Code: protocol.CodeUnknown}, "too old"},
-		{pages.SnapshotParams{}, errors.New("cut"), "cannot be read: cut"},
+		{pages.SnapshotParams{}, errors.New("cut"), "cannot read the page of tab 1: cut"},
 		{pages.SnapshotParams{Root: "e7x"}, nil, "must be a reference"},
 	} {
 		w.Look = func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error) { return nil, test.look }

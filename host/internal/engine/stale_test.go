@@ -10,8 +10,8 @@ import (
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// TestAHotUpdateThatFailedIsToldUntilThePageIsLoadedAnew: Vue's stands as an error, webpack's as the warning that it is.
-func TestAHotUpdateThatFailedIsToldUntilThePageIsLoadedAnew(t *testing.T) {
+// TestAFailedHotUpdateIsReportedUntilThePageReloads: Vue's as an error, webpack's as the warning that it is.
+func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want diff.Severity

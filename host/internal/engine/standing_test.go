@@ -13,8 +13,8 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// TestThePopupAndTheViewerSayTheSame: of all tabs at every checkpoint and now, and of each tab since the same moment;
-// and the popup is not clean while the viewer of any watched tab is not.
+// TestThePopupAndTheViewerSayTheSame compares all tabs at every checkpoint and now, and each tab since the same
+// moment. The popup is never clean while the viewer of a watched tab is not.
 func TestThePopupAndTheViewerSayTheSame(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := enginetest.New(t, capture.Limits{})
@@ -53,7 +53,7 @@ func TestThePopupAndTheViewerSayTheSame(t *testing.T) {
 	})
 }
 
-// begins is the time since which it is told how it stands: one name may be that of two checkpoints.
+// begins returns the time at which the reported state begins. Two checkpoints may share a name.
 func begins(list protocol.ViewCheckpoints) int64 {
 	for _, c := range list.Checkpoints {
 		if c.Moment == list.Since {
@@ -93,7 +93,7 @@ func agree(t *testing.T, rt *rapid.T, w *enginetest.World) {
 		if !there {
 			continue
 		}
-		// The viewer of one tab begins with the newest checkpoint of that tab's project, which is no older.
+		// The viewer of one tab begins at the newest checkpoint of that tab's project, which is no older.
 		own := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{Tab: tab.ID})
 		if begins(own) == begins(all) && (row.Severity != own.Now.Severity || row.Errors != own.Now.Errors || row.Warnings != own.Now.Warnings) {
 			rt.Fatalf("tab %d: the popup says %+v, its viewer %+v", tab.BrowserID, row, own.Now)

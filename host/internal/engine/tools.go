@@ -15,7 +15,7 @@ import (
 // Tool is a use case as agents and the command line call it.
 type Tool = tool.Tool[*Engine]
 
-// Tools are all of them, in the order in which they are listed.
+// Tools are all tools, in the order of the listing.
 var Tools = slices.Concat(
 	tool.In(tool.Observe, tool.Of(observe.Tools, observer)),
 	tool.In(tool.Observe, tool.Of(noiserules.Tools, func(e *Engine) *noiserules.Rules { return e.Rules })),
@@ -30,7 +30,7 @@ var Tools = slices.Concat(
 func observer(e *Engine) *observe.Observer { return e.Observer }
 func actor(e *Engine) *act.Actor           { return e.Actor }
 
-// FindTool returns the tool of that name, or nil.
+// FindTool returns the tool with a name, nil when none has it.
 func FindTool(name string) *Tool {
 	for _, t := range Tools {
 		if t.Name == name {

@@ -18,7 +18,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// view asks for what the viewer shows, over JSON as every surface does.
+// view calls a method of the viewer over JSON, as every surface does.
 func view[A any](t *testing.T, w *enginetest.World, method string, params any) A {
 	t.Helper()
 	a, err := tryView[A](t, w, method, params)
@@ -118,8 +118,8 @@ func TestTheViewersReportIsTheAgentsWithWhatItWasMadeOf(t *testing.T) {
 	}
 }
 
-// TestWhatHasLeftTheMemoryIsCountedWhenItIsOpened: the report that a person reads may be older than what is held.
-func TestWhatHasLeftTheMemoryIsCountedWhenItIsOpened(t *testing.T) {
+// TestEvictedEntriesAreCountedWhenAReportIsOpened: the user's report may reach further back than the memory.
+func TestEvictedEntriesAreCountedWhenAReportIsOpened(t *testing.T) {
 	limits := capture.DefaultLimits()
 	limits.Console.Count = 5
 	w := enginetest.New(t, limits)
@@ -216,7 +216,7 @@ func TestAFaviconIsHiddenForAReasonThatHoldsWhetherItIsThereOrNot(t *testing.T) 
 		w := enginetest.New(t, capture.Limits{})
 		w.Request("GET", "/favicon.ico", status, 5)
 		hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{})
-		if len(hidden.Entries) != 1 || hidden.Entries[0].Because != "pack browser-advice: the favicon, which the browser asks for by itself" {
+		if len(hidden.Entries) != 1 || hidden.Entries[0].Because != "pack browser-advice: the favicon, which the browser requests automatically" {
 			t.Errorf("one that is answered with %d is hidden as %+v", status, hidden.Entries)
 		}
 	}
@@ -316,7 +316,7 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Tool: "get_changes_since", Answer: strings.Repeat("y", 2000)})
 	}
 	if calls := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{}); calls.Forgotten < 2000 || calls.Total > 4000 || calls.Since == 0 {
-		t.Errorf("%d are held, %d forgotten", calls.Total, calls.Forgotten)
+		t.Errorf("%d are kept, %d forgotten", calls.Total, calls.Forgotten)
 	}
 }
 
@@ -340,16 +340,17 @@ func TestAgentsHaveTheNamesThatTheirClientsGive(t *testing.T) {
 		t.Errorf("they are called %q", names)
 	}
 	changed = w.Engine.Viewer.Changed()
-	w.Engine.Clients.Rename(a, "claude-code") // newer clients say it with every call
+	w.Engine.Clients.Rename(a, "claude-code") // newer clients send it with every call
 	select {
 	case <-changed:
-		t.Error("the same name is told again")
+		t.Error("the same name is reported again")
 	default:
 	}
 }
 
-// TestTheViewerTellsCheckpointsOfOneNameApart: each project has its session_start, and a person looks at all of them.
-func TestTheViewerTellsCheckpointsOfOneNameApart(t *testing.T) {
+// TestTheViewerDistinguishesCheckpointsOfOneName: each project has its session_start, and the user looks at all
+// projects.
+func TestTheViewerDistinguishesCheckpointsOfOneName(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	for _, origin := range []string{"localhost:5173", "localhost:3000"} {
 		if _, err := w.Call(w.Scoped(origin), "checkpoint_create", `{"name":"session_start"}`); err != nil {
@@ -367,9 +368,9 @@ func TestTheViewerTellsCheckpointsOfOneNameApart(t *testing.T) {
 	if got := list(); !slices.Equal(got, []string{first, second}) {
 		t.Fatalf("they are found by %q", got)
 	}
-	// Without a beginning it is the newest of what is watched: the shop alone.
+	// Without a start, the report begins at the newest checkpoint of the watched pages: the shop's alone.
 	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{To: observe.Now}); r.From != first {
-		t.Errorf("what is new is told since %s", r.From)
+		t.Errorf("the report begins at %s", r.From)
 	}
 	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: first, To: second}); r.From != first || r.To != second {
 		t.Errorf("compared are %s and %s", r.From, r.To)
@@ -384,7 +385,7 @@ func TestTheViewerTellsCheckpointsOfOneNameApart(t *testing.T) {
 	}
 }
 
-func TestAnAgentsAccessIsHeld(t *testing.T) {
+func TestAnAgentIsSuspended(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a, other := w.Agent(), w.Agent()
 	agents := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
@@ -393,7 +394,7 @@ func TestAnAgentsAccessIsHeld(t *testing.T) {
 	}
 	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
 	if !w.Engine.Viewer.Agents.IsSuspended(a) || w.Engine.Viewer.Agents.IsSuspended(other) {
-		t.Error("the first agent alone is to be held")
+		t.Error("only the first agent should be suspended")
 	}
 	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID})
 	if w.Engine.Viewer.Agents.IsSuspended(a) {

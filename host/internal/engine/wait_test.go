@@ -14,7 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
-// extensions answer syncs as a test wants.
+// extensions respond to syncs as a test requires.
 type extensions struct {
 	mu       sync.Mutex
 	timeouts []time.Duration
@@ -29,7 +29,7 @@ func (x *extensions) Sync(_ context.Context, timeout time.Duration) (noDOM, noCa
 	return x.answer(n)
 }
 
-// live is a world in a bubble of time. What it has begun ends with the test.
+// live is a world in a bubble of time. Everything it starts ends with the test.
 func live(t *testing.T, x *extensions, run func(*testing.T, *enginetest.World)) {
 	synctest.Test(t, func(t *testing.T) {
 		var world *enginetest.World
@@ -44,7 +44,7 @@ func live(t *testing.T, x *extensions, run func(*testing.T, *enginetest.World)) 
 	})
 }
 
-// took asks and says how long the answer took.
+// took calls get_changes_since and returns how long the answer took.
 func took(w *enginetest.World, c *checkpoint.Client, p params) (*diff.Report, time.Duration) {
 	began := time.Now()
 	return w.Changes(c, p), time.Since(began)
@@ -90,8 +90,8 @@ func TestAnOlderCheckpointDoesNotMakeAnOldUpdateNew(t *testing.T) {
 		if r, d := took(w, a, params{Wait: "reload", Checkpoint: "session_start"}); !*r.Settled || d != 1300*time.Millisecond {
 			t.Errorf("%s after %s", show(r), d)
 		}
-		// And what was seen so is not waited for again.
-		if r, d := took(w, a, params{Wait: "reload"}); *r.Settled || d != 3*time.Second || r.UnsettledBecause != "no navigation or hot update came" {
+		// An update that the client has seen is not waited for again.
+		if r, d := took(w, a, params{Wait: "reload"}); *r.Settled || d != 3*time.Second || r.UnsettledBecause != "no navigation or hot update occurred" {
 			t.Errorf("%s after %s", show(r), d)
 		}
 	})
@@ -131,7 +131,7 @@ func TestTheCommandLineTakesAnyUpdateBeforeItsFirstLook(t *testing.T) {
 func TestWhatABrowserStillHasIsFetchedBeforeAPageCountsAsQuiet(t *testing.T) {
 	var w *enginetest.World
 	x := &extensions{answer: func(nth int) (noDOM, noCapture []int) {
-		if nth == 2 { // the page seemed quiet: the extension had not been asked
+		if nth == 2 { // the page seemed quiet, but the extension had not been asked
 			w.Log("error", "on its way")
 		}
 		return nil, nil
@@ -163,7 +163,7 @@ func TestFramesThatArriveDuringASyncDoNotKeepAPageUnsettled(t *testing.T) {
 	})
 }
 
-func TestTabsThatDoNotAnswerAreTold(t *testing.T) {
+func TestTabsThatDoNotAnswerAreReported(t *testing.T) {
 	x := &extensions{answer: func(int) (noDOM, noCapture []int) {
 		time.Sleep(500 * time.Millisecond)
 		return []int{1}, []int{1}
@@ -221,7 +221,7 @@ func TestAnEventStreamIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-func TestRequestsOfAWorkerThatIsGoneAreNotWaitedFor(t *testing.T) {
+func TestRequestsOfARemovedWorkerAreNotWaitedFor(t *testing.T) {
 	live(t, nil, func(t *testing.T, w *enginetest.World) {
 		w.Send("request", `"id":"r","method":"GET","url":"http://localhost:5173/x","resource":"fetch"`)
 		time.Sleep(time.Second)
@@ -244,7 +244,7 @@ func TestAWaitingCallHoldsUpNoOther(t *testing.T) {
 			t.Errorf("%s after %s", show(now), d)
 		}
 		if later := <-waiting; later.Console.TotalNewEntries != 0 || later.Checkpoint != "auto_2" {
-			t.Errorf("told again: %s", show(later))
+			t.Errorf("reported again: %s", show(later))
 		}
 	})
 }

@@ -6,14 +6,14 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// MaxDialog bounds what a dialog says, in bytes.
+// MaxDialog bounds the text of a dialog, in bytes.
 const MaxDialog = 1 << 10
 
-// Act reads an extension's answer to [protocol.MethodAct], cleans and masks it as it is done with events.
+// Act reads an extension's answer to [protocol.MethodAct], cleans and masks it like an event.
 func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 	var r protocol.ActResult
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, Errorf(protocol.CodeMalformed, "what became of the action cannot be read: %v", err)
+		return nil, Errorf(protocol.CodeMalformed, "cannot read the outcome of the action: %v", err)
 	}
 	text := func(s *string, limit int) {
 		clean, _ := d.redact.Text(cut(OneLine(*s), limit))

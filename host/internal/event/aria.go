@@ -11,11 +11,11 @@ import (
 // them shorter.
 const MaxName = 4 << 10
 
-// Aria reads an extension's answer to [protocol.MethodAria], cleans and masks it as it is done with events.
+// Aria reads an extension's answer to [protocol.MethodAria], cleans and masks it like an event.
 func (d *Decoder) Aria(raw []byte) (*protocol.AriaResult, *protocol.Error) {
 	var r protocol.AriaResult
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return nil, Errorf(protocol.CodeMalformed, "the accessibility tree cannot be read: %v", err)
+		return nil, Errorf(protocol.CodeMalformed, "cannot read the accessibility tree: %v", err)
 	}
 	d.page(&r)
 	return &r, nil

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean takes out of page text what could mislead a terminal or a reader: control characters but
-// line feed and tab, ANSI escape sequences, bidirectional controls and zero-width characters.
-// Invalid UTF-8 becomes U+FFFD. Text without any comes back as it is.
+// Clean removes characters from page text that could mislead a terminal or a reader: control characters except line feed
+// and tab, ANSI escape sequences, bidirectional controls and zero-width characters. Invalid UTF-8 becomes U+FFFD. Text
+// without any is returned unchanged.
 func Clean(s string) string {
 	i := 0
 	for i < len(s) && isOrdinary(s[i]) {
@@ -78,7 +78,7 @@ func skipEscape(s string, i int) int {
 	return i + n
 }
 
-// OneLine cleans an address or a name, which never has several lines whatever a page says.
+// OneLine cleans an address or a name. The result is always one line.
 func OneLine(s string) string {
 	s = Clean(s)
 	if !strings.ContainsAny(s, "\n\t\u2028\u2029") {

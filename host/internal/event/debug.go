@@ -7,8 +7,8 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Debug reads an extension's answer to a method of debugging into a struct of package protocol. Every text in
-// it is cleaned, masked and cut as it is done with events.
+// Debug reads an extension's answer to a debugging method into a struct of package protocol. Every text in it is
+// cleaned, masked and cut like the texts of events.
 func (d *Decoder) Debug(raw []byte, into any) *protocol.Error {
 	switch into.(type) {
 	case *protocol.DebugVariables, *protocol.DebugTraced:
@@ -25,12 +25,12 @@ func (d *Decoder) Debug(raw []byte, into any) *protocol.Error {
 		}
 	}
 	if err != nil {
-		return Errorf(protocol.CodeMalformed, "the debugger's answer cannot be read: %v", err)
+		return Errorf(protocol.CodeMalformed, "cannot read the debugger's answer: %v", err)
 	}
 	return nil
 }
 
-// cleanTexts cleans what goes by a name. Only values may have several lines.
+// cleanTexts cleans texts by the name of their field. Only values may have several lines.
 func (d *Decoder) cleanTexts(name string, v any) any {
 	switch v := v.(type) {
 	case string:

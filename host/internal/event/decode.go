@@ -13,7 +13,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Limits on what one event may hold, in bytes; longer text is cut at a character.
+// Limits of the texts of one event, in bytes. Longer text is cut between characters.
 const (
 	MaxText   = 8 << 10
 	MaxFrame  = 4 << 10
@@ -32,7 +32,7 @@ type Batch struct {
 	Events []gjson.Result
 }
 
-// Errorf makes a wire error.
+// Errorf returns a wire error.
 func Errorf(code, format string, args ...any) *protocol.Error {
 	return &protocol.Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -76,7 +76,7 @@ func DecodeMessage(data []byte) (any, *protocol.Error) {
 	case "":
 		return nil, f.err
 	default:
-		return nil, Errorf(protocol.CodeUnknown, "the message type %q is not known", cut(kind, 60))
+		return nil, Errorf(protocol.CodeUnknown, "unknown message type %q", cut(kind, 60))
 	}
 }
 
@@ -90,7 +90,7 @@ func (f *fields) hello() (any, *protocol.Error) {
 		return nil, f.err
 	}
 	if h.Protocol != protocol.Version {
-		return nil, Errorf(protocol.CodeVersion, "the extension speaks protocol %d and this program %d; update the older of the two (extension %s)", h.Protocol, protocol.Version, h.Extension)
+		return nil, Errorf(protocol.CodeVersion, "the extension uses protocol %d and this program %d; update the older one (extension %s)", h.Protocol, protocol.Version, h.Extension)
 	}
 	h.Browser, h.Extension = cut(OneLine(h.Browser), MaxShort), cut(OneLine(h.Extension), MaxShort)
 	return h, nil
@@ -112,7 +112,7 @@ func (f *fields) tabs() (any, *protocol.Error) {
 	return tabs, f.err
 }
 
-// paused reads what holds a tab or a part of it, nil when nothing does.
+// paused reads what pauses a tab or a part of it, nil for nothing.
 func (f *fields) paused(name string) *protocol.TabPaused {
 	v := f.obj.Get(name)
 	if !v.Exists() {
@@ -202,10 +202,10 @@ type Decoder struct {
 	redact *redact.Redactor
 }
 
-// NewDecoder makes a decoder that masks by the rules of r.
+// NewDecoder returns a decoder that masks by the rules of r.
 func NewDecoder(r *redact.Redactor) *Decoder { return &Decoder{redact: r} }
 
-// Mask cleans and masks what tabs say of their pages, as it is done with events.
+// Mask cleans and masks the texts of tabs like those of events.
 func (d *Decoder) Mask(tabs *protocol.Tabs) {
 	for i := range tabs.Tabs {
 		t := &tabs.Tabs[i]
@@ -222,10 +222,10 @@ func (d *Decoder) Mask(tabs *protocol.Tabs) {
 	}
 }
 
-// Source cleans and masks the name of a source file, which is a page's word as much as any. It is one line, and
-// its end is kept: there stands which file it is.
+// Source cleans and masks the name of a source file, which is as untrusted as any page text. The result is one line. A
+// long name keeps its end, which identifies the file.
 func (d *Decoder) Source(name string) string {
-	s, _ := d.redact.URL(Tail(OneLine(name), 2*MaxURL)) // masked before it is cut: half a secret has no looks
+	s, _ := d.redact.URL(Tail(OneLine(name), 2*MaxURL)) // masked before it is cut: half a secret is not recognized
 	return Tail(s, MaxSource)
 }
 
@@ -237,8 +237,8 @@ func (d *Decoder) Decode(raw gjson.Result) (Event, *protocol.Error) {
 // minShare is how many events are worth a goroutine of their own.
 const minShare = 32
 
-// Events reads all events of a batch, several at once where there are processors for it. An event that cannot
-// be read is nil; the error is the first of those.
+// Events reads all events of a batch, on several processors if possible. An event that cannot be read is nil, and the
+// error is the first such error.
 func (d *Decoder) Events(b *Batch) ([]Event, *protocol.Error) {
 	events := make([]Event, len(b.Events))
 	size := max(minShare, (len(events)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
@@ -308,7 +308,7 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 	case protocol.KindGap:
 		ev = r.gap(raw)
 	default:
-		return nil, Errorf(protocol.CodeUnknown, "the event kind %q is not known", cut(kind, 60))
+		return nil, Errorf(protocol.CodeUnknown, "unknown event kind %q", cut(kind, 60))
 	}
 	if r.head.At <= 0 {
 		r.fail("at", "milliseconds since 1970")
@@ -449,12 +449,12 @@ func (r *reader) text(name string, v gjson.Result, limit int) string {
 		r.fail(name, "a string")
 		return ""
 	}
-	s, n := r.redact.Text(cut(Clean(v.Str), 2*limit)) // masked before it is cut: half a secret has no looks
+	s, n := r.redact.Text(cut(Clean(v.Str), 2*limit)) // masked before it is cut: half a secret is not recognized
 	r.masked += n
 	return own(v, cut(s, limit))
 }
 
-// line is text that has one line, whatever a page says.
+// line is text of one line, whatever a page sends.
 func (r *reader) line(name string, v gjson.Result, limit int) string {
 	return OneLine(r.text(name, v, limit))
 }
@@ -466,7 +466,7 @@ func (r *reader) url(name string, v gjson.Result) string {
 	}
 	a, ok := r.known[v.Str]
 	if !ok {
-		s, n := r.redact.URL(cut(OneLine(v.Str), 2*MaxURL)) // masked before it is cut: half a secret has no looks
+		s, n := r.redact.URL(cut(OneLine(v.Str), 2*MaxURL)) // masked before it is cut: half a secret is not recognized
 		a = address{own(v, cut(s, MaxURL)), n}
 		r.known[v.Str] = a
 	}
@@ -479,7 +479,7 @@ func (r *reader) body(name string, v gjson.Result) string {
 		r.fail(name, "a string")
 		return ""
 	}
-	s, n := r.redact.Body(cut(Clean(v.Str), 2*MaxBody)) // masked before it is cut: half a secret has no looks
+	s, n := r.redact.Body(cut(Clean(v.Str), 2*MaxBody)) // masked before it is cut: half a secret is not recognized
 	r.masked += n
 	return own(v, cut(s, MaxBody))
 }

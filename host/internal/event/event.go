@@ -1,14 +1,16 @@
-// Package event is what happened in the browser, as the host keeps it, and the only place that
-// decodes what the extension sends.
+// Package event defines the browser events that the host keeps. It is the only place that decodes the extension's
+// messages.
 //
-// Guarantees: a decoded event has every needed field in range, its text is free of control, ANSI,
-// bidi and zero-width characters, and its secrets are masked by the host's own rules, whatever the
-// extension did; what cannot be decoded is an error with a code from package protocol.
+// Guarantees, whatever the extension sends:
+//   - A decoded event has every required field in range.
+//   - Its text has no control, ANSI, bidi or zero-width characters.
+//   - Its secrets are masked by the host's own rules.
+//   - An event that cannot be decoded is an error with a code from package protocol.
 package event
 
 import "time"
 
-// Head is what every event begins with.
+// Head is the common beginning of every event.
 type Head struct {
 	// At is milliseconds since the Unix epoch.
 	At int64
@@ -32,7 +34,7 @@ func (h *Head) Header() *Head { return h }
 // Level orders console messages.
 type Level uint8
 
-// Levels, mildest first.
+// Levels, lowest first.
 const (
 	Debug Level = iota
 	Log
@@ -79,8 +81,8 @@ type Request struct {
 	ID, Method, URL, Resource string
 }
 
-// EndpointKey names what counts as one endpoint: the page that asks, and origin, method and
-// templated path of what it asks for. The query never counts.
+// EndpointKey identifies an endpoint: the requesting page, and the origin, method and templated path of the request. The
+// query never counts.
 type EndpointKey struct {
 	// Page is the origin of the page, so that two projects that use the same API stay apart.
 	Page string
@@ -108,13 +110,13 @@ type Network struct {
 	Endpoint *EndpointKey `msgpack:"-"`
 }
 
-// Failed says whether the request failed: a status of 400 or more, none at all, or an answer that
-// broke off. One that was given up is no failure; it was answered when it had a status by then.
+// Failed reports whether the request failed: a status of 400 or more, no status, or an interrupted answer. An aborted
+// request did not fail. It counts as answered if it had a status by then.
 func (n *Network) Failed() bool {
 	return n.Status >= 400 || n.Error != "" && n.Error != "net::ERR_ABORTED" && !n.Canceled
 }
 
-// Answered says whether the request had an answer that was no failure.
+// Answered reports whether the request had an answer that was not a failure.
 func (n *Network) Answered() bool { return n.Status > 0 && !n.Failed() }
 
 // WebSocket is a step in the life of a connection.
@@ -134,10 +136,10 @@ type WebSocket struct {
 	Bad bool
 }
 
-// IsFrame says whether it is a frame that was sent or received, no step of the connection.
+// IsFrame reports whether it is a sent or received frame, not a step of the connection.
 func (e *WebSocket) IsFrame() bool { return e.Op == "sent" || e.Op == "received" }
 
-// Action is something a person did.
+// Action is an action of the user.
 type Action struct {
 	Head
 	Type, Target, Selector, Value string
@@ -163,7 +165,7 @@ type Navigation struct {
 // Gap is a span that was not observed.
 type Gap struct {
 	Head
-	// From and To are milliseconds since the epoch; To 0 means that it goes on.
+	// From and To are milliseconds since the epoch; To 0 means that it continues.
 	From, To int64
 	Reason   string
 	Dropped  int

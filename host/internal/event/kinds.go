@@ -166,7 +166,7 @@ func (r *reader) websocket(obj gjson.Result) Event {
 	return e
 }
 
-// saysError says whether a frame is JSON with a truthy "error" or a "type" of "error".
+// saysError reports whether a frame is JSON with a truthy "error" or a "type" of "error".
 func saysError(s string) bool {
 	if !strings.HasPrefix(s, "{") || !strings.Contains(s, `error`) {
 		return false

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ParseOrigin is the origin of an address that a person wrote: http://localhost:5173, localhost:5173 or
-// that of any page there.
+// ParseOrigin returns the origin of an address that a user wrote: http://localhost:5173, localhost:5173, or the address
+// of any page there.
 func ParseOrigin(address string) (string, error) {
 	raw := strings.TrimSpace(address)
 	if !strings.Contains(raw, "://") {
@@ -15,7 +15,7 @@ func ParseOrigin(address string) (string, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("%q is no origin; write it like http://localhost:5173", address)
+		return "", fmt.Errorf("%q is not a valid origin; write it like http://localhost:5173", address)
 	}
 	host := strings.ToLower(u.Host)
 	if u.Scheme == "http" {

@@ -6,11 +6,11 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Variables reads what an extension tells of variables into a struct of package protocol. Every text is
-// cleaned and cut; secrets are masked once more, by what they look like and by the name they go by.
+// Variables reads an extension's report of variables into a struct of package protocol. Every text is cleaned and cut.
+// Secrets are masked again, by their format and by the name of the variable.
 func (d *Decoder) Variables(raw []byte, into any) *protocol.Error {
 	if err := json.Unmarshal(raw, into); err != nil {
-		return Errorf(protocol.CodeMalformed, "the debugger's answer cannot be read: %v", err)
+		return Errorf(protocol.CodeMalformed, "cannot read the debugger's answer: %v", err)
 	}
 	text := func(s *string) { *s, _ = d.redact.Text(cut(OneLine(*s), MaxDebugText)) }
 	of := func(all []protocol.DebugVariable) {
@@ -40,7 +40,7 @@ func (d *Decoder) Variables(raw []byte, into any) *protocol.Error {
 	return nil
 }
 
-// field cleans a value and what it holds.
+// field cleans a value and its fields.
 func (d *Decoder) field(f *protocol.DebugField) {
 	f.Name = cut(OneLine(f.Name), MaxDebugText)
 	f.Type = cut(OneLine(f.Type), MaxDebugText)

@@ -1,10 +1,11 @@
-// Package hangup notices that nobody is at the other end of a connection any more.
+// Package hangup detects that the other end of a connection has hung up.
 //
-// A reader's end of file does not say so: a peer that has said all it wants to say may still read the answers.
+// End of file is not enough, because a peer that has stopped writing may still read the answers.
 //
-// It guarantees: the channel is closed only when the peer has closed both directions, or reads no more; it is closed
-// within [Every] of that on Linux and macOS, and never on Windows, whose sockets do not tell. It reads and writes
-// nothing.
+// Guarantees:
+//   - The channel is closed only when the peer has closed both directions or has stopped reading.
+//   - On Linux and macOS it is closed within [Every] of that. On Windows, which does not report it, never.
+//   - The package reads and writes no data.
 package hangup
 
 import (
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// Raw is the raw connection of what may be one, for types that wrap a connection and are to be watched as it is.
+// Raw returns the raw connection below c, so that types that wrap a connection can be watched.
 func Raw(c any) (syscall.RawConn, error) {
 	if raw, ok := c.(syscall.Conn); ok {
 		return raw.SyscallConn()
@@ -22,7 +23,7 @@ func Raw(c any) (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// Every is how often it looks.
+// Every is the polling interval.
 const Every = 100 * time.Millisecond
 
 // Watch returns a channel that is closed when the other end of a socket or pipe has hung up. Watching ends with ctx.

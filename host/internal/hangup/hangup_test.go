@@ -16,7 +16,7 @@ import (
 
 const patience = 10 * time.Second
 
-// pair is a connection over a Unix socket, both of its ends.
+// pair returns both ends of a connection over a Unix socket.
 func pair(t *testing.T) (here, there *net.UnixConn) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "s"), Net: "unix"})

@@ -4,7 +4,7 @@ package hangup
 
 import "golang.org/x/sys/unix"
 
-// hasHungUp asks poll(2), which tells of a hang-up without being asked to.
+// hasHungUp calls poll(2), which always reports a hang-up.
 func hasHungUp(fd uintptr) bool {
 	fds := []unix.PollFd{{Fd: int32(fd)}}
 	n, err := unix.Poll(fds, 0)

@@ -9,7 +9,7 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// kept is the dashboard that the next daemon serves on.
+// kept is the dashboard that the next daemon continues to serve.
 type kept struct {
 	Port  int       `json:"port"`
 	Until time.Time `json:"until"`
@@ -17,7 +17,7 @@ type kept struct {
 
 func (h Home) dashboardFile() string { return filepath.Join(h.Run, "dashboard.json") }
 
-// KeepDashboard writes down on which port a dashboard is open, and until when, for the next daemon.
+// KeepDashboard records the port of an open dashboard and its expiry for the next daemon.
 func (h Home) KeepDashboard(port int, until time.Time) error {
 	data, err := json.Marshal(kept{port, until})
 	if err != nil {
@@ -26,7 +26,7 @@ func (h Home) KeepDashboard(port int, until time.Time) error {
 	return os.WriteFile(h.dashboardFile(), data, 0o600)
 }
 
-// DashboardPort is the port that a dashboard may wait on, 0 when none does.
+// DashboardPort returns the port of a dashboard that may still be open, 0 without one.
 func (h Home) DashboardPort(now time.Time) int {
 	data, err := safefile.Read(h.dashboardFile(), maxOwnFile)
 	var k kept

@@ -12,13 +12,13 @@ import (
 	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
-// ErrUnreachable says that there is no daemon and none could be started.
-var ErrUnreachable = errors.New("the Tidemark daemon cannot be reached")
+// ErrUnreachable reports that no daemon can be reached or started.
+var ErrUnreachable = errors.New("cannot reach the Tidemark daemon")
 
 // startTimeout is how long a daemon may take from its start to its first connection.
 const startTimeout = 10 * time.Second
 
-// Dial connects to a socket of the daemon, and starts the daemon when there is none, or an older one.
+// Dial connects to a socket of the daemon. It starts the daemon when none runs, and replaces an older one.
 func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
 	if err := h.takeOver(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
@@ -32,7 +32,7 @@ func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
 	}
 	ended, err := h.spawn()
 	if err != nil {
-		return nil, fmt.Errorf("%w: it could not be started: %w", ErrUnreachable, err)
+		return nil, fmt.Errorf("%w: it cannot be started: %w", ErrUnreachable, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -44,22 +44,22 @@ func (h Home) Dial(ctx context.Context, socket string) (net.Conn, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: it did not answer within %s; see %s", ErrUnreachable, startTimeout, h.Log())
+			return nil, fmt.Errorf("%w: it did not respond within %s. See %s.", ErrUnreachable, startTimeout, h.Log())
 		case <-ended:
-			// It found another daemon, which will answer, or failed: one last look.
+			// It failed, or found another daemon, which will respond. Try once more.
 			ended = nil
 			if running, _ := h.Running(); !running {
 				if conn, err = h.DialRunning(ctx, socket); err == nil {
 					return conn, nil
 				}
-				return nil, fmt.Errorf("%w: it ended at once; see %s", ErrUnreachable, h.Log())
+				return nil, fmt.Errorf("%w: it exited immediately. See %s.", ErrUnreachable, h.Log())
 			}
 		case <-retry.C:
 		}
 	}
 }
 
-// DialRunning connects to a socket of a daemon that runs already.
+// DialRunning connects to a socket of a running daemon.
 func (h Home) DialRunning(ctx context.Context, socket string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", h.Socket(socket))
@@ -68,12 +68,12 @@ func (h Home) DialRunning(ctx context.Context, socket string) (net.Conn, error) 
 	}
 	if err := safesocket.CheckPeer(conn); err != nil {
 		_ = conn.Close()
-		return nil, fmt.Errorf("%s: %w; set %s to a directory of your own", h.Socket(socket), err, Env)
+		return nil, fmt.Errorf("%s: %w. Set %s to a directory that you own.", h.Socket(socket), err, Env)
 	}
 	return conn, nil
 }
 
-// Running says whether a daemon holds the lock.
+// Running reports whether a daemon holds the lock.
 func (h Home) Running() (bool, error) {
 	f, err := os.OpenFile(h.lockFile(), os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrNotExist) {
@@ -87,8 +87,8 @@ func (h Home) Running() (bool, error) {
 	return err == nil && !free, err
 }
 
-// spawn starts a daemon of this program that outlives this process. The channel is closed when it
-// ends.
+// spawn starts this program as a daemon that outlives this process. The channel is closed when the daemon
+// exits.
 func (h Home) spawn() (<-chan struct{}, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -114,14 +114,14 @@ func (h Home) spawn() (<-chan struct{}, error) {
 	return ended, nil
 }
 
-// maxLog is the size at which the log begins anew, in bytes.
+// maxLog is the size in bytes above which the log is truncated.
 const maxLog = 4 << 20
 
 func openLog(path string) (*os.File, error) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	if info, err := os.Stat(path); err == nil {
-		if !info.Mode().IsRegular() { // a pipe would be waited for
-			return nil, fmt.Errorf("%s is not a file; remove it", path)
+		if !info.Mode().IsRegular() { // opening a pipe would block
+			return nil, fmt.Errorf("%s is not a file. Remove it.", path)
 		}
 		if info.Size() > maxLog {
 			flags |= os.O_TRUNC

@@ -1,9 +1,12 @@
 // Package home defines where one user's files and sockets are, and reaches the daemon that owns them.
 //
-// Guarantees: [Find] creates nothing; directories and files that Tidemark creates in a home are accessible to their user
-// alone; at most one process holds the daemon's lock and at most one the installation's lock, and the system releases
-// both when the process ends, however it ends; [Home.Dial] never returns a connection to another user's process, and
-// starts the daemon when none runs or an older one does.
+// Guarantees:
+//   - [Find] creates nothing.
+//   - Directories and files that Tidemark creates in a home are accessible only to their user.
+//   - At most one process holds the daemon's lock, and at most one the installation's lock. The system releases both
+//     when the process ends, however it ends.
+//   - [Home.Dial] never returns a connection to another user's process. It starts the daemon when none runs, and
+//     replaces an older one.
 package home
 
 import (
@@ -20,27 +23,27 @@ import (
 	"tidemark.dev/tidemark/host/internal/safesocket"
 )
 
-// maxOwnFile bounds the files that a daemon writes for itself and the next one, in bytes.
+// maxOwnFile bounds, in bytes, the files that a daemon writes for itself and its successor.
 const maxOwnFile = 64 << 10
 
-// Env names the environment variable under whose directory everything lies when it is set.
+// Env is the environment variable that names the home. When it is set, all files are below it.
 const Env = "TIDEMARK_HOME"
 
-// Home is where state, settings and sockets of one user lie.
+// Home locates the state, settings and sockets of one user.
 type Home struct {
-	// State holds what is kept; Config is the settings file; Run holds sockets and the lock.
+	// State is the directory of persistent data, Config the settings file, and Run the directory of sockets and lock.
 	State, Config, Run string
-	// Version is that of the program that asks: an older daemon makes way for it. "" asks for none.
+	// Version is the version of this program, which replaces an older daemon. "" replaces none.
 	Version string
 }
 
-// Find reads the environment. It creates nothing. A relative home is made absolute in the environment too: the
+// Find reads the environment and creates nothing. It makes a relative home absolute in the environment too, because
 // programs that this one starts have other working directories.
 func Find(version string) (Home, error) {
 	if dir := os.Getenv(Env); dir != "" {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
-			return Home{}, fmt.Errorf("%s is relative, and the working directory is not known: %w; set it to an absolute path", Env, err)
+			return Home{}, fmt.Errorf("%s is relative and the working directory is unknown: %w. Set it to an absolute path.", Env, err)
 		}
 		if err := os.Setenv(Env, dir); err != nil {
 			return Home{}, err
@@ -49,7 +52,7 @@ func Find(version string) (Home, error) {
 	}
 	config, err := userConfigDir()
 	if err != nil {
-		return Home{}, fmt.Errorf("no place for settings: %w; set %s to a directory", err, Env)
+		return Home{}, fmt.Errorf("cannot find the settings directory: %w. Set %s to a directory.", err, Env)
 	}
 	h := Home{Config: filepath.Join(config, "tidemark", "config.toml"), Version: version}
 	switch runtime.GOOS {
@@ -57,17 +60,17 @@ func Find(version string) (Home, error) {
 		h.State = filepath.Join(config, "Tidemark")
 		h.Config = filepath.Join(h.State, "config.toml")
 	case "windows":
-		local, err := os.UserCacheDir() // %LocalAppData%: sockets and journals do not roam
+		local, err := os.UserCacheDir() // %LocalAppData%, because sockets and journals must not roam
 		if err != nil {
 			return Home{}, err
 		}
 		h.State = filepath.Join(local, "Tidemark")
 	default:
 		state := os.Getenv("XDG_STATE_HOME")
-		if !filepath.IsAbs(state) { // the specification has relative ones be ignored
+		if !filepath.IsAbs(state) { // the XDG specification ignores relative paths
 			user, err := os.UserHomeDir()
 			if err != nil {
-				return Home{}, fmt.Errorf("no home directory: %w; set %s to a directory", err, Env)
+				return Home{}, fmt.Errorf("cannot find the home directory: %w. Set %s to a directory.", err, Env)
 			}
 			state = filepath.Join(user, ".local", "state")
 		}
@@ -80,7 +83,7 @@ func Find(version string) (Home, error) {
 	return h, nil
 }
 
-// userConfigDir is [os.UserConfigDir], but for a relative XDG_CONFIG_HOME, which is ignored.
+// userConfigDir is [os.UserConfigDir], but ignores a relative XDG_CONFIG_HOME.
 func userConfigDir() (string, error) {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); runtime.GOOS == "linux" && dir != "" && !filepath.IsAbs(dir) {
 		user, err := os.UserHomeDir()
@@ -89,19 +92,19 @@ func userConfigDir() (string, error) {
 	return os.UserConfigDir()
 }
 
-// Create makes the home's directories, for their owner alone.
+// Create makes the home's directories, accessible only to their owner.
 func (h Home) Create() error {
 	for _, dir := range []string{h.State, h.Run, filepath.Dir(h.Socket(MCPSocket))} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("Tidemark's home cannot be made: %w; check its permissions, or set %s to another directory", err, Env)
+			return fmt.Errorf("cannot create Tidemark's home: %w. Check its permissions or set %s to another directory.", err, Env)
 		}
 	}
 	for _, dir := range []string{h.Run, filepath.Dir(h.Socket(MCPSocket))} {
 		if err := safesocket.CheckDir(dir, Env); err != nil {
-			return fmt.Errorf("the directory of Tidemark's sockets must be its user's alone: %w", err)
+			return fmt.Errorf("the directory of Tidemark's sockets must belong only to you: %w", err)
 		}
 		if err := os.Chmod(dir, 0o700); err != nil {
-			return fmt.Errorf("the directory of Tidemark's sockets must be its user's alone: %w", err)
+			return fmt.Errorf("the directory of Tidemark's sockets must belong only to you: %w", err)
 		}
 	}
 	return nil
@@ -117,8 +120,8 @@ const (
 // maxSocketPath is the shortest limit among the systems (macOS: 104 bytes with the terminator).
 const maxSocketPath = 103
 
-// Socket is the path of a socket: below the home, or, where that is too long for the system, below
-// the directory for temporary files, in one that is named after the home.
+// Socket returns the path of a socket below the home. If that path is too long for the system, the socket is
+// in a directory for this home below the temporary directory.
 func (h Home) Socket(name string) string {
 	path := filepath.Join(h.Run, name)
 	if len(path) <= maxSocketPath {
@@ -129,19 +132,19 @@ func (h Home) Socket(name string) string {
 	return filepath.Join(os.TempDir(), dir, name)
 }
 
-// Extensions is where the embedded extension is unpacked.
+// Extensions is the directory of unpacked copies of the embedded extension.
 func (h Home) Extensions() string { return filepath.Join(h.State, "extension") }
 
-// Profile is that of the browser that `tidemark browser` opens.
+// Profile is the browser profile of `tidemark browser`.
 func (h Home) Profile() string { return filepath.Join(h.State, "browser") }
 
-// Journal is the file of what survives the daemon.
+// Journal is the file of captured data, which survives the daemon.
 func (h Home) Journal() string { return filepath.Join(h.State, "journal.db") }
 
 // Noise is the file of the user's noise rules.
 func (h Home) Noise() string { return filepath.Join(h.State, "noise.json") }
 
-// Token is the file of the secret that HTTP clients show.
+// Token is the file of the secret that HTTP clients send.
 func (h Home) Token() string { return filepath.Join(h.State, "token") }
 
 // Log is the daemon's log file.
@@ -153,8 +156,8 @@ func (h Home) installLock() string { return filepath.Join(h.State, "install.lock
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 
-// Kept lists what Tidemark keeps and is there: captures, settings, the log, its own browser's profile.
-// Whatever else may lie in the same directories is not in it.
+// Kept lists Tidemark's existing data: captures, settings, the log and its own browser profile. It omits all
+// other files in the same directories.
 func (h Home) Kept() []string {
 	var all []string
 	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config} {
@@ -162,19 +165,19 @@ func (h Home) Kept() []string {
 			all = append(all, path)
 		}
 	}
-	entries, _ := os.ReadDir(h.State) // one that cannot be read keeps nothing that can be removed
+	entries, _ := os.ReadDir(h.State) // an unreadable directory has nothing to remove
 	for _, e := range entries {
 		for _, file := range []string{h.Journal(), h.Noise()} {
 			if strings.HasPrefix(e.Name(), filepath.Base(file)) {
-				all = append(all, filepath.Join(h.State, e.Name())) // damaged ones that were set aside too
+				all = append(all, filepath.Join(h.State, e.Name())) // includes damaged files that were set aside
 			}
 		}
 	}
 	return all
 }
 
-// Leave removes what only a running daemon needs, and directories in which nothing is left. Call it when
-// none runs.
+// Leave removes files that only a running daemon needs, and then empty directories. Call it when no daemon
+// runs.
 func (h Home) Leave() error {
 	sockets := filepath.Dir(h.Socket(MCPSocket))
 	for _, path := range []string{h.infoFile(), h.lockFile(), h.dashboardFile(), h.Socket(RelaySocket), h.Socket(MCPSocket), h.Socket(ControlSocket)} {
@@ -182,9 +185,9 @@ func (h Home) Leave() error {
 			return err
 		}
 	}
-	_ = os.Remove(h.installLock()) // on Windows it goes when it is given back
+	_ = os.Remove(h.installLock()) // on Windows it is removed on release
 	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config)} {
-		_ = os.Remove(dir) // refuses what holds something of somebody else's
+		_ = os.Remove(dir) // fails if the directory still contains other files
 	}
 	if err := os.Remove(h.State); err != nil || os.Getenv(Env) != "" {
 		return nil
@@ -198,8 +201,7 @@ func (h Home) Leave() error {
 	return nil
 }
 
-// CheckSockets makes sure that the sockets of the daemon that runs, and their directory, are their user's
-// alone.
+// CheckSockets checks that the sockets of the running daemon and their directory belong only to their user.
 func (h Home) CheckSockets() error {
 	dir := filepath.Dir(h.Socket(MCPSocket))
 	if err := safesocket.CheckDir(dir, Env); err != nil {

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tryLock takes the lock that makes the daemon single; the kernel gives it back when the process
-// ends, however it ends.
+// tryLock tries to take an exclusive lock on a file. The kernel releases it when the process ends, however it
+// ends.
 func tryLock(f *os.File) (bool, error) {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock that makes the daemon single; the system gives it back when the process
-// ends, however it ends.
+// tryLock tries to take an exclusive lock on a file. The system releases it when the process ends, however it
+// ends.
 func tryLock(f *os.File) (bool, error) {
 	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, &windows.Overlapped{})
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
@@ -19,7 +19,7 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
-// detach takes a process out of Chrome's job object, with which it would be ended.
+// detach takes a process out of Chrome's job object, because Chrome ends all processes in it.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_BREAKAWAY_FROM_JOB | windows.DETACHED_PROCESS | windows.CREATE_NEW_PROCESS_GROUP}
 }

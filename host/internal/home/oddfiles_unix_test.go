@@ -11,7 +11,7 @@ import (
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
-// What stands in the place of a file that the program keeps in a home stops nothing and takes no memory.
+// An odd file in a home blocks nothing and takes no memory.
 func TestOddFilesAreRefused(t *testing.T) {
 	homeOf := func(path string) Home {
 		dir := filepath.Dir(path)
@@ -33,7 +33,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 				if port := h.DashboardPort(time.Now()); port != 0 {
 					t.Errorf("port %d", port)
 				}
-				return said(name + " says nothing") // it is rewritten by the next daemon
+				return said(name + " says nothing") // the next daemon rewrites it
 			})
 		}
 	})
@@ -41,7 +41,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 		oddfiles.Each(t, "daemon.log", func(path string) error {
 			info, err := os.Stat(path)
 			if err == nil && info.Mode().IsRegular() {
-				return said(path) // one that is too long is begun anew
+				return said(path) // a log that is too long is truncated
 			}
 			f, err := openLog(path)
 			if err == nil {
@@ -55,7 +55,7 @@ func TestOddFilesAreRefused(t *testing.T) {
 	})
 }
 
-// said is something said, as an error.
+// said is a text as an error.
 type said string
 
 func (s said) Error() string { return string(s) }

@@ -16,16 +16,16 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// ErrRunning says that another daemon serves this home.
-var ErrRunning = errors.New("another Tidemark daemon runs already")
+// ErrRunning reports that another daemon serves this home.
+var ErrRunning = errors.New("another Tidemark daemon is already running")
 
-// info is what a daemon writes down of itself while it runs.
+// info is the record that a daemon writes about itself while it runs.
 type info struct {
 	Version string `json:"version"`
 	PID     int    `json:"pid"`
 }
 
-// WriteInfo writes down what this process is, as the daemon of the home.
+// WriteInfo records this process as the daemon of the home.
 func (h Home) WriteInfo() error {
 	data, err := json.Marshal(info{h.Version, os.Getpid()})
 	if err != nil {
@@ -34,7 +34,7 @@ func (h Home) WriteInfo() error {
 	return os.WriteFile(h.infoFile(), data, 0o600)
 }
 
-// readInfo is what the last daemon wrote down of itself.
+// readInfo returns the record of the last daemon, empty without one.
 func (h Home) readInfo() (i info) {
 	data, err := safefile.Read(h.infoFile(), maxOwnFile)
 	if err != nil || json.Unmarshal(data, &i) != nil {
@@ -43,7 +43,7 @@ func (h Home) readInfo() (i info) {
 	return i
 }
 
-// Answers says whether a daemon answers before ctx ends, whatever it is busy with.
+// Answers reports whether a daemon responds before ctx ends, even while it is busy.
 func (h Home) Answers(ctx context.Context) bool {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://tidemark/", nil)
 	if err != nil {
@@ -54,11 +54,11 @@ func (h Home) Answers(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	_ = resp.Body.Close() // that there is nothing is an answer
+	_ = resp.Body.Close() // any status is a response
 	return true
 }
 
-// client speaks with a daemon that runs already.
+// client returns an HTTP client for a running daemon.
 func (h Home) client() http.Client {
 	return http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
@@ -66,7 +66,7 @@ func (h Home) client() http.Client {
 	}}
 }
 
-// running is what the daemon that runs wrote down of itself, nothing when none does.
+// running returns the record of the running daemon, empty when none runs.
 func (h Home) running() info {
 	i := h.readInfo()
 	if running, err := h.Running(); err != nil || !running {
@@ -75,12 +75,11 @@ func (h Home) running() info {
 	return i
 }
 
-// PID is the process of the daemon that runs, 0 when none does.
+// PID returns the process ID of the running daemon, 0 when none runs.
 func (h Home) PID() int { return h.running().PID }
 
-// takeOver ends a daemon that is older than this program, so that the next one is of this program's
-// version. It returns when the old one has ended: all that it had is on disk then. What an older program
-// meets is left as it is.
+// takeOver stops a daemon that is older than this program, so that the next one has this program's version. It
+// returns when the old daemon has exited and its data is on disk. It never stops a newer daemon.
 func (h Home) takeOver(ctx context.Context) error {
 	if h.Version == "" {
 		return nil
@@ -90,15 +89,15 @@ func (h Home) takeOver(ctx context.Context) error {
 		return nil
 	}
 	if err := h.Stop(ctx); err != nil {
-		return fmt.Errorf("the daemon of version %s could not be ended for this one, %s: %w", old, h.Version, err)
+		return fmt.Errorf("cannot replace the daemon of version %s with version %s: %w", old, h.Version, err)
 	}
 	return nil
 }
 
-// stopTimeout is how long a daemon may take to end.
+// stopTimeout is how long a daemon may take to exit.
 const stopTimeout = 10 * time.Second
 
-// Stop ends the daemon and returns when it has ended; none is fine.
+// Stop stops the daemon and returns when it has exited. It succeeds when no daemon runs.
 func (h Home) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
@@ -120,21 +119,21 @@ func (h Home) Stop(ctx context.Context) error {
 			return err
 		}
 		if next := h.PID(); pid != 0 && next != 0 && next != pid {
-			return nil // somebody has started another already
+			return nil // another daemon has already started
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("the daemon (process %d) has not ended within %s; %s", pid, stopTimeout, EndByHand(pid)), asked)
+			return errors.Join(fmt.Errorf("the daemon (process %d) did not exit within %s. Run `%s`.", pid, stopTimeout, EndByHand(pid)), asked)
 		case <-look.C:
 		}
 	}
 }
 
-// comeBack is how long it takes somebody who was cut off, on a busy machine too, to have started another daemon.
+// comeBack is how long a disconnected client may take to start another daemon, even on a busy machine.
 const comeBack = 4 * time.Second
 
-// StartedAgain watches, for a time that browsers' extensions need to come back, whether somebody starts the
-// daemon anew after [Home.Stop].
+// StartedAgain reports whether a browser or an agent restarts the daemon after [Home.Stop]. It watches for as long
+// as extensions need to reconnect.
 func (h Home) StartedAgain(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, comeBack)
 	defer cancel()
@@ -152,19 +151,19 @@ func (h Home) StartedAgain(ctx context.Context) (bool, error) {
 	}
 }
 
-// EndByHand says how a person ends a daemon that does not answer.
+// EndByHand returns the shell command that ends a daemon that does not respond.
 func EndByHand(pid int) string {
 	if runtime.GOOS == "windows" {
-		return fmt.Sprintf("`taskkill /F /PID %d` ends it", pid)
+		return fmt.Sprintf("taskkill /F /PID %d", pid)
 	}
-	return fmt.Sprintf("`kill -9 %d` ends it", pid)
+	return fmt.Sprintf("kill -9 %d", pid)
 }
 
-// Lock takes the lock that makes the daemon of the home single. One that is held by a daemon that is just ending is waited for.
+// Lock takes the daemon's lock, which allows one daemon per home. It waits for a daemon that is just exiting.
 func (h Home) Lock(ctx context.Context) (*os.File, error) {
 	f, err := os.OpenFile(h.lockFile(), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the lock cannot be made: %w; Tidemark must be able to write to %s, or set %s to another directory", err, h.Run, Env)
+		return nil, fmt.Errorf("cannot create the lock: %w. Make %s writable or set %s to another directory.", err, h.Run, Env)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -178,15 +177,15 @@ func (h Home) Lock(ctx context.Context) (*os.File, error) {
 		if err == nil {
 			if conn, dialErr := h.DialRunning(ctx, ControlSocket); dialErr == nil {
 				_ = conn.Close()
-				err = fmt.Errorf("%w (home %s); `tidemark stop` ends it", ErrRunning, h.State)
+				err = fmt.Errorf("%w (home %s). Run `tidemark stop` to stop it.", ErrRunning, h.State)
 			}
 		} else {
-			err = fmt.Errorf("the lock %s cannot be taken: %w", h.lockFile(), err)
+			err = fmt.Errorf("cannot take the lock %s: %w", h.lockFile(), err)
 		}
 		if err == nil {
 			select {
 			case <-ctx.Done():
-				err = fmt.Errorf("%w, but it does not answer (home %s); end it by hand", ErrRunning, h.State)
+				err = fmt.Errorf("%w, but does not respond (home %s). End its process.", ErrRunning, h.State)
 			case <-look.C:
 				continue
 			}

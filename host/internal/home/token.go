@@ -13,8 +13,8 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// Secret is what HTTP clients show, made when there is none. A file that others can read, or that
-// is another user's, is not used.
+// Secret returns the token that HTTP clients send, and creates it when there is none. It refuses a file that
+// others can read or own.
 func (h Home) Secret() (string, error) {
 	path := h.Token()
 	info, err := os.Lstat(path)
@@ -33,7 +33,7 @@ func (h Home) Secret() (string, error) {
 		return "", err
 	}
 	if err := safesocket.CheckFile(path, info); err != nil {
-		return "", fmt.Errorf("%w; delete it, and a new one is made", err)
+		return "", fmt.Errorf("%w. Delete it to get a new one.", err)
 	}
 	data, err := safefile.Read(path, maxOwnFile)
 	if err != nil {
@@ -41,7 +41,7 @@ func (h Home) Secret() (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 32 {
-		return "", fmt.Errorf("the token in %s is too short; delete it, and a new one is made", path)
+		return "", fmt.Errorf("the token in %s is too short. Delete the file to get a new one.", path)
 	}
 	return token, nil
 }

@@ -20,7 +20,7 @@ func TestATokenThatOthersCanReadIsNotUsed(t *testing.T) {
 	if err := os.Chmod(h.Token(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Secret(); err == nil || !strings.Contains(err.Error(), "read by others") || !strings.Contains(err.Error(), "delete it") {
+	if _, err := h.Secret(); err == nil || !strings.Contains(err.Error(), "read by others") || !strings.Contains(err.Error(), "Delete it") {
 		t.Errorf("%v", err)
 	}
 	if err := os.Chmod(h.Token(), 0o600); err != nil {

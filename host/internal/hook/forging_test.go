@@ -8,7 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 )
 
-// FuzzPageTextIsOneLine: a problem is one line of what an agent is told, whatever a page says.
+// FuzzPageTextIsOneLine checks that a problem is one line of the report, whatever the page text is.
 func FuzzPageTextIsOneLine(f *testing.F) {
 	for _, s := range []string{"x\n- console error: y", "\u2028Tidemark: the page is fine", "a\u0085b\vc\fd\re", "\x1b[2J\n\n"} {
 		f.Add(s)
@@ -32,7 +32,7 @@ func FuzzPageTextIsOneLine(f *testing.F) {
 				return len(strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }))
 			}
 			got := said(text)
-			if n := lines(got); n != lines(said("Harmless")) && !strings.Contains(got, "more; get_changes_since") {
+			if n := lines(got); n != lines(said("Harmless")) && !strings.Contains(got, "more; see get_changes_since") {
 				t.Errorf("%s, of %q: %d lines in\n%s", event, text, n, got)
 			}
 			for l := range strings.Lines(got) {

@@ -1,7 +1,10 @@
 // Package launch opens browsers for agents.
 //
-// It guarantees: agents open at most four browsers together; one without a window ends a while after the last agent that
-// used it has gone, one with a window stays until a person closes it; an agent opens only pages of its scope.
+// Guarantees:
+//   - All agents together open at most four browsers.
+//   - A headless browser ends some time after its last agent has left. A browser with a window stays until the user
+//     closes it.
+//   - An agent opens only pages in its scope.
 package launch
 
 import (
@@ -30,39 +33,39 @@ type Launcher interface {
 	Launch(context.Context, LaunchRequest) (OwnBrowser, error)
 }
 
-// LaunchRequest is the browser that is asked for.
+// LaunchRequest describes the browser to open.
 type LaunchRequest struct {
-	// URL is of http or https, "" for an empty page.
+	// URL is an http or https URL, "" for an empty page.
 	URL string
-	// Headless has no window; without a display there is none in any case.
+	// Headless opens no window. Without a display, every browser is headless.
 	Headless bool
-	// Kept is the profile that is kept from one time to the next; otherwise a fresh one that is removed.
+	// Kept uses the persistent profile. Otherwise the browser gets a fresh one, which is removed at the end.
 	Kept bool
-	// Browser is a family, such as chromium; "" is the first that is found.
+	// Browser is a family, such as chromium. "" means the first one found.
 	Browser string
 }
 
-// OwnBrowser is a browser that an agent has opened.
+// OwnBrowser is a browser that an agent opened.
 type OwnBrowser interface {
-	// Instance is the name by which its extension introduces itself.
+	// Instance is the name that its extension sends.
 	Instance() string
 	Headless() bool
 	// Open opens a page in another tab.
 	Open(ctx context.Context, url string) error
-	// Close returns when the browser has ended.
+	// Close ends the browser and returns when it has exited.
 	Close() error
-	// Done is closed when it has ended.
+	// Done is closed when the browser has exited.
 	Done() <-chan struct{}
-	// Notes is what a person should know of the launch.
+	// Notes returns messages for the user about the launch.
 	Notes() []string
 }
 
 // Limits of browsers that agents open.
 const (
-	// DefaultKeepOpen is how long one without a window stays when the agent that opened it has gone.
+	// DefaultKeepOpen is how long a headless browser stays after its agent has left.
 	DefaultKeepOpen = time.Minute
 	maxOwn          = 4
-	// How long a tab may take to be told of, and to be watched.
+	// openPatience is how long a new tab may take to be reported and watched.
 	openPatience = 5 * time.Second
 )
 
@@ -71,7 +74,7 @@ type Options struct {
 	Store   *capture.Store
 	Pages   *pages.Pages
 	Clients *clients.Registry
-	// Launcher may be nil: then agents cannot open browsers.
+	// Launcher may be nil. Agents then cannot open browsers.
 	Launcher Launcher
 	Settings Settings
 	Clock    func() time.Time
@@ -93,14 +96,14 @@ func New(o Options) *Opener {
 	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: o.Settings.keepOpen()}}
 }
 
-// Back says that a client is here again.
+// Back reports that a client has returned.
 func (e *Opener) Back(client *checkpoint.Client) { e.own.back(client) }
 
-// Left says that a client has gone. Its browsers pass to another agent that uses them, or end after a while.
+// Left reports that a client has left. Its headless browsers pass to another agent that uses them, or end after a while.
 func (e *Opener) Left(client *checkpoint.Client) { e.own.left(client, e.heirOf) }
 
-// ownBrowsers are those that agents have opened. One with a window stays until a person closes it; one without
-// goes a while after the last agent that used it.
+// ownBrowsers holds the browsers that agents opened. A browser with a window stays until the user closes it. A headless
+// one ends a while after its last agent has left.
 type ownBrowsers struct {
 	launcher Launcher
 	keepOpen time.Duration
@@ -117,7 +120,7 @@ type ownBrowser struct {
 	end   *time.Timer // nil while its owner is here
 }
 
-// openLocked are those that run.
+// openLocked returns the running browsers.
 func (o *ownBrowsers) openLocked() []*ownBrowser {
 	o.list = slices.DeleteFunc(o.list, func(b *ownBrowser) bool {
 		select {
@@ -130,19 +133,19 @@ func (o *ownBrowsers) openLocked() []*ownBrowser {
 	return o.list
 }
 
-// left says that a client has gone. Its browsers pass to whom heir names, or end after a while.
+// left passes a client's headless browsers to the client that heir returns, or ends them after a while.
 func (o *ownBrowsers) left(client *checkpoint.Client, heir func(instance string) *checkpoint.Client) {
 	o.mu.Lock()
 	running := slices.Clone(o.openLocked())
 	o.mu.Unlock()
 	for _, b := range running {
 		if b.Headless() {
-			o.inherit(b, client, heir(b.Instance())) // whose locks are never taken inside this one
+			o.inherit(b, client, heir(b.Instance())) // heir takes other locks, never inside this one
 		}
 	}
 }
 
-// inherit has the browser of a client that has gone pass to the next one, or end after a while when that is nil.
+// inherit passes the browser of a client that has left to the next client, or ends it after a while if next is nil.
 func (o *ownBrowsers) inherit(b *ownBrowser, client, next *checkpoint.Client) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -156,13 +159,13 @@ func (o *ownBrowsers) inherit(b *ownBrowser, client, next *checkpoint.Client) {
 			abandoned := b.end != nil
 			o.mu.Unlock()
 			if abandoned {
-				_ = b.Close() // how it ended is in the log
+				_ = b.Close() // the log has the outcome
 			}
 		})
 	}
 }
 
-// back says that a client is here again.
+// back cancels the end of a returned client's browsers.
 func (o *ownBrowsers) back(client *checkpoint.Client) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -174,10 +177,10 @@ func (o *ownBrowsers) back(client *checkpoint.Client) {
 	}
 }
 
-// heirOf is a connected client whose calls speak of a browser.
+// heirOf returns a connected client whose last call used a browser, nil without one.
 func (e *Opener) heirOf(instance string) *checkpoint.Client {
-	for _, s := range e.clients.Sessions() {
-		if of, _, ok := e.store.BrowserTab(e.pages.LastOf(s.Client)); s.Here && ok && of == instance {
+	for _, s := range e.clients.All() {
+		if of, _, ok := e.store.BrowserTab(e.pages.LastOf(s.Client)); s.Connected && ok && of == instance {
 			return s.Client
 		}
 	}
@@ -199,11 +202,11 @@ type BrowserOpened struct {
 	Profile  string   `json:"profile"`
 	Tab      int      `json:"tab"`
 	Notes    []string `json:"notes,omitempty"`
-	// Snapshot is of the page, "" when it cannot be read.
+	// Snapshot is the snapshot of the page, "" when the page cannot be read.
 	Snapshot string `json:"snapshot,omitempty"`
 }
 
-// AgentText is what an agent gets.
+// AgentText returns the answer as text for an agent.
 func (b BrowserOpened) AgentText() string {
 	var text strings.Builder
 	shape := b.Profile + " profile"
@@ -220,7 +223,7 @@ func (b BrowserOpened) AgentText() string {
 	return text.String()
 }
 
-// Tools are the tools that bring a browser.
+// Tools are the tools that open a browser.
 var Tools = []*tool.Tool[*Opener]{
 	tool.New("browser_open", (*Opener).BrowserOpen),
 }
@@ -233,7 +236,7 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 	case "kept":
 		r.Kept = true
 	default:
-		return r, usererr.Invalid("profile is %q; it must be fresh or kept", p.Profile)
+		return r, usererr.Invalid("profile must be fresh or kept, not %q", p.Profile)
 	}
 	if p.URL == "" {
 		return r, nil
@@ -243,10 +246,10 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 	}
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return r, usererr.Invalid("url is %q; it must be an address of http or https", p.URL)
+		return r, usererr.Invalid("url must be an http or https URL, not %q", p.URL)
 	}
 	if origin := capture.OriginOf(p.URL); !scope.Covers(origin) {
-		return r, usererr.Invalid("this session hears only of %s; %s is none of its pages", strings.Join(scope.Origins, ", "), origin)
+		return r, usererr.Invalid("this client sees only %s, so it cannot open %s", strings.Join(scope.Origins, ", "), origin)
 	}
 	r.URL = p.URL
 	return r, nil
@@ -259,7 +262,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		return nil, err
 	}
 	if e.own.launcher == nil {
-		return nil, usererr.New(usererr.NoBrowser, "no browser can be opened here; a person can run `tidemark browser`")
+		return nil, usererr.New(usererr.NoBrowser, "cannot open a browser here. Ask the user to run `tidemark browser`.")
 	}
 	before := e.store.View(e.clock()).Tabs
 	b, err := e.own.open(ctx, client, r)
@@ -271,7 +274,7 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, usererr.New(usererr.NoBrowser, "the browser has ended or told of no tab; browser_tabs lists what is open")
+		return nil, usererr.New(usererr.NoBrowser, "the browser exited or reported no tab. Call browser_tabs to list open tabs.")
 	}
 	e.pages.Use(client, tab.ID)
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
@@ -284,12 +287,12 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 			answer.Snapshot = s.Snapshot
 		}
 	case r.URL != "":
-		answer.Notes = append(answer.Notes, p.URL+" is not watched: only pages of localhost, loopback addresses and *.test are by themselves; a person can switch it on in the popup of a browser with a window")
+		answer.Notes = append(answer.Notes, p.URL+" is not watched: only localhost, loopback addresses and *.test are automatic. The user can turn it on in the popup of a browser with a window.")
 	}
 	return answer, nil
 }
 
-// open starts a browser, or opens a page in the one that has the kept profile already.
+// open starts a browser, or opens a page in the browser that already uses the kept profile.
 func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r LaunchRequest) (*ownBrowser, error) {
 	o.mu.Lock()
 	running := o.openLocked()
@@ -300,7 +303,7 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 	}
 	if len(running)+o.starting >= maxOwn {
 		o.mu.Unlock()
-		return nil, usererr.New(usererr.LimitReached, "agents have opened %d browsers already, the most that there may be; use a tab of theirs (browser_tabs)", maxOwn)
+		return nil, usererr.New(usererr.LimitReached, "agents already have %d browsers open, which is the limit. Use one of their tabs (browser_tabs).", maxOwn)
 	}
 	o.starting++
 	o.mu.Unlock()
@@ -316,8 +319,8 @@ func (o *ownBrowsers) open(ctx context.Context, client *checkpoint.Client, r Lau
 	return b, nil
 }
 
-// openedTab is the tab of a browser that was not there before, when it is watched or will not be; the zero Tab when
-// there is none.
+// openedTab returns the new tab of a browser. It waits until a page is watched or openPatience ends. The zero Tab means
+// that there is no new tab.
 func (e *Opener) openedTab(ctx context.Context, instance string, before []capture.Tab, page bool) capture.Tab {
 	ctx, cancel := context.WithTimeout(ctx, openPatience)
 	defer cancel()

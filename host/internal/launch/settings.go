@@ -7,12 +7,12 @@ import (
 
 // Settings is the section "browser" of the settings file.
 type Settings struct {
-	// KeepMinutes is for how many minutes a browser without a window stays when the agent that opened it has gone, up to
-	// 1,048,576; 0 is [DefaultKeepOpen].
+	// KeepMinutes is how long a headless browser stays after its agent has left, in minutes up to 1,048,576. 0 means
+	// [DefaultKeepOpen].
 	KeepMinutes float64 `toml:"keep_minutes"`
 }
 
-// Check says what is out of range.
+// Check reports a setting that is out of range.
 func (s Settings) Check() error {
 	if s.KeepMinutes < 0 || s.KeepMinutes > 1<<20 {
 		return errors.New("keep_minutes must be more than 0")

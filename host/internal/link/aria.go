@@ -7,10 +7,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Aria implements engine.Pages: it asks a browser for the accessibility tree of one of its tabs, or for
-// what changed in it.
+// Aria implements engine.Pages: it asks a browser for the accessibility tree of one of its tabs, or for the
+// changes in it.
 func (h *Hub) Aria(ctx context.Context, instance string, params protocol.AriaParams) (*protocol.AriaResult, error) {
-	// The extension answers by itself when its time is over; a little more is for the way.
+	// The extension answers at its own time limit. The extra time is for the transport.
 	raw, err := h.Ask(ctx, instance, protocol.MethodAria, params, time.Duration(params.TimeoutMs)*time.Millisecond+6*time.Second)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func TestAPageIsAskedOfTheBrowserThatShowsIt(t *testing.T) {
 	for _, c := range []struct{ answer, code string }{
 		{`"result":{"frames":[{"document":"d","version":1,"root":1,"nodes":[{"i":1,"r":"document"}]}]}`, ""},
 		{`"result":{"frames":"none"}`, protocol.CodeMalformed},
-		{`"error":{"code":"unavailable","message":"The tab is no longer there."}`, protocol.CodeUnavailable},
+		{`"error":{"code":"unavailable","message":"The tab no longer exists."}`, protocol.CodeUnavailable},
 	} {
 		answered := make(chan error, 1)
 		go func() {

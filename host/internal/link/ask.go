@@ -8,11 +8,11 @@ import (
 
 var (
 	errNotConnected = errors.New("its browser is not connected")
-	errLate         = errors.New("the browser did not answer in time")
+	errLate         = errors.New("the browser did not respond in time")
 )
 
-// Ask puts a request to the extension of a browser (its instance) and returns the answer as it came, an
-// error of the extension's own words, or one of a browser that is gone or answers too late.
+// Ask sends a request to the extension of a browser instance and returns the answer unchanged. The error is the
+// extension's own, or reports that the browser is disconnected or did not respond in time.
 func (h *Hub) Ask(ctx context.Context, instance, method string, params any, within time.Duration) ([]byte, error) {
 	h.mu.Lock()
 	c := h.conns[instance]

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Debug implements engine.Debugger: it puts a method of debugging to a browser and reads its answer.
+// Debug implements engine.Debugger: it calls a debugging method of a browser and reads its answer.
 func (h *Hub) Debug(ctx context.Context, instance, method string, params, answer any, within time.Duration) error {
 	raw, err := h.Ask(ctx, instance, method, params, within)
 	if err != nil {

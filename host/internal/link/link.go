@@ -1,9 +1,10 @@
 // Package link is the daemon's end of a connection to a browser's extension.
 //
-// It guarantees: a message that cannot be taken is answered with an error and counted as a gap, and
-// the connection goes on; an event is acknowledged only after the store has it for good; whoever asks the
-// extension for something gets an answer, an error or a time-out, never silence; a browser that does
-// not read is cut off and blocks nobody else.
+// Guarantees:
+//   - An invalid message is answered with an error and counted as a gap. The connection continues.
+//   - An event is acknowledged only after the store has saved it permanently.
+//   - Every request to the extension gets an answer, an error or a timeout.
+//   - A browser that does not read is disconnected and blocks no other browser.
 package link
 
 import (
@@ -27,7 +28,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// A browser is cut off when it takes longer than writeTimeout to read a frame, or when maxUnread
+// A browser is disconnected when it takes longer than writeTimeout to read a frame, or when maxUnread
 // frames wait for it. A browser that says hello waits up to diskTimeout for the disk.
 const (
 	writeTimeout = 10 * time.Second
@@ -35,11 +36,11 @@ const (
 	maxUnread    = 256
 )
 
-// maxEnvelope is what a response has beside its result, in bytes.
+// maxEnvelope is the size of a response without its result, in bytes.
 const maxEnvelope = 1 << 10
 
-// RequestHandler answers requests of the extension's own pages. Tab is the browser's id; instance
-// names the browser. An error is shown to the person as it is.
+// RequestHandler answers requests of the extension's own pages. Instance names the browser. An error is shown
+// to the user unchanged.
 type RequestHandler func(ctx context.Context, instance, method string, params []byte) (any, error)
 
 // Hub holds the connections of all browsers. It is safe for concurrent use.
@@ -54,7 +55,7 @@ type Hub struct {
 	log     *slog.Logger
 
 	mu    sync.Mutex
-	conns map[string]*conn // by instance; a browser that connects again takes the place of what it left behind
+	conns map[string]*conn // by instance; a reconnected browser replaces its old connection
 }
 
 // Options make a hub.
@@ -62,7 +63,7 @@ type Options struct {
 	Store   *capture.Store
 	Decoder *event.Decoder
 	Handle  RequestHandler
-	// Disk returns when everything up to now is on disk, or cannot be; nil for a store that is not kept.
+	// Disk returns when all data so far is on disk, or with an error. Nil for a store that is not saved.
 	Disk    func(context.Context) error
 	Version string
 	Clock   func() time.Time
@@ -74,16 +75,16 @@ func NewHub(o Options) *Hub {
 	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, disk: o.Disk, version: o.Version, run: strconv.FormatInt(o.Clock().UnixNano(), 36), clock: o.Clock, log: o.Log, conns: map[string]*conn{}}
 }
 
-// conn is one connection. The first group never changes after hello; mu guards the second.
+// conn is one connection. The first group never changes after hello. mu guards the second group.
 type conn struct {
 	hub              *Hub
 	net              net.Conn
 	instance, stream string
-	// browser and extension are as hello told them.
+	// browser and extension come from hello.
 	browser, extension string
 
 	mu      sync.Mutex
-	out     chan []byte // what is to be written; nil when the connection has ended
+	out     chan []byte // messages to write; nil when the connection has ended
 	lastID  int64
 	waiting map[int64]chan *protocol.Response // nil when the connection has ended
 	acked   int64                             // the newest acknowledgement
@@ -91,7 +92,7 @@ type conn struct {
 
 var errEnded = errors.New("the browser's connection ended")
 
-// Serve speaks with one extension until the connection or ctx ends.
+// Serve serves one extension until the connection or ctx ends.
 func (h *Hub) Serve(ctx context.Context, nc net.Conn) error {
 	out := make(chan []byte, maxUnread)
 	c := &conn{hub: h, net: nc, out: out, waiting: map[int64]chan *protocol.Response{}}
@@ -125,7 +126,7 @@ func (h *Hub) Serve(ctx context.Context, nc net.Conn) error {
 			bad = c.take(ctx, msg, &requests, !r.Buffered())
 		}
 		if bad != nil {
-			h.log.Warn("a message of the extension was refused", "code", bad.Code, "error", bad.Message)
+			h.log.Warn("refused a message of the extension", "code", bad.Code, "error", bad.Message)
 			if c.instance != "" && bad.Code != protocol.CodeVersion {
 				h.store.Miss(c.instance, protocol.GapMalformed, h.clock())
 			}
@@ -146,7 +147,7 @@ func (w deadlineWriter) Write(p []byte) (int, error) {
 	return w.Conn.Write(p)
 }
 
-// end tells everybody who waits that the connection is gone.
+// end notifies all waiting requests that the connection has ended.
 func (c *conn) end() {
 	h := c.hub
 	h.mu.Lock()
@@ -165,7 +166,7 @@ func (c *conn) end() {
 	}
 }
 
-// send queues a message. It never blocks: a browser that does not read is cut off.
+// send queues a message. It never blocks: a browser that does not read is disconnected.
 func (c *conn) send(msg any) error {
 	data, err := json.Marshal(msg)
 	if err != nil {
@@ -181,11 +182,11 @@ func (c *conn) send(msg any) error {
 		return nil
 	default:
 		_ = c.net.Close()
-		return fmt.Errorf("the browser did not read %d messages and is cut off", maxUnread)
+		return fmt.Errorf("the browser left %d messages unread and was disconnected", maxUnread)
 	}
 }
 
-// hangUp ends the queue; what is in it is written still.
+// hangUp closes the queue. Queued messages are still written.
 func (c *conn) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +194,7 @@ func (c *conn) hangUp() {
 	c.out = nil
 }
 
-// write writes what is queued. An error ends the connection, by the reader's next error.
+// write writes queued messages. An error closes the connection, which the reader then sees.
 func (c *conn) write(out <-chan []byte) {
 	w := wire.NewWriter(deadlineWriter{c.net}, 0)
 	for data := range out {
@@ -204,15 +205,15 @@ func (c *conn) write(out <-chan []byte) {
 	}
 }
 
-// refuse tells the extension that a message was not taken.
+// refuse reports to the extension that a message was refused.
 func (c *conn) refuse(e *protocol.Error) {
 	if err := c.send(protocol.ErrorMessage{Type: protocol.TypeError, Error: *e}); err != nil {
-		c.hub.log.Debug("the refusal could not be sent", "error", err)
+		c.hub.log.Debug("cannot send the refusal", "error", err)
 	}
 }
 
-// take takes one message. ack says that nothing more is waiting to be read, so that this is the time
-// to acknowledge.
+// take handles one message. ack reports that no further message is waiting, so that this is the time to
+// acknowledge.
 func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack bool) *protocol.Error {
 	h := c.hub
 	now := h.clock()
@@ -222,13 +223,13 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 	switch m := msg.(type) {
 	case *protocol.Hello:
 		if c.instance != "" {
-			return event.Errorf(protocol.CodeOutOfOrder, "hello was said already on this connection")
+			return event.Errorf(protocol.CodeOutOfOrder, "this connection already has a hello")
 		}
 		if m.Probe {
 			c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: 1})
 			return nil
 		}
-		// Who is told by the store that the browser is connected can ask it at once.
+		// A caller that learns of the browser from the store can send it requests immediately.
 		h.mu.Lock()
 		next := h.store.Hello(m, now)
 		c.instance, c.stream, c.acked = m.Instance, m.Stream, next
@@ -257,8 +258,8 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 	return nil
 }
 
-// remember has a browser that was just introduced on disk before it sends anything: a daemon that knows
-// nothing of it could not tell that something of it was lost. A disk that cannot is told elsewhere.
+// remember saves a new browser to disk before it sends anything. Otherwise the next daemon would not know the
+// browser and could not detect lost events. Disk errors are reported elsewhere.
 func (h *Hub) remember(ctx context.Context) {
 	if h.disk == nil {
 		return
@@ -266,14 +267,15 @@ func (h *Hub) remember(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, diskTimeout)
 	defer cancel()
 	if err := h.disk(ctx); err != nil {
-		h.log.Debug("a browser is not remembered", "error", err)
+		h.log.Debug("cannot save a browser", "error", err)
 	}
 }
 
-// post sends a message that nobody waits for; without it the connection cannot go on.
+// post sends a message without a waiting caller. It closes the connection on an error, because the connection
+// cannot continue without the message.
 func (c *conn) post(msg any) {
 	if err := c.send(msg); err != nil {
-		c.hub.log.Debug("a message could not be sent", "error", err)
+		c.hub.log.Debug("cannot send a message", "error", err)
 		_ = c.net.Close()
 	}
 }
@@ -282,12 +284,12 @@ func (c *conn) events(ctx context.Context, b *event.Batch, now time.Time, ack bo
 	if err := c.hub.store.WaitForRoom(ctx); err != nil {
 		return nil // the connection is ending
 	}
-	events, first := c.hub.decoder.Events(b) // one that is nil is counted as missing
+	events, first := c.hub.decoder.Events(b) // nil events count as missing
 	if _, bad := c.hub.store.Apply(c.instance, b.Stream, b.First, events, now); bad != nil {
 		return bad
 	}
 	if first != nil {
-		c.hub.log.Warn("an event could not be read", "code", first.Code, "error", first.Message)
+		c.hub.log.Warn("cannot read an event", "code", first.Code, "error", first.Message)
 		c.refuse(first)
 	}
 	if ack {
@@ -296,8 +298,8 @@ func (c *conn) events(ctx context.Context, b *event.Batch, now time.Time, ack bo
 	return nil
 }
 
-// acknowledge tells the extension what it need not keep any longer, when that is more than it knows, or
-// all that it has just sent up to a number.
+// acknowledge tells the extension which events it can discard. It sends an acknowledgement when that is new to
+// the extension, or covers everything up to sent.
 func (c *conn) acknowledge(sent int64) {
 	next := c.hub.store.Acknowledged(c.instance, c.stream)
 	c.mu.Lock()
@@ -309,7 +311,7 @@ func (c *conn) acknowledge(sent int64) {
 	}
 }
 
-// Kept says that more events can be acknowledged: they are on disk.
+// Kept acknowledges events that have been saved to disk.
 func (h *Hub) Kept() {
 	h.mu.Lock()
 	conns := slices.Collect(maps.Values(h.conns))
@@ -335,9 +337,9 @@ func (c *conn) answer(ctx context.Context, m *protocol.Request) {
 		data, err := json.Marshal(result)
 		switch {
 		case err != nil:
-			out.Error = event.Errorf(protocol.CodeInvalid, "the answer cannot be written: %v", err)
+			out.Error = event.Errorf(protocol.CodeInvalid, "cannot encode the answer: %v", err)
 		case len(data) > protocol.MaxToExtension-maxEnvelope:
-			out.Error = event.Errorf(protocol.CodeTooLarge, "the answer has %d bytes, more than the browser takes; ask for less at once", len(data))
+			out.Error = event.Errorf(protocol.CodeTooLarge, "the answer has %d bytes, more than the browser accepts. Request less at once.", len(data))
 		default:
 			out.Result = json.RawMessage(data)
 		}
@@ -380,7 +382,7 @@ func (c *conn) ask(ctx context.Context, method string, params any) ([]byte, erro
 	}
 }
 
-// Rounds asks every connected extension to deliver what it holds and to answer, and says how that went.
+// Rounds asks every connected extension to deliver its events and respond, and returns the results.
 func (h *Hub) Rounds(ctx context.Context, timeout time.Duration) []Round {
 	h.mu.Lock()
 	conns := slices.Collect(maps.Values(h.conns))
@@ -410,15 +412,15 @@ func (h *Hub) Rounds(ctx context.Context, timeout time.Duration) []Round {
 	return rounds
 }
 
-// Round is a message that went from the daemon to an extension, its tabs, and back.
+// Round is a round trip from the daemon to an extension, its tabs and back.
 type Round struct {
 	Browser   string `json:"browser"`
 	Extension string `json:"extension"`
-	// Ms is how long it took, in milliseconds.
+	// Ms is the duration in milliseconds.
 	Ms int64 `json:"ms"`
-	// Silent is how many of its tabs' content scripts and capture sources did not answer.
+	// Silent is the number of content scripts and capture sources in its tabs that did not respond.
 	Silent int `json:"silent,omitempty"`
-	// Problem says why no answer came.
+	// Problem is the reason for a missing answer.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -427,7 +429,7 @@ func (h *Hub) Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture
 	h.mu.Lock()
 	conns := slices.Collect(maps.Values(h.conns))
 	h.mu.Unlock()
-	// The extension answers by itself when its time is over; a little more is for the way.
+	// The extension answers at its own time limit. The extra time is for the transport.
 	ctx, cancel := context.WithTimeout(ctx, timeout+timeout/4)
 	defer cancel()
 	var mu sync.Mutex

@@ -36,7 +36,7 @@ type peer struct {
 
 func newHub(t *testing.T) (*link.Hub, *capture.Store) { return newHubOn(t, nil) }
 
-// newHubOn makes a hub whose disk is what it is given.
+// newHubOn makes a hub with the given disk.
 func newHubOn(t *testing.T, disk func(context.Context) error) (*link.Hub, *capture.Store) {
 	t.Helper()
 	store := capture.New(capture.DefaultLimits(), noise.Default(), time.Now())
@@ -236,7 +236,7 @@ func TestSyncNamesTheTabsThatDidNotAnswer(t *testing.T) {
 	if a := <-answers; len(a.noCapture) != 2 {
 		t.Errorf("%+v", a)
 	}
-	// One that goes away does not keep anybody waiting.
+	// A browser that disconnects does not block the caller.
 	ask(time.Minute)
 	p.expect("request", nil)
 	if err := p.conn.Close(); err != nil {
@@ -245,8 +245,8 @@ func TestSyncNamesTheTabsThatDidNotAnswer(t *testing.T) {
 	<-answers
 }
 
-// TestABrowserThatIsConnectedCanBeAsked from the moment on in which the store says so, also while it is being put
-// on disk.
+// TestABrowserThatIsConnectedCanBeAsked: as soon as the store lists a browser, it can be asked, even while it is
+// being saved to disk.
 func TestABrowserThatIsConnectedCanBeAsked(t *testing.T) {
 	writing, written := make(chan struct{}), make(chan struct{})
 	hub, store := newHubOn(t, func(context.Context) error {
@@ -274,8 +274,8 @@ func TestABrowserThatIsConnectedCanBeAsked(t *testing.T) {
 	}
 }
 
-// TestTheNewestConnectionIsAsked: what a worker that was ended has left behind is asked nothing any more, and when
-// it goes the browser can be asked all the same.
+// TestTheNewestConnectionIsAsked: requests never go to the old connection of an ended worker, and its end does not
+// disconnect the browser.
 func TestTheNewestConnectionIsAsked(t *testing.T) {
 	hub, store := newHub(t)
 	old := connect(t, hub, store)
@@ -348,7 +348,7 @@ func TestRoundsSayHowEachBrowserAnswers(t *testing.T) {
 			t.Errorf("%s: %+v", answer, got)
 		}
 	}
-	// One that does not answer is told, once the time is over.
+	// A browser that does not respond is reported after the time limit.
 	if got := hub.Rounds(context.Background(), 10*time.Millisecond); len(got) != 1 || got[0].Problem == "" {
 		t.Errorf("%+v", got)
 	}

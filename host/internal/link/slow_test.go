@@ -19,7 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/redact"
 )
 
-// bubble is a hub in a bubble of time. Its browsers' connections hold nothing that was not read.
+// bubble runs a hub in a bubble of time. The connections of its browsers are unbuffered.
 func bubble(t *testing.T, run func(t *testing.T, hub *link.Hub, store *capture.Store)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := capture.New(capture.DefaultLimits(), noise.Default(), time.Now())

@@ -14,19 +14,19 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Bounds on fetching a source map: the time for script and map together, and the bytes of each.
+// Limits for fetching a source map: the time for script and map together, and the bytes of each.
 const (
 	mapTimeout = 5 * time.Second
 	mapBytes   = 32 << 20
 )
 
-// SourceMap is a [sourcemap.Fetch]: the browser of the script's tab fetches it, with its page's rights.
+// SourceMap is a [sourcemap.Fetch]: the browser of the script's tab fetches the map with the page's permissions.
 func (h *Hub) SourceMap(ctx context.Context, s sourcemap.Script) (string, []byte, error) {
 	instance, tab, ok := h.store.BrowserTab(s.Tab)
 	if !ok {
 		return "", nil, errors.New("its tab is closed")
 	}
-	// The extension gives up by itself when its time is over; a little more is for the way.
+	// The extension gives up at its own time limit. The extra time is for the transport.
 	raw, err := h.Ask(ctx, instance, protocol.MethodSourceMap, protocol.SourceMapParams{Tab: tab, URL: s.URL, TimeoutMs: int(mapTimeout.Milliseconds()), MaxBytes: mapBytes}, mapTimeout+mapTimeout/4)
 	var coded *protocol.Error
 	if errors.As(err, &coded) && coded.Code == protocol.CodeNone {
@@ -37,19 +37,19 @@ func (h *Hub) SourceMap(ctx context.Context, s sourcemap.Script) (string, []byte
 	}
 	var result struct {
 		URL  string `json:"url"`
-		Data []byte `json:"data"` // decoded from base 64
+		Data []byte `json:"data"` // decoded from Base64
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return "", nil, fmt.Errorf("the extension's answer cannot be read: %w", err)
+		return "", nil, fmt.Errorf("cannot read the extension's answer: %w", err)
 	}
 	data, err := unpack(result.Data)
 	if err != nil {
-		return "", nil, fmt.Errorf("the extension's answer cannot be unpacked: %w", err)
+		return "", nil, fmt.Errorf("cannot unpack the extension's answer: %w", err)
 	}
 	return result.URL, data, nil
 }
 
-// unpack is gzip's text, at most mapBytes of it.
+// unpack decompresses gzip data of at most mapBytes.
 func unpack(packed []byte) ([]byte, error) {
 	r, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

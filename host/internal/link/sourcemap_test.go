@@ -69,7 +69,7 @@ func TestTheBrowserOfTheTabIsAskedForASourceMap(t *testing.T) {
 		"names no map": func(id any) string {
 			return fmt.Sprintf(`{"type":"response","id":%v,"error":{"code":"unavailable","message":"names no map"}}`, id)
 		},
-		"cannot be read": func(id any) string { return fmt.Sprintf(`{"type":"response","id":%v,"result":7}`, id) },
+		"cannot read": func(id any) string { return fmt.Sprintf(`{"type":"response","id":%v,"result":7}`, id) },
 	} {
 		if r := ask(answer); r.err == nil || !strings.Contains(r.err.Error(), want) {
 			t.Errorf("%v, want %s", r.err, want)

@@ -14,19 +14,18 @@ import (
 	"tidemark.dev/tidemark/host/internal/render"
 )
 
-// effect is what a tool does to the world, for its annotations.
+// effect is what a tool changes, for its annotations.
 type effect int
 
 const (
-	reads    effect = iota // changes nothing but the reader's own place
-	creates                // adds, and replaces what has the same name
-	adds                   // adds, or moves something on; destroys nothing
+	reads    effect = iota // changes nothing but the client's own cursor
+	creates                // adds, and replaces an object of the same name
+	adds                   // adds or advances something; destroys nothing
 	destroys               // removes
-	acts                   // does something on a page, whatever that may be
+	acts                   // does something on a page that may have any effect
 )
 
-// definitions are what an agent is told of each tool. Every word is paid for in every session: a test
-// counts them.
+// definitions describe each tool to a model. Every session pays for every word; docs/TOOLS.md and bench count them.
 var definitions = func() map[string]*mcp.Tool {
 	all := map[string]*mcp.Tool{}
 	for _, set := range []map[string]*mcp.Tool{observing, opening, acting, debugging} {
@@ -42,7 +41,7 @@ func define(name, title string, what effect, description, properties string, req
 	case reads:
 		annotations.ReadOnlyHint, annotations.IdempotentHint = true, name != "get_changes_since" && name != "browser_snapshot"
 	case creates:
-		annotations.DestructiveHint = &yes // one of the same name is replaced
+		annotations.DestructiveHint = &yes // replaces an object of the same name
 	case acts:
 		annotations.DestructiveHint = &yes
 	case destroys:
@@ -60,11 +59,11 @@ func define(name, title string, what effect, description, properties string, req
 	return t
 }
 
-// compact drops the white space of the table above.
+// compact drops the white space of a schema.
 func compact(v any) json.RawMessage {
 	data, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // the table is part of the program; a test reads it
+		panic(err) // the schemas are part of the program; a test reads them
 	}
 	return data
 }

@@ -8,13 +8,65 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/tidwall/gjson"
 
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
-var update = flag.Bool("update", false, "write docs/TOOLS.md anew")
+var update = flag.Bool("update", false, "rewrite docs/TOOLS.md")
+
+// situation is a case for a person to check: which call the definitions should lead an agent to.
+type situation struct {
+	Situation string          `json:"situation"`
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// situations are those of testdata/situations.json.
+func situations(t *testing.T) []situation {
+	t.Helper()
+	data, err := os.ReadFile("testdata/situations.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []situation
+	if err := json.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestSituationsAreCallsThatTheToolsTake: each situation's arguments are valid for its tool.
+func TestSituationsAreCallsThatTheToolsTake(t *testing.T) {
+	all := situations(t)
+	if len(all) < 20 {
+		t.Errorf("%d situations, want 20 or more", len(all))
+	}
+	for _, s := range all {
+		d := definitions[s.Tool]
+		if d == nil {
+			t.Errorf("%s: there is no tool %s", s.Situation, s.Tool)
+			continue
+		}
+		var schema jsonschema.Schema
+		if err := json.Unmarshal(d.InputSchema.(json.RawMessage), &schema); err != nil {
+			t.Fatal(err)
+		}
+		resolved, err := schema.Resolve(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var arguments map[string]any
+		if err := json.Unmarshal(s.Arguments, &arguments); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(arguments); err != nil {
+			t.Errorf("%s: %s %s: %v", s.Situation, s.Tool, s.Arguments, err)
+		}
+	}
+}
 
 // TestTheToolsAreDocumented: the tables of docs/TOOLS.md are what the definitions say.
 func TestTheToolsAreDocumented(t *testing.T) {
@@ -38,7 +90,7 @@ func TestTheToolsAreDocumented(t *testing.T) {
 	}
 }
 
-// toolTables is a table for each set; required arguments are bold.
+// toolTables is a table for each set, with required arguments in bold, and a table of the situations.
 func toolTables(t *testing.T) string {
 	var b strings.Builder
 	for _, set := range tool.Sets {
@@ -70,6 +122,10 @@ func toolTables(t *testing.T) string {
 		if rows != "" {
 			fmt.Fprintf(&b, "\n## %s\n\n| tool | what it does | arguments |\n|---|---|---|\n%s", set, rows)
 		}
+	}
+	b.WriteString("\n## Which tool when\n\nThe descriptions should lead an agent to these calls.\n\n| situation | call |\n|---|---|\n")
+	for _, s := range situations(t) {
+		fmt.Fprintf(&b, "| %s | `%s` `%s` |\n", s.Situation, s.Tool, s.Arguments)
 	}
 	return b.String() + "\n"
 }

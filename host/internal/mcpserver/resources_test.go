@@ -148,8 +148,8 @@ func TestResourcesAreMarkdownAndMoveNothing(t *testing.T) {
 		}
 	}
 	for uri, want := range map[string]string{
-		"tidemark://diff/session_stort/now":                "there is no checkpoint \"session_stort\"; there are session_start",
-		"tidemark://diff/after_refactor/session_start":     "ask for them the other way round",
+		"tidemark://diff/session_stort/now":                "there is no checkpoint \"session_stort\"; checkpoints are session_start",
+		"tidemark://diff/after_refactor/session_start":     "Swap the two",
 		"tidemark://diff/session_start":                    "not found",
 		"tidemark://diff/session_start/after_refactor/now": "not found",
 		"tidemark://other":                                 "not found",
@@ -233,7 +233,7 @@ func TestAPersonHoldsResourcesToo(t *testing.T) {
 	if _, err := w.Engine.Viewer.Agents.SetSuspended(context.Background(), protocol.ViewHoldParams{Agent: o.Agents[0].ID, Held: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "tidemark://changes"}); err == nil || !strings.Contains(err.Error(), "on hold") {
+	if _, err := s.ReadResource(context.Background(), &mcp.ReadResourceParams{URI: "tidemark://changes"}); err == nil || !strings.Contains(err.Error(), "suspended") {
 		t.Error(err)
 	}
 }

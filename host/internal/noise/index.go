@@ -8,31 +8,31 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// gram is how many bytes of a rule's literal it is found by.
+// gram is the number of bytes of a rule's literal that the index uses.
 const gram = minLiteral
 
-// index finds the rules that an event may match by three bytes that each of them needs: a text is read
-// once, whatever the number of rules.
+// index finds the rules that an event may match by three bytes that each rule requires. It reads a text once, however
+// many rules there are.
 type index struct {
-	// rules are the strongest first, so that the first that matches is the one that counts.
+	// rules are sorted by strength: the first match applies.
 	rules []*UserRule
 	// seen has a bit for the hash of every gram in byGram.
 	seen   [1 << 10]uint64
 	byGram map[uint32][]int32
-	// always are the rules that have no literal to be found by.
+	// always are the rules without a literal, which are tried on every event.
 	always []int32
 }
 
-// tried are the rules that were compared with an event already.
+// tried are the rules that were already compared with an event.
 type tried [(2*MaxUserRules + 63) / 64]uint64
 
 func newIndex(rules []*UserRule) *index {
 	x := &index{rules: slices.Clone(rules), byGram: map[uint32][]int32{}}
-	// Of two that match, the one that may hide more decides.
+	// Of two matching rules, the one that may hide more applies.
 	slices.SortStableFunc(x.rules, func(a, b *UserRule) int {
 		return cmp.Or(-compareBool(a.HideNew, b.HideNew), -compareBool(a.Fingerprint != "", b.Fingerprint != ""), a.Made.Compare(b.Made))
 	})
-	// A gram that few rules have tells more.
+	// A gram of few rules is more selective.
 	common := map[uint32]int{}
 	for _, r := range x.rules {
 		for g := range grams(r.literal()) {
@@ -67,8 +67,7 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// literal is the longest piece that every text that the rule matches has, "" when there is none that can
-// be relied on.
+// literal returns the longest piece that every matching text contains, "" if no piece is certain.
 func (r *UserRule) literal() string {
 	best := ""
 	for _, p := range r.parts {
@@ -77,7 +76,7 @@ func (r *UserRule) literal() string {
 		}
 	}
 	if best != "" || r.Kind != "console" {
-		return best // (addresses are folded in more ways than messages)
+		return best // addresses are folded in more ways than messages
 	}
 	for rest := r.Fingerprint; rest != ""; {
 		piece, after, _ := strings.Cut(rest, "{")
@@ -97,10 +96,10 @@ func grams(s string) map[uint32]bool {
 	return found
 }
 
-// hash is 16 bits of a gram.
+// hash returns 16 bits for a gram.
 func hash(g uint32) uint32 { return g * 2654435761 >> 16 }
 
-// match is the strongest rule that matches, nil for none.
+// match returns the strongest rule that matches, or nil.
 func (x *index) match(ev event.Event, fold Fold) *UserRule {
 	if x == nil || len(x.rules) == 0 {
 		return nil

@@ -1,13 +1,12 @@
-// Package noise tells chatter from signal: hot-update logs, extensions' own messages, analytics
-// beacons. Its own rules are a table of data (rules.json), in packs that can be switched off; a user's
-// and a project's come to them.
+// Package noise separates noise from signal: hot-update logs, messages of browser extensions, analytics beacons. Its
+// built-in rules are a table of data (rules.json) in packs that can be turned off. Users and projects add rules.
 //
-// It guarantees: a rule matches by kind, origin and level as well as by text, and hides an error only
-// where it names the level "error" (or, for requests, "failures") itself. A warning of a hot update that
-// failed is hidden by nothing until its page is loaded anew, whatever its prefix; no rule of a user hides
-// one at all. A user's rules are found by an
-// index, and what it finds is what trying each would find. It hides nothing by itself: callers count
-// what it matched. It is pure.
+// Guarantees:
+//   - A rule matches by kind, origin and level as well as by text.
+//   - A rule hides an error only if it names the level "error" (or, for requests, "failures") itself.
+//   - No rule hides the warning of a failed hot update until its page is reloaded. No user's rule ever hides one.
+//   - The index finds the same user's rule as trying each of them would.
+//   - The package is pure and hides nothing: callers count the matches.
 package noise
 
 import (
@@ -24,26 +23,26 @@ import (
 //go:embed rules.json
 var defaultRules []byte
 
-// Rule is one row of the table. Every condition that is set must hold.
+// Rule is one row of the table. An entry must meet every condition that is set.
 type Rule struct {
 	ID    string `json:"id"`
 	About string `json:"about"`
-	// Pack is what it is switched by.
+	// Pack is the pack that turns it on and off.
 	Pack string `json:"pack"`
 	// Channel is console, network or websocket.
 	Channel string `json:"channel"`
-	// Levels are the console levels that the rule may hide.
+	// Levels lists the console levels that the rule may hide.
 	Levels []string `json:"levels"`
-	// Via is where a console entry came from, as in event.Console.
+	// Via is the source of a console entry, as in event.Console.
 	Via string `json:"via"`
 	// Origin, Text and URL are regular expressions: Origin on the URL of a console entry's source,
 	// URL on a request's or socket's address.
 	Origin string `json:"origin"`
 	Text   string `json:"text"`
 	URL    string `json:"url"`
-	// Failures says that requests are hidden even when they failed.
+	// Failures says that the rule hides failed requests, too.
 	Failures bool `json:"failures"`
-	// Marks are the entries among those matched that tell of a hot update.
+	// Marks recognize hot updates among the matched entries.
 	Marks []Mark `json:"marks"`
 
 	origin, text, url *pattern
@@ -51,51 +50,51 @@ type Rule struct {
 	prefix            string
 }
 
-// Mark recognises a hot update in a console entry or socket frame.
+// Mark recognizes a hot update in a console entry or socket frame.
 type Mark struct {
 	Text string `json:"text"`
 	// How is hot_update or hot_update_failed.
 	How string `json:"how"`
-	// Level is that as which a failure is told, where that is not the one it was logged with.
+	// Level is the reported level of a failure, if it differs from the logged one.
 	Level string `json:"level"`
 
 	text  *pattern
 	level event.Level
 }
 
-// failure is what a development server's client writes where it could not bring a page up to date. A page that is
-// loaded anew is.
+// failure matches the messages of a development server's client that could not update a page. Reloading the page
+// updates it.
 var failure = regexp.MustCompile(`(?i)\b(fail(s|ed|ure)?|errors?|can( ?not|['’]t)|could(n['’]t| not)|unable|wrong|abort(ed|ing)?|invalid|incompatible|` +
 	`reload(ing|ed)?|refused|reject(ed)?|ignor(ed|ing)|unaccepted|not accepted|declined|exception|stale|missing|not found|warning)\b`)
 
 // Rules is a compiled table. It never changes and is safe for concurrent use.
 type Rules struct {
 	console, network, websocket []*Rule
-	// addresses tells most requests apart without trying the rules of network.
+	// addresses rules out most requests without trying the rules of network.
 	addresses *pattern
-	// table is the whole, with the packs that are switched off: nil in the table itself.
+	// table is the whole table, including packs that are off. It is nil in the table itself.
 	table *Rules
 	own   *index
 }
 
-// Pack is a part of the table that is switched as a whole.
+// Pack is a part of the table that is turned on and off as a whole.
 type Pack struct{ Name, About string }
 
-// Packs are all of them.
+// Packs lists all packs.
 var Packs = []Pack{
 	{"hot-update", "logs, files and sockets of development servers; never a failed hot update"},
-	{"extensions", "what browser extensions log and request"},
+	{"extensions", "logs and requests of browser extensions"},
 	{"analytics", "analytics, advertisement and error-report beacons"},
-	{"browser-advice", "advice of Chromium and of frameworks, favicons and source maps"},
+	{"browser-advice", "advice from Chromium and frameworks, favicons and source maps"},
 }
 
-// IsPack says whether there is a pack of that name.
+// IsPack reports whether a pack of that name exists.
 func IsPack(name string) bool {
 	return slices.ContainsFunc(Packs, func(p Pack) bool { return p.Name == name })
 }
 
-// With is the table without the packs that are off and with a user's rules, which have been checked.
-// More than twice MaxUserRules are not looked at.
+// With returns the table without the packs that are off and with checked users' rules. It ignores rules beyond twice
+// MaxUserRules.
 func (r *Rules) With(off []string, rules []*UserRule) *Rules {
 	table := r.whole()
 	on := func(list []*Rule) []*Rule {
@@ -112,7 +111,7 @@ func (r *Rules) whole() *Rules {
 	return r
 }
 
-// BuiltIn returns the rule of the table that calls the event noise, or nil.
+// BuiltIn returns the rule of the table that classifies the event as noise, or nil.
 func (r *Rules) BuiltIn(ev event.Event) *Rule {
 	switch e := ev.(type) {
 	case *event.Console:
@@ -125,8 +124,8 @@ func (r *Rules) BuiltIn(ev event.Event) *Rule {
 	return nil
 }
 
-// User returns the user's rule that calls the event noise, or nil. Of several it is one that hides what
-// is new, then one with a fingerprint, then the oldest.
+// User returns the user's rule that classifies the event as noise, or nil. Of several it returns one with HideNew
+// first, then one with a fingerprint, then the oldest.
 func (r *Rules) User(ev event.Event, fold Fold) *UserRule {
 	rule := r.own.match(ev, fold)
 	if rule != nil && r.FailedUpdate(ev) {
@@ -135,7 +134,7 @@ func (r *Rules) User(ev event.Event, fold Fold) *UserRule {
 	return rule
 }
 
-// FailedUpdate says whether an event tells that a hot update failed.
+// FailedUpdate reports whether an event shows that a hot update failed.
 func (r *Rules) FailedUpdate(ev event.Event) bool {
 	switch e := ev.(type) {
 	case *event.Console:
@@ -154,10 +153,10 @@ func (r *Rules) FailedUpdate(ev event.Event) bool {
 	}
 }
 
-// failed is how a hot update went that did not succeed.
+// failed is the outcome of a failed hot update.
 const failed = "hot_update_failed"
 
-// Default is the table that Tidemark comes with.
+// Default returns the built-in table.
 func Default() *Rules {
 	r, err := New(defaultRules)
 	if err != nil {
@@ -166,7 +165,7 @@ func Default() *Rules {
 	return r
 }
 
-// New compiles a table. The error names the rule that cannot be read.
+// New compiles a table. Its error names the invalid rule.
 func New(rulesJSON []byte) (*Rules, error) {
 	var rows []*Rule
 	if err := json.Unmarshal(rulesJSON, &rows); err != nil {
@@ -185,7 +184,7 @@ func New(rulesJSON []byte) (*Rules, error) {
 		case "websocket":
 			rules.websocket = append(rules.websocket, row)
 		default:
-			return nil, fmt.Errorf("noise rule %q: channel %q is none of console, network, websocket", row.ID, row.Channel)
+			return nil, fmt.Errorf("noise rule %q: channel %q is not console, network or websocket", row.ID, row.Channel)
 		}
 	}
 	rules.addresses = addressesOf(rules.network)
@@ -207,7 +206,7 @@ func (r *Rule) compile() (err error) {
 		if level, ok := event.ParseLevel(m.Level); ok {
 			m.level = level
 		} else if m.Level != "" {
-			return fmt.Errorf("level %q is not known", m.Level)
+			return fmt.Errorf("unknown level %q", m.Level)
 		}
 	}
 	if err != nil {
@@ -216,15 +215,15 @@ func (r *Rule) compile() (err error) {
 	for _, name := range r.Levels {
 		level, ok := event.ParseLevel(name)
 		if !ok {
-			return fmt.Errorf("level %q is not known", name)
+			return fmt.Errorf("unknown level %q", name)
 		}
 		r.levels[level] = true
 	}
 	if r.text != nil && strings.HasPrefix(r.Text, `^\[`) {
-		r.prefix = "[" // most console lines are told apart by their first byte
+		r.prefix = "[" // the first byte rules out most console lines
 	}
 	if !IsPack(r.Pack) {
-		return fmt.Errorf("pack %q is not known", r.Pack)
+		return fmt.Errorf("unknown pack %q", r.Pack)
 	}
 	if r.origin == nil && r.text == nil && r.url == nil {
 		return fmt.Errorf("it has no condition")
@@ -232,7 +231,7 @@ func (r *Rule) compile() (err error) {
 	return nil
 }
 
-// Console returns the rule that calls the entry noise, or nil.
+// Console returns the rule that classifies the entry as noise, or nil.
 func (r *Rules) Console(e *event.Console) *Rule {
 	for _, rule := range r.console {
 		if rule.levels[e.Level] && rule.matchesConsole(e) && !rule.tellsOfFailure(e) {
@@ -240,18 +239,18 @@ func (r *Rules) Console(e *event.Console) *Rule {
 		}
 	}
 	if e.Via == "browser" && e.Category == "network" && strings.HasPrefix(e.Text, "Failed to load resource") {
-		return r.Network(&event.Network{URL: e.URL, Error: e.Text}) // the browser's line about a request is what the request is
+		return r.Network(&event.Network{URL: e.URL, Error: e.Text}) // the browser's line about a request is judged as the request
 	}
 	return nil
 }
 
-// tellsOfFailure says whether an entry that a rule matches tells that a page could not be brought up to date.
+// tellsOfFailure reports whether an entry that a rule matches shows that a page could not be updated.
 func (r *Rule) tellsOfFailure(e *event.Console) bool {
 	return len(r.Marks) > 0 && (r.mark(e.Text).How == failed || e.Level >= event.Warning && r.Pack == hotUpdate && failure.MatchString(e.Text))
 }
 
-// Stale says whether an entry tells that its page is no longer what its files are, which ends when the page is loaded
-// anew; as is the level as which it is told until then. Once it has ended, the rule hides the entry, if it is not nil.
+// Stale reports whether an entry shows that its page no longer matches its files. This ends when the page is reloaded.
+// Until then the entry is reported at level as. After that rule hides it, unless rule is nil.
 func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool) {
 	if e.Level != event.Warning || !strings.HasPrefix(e.Text, "[") {
 		return e.Level, nil, false
@@ -268,7 +267,7 @@ func (r *Rules) Stale(e *event.Console) (as event.Level, rule *Rule, stale bool)
 	return e.Level, nil, false
 }
 
-// hotUpdate is the pack of development servers' rules.
+// hotUpdate is the pack with the rules for development servers.
 const hotUpdate = "hot-update"
 
 func (r *Rule) matchesConsole(e *event.Console) bool {
@@ -277,8 +276,8 @@ func (r *Rule) matchesConsole(e *event.Console) bool {
 		strings.HasPrefix(e.Text, r.prefix) && (r.text == nil || r.text.MatchString(e.Text))
 }
 
-// ownWholly says whether nothing but code of a rule's origin led to an entry. An extension that wraps the console
-// stands on top of all that a page logs.
+// ownWholly reports whether only code of a rule's origin led to an entry. An extension that wraps the console is on top
+// of the stack of every entry that a page logs.
 func (r *Rule) ownWholly(e *event.Console) bool {
 	return r.origin.MatchString(e.URL) && !slices.ContainsFunc(e.Stack, func(line string) bool {
 		_, place, ok := strings.Cut(line, " (")
@@ -286,13 +285,13 @@ func (r *Rule) ownWholly(e *event.Console) bool {
 	})
 }
 
-// Network returns the rule that calls the request noise, or nil.
+// Network returns the rule that classifies the request as noise, or nil.
 func (r *Rules) Network(e *event.Network) *Rule {
 	if !r.addresses.worthTrying(e.URL) {
 		return nil
 	}
 	i := slices.IndexFunc(r.network, func(rule *Rule) bool {
-		// That a server's stream broke off is no worse than that its socket closed.
+		// A broken server stream counts as a closed socket.
 		broke := (e.Stream || e.Resource == "eventsource" || strings.Contains(e.URL, "/sockjs-node/")) && e.Status > 0 && e.Status < 400
 		return (rule.Failures || broke || !e.Failed()) && rule.url.MatchString(e.URL)
 	})
@@ -302,7 +301,7 @@ func (r *Rules) Network(e *event.Network) *Rule {
 	return r.network[i]
 }
 
-// Socket returns the rule that calls the connection noise, or nil.
+// Socket returns the rule that classifies the connection as noise, or nil.
 func (r *Rules) Socket(url string) *Rule {
 	i := slices.IndexFunc(r.websocket, func(rule *Rule) bool { return rule.url.MatchString(url) })
 	if i < 0 {
@@ -311,8 +310,7 @@ func (r *Rules) Socket(url string) *Rule {
 	return r.websocket[i]
 }
 
-// Update says how a console entry or socket frame tells of a hot update: hot_update,
-// hot_update_failed or "".
+// Update returns the hot update that a console entry or socket frame shows: hot_update, hot_update_failed or "".
 func (r *Rules) Update(ev event.Event) string {
 	switch e := ev.(type) {
 	case *event.Console:
@@ -332,7 +330,7 @@ func (r *Rules) Update(ev event.Event) string {
 	return ""
 }
 
-// mark is the first of a rule's marks that a text has, none when it has none.
+// mark returns the first of a rule's marks that matches a text, or an empty one.
 func (r *Rule) mark(text string) Mark {
 	for _, m := range r.Marks {
 		if m.text.MatchString(text) {

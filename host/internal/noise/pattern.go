@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// pattern is a regular expression that most texts are told apart from without trying it.
+// pattern is a regular expression with a fast check that rules out most texts.
 type pattern struct {
 	expr *regexp.Regexp
-	// literals are pieces of which every text that matches has at least one; nil when there are none to go by.
+	// literals are pieces of text. Every matching text has at least one of them; nil if there is no such set.
 	literals []string
-	// starts has a bit for the hash of each literal's first bytes, so that a text is read once for many of them;
-	// byStart has those that begin with them.
+	// starts has a bit for the hash of each literal's first bytes, so that one pass over a text finds many literals.
+	// byStart maps the first bytes to the literals.
 	starts  [16]uint64
 	byStart map[uint32][]string
 }
 
-// few is how many literals are looked for one after the other.
+// few is how many literals are searched for one by one.
 const few = 2
 
 func newPattern(s string) (*pattern, error) {
@@ -37,7 +37,7 @@ func newPattern(s string) (*pattern, error) {
 	return p, nil
 }
 
-// addressesOf tells a text apart that no rule's address matches; it has no expression.
+// addressesOf returns a pattern without an expression, which rules out addresses that no rule matches.
 func addressesOf(rules []*Rule) *pattern {
 	var all []string
 	for _, rule := range rules {
@@ -61,12 +61,12 @@ func (p *pattern) know(literals []string) {
 	}
 }
 
-// MatchString says whether the text has a match.
+// MatchString reports whether the text has a match.
 func (p *pattern) MatchString(s string) bool {
 	return p.worthTrying(s) && p.expr.MatchString(s)
 }
 
-// worthTrying says whether the text has one of the literals.
+// worthTrying reports whether the text has one of the literals.
 func (p *pattern) worthTrying(s string) bool {
 	if p.literals == nil {
 		return true
@@ -90,8 +90,8 @@ func (p *pattern) worthTrying(s string) bool {
 	return false
 }
 
-// literalsOf are the literals of which a match has at least one: of several choices the one whose shortest is the
-// longest.
+// literalsOf returns literals of which every match has at least one. Of several sets it chooses the one whose shortest
+// literal is the longest.
 func literalsOf(re *syntax.Regexp) (best []string) {
 	switch re.Op {
 	case syntax.OpLiteral:

@@ -13,39 +13,38 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Project is what a project's file says of noise.
+// Project holds the noise settings of a project's file.
 type Project struct {
-	// Off are the packs that are off.
+	// Off lists the packs that are off.
 	Off   []string
 	Rules []*UserRule
-	// Problems are the lines that were left out, each with what to do.
+	// Problems describe the lines that are not used, each with what to do.
 	Problems []string
 }
 
-// projectRule is a rule as the file has it.
+// projectRule is a rule as written in the file.
 type projectRule struct {
 	UserRule
-	// Expires is a date or a time, with quotes or without.
+	// Expires is a date or a time, with or without quotes.
 	Expires any `toml:"expires"`
 }
 
-// Bounds of a project's file. Its keys are bounded too, because the time that it takes to read them grows with their
-// square.
+// Limits of a project's file. Parsing takes time in proportion to the square of its keys.
 const (
 	MaxProjectFile = 256 << 10 // bytes
 	MaxProjectKeys = 4096
 )
 
-// maxBadLines is how many lines that are no TOML are left out before the rest of a file is.
+// maxBadLines is how many lines with invalid TOML are skipped before the whole file is rejected.
 const maxBadLines = 20
 
-// ruleHeader begins a rule.
+// ruleHeader matches the first line of a rule.
 var ruleHeader = regexp.MustCompile(`^\s*\[\[\s*noise\s*\.\s*rules\s*\]\]`)
 
-// noiseHeader begins what a project's file says of noise.
+// noiseHeader matches the first noise table of a project's file.
 var noiseHeader = regexp.MustCompile(`(?m)^[ \t]*\[\[?\s*noise\b`)
 
-// BeforeNoise is the part of a project's file above its first table of noise rules.
+// BeforeNoise returns the part of a project's file above its first noise table.
 func BeforeNoise(file []byte) []byte {
 	if at := noiseHeader.FindIndex(file); at != nil {
 		return file[:at[0]]
@@ -53,8 +52,8 @@ func BeforeNoise(file []byte) []byte {
 	return file
 }
 
-// ParseProject reads a project's file. What it cannot read it leaves out, and says so by line: a mistake
-// in one rule is never the end of another. Times without a zone are of location.
+// ParseProject parses a project's file. It skips what it cannot read and reports it by line, so that a mistake in one
+// rule does not disable another. Times without a zone are in location.
 func ParseProject(file []byte, now time.Time, location *time.Location) *Project {
 	p := &Project{}
 	var doc struct {
@@ -71,15 +70,15 @@ func ParseProject(file []byte, now time.Time, location *time.Location) *Project 
 		}
 		var at *toml.DecodeError
 		if !errors.As(err, &at) || bad == maxBadLines {
-			p.say(0, "it cannot be read: %v; no noise rule of it is used", err)
+			p.say(0, "cannot read the file: %v; none of its noise rules is used", err)
 			return p
 		}
 		line, _ := at.Position()
 		if line < 1 || line > len(lines) || len(bytes.TrimSpace(lines[line-1])) == 0 {
-			p.say(line, "it cannot be read: %v; no noise rule of it is used", err)
+			p.say(line, "cannot read the file: %v; none of its noise rules is used", err)
 			return p
 		}
-		p.say(line, "%s; the line is not used: correct it", strings.TrimPrefix(at.Error(), "toml: "))
+		p.say(line, "%s; the line is not used: fix it", strings.TrimPrefix(at.Error(), "toml: "))
 		lines[line-1] = nil
 		doc.Noise.Off, doc.Noise.Rules = nil, nil
 	}
@@ -95,7 +94,7 @@ func ParseProject(file []byte, now time.Time, location *time.Location) *Project 
 	if err := toml.Unmarshal(bytes.Join(lines, []byte("\n")), &all); err == nil {
 		for _, name := range slices.Sorted(maps.Keys(all.Noise)) {
 			if name != "off" && name != "rules" {
-				p.say(0, "noise.%s is not known; there are noise.off and [[noise.rules]]", name)
+				p.say(0, "unknown key noise.%s; use noise.off or [[noise.rules]]", name)
 			}
 		}
 	}
@@ -118,14 +117,14 @@ func ParseProject(file []byte, now time.Time, location *time.Location) *Project 
 			p.say(line, "noise rule %d: %v; the rule is not used", i+1, err)
 			continue
 		case len(p.Rules) == MaxUserRules:
-			p.say(line, "there are more than %d noise rules; this one and those below are not used: remove some", MaxUserRules)
+			p.say(line, "more than %d noise rules; this one and those below are not used: remove some", MaxUserRules)
 			return p
 		}
 		if rule.ID == "" {
 			rule.ID = fmt.Sprintf("p%d", i+1)
 		}
 		if taken[rule.ID] {
-			p.say(line, "noise rule %d: another has the id %q already; the rule is not used: give it another", i+1, rule.ID)
+			p.say(line, "noise rule %d: the id %q is already taken; the rule is not used: give it another id", i+1, rule.ID)
 			continue
 		}
 		taken[rule.ID] = true
@@ -160,7 +159,7 @@ func projectRuleOf(fields map[string]any, now time.Time, location *time.Location
 	if err := d.Decode(&r); err != nil {
 		var strict *toml.StrictMissingError
 		if errors.As(err, &strict) && len(strict.Errors) > 0 {
-			return nil, fmt.Errorf("%q is not known; a rule has id, kind, level, origin, fingerprint, text, hide_new, expires and note", strings.Join(strict.Errors[0].Key(), "."))
+			return nil, fmt.Errorf("unknown key %q; a rule has id, kind, level, origin, fingerprint, text, hide_new, expires and note", strings.Join(strict.Errors[0].Key(), "."))
 		}
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "toml: "))
 	}
@@ -169,12 +168,12 @@ func projectRuleOf(fields map[string]any, now time.Time, location *time.Location
 		return nil, err
 	}
 	if rule.Ended(now) {
-		return nil, fmt.Errorf("it ended at %s; remove it, or give it a later expires", rule.Expires.Format(time.RFC3339))
+		return nil, fmt.Errorf("it expired at %s; remove it or set a later expires", rule.Expires.Format(time.RFC3339))
 	}
 	return rule, rule.Check()
 }
 
-// projectEnd reads when a rule of a file ends: at a date or time, for a span has no beginning there.
+// projectEnd parses when a rule of a file ends. It accepts no duration: a file has no time that one could start at.
 func projectEnd(v any, location *time.Location) (time.Time, error) {
 	switch v := v.(type) {
 	case nil:
@@ -196,7 +195,7 @@ func projectEnd(v any, location *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("expires is %v; in a project's file it must be a date such as 2026-12-31 or a time such as 2026-12-31T18:00:00Z", v)
 }
 
-// ProjectTable is a rule as it is written into a project's file.
+// ProjectTable returns a rule as TOML for a project's file.
 func ProjectTable(r *UserRule) (string, error) {
 	table := struct {
 		ID          string `toml:"id,omitempty"`

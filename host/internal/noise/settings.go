@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Settings are a user's own: what is kept from one daemon to the next.
+// Settings are a user's noise settings. They survive restarts of the daemon.
 type Settings struct {
-	// Off are the packs that are off.
+	// Off lists the packs that are off.
 	Off   []string    `json:"off"`
 	Rules []*UserRule `json:"rules"`
 }
 
-// Encode is the settings as they are kept.
+// Encode returns the settings as JSON, for the file.
 func (s *Settings) Encode() ([]byte, error) {
 	data, err := json.MarshalIndent(s, "", "  ")
 	return append(data, '\n'), err
 }
 
-// ParseSettings reads what was kept. Rules that cannot be used are left out, and said; an error is about
-// the whole. Rules that have ended are left out without a word.
+// ParseSettings parses saved settings. It skips unusable rules and reports them as problems. It drops expired rules
+// silently. An error means that nothing could be read.
 func ParseSettings(data []byte, now time.Time) (s *Settings, problems []string, err error) {
 	var kept Settings
 	if err := json.Unmarshal(data, &kept); err != nil {
@@ -37,7 +37,7 @@ func ParseSettings(data []byte, now time.Time) (s *Settings, problems []string, 
 		case r == nil || r.Ended(now):
 			continue
 		case len(s.Rules) == MaxUserRules:
-			return s, append(problems, fmt.Sprintf("there are more than %d noise rules; the rest is not used", MaxUserRules)), nil
+			return s, append(problems, fmt.Sprintf("more than %d noise rules; the rest are not used", MaxUserRules)), nil
 		}
 		if err := r.Check(); err != nil {
 			problems = append(problems, fmt.Sprintf("noise rule %d (%q): %v", i+1, r.ID, err))

@@ -20,35 +20,35 @@ const (
 	// MaxRuleText is the longest text or fingerprint, in bytes.
 	MaxRuleText = 1000
 	maxRuleNote = 200 // bytes
-	// minLiteral is the least that a text must say in one piece: less would hide nearly everything.
+	// minLiteral is the number of characters that a text needs in a row. A shorter one would hide nearly everything.
 	minLiteral = 3
 )
 
-// UserRule is a rule of a person, an agent or a project. Every condition that is set must hold.
+// UserRule is a rule of a user, an agent or a project. An entry must meet every condition that is set.
 type UserRule struct {
-	// ID names it among the rules of its owner.
+	// ID identifies it among the rules of its owner.
 	ID string `json:"id" toml:"id"`
 	// Kind is console, network or websocket; "" is any.
 	Kind string `json:"kind,omitempty" toml:"kind"`
-	// Level is the most severe that it hides, "warning" when it is "". A failed request is an error; a
-	// connection that ended or failed is a warning; the rest of both is info.
+	// Level is the highest level that it hides, "warning" if it is "". A failed request is an error, a
+	// connection that ended or failed is a warning, and other requests and connections are info.
 	Level string `json:"level,omitempty" toml:"level"`
-	// Origin is that of the page; "" is any.
+	// Origin is the origin of the page; "" is any.
 	Origin string `json:"origin,omitempty" toml:"origin"`
-	// Fingerprint is an entry with what changes from time to time folded, exactly.
+	// Fingerprint matches exactly one entry whose variable parts, such as numbers and ids, are folded.
 	Fingerprint string `json:"fingerprint,omitempty" toml:"fingerprint"`
-	// Text is a part of a message or address, in which * stands for anything.
+	// Text is a part of a message or address; * matches anything.
 	Text string `json:"text,omitempty" toml:"text"`
-	// HideNew has it hide what first appeared after the checkpoint that is compared with, too.
+	// HideNew makes it hide entries that first appeared after the checkpoint of the comparison, too.
 	HideNew bool `json:"hide_new,omitempty" toml:"hide_new"`
-	// Expires is when it ends; zero is never.
+	// Expires is when the rule ends; zero is never.
 	Expires time.Time `json:"expires,omitzero" toml:"-"`
-	// Session says that it ends with the session that made it.
+	// Session says that it ends with the session that added it.
 	Session bool   `json:"session,omitempty" toml:"-"`
 	Note    string `json:"note,omitempty" toml:"note"`
-	// By is who made it.
+	// By is the client that added it.
 	By string `json:"by,omitempty" toml:"-"`
-	// Made is when it was made; zero for a project's.
+	// Made is when it was added; zero for a project's rule.
 	Made time.Time `json:"made,omitzero" toml:"-"`
 
 	level event.Level
@@ -56,18 +56,18 @@ type UserRule struct {
 	any   bool     // of every kind
 }
 
-// Check makes the rule ready, or says what is wrong with it and what to do.
+// Check prepares the rule for matching. Its error says what is wrong and what to do.
 func (r *UserRule) Check() error {
 	r.Text, r.Fingerprint = strings.TrimSpace(r.Text), strings.TrimSpace(r.Fingerprint)
 	if r.Kind != "" && !slices.Contains(Kinds, r.Kind) {
-		return fmt.Errorf("kind is %q; it must be console, network or websocket, or left out for all three", r.Kind)
+		return fmt.Errorf("kind is %q; it must be console, network or websocket, or omitted for all three", r.Kind)
 	}
 	r.any = r.Kind == ""
 	r.level = event.Warning
 	if r.Level != "" {
 		var ok bool
 		if r.level, ok = event.ParseLevel(r.Level); !ok {
-			return fmt.Errorf("level is %q; it must be debug, log, info, warning or error: the most severe that the rule hides", r.Level)
+			return fmt.Errorf("level is %q; it must be debug, log, info, warning or error: the highest level to hide", r.Level)
 		}
 	}
 	if r.Origin != "" {
@@ -78,13 +78,13 @@ func (r *UserRule) Check() error {
 		r.Origin = origin
 	}
 	if r.Text == "" && r.Fingerprint == "" {
-		return fmt.Errorf("it says neither text nor fingerprint, and would hide everything of its kind; give a part of the message or address as text")
+		return fmt.Errorf("it has neither text nor fingerprint and would hide everything of its kind; set text to a part of the message or address")
 	}
 	if len(r.Text) > MaxRuleText || len(r.Fingerprint) > MaxRuleText {
-		return fmt.Errorf("text and fingerprint have at most %d bytes; a part that tells the entry from others is enough", MaxRuleText)
+		return fmt.Errorf("text and fingerprint have at most %d bytes; a distinctive part of the entry is enough", MaxRuleText)
 	}
 	if len(r.Note) > maxRuleNote {
-		return fmt.Errorf("the note has %d bytes; at most %d are kept", len(r.Note), maxRuleNote)
+		return fmt.Errorf("the note has %d bytes; the limit is %d", len(r.Note), maxRuleNote)
 	}
 	if r.Fingerprint != "" && r.Kind == "" {
 		return fmt.Errorf("a fingerprint needs its kind: console, network or websocket; `tidemark noise explain` shows both")
@@ -98,13 +98,13 @@ func (r *UserRule) Check() error {
 		}
 	}
 	if r.Text != "" && longest < minLiteral {
-		return fmt.Errorf("text is %q; it needs at least %d characters in one piece, else it would hide nearly everything", r.Text, minLiteral)
+		return fmt.Errorf("text is %q; it needs at least %d characters in a row, or it would hide nearly everything", r.Text, minLiteral)
 	}
 	return nil
 }
 
-// MissesBy says why a rule that is about an event does not hide it, "" when it is not about it, or hides
-// it.
+// MissesBy says why a rule that matches an event in all but its level does not hide it. It returns "" if the rule does
+// not match, or hides the event.
 func (r *UserRule) MissesBy(ev event.Event, fold Fold) string {
 	s, ok := subjectOf(ev, fold)
 	worse := *r
@@ -112,31 +112,31 @@ func (r *UserRule) MissesBy(ev event.Event, fold Fold) string {
 	if !ok || r.holds(&s) || !worse.holds(&s) {
 		return ""
 	}
-	return fmt.Sprintf("it hides %ss at most; level %q would include this", r.level, s.level)
+	return fmt.Sprintf("hides %ss at most; level %q would include this", r.level, s.level)
 }
 
-// Ended says whether the rule's time is over.
+// Ended reports whether the rule has expired.
 func (r *UserRule) Ended(now time.Time) bool { return !r.Expires.IsZero() && !now.Before(r.Expires) }
 
-// Same says whether both hide the same.
+// Same reports whether both rules have the same conditions.
 func (r *UserRule) Same(o *UserRule) bool {
 	return r.Kind == o.Kind && r.level == o.level && r.Origin == o.Origin && r.Fingerprint == o.Fingerprint && r.Text == o.Text
 }
 
-// String says in words what it hides.
+// String describes what the rule hides.
 func (r *UserRule) String() string {
 	words := []string{r.level.String() + "s"}
 	if r.level != event.Error {
 		words = []string{"up to " + r.level.String()}
 	}
 	if r.Kind != "" {
-		words = append(words, "of "+r.Kind)
+		words = append(words, "in "+r.Kind)
 	}
 	if r.Text != "" {
 		words = append(words, "with "+strconv.Quote(r.Text))
 	}
 	if r.Fingerprint != "" {
-		words = append(words, "that are "+strconv.Quote(r.Fingerprint))
+		words = append(words, "equal to "+strconv.Quote(r.Fingerprint))
 	}
 	if r.Origin != "" {
 		words = append(words, "on "+r.Origin)
@@ -144,8 +144,8 @@ func (r *UserRule) String() string {
 	return strings.Join(words, " ")
 }
 
-// ParseEnd reads when a rule ends: a span (30m, 8h, 7d), a date or time, "session", or "never". A date
-// ends at the end of its day in location.
+// ParseEnd parses when a rule ends: a duration (30m, 8h, 7d), a date or time, "session", or "never". A date means the
+// end of that day in location.
 func ParseEnd(s string, now time.Time, location *time.Location) (end time.Time, session bool, err error) {
 	s = strings.TrimSpace(s)
 	switch s {
@@ -167,28 +167,28 @@ func ParseEnd(s string, now time.Time, location *time.Location) (end time.Time, 
 	} else if day, err := time.ParseInLocation(time.DateOnly, s, location); err == nil {
 		end = day.AddDate(0, 0, 1)
 	} else {
-		return time.Time{}, false, fmt.Errorf("expires is %q; it must be a span such as 30m, 8h or 7d, a date such as 2026-12-31, a time such as 2026-12-31T18:00:00Z, session or never", s)
+		return time.Time{}, false, fmt.Errorf("expires is %q; it must be a duration (30m, 8h, 7d), a date (2026-12-31), a time (2026-12-31T18:00:00Z), session or never", s)
 	}
 	if !end.After(now) {
-		return time.Time{}, false, fmt.Errorf("expires is %q, which is over already; it is %s now", s, now.UTC().Format(time.RFC3339))
+		return time.Time{}, false, fmt.Errorf("expires is %q, which is in the past; it is %s now", s, now.UTC().Format(time.RFC3339))
 	}
 	return end.UTC(), false, nil
 }
 
-// subject is what rules look at in an event.
+// subject holds the parts of an event that rules match.
 type subject struct {
 	kind   string
 	level  event.Level
 	origin string
 	text   string
-	second string // another text in which a rule's may be
+	second string // another text that a rule's text may match
 	ev     event.Event
 	fold   Fold
 	folded string
 	isFold bool
 }
 
-// Fold is an event's fingerprint, "" when it has none. Package diff has it.
+// Fold returns an event's fingerprint, "" if it has no fingerprint. Package diff provides it.
 type Fold func(event.Event) string
 
 func subjectOf(ev event.Event, fold Fold) (s subject, ok bool) {
@@ -212,7 +212,7 @@ func subjectOf(ev event.Event, fold Fold) (s subject, ok bool) {
 	return s, true
 }
 
-// LevelOf is how severe an event is to a user's rules.
+// LevelOf returns the level of an event for users' rules.
 func LevelOf(ev event.Event) event.Level {
 	s, _ := subjectOf(ev, nil)
 	return s.level

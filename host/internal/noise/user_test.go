@@ -88,7 +88,7 @@ func TestBadUserRulesSayWhatToDo(t *testing.T) {
 		rule UserRule
 		want string
 	}{
-		{UserRule{}, "give a part of the message"},
+		{UserRule{}, "set text to a part of the message"},
 		{UserRule{Kind: "smell", Text: "abc"}, "console, network or websocket"},
 		{UserRule{Level: "loud", Text: "abc"}, "debug, log, info, warning or error"},
 		{UserRule{Origin: "file:///x", Text: "abc"}, "write it like http://localhost:5173"},
@@ -116,7 +116,7 @@ func TestEnds(t *testing.T) {
 	if _, session, err := ParseEnd("session", noon, time.UTC); !session || err != nil {
 		t.Error(session, err)
 	}
-	for s, want := range map[string]string{"soon": "30m, 8h or 7d", "-5m": "30m, 8h", "2020-01-01": "over already"} {
+	for s, want := range map[string]string{"soon": "30m, 8h, 7d", "-5m": "30m, 8h", "2020-01-01": "in the past"} {
 		if _, _, err := ParseEnd(s, noon, time.UTC); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", s, err)
 		}
@@ -234,7 +234,7 @@ expires = "7d"
 	if !p.Rules[0].Expires.Equal(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Error(p.Rules[0].Expires)
 	}
-	for i, want := range []string{"line 13: ", "noise.of is not known", `no pack "smell"; packs are hot-update`, "line 8: noise rule 2: text is", `line 15: noise rule 4: "txt" is not known`, "line 17: noise rule 5: it ended", "line 20: noise rule 6: expires is 7d"} {
+	for i, want := range []string{"line 13: ", "unknown key noise.of", `no pack "smell"; packs are hot-update`, "line 8: noise rule 2: text is", `line 15: noise rule 4: unknown key "txt"`, "line 17: noise rule 5: it expired", "line 20: noise rule 6: expires is 7d"} {
 		if i >= len(p.Problems) || !strings.Contains(p.Problems[i], want) {
 			t.Errorf("problem %d: want %q in %q", i, want, p.Problems)
 		}

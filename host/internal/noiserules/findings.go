@@ -16,13 +16,13 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Findings lists what is wrong: what a person may want to ignore, and what of the report no rule can hide.
+// Findings lists the problems of a report: those that a user may ignore, and those that no rule can hide.
 func (e *Rules) Findings(out *protocol.Overview, r *diff.Report, from capture.Moment, v *capture.View, o diff.Options) {
 	found := map[EntryKey]*protocol.Finding{}
 	list, more := unruled(r)
 	diff.Entries(from, v, o, func(n diff.Entry) {
 		if n.Hidden() || noise.LevelOf(n.Event) < event.Warning || o.Noise.FailedUpdate(n.Event) {
-			return // (what failed of a hot update cannot be ignored)
+			return // a failed hot update cannot be ignored
 		}
 		k := EntryKeyOf(n.Event)
 		if k.Fold == "" {
@@ -40,7 +40,7 @@ func (e *Rules) Findings(out *protocol.Overview, r *diff.Report, from capture.Mo
 		return cmp.Or(strings.Compare(a.Level, b.Level), cmp.Compare(b.Count, a.Count)) // error before warning
 	})
 	all := len(list) + more
-	if !v.Holds(from) { // the report read more than what is in memory
+	if !v.Holds(from) { // the report also covers entries on disk
 		all = max(all, r.Errors+r.Warnings)
 	}
 	for _, f := range list[:min(len(list), protocol.MaxFindings)] {
@@ -49,8 +49,8 @@ func (e *Rules) Findings(out *protocol.Overview, r *diff.Report, from capture.Mo
 	out.MoreFindings = all - len(out.Findings)
 }
 
-// unruled are the findings that no noise rule knows: error elements, crashed pages, endpoints that became
-// slow; and how many more of them the report left out.
+// unruled returns the findings that no noise rule can match (error elements, crashed pages, endpoints that became slow)
+// and how many more of them the report omitted.
 func unruled(r *diff.Report) (list []*protocol.Finding, more int) {
 	add := func(kind string, level event.Level, text string) {
 		i := slices.IndexFunc(list, func(f *protocol.Finding) bool { return f.Level == level.String() && f.Text == text })
@@ -74,7 +74,7 @@ func unruled(r *diff.Report) (list []*protocol.Finding, more int) {
 	return list, more
 }
 
-// Readable is an entry as a person reads it.
+// Readable returns an entry as text for a user.
 func Readable(ev event.Event) string {
 	switch e := ev.(type) {
 	case *event.Network:
@@ -98,7 +98,7 @@ func Readable(ev event.Event) string {
 	}
 }
 
-// Ignore makes a rule for good of one finding.
+// Ignore adds a permanent rule for one finding.
 func (e *Rules) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
 	a, err := e.addNoise(client, NoiseParams{
 		Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, HideNew: true, Expires: "never", Note: "ignored in the " + client.Name,
@@ -109,11 +109,11 @@ func (e *Rules) Ignore(client *checkpoint.Client, p protocol.IgnoreParams) (*pro
 	return &protocol.IgnoreResult{ID: a.Added.ID, Hides: a.Added.Hides, Unsaved: a.Unsaved}, nil
 }
 
-// Unignore takes such a rule back.
+// Unignore removes a rule that [Rules.Ignore] added.
 func (e *Rules) Unignore(client *checkpoint.Client, p protocol.UnignoreParams) error {
 	a, err := e.removeNoise(client, p.ID)
 	if err == nil && a.Unsaved != "" {
-		return usererr.New(usererr.NotSaved, "the rule is gone until Tidemark is started again: %s", a.Unsaved)
+		return usererr.New(usererr.NotSaved, "the rule is removed only until Tidemark restarts: %s", a.Unsaved)
 	}
 	return err
 }

@@ -1,9 +1,11 @@
-// Package noiserules holds the noise rules of a person, of sessions and of projects, over those that Tidemark comes with,
-// and answers configure_noise.
+// Package noiserules keeps the noise rules of the user, of sessions and of projects, on top of the built-in ones. It
+// implements configure_noise.
 //
-// It guarantees: what holds for a reader is compiled once, until something changes or a rule ends; a rule of a session
-// ends with it; a project's file that cannot be read or is too large hides nothing, and is said; a change that could not
-// be saved is said.
+// Guarantees:
+//   - The rules of a client are compiled once, until something changes or a rule ends.
+//   - A rule of a session ends with the session.
+//   - A project's file that is unreadable or too large hides nothing and is reported.
+//   - A change that could not be saved is reported.
 package noiserules
 
 import (
@@ -24,16 +26,16 @@ import (
 	"tidemark.dev/tidemark/installer/safefile"
 )
 
-// UserNoise is a user's noise settings, and where they are kept.
+// UserNoise is a user's noise settings and the way to save them.
 type UserNoise struct {
 	Settings *noise.Settings
-	// Save keeps changed settings; nil where nothing is kept.
+	// Save saves changed settings; nil if nothing is saved.
 	Save func(*noise.Settings) error
-	// Problems say what was not understood of those that were kept.
+	// Problems describe saved settings that could not be used.
 	Problems []string
 }
 
-// Rules are the rules of the user, of sessions and of projects, over those that Tidemark comes with.
+// Rules are the rules of the user, of sessions and of projects, on top of the built-in ones.
 type Rules struct {
 	// Never changed after New.
 	table    *noise.Rules
@@ -46,19 +48,19 @@ type Rules struct {
 	user     UserNoise
 	sessions []sessionRule
 	projects map[string]*project
-	// compiled is what holds for a project ("" for none), until something changes or a rule ends.
+	// compiled has the rules in use for a project ("" for none), until something changes or a rule ends.
 	compiled map[string]*InUse
-	// changes counts what was changed.
+	// changes counts changes of the rules.
 	changes int
 }
 
-// sessionRule is a rule that ends with whoever made it: with the daemon when owner is nil.
+// sessionRule is a rule that ends with its owner, or with the daemon if owner is nil.
 type sessionRule struct {
 	*noise.UserRule
 	owner *checkpoint.Client
 }
 
-// project is a project's file as it was read last.
+// project is the last read state of a project's file.
 type project struct {
 	*noise.Project
 	modified time.Time
@@ -66,14 +68,14 @@ type project struct {
 	until    time.Time // when the first of its rules ends, zero for never
 }
 
-// InUse is what holds for one reader, until a rule changes or ends.
+// InUse is the set of rules for one client, until a rule changes or ends.
 type InUse struct {
 	Rules *noise.Rules
 	// User are the rules of the user and of sessions.
 	User []*noise.UserRule
-	// Problems are rules that are not used, and why.
+	// Problems describe rules that are not used, and why.
 	Problems []string
-	// Spans is for what was found by these rules about times that have passed: it goes when they do.
+	// Spans caches results of these rules for past periods. It is discarded with them.
 	Spans sync.Map
 
 	project *noise.Project
@@ -81,7 +83,7 @@ type InUse struct {
 	until   time.Time // when the first of the rules ends, zero for never
 }
 
-// New makes the rules of a store's readers, over those that Tidemark comes with.
+// New returns the rules for a store's clients, on top of the built-in table.
 func New(table *noise.Rules, user UserNoise, store *capture.Store, registry *clients.Registry, clock func() time.Time, location *time.Location) *Rules {
 	if user.Settings == nil {
 		user.Settings = &noise.Settings{}
@@ -89,13 +91,13 @@ func New(table *noise.Rules, user UserNoise, store *capture.Store, registry *cli
 	return &Rules{table: table, user: user, store: store, clients: registry, clock: clock, location: location, projects: map[string]*project{}, compiled: map[string]*InUse{}}
 }
 
-// readProject reads a project's file when it has changed. Nothing is locked while the disk is waited for.
+// readProject reads a project's file if it has changed. It holds no lock while it reads.
 func (e *Rules) readProject(path string, now time.Time) *project {
 	e.mu.Lock()
 	old := e.projects[path]
 	e.mu.Unlock()
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		if old != nil { // it has gone, and its rules with it
+		if old != nil { // the file was removed, and its rules with it
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			delete(e.projects, path)
@@ -115,7 +117,7 @@ func (e *Rules) readProject(path string, now time.Time) *project {
 		err = safefile.CheckTOML(data, noise.MaxProjectKeys)
 	}
 	if err != nil {
-		p.Project = &noise.Project{Problems: []string{fmt.Sprintf("it cannot be read: %v; no noise rule of it is used", err)}}
+		p.Project = &noise.Project{Problems: []string{fmt.Sprintf("cannot read the file: %v; none of its noise rules is used", err)}}
 	} else {
 		p.Project = noise.ParseProject(data, now, e.location)
 	}
@@ -139,7 +141,7 @@ func firstEnd(rules []*noise.UserRule) (first time.Time) {
 	return first
 }
 
-// In is what holds for a project; path is "" for none.
+// In returns the rules in use for a project; path is "" for none.
 func (e *Rules) In(path string, now time.Time) *InUse {
 	var p *project
 	if path != "" {
@@ -175,7 +177,7 @@ func (e *Rules) In(path string, now time.Time) *InUse {
 	return u
 }
 
-// changedLocked has everything be compiled anew.
+// changedLocked makes all rules be compiled again.
 func (e *Rules) changedLocked() {
 	clear(e.compiled)
 	e.changes++
@@ -199,12 +201,12 @@ func (e *Rules) Leave(client *checkpoint.Client) {
 	}
 }
 
-// Of is what holds for a client: in its project, or in that of another of the same scope.
+// Of returns the rules in use for a client: those of its project, or of another client's project in the same scope.
 func (e *Rules) Of(client *checkpoint.Client) *InUse {
 	return e.In(e.clients.ProjectOf(client), e.clock())
 }
 
-// Options are those of a report to a reader of a scope.
+// Options returns the options of a report for a scope.
 func (u *InUse) Options(scope checkpoint.Scope) diff.Options {
 	return diff.Options{Origins: scope.Origins, Noise: u.Rules, NoiseProblems: u.Problems}
 }

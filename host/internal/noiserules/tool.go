@@ -19,18 +19,18 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Tools are the tools that change noise rules.
+// Tools lists the tools that change noise rules.
 var Tools = []*tool.Tool[*Rules]{
 	tool.New("configure_noise", (*Rules).ConfigureNoise),
 }
 
 // NoiseParams are the arguments of configure_noise.
 type NoiseParams struct {
-	// Action is list (also when it is empty), add, remove, enable, disable, explain or suggest.
+	// Action is list (the default), add, remove, enable, disable, explain or suggest.
 	Action string `json:"action,omitempty"`
-	// ID names a rule: the one to remove, or a name for the one to add.
+	// ID is the id of the rule to remove, or of the rule to add.
 	ID string `json:"id,omitempty"`
-	// Pack is what to enable or disable.
+	// Pack is the pack to enable or disable.
 	Pack string `json:"pack,omitempty"`
 	// The conditions of the rule to add; Text also narrows explain.
 	Kind        string `json:"kind,omitempty"`
@@ -39,39 +39,39 @@ type NoiseParams struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	Text        string `json:"text,omitempty"`
 	HideNew     bool   `json:"hide_new,omitempty"`
-	// Expires is when the rule ends, as [noise.ParseEnd] reads it; "" is with the session.
+	// Expires is when the rule ends, as [noise.ParseEnd] reads it; "" means with the session.
 	Expires string `json:"expires,omitempty"`
 	Note    string `json:"note,omitempty"`
 }
 
-// NoiseAnswer answers configure_noise.
+// NoiseAnswer is the answer of configure_noise.
 type NoiseAnswer struct {
-	// PageText is [diff.Untrusted] where entries quote pages.
+	// PageText is [diff.Untrusted] if entries quote pages.
 	PageText string `json:"page_text,omitempty"`
-	// Added is the new rule; Replaced the one that it took the place of; Removed the one that is gone.
+	// Added is the new rule, Replaced the rule that it replaced, and Removed the removed rule.
 	Added    *NoiseRule `json:"added,omitempty"`
 	Replaced *NoiseRule `json:"replaced,omitempty"`
 	Removed  *NoiseRule `json:"removed,omitempty"`
-	// Hidden counts the entries held that noise rules hide.
+	// Hidden counts the entries in memory that noise rules hide.
 	Hidden int         `json:"hidden,omitempty"`
 	Packs  []NoisePack `json:"packs,omitempty"`
 	Rules  []NoiseRule `json:"rules,omitempty"`
-	// Entries are explained, the most frequent first; Omitted counts those left out.
+	// Entries are explained, the most frequent first; Omitted counts the others.
 	Entries     []NoiseEntry      `json:"entries,omitempty"`
 	Omitted     int               `json:"omitted,omitempty"`
 	Suggestions []NoiseSuggestion `json:"suggestions,omitempty"`
-	// Problems are rules that are not used, and why.
+	// Problems describe rules that are not used, and why.
 	Problems []string `json:"problems,omitempty"`
 	// Unsaved says why a change is in memory only.
 	Unsaved string `json:"unsaved,omitempty"`
 }
 
-// NoiseRule is a rule, whose it is, and how many of the entries held it hides.
+// NoiseRule is a rule with its owner and the number of entries in memory that it hides.
 type NoiseRule struct {
 	*noise.UserRule
 	Expires *diff.Time `json:"expires,omitempty"`
 	Made    *diff.Time `json:"made,omitempty"`
-	// Of is user, session or project.
+	// Of is the owner: user, session or project.
 	Of    string `json:"of"`
 	Hides int    `json:"hides"`
 }
@@ -87,7 +87,7 @@ func ruleLine(r *noise.UserRule, of string, hides int) NoiseRule {
 	return line
 }
 
-// ownLine is the line of a rule of the user or of a session.
+// ownLine returns the line of a rule of the user or of a session.
 func ownLine(r *noise.UserRule, hides int) NoiseRule {
 	if r.Session {
 		return ruleLine(r, "session", hides)
@@ -95,7 +95,7 @@ func ownLine(r *noise.UserRule, hides int) NoiseRule {
 	return ruleLine(r, "user", hides)
 }
 
-// NoisePack is a pack of rules that Tidemark comes with.
+// NoisePack is a pack of built-in rules.
 type NoisePack struct {
 	Name  string `json:"name"`
 	On    bool   `json:"on"`
@@ -103,7 +103,7 @@ type NoisePack struct {
 	Hides int    `json:"hides"`
 }
 
-// NoiseEntry is one distinct entry, and what becomes of it.
+// NoiseEntry is one distinct entry, with whether it is hidden and why.
 type NoiseEntry struct {
 	Kind        string `json:"kind"`
 	Level       string `json:"level"`
@@ -114,14 +114,14 @@ type NoiseEntry struct {
 	Because     string `json:"because"`
 }
 
-// NoiseSuggestion is a rule that would hide what repeats where nothing is wrong.
+// NoiseSuggestion is a rule that would hide an entry that repeats while nothing is wrong.
 type NoiseSuggestion struct {
 	Kind        string `json:"kind"`
 	Level       string `json:"level"`
 	Origin      string `json:"origin,omitempty"`
 	Fingerprint string `json:"fingerprint"`
-	// WouldHide counts the entries held that it would have hidden, CleanPeriods in how many clean periods
-	// there were any.
+	// WouldHide counts the entries in memory that it would have hidden, CleanPeriods the clean periods that had
+	// any.
 	WouldHide    int `json:"would_hide"`
 	CleanPeriods int `json:"clean_periods"`
 }
@@ -132,7 +132,7 @@ const (
 	maxSuggested = 10
 )
 
-// ConfigureNoise answers configure_noise.
+// ConfigureNoise implements the tool configure_noise.
 func (e *Rules) ConfigureNoise(_ context.Context, client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {
 	switch p.Action {
 	case "", "list":
@@ -151,7 +151,7 @@ func (e *Rules) ConfigureNoise(_ context.Context, client *checkpoint.Client, p N
 	return nil, usererr.Invalid("action is %q; it must be list, add, remove, enable, disable, explain or suggest", p.Action)
 }
 
-// entries calls each with everything held that a client's report could tell of.
+// entries calls each with every entry in memory that a client's report could contain.
 func (e *Rules) entries(client *checkpoint.Client, rules *noise.Rules, each func(diff.Entry)) *capture.View {
 	v := e.store.View(e.clock())
 	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: rules, Beginning: true}, each)
@@ -189,20 +189,20 @@ func (e *Rules) listNoise(client *checkpoint.Client) *NoiseAnswer {
 	return a
 }
 
-// ruleID is what a rule can be called.
+// ruleID matches a valid id of a rule.
 var ruleID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
 
-// RuleOf is the rule that arguments describe, checked.
+// RuleOf returns the rule that the arguments describe, after checking it.
 func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.UserRule, error) {
 	r := &noise.UserRule{
 		ID: p.ID, Kind: p.Kind, Level: p.Level, Origin: p.Origin, Fingerprint: p.Fingerprint, Text: p.Text,
 		HideNew: p.HideNew, Note: event.Clean(p.Note), Made: now.UTC().Truncate(time.Millisecond),
 	}
 	if p.ID != "" && !ruleID.MatchString(p.ID) {
-		return nil, usererr.Invalid("id is %q; it must be of small letters, digits, _ and -, at most 50", p.ID)
+		return nil, usererr.Invalid("id is %q; use at most 50 lowercase letters, digits, _ and -", p.ID)
 	}
 	if err := r.Check(); err != nil {
-		return nil, usererr.Invalid("the rule cannot be added: %v", err)
+		return nil, usererr.Invalid("cannot add the rule: %v", err)
 	}
 	end := p.Expires
 	if end == "" {
@@ -210,7 +210,7 @@ func (p *NoiseParams) RuleOf(now time.Time, location *time.Location) (*noise.Use
 	}
 	var err error
 	if r.Expires, r.Session, err = noise.ParseEnd(end, now, location); err != nil {
-		return nil, usererr.Invalid("the rule cannot be added: %v", err)
+		return nil, usererr.Invalid("cannot add the rule: %v", err)
 	}
 	return r, nil
 }
@@ -236,16 +236,16 @@ func (e *Rules) addNoise(client *checkpoint.Client, p NoiseParams) (*NoiseAnswer
 	return a, nil
 }
 
-// sessionOf is the client whose leaving ends its session; nil for one that only comes for a moment each
-// time: its session is the daemon's.
+// sessionOf returns the client whose disconnection ends its session. It is nil for a client that connects for each
+// call: its session is the daemon's life.
 func (e *Rules) sessionOf(client *checkpoint.Client) *checkpoint.Client {
-	if e.clients.IsHere(client) {
+	if e.clients.Connected(client) {
 		return client
 	}
 	return nil
 }
 
-// add adds a rule in place of one that hides the same.
+// add adds a rule and replaces one that hides the same.
 func (e *Rules) add(session *checkpoint.Client, rule *noise.UserRule, now time.Time, a *NoiseAnswer) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -266,14 +266,14 @@ func (e *Rules) add(session *checkpoint.Client, rule *noise.UserRule, now time.T
 			rule.ID = "n" + strconv.Itoa(i)
 		}
 	case taken[rule.ID] && (same == nil || same.ID != rule.ID):
-		return usererr.New(usererr.AlreadyExists, "there is a noise rule %q already; remove it first, or give another id", rule.ID)
+		return usererr.New(usererr.AlreadyExists, "noise rule %q already exists; remove it first or use another id", rule.ID)
 	}
 	if same != nil {
 		before := ownLine(same, 0)
 		a.Replaced = &before
 		e.dropLocked(same)
 	} else if len(taken) >= noise.MaxUserRules {
-		return usererr.New(usererr.LimitReached, "there are %d noise rules, which is all that there can be; remove some first", len(taken))
+		return usererr.New(usererr.LimitReached, "there are already %d noise rules, the maximum; remove some first", len(taken))
 	}
 	if rule.Session {
 		e.sessions = append(e.sessions, sessionRule{rule, session})
@@ -284,14 +284,14 @@ func (e *Rules) add(session *checkpoint.Client, rule *noise.UserRule, now time.T
 	return nil
 }
 
-// pruneLocked forgets the rules that have ended.
+// pruneLocked drops expired rules.
 func (e *Rules) pruneLocked(now time.Time) {
 	ended := func(r *noise.UserRule) bool { return r.Ended(now) }
 	e.user.Settings.Rules = slices.DeleteFunc(e.user.Settings.Rules, ended)
 	e.sessions = slices.DeleteFunc(e.sessions, func(r sessionRule) bool { return ended(r.UserRule) })
 }
 
-// allLocked are the rules of the user and of sessions.
+// allLocked returns the rules of the user and of sessions.
 func (e *Rules) allLocked() []*noise.UserRule {
 	all := slices.Clone(e.user.Settings.Rules)
 	for _, r := range e.sessions {
@@ -305,7 +305,7 @@ func (e *Rules) dropLocked(rule *noise.UserRule) {
 	e.sessions = slices.DeleteFunc(e.sessions, func(r sessionRule) bool { return r.UserRule == rule })
 }
 
-// savedLocked has a change count and be kept, and says why it is not.
+// savedLocked applies a change and saves it. It returns the reason if it cannot be saved, "" otherwise.
 func (e *Rules) savedLocked() string {
 	e.changedLocked()
 	if e.user.Save == nil {
@@ -319,7 +319,7 @@ func (e *Rules) savedLocked() string {
 
 func (e *Rules) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer, error) {
 	if id == "" {
-		return nil, usererr.Invalid("id is missing: which rule shall be removed? list names them")
+		return nil, usererr.Invalid("id is missing; pass the id of a rule from list")
 	}
 	u := e.Of(client)
 	e.mu.Lock()
@@ -335,15 +335,18 @@ func (e *Rules) removeNoise(client *checkpoint.Client, id string) (*NoiseAnswer,
 		ids = append(ids, r.ID)
 	}
 	if u.project != nil && slices.ContainsFunc(u.project.Rules, func(r *noise.UserRule) bool { return r.ID == id }) {
-		return nil, usererr.Invalid("the noise rule %q is the project's; remove it from its .tidemark.toml", id)
+		return nil, usererr.Invalid("noise rule %q is in the project's .tidemark.toml; remove it there", id)
 	}
 	if noise.IsPack(id) {
-		return nil, usererr.Invalid("%s is a pack; switch it off with disable", id)
+		return nil, usererr.Invalid("%s is a pack; turn it off with disable", id)
 	}
 	if len(ids) == 0 {
-		return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; there are none", id)
+		return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; there are no rules", id)
 	}
-	return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; there are %s", id, strings.Join(ids, ", "))
+	if len(ids) == 1 {
+		return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; the only one is %s", id, ids[0])
+	}
+	return nil, usererr.New(usererr.NotFound, "there is no noise rule %q; rules are %s", id, strings.Join(ids, ", "))
 }
 
 func (e *Rules) switchPack(client *checkpoint.Client, pack string, on bool) (*NoiseAnswer, error) {
@@ -365,18 +368,18 @@ func (e *Rules) switchPack(client *checkpoint.Client, pack string, on bool) (*No
 	a := e.listNoise(client)
 	a.Unsaved, a.Rules = unsaved, nil
 	if u := e.Of(client); on && slices.Contains(u.off, pack) {
-		a.Problems = append(slices.Clone(a.Problems), "the project's .tidemark.toml has "+pack+" off still")
+		a.Problems = append(slices.Clone(a.Problems), "the project's .tidemark.toml still turns "+pack+" off")
 	}
 	return a, nil
 }
 
-// EntryKey is what makes two entries one to noise rules.
+// EntryKey identifies entries that noise rules treat as one.
 type EntryKey struct {
 	Kind, Origin, Fold string
 	Level              event.Level
 }
 
-// EntryKeyOf is the key of an event.
+// EntryKeyOf returns the key of an event.
 func EntryKeyOf(ev event.Event) EntryKey {
 	k := EntryKey{Origin: ev.Header().Origin, Fold: diff.Fold(ev), Level: noise.LevelOf(ev)}
 	switch ev.(type) {
@@ -390,8 +393,8 @@ func EntryKeyOf(ev event.Event) EntryKey {
 	return k
 }
 
-// explainNoise says of everything held with a text in it whether it is hidden, and why; without a text,
-// of everything hidden.
+// explainNoise says whether and why the entries in memory that contain a text are hidden. Without a text it explains
+// all hidden entries.
 func (e *Rules) explainNoise(client *checkpoint.Client, text string) *NoiseAnswer {
 	u := e.Of(client)
 	a := &NoiseAnswer{Problems: u.Problems}
@@ -436,7 +439,7 @@ func textOf(ev event.Event) string {
 	return ""
 }
 
-// Because says why an entry is hidden, or is not.
+// Because says why an entry is hidden or not.
 func (u *InUse) Because(n diff.Entry) string {
 	switch {
 	case n.BuiltIn != nil:
@@ -444,9 +447,9 @@ func (u *InUse) Because(n diff.Entry) string {
 	case n.User != nil && n.User.HideNew:
 		return fmt.Sprintf("rule %s: %s", n.User.ID, n.User)
 	case n.User != nil:
-		return fmt.Sprintf("rule %s: %s; shown after a checkpoint that is older than the first of these", n.User.ID, n.User)
+		return fmt.Sprintf("rule %s: %s; shown after checkpoints older than the first of these", n.User.ID, n.User)
 	case u.Rules.FailedUpdate(n.Event):
-		return "it tells of a failed hot update, which no rule hides"
+		return "no rule hides a failed hot update"
 	}
 	rules := u.User
 	if u.project != nil {
@@ -454,27 +457,27 @@ func (u *InUse) Because(n diff.Entry) string {
 	}
 	for _, r := range rules {
 		if why := r.MissesBy(n.Event, diff.Fold); why != "" {
-			return fmt.Sprintf("rule %s is about it, but %s", r.ID, why)
+			return fmt.Sprintf("rule %s matches, but %s", r.ID, why)
 		}
 	}
-	return "no rule is about it"
+	return "no rule matches"
 }
 
-// A period begins when a page is loaded or updated, and after each maxPeriod; it is clean when it has
-// neither an error nor a failed request. What is in minPeriods clean ones repeats.
+// A period begins when a page is loaded or updated, and after each maxPeriod. It is clean if it has neither an error nor
+// a failed request. An entry in minPeriods clean periods counts as repeating.
 const (
 	maxPeriod  = time.Minute
 	minPeriods = 3
 )
 
-// period names a span of time of the pages of an origin.
+// period identifies a period of the pages of an origin.
 type period struct {
 	origin string
 	begin  int64 // of the page or its update, in milliseconds
 	nth    int64 // span since
 }
 
-// suggestNoise proposes rules for what repeats in clean periods.
+// suggestNoise proposes rules for entries that repeat in clean periods.
 func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	u := e.Of(client)
 	v := e.store.View(e.clock())

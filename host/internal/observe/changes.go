@@ -33,27 +33,27 @@ const (
 
 // changesRequest is a checked [ChangesParams].
 type changesRequest struct {
-	file       *checkpoint.File // that is compared with, nil for none
+	file       *checkpoint.File // the exported state to compare with, or nil
 	checkpoint string
 	time       time.Time // when checkpoint is a time
 	options    diff.Options
 	wait       string
 	timeout    time.Duration
-	// slow is set where requests are waited for however long they take.
+	// slow makes a wait include requests of any age.
 	slow bool
-	// giveUp is when a wait for a reload goes on without one; zero: never.
+	// giveUp is when a wait for a reload stops expecting one. Zero means never.
 	giveUp time.Time
 }
 
-func (e *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*changesRequest, error) {
+func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*changesRequest, error) {
 	r := &changesRequest{checkpoint: strings.TrimSpace(p.Checkpoint), timeout: defaultTimeout}
-	r.options = e.rules.Of(client).Options(client.Scope)
-	r.options.Own = e.own(client)
+	r.options = o.rules.Of(client).Options(client.Scope)
+	r.options.Own = o.own(client)
 	r.options.Tab, r.options.Filter = p.Tab, diff.Filter(p.Severity)
 	for _, name := range p.Include {
 		s := diff.Section(name)
 		if !slices.Contains(capture.Sections, s) {
-			return nil, usererr.Invalid("include has %q, which is no section; sections are %s", name, join(capture.Sections))
+			return nil, usererr.Invalid("unknown section %q in include; sections are %s", name, join(capture.Sections))
 		}
 		if !slices.Contains(r.options.Include, s) {
 			r.options.Include = append(r.options.Include, s)
@@ -76,12 +76,12 @@ func (e *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 		r.timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
 	}
 	if checkpoint.LooksLikeTime(r.checkpoint) {
-		t, err := checkpoint.ParseTime(r.checkpoint, e.location)
+		t, err := checkpoint.ParseTime(r.checkpoint, o.location)
 		if err != nil {
 			return nil, usererr.Invalid("%s", err.Error())
 		}
-		if now := e.clock(); t.After(now) {
-			return nil, usererr.Invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: now})
+		if now := o.clock(); t.After(now) {
+			return nil, usererr.Invalid("the time %s is in the future; it is now %s", diff.Time{Time: t}, diff.Time{Time: now})
 		}
 		r.time = t
 	}
@@ -96,59 +96,59 @@ func join[T ~string](list []T) string {
 	return strings.Join(words, ", ")
 }
 
-// Changes answers get_changes_since. Without a checkpoint it advances the client's own over what the
+// Changes answers get_changes_since. Without a checkpoint it advances the client's cursor over exactly what the
 // answer covers.
-func (e *Observer) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
-	return e.changes(ctx, client, p, nil, strings.TrimSpace(p.Checkpoint) == "")
+func (o *Observer) Changes(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+	return o.changes(ctx, client, p, nil, strings.TrimSpace(p.Checkpoint) == "")
 }
 
-// Compare is [Observer.Changes] since a state that was exported. It advances nothing.
-func (e *Observer) Compare(ctx context.Context, client *checkpoint.Client, p ChangesParams, f *checkpoint.File) (*diff.Report, error) {
+// Compare is [Observer.Changes] since an exported state. It advances no cursor.
+func (o *Observer) Compare(ctx context.Context, client *checkpoint.Client, p ChangesParams, f *checkpoint.File) (*diff.Report, error) {
 	p.Checkpoint = ""
-	return e.changes(ctx, client, p, f, false)
+	return o.changes(ctx, client, p, f, false)
 }
 
-// Follow is [Observer.Changes] for a reader that follows along: whatever it compares with, its own
-// checkpoint advances over what the answer covers, so that the next answer goes on from there.
-func (e *Observer) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
-	return e.changes(ctx, client, p, nil, true)
+// Follow is [Observer.Changes] for a client that polls. It always advances the client's cursor over what the answer
+// covers, so that the next answer continues from there.
+func (o *Observer) Follow(ctx context.Context, client *checkpoint.Client, p ChangesParams) (*diff.Report, error) {
+	return o.changes(ctx, client, p, nil, true)
 }
 
-func (e *Observer) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*diff.Report, error) {
-	r, err := e.checkChanges(client, p)
+func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p ChangesParams, file *checkpoint.File, advance bool) (*diff.Report, error) {
+	r, err := o.checkChanges(client, p)
 	if err != nil {
 		return nil, err
 	}
 	r.file = file
-	if err := tabs.Check(e.store.View(e.clock()), client.Scope, p.Tab); err != nil {
+	if err := tabs.Check(o.store.View(o.clock()), client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
 	began := time.Now()
-	outcome, err := e.wait(ctx, client, r)
+	outcome, err := o.wait(ctx, client, r)
 	if err != nil {
 		return nil, err
 	}
 	return WithPlaces(ctx, r.timeout-time.Since(began), func(last bool) (*diff.Report, *Places, error) {
-		return e.report(ctx, client, *r, outcome, advance, last)
+		return o.report(ctx, client, *r, outcome, advance, last)
 	})
 }
 
-// report answers a request as of now. Unless it is the last answer, it advances nothing when maps are coming, and there
-// is no report.
-func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *Settled, advance, last bool) (*diff.Report, *Places, error) {
-	// One answer to a client at a time: what one told, the next does not tell again.
+// report answers a request as of now. Unless last is set, it returns no report and advances nothing while source maps
+// are on their way.
+func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r changesRequest, outcome *Settled, advance, last bool) (*diff.Report, *Places, error) {
+	// One answer at a time for each client, so that none repeats what another has reported.
 	end, err := client.Turn(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer end()
 	client.Lock()
-	client.HeardLocked() // whoever asks again has heard the answer before
+	client.HeardLocked() // a new call means that the client got the previous answer
 	client.Unlock()
-	v := e.store.View(e.clock())
-	places := e.OriginalsIn(v)
+	v := o.store.View(o.clock())
+	places := o.OriginalsIn(v)
 	r.options.Original = places.Place
-	from, v, past, err := e.baseline(ctx, client, &r, v)
+	from, v, past, err := o.baseline(ctx, client, &r, v)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +158,7 @@ func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 		return nil, places, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, nil, err // nobody hears it, and the disk may not have been read
+		return nil, nil, err // the client is not waiting any more, and the disk may not have been read
 	}
 	report.RawTokens = rawTokens(from, v, &r.options)
 	if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
@@ -171,8 +171,8 @@ func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	}
 	name := client.AutoName()
 	client.Unlock()
-	if advance && e.disk != nil {
-		e.disk.ReadersChanged()
+	if advance && o.disk != nil {
+		o.disk.ReadersChanged()
 	}
 	switch report.Checkpoint = r.checkpoint; {
 	case r.file != nil:
@@ -180,43 +180,43 @@ func (e *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	case r.checkpoint == "":
 		report.Checkpoint = name
 	}
-	outcome.tell(report)
+	outcome.addTo(report)
 	report.CountTokens()
 	return report, places, nil
 }
 
-// wait waits as the request asks; nil when it asks for none. Other calls of the client go on meanwhile.
-func (e *Observer) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*Settled, error) {
+// wait waits as requested, or returns nil when the request has no wait. The client's other calls continue meanwhile.
+func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *changesRequest) (*Settled, error) {
 	if r.wait == "" || r.wait == "none" {
 		return nil, nil
 	}
 	client.Lock()
 	looked, auto := client.LookLocked(), client.AutoName()
 	client.Unlock()
-	_, err := e.checkpointOf(client, auto, r)
+	_, err := o.checkpointOf(client, auto, r)
 	if err != nil {
-		return nil, err // before waiting for anything
+		return nil, err // fail before waiting
 	}
-	return e.settle(ctx, r, looked)
+	return o.settle(ctx, r, looked)
 }
 
-// checkpointOf is the named checkpoint that the request compares with, nil when it names none; auto is the name of
-// the client's own.
-func (e *Observer) checkpointOf(client *checkpoint.Client, auto string, r *changesRequest) (*checkpoint.Checkpoint, error) {
+// checkpointOf returns the named checkpoint that the request compares with, nil when it names none. auto is the name
+// of the client's automatic checkpoint.
+func (o *Observer) checkpointOf(client *checkpoint.Client, auto string, r *changesRequest) (*checkpoint.Checkpoint, error) {
 	if r.checkpoint == "" || !r.time.IsZero() || r.checkpoint == auto {
 		return nil, nil
 	}
-	c, err := e.named.Get(client.Scope.Key(), r.checkpoint)
+	c, err := o.named.Get(client.Scope.Key(), r.checkpoint)
 	return &c, err
 }
 
-// baseline is the moment that the request compares with, and the view that reaches back to it: where the
-// buffers do not, what was kept on disk is read too. The reading is to be closed.
-func (e *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *Reading, error) {
+// baseline returns the moment that the request compares with, and a view that reaches back to it. Where the buffers
+// are too short, the view reads the disk too. The caller closes the reading.
+func (o *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *Reading, error) {
 	client.Lock()
 	auto, since := client.AutoName(), client.SinceLocked(v, r.options.Include)
 	client.Unlock()
-	named, err := e.checkpointOf(client, auto, r)
+	named, err := o.checkpointOf(client, auto, r)
 	if err != nil {
 		return capture.Moment{}, nil, nil, err
 	}
@@ -226,59 +226,59 @@ func (e *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *c
 		if v.HoldsTime(r.time.UnixMilli()) {
 			return v.MomentAt(r.time), v, nil, nil
 		}
-		deep, past := e.Behind(ctx, v)
+		deep, past := o.Behind(ctx, v)
 		return deep.MomentAt(r.time), deep, past, nil
 	case r.file != nil:
-		from = e.momentOf(r.file, client.Scope, v, v.Start())
+		from = o.momentOf(r.file, client.Scope, v, v.Start())
 	case named != nil:
 		from = named.Moment
 	case auto == "":
 		r.options.Beginning = true
-		return v.Start(), v, nil, nil // a first call is about what the buffers hold
+		return v.Start(), v, nil, nil // a first call covers what is in the buffers
 	default:
 		from = since
 	}
-	v, past := e.reach(ctx, from, v, e.foreign(r.file))
+	v, past := o.reach(ctx, from, v, o.foreign(r.file))
 	return from, v, past, nil
 }
 
-// reach is the view that reaches back to a moment, and the reading of the disk that it needs for it, to be
-// closed. What is compared with no moment of this journal is about what the buffers hold.
-func (e *Observer) reach(ctx context.Context, from capture.Moment, v *capture.View, held bool) (*capture.View, *Reading) {
+// reach returns a view that reaches back to a moment, and the disk reading that this needs. The caller closes the
+// reading. With held set, the report covers only the buffers.
+func (o *Observer) reach(ctx context.Context, from capture.Moment, v *capture.View, held bool) (*capture.View, *Reading) {
 	if held || v.Holds(from) {
 		return v, nil
 	}
-	return e.Behind(ctx, v)
+	return o.Behind(ctx, v)
 }
 
-// maxReadings is how many answers read from the disk at once: each keeps two processors busy and holds what
-// it decodes ahead, so that more of them would all be slower.
+// maxReadings bounds concurrent disk reads. Each keeps two CPUs busy and buffers decoded entries, so more would slow
+// all of them down.
 const maxReadings = 2
 
-// Reading is what an answer reads from the disk; nil when it reads nothing.
+// Reading is an answer's read from disk, or nil when it needs none.
 type Reading struct {
 	past  Past
 	err   error
 	ended func()
 }
 
-// Behind is the view with what was kept of the entries that have left the buffers. It waits while
-// [maxReadings] others read, as long as ctx; whoever reads must not begin a second reading before the first is closed.
-func (e *Observer) Behind(ctx context.Context, v *capture.View) (*capture.View, *Reading) {
-	if e.disk == nil {
+// Behind extends a view by the kept entries that have left the buffers. It waits while [maxReadings] reads are under
+// way, until ctx ends. To avoid a deadlock, a caller closes its reading before it begins another.
+func (o *Observer) Behind(ctx context.Context, v *capture.View) (*capture.View, *Reading) {
+	if o.disk == nil {
 		return v, nil
 	}
 	select {
-	case e.readings <- struct{}{}:
+	case o.readings <- struct{}{}:
 	case <-ctx.Done():
 		return v, &Reading{err: ctx.Err()}
 	}
-	past, err := e.disk.Past()
+	past, err := o.disk.Past()
 	if err != nil {
-		<-e.readings
+		<-o.readings
 		return v, &Reading{err: err}
 	}
-	return v.Behind(past), &Reading{past: past, ended: sync.OnceFunc(func() { past.Close(); <-e.readings })}
+	return v.Behind(past), &Reading{past: past, ended: sync.OnceFunc(func() { past.Close(); <-o.readings })}
 }
 
 // Close ends the reading.
@@ -288,32 +288,32 @@ func (r *Reading) Close() {
 	}
 }
 
-// report is about the time from a moment to another in the view that was read, or until now (nil).
+// report covers the time from one moment to another, or to now (nil).
 func (r *Reading) report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	if until != nil {
 		to := *until
-		to.Pos.Gaps = v.Now().Pos.Gaps // what was not observed is often known later only
+		to.Pos.Gaps = v.Now().Pos.Gaps // gaps are often recorded only afterwards
 		v, o.Ended = v.Until(to), true
 	}
 	report := diff.Compute(from, v, o)
-	r.tell(report)
+	r.addUnread(report)
 	return report
 }
 
-// tell puts into a report what could not be read.
-func (r *Reading) tell(report *diff.Report) {
+// addUnread adds to a report's coverage what could not be read.
+func (r *Reading) addUnread(report *diff.Report) {
 	if r == nil {
 		return
 	}
 	if r.err != nil {
-		report.Unobserved("the journal cannot be read: " + r.err.Error())
+		report.Unobserved("cannot read the journal: " + r.err.Error())
 	} else if n := r.past.Lost(); n > 0 {
-		report.Unobserved(fmt.Sprintf("%d entries of the journal could not be read", n))
+		report.Unobserved(fmt.Sprintf("%d journal entries could not be read", n))
 	}
 }
 
-// tell puts the outcome of a wait into a report.
-func (s *Settled) tell(r *diff.Report) {
+// addTo adds the outcome of a wait to a report.
+func (s *Settled) addTo(r *diff.Report) {
 	if s == nil {
 		return
 	}

@@ -24,12 +24,12 @@ type CheckpointParams struct {
 type CheckpointCreated struct {
 	Name string    `json:"name"`
 	At   diff.Time `json:"at"`
-	// Replaced is the time of the one of the same name that was replaced.
+	// Replaced is the time of the checkpoint with the same name that was replaced.
 	Replaced *diff.Time `json:"replaced,omitempty"`
-	// Severity is that of the time since the checkpoint before.
+	// Severity covers the time since the checkpoint before.
 	Severity diff.Severity `json:"severity"`
 	Summary  string        `json:"summary"`
-	// Unsaved says why it is in memory only.
+	// Unsaved says why the checkpoint is in memory only.
 	Unsaved string `json:"unsaved,omitempty"`
 }
 
@@ -37,12 +37,12 @@ type CheckpointCreated struct {
 const maxNote = 200
 
 // CheckpointCreate makes a named checkpoint of this moment in the client's scope.
-func (e *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
+func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
 	if n := len([]rune(p.Note)); n > maxNote {
-		return nil, usererr.Invalid("the note has %d characters; at most %d are kept", n, maxNote)
+		return nil, usererr.Invalid("the note has %d characters; at most %d are allowed", n, maxNote)
 	}
-	v := e.store.View(e.clock())
-	old, err := e.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Moment: v.Now()})
+	v := o.store.View(o.clock())
+	old, err := o.named.Create(checkpoint.Checkpoint{Name: p.Name, Note: p.Note, Scope: client.Scope.Key(), Moment: v.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -50,29 +50,29 @@ func (e *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
-	created.Unsaved = e.Save(ctx)
-	e.notify()
-	list := e.named.List(client.Scope.Key())
+	created.Unsaved = o.Save(ctx)
+	o.notify()
+	list := o.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {
-			since := e.Since(client.Scope, 0, e.rules.Of(client), list, i, v)
+			since := o.Since(client.Scope, 0, o.rules.Of(client), list, i, v)
 			created.Severity, created.Summary = since.Severity, since.Summary
 		}
 	}
 	return created, nil
 }
 
-// saveTimeout is how long an answer waits for the disk.
+// saveTimeout bounds how long an answer waits for the disk.
 const saveTimeout = 5 * time.Second
 
-// Save waits until the checkpoints are on disk, and says why they are not.
-func (e *Observer) Save(ctx context.Context) string {
-	if e.disk == nil {
+// Save waits until the checkpoints are on disk. It returns why they are not, or "".
+func (o *Observer) Save(ctx context.Context) string {
+	if o.disk == nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
-	if err := e.disk.Sync(ctx); err != nil {
+	if err := o.disk.Sync(ctx); err != nil {
 		return fmt.Sprintf("it is in memory only: %v", err)
 	}
 	return ""
@@ -82,12 +82,12 @@ func (e *Observer) Save(ctx context.Context) string {
 type CheckpointLine struct {
 	Name string    `json:"name"`
 	At   diff.Time `json:"at"`
-	// Severity and Summary speak of the time since the checkpoint before it (for the first: since
-	// Tidemark began). A span that was clean and observed has no summary.
+	// Severity and Summary cover the time since the previous checkpoint, or since Tidemark started for the first one.
+	// A clean, fully observed span has no summary.
 	Severity diff.Severity `json:"severity"`
 	Summary  string        `json:"summary,omitempty"`
 	Note     string        `json:"note,omitempty"`
-	// Scope is there when it is not the client's own.
+	// Scope is set when it is not the client's own.
 	Scope string `json:"scope,omitempty"`
 }
 
@@ -97,9 +97,9 @@ type CheckpointList struct {
 }
 
 // CheckpointList lists the checkpoints that the client sees, oldest first.
-func (e *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
-	v := e.store.View(e.clock())
-	list, rules := e.named.List(client.Scope.Key()), e.rules.Of(client)
+func (o *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
+	v := o.store.View(o.clock())
+	list, rules := o.named.List(client.Scope.Key()), o.rules.Of(client)
 	out := &CheckpointList{Checkpoints: []CheckpointLine{}}
 	for i, c := range list {
 		line := CheckpointLine{Name: c.Name, At: diff.Time{Time: c.At}, Note: c.Note}
@@ -109,9 +109,9 @@ func (e *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
 				line.Scope = "all"
 			}
 		}
-		since := e.Since(client.Scope, 0, rules, list, i, v)
+		since := o.Since(client.Scope, 0, rules, list, i, v)
 		line.Severity, line.Summary = since.Severity, since.Summary
-		if line.Severity == diff.Clean && !since.NotObserved { // clean, and observed to be
+		if line.Severity == diff.Clean && !since.NotObserved { // clean and fully observed
 			line.Summary = ""
 		}
 		out.Checkpoints = append(out.Checkpoints, line)
@@ -119,26 +119,26 @@ func (e *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
 	return out
 }
 
-// Since is the time from the checkpoint before list[i] to list[i], in one tab or in all (0). It is read once,
-// whoever asks for it meanwhile: it may have to be read from the disk.
-func (e *Observer) Since(scope checkpoint.Scope, tab int, u *noiserules.InUse, list []checkpoint.Checkpoint, i int, v *capture.View) Span {
+// Since summarizes the time from the previous checkpoint to list[i], in one tab or in all (0). Concurrent callers
+// share one computation, because it may have to read the disk.
+func (o *Observer) Since(scope checkpoint.Scope, tab int, u *noiserules.InUse, list []checkpoint.Checkpoint, i int, v *capture.View) Span {
 	k := spanKey{scope: scope.Key(), tab: tab, to: list[i].At}
 	if i > 0 {
 		k.from = list[i-1].At
 	}
 	read, _ := u.Spans.LoadOrStore(k, sync.OnceValue(func() Span {
 		from := v.Start()
-		o := u.Options(scope)
-		o.Tab = tab
-		if o.Beginning = i == 0; i > 0 {
+		options := u.Options(scope)
+		options.Tab = tab
+		if options.Beginning = i == 0; i > 0 {
 			from = list[i-1].Moment
 		}
-		return SpanOf(e.Compute(context.Background(), from, v, &list[i].Moment, o))
+		return SpanOf(o.Compute(context.Background(), from, v, &list[i].Moment, options))
 	}))
 	return read.(func() Span)()
 }
 
-// Span is what happened between two checkpoints: it does not change any more.
+// Span summarizes the time between two checkpoints. It never changes.
 type Span struct {
 	Severity         diff.Severity
 	Summary          string
@@ -146,24 +146,24 @@ type Span struct {
 	NotObserved      bool
 }
 
-// SpanOf is the span that a report is about.
+// SpanOf returns the span that a report covers.
 func SpanOf(r *diff.Report) Span {
 	return Span{r.Severity, r.Summary, r.Errors, r.Warnings, r.Coverage != nil}
 }
 
-// spanKey says which span: from is zero for the one before the first checkpoint.
+// spanKey identifies a span. A zero from means the span before the first checkpoint.
 type spanKey struct {
 	scope    string
 	tab      int
 	from, to time.Time
 }
 
-// Compute reports on the time from a moment to another, or until now (nil). Where the buffers do not reach
-// back, what was kept on disk is read too.
-func (e *Observer) Compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
-	v, past := e.reach(ctx, from, v, o.Beginning)
+// Compute reports on the time from one moment to another, or to now (nil). Where the buffers are too short, it reads
+// the disk too.
+func (o *Observer) Compute(ctx context.Context, from capture.Moment, v *capture.View, until *capture.Moment, options diff.Options) *diff.Report {
+	v, past := o.reach(ctx, from, v, options.Beginning)
 	defer past.Close()
-	return past.report(from, v, until, o)
+	return past.report(from, v, until, options)
 }
 
 // CheckpointDeleteParams are the arguments of checkpoint_delete.
@@ -175,46 +175,46 @@ type CheckpointDeleteParams struct {
 type CheckpointDeleted struct {
 	Deleted string    `json:"deleted"`
 	At      diff.Time `json:"at"`
-	// Unsaved says why the disk still has it.
+	// Unsaved says why the checkpoint is still on disk.
 	Unsaved string `json:"unsaved,omitempty"`
 }
 
 // CheckpointDelete deletes a named checkpoint.
-func (e *Observer) CheckpointDelete(ctx context.Context, client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
+func (o *Observer) CheckpointDelete(ctx context.Context, client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {
 	if p.Name == "" {
-		return nil, usererr.Invalid("name is missing: which checkpoint shall be deleted? checkpoint_list lists them")
+		return nil, usererr.Invalid("name is missing. Pass a name from checkpoint_list.")
 	}
-	c, err := e.named.Delete(client.Scope.Key(), p.Name)
+	c, err := o.named.Delete(client.Scope.Key(), p.Name)
 	if err != nil {
 		return nil, err
 	}
-	e.notify()
-	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: e.Save(ctx)}, nil
+	o.notify()
+	return &CheckpointDeleted{Deleted: c.Name, At: diff.Time{Time: c.At}, Unsaved: o.Save(ctx)}, nil
 }
 
-// Moment finds a moment by its name: a checkpoint's, a time, [Now] or [checkpoint.Start].
-func (e *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
+// Moment finds a moment by name: a checkpoint, a time, [Now] or [checkpoint.Start].
+func (o *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name string, v *capture.View) (capture.Moment, error) {
 	switch name = strings.TrimSpace(name); {
 	case name == Now:
 		return v.Now(), nil
 	case name == checkpoint.Start:
 		return v.Start(), nil
 	case checkpoint.LooksLikeTime(name):
-		t, err := checkpoint.ParseTime(name, e.location)
+		t, err := checkpoint.ParseTime(name, o.location)
 		if err != nil {
 			return capture.Moment{}, usererr.Invalid("%s", err.Error())
 		}
 		if t.After(v.At) {
-			return capture.Moment{}, usererr.Invalid("the time %s is in the future; it is %s now", diff.Time{Time: t}, diff.Time{Time: v.At})
+			return capture.Moment{}, usererr.Invalid("the time %s is in the future; it is now %s", diff.Time{Time: t}, diff.Time{Time: v.At})
 		}
 		if v.HoldsTime(t.UnixMilli()) {
 			return v.MomentAt(t), nil
 		}
-		deep, past := e.Behind(ctx, v)
+		deep, past := o.Behind(ctx, v)
 		defer past.Close()
 		return deep.MomentAt(t), nil
 	}
-	c, err := e.named.Get(scope.Key(), name)
+	c, err := o.named.Get(scope.Key(), name)
 	if err != nil {
 		return capture.Moment{}, err
 	}

@@ -9,16 +9,16 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 )
 
-// Export is a named checkpoint, found as the client sees it, as a file.
-func (e *Observer) Export(client *checkpoint.Client, name string) (*checkpoint.File, error) {
-	c, err := e.named.Get(client.Scope.Key(), name)
+// Export returns a named checkpoint, as the client sees it, in the form of a file.
+func (o *Observer) Export(client *checkpoint.Client, name string) (*checkpoint.File, error) {
+	c, err := o.named.Get(client.Scope.Key(), name)
 	if err != nil {
 		return nil, err
 	}
-	return checkpoint.Export(c, journalID(e.disk)), nil
+	return checkpoint.Export(c, journalID(o.disk)), nil
 }
 
-// journalID names a disk's journal, "" without a disk.
+// journalID returns the id of a disk's journal, "" without a disk.
 func journalID(d Disk) string {
 	if d == nil {
 		return ""
@@ -26,39 +26,38 @@ func journalID(d Disk) string {
 	return d.ID()
 }
 
-// foreign says whether what is compared with, nil for no file, is from another journal.
-func (e *Observer) foreign(f *checkpoint.File) bool { return f != nil && !f.From(journalID(e.disk)) }
+// foreign says whether a file, which may be nil, is from another journal.
+func (o *Observer) foreign(f *checkpoint.File) bool { return f != nil && !f.From(journalID(o.disk)) }
 
-// Import makes an exported state a named checkpoint of the client's scope; name is another name for it,
-// or "". Compared with it, what happens from now on is new; in the journal that it is from, what happened
-// since it was made.
-func (e *Observer) Import(ctx context.Context, client *checkpoint.Client, f *checkpoint.File, name string) (*CheckpointCreated, error) {
+// Import turns an exported state into a named checkpoint in the client's scope. A non-empty name replaces the file's.
+// In the journal that the file is from, changes count from when the file was made. Elsewhere they count from now.
+func (o *Observer) Import(ctx context.Context, client *checkpoint.Client, f *checkpoint.File, name string) (*CheckpointCreated, error) {
 	if name == "" {
 		name = f.Name
 	}
-	v := e.store.View(e.clock())
-	m := e.momentOf(f, client.Scope, v, v.Now())
-	old, err := e.named.Create(checkpoint.Checkpoint{Name: name, Note: f.Note, Scope: client.Scope.Key(), Moment: m})
+	v := o.store.View(o.clock())
+	m := o.momentOf(f, client.Scope, v, v.Now())
+	old, err := o.named.Create(checkpoint.Checkpoint{Name: name, Note: f.Note, Scope: client.Scope.Key(), Moment: m})
 	if err != nil {
 		return nil, err
 	}
-	created := &CheckpointCreated{Name: name, At: diff.Time{Time: m.At}, Severity: diff.Clean, Unsaved: e.Save(ctx)}
+	created := &CheckpointCreated{Name: name, At: diff.Time{Time: m.At}, Severity: diff.Clean, Unsaved: o.Save(ctx)}
 	if old != nil {
 		created.Replaced = &diff.Time{Time: old.At}
 	}
-	r := e.Compute(ctx, m, v, nil, e.rules.Of(client).Options(client.Scope))
+	r := o.Compute(ctx, m, v, nil, o.rules.Of(client).Options(client.Scope))
 	created.Severity, created.Summary = r.Severity, r.Summary
 	return created, nil
 }
 
-// momentOf is the moment of a file in a view.
-func (e *Observer) momentOf(f *checkpoint.File, scope checkpoint.Scope, v *capture.View, start capture.Moment) capture.Moment {
+// momentOf returns the moment of a file in a view.
+func (o *Observer) momentOf(f *checkpoint.File, scope checkpoint.Scope, v *capture.View, start capture.Moment) capture.Moment {
 	var pages []string
 	for _, t := range v.Tabs {
 		if t.Watched && t.Origin != "" && scope.Covers(t.Origin) && !slices.Contains(pages, t.Origin) {
 			pages = append(pages, t.Origin)
 		}
 	}
-	// Its endpoints are numbered apart: what is only compared with shall not fill the store's index.
-	return f.Moment(journalID(e.disk), start, pages, capture.NewIndex())
+	// A separate index: an import that is only compared with must not fill the store's.
+	return f.Moment(journalID(o.disk), start, pages, capture.NewIndex())
 }

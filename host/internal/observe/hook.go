@@ -14,42 +14,42 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// HookParams are what a hook of an agent asks.
+// HookParams are the parameters of an agent's hook.
 type HookParams struct {
-	// Session is the agent's session, which has a place of its own.
+	// Session is the id of the agent's session, which has its own cursor.
 	Session string `json:"session"`
 	// Event is HookStart, HookEdit or HookStop.
 	Event string `json:"event"`
-	// PatienceMs is how long an edit's reload or hot update may take to begin; TimeoutMs bounds all.
+	// PatienceMs bounds how long an edit's reload or hot update may take to begin. TimeoutMs bounds the whole answer.
 	PatienceMs int `json:"patience_ms,omitempty"`
 	TimeoutMs  int `json:"timeout_ms,omitempty"`
 }
 
-// What hooks tell of.
+// Events that hooks report.
 const (
-	HookStart = "start" // the session begins
+	HookStart = "start" // the agent's session begins
 	HookEdit  = "edit"  // a file was edited
-	HookStop  = "stop"  // the agent is done
+	HookStop  = "stop"  // the agent is about to stop
 )
 
-// HookAnswer is what is to be told to the agent.
+// HookAnswer is what the hook reports to the agent.
 type HookAnswer struct {
-	// Watched is how many tabs are watched.
+	// Watched counts the watched tabs.
 	Watched int `json:"watched"`
-	// Problems are what is to be told, the cause first; none: there is nothing to tell.
+	// Problems are the problems to report, best cause first. Empty means that there is nothing to report.
 	Problems []HookProblem `json:"problems"`
-	// Still is true when all of them were told before, and are there still.
+	// Still is true when all of them were reported before and remain.
 	Still bool `json:"still,omitempty"`
-	// Summary counts what is new, warnings included, and says what was not seen of it.
+	// Summary counts new problems, warnings included, and states what was not observed.
 	Summary string `json:"summary,omitempty"`
 }
 
-// HookProblem is one thing that is broken.
+// HookProblem is one problem.
 type HookProblem struct {
 	// Kind is overlay, crash, console or network.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
-	// Source is where it comes from, or for a request what it answered before.
+	// Source is the problem's file and line, or for a request its previous status.
 	Source string `json:"source,omitempty"`
 	// Generated is true where Source is a line of generated code.
 	Generated bool `json:"generated,omitempty"`
@@ -57,25 +57,25 @@ type HookProblem struct {
 	Tab       int  `json:"tab,omitempty"`
 }
 
-// key is what makes two problems the same, wherever an edit has moved their line.
+// key identifies a problem even when an edit has moved its line.
 func (p HookProblem) key() string { return p.Kind + " " + diff.Fingerprint(p.Text) }
 
-// hookSession is what is known of an agent's session beside its place.
+// hookSession is the state of an agent's session, apart from its cursor.
 type hookSession struct {
-	// turn holds something while an answer is made: what one tells, the next does not tell again.
+	// turn is occupied while an answer is made, so that no answer repeats another.
 	turn chan struct{}
-	// start is where the session began, the zero Moment before it did.
+	// start is the moment at which the session began, zero before that.
 	start capture.Moment
-	// standing are problems that were there before the session: they are nothing that it broke.
+	// standing are problems that existed before the session. They are never blamed on it.
 	standing map[string]bool
-	// open are those that were told and have not been seen to go.
+	// open are problems that were reported and are not known to be fixed.
 	open []HookProblem
-	// stopped is true when a stop has told them.
+	// stopped is true when a stop has reported the open problems.
 	stopped bool
 }
 
-// How long an edit's update may take to begin, how long the whole answer, and how far back the first hook
-// of a session looks that did not tell of its start: the edit has just been made.
+// Defaults for how long an edit's update may take to begin, for the whole answer, and for how far back a session's
+// first hook looks when it did not report a start: the edit has just been made.
 const (
 	hookPatience = time.Second
 	hookTimeout  = 5 * time.Second
@@ -84,16 +84,16 @@ const (
 	editLead = time.Second
 	// updateSpan is how far apart the marks of one update may be.
 	updateSpan = time.Second
-	// startSync is how long a session's start may wait for browsers to deliver what they have.
+	// startSync bounds how long a session's start waits for browsers to deliver pending events.
 	startSync = 200 * time.Millisecond
 )
 
-// Hook says what an agent is to be told after an edit, or as its session begins or ends: what is broken
-// and was not, since the last time that it was asked for this session. It waits only while a tab in scope
-// is watched. Project is the path of the settings file of the agent's project, "" for none.
-func (e *Observer) Hook(ctx context.Context, scope checkpoint.Scope, project string, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
+// Hook reports the new problems after an edit, or as an agent's session begins or ends: everything that broke since
+// the previous hook of this session. It waits only while a tab in scope is watched. project is the path of the
+// project's settings file, or "".
+func (o *Observer) Hook(ctx context.Context, scope checkpoint.Scope, project string, p HookParams) (*HookAnswer, *checkpoint.Client, error) {
 	if strings.TrimSpace(p.Session) == "" || len(p.Session) > maxSession {
-		return nil, nil, usererr.Invalid("session has %d characters; it must be the id of the agent's session, of 1 to %d", len(p.Session), maxSession)
+		return nil, nil, usererr.Invalid("session has %d characters; it must be the id of the agent's session, 1 to %d long", len(p.Session), maxSession)
 	}
 	if p.PatienceMs < 0 || p.TimeoutMs < 0 || p.PatienceMs > int(maxTimeout.Milliseconds()) || p.TimeoutMs > int(maxTimeout.Milliseconds()) {
 		return nil, nil, usererr.Invalid("patience_ms and timeout_ms must be from 0 to %d", maxTimeout.Milliseconds())
@@ -101,24 +101,24 @@ func (e *Observer) Hook(ctx context.Context, scope checkpoint.Scope, project str
 	if p.Event != HookStart && p.Event != HookEdit && p.Event != HookStop {
 		return nil, nil, usererr.Invalid("event is %q; it must be %s, %s or %s", p.Event, HookStart, HookEdit, HookStop)
 	}
-	client := e.clients.Returning("hook "+p.Session, scope)
-	e.clients.InProject(client, project)
-	session := e.hooks.of(client)
-	options := e.rules.Of(client).Options(scope)
-	if p.Event == HookStart && e.browsers != nil {
-		e.browsers.Sync(ctx, startSync) // what a browser has reported already is older than the session
+	client := o.clients.Returning("hook "+p.Session, scope)
+	o.clients.SetProject(client, project)
+	session := o.hooks.of(client)
+	options := o.rules.Of(client).Options(scope)
+	if p.Event == HookStart && o.browsers != nil {
+		o.browsers.Sync(ctx, startSync) // pending events are older than the session
 	}
-	answer := &HookAnswer{Watched: watched(e.store.View(e.clock()), &options), Problems: []HookProblem{}}
+	answer := &HookAnswer{Watched: watched(o.store.View(o.clock()), &options), Problems: []HookProblem{}}
 	if p.Event == HookStart {
-		return answer, client, e.hookStart(ctx, client, session, options, answer)
+		return answer, client, o.hookStart(ctx, client, session, options, answer)
 	}
 	if answer.Watched == 0 {
 		return answer, client, nil
 	}
-	return answer, client, e.hookLook(ctx, client, session, options, p, answer)
+	return answer, client, o.hookLook(ctx, client, session, options, p, answer)
 }
 
-// watched is how many tabs in scope are watched.
+// watched counts the watched tabs in scope.
 func watched(v *capture.View, o *diff.Options) int {
 	n := 0
 	for _, t := range v.Tabs {
@@ -129,19 +129,19 @@ func watched(v *capture.View, o *diff.Options) int {
 	return n
 }
 
-// hookStart sets the session's place, and tells what is broken already.
-func (e *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, answer *HookAnswer) error {
+// hookStart sets the session's cursor and reports existing problems.
+func (o *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *hookSession, options diff.Options, answer *HookAnswer) error {
 	if answer.Watched == 0 {
-		return e.beginHooks(ctx, client, s, e.store.View(e.clock()), o)
+		return o.beginHooks(ctx, client, s, o.store.View(o.clock()), options)
 	}
 	r, err := WithPlaces(ctx, defaultTimeout, func(bool) (*diff.Report, *Places, error) {
-		v := e.store.View(e.clock())
-		if err := e.beginHooks(ctx, client, s, v, o); err != nil {
+		v := o.store.View(o.clock())
+		if err := o.beginHooks(ctx, client, s, v, options); err != nil {
 			return nil, nil, err
 		}
-		places, o := e.OriginalsIn(v), o
-		o.Original = places.Place
-		return diff.Compute(lastUpdate(v, o), v, o), places, nil
+		places, options := o.OriginalsIn(v), options
+		options.Original = places.Place
+		return diff.Compute(lastUpdate(v, options), v, options), places, nil
 	})
 	if err == nil {
 		answer.Problems, answer.Summary = append(answer.Problems, problems(r)...), r.Summary
@@ -149,31 +149,31 @@ func (e *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *
 	return err
 }
 
-// beginHooks begins a session where a view ends, and puts its client there.
-func (e *Observer) beginHooks(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, o diff.Options) error {
+// beginHooks begins a session at the end of a view, and moves its client's cursor there.
+func (o *Observer) beginHooks(ctx context.Context, client *checkpoint.Client, s *hookSession, v *capture.View, options diff.Options) error {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	s.beginLocked(v, o)
+	s.beginLocked(v, options)
 	client.Lock()
 	client.LookedLocked(v)
 	client.AdvanceLocked(v, nil)
 	client.Unlock()
-	if e.disk != nil {
-		e.disk.ReadersChanged()
+	if o.disk != nil {
+		o.disk.ReadersChanged()
 	}
 	return nil
 }
 
-// hookSessions are the sessions of hooks, by the client that each is.
+// hookSessions maps clients to their hook sessions.
 type hookSessions struct {
 	mu  sync.Mutex
 	all map[*checkpoint.Client]*hookSession
 }
 
-// of is the session of a client.
+// of returns a client's session.
 func (h *hookSessions) of(client *checkpoint.Client) *hookSession {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,7 +196,7 @@ func (h *hookSessions) forget(client *checkpoint.Client) {
 
 func newHookSession() *hookSession { return &hookSession{turn: make(chan struct{}, 1)} }
 
-// begin waits until no other answer of the session is made. The function that comes back ends the turn.
+// begin waits for its turn to answer for the session. The returned function ends the turn.
 func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
@@ -206,7 +206,7 @@ func (s *hookSession) begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// beginLocked begins a session where a view ends.
+// beginLocked begins a session at the end of a view.
 func (s *hookSession) beginLocked(v *capture.View, o diff.Options) {
 	s.start, s.standing, s.open, s.stopped = v.Now(), map[string]bool{}, nil, false
 	for _, p := range problems(diff.Compute(lastUpdate(v, o), v, o)) {
@@ -214,8 +214,8 @@ func (s *hookSession) beginLocked(v *capture.View, o diff.Options) {
 	}
 }
 
-// lastUpdate is the moment before the newest navigation or hot update in scope: what came since is the
-// state of the page. One update leaves several marks, what it logged between them.
+// lastUpdate returns the moment before the newest navigation or hot update in scope. What came after it is the state
+// of the page. One update leaves several marks, with its own log entries between them.
 func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
 	var began, mark time.Time
 	for _, u := range v.Updates.From(0) {
@@ -234,10 +234,10 @@ func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
 	return v.MomentAt(began.Add(-time.Millisecond))
 }
 
-// hookLook waits for what an edit does to the page, and tells what broke.
-func (e *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *hookSession, o diff.Options, p HookParams, answer *HookAnswer) error {
-	began := e.clock()
-	r := &changesRequest{options: o, wait: "settled", timeout: hookTimeout}
+// hookLook waits until the page has dealt with an edit, and reports what broke.
+func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *hookSession, options diff.Options, p HookParams, answer *HookAnswer) error {
+	began := o.clock()
+	r := &changesRequest{options: options, wait: "settled", timeout: hookTimeout}
 	if p.TimeoutMs > 0 {
 		r.timeout = time.Duration(p.TimeoutMs) * time.Millisecond
 	}
@@ -251,44 +251,44 @@ func (e *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 	client.Lock()
 	looked, known := client.LookLocked(), client.AutoName() != ""
 	client.Unlock()
-	recent := updatesSince(e.store.View(began), began.Add(-editLead))
-	outcome, err := e.settle(ctx, r, max(looked, recent))
+	recent := updatesSince(o.store.View(began), began.Add(-editLead))
+	outcome, err := o.settle(ctx, r, max(looked, recent))
 	if err != nil {
 		return err
 	}
 	ask := ChangesParams{}
-	_, err = WithPlaces(ctx, r.timeout-e.clock().Sub(began), func(last bool) (struct{}, *Places, error) {
+	_, err = WithPlaces(ctx, r.timeout-o.clock().Sub(began), func(last bool) (struct{}, *Places, error) {
 		end, err := s.begin(ctx)
 		if err != nil {
 			return struct{}{}, nil, err
 		}
 		defer end()
 		if s.standing == nil {
-			v := e.store.View(e.clock())
-			if known { // to an earlier daemon
+			v := o.store.View(o.clock())
+			if known { // an earlier daemon knew the client
 				s.standing, s.start = map[string]bool{}, v.MomentAt(began.Add(-hookLookBack))
 			} else {
-				s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), o)
+				s.beginLocked(v.Until(v.MomentAt(began.Add(-hookLookBack))), options)
 				ask.Checkpoint = diff.Time{Time: began.Add(-hookLookBack)}.String()
 			}
 		}
-		v := e.store.View(e.clock())
+		v := o.store.View(o.clock())
 		client.Lock()
 		since := client.SinceLocked(v, nil)
 		client.Unlock()
-		asked, err := e.checkChanges(client, ask)
+		asked, err := o.checkChanges(client, ask)
 		if err != nil {
 			return struct{}{}, nil, err
 		}
-		report, places, err := e.report(ctx, client, *asked, outcome, true, last)
+		report, places, err := o.report(ctx, client, *asked, outcome, true, last)
 		if report == nil {
 			return struct{}{}, places, err
 		}
 		fresh, repeated := s.sortLocked(problems(report))
 		if len(s.open) > 0 && updated(v, r, looked) {
-			s.keepLastingLocked(since, v, o)
+			s.keepLastingLocked(since, v, options)
 		}
-		s.tellLocked(fresh, repeated, p.Event, answer)
+		s.answerLocked(fresh, repeated, p.Event, answer)
 		if len(answer.Problems) > 0 {
 			answer.Summary = report.Summary
 		}
@@ -297,8 +297,8 @@ func (e *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 	return err
 }
 
-// tellLocked puts the problems of a report into a hook's answer.
-func (s *hookSession) tellLocked(fresh, repeated []HookProblem, event string, answer *HookAnswer) {
+// answerLocked adds the problems of a report to a hook's answer.
+func (s *hookSession) answerLocked(fresh, repeated []HookProblem, event string, answer *HookAnswer) {
 	s.openLocked(repeated)
 	s.openLocked(fresh)
 	if event == HookEdit {
@@ -317,13 +317,13 @@ func (s *hookSession) tellLocked(fresh, repeated []HookProblem, event string, an
 	}
 }
 
-// maxSession bounds the id of a session, which is kept.
+// maxSession bounds the length of a session's id, which is stored.
 const maxSession = 200
 
-// maxOpen bounds what is remembered of what is broken.
+// maxOpen bounds the open problems of a session.
 const maxOpen = 100
 
-// updatesSince is the position of the first update that is not before a time.
+// updatesSince returns the position of the first update at or after a time.
 func updatesSince(v *capture.View, t time.Time) uint64 {
 	for pos, u := range v.Updates.From(0) {
 		if !u.Time().Before(t) {
@@ -333,7 +333,7 @@ func updatesSince(v *capture.View, t time.Time) uint64 {
 	return v.Updates.Next()
 }
 
-// sortLocked tells what is new from what was told before. What was there before the session is neither.
+// sortLocked separates new problems from those reported before. Problems from before the session are in neither list.
 func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProblem) {
 	for _, p := range all {
 		switch key := p.key(); {
@@ -347,21 +347,21 @@ func (s *hookSession) sortLocked(all []HookProblem) (fresh, repeated []HookProbl
 	return fresh, repeated
 }
 
-// keepLastingLocked drops what an update has done away with. Of what is open there remains what can be seen
-// to be broken after it: an overlay that is there, a request that has failed again since. Others may be as
-// they were, but an agent is not to be held up by a request that its page no longer makes.
+// keepLastingLocked drops open problems that an update has fixed. What remains is visibly broken after it: an overlay
+// that is still there, or a request that has failed again. Other problems may remain too, but a request that the page
+// no longer makes must not hold up an agent.
 func (s *hookSession) keepLastingLocked(since capture.Moment, v *capture.View, o diff.Options) {
 	o.Include = []diff.Section{capture.DOMSection}
 	lasting := problems(diff.Compute(s.start, v, o))
 	o.Include = []diff.Section{capture.NetworkSection}
-	since.Endpoints = s.start.Endpoints // so that what fails again is told as if it were new
+	since.Endpoints = s.start.Endpoints // a repeated failure counts as new
 	lasting = append(lasting, problems(diff.Compute(since, v, o))...)
 	s.open = slices.DeleteFunc(s.open, func(o HookProblem) bool {
 		return o.Kind == "crash" || !slices.ContainsFunc(lasting, func(p HookProblem) bool { return p.key() == o.key() })
 	})
 }
 
-// openLocked puts problems that are not open before those that are.
+// openLocked puts problems at the front of the open ones.
 func (s *hookSession) openLocked(list []HookProblem) {
 	open := slices.DeleteFunc(s.open, func(o HookProblem) bool {
 		return slices.ContainsFunc(list, func(p HookProblem) bool { return p.key() == o.key() })
@@ -372,14 +372,14 @@ func (s *hookSession) openLocked(list []HookProblem) {
 	}
 }
 
-// overlays are the selectors of error elements by which development servers say that the page is broken.
+// overlays are the selectors of development servers' error overlays.
 var overlays = []string{
 	"vite-error-overlay", "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
 	"rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
 }
 
-// problems are what is broken by the end of a report's window, what names the cause best first. An
-// overlay that went and a request that succeeds by now are not.
+// problems returns what is broken at the end of a report's window, best cause first. Removed overlays and requests
+// that succeed again are left out.
 func problems(r *diff.Report) []HookProblem {
 	var list []HookProblem
 	if d := r.DOM; d != nil {
@@ -400,8 +400,8 @@ func problems(r *diff.Report) []HookProblem {
 	if d := r.Network; d != nil {
 		for _, f := range d.Failures {
 			if f.NowStatus == 0 {
-				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s answers %d", f.Method, f.URL, f.Status), Count: f.Count, Tab: f.Tab}
-				if f.Status < 400 { // no answer, or one that broke off
+				p := HookProblem{Kind: "network", Text: fmt.Sprintf("%s %s returns %d", f.Method, f.URL, f.Status), Count: f.Count, Tab: f.Tab}
+				if f.Status < 400 { // no response, or one that broke off
 					p.Text = fmt.Sprintf("%s %s fails: %s", f.Method, f.URL, f.Error)
 				}
 				if f.PreviousStatus != 0 {

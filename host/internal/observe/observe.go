@@ -1,9 +1,12 @@
-// Package observe answers what changed: since a reader looked last, since a checkpoint, between two moments; and reads
-// the entries themselves.
+// Package observe reports changes since a client's cursor, since a checkpoint or between two moments. It also reads
+// raw entries.
 //
-// It guarantees: an answer is one consistent reading, and a client's checkpoint advances over exactly what the answer
-// covered; what the buffers no longer hold is read from the disk, and what could not be read is said; arguments are
-// checked before anything is changed.
+// It guarantees:
+//
+//   - Each answer is one consistent reading.
+//   - A client's cursor advances over exactly what the answer covers.
+//   - What the buffers no longer contain is read from disk, and what could not be read is reported.
+//   - Arguments are checked before anything changes.
 package observe
 
 import (
@@ -16,26 +19,26 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 )
 
-// Browsers asks the extensions for things. Package link implements it.
+// Browsers sends requests to the extensions. Package link implements it.
 type Browsers interface {
-	// Sync has every connected extension deliver what its browser has reported so far, and returns
-	// the host's ids of the tabs whose error elements or capture did not answer in time.
+	// Sync makes every connected extension deliver its pending events. It returns the host's ids of the tabs whose
+	// error elements or capture did not answer in time.
 	Sync(ctx context.Context, timeout time.Duration) (noDOM, noCapture []int)
 }
 
-// Disk is what keeps events, checkpoints and readers. Package store implements it.
+// Disk stores events, checkpoints and clients' cursors. Package store implements it.
 type Disk interface {
-	// Past begins a reading of what has left the buffers.
+	// Past begins a read of the entries that have left the buffers.
 	Past() (Past, error)
-	// ReadersChanged says that a reader has been told something.
+	// ReadersChanged reports that a client's state has changed.
 	ReadersChanged()
-	// Sync returns when everything up to now is on disk, or says why it cannot be.
+	// Sync returns when everything up to now is on disk, or the reason why it cannot be.
 	Sync(context.Context) error
-	// ID names the journal whose positions these are, "" while there is none.
+	// ID identifies the journal of these positions, "" while there is none.
 	ID() string
 }
 
-// Past is a reading of the disk.
+// Past is a read of the disk.
 type Past interface {
 	capture.Past
 	// Lost counts the entries that could not be read so far.
@@ -43,29 +46,30 @@ type Past interface {
 	Close()
 }
 
-// Options make an observer.
+// Options configure an observer.
 type Options struct {
 	Store   *capture.Store
 	Named   *checkpoint.Registry
 	Rules   *noiserules.Rules
 	Clients *clients.Registry
-	// Browsers and Disk may be nil: then nothing is asked of extensions, or kept but in memory.
+	// Browsers and Disk may be nil. Without Browsers, no extension is asked. Without Disk, everything is in memory
+	// only.
 	Browsers Browsers
 	Disk     Disk
-	// Originals may have no maps: then places are told as the browser has them.
+	// Originals may have no maps. Then sources are reported as the browser gives them.
 	Originals Originals
 	Clock     func() time.Time
-	// Location is the zone of times that are given without one.
+	// Location is the time zone of times without one.
 	Location *time.Location
-	// Own tells what a client did itself, nil when it did nothing; see [diff.Options.Own].
+	// Own returns which actions a client did itself, nil for none. See [diff.Options.Own].
 	Own func(*checkpoint.Client) func(tab int, at int64) bool
-	// Notify is called when a checkpoint is new or gone.
+	// Notify is called when a checkpoint is added or removed.
 	Notify func()
 }
 
-// Observer answers what changed. It is safe for concurrent use.
+// Observer reports changes and reads entries. It is safe for concurrent use.
 type Observer struct {
-	// Never changed after New.
+	// Immutable after New.
 	store     *capture.Store
 	named     *checkpoint.Registry
 	rules     *noiserules.Rules
@@ -78,17 +82,17 @@ type Observer struct {
 	own       func(*checkpoint.Client) func(tab int, at int64) bool
 	notify    func()
 
-	readings chan struct{} // one for each reading of the disk that goes on
-	loads    loads         // of the originals
+	readings chan struct{} // one for each disk read under way
+	loads    loads         // for original places
 	hooks    hookSessions
 }
 
-// New makes an observer. It forgets what it knows of clients that the registry forgets.
-func New(o Options) *Observer {
-	e := &Observer{
-		store: o.Store, named: o.Named, rules: o.Rules, clients: o.Clients, browsers: o.Browsers, disk: o.Disk, Originals: o.Originals,
-		clock: o.Clock, location: o.Location, own: o.Own, notify: o.Notify, readings: make(chan struct{}, maxReadings),
+// New creates an observer. It drops the state of clients that the registry drops.
+func New(options Options) *Observer {
+	o := &Observer{
+		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, Originals: options.Originals,
+		clock: options.Clock, location: options.Location, own: options.Own, notify: options.Notify, readings: make(chan struct{}, maxReadings),
 	}
-	o.Clients.OnForget(e.hooks.forget)
-	return e
+	options.Clients.OnForget(o.hooks.forget)
+	return o
 }

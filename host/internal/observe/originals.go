@@ -16,35 +16,34 @@ import (
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 )
 
-// Originals is what tells original places.
+// Originals finds original places with source maps.
 type Originals struct {
-	// Maps holds source maps, and has those fetched that it is asked for.
+	// Maps caches source maps and fetches those that are requested.
 	Maps *sourcemap.Cache
-	// Clean makes a file's name fit to be shown: it is a page's text.
+	// Clean makes a file name from a page safe to show.
 	Clean func(name string) string
 }
 
-// Places tells the original places of what one view shows. A map that is not there yet is asked for, and
-// [Observer.placed] waits for it.
+// Places finds the original places of entries in one view. It requests missing maps, and [WithPlaces] waits for them.
 type Places struct {
 	Originals
 	v     *capture.View
 	loads *loads
-	// coming are the scripts whose maps were needed and are on their way.
+	// coming are the scripts whose maps were needed and are being fetched.
 	coming map[sourcemap.Script]bool
 }
 
-// OriginalsIn tells places by the code that was loaded up to a view of the buffers, at least.
-func (e *Observer) OriginalsIn(v *capture.View) *Places {
-	if e.Originals.Maps == nil {
+// OriginalsIn finds places by the code that was loaded up to the end of the view's buffers, at least.
+func (o *Observer) OriginalsIn(v *capture.View) *Places {
+	if o.Originals.Maps == nil {
 		return nil
 	}
-	return &Places{Originals: e.Originals, v: v, loads: &e.loads, coming: map[sourcemap.Script]bool{}}
+	return &Places{Originals: o.Originals, v: v, loads: &o.loads, coming: map[sourcemap.Script]bool{}}
 }
 
-// loads is when tabs loaded code, in milliseconds since the epoch. What came out of a cache is the same code as
-// before, and is no load. An entry of the buffers is read once, whoever asks. It is safe for concurrent use; its lock is
-// held within that of the source maps, never around it.
+// loads records when tabs loaded code, in milliseconds since the Unix epoch. Cached code is the same code as before,
+// so it counts as no load. Each entry of the buffers is read once for all callers. It is safe for concurrent use. Its
+// lock is taken within that of the source maps, never around it.
 type loads struct {
 	mu sync.Mutex
 	// network and console are the positions up to which the buffers have been read.
@@ -52,30 +51,30 @@ type loads struct {
 	// kept counts the loads.
 	kept int
 	of   map[sourcemap.Script][]int64
-	// files are the loads of scripts whose addresses differ in a development server's time stamp alone.
+	// files groups the loads of scripts whose addresses differ only in a development server's time stamp.
 	files map[sourcemap.Script][]sourcemap.Script
-	// updates are hot updates of code that came in one file with other code, by tab.
+	// updates are hot updates of code that arrived in one file with other code, by tab.
 	updates map[int][]update
 }
 
-// maxLoads bounds the loads that are kept. Beyond it, what the buffers hold is read anew.
+// maxLoads bounds the recorded loads. Beyond it, the index is rebuilt from the buffers.
 const maxLoads = 20_000
 
-// update is a hot update after which a server's files are no longer what a tab loaded from it.
+// update is a hot update after which a server's files differ from those a tab loaded from it.
 type update struct {
 	at     int64
 	prefix string // of the addresses of the files
 }
 
-// loaded is the index with everything that the view holds, and a function that lets go of it.
-func (o *Places) loaded() (l *loads, done func()) {
-	l = o.loads
+// loaded returns the index, locked and current up to the end of the view, and a function that unlocks it.
+func (p *Places) loaded() (l *loads, done func()) {
+	l = p.loads
 	l.mu.Lock()
 	if l.of == nil || l.kept > maxLoads {
 		l.network, l.console, l.kept = 0, 0, 0
 		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
 	}
-	for pos, n := range o.v.Network.InRing().From(l.network) {
+	for pos, n := range p.v.Network.InRing().From(l.network) {
 		l.network = pos + 1
 		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
@@ -92,38 +91,39 @@ func (o *Places) loaded() (l *loads, done func()) {
 			l.updates[n.Tab] = append(l.updates[n.Tab], update{n.Started, origin + "/"})
 		}
 	}
-	for _, c := range o.v.Console.InRing().Marked(l.console) {
+	for _, c := range p.v.Console.InRing().Marked(l.console) {
 		if capture.TellsOfRefresh(c) {
 			l.updates[c.Tab] = append(l.updates[c.Tab], update{c.At, c.Origin + "/_next/"})
 			l.kept++
 		}
 	}
-	l.console = max(l.console, o.v.Console.Next())
+	l.console = max(l.console, p.v.Console.Next())
 	return l, l.mu.Unlock
 }
 
-// isHotUpdate says whether an address is that of webpack's hot update, whose name has the hash of what is in it.
+// isHotUpdate says whether an address is that of a webpack hot update, whose name contains a hash of its content.
 func isHotUpdate(url string) bool { return strings.Contains(url, ".hot-update.") }
 
-// Evaluated says whether code has an address that nobody loaded it from: Turbopack evaluates its hot updates, names
-// them after a file that was loaded, and adds the id of the module.
-func (o *Places) Evaluated(s sourcemap.Script) bool {
+// Evaluated says whether code has an address that was never loaded. Turbopack evaluates its hot updates, names them
+// after a loaded file and appends the module's id.
+func (p *Places) Evaluated(s sourcemap.Script) bool {
 	_, query, _ := strings.Cut(s.URL, "?")
 	if !strings.HasPrefix(query, "id=") {
 		return false
 	}
-	l, done := o.loaded()
+	l, done := p.loaded()
 	defer done()
 	return l.of[s] == nil
 }
 
-// Holds is the condition that a map is that of the code which ran at a time. The tab loaded nothing from the code's
-// address in between, and between that load and the map's no hot update changed what the server has there.
-func (o *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
-	_, done := o.loaded() // so that it is read up to the view
+// Holds returns the condition that a map belongs to the code that ran at a time. The tab must have loaded nothing
+// from the code's address in between. Also, no hot update may have changed the server's file between that load and
+// the map's.
+func (p *Places) Holds(s sourcemap.Script, at int64) sourcemap.Holds {
+	_, done := p.loaded() // brings the index up to the view
 	done()
 	return func(fetched int64) bool {
-		l := o.loads
+		l := p.loads
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		ran := int64(0) // when the tab loaded the code
@@ -164,7 +164,7 @@ func parseFrame(s string) (f Frame, ok bool) {
 	return Frame{function, url, line, column}, ok1 && ok2
 }
 
-// cutLast cuts a number off that stands behind the last colon.
+// cutLast splits off the number after the last colon.
 func cutLast(s string) (string, int, bool) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
@@ -174,7 +174,7 @@ func cutLast(s string) (string, int, bool) {
 	return s[:i], n, err == nil
 }
 
-// TopFrame is the frame of an entry's source.
+// TopFrame returns the frame of an entry's source.
 func TopFrame(c *event.Console) Frame { return Frame{URL: c.URL, Line: c.Line, Column: c.Column} }
 
 // isWeb says whether a frame is a line of a script that can be fetched.
@@ -182,96 +182,96 @@ func (f Frame) isWeb() bool {
 	return f.Line > 0 && (strings.HasPrefix(f.URL, "http://") || strings.HasPrefix(f.URL, "https://"))
 }
 
-// find is the original place of a frame.
-func (o *Places) find(c *event.Console, f Frame) (sourcemap.Position, bool) {
-	if o == nil || !f.isWeb() {
+// find returns the original place of a frame.
+func (p *Places) find(c *event.Console, f Frame) (sourcemap.Position, bool) {
+	if p == nil || !f.isWeb() {
 		return sourcemap.Position{}, false
 	}
 	s := sourcemap.Script{Tab: c.Tab, URL: f.URL}
-	if o.Evaluated(s) {
+	if p.Evaluated(s) {
 		return sourcemap.Position{}, false
 	}
-	holds := o.Holds(s, c.At)
-	m := o.Maps.Get(s, holds)
+	holds := p.Holds(s, c.At)
+	m := p.Maps.Get(s, holds)
 	if m == nil {
-		if o.Maps.Want(s, holds) {
-			o.coming[s] = true
+		if p.Maps.Want(s, holds) {
+			p.coming[s] = true
 		}
 		return sourcemap.Position{}, false
 	}
-	p, ok := m.Find(f.Line, f.Column)
-	p.Source = o.Clean(p.Source)
-	return p, ok && p.Source != ""
+	pos, ok := m.Find(f.Line, f.Column)
+	pos.Source = p.Clean(pos.Source)
+	return pos, ok && pos.Source != ""
 }
 
-// Generated says whether a frame whose original place is not known has one, or may have: a script that is served as
-// it was written is its own source. Code without an address of the web was made by other code.
-func (o *Places) Generated(tab int, f Frame) bool {
-	if o == nil || f.URL == "" || f.Line == 0 {
+// Generated says whether a frame without a known original place has one, or may have one. A script that is served as
+// written is its own source. Code without a web address was made by other code.
+func (p *Places) Generated(tab int, f Frame) bool {
+	if p == nil || f.URL == "" || f.Line == 0 {
 		return false
 	}
-	return !f.isWeb() || !o.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
+	return !f.isWeb() || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
 }
 
-// Source is the original place that an entry is told with: that of its top frame, or where that lies in code
-// which its map says is not the developer's own, of the first frame of theirs.
-func (o *Places) Source(c *event.Console) (sourcemap.Position, bool) {
-	first, ok := o.find(c, TopFrame(c))
+// Source returns the original place to show for an entry: that of its top frame. Where the map marks that code as not
+// the developer's own, it is the first frame in the developer's code.
+func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
+	first, ok := p.find(c, TopFrame(c))
 	if !ok || !first.Ignored {
 		return first, ok
 	}
 	for _, line := range c.Stack {
 		if f, ok := parseFrame(line); ok {
-			if p, ok := o.find(c, f); ok && !p.Ignored {
-				return p, true
+			if pos, ok := p.find(c, f); ok && !pos.Ignored {
+				return pos, true
 			}
 		}
 	}
 	return first, true
 }
 
-// Place is where an entry came from, for package diff: its original place, or false with what is known instead.
-func (o *Places) Place(c *event.Console) (diff.Place, bool) {
-	if p, ok := o.Source(c); ok {
-		return diff.Place{File: p.Source, Line: p.Line, Shared: p.Shared}, true
+// Place returns the source of an entry for package diff: its original place, or false with the best known place.
+func (p *Places) Place(c *event.Console) (diff.Place, bool) {
+	if pos, ok := p.Source(c); ok {
+		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
-	return diff.Place{File: c.URL, Line: c.Line, Generated: o.Generated(c.Tab, TopFrame(c))}, false
+	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab, TopFrame(c))}, false
 }
 
-// Stack is an entry's stack with the original places where they are known; others are marked.
-func (o *Places) Stack(c *event.Console) []string {
-	if o == nil || len(c.Stack) == 0 {
+// Stack returns an entry's stack with original places where they are known. Other generated lines are marked.
+func (p *Places) Stack(c *event.Console) []string {
+	if p == nil || len(c.Stack) == 0 {
 		return c.Stack
 	}
-	lines := append([]string{}, c.Stack...) // the entry's own is shared
+	lines := append([]string{}, c.Stack...) // the entry's slice is shared
 	for i, line := range lines {
 		f, ok := parseFrame(line)
 		if !ok {
 			continue
 		}
-		if p, ok := o.find(c, f); ok {
-			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.function, p.Source, p.Line, p.Column)
-		} else if o.Generated(c.Tab, f) {
+		if pos, ok := p.find(c, f); ok {
+			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.function, pos.Source, pos.Line, pos.Column)
+		} else if p.Generated(c.Tab, f) {
 			lines[i] = diff.Marked(line, true)
 		}
 	}
 	return lines
 }
 
-// PlacesWait bounds how long an answer waits for source maps that it needs and that are on their way.
+// PlacesWait bounds how long an answer waits for the source maps that it needs.
 const PlacesWait = 150 * time.Millisecond
 
-// WithPlaces makes an answer, and where that needed maps which are on their way makes it once more when they have come,
-// or the wait is over. While it waits nothing is locked, so answer is to hold no lock when it returns. The first time
-// it may leave the answer out when maps are coming; last says that its answer is taken in any case. The wait ends with
-// ctx, and is no longer than most.
+// WithPlaces makes an answer. If that needed source maps that are being fetched, it waits for them and makes the
+// answer again. The wait ends with ctx and lasts at most most and [PlacesWait]. Nothing may be locked while it waits,
+// so answer must release its locks. The first call may return no answer while maps are coming. The call with last set
+// must return one.
 func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
 	last := most <= 0 || ctx.Err() != nil
-	out, o, err := answer(last)
-	if err != nil || last || !o.waits() {
+	out, places, err := answer(last)
+	if err != nil || last || !places.waits() {
 		return out, err
 	}
-	o.rest(ctx, most)
+	places.rest(ctx, most)
 	if err := ctx.Err(); err != nil {
 		return out, err
 	}
@@ -279,38 +279,38 @@ func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last
 	return out, err
 }
 
-// waits says whether maps that were needed are on their way.
-func (o *Places) waits() bool { return o != nil && len(o.coming) > 0 }
+// waits says whether needed maps are being fetched.
+func (p *Places) waits() bool { return p != nil && len(p.coming) > 0 }
 
-// rest waits for them.
-func (o *Places) rest(ctx context.Context, most time.Duration) {
+// rest waits for those maps.
+func (p *Places) rest(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, min(most, PlacesWait))
 	defer cancel()
-	o.Maps.Rest(ctx, slices.Collect(maps.Keys(o.coming)))
+	p.Maps.Rest(ctx, slices.Collect(maps.Keys(p.coming)))
 }
 
-// A burst of errors is gathered for askEvery before its maps are asked for, and for the newest askFor of its
-// entries only: more of them come from the same few scripts, or are asked for when they are shown.
+// Maps for a burst of errors are requested once per askEvery, for at most the newest askFor entries. Older entries
+// come from the same few scripts, or their maps are requested when they are shown.
 const (
 	askEvery = 50 * time.Millisecond
 	askFor   = 256
 )
 
-// AskForMaps asks for the maps of errors and warnings as they come in, so that they are there when somebody
-// asks what happened. It returns when ctx ends.
-func (e *Observer) AskForMaps(ctx context.Context) {
-	if e.Originals.Maps == nil {
+// AskForMaps requests the maps of errors and warnings as they arrive, so that a later answer need not wait. It
+// returns when ctx ends.
+func (o *Observer) AskForMaps(ctx context.Context) {
+	if o.Originals.Maps == nil {
 		return
 	}
-	next := e.store.View(e.clock()).Console.Next()
+	next := o.store.View(o.clock()).Console.Next()
 	for {
-		changed := e.store.Changed()
-		if v := e.store.View(e.clock()); v.Console.Next() > next {
-			o, rules := e.OriginalsIn(v), e.rules.In("", e.clock()).Rules
+		changed := o.store.Changed()
+		if v := o.store.View(o.clock()); v.Console.Next() > next {
+			places, rules := o.OriginalsIn(v), o.rules.In("", o.clock()).Rules
 			for _, c := range v.Console.Marked(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
-					o.Source(c)
-					o.Stack(c)
+					places.Source(c)
+					places.Stack(c)
 				}
 			}
 			next = v.Console.Next()

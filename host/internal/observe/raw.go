@@ -20,27 +20,27 @@ const (
 	maxLimit     = 1000
 )
 
-// Listing is a part of a buffer.
+// Listing is a page of a buffer.
 type Listing[T any] struct {
-	// PageText is [diff.Untrusted] when there are entries: they quote pages.
+	// PageText is [diff.Untrusted] when there are entries, because they quote pages.
 	PageText string `json:"page_text,omitempty"`
 	Entries  []T    `json:"entries"`
-	// Next is the position to pass as after for what follows; 0 at the end.
+	// Next is the position to pass as after for the next page, 0 at the end.
 	Next uint64 `json:"next,omitempty"`
-	// Total counts the entries held that match.
+	// Total counts the kept entries that match.
 	Total int `json:"total"`
-	// Evicted counts the entries of the whole buffer that are no longer held.
+	// Evicted counts the entries of the whole buffer that are no longer kept.
 	Evicted uint64 `json:"evicted"`
 }
 
-// ReadParams are the arguments that every raw read takes.
+// ReadParams are the arguments of every raw read.
 type ReadParams struct {
 	After *uint64 `json:"after,omitempty"`
 	Limit *int    `json:"limit,omitempty"`
 	Tab   int     `json:"tab,omitempty"`
 }
 
-// EntryHead is what every entry of a raw read begins with.
+// EntryHead begins every entry of a raw read.
 type EntryHead struct {
 	Position uint64    `json:"position"`
 	At       diff.Time `json:"at"`
@@ -48,11 +48,11 @@ type EntryHead struct {
 	Masked   int       `json:"masked,omitempty"`
 }
 
-// read pages through a buffer: from after on, oldest first; without after, the newest.
+// read returns a page of a buffer: the oldest entries following after, or without after the newest.
 func read[T any, P interface {
 	*T
 	event.Event
-}, E any](e *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Listing[E], error) {
+}, E any](o *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Listing[E], error) {
 	limit := defaultLimit
 	if p.Limit != nil {
 		limit = *p.Limit
@@ -60,13 +60,13 @@ func read[T any, P interface {
 			return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", limit, maxLimit)
 		}
 	}
-	v := e.store.View(e.clock())
+	v := o.store.View(o.clock())
 	if err := tabs.Check(v, scope, p.Tab); err != nil {
 		return nil, err
 	}
 	view := pick(v)
 	if p.After != nil && *p.After >= view.Next() {
-		return nil, usererr.Invalid("after is %d, but the newest position is %d; pass the next of an earlier answer, or leave after out for the newest entries", *p.After, view.Next()-1)
+		return nil, usererr.Invalid("after is %d, but the newest position is %d. Pass next from an earlier answer, or omit after for the newest entries.", *p.After, view.Next()-1)
 	}
 	page := &Listing[E]{Entries: []E{}, Evicted: view.Evicted()}
 	type hit struct {
@@ -84,7 +84,7 @@ func read[T any, P interface {
 			continue
 		}
 		if p.After != nil && len(hits) > limit {
-			continue // only counted
+			continue // counted only
 		}
 		hits = append(hits, hit{pos, entry})
 	}
@@ -108,9 +108,9 @@ func read[T any, P interface {
 
 // LogsParams are the arguments of get_browser_logs.
 type LogsParams struct {
-	// Level is the least level: debug, log, info, warning, error.
+	// Level is the lowest level to include: debug, log, info, warning or error.
 	Level string `json:"level,omitempty"`
-	// Search is text that the message contains, in any case.
+	// Search is a text that the message contains, in any case.
 	Search string `json:"search,omitempty"`
 	ReadParams
 }
@@ -128,12 +128,12 @@ type LogEntry struct {
 	Stack     []string `json:"stack,omitempty"`
 	Category  string   `json:"category,omitempty"`
 	Target    string   `json:"target,omitempty"`
-	// Joined is true for a line that repeats a failed request or another error.
+	// Joined is true for an entry that repeats a failed request or another error.
 	Joined bool `json:"joined,omitempty"`
 }
 
 // Logs answers get_browser_logs.
-func (e *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Listing[LogEntry], error) {
+func (o *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Listing[LogEntry], error) {
 	least := event.Debug
 	if p.Level != "" {
 		var ok bool
@@ -142,14 +142,14 @@ func (e *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsPa
 		}
 	}
 	search := strings.ToLower(p.Search)
-	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[LogEntry], *Places, error) { return e.logs(client, p, least, search) })
+	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[LogEntry], *Places, error) { return o.logs(client, p, least, search) })
 }
 
-func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Listing[LogEntry], *Places, error) {
+func (o *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Listing[LogEntry], *Places, error) {
 	var places *Places
-	page, err := read[event.Console](e, client.Scope, p.ReadParams,
+	page, err := read[event.Console](o, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Console] {
-			places = e.OriginalsIn(v)
+			places = o.OriginalsIn(v)
 			return v.Console
 		},
 		func(c *event.Console) bool {
@@ -174,9 +174,9 @@ func (e *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Lev
 // NetworkParams are the arguments of get_network_bodies.
 type NetworkParams struct {
 	Method string `json:"method,omitempty"`
-	// URL is text that the address contains.
+	// URL is a part of the address.
 	URL string `json:"url,omitempty"`
-	// StatusMin is the least status; requests that failed without one of their own match any.
+	// StatusMin is the lowest status to include. Requests that failed without a status always match.
 	StatusMin int `json:"status_min,omitempty"`
 	ReadParams
 }
@@ -205,11 +205,11 @@ type NetworkEntry struct {
 }
 
 // Network answers get_network_bodies.
-func (e *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
+func (o *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
 	if p.StatusMin < 0 || p.StatusMin > 599 {
 		return nil, usererr.Invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
 	}
-	return read[event.Network](e, client.Scope, p.ReadParams,
+	return read[event.Network](o, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Network] { return v.Network },
 		func(n *event.Network) bool {
 			return (p.Method == "" || strings.EqualFold(p.Method, n.Method)) && strings.Contains(n.URL, p.URL) &&
@@ -231,7 +231,7 @@ type SocketParams struct {
 	ReadParams
 }
 
-// SocketEntry is one step in the life of a connection.
+// SocketEntry is one event of a connection.
 type SocketEntry struct {
 	EntryHead
 	Connection string `json:"connection"`
@@ -245,8 +245,8 @@ type SocketEntry struct {
 }
 
 // Sockets answers get_websocket_events.
-func (e *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
-	return read[event.WebSocket](e, client.Scope, p.ReadParams,
+func (o *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
+	return read[event.WebSocket](o, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.WebSocket] { return v.WebSocket },
 		func(w *event.WebSocket) bool { return strings.Contains(w.URL, p.URL) },
 		func(h EntryHead, w *event.WebSocket) SocketEntry {
@@ -267,8 +267,8 @@ type ActionEntry struct {
 }
 
 // Actions answers get_enhanced_actions.
-func (e *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
-	return read[event.Action](e, client.Scope, p.ReadParams,
+func (o *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
+	return read[event.Action](o, client.Scope, p.ReadParams,
 		func(v *capture.View) ring.View[event.Action] { return v.Actions },
 		func(*event.Action) bool { return true },
 		func(h EntryHead, a *event.Action) ActionEntry {

@@ -7,8 +7,8 @@ import (
 	"tidemark.dev/tidemark/host/internal/ring"
 )
 
-// rawTokens is about what reading everything of a report's window raw would take, in tokens: what the tools for
-// logs, bodies, sockets and actions would answer with.
+// rawTokens estimates the tokens of the raw entries in a report's window, as the tools for logs, bodies, sockets and
+// actions would return them.
 func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
 	return TokensOf(rawBytes(v.Console, from.Pos.Console, o, capture.RawConsole) +
 		rawBytes(v.Network, from.Pos.Network, o, capture.RawNetwork) +
@@ -31,5 +31,5 @@ func rawBytes[T any, P interface {
 	return bytes
 }
 
-// TokensOf is the specification's estimate.
+// TokensOf estimates the tokens of so many bytes, as the specification does.
 func TokensOf(bytes int) int { return bytes / 4 }

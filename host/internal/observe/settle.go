@@ -12,46 +12,46 @@ import (
 	"tidemark.dev/tidemark/host/internal/tabs"
 )
 
-// A page is settled when nothing new came for quiet and no request is in flight that is younger than
-// slowRequest: an older one is a stream or a long poll, which a page may hold open for ever. Neither is polling
-// waited for, which has no end.
+// A page is settled when no event arrived for quiet and no request younger than slowRequest is in flight. An older
+// request is a stream or a long poll, which a page may keep open indefinitely. Polling never ends, so it does not
+// count either.
 const (
 	quiet       = 300 * time.Millisecond
 	slowRequest = 2 * time.Second
 	syncTimeout = 500 * time.Millisecond
 )
 
-// Settled is how a wait ended.
+// Settled is the outcome of a wait.
 type Settled struct {
 	OK               bool
 	Because          string
 	NoDOM, noCapture []int
 }
 
-// settle waits as the request asks; updates is the position of the first update that was not looked at.
-// It returns an error only when ctx ends.
-func (e *Observer) settle(ctx context.Context, r *changesRequest, updates uint64) (*Settled, error) {
-	began := e.clock()
+// settle waits as requested. updates is the position of the first update that the client has not seen. It returns an
+// error only when ctx ends.
+func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64) (*Settled, error) {
+	began := o.clock()
 	deadline := began.Add(r.timeout)
 	out := &Settled{}
-	// What the browser has reported already shall not look like silence.
-	e.sync(ctx, r, deadline, out)
+	// Pending events must not look like silence.
+	o.sync(ctx, r, deadline, out)
 	for {
-		changed := e.store.Changed()
-		v := e.store.View(e.clock())
+		changed := o.store.Changed()
+		v := o.store.View(o.clock())
 		if paused := tabs.PausedIn(v, r.options.InScope); paused != "" {
-			out.Because = "the page is paused in the debugger" // nothing comes of a page that stands still
+			out.Because = "the page is paused in the debugger" // a paused page cannot settle
 			return out, nil
 		}
-		wait, because := unsettled(e.clock(), v, r, updates)
+		wait, because := unsettled(o.clock(), v, r, updates)
 		if because == "" {
-			e.sync(ctx, r, deadline, out)
-			if wait, because = unsettled(e.clock(), e.store.View(e.clock()), r, updates); because == "" {
+			o.sync(ctx, r, deadline, out)
+			if wait, because = unsettled(o.clock(), o.store.View(o.clock()), r, updates); because == "" {
 				out.OK = true
 				return out, nil
 			}
 		}
-		left := deadline.Sub(e.clock())
+		left := deadline.Sub(o.clock())
 		if left <= 0 {
 			out.Because = because
 			return out, nil
@@ -68,25 +68,23 @@ func (e *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 	}
 }
 
-// UntilQuiet waits until the pages in scope have no request in flight, however long one takes, and nothing comes any
-// more.
-func (e *Observer) UntilQuiet(ctx context.Context, o diff.Options, timeout time.Duration) (*Settled, error) {
-	return e.settle(ctx, &changesRequest{options: o, wait: "settled", timeout: timeout, slow: true}, 0)
+// UntilQuiet waits until the pages in scope have no request in flight, of any age, and no more events arrive.
+func (o *Observer) UntilQuiet(ctx context.Context, options diff.Options, timeout time.Duration) (*Settled, error) {
+	return o.settle(ctx, &changesRequest{options: options, wait: "settled", timeout: timeout, slow: true}, 0)
 }
 
-// sync has the browsers deliver what they have, and notes the watched tabs in scope that did not
-// answer.
-func (e *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *Settled) {
-	if e.browsers == nil {
+// sync makes the browsers deliver pending events, and records the watched tabs in scope that did not answer.
+func (o *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Time, out *Settled) {
+	if o.browsers == nil {
 		return
 	}
-	timeout := min(syncTimeout, deadline.Sub(e.clock()))
+	timeout := min(syncTimeout, deadline.Sub(o.clock()))
 	if timeout <= 0 {
 		return
 	}
-	noDOM, noCapture := e.browsers.Sync(ctx, timeout)
+	noDOM, noCapture := o.browsers.Sync(ctx, timeout)
 	out.NoDOM, out.noCapture = nil, nil
-	for _, t := range e.store.View(e.clock()).Tabs {
+	for _, t := range o.store.View(o.clock()).Tabs {
 		if !t.Watched || !r.options.InScope(t.Origin, t.ID) {
 			continue
 		}
@@ -99,15 +97,15 @@ func (e *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Ti
 	}
 }
 
-// unsettled says why the pages in scope are not settled, and how long to wait at the most before
-// looking again; "" when they are.
+// unsettled returns why the pages in scope are not settled, and the longest wait before the next look. It returns ""
+// when they are settled.
 func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
 	if r.wait == "reload" && !updated(v, r, updates) {
 		if r.giveUp.IsZero() {
-			return r.timeout, "no navigation or hot update came"
+			return r.timeout, "no navigation or hot update occurred"
 		}
 		if left := r.giveUp.Sub(now); left > 0 {
-			return left, "no navigation or hot update came"
+			return left, "no navigation or hot update occurred"
 		}
 	}
 	var flights []string
@@ -138,7 +136,7 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 	return 0, ""
 }
 
-// updated says whether a navigation or hot update came since a position.
+// updated says whether a navigation or hot update occurred since a position.
 func updated(v *capture.View, r *changesRequest, since uint64) bool {
 	for _, u := range v.Updates.From(since) {
 		if r.options.InScope(u.Origin, u.Tab) {

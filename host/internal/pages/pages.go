@@ -1,15 +1,15 @@
-// Package pages reads pages as accessibility trees, and knows what each reader was shown of them; it says which tab a
-// call speaks of.
+// Package pages reads pages as accessibility trees, records what each client was shown, and picks the tab of a call.
 //
-// It guarantees: what a snapshot calls unchanged was shown as it is; a tab's lock is never held while a browser is waited
-// for, and looks at one tab take turns; a call without a tab speaks of the one that the reader used last.
+// It guarantees:
+//   - A client was shown, in its current state, everything that a snapshot calls unchanged.
+//   - A tab's lock is never held while waiting for a browser. Reads of one tab take turns.
+//   - A call without a tab uses the tab that the client used last.
 package pages
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,34 +24,35 @@ import (
 
 // Reader reads the pages of browsers. Package link implements it.
 type Reader interface {
-	// Aria asks a browser for the accessibility tree of a tab, by the browser's own id of it.
+	// Aria requests the accessibility tree of a tab from a browser. The tab is given by the browser's own id.
 	Aria(ctx context.Context, instance string, params protocol.AriaParams) (*protocol.AriaResult, error)
 }
 
 // Limits of reading a page.
 const (
-	// DefaultFullAfter is how long after a look the next one answers with everything, if anything changed.
+	// DefaultFullAfter is the age of a snapshot after which the next one of a changed page is a full one.
 	DefaultFullAfter = 30 * time.Second
-	PageTimeout      = 6 * time.Second
-	// tabPatience is how long a tab that is not watched yet is waited for.
+	// PageTimeout limits one read of a page in the browser.
+	PageTimeout = 6 * time.Second
+	// tabPatience is how long a call waits for a tab to be watched.
 	tabPatience = time.Second
-	// A page that is just being loaded is waited for so long, and asked again so often.
+	// LoadPatience is how long a call waits for a page that is loading; loadRetry is the time between two attempts.
 	LoadPatience = 3 * time.Second
-	loadAgain    = 100 * time.Millisecond
+	loadRetry    = 100 * time.Millisecond
 )
 
-// Options make pages.
+// Options configure [New].
 type Options struct {
 	Store *capture.Store
-	// Reader may be nil: then no page can be read.
+	// Reader may be nil. Then no page can be read.
 	Reader   Reader
 	Clock    func() time.Time
 	Settings Settings
 }
 
-// Pages is what is known of pages, and what each client was shown of them. It is safe for concurrent use.
+// Pages stores the known trees of pages and what each client was shown of them. It is safe for concurrent use.
 type Pages struct {
-	// Never changed after New.
+	// Immutable after New.
 	store     *capture.Store
 	reader    Reader
 	clock     func() time.Time
@@ -59,25 +60,25 @@ type Pages struct {
 
 	mu   sync.Mutex
 	tabs map[int]*Tab
-	// last is the tab that each client used last.
+	// last maps each client to the tab that it used last.
 	last map[*checkpoint.Client]int
 }
 
-// New makes pages of which nothing is known.
+// New returns an empty Pages.
 func New(o Options) *Pages {
 	return &Pages{store: o.Store, reader: o.Reader, clock: o.Clock, fullAfter: o.Settings.fullAfter()}
 }
 
-// Tab is one tab. Its lock is never held while anything is waited for; who has seen something is guarded by
-// the lock of all, what was seen by the tab's.
+// Tab is one tab. Its lock is never held during a wait. The maps are guarded by the lock of [Pages], and what they
+// contain by the lock of the tab.
 type Tab struct {
 	sync.Mutex
 	Page *aria.Page
-	// looking holds something while the browser is asked for the page: looks take turns, so that none is overtaken.
+	// looking contains a token while a read is under way. Reads take turns, so that none overtakes another.
 	looking chan struct{}
 	seen    map[*checkpoint.Client]*aria.Seen
-	// told is up to where each client knows of the tab by answers to its actions.
-	told map[*checkpoint.Client]capture.Moment
+	// reported is the moment up to which action answers have reported the tab's events to each client.
+	reported map[*checkpoint.Client]capture.Moment
 }
 
 // SnapshotParams are the arguments of browser_snapshot.
@@ -90,7 +91,7 @@ type SnapshotParams struct {
 	Depth           *int   `json:"depth,omitempty"`
 	Search          string `json:"search,omitempty"`
 	MaxTokens       *int   `json:"max_tokens,omitempty"`
-	// Diff asks for the difference wherever there is something to compare with.
+	// Diff requests the difference wherever an earlier snapshot exists.
 	Diff bool `json:"diff,omitempty"`
 }
 
@@ -99,18 +100,18 @@ type Snapshot struct {
 	Tab int `json:"tab"`
 	// Kind is full, diff, unchanged or part.
 	Kind string `json:"kind"`
-	// Why says why a snapshot that could have been a difference is a full one.
+	// Why is the reason for a full snapshot where a difference was possible.
 	Why string `json:"why,omitempty"`
-	// Snapshot is the text that an agent gets.
+	// Snapshot is the text for the agent.
 	Snapshot string `json:"snapshot"`
 }
 
-// AgentText is what an agent gets: the snapshot alone. The same as structured content would be paid for
-// twice, or hide the snapshot from an agent that is shown only one of the two.
+// AgentText returns the snapshot alone. Structured content in addition would cost its tokens twice, or hide the
+// snapshot from an agent that sees only one of the two.
 func (s Snapshot) AgentText() string { return s.Snapshot }
 
-// Of max_tokens: the least that an answer can be cut to, and what holds when nothing is said. Agents refuse
-// answers that are longer than about 25,000 tokens, or pay for them without having meant to.
+// Minimum and default of max_tokens. Agents reject answers of more than about 25,000 tokens, or pay for them
+// unintentionally.
 const (
 	minMaxTokens     = 100
 	DefaultMaxTokens = 20_000
@@ -129,7 +130,7 @@ func (p *SnapshotParams) request(now time.Time, fullAfter time.Duration) (aria.R
 	if p.Root != "" {
 		ref, ok := aria.ParseReference(p.Root)
 		if !ok {
-			return r, usererr.Invalid("root is %q; it must be a reference of a snapshot, such as e12", p.Root)
+			return r, usererr.Invalid("root is %q; it must be a reference from browser_snapshot, such as e12", p.Root)
 		}
 		r.Root = ref
 	}
@@ -146,49 +147,49 @@ func (p *SnapshotParams) request(now time.Time, fullAfter time.Duration) (aria.R
 		r.MaxTokens = *p.MaxTokens
 	}
 	if p.Diff && p.FullSnapshot {
-		return r, usererr.Invalid("diff and full_snapshot exclude each other; pass one of them")
+		return r, usererr.Invalid("pass only one of diff and full_snapshot")
 	}
 	return r, nil
 }
 
 // Snapshot answers browser_snapshot.
-func (e *Pages) Snapshot(ctx context.Context, client *checkpoint.Client, p SnapshotParams) (*Snapshot, error) {
-	r, err := p.request(e.clock(), e.fullAfter)
+func (p *Pages) Snapshot(ctx context.Context, client *checkpoint.Client, params SnapshotParams) (*Snapshot, error) {
+	r, err := params.request(p.clock(), p.fullAfter)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		id, err := e.WaitForTab(ctx, client, p.Tab)
+		id, err := p.WaitForTab(ctx, client, params.Tab)
 		if err != nil {
 			return nil, err
 		}
-		s, err := e.snapshotOf(ctx, client, id, r)
-		if usererr.CodeOf(err) == usererr.TabClosed && p.Tab == 0 && e.DefaultTab(e.store.View(e.clock()), client) != id {
-			continue // nobody asked for that tab in particular
+		s, err := p.snapshotOf(ctx, client, id, r)
+		if usererr.CodeOf(err) == usererr.TabClosed && params.Tab == 0 && p.DefaultTab(p.store.View(p.clock()), client) != id {
+			continue // the call named no tab
 		}
 		return s, err
 	}
 }
 
-// Operable is the snapshot of what can be operated in a tab.
-func (e *Pages) Operable(ctx context.Context, client *checkpoint.Client, id int) (*Snapshot, error) {
-	return e.snapshotOf(ctx, client, id, aria.Request{Interactive: true, Format: aria.FormatCompact, FullAfter: e.fullAfter})
+// Operable returns the snapshot of the interactive elements of a tab.
+func (p *Pages) Operable(ctx context.Context, client *checkpoint.Client, id int) (*Snapshot, error) {
+	return p.snapshotOf(ctx, client, id, aria.Request{Interactive: true, Format: aria.FormatCompact, FullAfter: p.fullAfter})
 }
 
-// snapshotOf is the snapshot of one tab.
-func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id int, r aria.Request) (*Snapshot, error) {
-	t := e.Tab(id)
+// snapshotOf returns the snapshot of one tab.
+func (p *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id int, r aria.Request) (*Snapshot, error) {
+	t := p.Tab(id)
 	t.Lock()
 	defer t.Unlock()
-	tree, err := e.Look(ctx, id, t, r.Full) // others may have seen the page meanwhile
+	tree, err := p.Look(ctx, id, t, r.Full) // another client may read the page in the meantime
 	if err != nil {
 		return nil, err
 	}
-	elsewhere := e.ClosedBefore(client) != 0
-	e.Use(client, id)
-	seen := e.SeenBy(t, client)
-	r.Now = e.clock()
-	if elsewhere || e.seesSeveral(client) {
+	elsewhere := p.ClosedBefore(client) != 0
+	p.Use(client, id)
+	seen := p.SeenBy(t, client)
+	r.Now = p.clock()
+	if elsewhere || p.seesSeveralTabs(client) {
 		r.Tab = id
 	}
 	a, err := seen.Show(t.Page, tree, r)
@@ -202,17 +203,17 @@ func (e *Pages) snapshotOf(ctx context.Context, client *checkpoint.Client, id in
 	return &Snapshot{Tab: id, Kind: a.Kind, Why: a.Why, Snapshot: a.Text}, nil
 }
 
-// Unlocked does what waits without the tab's lock, which is held before and after.
+// Unlocked calls do without the tab's lock, which is held before and after.
 func (t *Tab) Unlocked(do func()) {
 	t.Unlock()
 	defer t.Lock()
 	do()
 }
 
-// errOvertaken says that the page was looked at by another way while the browser answered.
-var errOvertaken = errors.New("the page was looked at meanwhile")
+// errOvertaken means that an action read the page while the browser answered.
+var errOvertaken = errors.New("an action read the page at the same time")
 
-// Apply takes what the browser sent of a page of which a tree was known when it was asked. The tab is locked.
+// Apply applies what the browser sent in reply to a request that was based on the tree known. The tab is locked.
 func (t *Tab) Apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.Tree, error) {
 	if t.Page.Tree() != known {
 		return nil, errOvertaken
@@ -220,7 +221,7 @@ func (t *Tab) Apply(known *aria.Tree, sent *protocol.AriaResult) (*aria.Tree, er
 	return t.Page.Apply(sent)
 }
 
-// ask has the browser asked for the page when it is this look's turn. The tab is locked before and after.
+// ask waits for this read's turn and requests the page. The tab is locked before and after.
 func (t *Tab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*protocol.AriaResult, error)) (tree *aria.Tree, err error) {
 	var sent *protocol.AriaResult
 	var before *aria.Tree
@@ -244,31 +245,31 @@ func (t *Tab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*p
 	return t.Apply(before, sent)
 }
 
-// Look brings what is known of a tab's page up to date, a whole look with all that changes without a trace.
-// The tab is locked before and after, and not while the browser is waited for.
-func (e *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tree, error) {
-	if e.reader == nil {
-		return nil, usererr.New(usererr.NoBrowser, "no browser is connected; open one with browser_open or `tidemark browser`")
+// Look updates the known tree of a tab's page. With whole, it also finds changes that leave no trace in the DOM. The tab
+// is locked before and after, and unlocked while waiting for the browser.
+func (p *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tree, error) {
+	if p.reader == nil {
+		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser`.")
 	}
-	instance, theirs, ok := e.store.BrowserTab(id)
+	instance, browserTab, ok := p.store.BrowserTab(id)
 	if !ok {
-		return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
+		return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
 	}
-	if err := e.Paused(id); err != nil {
+	if err := p.Paused(id); err != nil {
 		return nil, err
 	}
-	until := e.clock().Add(LoadPatience)
+	until := p.clock().Add(LoadPatience)
 	if by, bounded := ctx.Deadline(); bounded && by.Before(until) {
-		until = by.Add(-loadAgain) // while there is time to say why
+		until = by.Add(-loadRetry) // leave time to report the reason
 	}
 	for {
 		tree, err := t.ask(ctx, func(known []protocol.AriaKnown) (*protocol.AriaResult, error) {
-			return e.reader.Aria(ctx, instance, protocol.AriaParams{Tab: theirs, Known: known, TimeoutMs: int(PageTimeout.Milliseconds()), Whole: whole})
+			return p.reader.Aria(ctx, instance, protocol.AriaParams{Tab: browserTab, Known: known, TimeoutMs: int(PageTimeout.Milliseconds()), Whole: whole})
 		})
 		switch {
 		case err == nil:
 			return tree, nil
-		case errors.Is(err, errOvertaken) && ctx.Err() == nil && e.clock().Before(until):
+		case errors.Is(err, errOvertaken) && ctx.Err() == nil && p.clock().Before(until):
 			continue
 		case errors.Is(err, aria.ErrOutOfStep):
 			t.Page.Forget()
@@ -280,27 +281,27 @@ func (e *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tre
 		var coded *protocol.Error
 		switch {
 		case !errors.As(err, &coded):
-			return nil, fmt.Errorf("the page of tab %d cannot be read: %w", id, err)
+			return nil, fmt.Errorf("cannot read the page of tab %d: %w", id, err)
 		case coded.Code == protocol.CodePaused:
-			t.Unlocked(func() { err = e.pausedNow(ctx, id) })
+			t.Unlocked(func() { err = p.pausedNow(ctx, id) })
 			return nil, err
 		case coded.Code == protocol.CodeUnknown:
-			return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for snapshots; run `tidemark install` and reload it")
-		case coded.Code != protocol.CodeUnavailable || !e.clock().Before(until):
+			return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for snapshots. Run `tidemark install` and reload the extension.")
+		case coded.Code != protocol.CodeUnavailable || !p.clock().Before(until):
 			return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", id, coded.Message)
 		}
-		if _, _, ok := e.store.BrowserTab(id); !ok {
-			return nil, usererr.New(usererr.TabClosed, "the tab %d has been closed; browser_tabs lists those that are open", id)
+		if _, _, ok := p.store.BrowserTab(id); !ok {
+			return nil, usererr.New(usererr.TabClosed, "tab %d was closed. browser_tabs lists the open ones.", id)
 		}
-		t.Unlocked(func() { err = rest(ctx, loadAgain) })
+		t.Unlocked(func() { err = sleep(ctx, loadRetry) })
 		if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// rest waits for a while.
-func rest(ctx context.Context, d time.Duration) error {
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -311,184 +312,68 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// WaitForTab is [Pages.tabFor], given the moment that a tab needs which was just opened until it is watched.
-func (e *Pages) WaitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, tabPatience)
-	defer cancel()
-	for {
-		changed := e.store.Changed()
-		found, err := e.TabFor(client, id)
-		if err == nil || id != 0 && usererr.CodeOf(err) != usererr.NotWatched {
-			return found, err
-		}
-		select {
-		case <-ctx.Done():
-			return 0, err
-		case <-changed:
-		}
-	}
-}
-
-// seesSeveral says whether more than one tab could be meant by a client: references belong to a tab.
-func (e *Pages) seesSeveral(client *checkpoint.Client) bool {
-	count := 0
-	for _, t := range e.store.View(e.clock()).Tabs {
-		if t.Watched && client.Scope.Covers(t.Origin) {
-			count++
-		}
-	}
-	return count > 1
-}
-
-// TabFor is the tab that a call speaks of: the one named, else the one that the client used last, else the
-// active watched one.
-func (e *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
-	v := e.store.View(e.clock())
-	e.forgetClosed(v)
-	if err := tabs.Check(v, client.Scope, id); err != nil {
-		return 0, err
-	}
-	if id == 0 {
-		id = e.DefaultTab(v, client)
-		if err := ambiguous(v, client.Scope); err != nil && id != e.LastOf(client) {
-			return 0, err
-		}
-	}
-	for _, t := range v.Tabs {
-		if t.ID != id {
-			continue
-		}
-		if !t.Watched {
-			return 0, usererr.New(usererr.NotWatched, "tab %d (%s) is not watched; a person can switch it on in Tidemark's popup", id, t.URL)
-		}
-		return id, nil
-	}
-	return 0, usererr.New(usererr.NotWatched, "no tab is watched; open the page with browser_open or `tidemark browser URL`, or switch it on in Tidemark's popup")
-}
-
-// ambiguous is an error that lists the watched tabs by browser when more than one browser has any.
-func ambiguous(v *capture.View, scope checkpoint.Scope) error {
-	var list []string
-	names := browserNames(v, scope)
-	for _, b := range v.Browsers {
-		var tabs []string
-		for _, t := range v.Tabs {
-			if t.Instance == b.Instance && t.Watched && scope.Covers(t.Origin) {
-				tabs = append(tabs, fmt.Sprintf("%d (%s)", t.ID, t.URL))
-			}
-		}
-		if len(tabs) > 0 {
-			list = append(list, names[b.Instance]+" with tab "+strings.Join(tabs, ", "))
-		}
-	}
-	if len(list) < 2 {
-		return nil
-	}
-	return usererr.New(usererr.Ambiguous, "several browsers show watched pages: %s; pass the tab that you mean, once", strings.Join(list, "; "))
-}
-
-// browserNames are the names of the browsers that have tabs in a scope, by instance: those of the same name are
-// numbered.
-func browserNames(v *capture.View, scope checkpoint.Scope) map[string]string {
-	names, count := map[string]string{}, map[string]int{}
-	for _, t := range v.Tabs {
-		if names[t.Instance] != "" || !scope.Covers(t.Origin) {
-			continue
-		}
-		names[t.Instance] = t.Browser
-		if count[t.Browser]++; count[t.Browser] > 1 {
-			names[t.Instance] = fmt.Sprintf("%s #%d", t.Browser, count[t.Browser])
-		}
-	}
-	return names
-}
-
-// DefaultTab is 0 when there is none.
-func (e *Pages) DefaultTab(v *capture.View, client *checkpoint.Client) int {
-	last := e.LastOf(client)
-	first, active := 0, 0
-	for _, t := range v.Tabs {
-		if !t.Watched || !client.Scope.Covers(t.Origin) {
-			continue
-		}
-		if t.ID == last {
-			return last
-		}
-		if first == 0 {
-			first = t.ID
-		}
-		if t.Active {
-			active = t.ID
-		}
-	}
-	if active != 0 {
-		return active
-	}
-	return first
-}
-
-// Tab is what is known of a tab.
-func (e *Pages) Tab(id int) *Tab {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t := e.tabs[id]
+// Tab returns the stored state of a tab, and creates it when needed.
+func (p *Pages) Tab(id int) *Tab {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.tabs[id]
 	if t == nil {
-		if e.tabs == nil {
-			e.tabs = map[int]*Tab{}
+		if p.tabs == nil {
+			p.tabs = map[int]*Tab{}
 		}
-		t = &Tab{Page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, told: map[*checkpoint.Client]capture.Moment{}}
-		e.tabs[id] = t
+		t = &Tab{Page: aria.NewPage(), looking: make(chan struct{}, 1), seen: map[*checkpoint.Client]*aria.Seen{}, reported: map[*checkpoint.Client]capture.Moment{}}
+		p.tabs[id] = t
 	}
 	return t
 }
 
-// Use notes the tab that a client used last.
-func (e *Pages) Use(client *checkpoint.Client, id int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.last == nil {
-		e.last = map[*checkpoint.Client]int{}
+// Use records the tab that a client used last.
+func (p *Pages) Use(client *checkpoint.Client, id int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil {
+		p.last = map[*checkpoint.Client]int{}
 	}
-	e.last[client] = id
+	p.last[client] = id
 }
 
-// LastOf is the tab that a client used last, 0 for none.
-func (e *Pages) LastOf(client *checkpoint.Client) int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.last[client]
+// LastOf returns the tab that a client used last, or 0.
+func (p *Pages) LastOf(client *checkpoint.Client) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last[client]
 }
 
-// forgetClosed drops what is known of tabs that are no longer there.
-func (e *Pages) forgetClosed(v *capture.View) {
+// forgetClosed drops the state of closed tabs.
+func (p *Pages) forgetClosed(v *capture.View) {
 	open := map[int]bool{}
 	for _, t := range v.Tabs {
 		open[t.ID] = true
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for id := range e.tabs {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id := range p.tabs {
 		if !open[id] {
-			delete(e.tabs, id)
+			delete(p.tabs, id)
 		}
 	}
 }
 
-// Forget drops what a client that has left was shown.
-func (e *Pages) Forget(client *checkpoint.Client) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.last, client)
-	for _, t := range e.tabs {
+// Forget drops the records about a client that disconnected.
+func (p *Pages) Forget(client *checkpoint.Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.last, client)
+	for _, t := range p.tabs {
 		delete(t.seen, client)
-		delete(t.told, client)
+		delete(t.reported, client)
 	}
 }
 
-// SeenBy is what a client was shown of a tab.
-func (e *Pages) SeenBy(t *Tab, client *checkpoint.Client) *aria.Seen {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// SeenBy returns the record of what a client was shown of a tab.
+func (p *Pages) SeenBy(t *Tab, client *checkpoint.Client) *aria.Seen {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	seen := t.seen[client]
 	if seen == nil {
 		seen = &aria.Seen{}
@@ -515,74 +400,74 @@ type TabLine struct {
 	ID    int    `json:"id"`
 	URL   string `json:"url"`
 	Title string `json:"title"`
-	// Watched tabs can be looked at.
+	// Watched tabs can be read.
 	Watched bool `json:"watched,omitempty"`
 	// Active is the tab in front of its browser.
 	Active bool `json:"active,omitempty"`
-	// Browser is the one that it is in, told where there are several.
+	// Browser is the name of the tab's browser, set only if several browsers have tabs in scope.
 	Browser string `json:"browser,omitempty"`
-	// Current is the tab that a call without one speaks of.
+	// Current marks the tab that calls without one use.
 	Current bool `json:"current,omitempty"`
 }
 
-// ClosedBefore is the tab that a client used last, where that has been closed; else 0.
-func (e *Pages) ClosedBefore(client *checkpoint.Client) int {
-	last := e.LastOf(client)
-	if _, _, open := e.store.BrowserTab(last); open {
+// ClosedBefore returns the tab that a client used last if it was closed, else 0.
+func (p *Pages) ClosedBefore(client *checkpoint.Client) int {
+	last := p.LastOf(client)
+	if _, _, open := p.store.BrowserTab(last); open {
 		return 0
 	}
 	return last
 }
 
-// ToldOf is up to where a client knows what happened on a tab by answers to its actions; first is true before
-// there was one.
-func (e *Pages) ToldOf(t *Tab, client *checkpoint.Client) (from capture.Moment, first bool) {
-	e.mu.Lock()
-	from, known := t.told[client]
-	e.mu.Unlock()
+// ReportedUntil returns the moment up to which action answers have reported a tab's events to a client. Before the first
+// answer, first is true and the moment is now.
+func (p *Pages) ReportedUntil(t *Tab, client *checkpoint.Client) (from capture.Moment, first bool) {
+	p.mu.Lock()
+	from, known := t.reported[client]
+	p.mu.Unlock()
 	if !known {
-		from = e.store.View(e.clock()).Now()
+		from = p.store.View(p.clock()).Now()
 	}
 	return from, !known
 }
 
-// Tell notes up to where a client was told.
-func (e *Pages) Tell(t *Tab, client *checkpoint.Client, at capture.Moment) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	t.told[client] = at
+// MarkReported records the moment up to which an action answer has reported events to a client.
+func (p *Pages) MarkReported(t *Tab, client *checkpoint.Client, at capture.Moment) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t.reported[client] = at
 }
 
-// Paused is an error that says so when the debugger holds a tab's page: nothing can be done in it.
-func (e *Pages) Paused(tab int) error {
-	if says := tabs.PausedIn(e.store.View(e.clock()), func(_ string, id int) bool { return id == tab }); says != "" {
-		return usererr.New(usererr.PagePaused, "%s", says)
+// Paused returns an error if a tab's page is paused in the debugger, because such a page cannot be read or acted on.
+func (p *Pages) Paused(tab int) error {
+	if why := tabs.PausedIn(p.store.View(p.clock()), func(_ string, id int) bool { return id == tab }); why != "" {
+		return usererr.New(usererr.PagePaused, "%s", why)
 	}
 	return nil
 }
 
-// pausedNow is [Pages.Paused] for a tab of which its browser says that it is: who did it comes in a message of its
-// own, a moment later.
-func (e *Pages) pausedNow(ctx context.Context, tab int) error {
+// pausedNow is [Pages.Paused] for a tab that its browser reports as paused. It waits for the message that names who
+// paused it, which comes a moment later.
+func (p *Pages) pausedNow(ctx context.Context, tab int) error {
 	ctx, cancel := context.WithTimeout(ctx, tabPatience)
 	defer cancel()
 	for {
-		changed := e.store.Changed()
-		if err := e.Paused(tab); err != nil {
+		changed := p.store.Changed()
+		if err := p.Paused(tab); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return usererr.New(usererr.PagePaused, "tab %d is paused in the debugger; debugger_resume lets it go on", tab)
+			return usererr.New(usererr.PagePaused, "tab %d is paused in the debugger. Resume it with debugger_resume.", tab)
 		case <-changed:
 		}
 	}
 }
 
 // List lists the tabs that a client can see.
-func (e *Pages) List(client *checkpoint.Client) *TabList {
-	v := e.store.View(e.clock())
-	current := e.DefaultTab(v, client)
+func (p *Pages) List(client *checkpoint.Client) *TabList {
+	v := p.store.View(p.clock())
+	current := p.DefaultTab(v, client)
 	list := &TabList{Tabs: []TabLine{}}
 	names := browserNames(v, client.Scope)
 	for _, t := range v.Tabs {

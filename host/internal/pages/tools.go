@@ -2,7 +2,7 @@ package pages
 
 import "tidemark.dev/tidemark/host/internal/tool"
 
-// Tools are the tools that look at pages.
+// Tools are the tools that read pages.
 var Tools = []*tool.Tool[*Pages]{
 	tool.New("browser_snapshot", (*Pages).Snapshot),
 }

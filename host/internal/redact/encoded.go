@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds how often something encoded is looked for inside of something encoded.
+// maxDepth bounds the nesting of encoded values that is searched.
 const maxDepth = 2
 
-// maskEncoded masks inside of what is percent-encoded: the JSON or the address that a parameter
-// carries. What is masked is encoded again, the mask itself is not.
+// maskEncoded masks secrets inside percent-encoded text: the JSON or the address in a parameter. The result is encoded
+// again, except for the mask.
 func (r *Redactor) maskEncoded(s string, depth int, tr *trace) (string, int) {
 	i := strings.IndexByte(s, '%')
 	if i < 0 || depth == maxDepth {
@@ -56,13 +56,13 @@ func isEscape(s string, i int) bool { return i+2 < len(s) && isHex(s[i+1]) && is
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' }
 
-// isEncodedByte says whether a byte may stand in one encoded value: what encodeURIComponent leaves,
+// isEncodedByte reports whether a byte may be part of an encoded value: the characters that encodeURIComponent keeps,
 // its escapes, and the brackets of a mask.
 func isEncodedByte(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c != 0 && strings.IndexByte("-_.~%+!*'()[]", c) >= 0
 }
 
-// unescape undoes percent-encoding; ok is false where it is none, or no UTF-8.
+// unescape undoes percent-encoding. It returns false for a text that is not encoded or whose result is not UTF-8.
 func unescape(s string) (decoded string, ok bool) {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

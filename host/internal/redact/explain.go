@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Kind is what kind of rule masked something.
+// Kind is the kind of a rule.
 type Kind string
 
 // Kinds of rules.
 const (
-	// KindValue is a rule about the looks of a secret, by its id.
+	// KindValue is a rule about the format of a secret, named by its id.
 	KindValue Kind = "value"
-	// KindKey is a secret key, as the text writes it.
+	// KindKey is a secret key, spelled as in the text.
 	KindKey Kind = "key"
 	// KindHeader is a secret header, in lower case.
 	KindHeader Kind = "header"
@@ -26,12 +26,12 @@ type Finding struct {
 	Kind Kind
 	// Name is the rule's id, or the name of the key or header.
 	Name string
-	// From and To are where the secret stood in the text as it was given, in bytes. Of what is inside
-	// of an encoded value they are that value's.
+	// From and To are the offsets of the secret in the original text, in bytes. For a secret inside an encoded value
+	// they are the offsets of that value.
 	From, To int
 }
 
-// Rule names what masked it: `jwt`, `key "password"`, `header "cookie"`.
+// Rule names the rule that masked the secret: `jwt`, `key "password"`, `header "cookie"`.
 func (f Finding) Rule() string {
 	if f.Kind == KindValue {
 		return f.Name
@@ -39,7 +39,7 @@ func (f Finding) Rule() string {
 	return fmt.Sprintf("%s %q", f.Kind, f.Name)
 }
 
-// Form is how a text is to be read.
+// Form is the format in which to read a text.
 type Form string
 
 // Forms of text.
@@ -50,10 +50,10 @@ const (
 	FormHeaders Form = "headers"
 )
 
-// Forms are all of them.
+// Forms lists all forms.
 var Forms = []Form{FormText, FormURL, FormJSON, FormHeaders}
 
-// Guess says as what a text is most likely meant.
+// Guess returns the most likely form of a text.
 func (r *Redactor) Guess(s string) Form {
 	trimmed := strings.TrimSpace(s)
 	switch {
@@ -85,7 +85,7 @@ var (
 	requestLine = regexp.MustCompile(`^(?:[A-Z]+ [^ ]+ )?HTTP/[0-9.]+`)
 )
 
-// Explain masks as the other methods do, and says what it masked, in the order of the text.
+// Explain masks like the other methods, and returns the masked secrets in the order of the text.
 func (r *Redactor) Explain(s string, as Form) (string, []Finding) {
 	tr := &trace{}
 	switch as {
@@ -101,7 +101,7 @@ func (r *Redactor) Explain(s string, as Form) (string, []Finding) {
 	return s, tr.findings()
 }
 
-// explainHeaders reads a header a line; what is none is text.
+// explainHeaders reads one header per line. Other lines are free text.
 func (r *Redactor) explainHeaders(s string) (string, []Finding) {
 	var out strings.Builder
 	var found []Finding
@@ -131,13 +131,13 @@ func (r *Redactor) explainHeaders(s string) (string, []Finding) {
 	return out.String(), found
 }
 
-// trace keeps, over several passes, where what they masked stood in the text before the first.
+// trace keeps the original offsets of the masked secrets over several passes.
 type trace struct {
-	spans   []span // by place, of the text as it was given
-	pending []span // of the text as it was before this pass
+	spans   []span // sorted by offset in the original text
+	pending []span // offsets before this pass
 }
 
-// span is a replaced part: from and to in the text, out the length of what stands there now.
+// span is a replaced part: from and to are offsets in the text, out is the length of the replacement.
 type span struct {
 	from, to, out int
 	by            []Finding
@@ -161,8 +161,8 @@ func (t *trace) commit() {
 	t.pending = nil
 }
 
-// before turns a place in the text as it is now into one of the text as it was given. A place inside
-// of what was replaced becomes its beginning or its end.
+// before converts an offset in the current text into one in the original text. An offset inside a replacement becomes
+// its beginning or its end.
 func (t *trace) before(at int, end bool) int {
 	shift := 0
 	for _, s := range t.spans {

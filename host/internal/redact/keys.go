@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// strength is how sure a key is that its value is a secret.
+// strength is how certain it is that the value of a key is secret.
 type strength int
 
 const (
@@ -12,7 +12,7 @@ const (
 	strong
 )
 
-// SecretKey says whether the values of this key are secrets: `accessToken`, `user[password]`,
+// SecretKey reports whether the values of this key are secret: `accessToken`, `user[password]`,
 // `X-Api-Key`, but not `password_length` or `tokenizer`.
 func (r *Redactor) SecretKey(key string) bool { return r.keyStrength(key) > maybe }
 
@@ -51,7 +51,7 @@ func (r *Redactor) keyStrength(key string) strength {
 	return innocent
 }
 
-// isOpen says whether an object under this key is looked into: it has more than the secret.
+// isOpen reports whether an object under this key is searched, because it holds more than the secret.
 func (r *Redactor) isOpen(key string) bool {
 	words := keyWords(key)
 	return len(words) > 0 && r.open[words[len(words)-1]] && r.keyStrength(key) == weak

@@ -2,19 +2,19 @@ package redact
 
 import "strings"
 
-// namedKey is a secret key that stands as a value: `name="password" value="…"`, as forms, lists of
-// headers and pages write it.
+// namedKey is a secret key that appears as a value: `name="password" value="…"`, as in forms, lists of headers and
+// pages.
 type namedKey struct {
 	key      string
 	strength strength
 	// end is where the name ends.
 	end int
-	// left counts down the pairs among which the value is looked for.
+	// left counts down the pairs that may hold the value.
 	left int
 }
 
-// maxNamed is how many pairs after its name a value is looked for. It counts no bytes: what was masked
-// in between has another length, and masking twice must be masking once.
+// maxNamed is how many pairs after its name a value may be. It does not count bytes: masking changes the length of the
+// text in between, and masking twice must equal masking once.
 const maxNamed = 4
 
 func isName(key string) bool { return isAny(key, "name", "key") }
@@ -30,14 +30,14 @@ func isAny(key string, names ...string) bool {
 	return false
 }
 
-// namedKey reads the name behind the separator; one that is no secret key is the zero value.
+// namedKey reads the name after the separator. It returns the zero value for a key that is not secret.
 func (r *Redactor) namedKey(s string, sep int) namedKey {
 	v := r.valueAfter(s, sep, false, 0)
 	if v.from >= v.to || v.to-v.from > maxKey {
 		return namedKey{}
 	}
 	name := s[v.from:v.to]
-	// A name is nothing in which something was masked: it would be another one the second time.
+	// A name with a masked part does not count: masking again would see another name.
 	if strings.ContainsFunc(name, func(c rune) bool { return c >= 0x80 || c != ' ' && !isKeyByte(byte(c)) }) || strings.Contains(name, r.mask[:len(r.mask)-1]) {
 		return namedKey{}
 	}
@@ -80,7 +80,7 @@ func (n namedKey) part(s string, k keyAt) (from, to int) {
 	return from, to
 }
 
-// secretElement finds the text of an XML element that is named by a secret key and whose start tag
+// secretElement finds the text of an XML element that is named like a secret key and whose start tag
 // is s[tag:end]: `<wsse:Password Type="…">…</wsse:Password>`. Text with spaces is prose.
 func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to int) {
 	full := s[tag+1 : end]
@@ -98,7 +98,7 @@ func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to 
 	from = skipSpace(s, end+1)
 	if strings.HasPrefix(s[from:], cdata) {
 		from += len(cdata)
-		to = len(s) // where it was cut off
+		to = len(s) // the text was cut off here
 		if i := strings.Index(s[from:], "]]>"); i >= 0 {
 			to = from + i
 		}
@@ -119,8 +119,8 @@ func (r *Redactor) secretElement(s string, tag, end int) (name string, from, to 
 
 const cdata = "<![CDATA["
 
-// spokenKey finds a secret key of several words in front of the separator ("API key: …"), of which k
-// is the last. It is weak: a sentence may go on behind it.
+// spokenKey finds a secret key of several words before the separator ("API key: …"), of which k is the last. The
+// evidence is weak: a sentence may continue after it.
 func (r *Redactor) spokenKey(s string, k keyAt) (string, strength) {
 	if k.before(s) != ' ' || !r.phraseLast[lower(s[k.from:k.to])] {
 		return "", innocent

@@ -7,7 +7,7 @@ import "strings"
 // in parts of a form named by a secret key; and in `<key>value</key>`.
 func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, int) {
 	p := r.pass(s, tr)
-	tag := -1 // where a start tag has begun
+	tag := -1 // the offset at which a start tag began
 	var named namedKey
 	for i := at; i < len(s); i++ {
 		switch s[i] {
@@ -64,10 +64,10 @@ func (r *Redactor) maskPairs(s string, at int, strict bool, tr *trace) (string, 
 	return p.done()
 }
 
-// maxKey bounds how far a key is looked for before its separator, in bytes.
+// maxKey bounds the length of a key before its separator, in bytes.
 const maxKey = 64
 
-// keyAt is where a key stands, without its quotes.
+// keyAt is the position of a key, without its quotes.
 type keyAt struct {
 	from, to int
 	quoted   bool
@@ -81,8 +81,8 @@ func (k keyAt) before(s string) byte {
 	return s[k.from-1]
 }
 
-// inStructure says whether a key is one of structured data: in quotes in JSON, a parameter of an
-// address, a field of a form. What JSON has in its strings may be prose.
+// inStructure reports whether a key belongs to structured data: in quotes in JSON, a parameter of an address, a field of
+// a form. The strings of JSON may be prose.
 func (k keyAt) inStructure(s string, sep int, strict bool) bool {
 	if k.quoted {
 		return strict
@@ -124,7 +124,7 @@ func keyBefore(s string, sep int) keyAt {
 
 func isQuote(c byte) bool { return c == '"' || c == '\'' || c == '`' }
 
-// quoteEntities are quotes as a page's source writes them inside an attribute.
+// quoteEntities are the HTML entities for quotes inside an attribute.
 var quoteEntities = [...]string{"&quot;", "&#34;", "&#39;", "&#x27;"}
 
 func quoteEntityBefore(s string, end int) int {
@@ -154,14 +154,14 @@ func isKeyByte(c byte) bool {
 		c == '_' || c == '-' || c == '.' || c == '%' || c == '[' || c == ']' || c == '$'
 }
 
-// valueAt is where a value stands, without its quotes.
+// valueAt is the position of a value, without its quotes.
 type valueAt struct {
 	from, to int
 	quoted   bool
 }
 
-// valueAfter finds the value behind the separator. In structured data an object or array counts as a
-// value as a whole; in free text it does not, its own keys are looked at.
+// valueAfter finds the value after the separator. In structured data a whole object or array counts as a value. In free
+// text it does not, and its own keys are checked.
 func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) valueAt {
 	i := sep + 1
 	for i < len(s) && (s[i] == '=' || s[i] == '>') && i-sep < 3 {
@@ -204,7 +204,7 @@ func (r *Redactor) valueAfter(s string, sep int, structured bool, before byte) v
 	return valueAt{i, to, false}
 }
 
-// maxScheme is the length of the longest word that is looked for among the schemes, in bytes.
+// maxScheme is the length of the longest word that can be a scheme, in bytes.
 const maxScheme = 20
 
 func wordEnd(s string, i int) int {
@@ -214,7 +214,7 @@ func wordEnd(s string, i int) int {
 	return i
 }
 
-// lower is strings.ToLower for ASCII, so that JavaScript does the same.
+// lower is strings.ToLower for ASCII only, as in the JavaScript implementation.
 func lower(s string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'A' && c <= 'Z' {
@@ -232,8 +232,8 @@ func isValueEnd(c byte) bool {
 	return false
 }
 
-// closingQuote finds the end of a string whose quotes carry that many backslashes; the end of s when
-// it was cut off.
+// closingQuote finds the end of a string whose quotes have that many backslashes. It returns the end of s if the string
+// is cut off.
 func closingQuote(s string, i int, quote byte, slashes int) int {
 	run := 0
 	for ; i < len(s); i++ {
@@ -249,7 +249,7 @@ func closingQuote(s string, i int, quote byte, slashes int) int {
 	return len(s)
 }
 
-// closingBracket finds the end of a JSON object or array; the end of s when it was cut off.
+// closingBracket finds the end of a JSON object or array. It returns the end of s if that is cut off.
 func closingBracket(s string, i int) int {
 	depth := 0
 	for ; i < len(s); i++ {
@@ -285,8 +285,8 @@ func (r *Redactor) isSecretValue(s string, v valueAt, key strength, structured b
 	return !r.isVariable(value) && !r.prose[lower(strings.TrimRight(value, ".!?:"))]
 }
 
-// looksSecret says whether a value is not a word of a sentence: it has digits, or is long and in both
-// cases. A mask in it is no evidence, nor is what follows, else masking twice would mask more.
+// looksSecret reports whether a value is not a word of a sentence: it has digits, or is long and in mixed case. A mask
+// in it and the text after the mask are not evidence, because masking twice would mask more.
 func (r *Redactor) looksSecret(value string, delimited bool) bool {
 	spaces := strings.ContainsAny(value, " \t\n")
 	if i := strings.Index(value, r.mask[:len(r.mask)-1]); i >= 0 { // a value ends before a bracket
@@ -302,13 +302,13 @@ func isLetterRune(c rune) bool { return isUpperRune(c) || isLowerRune(c) }
 func isUpperRune(c rune) bool  { return c >= 'A' && c <= 'Z' }
 func isLowerRune(c rune) bool  { return c >= 'a' && c <= 'z' }
 
-// isPlaceholder says whether a value stands where a secret would, and is none: null, ••••, [REDACTED].
+// isPlaceholder reports whether a value appears in place of a secret: null, ••••, [REDACTED].
 func (r *Redactor) isPlaceholder(value string) bool {
 	word := strings.Trim(value, "[]{}()<>*•.!")
 	return word == "" || len(word) <= maxScheme && r.placeholders[lower(word)]
 }
 
-// isVariable says whether a value is the name of a variable in GraphQL, a shell, a template or a program.
+// isVariable reports whether a value is the name of a variable in GraphQL, a shell, a template or a program.
 func (r *Redactor) isVariable(value string) bool {
 	for _, begin := range r.variables {
 		name, ok := strings.CutPrefix(value, begin)

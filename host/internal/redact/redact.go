@@ -1,13 +1,16 @@
-// Package redact takes secrets out of text, URLs, headers and bodies.
+// Package redact masks secrets in text, URLs, headers and bodies.
 //
-// It guarantees: what its rules call a secret is replaced by the mask and counted; applying it twice
-// gives the same as once, with a second count of zero; text without a secret comes back unchanged
-// and unallocated. The rules are data (protocol/redaction.json, and what a person adds); the extension
-// applies the same ones at the source, and the host applies them again to what arrives. It is pure.
+// Guarantees:
+//   - Every secret that the rules recognize is replaced by the mask and counted.
+//   - Masking twice gives the same text as masking once, with a second count of zero.
+//   - Text without a secret is returned unchanged, without an allocation.
+//   - The package is pure.
 //
-// Two strengths of evidence are told apart. Structured data (JSON, forms, queries) masks the value
-// of every secret key. Free text masks `password: …` but leaves prose ("Password: is too short",
-// "Unexpected token: }") readable.
+// The rules are data: protocol/redaction.json and the user's rules. The extension applies the built-in ones at the
+// source, and the host applies all of them to incoming data.
+//
+// Evidence has two strengths. In structured data (JSON, forms, queries) the value of every secret key is masked. In free
+// text `password: …` is masked, but prose ("Password: is too short", "Unexpected token: }") stays readable.
 package redact
 
 import (
@@ -21,7 +24,7 @@ type Redactor struct {
 	prose, placeholders, schemes, lineSchemes  map[string]bool
 	phraseLast, open                           map[string]bool // phraseLast: the last words of phrases
 	phrases, anyEnd, lastEnd, stems, variables []string
-	// named are a person's: phrases of keys.
+	// named are the user's phrases of keys.
 	named  []string
 	values []valueRule
 	needs  *needs
@@ -31,14 +34,14 @@ type Redactor struct {
 func (r *Redactor) Text(s string) (string, int) { return r.text(s, 0, nil) }
 
 func (r *Redactor) text(s string, depth int, tr *trace) (string, int) {
-	return r.mend(s, looksStructured(s), depth, tr)
+	return r.maskAll(s, looksStructured(s), depth, tr)
 }
 
-// Body masks secrets in structured data: JSON or a form. A page or an XML document is read as text is.
+// Body masks secrets in structured data: JSON or a form. It treats a page or an XML document as free text.
 func (r *Redactor) Body(s string) (string, int) { return r.body(s, nil) }
 
 func (r *Redactor) body(s string, tr *trace) (string, int) {
-	return r.mend(s, !looksMarkedUp(s), 0, tr)
+	return r.maskAll(s, !looksMarkedUp(s), 0, tr)
 }
 
 // URL masks secrets in parameters, query, fragment and user info.
@@ -78,13 +81,13 @@ func (r *Redactor) header(name, value string, tr *trace) (string, int) {
 	return r.text(value, 0, tr)
 }
 
-// SecretHeader says whether a header's value is a secret as a whole.
+// SecretHeader reports whether a header's whole value is secret.
 func (r *Redactor) SecretHeader(name string) bool {
 	return r.headers[strings.ToLower(name)] || r.SecretKey(name)
 }
 
-// looksStructured says whether a text is JSON: an object or an array, perhaps behind the digits and
-// the namespace that socket.io puts before it.
+// looksStructured reports whether a text is JSON: an object or an array, perhaps after the digits and the namespace
+// that socket.io prepends.
 func looksStructured(s string) bool {
 	i := 0
 	for i < len(s) && i < 4 && s[i] >= '0' && s[i] <= '9' {
@@ -116,8 +119,8 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
-// mend masks pairs first: the value of a pair is masked as a whole, whatever it looks like.
-func (r *Redactor) mend(s string, strict bool, depth int, tr *trace) (string, int) {
+// maskAll masks pairs first: the value of a pair is masked as a whole, whatever it looks like.
+func (r *Redactor) maskAll(s string, strict bool, depth int, tr *trace) (string, int) {
 	s, n := r.maskPairs(s, 0, strict, tr)
 	s, m := r.maskEncoded(s, depth, tr)
 	s, v := r.maskValues(s, tr)
@@ -135,7 +138,7 @@ type pass struct {
 
 func (r *Redactor) pass(s string, tr *trace) pass { return pass{s: s, mark: r.mask, trace: tr} }
 
-// mask puts the mask in place of s[from:to].
+// mask replaces s[from:to] with the mask.
 func (p *pass) mask(from, to int, kind Kind, name string) {
 	p.replace(from, to, p.mark, 1)
 	if p.trace != nil {

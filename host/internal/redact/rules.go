@@ -14,9 +14,9 @@ import (
 
 // Rules is the shape of protocol/redaction.json.
 type Rules struct {
-	// Mask stands in place of a secret.
+	// Mask replaces a secret.
 	Mask string `json:"mask"`
-	// Headers are the lower-case names of headers whose values are secret.
+	// Headers lists the lower-case names of headers with secret values.
 	Headers []string `json:"headers"`
 	Keys    struct {
 		// Any: a key is secret when one of its words is here.
@@ -31,65 +31,66 @@ type Rules struct {
 		Maybe []string `json:"maybe"`
 		// Phrases: a key is secret when it contains these words in a row.
 		Phrases []string `json:"phrases"`
-		// InnocentLast: a key that ends in one of these words is no secret (password_length).
+		// InnocentLast: a key that ends in one of these words is not secret (password_length).
 		InnocentLast []string `json:"innocent_last"`
-		// Stems: a key that contains none of these is no secret; only for speed.
+		// Stems: a key that contains none of these is not secret. They only save time.
 		Stems []string `json:"stems"`
 		// Prose: after `password:` in free text these words begin a sentence, not a secret.
 		Prose []string `json:"prose"`
-		// Placeholders stand where a secret would, and are none: null, string, [REDACTED].
+		// Placeholders appear in place of a secret: null, string, [REDACTED].
 		Placeholders []string `json:"placeholders"`
-		// Variables begin the name of a variable, which stands where its value would.
+		// Variables begin the name of a variable that appears in place of its value.
 		Variables []string `json:"variables"`
-		// Open: an object under a key that ends in one of these words is looked into, not masked whole.
+		// Open: an object under a key that ends in one of these words is searched, not masked as a whole.
 		Open []string `json:"open"`
 		// Schemes: after `Authorization:` these words belong to the secret that follows.
 		Schemes []string `json:"schemes"`
-		// LineSchemes are schemes whose parameters go on to the line's end.
+		// LineSchemes are schemes whose parameters extend to the end of the line.
 		LineSchemes []string `json:"line_schemes"`
 	} `json:"keys"`
-	// Values are secrets that are known by their own looks.
+	// Values are secrets recognized by their format.
 	Values []ValueRule `json:"values"`
 }
 
-// ValueRule is a secret that is known by its own looks.
+// ValueRule recognizes a secret by its format.
 type ValueRule struct {
 	ID string `json:"id"`
-	// Needs are literals of which a text must contain one, else the pattern is not tried. Without any
-	// it always is.
+	// Needs are literals. The pattern is tried only on a text that contains one of them. Without any, it is tried on
+	// every text.
 	Needs []string `json:"needs"`
-	// Pattern is a regular expression that RE2 and JavaScript read alike.
+	// Pattern is a regular expression that means the same in RE2 and JavaScript.
 	Pattern string `json:"pattern"`
-	// Unless is a pattern too: what was found and matches it is no secret.
+	// Unless is a pattern of matches that are not secret.
 	Unless string `json:"unless"`
-	// Keep begins and After ends what was found, and both stay; they may name groups of the pattern.
+	// Keep and After are the parts at the beginning and end of a match that are not masked. They may name groups of
+	// the pattern.
 	Keep  string `json:"keep"`
 	After string `json:"after"`
-	// Luhn asks for the check digit of a payment card.
+	// Luhn requires the check digit of a payment card.
 	Luhn bool `json:"luhn"`
 }
 
-// User is what a person adds to the rules, as it stands in a settings file.
+// User holds the rules that a user adds in a settings file.
 type User struct {
-	// Headers are names of headers whose values are secret.
+	// Headers lists the names of headers with secret values.
 	Headers []string `toml:"headers"`
-	// Keys are names of keys whose values are secret: a key that contains their words in a row is.
+	// Keys lists the names of keys with secret values. A key that contains the words of a name in a row is secret.
 	Keys []string `toml:"keys"`
-	// Values are secrets that are known by their own looks.
+	// Values are secrets recognized by their format.
 	Values []UserValue `toml:"values"`
 }
 
-// UserValue is a [ValueRule] of a person.
+// UserValue is a [ValueRule] of a user.
 type UserValue struct {
-	// ID names the rule where it is said what masked something.
+	// ID names the rule in explanations.
 	ID string `toml:"id"`
-	// Pattern is a regular expression (RE2); all of what it finds is masked.
+	// Pattern is a regular expression (RE2). The whole match is masked.
 	Pattern string `toml:"pattern"`
-	// Needs are literals of which a text must contain one, else the pattern is not tried.
+	// Needs are literals. The pattern is tried only on a text that contains one of them.
 	Needs []string `toml:"needs"`
 }
 
-// DefaultRules are those that Tidemark comes with.
+// DefaultRules returns the built-in rules.
 func DefaultRules() Rules {
 	var rules Rules
 	if err := json.Unmarshal(protocol.RedactionRules, &rules); err != nil {
@@ -98,7 +99,7 @@ func DefaultRules() Rules {
 	return rules
 }
 
-// Default is made from the rules that Tidemark comes with.
+// Default returns a redactor with the built-in rules.
 func Default() *Redactor {
 	r, err := Extend(DefaultRules(), User{})
 	if err != nil {
@@ -107,8 +108,8 @@ func Default() *Redactor {
 	return r
 }
 
-// Extend makes a redactor of rules and what a person adds to them. The error says which of the
-// person's rules cannot be used, and what to do.
+// Extend returns a redactor with base and the user's rules. Its error says which of the user's rules is invalid, and
+// what to do.
 func Extend(base Rules, user User) (*Redactor, error) {
 	k := &base.Keys
 	r := &Redactor{
@@ -151,7 +152,7 @@ func Extend(base Rules, user User) (*Redactor, error) {
 func (r *Redactor) add(user User) error {
 	for _, name := range user.Headers {
 		if !headerName.MatchString(name) {
-			return fmt.Errorf("headers: %q is no name of a header; write it as in a request, without the colon", name)
+			return fmt.Errorf("headers: %q is not a valid header name; write it as in a request, without the colon", name)
 		}
 		r.headers[strings.ToLower(name)] = true
 	}
@@ -165,10 +166,10 @@ func (r *Redactor) add(user User) error {
 	}
 	for i, v := range user.Values {
 		if v.ID == "" {
-			return fmt.Errorf("values: rule %d has no id; give it one, it is shown as what masked something", i+1)
+			return fmt.Errorf("values: rule %d has no id; add one, which --explain shows", i+1)
 		}
 		if slices.ContainsFunc(r.values, func(have valueRule) bool { return have.ID == v.ID }) {
-			return fmt.Errorf("values: there is a rule %q already; give this one another id", v.ID)
+			return fmt.Errorf("values: rule %q already exists; give this one another id", v.ID)
 		}
 		rule, err := compile(ValueRule{ID: v.ID, Needs: v.Needs, Pattern: v.Pattern})
 		if err != nil {
@@ -177,7 +178,7 @@ func (r *Redactor) add(user User) error {
 		r.values = append(r.values, rule)
 	}
 	if len(r.values) > maxRules {
-		return fmt.Errorf("values: %d rules are too many, there is room for %d; join some by | in one pattern", len(user.Values), maxRules-len(r.values)+len(user.Values))
+		return fmt.Errorf("values: %d rules are too many, the limit is %d; join some with | into one pattern", len(user.Values), maxRules-len(r.values)+len(user.Values))
 	}
 	return nil
 }
@@ -187,34 +188,34 @@ var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 func userWords(key string) ([]string, error) {
 	if strings.ContainsFunc(key, func(c rune) bool { return c >= 0x80 }) {
-		return nil, fmt.Errorf("keys: %q is no name of a key; keys are looked for in the letters a to z, write a pattern under [[redact.values]] instead", key)
+		return nil, fmt.Errorf("keys: %q is not a valid key name, which may only use the letters a to z; write a pattern under [[redact.values]] instead", key)
 	}
 	words := keyWords(key)
 	if len(words) == 0 {
-		return nil, fmt.Errorf("keys: %q is no name of a key; it needs a letter", key)
+		return nil, fmt.Errorf("keys: %q is not a valid key name; it needs a letter", key)
 	}
 	return words, nil
 }
 
-// compile reads the patterns of a rule.
+// compile compiles the patterns of a rule.
 func compile(v ValueRule) (valueRule, error) {
 	c := valueRule{ValueRule: v}
 	if v.Pattern == "" {
-		return c, errors.New("it has no pattern; write what its secrets look like, as a regular expression")
+		return c, errors.New("it has no pattern; add a regular expression that matches its secrets")
 	}
 	var err error
 	if c.find, err = regexp.Compile(v.Pattern); err != nil {
-		return c, fmt.Errorf("its pattern cannot be read (%w); patterns are RE2, see https://github.com/google/re2/wiki/Syntax", err)
+		return c, fmt.Errorf("its pattern is invalid (%w); patterns are RE2, see https://github.com/google/re2/wiki/Syntax", err)
 	}
 	tree, err := syntax.Parse(v.Pattern, syntax.Perl)
 	if err != nil {
 		return c, err
 	}
 	if canBeEmpty(tree) {
-		return c, errors.New("its pattern matches the empty string, and so would mask everywhere; let it need at least one character")
+		return c, errors.New("its pattern matches the empty string and would mask everywhere; make it require at least one character")
 	}
 	if slices.Contains(v.Needs, "") {
-		return c, errors.New("needs has an empty text, which every text contains; remove it")
+		return c, errors.New("needs has an empty string, which every text contains; remove it")
 	}
 	if v.Unless != "" {
 		if c.unless, err = regexp.Compile(v.Unless); err != nil {
@@ -225,7 +226,7 @@ func compile(v ValueRule) (valueRule, error) {
 	return c, nil
 }
 
-// canBeEmpty says whether an expression can match without taking a character, at whatever place.
+// canBeEmpty reports whether an expression can match without consuming a character, at any position.
 func canBeEmpty(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -244,7 +245,7 @@ func canBeEmpty(re *syntax.Regexp) bool {
 	return true // empty, anchors and boundaries, *, ?
 }
 
-// expandable turns $1$2 into ${1}${2}: JavaScript reads the first, Go wants the second.
+// expandable turns $1$2 into ${1}${2}: JavaScript reads the first, Go requires the second.
 func expandable(s string) string { return groupRef.ReplaceAllString(s, "$${$1}") }
 
 var groupRef = regexp.MustCompile(`\$(\d)`)

@@ -66,14 +66,14 @@ func TestAUsersRuleThatFindsTheMaskLeavesIt(t *testing.T) {
 func TestARuleThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	value := func(v UserValue) User { return User{Values: []UserValue{v}} }
 	for want, user := range map[string]User{
-		`headers: "x ticket" is no name of a header; write it as in a request, without the colon`:                                                                        {Headers: []string{"x ticket"}},
-		`keys: "42" is no name of a key; it needs a letter`:                                                                                                              {Keys: []string{"42"}},
-		`keys: "contraseña" is no name of a key; keys are looked for in the letters a to z, write a pattern under [[redact.values]] instead`:                             {Keys: []string{"contraseña"}},
-		`values: rule 1 has no id; give it one, it is shown as what masked something`:                                                                                    value(UserValue{Pattern: "x"}),
-		`values: there is a rule "jwt" already; give this one another id`:                                                                                                value(UserValue{ID: "jwt", Pattern: "x"}),
-		`values: rule "a": it has no pattern; write what its secrets look like, as a regular expression`:                                                                 value(UserValue{ID: "a"}),
-		"values: rule \"a\": its pattern cannot be read (error parsing regexp: missing closing ): `(`); patterns are RE2, see https://github.com/google/re2/wiki/Syntax": value(UserValue{ID: "a", Pattern: "("}),
-		`values: rule "a": needs has an empty text, which every text contains; remove it`:                                                                                value(UserValue{ID: "a", Pattern: "x", Needs: []string{""}}),
+		`headers: "x ticket" is not a valid header name; write it as in a request, without the colon`:                                                                {Headers: []string{"x ticket"}},
+		`keys: "42" is not a valid key name; it needs a letter`:                                                                                                      {Keys: []string{"42"}},
+		`keys: "contraseña" is not a valid key name, which may only use the letters a to z; write a pattern under [[redact.values]] instead`:                         {Keys: []string{"contraseña"}},
+		`values: rule 1 has no id; add one, which --explain shows`:                                                                                                   value(UserValue{Pattern: "x"}),
+		`values: rule "jwt" already exists; give this one another id`:                                                                                                value(UserValue{ID: "jwt", Pattern: "x"}),
+		`values: rule "a": it has no pattern; add a regular expression that matches its secrets`:                                                                     value(UserValue{ID: "a"}),
+		"values: rule \"a\": its pattern is invalid (error parsing regexp: missing closing ): `(`); patterns are RE2, see https://github.com/google/re2/wiki/Syntax": value(UserValue{ID: "a", Pattern: "("}),
+		`values: rule "a": needs has an empty string, which every text contains; remove it`:                                                                          value(UserValue{ID: "a", Pattern: "x", Needs: []string{""}}),
 	} {
 		if _, err := Extend(DefaultRules(), user); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
@@ -93,7 +93,7 @@ func TestARuleThatCannotBeUsedSaysWhatToDo(t *testing.T) {
 	for i := range maxRules {
 		many.Values = append(many.Values, UserValue{ID: strings.Repeat("x", i+1), Pattern: "x"})
 	}
-	if _, err := Extend(DefaultRules(), many); err == nil || !strings.Contains(err.Error(), "256 rules are too many, there is room for ") {
+	if _, err := Extend(DefaultRules(), many); err == nil || !strings.Contains(err.Error(), "256 rules are too many, the limit is ") {
 		t.Errorf("too many rules: %v", err)
 	}
 }

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// valueRule is a [ValueRule] that is ready for use.
+// valueRule is a compiled [ValueRule].
 type valueRule struct {
 	ValueRule
 	find, unless *regexp.Regexp
 	keep, after  string // as Go expands them
 }
 
-// needs finds in one go which literals that rules need a text contains.
+// needs finds in one pass the literals of a text that rules need.
 type needs struct {
-	// starts says for the first two bytes of a literal where in lists it is; 0 is nowhere.
+	// starts maps the first two bytes of a literal to its index in lists; 0 means none.
 	starts [1 << 16]uint16
 	lists  [][]need
-	// always are the rules that need none.
+	// always are the rules that need no literal.
 	always ruleSet
 }
 
@@ -30,7 +30,7 @@ type need struct {
 // ruleSet has a bit for each rule.
 type ruleSet [maxRules / 64]uint64
 
-// maxRules bounds how many rules about values there can be.
+// maxRules bounds the number of rules about values.
 const maxRules = 256
 
 func (s *ruleSet) add(rule int) { s[rule/64] |= 1 << (rule % 64) }
@@ -108,12 +108,12 @@ func (r *Redactor) maskValue(s string, rule *valueRule, tr *trace) (string, int)
 	return p.done()
 }
 
-// cutsMask says whether a place lies inside a mask: what is found there is part of one.
+// cutsMask reports whether a position is inside a mask, so that a match there is part of the mask.
 func (r *Redactor) cutsMask(s string, at int) bool {
 	return strings.Contains(s[max(0, at-len(r.mask)+1):min(len(s), at+len(r.mask)-1)], r.mask)
 }
 
-// applies says whether the pattern is worth a try; that a needed literal is there has been seen.
+// applies reports whether the pattern is worth trying on a text that contains a needed literal.
 func (v *valueRule) applies(s string) bool {
 	switch {
 	case v.Luhn:
@@ -124,7 +124,7 @@ func (v *valueRule) applies(s string) bool {
 	return true
 }
 
-// hasDigits says whether s has n digits in a row, single spaces or dashes between them allowed.
+// hasDigits reports whether s has n digits in a row, with single spaces or dashes between them.
 func hasDigits(s string, n int) bool {
 	run, gap := 0, 0
 	for i := range len(s) {

@@ -11,14 +11,14 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Limits of an action's text: lines of what broke, requests in a line, and fields that did not take their input.
+// Limits of an action's text: lines of problems, requests in a line, and fields that rejected or ignored input.
 const (
 	maxBroke    = 12
 	maxRequests = 5
 	maxFields   = 5
 )
 
-// ForAgent is an answer that agents get as text alone; ok is false for any other, which they get as data.
+// ForAgent returns the text of an answer that agents get only as text. For other answers, sent as data, ok is false.
 func ForAgent(answer any) (text string, ok bool) {
 	switch a := answer.(type) {
 	case *act.Answer:
@@ -29,7 +29,7 @@ func ForAgent(answer any) (text string, ok bool) {
 	return "", false
 }
 
-// Action writes what an action did and caused, for an agent.
+// Action reports to an agent what an action did and caused.
 func Action(a *act.Answer) string {
 	var b strings.Builder
 	if a.NewTab {
@@ -46,48 +46,48 @@ func Action(a *act.Answer) string {
 func writeRefused(b *strings.Builder, a *act.Answer) {
 	b.WriteString(refusal(a.Refused) + "\n" + fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
-		b.WriteString("Broke meanwhile:\n" + strings.Join(lines, "\n") + "\n")
+		b.WriteString("Problems during the attempt:\n" + strings.Join(lines, "\n") + "\n")
 	}
 	before := late(a.Late)
 	b.WriteString(before)
 	if before != "" && a.Page != "" {
-		b.WriteString("Changed meanwhile:\n")
+		b.WriteString("During the attempt:\n")
 	}
 	b.WriteString(a.Page)
 }
 
 func writeDone(b *strings.Builder, a *act.Answer) {
 	if a.Untrusted != "" {
-		fmt.Fprintf(b, "Done with a script's events, not a person's (%s): the page can tell.\n", a.Untrusted)
+		fmt.Fprintf(b, "Sent synthetic events, which the page can detect (%s).\n", a.Untrusted)
 	}
 	if a.Dialog != nil {
-		fmt.Fprintf(b, "A dialog is open %s. Answer it with browser_handle_dialog; until then the page stands still.\n", dialog(a.Dialog))
+		fmt.Fprintf(b, "A dialog blocks the page %s. Answer it with browser_handle_dialog.\n", dialog(a.Dialog))
 	}
 	b.WriteString(fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
-		b.WriteString("Broke:\n" + strings.Join(lines, "\n") + "\n")
+		b.WriteString("Problems:\n" + strings.Join(lines, "\n") + "\n")
 	} else if a.Dialog == nil && !a.Busy {
-		b.WriteString("Nothing broke.\n")
+		b.WriteString("No problems.\n")
 	}
 	if lines := requests(a.Requests); len(lines) > 0 {
 		b.WriteString("Requests: " + strings.Join(lines, ", ") + "\n")
 	}
 	if n := min(len(a.Unfinished), maxRequests); n > 0 {
-		b.WriteString("Not finished: " + strings.Join(a.Unfinished[:n], ", ") + "\n")
+		b.WriteString("Pending: " + strings.Join(a.Unfinished[:n], ", ") + "\n")
 	}
 	b.WriteString(made(a.Made))
 	if a.Value != "" {
 		fmt.Fprintf(b, "Value: %s\n", a.Value)
 	}
 	if a.Busy {
-		b.WriteString("The page does not answer: it is busy, or hangs. What the action caused is not known yet; browser_wait_for waits for it; if the page stays so, " + leaveIt + ".\n")
+		b.WriteString("The page does not answer: it is busy or hangs. The effects of the action are not known yet. Wait with browser_wait_for. " + leaveIt + ".\n")
 	}
 	page := a.Page
 	switch {
 	case a.Unchanged:
 		page = "The page did not change.\n"
 	case a.Unreadable != "":
-		page = "The page cannot be read: " + a.Unreadable + "\n"
+		page = "Cannot read the page: " + a.Unreadable + "\n"
 	}
 	before := late(a.Late)
 	b.WriteString(before)
@@ -96,31 +96,31 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	case a.Waited:
 		b.WriteString("While waiting:\n")
 	default:
-		b.WriteString("By this action:\n")
+		b.WriteString("After this action:\n")
 	}
 	b.WriteString(page)
 }
 
-// leaveIt is what to do about a page that does not answer.
-const leaveIt = "close its tab and open another one (browser_tabs)"
+// leaveIt is the advice for a page that keeps not answering.
+const leaveIt = "If that lasts, close its tab and open another with browser_tabs"
 
-// dialog is what a dialog asks.
+// dialog returns the kind, message and default text of a dialog.
 func dialog(d *protocol.ActDialog) string {
 	text := fmt.Sprintf("(%s): %q", d.Kind, d.Message)
 	if d.Default != "" {
-		text += fmt.Sprintf(", with %q in its field", d.Default)
+		text += fmt.Sprintf(", default %q", d.Default)
 	}
 	return text
 }
 
-// broke are the lines of what broke, the worst first.
+// broke returns a line for each problem, in the order of the list.
 func broke(list []diff.Consequence) []string {
 	var lines []string
 	for _, c := range list[:min(len(list), maxBroke)] {
 		lines = append(lines, "- "+repeated(c))
 	}
 	if more := len(list) - maxBroke; more > 0 {
-		lines = append(lines, fmt.Sprintf("- %d more; get_changes_since has them", more))
+		lines = append(lines, fmt.Sprintf("- %d more: call get_changes_since", more))
 	}
 	return lines
 }
@@ -143,13 +143,13 @@ func repeated(c diff.Consequence) string {
 	return c.Text
 }
 
-// made tells what a page opened and downloaded.
+// made reports what a page opened and downloaded.
 func made(m act.Made) string {
 	var b strings.Builder
 	for _, t := range m.Opened {
 		switch {
 		case t.ID == 0:
-			b.WriteString("Opened a tab; browser_tabs lists it.\n")
+			b.WriteString("Opened a tab, listed by browser_tabs.\n")
 		case t.URL == "":
 			fmt.Fprintf(&b, "Opened tab %d.\n", t.ID)
 		default:
@@ -162,14 +162,14 @@ func made(m act.Made) string {
 	return b.String()
 }
 
-// late tells what came after the last answer and before the action.
+// late reports what happened after the previous answer and before the action.
 func late(l *act.Late) string {
 	if l == nil {
 		return ""
 	}
-	heading := "Late, after your last action was answered:\n"
+	heading := "After the previous answer:\n"
 	if l.First {
-		heading = "Late, before this action:\n"
+		heading = "Before this action:\n"
 	}
 	var b strings.Builder
 	b.WriteString(heading)
@@ -178,40 +178,40 @@ func late(l *act.Late) string {
 	}
 	b.WriteString(made(l.Made))
 	if l.Merged {
-		b.WriteString("The page changed too much to be told twice; what is told of it below is in part of before this action.\n")
+		b.WriteString("Too many page changes to list apart: those below include earlier ones.\n")
 	}
 	b.WriteString(l.Page)
 	return b.String()
 }
 
-// fields tells which fields the browser did not submit a form because of, and which did not take what was typed.
+// fields reports the fields that blocked the submission of a form, and those that ignored input.
 func fields(a *act.Answer) string {
 	var unsent, untaken []string
 	for _, f := range a.Invalid {
-		unsent = append(unsent, f.Element+": "+cmp.Or(f.Message, "what it holds is not valid"))
+		unsent = append(unsent, f.Element+": "+cmp.Or(f.Message, "invalid value"))
 	}
 	for _, f := range a.Ignored {
-		typed := fmt.Sprintf("typed: %d characters", f.Typed)
+		typed := fmt.Sprintf("typed %d characters", f.Typed)
 		switch f.Typed {
 		case 0:
-			typed = "it was to be emptied"
+			typed = "tried to clear it"
 		case 1:
-			typed = "typed: 1 character"
+			typed = "typed 1 character"
 		}
 		untaken = append(untaken, fmt.Sprintf("%s %s (%s)", f.Element, still(f.Value), typed))
 	}
-	return fieldList("Not submitted:", unsent) + fieldList("Not taken:", untaken)
+	return fieldList("Not submitted:", unsent) + fieldList("Input ignored:", untaken)
 }
 
-// still says what a field holds that has not changed.
+// still describes the unchanged value of a field.
 func still(value *string) string {
 	switch {
 	case value == nil:
-		return "still holds what it held"
+		return "is unchanged"
 	case *value == "":
 		return "is still empty"
 	}
-	return "still holds " + aria.Quote(*value)
+	return "still contains " + aria.Quote(*value)
 }
 
 func fieldList(what string, lines []string) string {
@@ -226,12 +226,15 @@ func fieldList(what string, lines []string) string {
 	return what + "\n- " + strings.Join(lines, "\n- ") + "\n"
 }
 
-// refusal says why a step was not done, and what to do.
+// refusal reports why a step was refused, how many steps were done, and what to do next.
 func refusal(r *act.Refusal) string {
 	what := cmp.Or(r.Element, "the page")
-	done := "nothing was done"
-	if r.Done > 0 {
-		done = fmt.Sprintf("%d of %d were done", r.Done, r.Steps)
+	done := "Nothing was done"
+	switch {
+	case r.Done > 0 && r.Done >= r.Steps: // a step of several clicks, such as choosing in a list
+		done = cmp.Or(map[int]string{1: "It was clicked once"}[r.Done], fmt.Sprintf("%d clicks were done", r.Done))
+	case r.Done > 0:
+		done = fmt.Sprintf("%d of %d steps were done", r.Done, r.Steps)
 	}
 	switch r.Reason {
 	case protocol.RefusedGone:
@@ -239,53 +242,73 @@ func refusal(r *act.Refusal) string {
 		case r.Explained:
 			return r.Detail
 		case r.Rerendered:
-			return fmt.Sprintf("%s has been rendered anew, and it is not certain that it is the same; call browser_snapshot; %s", what, done)
+			return sentences(what+" was re-rendered and may be a different element", done, "Call browser_snapshot")
 		}
-		return fmt.Sprintf("%s is gone; call browser_snapshot; %s", what, done)
+		return sentences(what+" no longer exists", done, "Call browser_snapshot")
 	case protocol.RefusedOther:
-		return fmt.Sprintf("%s has become %s since you looked; call browser_snapshot; %s", what, r.Detail, done)
+		return sentences(fmt.Sprintf("%s is now %s", what, r.Detail), done, "Call browser_snapshot")
 	case protocol.RefusedHidden:
-		return fmt.Sprintf("%s is not visible; something may have to be opened or hovered first; %s", what, done)
+		return sentences(what+" is not visible", done, "You may have to open or hover something first")
 	case protocol.RefusedDisabled:
 		switch r.Detail {
 		case "":
-			return fmt.Sprintf("%s is disabled, and stayed so for %s; %s", what, act.ReadyTimeout, done)
+			return sentences(fmt.Sprintf("%s is still disabled after %s", what, act.ReadyTimeout), done)
 		case "read-only":
-			return fmt.Sprintf("%s is read-only; %s", what, done)
+			return sentences(what+" is read-only", done)
 		}
-		return fmt.Sprintf("%s: %s is disabled; %s", what, r.Detail, done)
+		return sentences(fmt.Sprintf("%s: %s is disabled", what, r.Detail), done)
 	case protocol.RefusedMoving:
-		return fmt.Sprintf("%s does not stand still; wait with browser_wait_for until its animation is over; %s", what, done)
+		return sentences(what+" keeps moving", done, "Wait with browser_wait_for until its animation ends")
 	case protocol.RefusedOutside:
-		return fmt.Sprintf("%s cannot be scrolled into view; %s", what, done)
+		return sentences(what+" cannot be scrolled into view", done)
 	case protocol.RefusedCovered:
-		return fmt.Sprintf("%s is covered by %s; close or move that first; %s", what, cmp.Or(r.CoveredBy, "another element"), done)
+		return sentences(fmt.Sprintf("%s is covered by %s", what, cmp.Or(r.CoveredBy, "another element")), done, "Close or move that first")
 	case protocol.RefusedKind:
-		return fmt.Sprintf("%s is not %s; %s", what, r.Detail, done)
+		return sentences(fmt.Sprintf("%s is not %s", what, cmp.Or(r.Detail, "an element for this action")), done)
 	case protocol.RefusedOption:
-		return fmt.Sprintf("%s takes %s; %s", what, r.Detail, done)
+		return sentences(fmt.Sprintf("%s accepts %s", what, r.Detail), done)
 	case protocol.RefusedDialog:
+		why := "a dialog is open"
 		if r.Dialog != nil {
-			return fmt.Sprintf("a dialog is open %s; answer it with browser_handle_dialog first; %s", dialog(r.Dialog), done)
+			why += " " + dialog(r.Dialog)
 		}
-		return "a dialog is open; answer it with browser_handle_dialog first; " + done
+		return sentences(why, done, "Answer it with browser_handle_dialog first")
 	case protocol.RefusedChooser:
-		return fmt.Sprintf("a click on %s opened no file chooser; nothing was uploaded", what)
+		return sentences(fmt.Sprintf("a click on %s opened no file chooser", what), "Nothing was uploaded")
 	case protocol.RefusedLoad:
-		return "the page could not be loaded: " + r.Detail
+		return sentences("cannot load the page: " + r.Detail)
 	case protocol.RefusedDebugger:
-		return fmt.Sprintf("this needs the browser's debugger, which is refused (%s); nothing was done", r.Detail)
+		why := "this needs the browser's debugger, which is refused"
+		if r.Detail != "" {
+			why += " (" + r.Detail + ")"
+		}
+		return sentences(why, done)
 	case protocol.RefusedCode:
-		return fmt.Sprintf("the code %s; what it did before that is not undone", r.Detail)
+		return sentences("the code "+r.Detail, "Its earlier effects remain")
 	case protocol.RefusedNoDialog:
-		return "no dialog is open"
+		return sentences("no dialog is open")
 	}
-	why := r.Detail
+	why, next := r.Detail, ""
 	if r.Busy {
-		why += "; if it stays so, " + leaveIt
+		next = leaveIt
 	}
-	if r.Element == "" && r.Busy {
-		return fmt.Sprintf("%s; %s", why, done)
+	if r.Element != "" || !r.Busy {
+		why = what + ": " + why
 	}
-	return fmt.Sprintf("%s: %s; %s", what, why, done)
+	return sentences(why, done, next)
+}
+
+// sentences ends each part that is not empty with a full stop, and joins them.
+func sentences(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strings.TrimSuffix(p, ".") + ".")
+	}
+	return b.String()
 }

@@ -26,7 +26,7 @@ func fetched(n int) (list []diff.Consequence) {
 	return list
 }
 
-// acted are answers of actions, by what is special about them.
+// acted returns answers of actions, each with its name in the golden file.
 func acted() []struct {
 	name   string
 	answer act.Answer
@@ -71,35 +71,36 @@ func acted() []struct {
 		{"late, merged", act.Answer{Late: &act.Late{Merged: true}, Page: page}},
 		{"late, while a dialog is open", act.Answer{Late: &act.Late{Page: page}, Dialog: confirm}},
 		{"waited", act.Answer{Late: &act.Late{Page: page}, Waited: true, Page: page}},
-		{"refused, with all that there is", act.Answer{
+		{"refused, with every part", act.Answer{
 			Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Go" [e3]`, Done: 1, Steps: 2},
 			Invalid: many[:1], Broke: consequences(diff.Error, 1), Late: &act.Late{Page: page}, Page: page,
 		}},
 		{"refused, and the page changed", act.Answer{Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Go" [e3]`, Steps: 1}, Page: page}},
 		refused("gone", act.Refusal{Reason: protocol.RefusedGone, Element: `button "Go" [e3]`}),
-		refused("gone and rendered anew", act.Refusal{Reason: protocol.RefusedGone, Element: `button "Go" [e3]`, Rerendered: true}),
-		refused("gone and explained", act.Refusal{Reason: protocol.RefusedGone, Explained: true, Detail: "e3 is gone; its list is e2; nothing was done"}),
-		refused("another one", act.Refusal{Reason: protocol.RefusedOther, Element: `button "Go" [e3]`, Detail: `button "Delete"`}),
+		refused("gone and re-rendered", act.Refusal{Reason: protocol.RefusedGone, Element: `button "Go" [e3]`, Rerendered: true}),
+		refused("gone and explained", act.Refusal{Reason: protocol.RefusedGone, Explained: true, Detail: "e3 no longer exists. Its list is e2. Nothing was done."}),
+		refused("a different element", act.Refusal{Reason: protocol.RefusedOther, Element: `button "Go" [e3]`, Detail: `button "Delete"`}),
 		refused("disabled", act.Refusal{Reason: protocol.RefusedDisabled, Element: `button "Go" [e3]`}),
 		refused("read-only", act.Refusal{Reason: protocol.RefusedDisabled, Element: `textbox "A" [e3]`, Detail: "read-only"}),
 		refused("an option is disabled", act.Refusal{Reason: protocol.RefusedDisabled, Element: `combobox "A" [e3]`, Detail: `option "Red"`}),
 		refused("moving", act.Refusal{Reason: protocol.RefusedMoving, Element: `button "Go" [e3]`}),
 		refused("outside", act.Refusal{Reason: protocol.RefusedOutside, Element: `button "Go" [e3]`}),
 		refused("covered", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`, CoveredBy: `dialog "Cookies" [e9]`}),
-		refused("covered by what is not known", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`}),
-		refused("kind", act.Refusal{Reason: protocol.RefusedKind, Element: `button "Go" [e3]`, Detail: "a field that takes text"}),
+		refused("covered by an unknown element", act.Refusal{Reason: protocol.RefusedCovered, Element: `button "Go" [e3]`}),
+		refused("kind", act.Refusal{Reason: protocol.RefusedKind, Element: `button "Go" [e3]`, Detail: "a text field"}),
 		refused("option", act.Refusal{Reason: protocol.RefusedOption, Element: `combobox "A" [e3]`, Detail: `"Red", "Green"`}),
+		refused("option, after a click", act.Refusal{Reason: protocol.RefusedOption, Element: `combobox "A" [e3]`, Detail: `"Red", "Green"`, Done: 1, Steps: 1}),
 		refused("a dialog", act.Refusal{Reason: protocol.RefusedDialog, Dialog: prompt}),
-		refused("a dialog that is not known", act.Refusal{Reason: protocol.RefusedDialog}),
+		refused("an unknown dialog", act.Refusal{Reason: protocol.RefusedDialog}),
 		refused("no dialog", act.Refusal{Reason: protocol.RefusedNoDialog}),
 		refused("no chooser", act.Refusal{Reason: protocol.RefusedChooser, Element: `button "Go" [e3]`}),
 		refused("load", act.Refusal{Reason: protocol.RefusedLoad, Detail: "net::ERR_CONNECTION_REFUSED"}),
 		refused("debugger", act.Refusal{Reason: protocol.RefusedDebugger, Detail: "Cannot attach"}),
 		refused("code", act.Refusal{Reason: protocol.RefusedCode, Detail: "threw Error: no"}),
-		refused("failed", act.Refusal{Reason: protocol.RefusedFailed, Detail: `"Saved" did not come`}),
+		refused("failed", act.Refusal{Reason: protocol.RefusedFailed, Detail: `"Saved" did not appear`}),
 		refused("failed on an element", act.Refusal{Reason: protocol.RefusedFailed, Element: `button "Go" [e3]`, Detail: "the browser refused"}),
-		refused("does not answer", act.Refusal{Reason: protocol.RefusedFailed, Detail: "the page does not answer: it is busy, or hangs", Busy: true}),
-		refused("does not answer, for an element", act.Refusal{Reason: protocol.RefusedFailed, Element: `button "Go" [e3]`, Detail: "the page does not answer: it is busy, or hangs", Busy: true}),
+		refused("does not answer", act.Refusal{Reason: protocol.RefusedFailed, Detail: "the page does not answer: it is busy or hangs", Busy: true}),
+		refused("does not answer, for an element", act.Refusal{Reason: protocol.RefusedFailed, Element: `button "Go" [e3]`, Detail: "the page does not answer: it is busy or hangs", Busy: true}),
 	}
 }
 

@@ -13,12 +13,12 @@ type Checkpoint struct {
 	Name     string
 	At       diff.Time
 	Severity diff.Severity
-	// Summary says what is behind a severity that is not clean.
+	// Summary explains a severity that is not clean.
 	Summary, Note, Scope string
 }
 
-// MarkdownCheckpoints writes the checkpoints, oldest first, each with the severity since the one before, as a
-// person reads a session's timeline. Times are UTC.
+// MarkdownCheckpoints writes the checkpoints as a timeline, oldest first, each with the severity since the previous one.
+// Times are UTC.
 func MarkdownCheckpoints(w io.Writer, list []Checkpoint) error {
 	var b strings.Builder
 	b.WriteString("## Checkpoints\n\n")

@@ -9,9 +9,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 )
 
-// Markdown writes a report as CommonMark, for pull requests, notes and agents. Times are UTC. What a page wrote
-// stands in code spans that it cannot end, on one line, without control and format characters: it makes no
-// link, mention, image, HTML or heading.
+// Markdown writes a report as CommonMark, for pull requests, notes and agents. Times are UTC. Text of pages is in code
+// spans that it cannot end, on one line, without control and format characters. So it cannot create links, mentions,
+// images, HTML or headings.
 func Markdown(w io.Writer, r *diff.Report) error {
 	var b strings.Builder
 	mark, how, what := standing(r.Severity, r.Summary)
@@ -57,7 +57,7 @@ func Markdown(w io.Writer, r *diff.Report) error {
 
 func utcClock(t diff.Time) string { return t.UTC().Format("15:04:05") }
 
-// endTime leaves out the day where it is that of the beginning.
+// endTime omits the date if it is that of the beginning.
 func endTime(from, to diff.Time) string {
 	if from.UTC().Format("2006-01-02") == to.UTC().Format("2006-01-02") {
 		return utcClock(to)
@@ -65,7 +65,7 @@ func endTime(from, to diff.Time) string {
 	return to.UTC().Format("2006-01-02 15:04:05")
 }
 
-// bullet is a sign that begins no list of its own.
+// bullet returns a sign, escaped so that it does not begin a list.
 func bullet(s sign) string {
 	if s == added {
 		return `\+`
@@ -88,7 +88,7 @@ func marked(words []word, by string) string {
 	return strings.Join(said, by)
 }
 
-// code is text as a code span: its fence is longer than any run of backticks inside (CommonMark 0.31, 6.1).
+// code returns text as a code span. Its fence is longer than any run of backticks in it (CommonMark 0.31, 6.1).
 func code(s string) string {
 	s = oneLine(printable(s))
 	if s == "" {
@@ -105,12 +105,12 @@ func code(s string) string {
 	}
 	fence := strings.Repeat("`", longest+1)
 	if longest > 0 {
-		s = " " + s + " " // one space on either side is no part of it
+		s = " " + s + " " // CommonMark strips one space on each side
 	}
 	return fence + s + fence
 }
 
-// escape is text in which nothing is Markdown.
+// escape returns text with all Markdown escaped.
 func escape(s string) string {
 	var b strings.Builder
 	for _, r := range oneLine(printable(s)) {
@@ -120,11 +120,11 @@ func escape(s string) string {
 		b.WriteRune(r)
 	}
 	s = b.String()
-	s = strings.ReplaceAll(s, "://", `\://`) // no link of its own (GitHub's autolinks)
+	s = strings.ReplaceAll(s, "://", `\://`) // prevents GitHub's autolinks
 	return strings.ReplaceAll(s, "www.", `www\.`)
 }
 
-// printable leaves out what shows nothing or turns the direction of what follows.
+// printable removes characters that are invisible or change the direction of text.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

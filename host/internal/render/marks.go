@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// columns is how wide a sheet is where its words can be broken.
+	// columns is the width of a sheet, except for words that are longer.
 	columns = 80
-	// nameColumns is how wide its column of names is at most.
+	// nameColumns is the maximum width of its column of names.
 	nameColumns = 24
 )
 
-// Mark is the sign of how something came out: "ok", "broken", or anything else for neither.
+// Mark returns the sign of an outcome: "ok", "broken", or anything else for neither.
 func Mark(state string) string {
 	switch state {
 	case "ok":
@@ -26,17 +26,17 @@ func Mark(state string) string {
 	return faint.Render("–")
 }
 
-// Sheet writes headings and, below each, lines of a mark, a name and what there is to say of it. It stops
-// at the first error, which [Sheet.Err] returns.
+// Sheet writes headings and, below each, lines with a mark, a name and details. It stops at the first error, which
+// [Sheet.Err] returns.
 type Sheet struct {
 	w io.Writer
-	// names is how wide the column of names is.
+	// names is the width of the column of names.
 	names int
 	begun bool
 	err   error
 }
 
-// NewSheet makes a sheet for the names that it will hold.
+// NewSheet returns a sheet whose column of names fits the given names.
 func NewSheet(w io.Writer, names ...string) *Sheet {
 	s := &Sheet{w: w}
 	for _, n := range names {
@@ -45,10 +45,10 @@ func NewSheet(w io.Writer, names ...string) *Sheet {
 	return s
 }
 
-// Err is the first error of writing.
+// Err returns the first write error.
 func (s *Sheet) Err() error { return s.err }
 
-// Line writes a line as it is.
+// Line writes a line without changes, except for trailing spaces.
 func (s *Sheet) Line(text string) {
 	if s.err == nil {
 		s.begun = true
@@ -56,7 +56,7 @@ func (s *Sheet) Line(text string) {
 	}
 }
 
-// Heading begins a part; an empty line parts it from what is above.
+// Heading writes a heading, after an empty line unless it is the first line.
 func (s *Sheet) Heading(text string) {
 	if s.begun {
 		s.Line("")
@@ -64,25 +64,25 @@ func (s *Sheet) Heading(text string) {
 	s.Line(bold.Render(text))
 }
 
-// Item writes one line; what does not fit goes on below its beginning.
+// Item writes one item and wraps its detail.
 func (s *Sheet) Item(state, name, detail string) {
 	s.named(Mark(state), name, detail)
 }
 
-// Change writes the name of what is to be made, removed or changed: "+", "-" or "±".
+// Change writes an item to create, remove or change, with the sign "+", "-" or "±".
 func (s *Sheet) Change(sign, name, detail string) {
 	s.named(bold.Render(sign), name, detail)
 }
 
-// Below writes what belongs to the item above.
+// Below writes a line that belongs to the item above.
 func (s *Sheet) Below(sign, text string) {
 	s.wrapped(strings.Repeat(" ", s.names+6)+sign+" ", text)
 }
 
-// Outcome writes how the change above came out.
+// Outcome writes the outcome of the change above.
 func (s *Sheet) Outcome(state, text string) { s.wrapped("    "+Mark(state)+" ", text) }
 
-// named writes a line with a name; below one that is wider than its column goes what there is to say of it.
+// named writes a line with a name. If the name is wider than its column, the detail begins on the next line.
 func (s *Sheet) named(sign, name, detail string) {
 	missing := s.names - lipgloss.Width(name)
 	begin := "  " + sign + " " + name + strings.Repeat(" ", max(0, missing)+2)
@@ -93,7 +93,7 @@ func (s *Sheet) named(sign, name, detail string) {
 	s.wrapped(begin, detail)
 }
 
-// wrapped writes words behind a beginning, and lines that go on below them.
+// wrapped writes text behind a beginning and indents its further lines.
 func (s *Sheet) wrapped(begin, text string) {
 	indent := strings.Repeat(" ", lipgloss.Width(begin))
 	line, empty := begin, true
@@ -110,8 +110,8 @@ func (s *Sheet) wrapped(begin, text string) {
 	s.Line(line)
 }
 
-// Diff writes a unified diff, additions and removals in their colours. Its header is left out (the item
-// above names the file), and so is what is the same in two versions of one long line.
+// Diff writes a unified diff with colored additions and removals. It omits the header, because the item above names the
+// file, and the common parts of two versions of one long line.
 func (s *Sheet) Diff(diff string) {
 	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
 	whole := len(lines) > 1 && (strings.HasPrefix(lines[0], "--- /dev/null") || strings.HasPrefix(lines[1], "+++ /dev/null"))
@@ -119,7 +119,7 @@ func (s *Sheet) Diff(diff string) {
 		lines = lines[2:]
 	}
 	const noNewline = `\ No newline at end of file`
-	if n := strings.Count(diff, noNewline); whole || n != 1 { // none of what changes
+	if n := strings.Count(diff, noNewline); whole || n != 1 { // not part of the change
 		lines = slices.DeleteFunc(lines, func(l string) bool { return l == noNewline })
 	}
 	shorten(lines)
@@ -128,7 +128,7 @@ func (s *Sheet) Diff(diff string) {
 		switch {
 		case strings.HasPrefix(line, "@@"), line == noNewline:
 			if whole {
-				continue // all of the file is there
+				continue // the diff shows the whole file
 			}
 			line = faint.Render(line)
 		case strings.HasPrefix(line, "+"):
@@ -142,8 +142,8 @@ func (s *Sheet) Diff(diff string) {
 	}
 }
 
-// shorten leaves out what one removed line and the added line that follows it have in common, where they
-// are long: settings that a program wrote stand in one line.
+// shorten omits the common parts of a long removed line and the added line after it, because programs often write
+// settings on one line.
 func shorten(lines []string) {
 	const context = 24
 	var from int

@@ -1,7 +1,9 @@
-// Package render turns reports into text for a person at a terminal. It gathers nothing itself.
+// Package render formats reports for terminals and as Markdown, and the answers of actions for agents.
 //
-// It guarantees: the text says all that the report holds; a line is never wider than the terminal
-// because of Tidemark's own words; colour only repeats what words and signs say already.
+// It guarantees:
+//   - The text includes everything in the report.
+//   - Tidemark's own words never make a line wider than the terminal.
+//   - Color only repeats what words and signs say.
 package render
 
 import (
@@ -15,7 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 )
 
-// Styles of the terminal: the sixteen colours, which follow the person's own theme.
+// Styles use the sixteen colors of terminals, which follow the user's theme.
 var (
 	bold    = lipgloss.NewStyle().Bold(true)
 	faint   = lipgloss.NewStyle().Faint(true)
@@ -29,8 +31,8 @@ var (
 	newSign = blue.Render("+")
 )
 
-// standing is how a span stood: a sign and a word, and what more there is to say. What is clean only as far as
-// it was observed is not called clean.
+// standing returns a sign and a word for the severity of a span, and the summary. A clean span with gaps in coverage is not
+// called clean.
 func standing(s diff.Severity, summary string) (mark sign, how, what string) {
 	if found, unseen := diff.SplitSummary(summary); s == diff.Clean && unseen != "" {
 		return unknown, "not fully observed", found + "; " + unseen
@@ -44,15 +46,15 @@ func standing(s diff.Severity, summary string) (mark sign, how, what string) {
 	return mended, string(s), summary
 }
 
-// Standing is how a span stood, by its severity and summary: a word with its sign, and what more there is to say.
+// Standing returns a word with its sign for the severity of a span, and the summary.
 func Standing(s diff.Severity, summary string) (how, what string) {
 	mark, how, what := standing(s, summary)
-	colour := map[sign]lipgloss.Style{failed: red, warned: yellow, mended: green, unknown: faint}[mark]
-	return mark.colored() + " " + colour.Bold(mark != unknown).Render(how), what
+	color := map[sign]lipgloss.Style{failed: red, warned: yellow, mended: green, unknown: faint}[mark]
+	return mark.colored() + " " + color.Bold(mark != unknown).Render(how), what
 }
 
-// Report writes a report for a person, in lines of at most width columns where it can. It writes
-// through [lipgloss.Fprint], which leaves colours out where w shows none.
+// Report writes a report for a terminal of the given width. It writes through [lipgloss.Fprint], which omits colors if w
+// does not support them.
 func Report(w io.Writer, r *diff.Report, width int) error {
 	p := printer{width: max(width, 40)}
 	how, what := Standing(r.Severity, r.Summary)
@@ -75,7 +77,7 @@ func name(checkpoint string) string {
 	return ", " + checkpoint
 }
 
-// Duration is a number of milliseconds as a person says it.
+// Duration formats a number of milliseconds for users.
 func Duration(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {
@@ -96,7 +98,7 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
 
-// section prints a heading and its rows, their tails aligned.
+// section prints a heading and its rows with aligned tails.
 func (p *printer) section(s section) {
 	p.line("")
 	if s.count == "" {
@@ -130,19 +132,19 @@ func (p *printer) section(s section) {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Flat is text on one line, its spaces as they are.
+// Flat returns text on one line and keeps its spaces.
 func Flat(s string) string { return strings.Join(strings.FieldsFunc(s, isLineEnd), " ") }
 
 func isLineEnd(r rune) bool {
 	return r == '\n' || r == '\r' || r == '\v' || r == '\f' || r == 0x85 || r == 0x2028 || r == 0x2029
 }
 
-// wrap breaks text into lines of at most width columns, at spaces where there are any.
+// wrap breaks text into lines of at most width columns, at spaces if possible.
 func wrap(s string, width int) []string {
 	return strings.Split(lipgloss.Wrap(s, width, ""), "\n")
 }
 
-// remarks prints what qualifies the report.
+// remarks prints the remarks on the report.
 func (p *printer) remarks(list []remark) {
 	if len(list) > 0 {
 		p.line("")
@@ -160,7 +162,7 @@ func (p *printer) remarks(list []remark) {
 	}
 }
 
-// toned joins words, each in its colour.
+// toned joins words, each in its color.
 func toned(words []word, by string) string {
 	var said []string
 	for _, w := range words {
@@ -185,7 +187,7 @@ func (t tone) render(s string) string {
 	return s
 }
 
-// colored is a sign in its colour.
+// colored returns a sign in its color.
 func (s sign) colored() string {
 	switch s {
 	case failed:

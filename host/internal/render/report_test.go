@@ -56,7 +56,7 @@ func full() *diff.Report {
 		},
 		Actions: &diff.ActionsDiff{NewActions: []diff.Action{{Type: "type", Target: `textbox "Email"`, Value: "ann@example.com", At: at(5)}}, TotalNewActions: 1},
 		Settled: &unsettled, UnsettledBecause: "1 request(s) in flight: GET /slow", DOMUnavailable: true, NoiseHidden: 1, SeverityHidden: 2,
-		Coverage: &diff.Coverage{Note: "the extension's worker was restarted", Gaps: []diff.GapSpan{{From: at(10), To: &end, Reason: "worker_restart", Tab: 2}, {From: at(31), Reason: "detached", Tabs: []int{1, 3}}}},
+		Coverage: &diff.Coverage{Note: "the extension's worker restarted", Gaps: []diff.GapSpan{{From: at(10), To: &end, Reason: "worker_restart", Tab: 2}, {From: at(31), Reason: "detached", Tabs: []int{1, 3}}}},
 	}
 }
 
@@ -94,10 +94,10 @@ func TestReports(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(out.Bytes(), want) {
-			t.Errorf("%s (go test -update writes it anew):\n%s\nwant:\n%s", name, out.String(), want)
+			t.Errorf("%s (update it with go test -update):\n%s\nwant:\n%s", name, out.String(), want)
 		}
 		if strings.Contains(out.String(), "\x1b") {
-			t.Errorf("%s has colours, though it is not shown on a terminal", name)
+			t.Errorf("%s has colors without a terminal", name)
 		}
 		for line := range strings.Lines(out.String()) {
 			if w := lipgloss.Width(strings.TrimRight(line, "\n")); w > c.width+40 {

@@ -8,10 +8,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 )
 
-// A report is said in the same words everywhere: [sections] and [remarks] find them, terminal and Markdown
-// show them.
+// Reports use the same words everywhere: [sections] and [remarks] choose them, terminal and Markdown show them.
 
-// tone is how a word is meant.
+// tone is the meaning that a word's color shows.
 type tone int
 
 const (
@@ -22,12 +21,12 @@ const (
 	well
 )
 
-// word is one thing that is said. A quoted one is of the page's making.
+// word is a piece of text. A quoted word comes from the page.
 type word struct {
 	text   string
 	tone   tone
 	quoted bool
-	// mark stands behind the text, and is no part of what is quoted.
+	// mark follows the text and is not quoted.
 	mark string
 }
 
@@ -39,7 +38,7 @@ func saidTab(id int) word      { return said(tab(id)) }
 func saidTabs(ids []int) word  { return said(tabs(ids)) }
 func mutedQuote(s string) word { return quote(s).as(muted) }
 
-// source is where a message came from, marked where that is generated code.
+// source returns the place of a message, marked if it is in generated code.
 func source(m *diff.Message) word {
 	w := mutedQuote(m.Source)
 	if m.Generated {
@@ -48,7 +47,7 @@ func source(m *diff.Message) word {
 	return w
 }
 
-// sign says at a glance what a row is.
+// sign shows the kind of a row at a glance.
 type sign string
 
 const (
@@ -57,18 +56,18 @@ const (
 	mended sign = "✔"
 	added  sign = "+"
 	done   sign = "·"
-	// unknown is neither well nor wrong.
+	// unknown is neither good nor bad.
 	unknown sign = "–"
 )
 
-// row is one entry: what it is about, and what is said of it at the end.
+// row is one entry: its subject, and details at the end of the line.
 type row struct {
 	sign sign
 	head []word
 	tail []word
 }
 
-// text is what the row is about, in one string.
+// text returns the subject of the row as one string.
 func (r row) text() string {
 	var b strings.Builder
 	for _, w := range r.head {
@@ -77,21 +76,21 @@ func (r row) text() string {
 	return b.String()
 }
 
-// section is a heading and its rows; there is always something in it.
+// section is a heading and its rows. It is never empty.
 type section struct {
 	title, count string
 	rows         []row
 	omitted      int
 }
 
-// remark qualifies a report; a grave one means that something may be missing.
+// remark qualifies a report. A grave one means that the report may be incomplete.
 type remark struct {
 	grave bool
 	words []word
 	below [][]word
 }
 
-// sections are those in which there is something to say. Clock is how a time is said.
+// sections returns the sections that are not empty. clock formats times.
 func sections(r *diff.Report, clock func(diff.Time) string) []section {
 	var out []section
 	add := func(s section) {
@@ -117,7 +116,7 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 	return out
 }
 
-// counted is a number with its noun: "1 frame", "2 frames".
+// counted returns a number with its noun: "1 frame", "2 frames".
 func counted(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -166,7 +165,7 @@ func console(d *diff.ConsoleDiff) section {
 	return section{"Console", counted(d.TotalNewEntries, "new entry", "new entries"), rows, d.Omitted}
 }
 
-// status is how a request failed: an answer that broke off had a status that says nothing of it.
+// status returns how a request failed. For a response that broke off, that is the reason, not the status.
 func status(n int, reason string) string {
 	if n < 400 && reason != "" {
 		return reason
@@ -204,7 +203,7 @@ func network(d *diff.NetworkDiff) section {
 	}
 	count := counted(d.TotalNewRequests, "request", "requests")
 	if d.StillFailing > 0 {
-		count += ", " + counted(d.StillFailing, "endpoint fails", "endpoints fail") + " as before"
+		count += ", " + counted(d.StillFailing, "endpoint still fails", "endpoints still fail")
 	}
 	return section{"Network", count, rows, d.Omitted}
 }
@@ -235,12 +234,12 @@ func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
 	for _, e := range d.NewErrorElements {
 		var gone word
 		if e.GoneAt != nil {
-			gone = said("gone after " + Duration(e.GoneAt.Sub(e.AppearedAt.Time).Milliseconds()))
+			gone = said("removed after " + Duration(e.GoneAt.Sub(e.AppearedAt.Time).Milliseconds()))
 		}
 		rows = append(rows, row{warned, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), gone, saidTab(e.Tab)}})
 	}
 	for _, e := range d.DisappearedElements {
-		rows = append(rows, row{mended, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), said("gone"), saidTab(e.Tab)}})
+		rows = append(rows, row{mended, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), said("removed"), saidTab(e.Tab)}})
 	}
 	if c := d.URLChanged; c != nil {
 		rows = append(rows, row{added, []word{quote(c.From), said(" → "), quote(c.To)}, []word{said("address"), saidTab(c.Tab)}})
@@ -260,7 +259,7 @@ func actions(d *diff.ActionsDiff, clock func(diff.Time) string) section {
 	return section{"Actions", fmt.Sprint(d.TotalNewActions), rows, d.Omitted}
 }
 
-// remarks are what qualifies the report.
+// remarks returns the remarks on the report.
 func remarks(r *diff.Report, clock func(diff.Time) string) []remark {
 	var out []remark
 	grave := func(words ...word) { out = append(out, remark{grave: true, words: words}) }

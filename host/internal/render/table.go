@@ -8,26 +8,26 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Line writes one line; colours are left out where w shows none. Text of a page goes through [Flat] first.
+// Line writes one line, without colors if w does not support them. Pass text of pages through [Flat] first.
 func Line(w io.Writer, format string, args ...any) error {
 	_, err := lipgloss.Fprintf(w, format+"\n", args...)
 	return err
 }
 
-// Faint is text that matters less.
+// Faint returns text in the style for less important text.
 func Faint(s string) string { return faint.Render(s) }
 
-// Bold is text that matters more.
+// Bold returns text in the style for important text.
 func Bold(s string) string { return bold.Render(s) }
 
-// Table aligns the columns of its rows; the last column is as wide as it is.
+// Table aligns the columns of its rows, except for the last one.
 type Table struct {
-	// Indent stands before every row.
+	// Indent is written before every row.
 	Indent string
 	rows   [][]string
 }
 
-// Row adds a row; line breaks inside its cells become spaces.
+// Row adds a row. Line breaks in cells become spaces.
 func (t *Table) Row(cells ...string) {
 	for i, c := range cells {
 		cells[i] = oneLine(c)

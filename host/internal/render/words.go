@@ -7,7 +7,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Level is a console level as an aligned word in its colour.
+// Level returns a console level as an aligned word in its color.
 func Level(level string) string {
 	word := fmt.Sprintf("%-7s", level)
 	switch level {
@@ -19,7 +19,7 @@ func Level(level string) string {
 	return faint.Render(word)
 }
 
-// Status is a request's outcome: its status, or why there is none.
+// Status returns a request's status, or the reason if there is none.
 func Status(status int, reason string, canceled bool) string {
 	switch {
 	case status >= 400:
@@ -32,7 +32,7 @@ func Status(status int, reason string, canceled bool) string {
 	return red.Render(reason)
 }
 
-// Rule is a heading with a line behind it, as wide as the terminal.
+// Rule returns a heading with a line behind it, as wide as the terminal but at most 100 columns.
 func Rule(title string, width int) string {
 	line := max(4, min(width, 100)-lipgloss.Width(title)-4)
 	return faint.Render("──") + " " + bold.Render(title) + " " + faint.Render(strings.Repeat("─", line))

@@ -9,18 +9,18 @@ import (
 	"syscall"
 )
 
-// CheckDir checks that a path is a directory of this user and not a link: below the directory for temporary files,
-// another user could have created it first. Setting is the environment variable that names the directory.
+// CheckDir checks that a path is a directory of this user and not a link, because another user could have created it
+// first below the temporary directory. Setting is the environment variable that names the directory.
 func CheckDir(dir, setting string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return fmt.Errorf("%s is no directory; remove it, or set %s to another directory", dir, setting)
+		return fmt.Errorf("%s is not a directory. Remove it or set %s to another directory.", dir, setting)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Getuid() {
-		return fmt.Errorf("%s belongs to another user (id %d): %w; set %s to a directory of your own", dir, st.Uid, fs.ErrPermission, setting)
+		return fmt.Errorf("%s belongs to another user (id %d): %w. Set %s to a directory that you own.", dir, st.Uid, fs.ErrPermission, setting)
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func Check(path string, want fs.FileMode) error {
 		return fmt.Errorf("%s belongs to another user (id %d)", path, st.Uid)
 	}
 	if mode := info.Mode().Perm(); mode != want {
-		return fmt.Errorf("%s has mode %o and not %o", path, mode, want)
+		return fmt.Errorf("%s has mode %o instead of %o", path, mode, want)
 	}
 	return nil
 }
@@ -45,7 +45,7 @@ func CheckFile(path string, info fs.FileInfo) error {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no file", path)
+		return fmt.Errorf("%s is not a file", path)
 	case ok && int(st.Uid) != os.Getuid():
 		return fmt.Errorf("%s belongs to another user (id %d)", path, st.Uid)
 	case info.Mode().Perm()&0o077 != 0:

@@ -2,6 +2,6 @@
 
 package safesocket
 
-// peerUID cannot tell: Windows says nothing of the other end of a Unix socket. The access list of the
-// socket's directory, below the user's own profile, keeps others away.
+// peerUID reports nothing, because Windows does not report the peer of a Unix socket. The access list of the
+// socket's directory, in the user's own profile, excludes other users.
 func peerUID(uintptr) (uid int, known bool, err error) { return 0, false, nil }

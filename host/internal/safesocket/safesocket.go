@@ -1,11 +1,13 @@
 // Package safesocket makes sockets that only their user can reach, and checks who is at the other end.
 //
-// Guarantees: a listener never returns a connection of another user where the system reports the peer's user; [Listen]
-// replaces a dead socket and nothing else; [CheckDir], [Check] and [CheckFile] reject what another user owns or can
-// access. Windows reports no owners: there, the directories below the user's own profile give the protection.
+// Guarantees:
+//   - A listener never returns a connection of another user where the system reports the peer's user.
+//   - [Listen] replaces a dead socket and nothing else.
+//   - [CheckDir], [Check] and [CheckFile] reject paths that another user owns or can access. Windows reports no owners:
+//     there, directories in the user's own profile give the protection.
 //
-// The package does not know what the sockets are for. Callers pass the name of the environment variable by which a user
-// chooses another directory, for the errors to name it.
+// The package does not know the purpose of the sockets. Callers pass the environment variable that chooses the directory,
+// so that errors can name it.
 package safesocket
 
 import (
@@ -18,24 +20,24 @@ import (
 	"runtime"
 )
 
-// ErrStranger says that the other end of a socket is not the user.
+// ErrStranger reports that the other end of a socket belongs to another user.
 var ErrStranger = errors.New("the other end of the socket belongs to another user")
 
-// Listen makes a socket for the user alone, and refuses connections of other users. The caller holds a lock, so an
-// existing socket should be dead: one that answers, and anything that is not a socket, is left untouched and is an
+// Listen creates a socket that only this user can reach, and refuses connections of other users. The caller holds a
+// lock, so an existing socket should be dead. A live socket, or a file that is not a socket, stays untouched and is an
 // error. Setting is the environment variable that names the directory.
 func Listen(ctx context.Context, path, setting string, log *slog.Logger) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, os.ErrNotExist):
 	case err != nil:
 		return nil, err
-	case info.Mode().Type() != os.ModeSocket && runtime.GOOS != "windows": // which has no such type
-		return nil, fmt.Errorf("%s is in the way and no socket; remove it, or set %s to another directory", path, setting)
+	case info.Mode().Type() != os.ModeSocket && runtime.GOOS != "windows": // Windows has no socket type
+		return nil, fmt.Errorf("%s exists but is not a socket. Remove it or set %s to another directory.", path, setting)
 	default:
 		var d net.Dialer
 		if conn, err := d.DialContext(ctx, "unix", path); err == nil {
 			_ = conn.Close()
-			return nil, fmt.Errorf("another program answers on %s; end it, or set %s to another directory", path, setting)
+			return nil, fmt.Errorf("another program is listening on %s. End it or set %s to another directory.", path, setting)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err
@@ -52,12 +54,12 @@ func Listen(ctx context.Context, path, setting string, log *slog.Logger) (net.Li
 	return ours{l, log}, nil
 }
 
-// CheckPeer makes sure that the other end of a Unix socket is this user's. Where the system does not tell (see
-// peerUID), the socket's directory, which is its user's alone, stands in for it.
+// CheckPeer checks that the other end of a Unix socket belongs to this user. Where the system does not report the peer
+// (see peerUID), access to the socket's private directory is the only check.
 func CheckPeer(conn net.Conn) error {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {
-		return fmt.Errorf("%T is no Unix socket", conn)
+		return fmt.Errorf("%T is not a Unix socket", conn)
 	}
 	raw, err := unix.SyscallConn()
 	if err != nil {
@@ -69,7 +71,7 @@ func CheckPeer(conn net.Conn) error {
 		return controlErr
 	}
 	if err != nil {
-		return fmt.Errorf("whose socket it is cannot be told: %w", err)
+		return fmt.Errorf("cannot determine the owner of the other end: %w", err)
 	}
 	if known && uid != os.Getuid() {
 		return fmt.Errorf("%w (id %d)", ErrStranger, uid)
@@ -77,7 +79,7 @@ func CheckPeer(conn net.Conn) error {
 	return nil
 }
 
-// ours is a listener that refuses everybody but its user.
+// ours is a listener that refuses other users.
 type ours struct {
 	net.Listener
 	log *slog.Logger

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// OursTCP is a listener on the loopback interface that refuses other users where the system reports who is at the other
-// end of a connection (see tcpOwner). Elsewhere only what the server itself asks for keeps them out.
+// OursTCP returns a loopback listener that refuses other users where the system reports the peer's user (see tcpOwner).
+// Elsewhere only the server's own authentication keeps them out.
 func OursTCP(l net.Listener, log *slog.Logger) net.Listener { return oursTCP{l, log} }
 
 type oursTCP struct {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// tcpOwner is the user of the other end of a connection of this machine, as the kernel's tables of sockets tell
-// (proc_net_tcp); false where they do not.
+// tcpOwner returns the user of the other end of a local connection, from the kernel's socket tables (proc_net_tcp).
+// Known is false when the tables do not list it.
 func tcpOwner(conn net.Conn) (uid int, known bool) {
 	theirs, ok1 := conn.RemoteAddr().(*net.TCPAddr)
 	ours, ok2 := conn.LocalAddr().(*net.TCPAddr)
@@ -27,7 +27,7 @@ func tcpOwner(conn net.Conn) (uid int, known bool) {
 	return 0, false
 }
 
-// ownerIn looks for the socket of which local and remote are the ends.
+// ownerIn looks up the socket with these local and remote addresses.
 func ownerIn(table string, local, remote netip.AddrPort) (uid int, known bool) {
 	f, err := os.Open(table)
 	if err != nil {

@@ -4,5 +4,5 @@ package safesocket
 
 import "net"
 
-// tcpOwner is not told by the system without more rights than the daemon has.
+// tcpOwner reports nothing, because the lookup needs more privileges than the daemon has.
 func tcpOwner(net.Conn) (uid int, known bool) { return 0, false }

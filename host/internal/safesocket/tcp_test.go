@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTheKernelTellsWhoseAConnectionIs(t *testing.T) {
+func TestTheKernelReportsTheOwnerOfAConnection(t *testing.T) {
 	for _, network := range []string{"tcp4", "tcp"} {
 		l, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err != nil {

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Script names generated code: what a tab loads from an address. After every load it may be other code.
+// Script identifies a script that a tab loads from an address. Each load can return different code.
 type Script struct {
 	// Tab is the host's id of the tab.
 	Tab int
 	URL string
 }
 
-// File is the script without the time stamp by which a development server has a browser load a file anew
+// File returns the script without the timestamp that development servers add to force a reload
 // (`/src/App.tsx?t=1769164200000`).
 func (s Script) File() Script {
 	path, query, _ := strings.Cut(s.URL, "?")
@@ -34,41 +34,40 @@ func (s Script) File() Script {
 	return s
 }
 
-// Holds says whether a map that was fetched at a time (milliseconds since the epoch) is that of the code that
-// somebody asks about.
+// Holds reports whether a map that was fetched at a time (milliseconds since the epoch) belongs to the requested code.
 type Holds func(fetched int64) bool
 
-// ErrNoMap is what a [Fetch] fails with when it read a script and that names no map: the script is its own source.
+// ErrNoMap is the error of a [Fetch] for a script that names no map: the script is its own source.
 var ErrNoMap = errors.New("the script names no source map")
 
-// Fetch fetches a script's map: the map's bytes, and the address by which its files are named. The error is
-// [ErrNoMap] when there is none to be had.
+// Fetch fetches a script's map. It returns the map's bytes and the address that resolves the names of its files. The
+// error is [ErrNoMap] if the script has no map.
 type Fetch func(ctx context.Context, s Script) (address string, data []byte, err error)
 
 // Limits of a cache.
 const (
-	// maxFetches is how many maps are fetched or read at a time; each may take a multiple of its size meanwhile.
+	// maxFetches is how many maps are fetched or parsed at a time; each can take a multiple of its size in memory.
 	maxFetches = 2
-	// maxWaiting is how many scripts may wait for that; more are asked for again another time.
+	// maxWaiting is how many scripts can wait for a fetch; more are dropped until they are requested again.
 	maxWaiting = 64
-	// failureSize is what a remembered failure counts for, in bytes.
+	// failureSize is the size of a remembered failure, in bytes.
 	failureSize = 1 << 10
 )
 
-// CacheOptions make a cache.
+// CacheOptions configure a cache.
 type CacheOptions struct {
 	Fetch Fetch
-	// Bytes is the most memory that maps may take together; the one that was used last is kept in any case.
+	// Bytes is the memory limit of all maps together. The last used map is always kept.
 	Bytes int
-	// Retry is how long a map that could not be had is not asked for again.
+	// Retry is the time until a failed fetch is tried again.
 	Retry time.Duration
 	Clock func() time.Time
-	// Failed is told why a map could not be had; may be nil. It is called from several goroutines.
+	// Failed is called with the error of a failed fetch, from several goroutines. It may be nil.
 	Failed func(s Script, err error)
 }
 
-// Cache holds the maps of scripts and fetches those that it is asked for in the background. It is safe for
-// concurrent use; nothing in it waits for a fetch but [Cache.Await], [Cache.Rest] and [Cache.Close].
+// Cache caches the maps of scripts and fetches requested ones in the background. It is safe for concurrent use. Only
+// [Cache.Await], [Cache.Rest] and [Cache.Close] wait for a fetch.
 type Cache struct {
 	o       CacheOptions
 	ctx     context.Context
@@ -79,29 +78,29 @@ type Cache struct {
 	mu      sync.Mutex
 	ended   bool
 	entries map[Script][]*list.Element // of *entry, the oldest first
-	order   list.List                  // the one used last is in front
+	order   list.List                  // the last used one is in front
 	waiting map[Script]bool
 	bytes   int
-	came    chan struct{} // closed when a fetch has ended; nil when nobody waits for that
-	idle    chan struct{} // closed when nothing is being fetched; nil when nobody waits for that
+	came    chan struct{} // closed when a fetch has ended; nil if no one waits for it
+	idle    chan struct{} // closed when nothing is being fetched; nil if no one waits for it
 }
 
 type entry struct {
 	script  Script
 	fetched int64     // milliseconds since the epoch
-	m       *Map      // nil when there is none
+	m       *Map      // nil if there is none
 	plain   bool      // the script names no map
 	until   time.Time // a failure is forgotten then
 	size    int
 }
 
-// NewCache makes an empty cache. It is to be closed.
+// NewCache returns an empty cache. The caller must close it.
 func NewCache(o CacheOptions) *Cache {
 	ctx, end := context.WithCancel(context.Background())
 	return &Cache{o: o, ctx: ctx, end: end, room: make(chan struct{}, maxFetches), entries: map[Script][]*list.Element{}, waiting: map[Script]bool{}}
 }
 
-// Close gives up what is being fetched and returns when that has ended.
+// Close cancels all fetches and returns when they have ended.
 func (c *Cache) Close() {
 	c.mu.Lock()
 	c.ended = true
@@ -110,7 +109,7 @@ func (c *Cache) Close() {
 	c.running.Wait()
 }
 
-// Get is a script's map, nil when it is not there (yet).
+// Get returns a script's map, nil if it is not in the cache (yet).
 func (c *Cache) Get(s Script, holds Holds) *Map {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +119,7 @@ func (c *Cache) Get(s Script, holds Holds) *Map {
 	return nil
 }
 
-// getLocked is the newest entry of the code that is asked about.
+// getLocked returns the newest entry for the requested code.
 func (c *Cache) getLocked(s Script, holds Holds) *entry {
 	for _, el := range slices.Backward(c.entries[s]) {
 		e := el.Value.(*entry)
@@ -133,7 +132,7 @@ func (c *Cache) getLocked(s Script, holds Holds) *entry {
 	return nil
 }
 
-// Plain says whether a script names no map, as far as is known: the code that was fetched last did not.
+// Plain reports whether the last fetched code of a script named no map.
 func (c *Cache) Plain(s Script) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,8 +144,8 @@ func (c *Cache) Plain(s Script) bool {
 	return false
 }
 
-// Want has a script's map fetched, unless it is there, on its way, or could not be had a short while ago; and
-// unless what would be fetched now is no longer the code that is asked about. It says whether the map is on its way.
+// Want starts a fetch of a script's map, unless the map is cached, being fetched, or failed recently. It does nothing if
+// the address no longer serves the requested code. It reports whether the map is being fetched.
 func (c *Cache) Want(s Script, holds Holds) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,7 +160,7 @@ func (c *Cache) Want(s Script, holds Holds) bool {
 	return true
 }
 
-// Rest waits until none of the scripts' maps is on its way, or ctx ends.
+// Rest waits until no map of the scripts is being fetched, or ctx ends.
 func (c *Cache) Rest(ctx context.Context, scripts []Script) {
 	for {
 		c.mu.Lock()
@@ -181,7 +180,7 @@ func (c *Cache) Rest(ctx context.Context, scripts []Script) {
 	}
 }
 
-// cameLocked is closed when the next fetch has ended.
+// cameLocked returns a channel that is closed when the next fetch has ended.
 func (c *Cache) cameLocked() <-chan struct{} {
 	if c.came == nil {
 		c.came = make(chan struct{})
@@ -189,8 +188,8 @@ func (c *Cache) cameLocked() <-chan struct{} {
 	return c.came
 }
 
-// Await is [Cache.Want] and [Cache.Get] for somebody who has the time to wait: nil when the map cannot be had, or
-// not until ctx ends.
+// Await is [Cache.Want] and [Cache.Get] for a caller that can wait. It returns nil if there is no map, or if ctx ends
+// first.
 func (c *Cache) Await(ctx context.Context, s Script, holds Holds) *Map {
 	for {
 		c.Want(s, holds)
@@ -237,7 +236,7 @@ func (c *Cache) fetch(s Script) {
 	delete(c.waiting, s)
 	for _, el := range slices.Clone(c.entries[s]) {
 		if old := el.Value.(*entry); old.m == nil && (!old.plain || e.plain) {
-			c.dropLocked(el) // this attempt stands for those before it
+			c.dropLocked(el) // this attempt replaces earlier ones
 		}
 	}
 	c.entries[s] = append(c.entries[s], c.order.PushFront(e))

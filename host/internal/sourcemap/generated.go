@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Range is a piece of generated code. Lines and columns count from 1, columns in UTF-16 units; what lies at the
-// end is not part of it. EndLine is 0 for a piece that goes on to the end of the code.
+// Range is a range of generated code. Lines and columns count from 1, columns in UTF-16 units. The end is exclusive.
+// EndLine is 0 for a range that extends to the end of the code.
 type Range struct {
 	Line, Column, EndLine, EndColumn int
 }
 
-// Holds says whether one of the map's files is meant by a path: it is that path, or ends with it.
+// Holds reports whether the map has a file with a path, or with a path that ends with it.
 func (m *Map) Holds(path string) bool {
 	return slices.ContainsFunc(m.sources, func(s source) bool { return meant(s.name, path) })
 }
@@ -23,10 +23,9 @@ func meant(name, path string) bool {
 	return ends && path != "" && (rest == "" || strings.HasSuffix(rest, "/"))
 }
 
-// Generated tells where a line of an original file went, from a column on (1 for the whole line): the pieces of
-// generated code that begin with the first thing on it, more than one where the code was copied. A line of which
-// nothing is left stands for the next one that has something; at is the line that was taken, 0 when there is none.
-// It takes as long as reading the map did.
+// Generated returns the generated code of a line in an original file, from a column on (1 for the whole line). The
+// ranges begin with the first mapped place on the line; copied code has several. A line without generated code stands for
+// the next line that has some. at is the line used, 0 if there is none. The call takes as long as parsing the map.
 func (m *Map) Generated(path string, line, column int) (ranges []Range, at int) {
 	want, first := int32(-1), int32(-1)
 	m.each(path, func(s segment, _ bool) {
@@ -40,7 +39,7 @@ func (m *Map) Generated(path string, line, column int) (ranges []Range, at int) 
 	if want < 0 {
 		return nil, 0
 	}
-	open := false // the last of ranges has no end yet
+	open := false // whether the last range has no end yet
 	m.each(path, func(s segment, fresh bool) {
 		if fresh || s.sourceLine != want {
 			end(ranges, &open, s)
@@ -53,7 +52,7 @@ func (m *Map) Generated(path string, line, column int) (ranges []Range, at int) 
 	return ranges, int(want) + 1
 }
 
-// end ends the last range where a segment begins.
+// end closes the last range at the start of a segment.
 func end(ranges []Range, open *bool, s segment) {
 	if *open {
 		last := &ranges[len(ranges)-1]
@@ -62,8 +61,8 @@ func end(ranges []Range, open *bool, s segment) {
 	}
 }
 
-// each calls a function for every segment that comes from a file, in the order of the generated code, with its
-// generated place in the whole; fresh is true for the first of a part. Other segments are given to other.
+// each calls of for every segment of a file, in the order of the generated code, with its place in the whole. fresh is
+// true for the first segment of a part. Segments of other files go to other.
 func (m *Map) each(path string, of func(s segment, fresh bool), other func(segment)) {
 	for i := range m.parts {
 		p := &m.parts[i]
@@ -80,7 +79,7 @@ func (m *Map) each(path string, of func(s segment, fresh bool), other func(segme
 		for d.next() {
 			s := d.segment
 			if s.line == last.line && s.column == last.column {
-				continue // given once more
+				continue // repeated by the decoder
 			}
 			last = s
 			if s.line == 0 {

@@ -1,11 +1,10 @@
-// Package sourcemap tells the original place of a place in generated code, by source maps of version 3
-// (ECMA-426), indexed maps included.
+// Package sourcemap finds original places of places in generated code, with source maps of version 3 (ECMA-426), indexed
+// maps included.
 //
-// It guarantees: a map is read once, in time and memory that grow with its mappings alone, and is never
-// written out as a table: a look-up decodes the few dozen segments around the place; a damaged map is an error,
-// whatever its bytes are, never a panic or a place outside it; names are given as the map has them, resolved
-// but not cleaned, since only the caller knows what a page's text must not do; who asks [Cache] waits only where the name says so.
-// The package is pure: what is fetched, and the time, are passed in.
+// It guarantees: parsing takes time and memory proportional to the mappings; a map is never expanded to a table, and a
+// look-up decodes only the few dozen segments around the place; a damaged map is an error, never a panic or an
+// invalid place; names are resolved but not cleaned, because only the caller knows how to treat page text. The package
+// is pure: fetched data and the time are passed in.
 package sourcemap
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Map is one source map. It never changes.
+// Map is a source map. It is immutable.
 type Map struct {
 	sources []source
 	names   []string
@@ -30,33 +29,33 @@ type Map struct {
 // source is one original file.
 type source struct {
 	name    string
-	ignored bool // the map says that it is not the developer's own
-	shared  bool // another of the map's files has the same base name
+	ignored bool // the map marks it as third-party code
+	shared  bool // another file of the map has the same base name
 }
 
-// part is one plain map: the whole, or a section of an indexed one.
+// part is a plain map: the whole map, or a section of an indexed one.
 type part struct {
-	line, column int32 // where it begins, from 0
-	first        int32 // its first source among those of the map
+	line, column int32 // its start, from 0
+	first        int32 // index of its first source in the map
 	count        int32
-	names        int32 // its first name among those of the map
+	names        int32 // index of its first name in the map
 	nameCount    int32
 	mappings     string
 	marks        []mark
-	unordered    bool // columns of a line do not only grow, which is allowed
+	unordered    bool // columns within a line can decrease, which is allowed
 }
 
-// every is how many segments lie between two marks: a look-up decodes about so many. A mark takes 32 bytes.
+// every is the number of segments between two marks, and roughly the number decoded by a look-up. A mark takes 32 bytes.
 const every = 64
 
-// mark is what the decoder knows after the segment before offset: from here it can go on.
+// mark is the state of the decoder at offset, from which it can resume.
 type mark struct {
 	offset int32
 	segment
 }
 
-// segment says that a place of the generated code comes from an original one, or, where it is not mapped, that
-// it comes from none; all count from 0.
+// segment maps a place in the generated code to an original place, or, if mapped is false, to none. All fields count
+// from 0.
 type segment struct {
 	line, column                     int32
 	source, sourceLine, sourceColumn int32
@@ -66,25 +65,24 @@ type segment struct {
 
 // Position is an original place.
 type Position struct {
-	// Source is the file's path, without scheme, host, dots and what a bundler adds to tell copies apart.
+	// Source is the file's path, without scheme, host, dots and bundlers' suffixes for copies.
 	Source string
 	// Line and Column count from 1.
 	Line, Column int
-	// Ignored is true when the map says that the file is not the developer's own (ignoreList).
+	// Ignored is true if the map marks the file as third-party code (ignoreList).
 	Ignored bool
-	// Shared is true when another file of the map has the same base name.
+	// Shared is true if another file of the map has the same base name.
 	Shared bool
-	// Name is what the identifier that begins exactly at the generated place was called, "" when the map does not
-	// say.
+	// Name is the original name of the identifier that begins exactly at the generated place, "" if unknown.
 	Name string
 }
 
-// Limits on what a map may hold, so that a hostile one costs no more than its bytes.
+// Limits of a map, so that a hostile one costs no more than its bytes.
 const (
 	maxSources  = 1 << 18
 	maxNames    = 1 << 20
 	maxSections = 1 << 14
-	// maxUnordered is how many segments a line may have whose columns do not only grow: all are looked at.
+	// maxUnordered is the most segments of a line in an unordered map, because a look-up reads all of them.
 	maxUnordered = 1 << 12
 )
 
@@ -94,13 +92,13 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errDamaged, fmt.Sprintf(format, args...))
 }
 
-// Parse reads a map that came from an address, by which the names of its files are resolved: the map's own,
-// or the script's for a map inside it.
+// Parse parses a map. address resolves the names of its files: the address of the map, or of the script for an inline
+// map.
 func Parse(address string, data []byte) (*Map, error) {
-	if bytes.HasPrefix(data, []byte(")]}")) { // a guard against being read as a script
+	if bytes.HasPrefix(data, []byte(")]}")) { // a guard against execution as a script
 		end := bytes.IndexByte(data, '\n')
 		if end < 0 {
-			return nil, damaged("it is a guard line only")
+			return nil, damaged("it has only a guard line")
 		}
 		data = data[end+1:]
 	}
@@ -117,7 +115,7 @@ func Parse(address string, data []byte) (*Map, error) {
 	return m, nil
 }
 
-// fields of a map that matter here.
+// fields are the relevant fields of a map.
 type fields struct {
 	version, mappings, root, sources, names, ignored, oldIgnored, sections gjson.Result
 }
@@ -150,7 +148,7 @@ func fieldsOf(obj gjson.Result) (f fields) {
 func (m *Map) read(address string, obj gjson.Result) error {
 	f := fieldsOf(obj)
 	if !obj.IsObject() || f.version.Num != 3 {
-		return damaged("it is no source map of version 3")
+		return damaged("it is not a source map of version 3")
 	}
 	if !f.sections.Exists() {
 		return m.add(address, f, 0, 0)
@@ -173,8 +171,8 @@ func (m *Map) read(address string, obj gjson.Result) error {
 		}
 		inner := s.Get("map")
 		f := fieldsOf(inner)
-		if !inner.IsObject() || f.sections.Exists() { // which the standard forbids
-			return damaged("a section has no map of its own")
+		if !inner.IsObject() || f.sections.Exists() { // nested sections are forbidden by the standard
+			return damaged("a section has no map")
 		}
 		if err := m.add(address, f, line, column); err != nil {
 			return err
@@ -183,13 +181,13 @@ func (m *Map) read(address string, obj gjson.Result) error {
 	return nil
 }
 
-// index is a number that counts from 0.
+// index returns a non-negative whole number.
 func index(v gjson.Result) (int32, bool) {
 	n := int32(v.Num)
 	return n, v.Type == gjson.Number && v.Num >= 0 && float64(n) == v.Num
 }
 
-// add takes one plain map that begins at a place.
+// add adds a plain map that begins at a place.
 func (m *Map) add(address string, f fields, line, column int32) error {
 	if !f.sources.IsArray() || f.mappings.Type != gjson.String {
 		return damaged("sources or mappings are missing")
@@ -237,7 +235,7 @@ func (m *Map) add(address string, f fields, line, column int32) error {
 	return nil
 }
 
-// share notes which files have the base name of another.
+// share marks files that have the same base name as another.
 func (m *Map) share() {
 	bases := make(map[string]int, len(m.sources)) // → the first source of this base name
 	for i := range m.sources {
@@ -257,10 +255,10 @@ func (m *Map) share() {
 	}
 }
 
-// HasNames says whether the map tells names of identifiers.
+// HasNames reports whether the map has names of identifiers.
 func (m *Map) HasNames() bool { return m != nil && len(m.names) > 0 }
 
-// Size is about how many bytes of memory the map takes.
+// Size returns the approximate memory of the map in bytes.
 func (m *Map) Size() int { return m.size }
 
 func (m *Map) measure() int {
@@ -277,9 +275,8 @@ func (m *Map) measure() int {
 	return size
 }
 
-// Find tells where a place of the generated code comes from. Line and column count from 1; the column counts
-// UTF-16 units, as a browser's does. It is false where the map says nothing; a nil map
-// says nothing at all.
+// Find returns the original place of a place in the generated code. Line and column count from 1, the column in UTF-16
+// units like a browser's. It returns false for a place without a mapping, and always for a nil map.
 func (m *Map) Find(line, column int) (Position, bool) {
 	if m == nil || line < 1 || column < 1 || line > 1<<30 || column > 1<<30 {
 		return Position{}, false

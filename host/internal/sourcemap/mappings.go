@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// digits are the values of base 64's letters, 0xff for what is none.
+// digits are the values of base64 characters, 0xff for all others.
 var digits = func() (d [256]byte) {
 	for i := range d {
 		d[i] = 0xff
@@ -16,7 +16,7 @@ var digits = func() (d [256]byte) {
 	return d
 }()
 
-// scan reads the mappings once: whether they can be decoded, and the marks from which a look-up goes on.
+// scan reads the mappings once, to check them and to set the marks for look-ups.
 func (p *part) scan() error {
 	if len(p.mappings) > math.MaxInt32 {
 		return damaged("its mappings are too long")
@@ -38,15 +38,15 @@ func (p *part) scan() error {
 		}
 	}
 	if d.err == nil && p.unordered && longest > maxUnordered {
-		return damaged("its segments are in no order")
+		return damaged("its segments are not in order")
 	}
 	p.marks = slices.Clip(p.marks)
 	return d.err
 }
 
-// find is the last segment of a line that begins at a column or before it.
+// find returns the last segment of a line that begins at or before a column.
 func (p *part) find(line, column int32) (segment, bool) {
-	// Marks are in order of lines, and of columns too where the map is.
+	// Marks are ordered by line, and by column if the map is ordered.
 	i, _ := slices.BinarySearchFunc(p.marks, 0, func(m mark, _ int) int {
 		if m.line < line || !p.unordered && m.line == line && m.column <= column {
 			return -1
@@ -73,9 +73,8 @@ func (p *part) find(line, column int32) (segment, bool) {
 	return best, found
 }
 
-// decoder reads segments one after the other. Between two of them, where there is much of nothing, it may give the
-// one before once more, or say that nothing has an original from the beginning of a line on: a look-up does not
-// mind, and takes the same short time wherever it begins.
+// decoder reads successive segments. Within a long stretch without segments it can repeat the previous one, or return an
+// unmapped one at the start of a line. Look-ups tolerate that and stay short wherever they begin.
 type decoder struct {
 	text   string
 	offset int
@@ -83,10 +82,10 @@ type decoder struct {
 	err error
 }
 
-// much is how many bytes without a segment are passed over at a time.
+// much is how many bytes without a segment are skipped at a time.
 const much = 256
 
-// next reads the next segment; it is false at the end and where the text is damaged, which err says.
+// next reads the next segment. It returns false at the end, and for damaged text, which sets err.
 func (d *decoder) next() bool {
 	for began := d.offset; d.offset < len(d.text); {
 		if d.offset-began == much {
@@ -106,7 +105,7 @@ func (d *decoder) next() bool {
 	return false
 }
 
-// read reads the fields of one segment: a column, or with an original, and perhaps a name.
+// read reads the fields of one segment: a column, then optionally an original place and a name.
 func (d *decoder) read() bool {
 	var fields [5]int32
 	n := 0
@@ -132,27 +131,27 @@ func (d *decoder) read() bool {
 		return d.fail("a segment has two or three fields")
 	}
 	d.mapped = n >= 4
-	d.named = n == 5 && add(&d.name, fields[4]) // a wrong one costs nobody the place
+	d.named = n == 5 && add(&d.name, fields[4]) // a wrong name does not invalidate the place
 	if !add(&d.column, fields[0]) || !add(&d.source, fields[1]) || !add(&d.sourceLine, fields[2]) || !add(&d.sourceColumn, fields[3]) {
-		return d.fail("a place lies outside of every file")
+		return d.fail("a place is outside of every file")
 	}
 	return true
 }
 
-// add adds a difference; places are never negative and fit 31 bits.
+// add adds a difference. It returns false if the result is negative or does not fit 31 bits.
 func add(to *int32, n int32) bool {
 	sum := int64(*to) + int64(n)
 	*to = int32(sum)
 	return sum >= 0 && sum <= math.MaxInt32-1
 }
 
-// number reads one number of several digits.
+// number reads a number of several digits.
 func (d *decoder) number() (int32, bool) {
 	var v uint64
 	for shift := 0; d.offset < len(d.text); shift += 5 {
 		digit := digits[d.text[d.offset]]
 		if digit == 0xff {
-			return 0, d.fail("it has a letter that is none of base 64")
+			return 0, d.fail("it has a character outside of base64")
 		}
 		d.offset++
 		v |= uint64(digit&31) << shift

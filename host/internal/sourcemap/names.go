@@ -2,11 +2,10 @@ package sourcemap
 
 import "strings"
 
-// resolve is a source's name as a path: relative ones are resolved by the map's address; scheme and host, dots,
-// and what a bundler adds behind a question mark are taken out, since there is mostly nothing at such an
-// address. A name without a scheme that begins with a slash, and a file's address, are absolute paths of files
-// and keep the slash. It is done on plain text: names are no well-formed addresses
-// (webpack:///./src/[id].tsx), and nobody fetches them.
+// resolve converts a source's name to a path. Relative names are resolved by the map's address. Scheme, host, dots and
+// bundlers' suffixes after a question mark are removed, because such an address rarely exists. A name without a scheme
+// that begins with a slash, and a file: address, are absolute file paths and keep the slash. It works on plain text:
+// names are not well-formed addresses (webpack:///./src/[id].tsx) and are never fetched.
 func resolve(address, name string) string {
 	if i := strings.IndexByte(name, '?'); i > 0 {
 		name = name[:i]
@@ -32,7 +31,7 @@ func resolve(address, name string) string {
 	return strings.Clone(path)
 }
 
-// split is an address's scheme and host, and its path; a plain path has no prefix.
+// split splits an address into its scheme and host, and its path. A plain path has no prefix.
 func split(s string) (prefix, path string) {
 	i := strings.IndexByte(s, ':')
 	if i < 2 || !isScheme(s[:i]) {
@@ -58,10 +57,10 @@ func isScheme(s string) bool {
 	return true
 }
 
-// normalise takes . and .. out of a path; what would lead above its root stays at the root, as in a browser.
+// normalise removes . and .. from a path. A path that leads above its root stays at the root, as in a browser.
 func normalise(path string) string {
 	if !strings.Contains(path, "./") && !strings.Contains(path, "//") {
-		return path // as nearly all are
+		return path // nearly all paths are clean
 	}
 	var kept []string
 	for _, s := range strings.Split(path, "/") {

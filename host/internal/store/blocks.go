@@ -120,7 +120,7 @@ func checksum(key, packed []byte) uint32 {
 
 func (s *Store) unseal(key, sealed []byte) ([]byte, error) {
 	if len(sealed) < 4 || binary.BigEndian.Uint32(sealed) != checksum(key, sealed[4:]) {
-		return nil, fmt.Errorf("%w: a checksum is wrong", errDamaged)
+		return nil, fmt.Errorf("%w: wrong checksum", errDamaged)
 	}
 	data, err := s.opener.DecodeAll(sealed[4:], nil)
 	if err != nil {

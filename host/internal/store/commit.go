@@ -22,7 +22,7 @@ const (
 	ClientsKey     = "clients"
 )
 
-// Commit writes a delta, and whatever else has changed, by key. When it returns nil it is on disk.
+// Commit writes a delta and other changed data, by key. When it returns nil, the data is on disk.
 func (s *Store) Commit(d *capture.Delta, more map[string][]byte) error {
 	s.mu.Lock()
 	logs := map[capture.Section]*sectionLog{}
@@ -208,7 +208,7 @@ func (sw *sectionWriter) flush() error {
 	return nil
 }
 
-// trim lets go of the oldest blocks until the rest is within the limits.
+// trim drops the oldest blocks until the rest is within the limits.
 func (w *writer) trim(now int64) error {
 	var total int64
 	for _, log := range w.logs {

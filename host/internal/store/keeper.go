@@ -15,19 +15,18 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// A Keeper commits at most once in commitPause, unless somebody waits for it, and tries again after
-// retryPause when it could not.
+// A Keeper commits at most once per commitPause, unless a caller waits for it, and retries after retryPause.
 const (
 	commitPause = 100 * time.Millisecond
 	retryPause  = 2 * time.Second
 )
 
-// Keeper writes what a capture collects, and checkpoints and readers, to a [Store].
+// Keeper writes captured data, checkpoints and clients to a [Store].
 type Keeper struct {
 	o       KeeperOptions
 	dirty   <-chan struct{}
 	wake    chan struct{} // has room for one
-	readers atomic.Uint64 // grows when a reader's place has changed
+	readers atomic.Uint64 // grows when a client's cursor has changed
 
 	mu      sync.Mutex
 	disk    *Store // nil while there is none
@@ -40,15 +39,15 @@ type Keeper struct {
 	written                            bool // readers and checkpoints, once
 }
 
-// KeeperOptions make a keeper. All but Disk are needed.
+// KeeperOptions are the options of a keeper. All but Disk are required.
 type KeeperOptions struct {
-	// Disk may be nil: Open is tried again later.
+	// Disk may be nil: the keeper then calls Open later.
 	Disk    *Store
 	Open    func() (*Store, error)
 	Capture *capture.Store
-	// Checkpoints are all named ones, and a number that grows with every change.
+	// Checkpoints returns all named checkpoints, and a number that grows with every change.
 	Checkpoints func() ([]checkpoint.Checkpoint, uint64)
-	// Readers are those who may come back.
+	// Readers returns the clients that may return.
 	Readers func() []checkpoint.ClientState
 	// Kept is called after every commit.
 	Kept  func()
@@ -56,26 +55,26 @@ type KeeperOptions struct {
 	Log   *slog.Logger
 }
 
-// NewKeeper makes a keeper of what the capture collects from now on; [Keeper.Run] does its work.
+// NewKeeper returns a keeper for the data that the capture collects from now on. [Keeper.Run] does its work.
 func NewKeeper(o KeeperOptions) *Keeper {
 	return &Keeper{o: o, disk: o.Disk, wake: make(chan struct{}, 1), dirty: o.Capture.Keep()}
 }
 
-// Problem says why nothing can be written at the moment, "" when all is well.
+// Problem says why nothing can be written at the moment, "" if there is no problem.
 func (k *Keeper) Problem() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.problem
 }
 
-// Disk is the store, nil while there is none.
+// Disk returns the store, nil while there is none.
 func (k *Keeper) Disk() *Store {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.disk
 }
 
-// ID names the journal, "" while there is none.
+// ID identifies the journal, "" while there is none.
 func (k *Keeper) ID() string {
 	if disk := k.Disk(); disk != nil {
 		return disk.ID()
@@ -92,7 +91,7 @@ func (k *Keeper) Past() (*Past, error) {
 	return disk.Past(k.o.Capture.Index())
 }
 
-// ReadersChanged says that a reader's place has changed.
+// ReadersChanged records that a client's cursor has changed.
 func (k *Keeper) ReadersChanged() {
 	k.readers.Add(1)
 	k.nudge()
@@ -105,7 +104,7 @@ func (k *Keeper) nudge() {
 	}
 }
 
-// Sync returns when everything up to now is on disk, or says why it cannot be.
+// Sync returns when everything captured so far is on disk. Its error says why that is not possible.
 func (k *Keeper) Sync(ctx context.Context) error {
 	done := make(chan error, 1)
 	k.mu.Lock()
@@ -137,7 +136,7 @@ func (k *Keeper) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			if err := k.commit(); err != nil {
-				k.o.Log.Error("the last of what was captured could not be written", "error", err)
+				k.o.Log.Error("cannot write the last captured events", "error", err)
 			}
 			return
 		case <-k.dirty:
@@ -172,7 +171,7 @@ func (k *Keeper) commit() error {
 	k.mu.Unlock()
 	err := k.write()
 	if errors.Is(err, errDamaged) {
-		k.o.Log.Error("the journal broke and is begun anew", "error", err)
+		k.o.Log.Error("the journal is damaged and is replaced by a new one", "error", err)
 		if err = k.setAside(); err == nil {
 			err = k.write()
 		}
@@ -184,7 +183,7 @@ func (k *Keeper) commit() error {
 	return err
 }
 
-// say remembers the outcome, and logs it when it is another than before.
+// say stores the outcome, and logs it if it differs from the previous one.
 func (k *Keeper) say(err error) {
 	problem := ""
 	if err != nil {
@@ -197,9 +196,9 @@ func (k *Keeper) say(err error) {
 	switch problem {
 	case before:
 	case "":
-		k.o.Log.Info("the journal is written again")
+		k.o.Log.Info("the journal can be written again")
 	default:
-		k.o.Log.Error("the journal cannot be written; nothing is acknowledged until it can", "error", problem)
+		k.o.Log.Error("cannot write the journal; events are not acknowledged until it can be written", "error", problem)
 	}
 }
 
@@ -238,7 +237,7 @@ func (k *Keeper) write() error {
 		more[CheckpointsKey] = data
 	}
 	if err := disk.Commit(d, more); err != nil {
-		return fmt.Errorf("the journal %s: %w", disk.Path(), err)
+		return fmt.Errorf("cannot write the journal %s: %w", disk.Path(), err)
 	}
 	k.backlog, k.written, k.readersWritten, k.checkpointsWritten = nil, true, readers, version
 	k.o.Capture.Kept(d)
@@ -251,11 +250,11 @@ func (k *Keeper) write() error {
 	return nil
 }
 
-// setAside begins a new file with all that the buffers hold.
+// setAside begins a new file with the content of the buffers.
 func (k *Keeper) setAside() error {
 	old := k.Disk()
 	aside := fmt.Sprintf("%s.damaged-%s", old.Path(), k.o.Clock().UTC().Format("20060102T150405.000"))
-	_ = guard(old.db.Close) // it is damaged: what it says does not matter
+	_ = guard(old.db.Close) // it is damaged: its error does not matter
 	if err := os.Rename(old.Path(), aside); err != nil {
 		return err
 	}

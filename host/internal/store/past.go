@@ -10,7 +10,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// Past is one reading of the journal, which stays as it is until it is closed. It implements
+// Past is one reading of the journal, which does not change until it is closed. It implements
 // [capture.Past] and [capture.Journal]. It is for one goroutine.
 type Past struct {
 	s     *Store
@@ -20,7 +20,7 @@ type Past struct {
 	lost  int
 }
 
-// Past begins a reading. Index is that of the store whose tables shall share with what is read.
+// Past begins a reading. Index is the index of the store whose tables share values with the reading.
 func (s *Store) Past(index *capture.Index) (*Past, error) {
 	p := &Past{s: s, index: index}
 	s.mu.Lock()
@@ -64,7 +64,7 @@ func (p *Past) read(section capture.Section, b block) (opened, error) {
 	return p.s.openBlock(b, data)
 }
 
-// miss notes that a block could not be read.
+// miss records that a block could not be read.
 func (p *Past) miss(section capture.Section, b block, err error) {
 	p.lost += int(b.entries)
 	p.s.mu.Lock()
@@ -87,7 +87,7 @@ type decoded[T any] struct {
 	err  error
 }
 
-// decode opens a block in a goroutine of its own, which ends by itself whether or not anybody listens.
+// decode opens a block in a separate goroutine, which ends even if no receiver waits.
 func decode[T any](p *Past, section capture.Section, b block) <-chan decoded[T] {
 	done := make(chan decoded[T], 1)
 	data, err := p.sealed(section, b)
@@ -104,8 +104,7 @@ func decode[T any](p *Past, section capture.Section, b block) <-chan decoded[T] 
 	return done
 }
 
-// entries yields what is kept of a section from one position up to another. What cannot be read is
-// noted and passed over.
+// entries yields the saved entries of a section from one position up to another. It records and skips unreadable ones.
 func entries[T any, P interface {
 	*T
 	event.Event

@@ -15,7 +15,7 @@ type moment struct {
 	Page      pageState
 }
 
-// checkpointFile is all named checkpoints. What they share is written once.
+// checkpointFile holds all named checkpoints. Shared values are written once.
 type checkpointFile struct {
 	Keys []capture.EndpointKey
 	Rows []checkpointRow
@@ -26,7 +26,7 @@ type checkpointRow struct {
 	Moment            moment
 }
 
-// clientFile is all readers that may come back.
+// clientFile holds all clients that may return.
 type clientFile struct {
 	Keys []capture.EndpointKey
 	Rows []clientRow
@@ -50,7 +50,7 @@ func (l *keyList) restore(m moment, index *capture.Index) capture.Moment {
 	return capture.Moment{At: time.UnixMilli(m.At).UTC(), Pos: m.Pos, Endpoints: l.table(m.Endpoints, index), DOMState: m.Page.page()}
 }
 
-// EncodeCheckpoints is named checkpoints as [Store.Commit] takes them under CheckpointsKey.
+// EncodeCheckpoints encodes named checkpoints for [Store.Commit] under CheckpointsKey.
 func EncodeCheckpoints(list []checkpoint.Checkpoint) ([]byte, error) {
 	var keys keyList
 	var f checkpointFile
@@ -61,7 +61,7 @@ func EncodeCheckpoints(list []checkpoint.Checkpoint) ([]byte, error) {
 	return marshal(f)
 }
 
-// EncodeClients is readers as [Store.Commit] takes them under ClientsKey.
+// EncodeClients encodes clients for [Store.Commit] under ClientsKey.
 func EncodeClients(list []checkpoint.ClientState) ([]byte, error) {
 	var keys keyList
 	var f clientFile
@@ -72,11 +72,11 @@ func EncodeClients(list []checkpoint.ClientState) ([]byte, error) {
 	return marshal(f)
 }
 
-// State reads the state of the capture, nil when nothing was kept yet. A part that is damaged is left
-// out and named in the problems; the rest holds.
+// State reads the saved state of the capture, nil if there is none yet. It omits a damaged part and reports it in
+// problems. The rest is valid.
 func (s *Store) State() (st *capture.State, problems []error) {
 	st = &capture.State{}
-	if !s.read(stateKey, "the state of the capture", st, &problems) {
+	if !s.read(stateKey, "the capture state", st, &problems) {
 		return nil, problems
 	}
 	var gaps capture.GapState
@@ -96,8 +96,8 @@ func (s *Store) State() (st *capture.State, problems []error) {
 	return st, problems
 }
 
-// Readers reads the named checkpoints and the places of readers. Index is that of the store whose tables
-// they shall share.
+// Readers reads the named checkpoints and the clients' cursors. Index is the index of the store whose tables they
+// share.
 func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, readers []checkpoint.ClientState, problems []error) {
 	var checkpoints checkpointFile
 	if s.read(CheckpointsKey, "the named checkpoints", &checkpoints, &problems) {
@@ -107,7 +107,7 @@ func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, re
 		}
 	}
 	var clients clientFile
-	if s.read(ClientsKey, "the places of readers", &clients, &problems) {
+	if s.read(ClientsKey, "the clients' cursors", &clients, &problems) {
 		keys := &keyList{Keys: clients.Keys}
 		for _, r := range clients.Rows {
 			readers = append(readers, checkpoint.ClientState{
@@ -118,7 +118,7 @@ func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, re
 	return named, readers, problems
 }
 
-// read reads a value; false when it is not there or damaged.
+// read reads a value. It returns false if the value is missing or damaged.
 func (s *Store) read(key, what string, into any, problems *[]error) bool {
 	data, err := s.value(key)
 	if err == nil && data != nil {
@@ -130,13 +130,13 @@ func (s *Store) read(key, what string, into any, problems *[]error) bool {
 	return err == nil && data != nil
 }
 
-// LostError says which part of what was kept could not be read.
+// LostError says which part of the saved data could not be read.
 type LostError struct {
 	What string
 	Err  error
 }
 
-func (e *LostError) Error() string { return e.What + " could not be read: " + e.Err.Error() }
+func (e *LostError) Error() string { return "cannot read " + e.What + ": " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *LostError) Unwrap() error { return e.Err }

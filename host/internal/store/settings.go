@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Settings is the section "journal" of the settings file: it bounds what is kept on disk. What is 0 keeps its default.
+// Settings is the section "journal" of the settings file, which limits the data on disk. A field of 0 means the default.
 type Settings struct {
 	MiB  float64 `toml:"mib"`  // at most 1,048,576
 	Days float64 `toml:"days"` // at most 3650
 }
 
-// Limits are the bounds that the settings ask for, or an error when they are out of range.
+// Limits returns the limits that the settings set, or an error if they are out of range.
 func (s *Settings) Limits() (Limits, error) {
 	l := DefaultLimits()
 	if s.MiB < 0 || s.MiB > 1<<20 || s.Days < 0 || s.Days > 3650 {

@@ -1,14 +1,15 @@
-// Package store keeps on disk what survives the daemon: the journal of events, the state of the
-// capture, checkpoints and readers.
+// Package store keeps the data on disk that survives the daemon: the journal of events, the state of the capture,
+// checkpoints and clients.
 //
-// It guarantees: what a [Store.Commit] that returned nil was given is there after any end of the
-// process, and after a loss of power as far as the disk keeps what it says it has written; a commit is
-// whole or not there at all; what is damaged is recognised by its checksum, set aside or passed over,
-// and told of, and never ends the process; the journal stays within its bytes and age by letting go of
-// the oldest.
+// Guarantees:
+//   - After a successful [Store.Commit] the data survives any end of the process. It survives a loss of power if the disk
+//     keeps the data that it reports as written.
+//   - A commit is complete or does not exist.
+//   - Damaged data is recognized by its checksum, set aside or skipped, and reported. It never ends the process.
+//   - The journal stays within its limits of bytes and age by dropping the oldest data.
 //
-// The file is a bbolt database. Each section has a bucket of blocks: entries in msgpack, compressed,
-// with a CRC-32C. The entries of a block are neighbours; its key tells their positions.
+// The file is a bbolt database. Each section has a bucket of blocks: entries in msgpack, compressed, with a CRC-32C. The
+// entries of a block are consecutive, and its key has their positions.
 package store
 
 import (
@@ -37,7 +38,7 @@ type Limits struct {
 	Age   time.Duration
 }
 
-// DefaultLimits hold some days of work.
+// DefaultLimits are enough for some days of work.
 func DefaultLimits() Limits { return Limits{Bytes: 64 << 20, Age: 7 * 24 * time.Hour} }
 
 // Store is an open database. It is safe for concurrent use, but only one goroutine may commit.
@@ -72,11 +73,11 @@ var (
 // format is the layout of the file; it changes only with one that older programs cannot read.
 const format = "2"
 
-// errDamaged says that the file is not what was written.
+// errDamaged says that the file's content is not as it was written.
 var errDamaged = errors.New("the file is damaged")
 
-// Open opens the database at a path, and makes it where there is none. A damaged one is set aside under
-// another name: notice says so, in words for a person, and the store begins empty.
+// Open opens the database at a path, and creates a missing one. It renames a damaged one, starts with an empty store,
+// and reports this to the user in notice.
 func Open(path string, limits Limits, now time.Time) (s *Store, notice string, err error) {
 	s, err = open(path, limits)
 	if err == nil || !errors.Is(err, errDamaged) {
@@ -86,7 +87,7 @@ func Open(path string, limits Limits, now time.Time) (s *Store, notice string, e
 	if renameErr := os.Rename(path, aside); renameErr != nil {
 		return nil, "", errors.Join(err, renameErr)
 	}
-	notice = fmt.Sprintf("the journal could not be read (%v) and was set aside as %s; what it held is not known any more", err, aside)
+	notice = fmt.Sprintf("the journal could not be read (%v) and was set aside as %s; its entries are no longer available", err, aside)
 	s, err = open(path, limits)
 	return s, notice, err
 }
@@ -110,20 +111,20 @@ func open(path string, limits Limits) (_ *Store, err error) {
 		case errors.Is(err, bolterrors.ErrTimeout):
 			return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
 		case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.EISDIR):
-			return nil, fmt.Errorf("the journal cannot be opened: %w", err)
+			return nil, fmt.Errorf("cannot open the journal: %w", err)
 		case errors.Is(err, errDamaged):
 			return nil, err
 		}
-		return nil, fmt.Errorf("the journal cannot be opened: %w", err)
+		return nil, fmt.Errorf("cannot open the journal: %w", err)
 	}
 	if err := s.load(); err != nil {
-		_ = guard(s.db.Close) // it may be too damaged for that
+		_ = guard(s.db.Close) // this may fail on a damaged file
 		return nil, err
 	}
 	return s, nil
 }
 
-// plausible refuses a file that is cut off: reading behind its end would be a fault.
+// plausible returns an error for a file that is cut off: reading beyond its end would crash.
 func plausible(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -150,7 +151,7 @@ func (s *Store) load() error {
 			}
 			if b := tx.Bucket(metaBucket); b != nil {
 				if f := b.Get(formatKey); string(f) != format {
-					return fmt.Errorf("%w: its format is %q and not %q", errDamaged, f, format)
+					return fmt.Errorf("%w: its format is %q, not %q", errDamaged, f, format)
 				}
 				s.id = string(b.Get(idKey))
 			}
@@ -209,13 +210,13 @@ func guard(do func() error) (err error) {
 	return err
 }
 
-// ID names this store among all: positions of one mean nothing in another.
+// ID identifies this store. Positions of one store mean nothing in another.
 func (s *Store) ID() string { return s.id }
 
-// Path is where the file lies.
+// Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Bytes is what the journal takes, in bytes.
+// Bytes returns the size of the journal, in bytes.
 func (s *Store) Bytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -226,7 +227,7 @@ func (s *Store) Bytes() int64 {
 	return n
 }
 
-// Damaged returns the blocks that were found to be damaged since it was last called.
+// Damaged returns the blocks that were found damaged since it was last called.
 func (s *Store) Damaged() []Damage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,13 +236,13 @@ func (s *Store) Damaged() []Damage {
 	return list
 }
 
-// Close closes the file. Nothing may be reading it.
+// Close closes the file. No reading may be open.
 func (s *Store) Close() error {
 	s.opener.Close()
 	return errors.Join(s.packer.Close(), guard(s.db.Close))
 }
 
-// value reads a value of the meta bucket, nil when it is not there.
+// value reads a value of the meta bucket, nil if it is missing.
 func (s *Store) value(key string) (data []byte, err error) {
 	err = guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {

@@ -1,6 +1,6 @@
-// Package tabs says what stands in the way of what is asked of a tab: that it is not there, or paused.
+// Package tabs checks whether a tab can serve a request: whether it exists, and whether it is paused.
 //
-// It guarantees: an error names the tabs that could have been meant, of the scope alone. It is pure.
+// It guarantees: an error lists the watched tabs of the client's scope, and no others. It is pure.
 package tabs
 
 import (
@@ -12,7 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Check makes sure that a tab is there.
+// Check returns an error if a tab does not exist in a scope. Tab 0 stands for all tabs and always exists.
 func Check(v *capture.View, scope checkpoint.Scope, id int) error {
 	if id == 0 {
 		return nil
@@ -30,12 +30,12 @@ func Check(v *capture.View, scope checkpoint.Scope, id int) error {
 		}
 	}
 	if len(known) == 0 {
-		return usererr.New(usererr.NotFound, "there is no tab %d; no tab is watched at the moment", id)
+		return usererr.New(usererr.NotFound, "there is no tab %d, and no tab is watched", id)
 	}
-	return usererr.New(usererr.NotFound, "there is no tab %d; watched are %s", id, strings.Join(known, ", "))
+	return usererr.New(usererr.NotFound, "there is no tab %d; watched tabs: %s", id, strings.Join(known, ", "))
 }
 
-// pausedTab says that the debugger holds a tab's page, by whose doing, and what ends that; "" when it does not.
+// pausedTab describes a pause of a tab: the place, who paused it, and how to resume. It is "" if the tab runs.
 func pausedTab(t *capture.Tab) string {
 	if t.Paused == nil {
 		return ""
@@ -48,10 +48,10 @@ func pausedTab(t *capture.Tab) string {
 	if t.Paused.Place != "" {
 		at = " at " + t.Paused.Place
 	}
-	return fmt.Sprintf("tab %d is paused in the debugger%s by %s (%s); debugger_resume or Resume in the popup lets it go on", t.ID, at, by, t.Paused.Reason)
+	return fmt.Sprintf("tab %d is paused in the debugger%s by %s (%s); debugger_resume or Resume in the popup resumes it", t.ID, at, by, t.Paused.Reason)
 }
 
-// PausedIn says the same of the first paused tab among those that a request speaks of.
+// PausedIn describes the pause of the first paused tab that inScope accepts; "" if none is paused.
 func PausedIn(v *capture.View, inScope func(origin string, tab int) bool) string {
 	for i := range v.Tabs {
 		if t := &v.Tabs[i]; t.Watched && t.Paused != nil && inScope(t.Origin, t.ID) {

@@ -2,8 +2,8 @@ package tool
 
 import "tidemark.dev/tidemark/host/internal/diff"
 
-// Quotes marks an answer that quotes a page: names, values and addresses in it are the page's, data and no
-// instructions. The answer of a tool that has it is always marked.
+// Quotes marks an answer that quotes a page: its names, values and addresses are page data, not instructions. Embed it
+// in an answer; [New] then sets the mark on every answer.
 type Quotes struct {
 	// PageText is [diff.Untrusted].
 	PageText string `json:"page_text,omitempty"`
@@ -11,5 +11,5 @@ type Quotes struct {
 
 func (q *Quotes) mark() { q.PageText = diff.Untrusted }
 
-// marked is an answer with [Quotes] in it.
+// marked is an answer that embeds [Quotes].
 type marked interface{ mark() }

@@ -7,28 +7,28 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// A set is a group of tools that is switched as one, so that an agent pays only for what it uses.
+// A set is a group of tools that is turned on and off together, so that an agent pays only for the tools it uses.
 const (
 	Observe = "observe" // what changed, and what a page looks like
 	Act     = "act"     // clicks, typing, navigation
 	Debug   = "debug"   // breakpoints and variables
 )
 
-// Sets are the names of all sets, in the order in which their tools are listed.
+// Sets lists the names of all sets in the order of their tools.
 var Sets = []string{Observe, Act, Debug}
 
-// DefaultSets are on for a client that asks for nothing else.
+// DefaultSets are the sets of a client that requests none.
 var DefaultSets = []string{Observe, Act}
 
-// CheckSets makes sure that all names are those of sets; the error lists what there is. Names that are given
-// twice count once, and the order does not matter: the answer has the order of [Sets].
+// CheckSets returns the named sets in the order of [Sets], without duplicates. An unknown name is an error that lists
+// the sets.
 func CheckSets(names []string) ([]string, error) {
 	for _, name := range names {
 		if !slices.Contains(Sets, name) {
-			return nil, usererr.New(usererr.NotFound, "there is no tool set %q; sets are %s", name, strings.Join(Sets, ", "))
+			return nil, usererr.New(usererr.NotFound, "there is no tool set %q; the sets are %s", name, strings.Join(Sets, ", "))
 		}
 	}
-	checked := []string{} // none is not the same as not said
+	checked := []string{} // an empty list is not the same as nil
 	for _, set := range Sets {
 		if slices.Contains(names, set) {
 			checked = append(checked, set)

@@ -1,7 +1,7 @@
-// Package tool says what a tool is: a use case with a name, that takes JSON arguments and gives an answer.
+// Package tool defines tools: named use cases that take JSON arguments and return an answer.
 //
-// It guarantees: arguments that the tool does not know, or of another type, are mistakes that name the argument and what
-// it takes; an answer with [Quotes] is marked as quoting a page.
+// It guarantees: an unknown argument, or one of the wrong type, is an error that names it and what the tool takes; an
+// answer with [Quotes] is marked as quoting a page.
 package tool
 
 import (
@@ -18,10 +18,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Tool is a use case of H as agents and the command line call it.
+// Tool is a use case of H that agents and the command line can call.
 type Tool[H any] struct {
 	Name string
-	// Set is the group that it is switched with.
+	// Set is the tool's set, such as [Observe].
 	Set  string
 	call func(context.Context, H, *checkpoint.Client, []byte) (any, error)
 	// Answer points to a zero value of the answer's type, for its schema.
@@ -33,7 +33,7 @@ func (t *Tool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args
 	return t.call(ctx, h, client, args)
 }
 
-// New makes a tool of a method of H, whose arguments and answer are JSON objects.
+// New returns a tool that calls a method of H. Its arguments P and its answer A are JSON objects.
 func New[H, P, A any](name string, call func(H, context.Context, *checkpoint.Client, P) (*A, error)) *Tool[H] {
 	return &Tool[H]{Name: name, Answer: new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
 		var params P
@@ -51,8 +51,7 @@ func New[H, P, A any](name string, call func(H, context.Context, *checkpoint.Cli
 	}}
 }
 
-// Failed is the code of an answer that says that what was asked was not done, which it then tells by a method of the same
-// name; "" for any other.
+// Failed returns the code of an answer that reports a failure through a method Failed; "" for any other answer.
 func Failed(answer any) usererr.Code {
 	if a, ok := answer.(interface{ Failed() usererr.Code }); ok {
 		return a.Failed()
@@ -60,7 +59,7 @@ func Failed(answer any) usererr.Code {
 	return ""
 }
 
-// Of makes tools of one owner those of another that has it.
+// Of converts tools of G to tools of H, which contains a G.
 func Of[H, G any](tools []*Tool[G], of func(H) G) []*Tool[H] {
 	list := make([]*Tool[H], 0, len(tools))
 	for _, t := range tools {
@@ -71,10 +70,10 @@ func Of[H, G any](tools []*Tool[G], of func(H) G) []*Tool[H] {
 	return list
 }
 
-// Nothing is the answer of what has none.
+// Nothing is the answer of a tool that returns nothing.
 type Nothing struct{}
 
-// In marks tools as those of a set.
+// In puts tools into a set and returns them.
 func In[H any](set string, tools []*Tool[H]) []*Tool[H] {
 	for _, t := range tools {
 		t.Set = set
@@ -82,7 +81,7 @@ func In[H any](set string, tools []*Tool[H]) []*Tool[H] {
 	return tools
 }
 
-// decodeArguments reads a tool's arguments; what is wrong with them is said in the tool's own terms.
+// decodeArguments decodes a tool's arguments. Its errors use the names of the tool and its arguments.
 func decodeArguments(tool string, args []byte, params any) error {
 	if len(bytes.TrimSpace(args)) == 0 || bytes.Equal(bytes.TrimSpace(args), []byte("null")) {
 		args = []byte("{}")
@@ -133,6 +132,8 @@ func kindWords(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Uint64:
 		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
 	case reflect.String:
 		return "a string"
 	case reflect.Slice:

@@ -54,7 +54,7 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 		`{"count":"x"}`:           "count must be a whole number, not string",
 		`{"names":"x"}`:           "names must be a list, not string",
 		`{"tab":true}`:            "tab must be a whole number, not bool",
-		`{"deep":{"flag":"yes"}}`: "flag must be a bool, not string",
+		`{"deep":{"flag":"yes"}}`: "flag must be true or false, not string",
 		`[]`:                      "echo takes one JSON object of arguments; it takes tab, ref, count, names, deep",
 		`{} {}`:                   "echo takes one JSON object of arguments",
 		`{"ref"`:                  "the arguments of echo are not JSON: unexpected EOF",
@@ -119,7 +119,7 @@ func TestSetsAreCheckedAndPutInOrder(t *testing.T) {
 		t.Errorf("no sets are %#v, %v", got, err)
 	}
 	for _, err := range []error{tool.Settings{Sets: []string{"debugger"}}.Check(), func() error { _, err := tool.CheckSets([]string{"debugger"}); return err }()} {
-		if usererr.CodeOf(err) != usererr.NotFound || !strings.Contains(err.Error(), "sets are observe, act, debug") {
+		if usererr.CodeOf(err) != usererr.NotFound || !strings.Contains(err.Error(), "the sets are observe, act, debug") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -1,8 +1,8 @@
-// Package usererr is for mistakes in what was asked, and for what stands in its way: errors that whoever asked can do
-// something about. Every surface shows their message and their code; any other error is a failure of Tidemark.
+// Package usererr defines errors that the caller can do something about: invalid requests, and conditions that
+// prevent a request. Every surface shows their message and code. Any other error is a failure of Tidemark.
 //
-// It guarantees: a code, once released, keeps its name and its meaning; codes are only added. [Codes] lists them all,
-// and docs/errors.md is made of it.
+// It guarantees: a released code keeps its name and meaning; codes are only added. [Codes] lists them all, and
+// docs/ERRORS.md is generated from it.
 package usererr
 
 import (
@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// Code names a kind of error for programs. Surfaces give it as the field code of an MCP result, as the type of a
-// problem (RFC 9457), and as the exit code of the command line.
+// Code identifies a kind of error for programs. It is the field code of an MCP result and the type of a problem
+// (RFC 9457), and determines the exit code of the command line.
 type Code string
 
 // The codes.
@@ -36,44 +36,44 @@ const (
 	AgentStopped      Code = "agent_stopped"
 	AgentSuspended    Code = "agent_suspended"
 	NotSaved          Code = "not_saved"
-	// Internal is no mistake of the caller's: Tidemark failed.
+	// Internal is a failure of Tidemark, not a mistake of the caller.
 	Internal Code = "internal"
 )
 
-// Entry is a code and what it means.
+// Entry describes a code.
 type Entry struct {
 	Code Code
-	// Meaning is a sentence for users.
+	// Meaning is one or two sentences for users.
 	Meaning string
-	// Status is the HTTP status that goes with it, Exit the exit code of the command line.
+	// Status is the HTTP status of the code, Exit the exit code of the command line.
 	Status, Exit int
 }
 
-// Codes are all of them, in the order in which they were added.
+// Codes lists all codes in the order in which they were added.
 var Codes = []Entry{
 	{InvalidArgument, "An argument is missing, unknown or out of range.", 400, 2},
 	{NotFound, "What an argument names does not exist: a tab, a checkpoint, a breakpoint, a rule, a tool.", 404, 2},
-	{Ambiguous, "An argument, or a missing one, could mean several things; the message lists them.", 400, 2},
+	{Ambiguous, "Several things match, because an argument is ambiguous or missing. The message lists them.", 400, 2},
 	{AlreadyExists, "The name is taken.", 409, 2},
-	{LimitReached, "There are as many as there may be; remove one first.", 409, 2},
-	{SwitchedOff, "A person has to allow it first, in the settings that the message names.", 403, 1},
-	{NoBrowser, "No browser is connected, or none can be opened.", 409, 3},
-	{ExtensionOutdated, "The extension in the browser is too old; run `tidemark install` and reload it.", 409, 1},
-	{NotWatched, "The tab is not watched; a person can switch it on in the popup.", 409, 2},
-	{TabClosed, "The tab has been closed.", 404, 2},
-	{PageUnavailable, "The page cannot be read or reached at the moment.", 409, 1},
+	{LimitReached, "The maximum number is reached. Remove one first.", 409, 2},
+	{SwitchedOff, "A user must allow it first. The message names the setting.", 403, 1},
+	{NoBrowser, "No browser is connected, or Tidemark cannot open one.", 409, 3},
+	{ExtensionOutdated, "The extension in the browser is too old. Run `tidemark install` and reload the extension.", 409, 1},
+	{NotWatched, "The tab is not watched. A user can turn it on in the popup.", 409, 2},
+	{TabClosed, "The tab was closed.", 404, 2},
+	{PageUnavailable, "The page cannot be read or reached right now.", 409, 1},
 	{PagePaused, "The page is paused in the debugger.", 409, 1},
-	{PageRunning, "The page has to be paused for this.", 409, 1},
-	{TabInUse, "Another action is under way in the tab, or another agent acted there a moment ago.", 409, 1},
-	{ActionRefused, "The browser did not carry the action out; the message says why, and what changed meanwhile.", 409, 1},
-	{ReferenceGone, "The page has removed the element.", 404, 2},
-	{AgentStopped, "A person stopped this agent's actions.", 403, 1},
-	{AgentSuspended, "A person suspended this agent's access.", 403, 1},
-	{NotSaved, "It is done, but in memory only; the message says why.", 500, 1},
-	{Internal, "Tidemark failed; `tidemark status` shows whether the host is well.", 500, 1},
+	{PageRunning, "The call needs a paused page.", 409, 1},
+	{TabInUse, "Another action is running in the tab, or another agent acted there moments ago.", 409, 1},
+	{ActionRefused, "The browser did not perform the action. The message gives the reason, and any changes during the attempt.", 409, 1},
+	{ReferenceGone, "The page removed the element.", 404, 2},
+	{AgentStopped, "A user stopped this agent's actions.", 403, 1},
+	{AgentSuspended, "A user suspended this agent's access.", 403, 1},
+	{NotSaved, "The change was made, but only in memory. The message gives the reason.", 500, 1},
+	{Internal, "Tidemark failed. `tidemark status` shows the state of the host.", 500, 1},
 }
 
-// Error is a mistake in what was asked, or what stands in its way.
+// Error is an error that the caller can do something about.
 type Error struct {
 	Kind    Code
 	Message string
@@ -81,29 +81,29 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Code is the error's kind.
+// Code returns the code of the error.
 func (e *Error) Code() Code { return e.Kind }
 
-// New makes an error of a kind. The message says what happened, to what, and what to do.
+// New returns an error of a kind. The message says what failed, on what, why, and what to do next.
 func New(kind Code, format string, args ...any) error {
 	return &Error{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }
 
-// Invalid makes an error of the kind [InvalidArgument].
+// Invalid returns an error of the kind [InvalidArgument].
 func Invalid(format string, args ...any) error {
 	return &Error{Kind: InvalidArgument, Message: fmt.Sprintf(format, args...)}
 }
 
-// coded is an error with a code: [Error], or one of a package's own.
+// coded is an error with a code: [Error], or a type that another package defines.
 type coded interface {
 	error
 	Code() Code
 }
 
-// Is says whether an error is for whoever asked, and no failure of Tidemark.
+// Is reports whether the caller can do something about err. It is false for failures of Tidemark.
 func Is(err error) bool { return err != nil && CodeOf(err) != Internal }
 
-// CodeOf is the code of an error: [Internal] for one without.
+// CodeOf returns the code of err, or [Internal] if it has none.
 func CodeOf(err error) Code {
 	var c coded
 	if errors.As(err, &c) {
@@ -112,7 +112,7 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// EntryOf is the entry of a code: that of [Internal] for one that another program made up.
+// EntryOf returns the entry of a code, or the entry of [Internal] for an unknown code.
 func EntryOf(code Code) Entry {
 	for _, c := range []Code{code, Internal} {
 		if i := slices.IndexFunc(Codes, func(e Entry) bool { return e.Code == c }); i >= 0 {

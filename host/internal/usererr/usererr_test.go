@@ -11,9 +11,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-var update = flag.Bool("update", false, "write docs/ERRORS.md anew")
+var update = flag.Bool("update", false, "rewrite docs/ERRORS.md")
 
-// TestTheCodesAreDocumented: docs/ERRORS.md has the table, in the order in which codes were added.
+// TestTheCodesAreDocumented: docs/ERRORS.md has the table, in the order in which the codes were added.
 func TestTheCodesAreDocumented(t *testing.T) {
 	const path, begin, end = "../../../docs/ERRORS.md", "-update` -->\n", "<!-- end -->"
 	data, err := os.ReadFile(path)
@@ -23,7 +23,7 @@ func TestTheCodesAreDocumented(t *testing.T) {
 	before, rest, found := strings.Cut(string(data), begin)
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatalf("%s has lost the comments around its table", path)
+		t.Fatalf("%s lost the comments around its table", path)
 	}
 	var table strings.Builder
 	table.WriteString("\n| code | meaning | HTTP status | exit code |\n|---|---|---|---|\n")
@@ -36,11 +36,11 @@ func TestTheCodesAreDocumented(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(data) {
-		t.Errorf("%s is not what the code says; run `go test ./host/internal/usererr -run %s -update`", path, t.Name())
+		t.Errorf("%s differs from the code; run `go test ./host/internal/usererr -run %s -update`", path, t.Name())
 	}
 }
 
-// TestCodesAreOnlyAdded: what was released stays, with its name and in its place.
+// TestCodesAreOnlyAdded: released codes keep their names and their order.
 func TestCodesAreOnlyAdded(t *testing.T) {
 	released := []usererr.Code{
 		"invalid_argument", "not_found", "ambiguous", "already_exists", "limit_reached", "switched_off", "no_browser",
@@ -50,21 +50,21 @@ func TestCodesAreOnlyAdded(t *testing.T) {
 	seen := map[usererr.Code]bool{}
 	for i, e := range usererr.Codes {
 		if i < len(released) && e.Code != released[i] {
-			t.Errorf("%q stands where %q was", e.Code, released[i])
+			t.Errorf("got %q in place of %q", e.Code, released[i])
 		}
 		if seen[e.Code] || e.Meaning == "" || e.Status < 400 || e.Exit < 1 || e.Exit > 3 {
-			t.Errorf("%+v is not whole, or there twice", e)
+			t.Errorf("%+v is incomplete or duplicated", e)
 		}
 		seen[e.Code] = true
 	}
 	if len(usererr.Codes) < len(released) {
-		t.Error("a code is gone")
+		t.Error("a code was removed")
 	}
 }
 
 type own struct{}
 
-func (own) Error() string      { return "of a package's own" }
+func (own) Error() string      { return "defined by another package" }
 func (own) Code() usererr.Code { return usererr.Ambiguous }
 
 func TestCodeOf(t *testing.T) {

@@ -6,20 +6,19 @@ import (
 	"strconv"
 )
 
-// keyFields are the fields by which elements of an array are known, the surest first.
+// keyFields are the fields that identify elements of an array, the most reliable first.
 var keyFields = [...]string{"id", "_id", "key", "uuid", "guid", "sku", "code", "name"}
 
 // longestKeyField is the length of the longest of them.
 const longestKeyField = 4
 
-// exact bounds what is aligned by the longest common subsequence, in elements times elements. Beyond it
-// the elements that are unlike all others are what the rest is aligned by.
+// exact bounds the exact longest common subsequence, in elements times elements. Larger lists are aligned by the
+// elements that occur only once.
 const exact = 1 << 16
 
-// align finds for each of the new elements the old one that it is, or -1. Elements are known by their
-// identity, by a field that is their key, by what they hold, and at last by their place between those.
-// Where the elements that stayed have another order, order says for each of those that stayed, in the new
-// order, which of them it was.
+// align returns for each new element the index of its old element, or -1. Elements are matched by identity, then by a
+// key field, then by content, and last by their place between matched ones. If the kept elements have another order,
+// order has for each of them, in the new order, its index among the kept elements before.
 func (c *comparison) align(olds, news []Value) (of, order []int) {
 	a, b := c.digests(olds), c.digests(news)
 	of = make([]int, len(news))
@@ -42,7 +41,7 @@ func (c *comparison) align(olds, news []Value) (of, order []int) {
 	}
 	c.known(olds[head:len(olds)-tail], news[head:len(news)-tail], of[head:len(of)-tail], head)
 	kept := increasing(of)
-	// What is left is aligned between those that have kept their order.
+	// The rest is aligned between elements that kept their order.
 	i, j := 0, 0
 	used := make([]bool, len(olds))
 	for _, o := range of {
@@ -61,7 +60,7 @@ func (c *comparison) align(olds, news []Value) (of, order []int) {
 	return of, rearranged(of)
 }
 
-// known pairs elements that have an identity or a key. from is where the lists begin.
+// known pairs elements by identity or key. from is the index of the first element of olds.
 func (c *comparison) known(olds, news []Value, of []int, from int) {
 	if len(olds) == 0 || len(news) == 0 {
 		return
@@ -98,7 +97,7 @@ func (c *comparison) known(olds, news []Value, of []int, from int) {
 	}
 }
 
-// named is an element by its place, and what it is known by.
+// named is the index of an element with its identity or key.
 type named struct {
 	at   int
 	name string
@@ -114,7 +113,7 @@ func identities(all []Value) []named {
 	return out
 }
 
-// keysOf are the elements that have each of the fields by which they may be known. Every element is looked through once.
+// keysOf returns for each key field the elements that have it, in one pass over the elements.
 func keysOf(all []Value) (by [len(keyFields)][]named) {
 	for i := range all {
 		for j := range all[i].Children {
@@ -127,10 +126,10 @@ func keysOf(all []Value) (by [len(keyFields)][]named) {
 	return by
 }
 
-// last is the last of a list, if there is one.
+// last returns the last element of a list as a list, empty for an empty list.
 func last(all []named) []named { return all[max(0, len(all)-1):] }
 
-// keyField says which of the fields this is by which an object may be known, -1 if it is none or holds no key.
+// keyField returns the index of this field in keyFields, -1 if it is not a key field or has no usable value.
 func (v *Value) keyField() int {
 	if v.Key.Kind != KeyField || len(v.Key.Name) > longestKeyField || v.Object || v.Masked || v.Hash != "" {
 		return -1
@@ -141,7 +140,7 @@ func (v *Value) keyField() int {
 	return slices.Index(keyFields[:], v.Key.Name)
 }
 
-// key is the first of the fields by which the element may be known.
+// key returns the value of the element's most reliable key field.
 func (v *Value) key() string {
 	best, text := len(keyFields), ""
 	for i := range v.Children {
@@ -153,7 +152,7 @@ func (v *Value) key() string {
 	return text
 }
 
-// fill pairs what is left in a part of both lists.
+// fill pairs the unmatched elements in a part of both lists.
 func (c *comparison) fill(olds, news []Value, a, b []uint64, of []int, used []bool, fromOld, toOld, fromNew, toNew int) {
 	var restOld, restNew []int
 	for i := fromOld; i < toOld; i++ {
@@ -170,7 +169,7 @@ func (c *comparison) fill(olds, news []Value, a, b []uint64, of []int, used []bo
 		return
 	}
 	pairs := common(pick(a, restOld), pick(b, restNew))
-	// Between equal elements each is what its place says, unless its type or its key says otherwise.
+	// Between equal elements, the rest is paired by place, unless types or keys differ.
 	place := func(endOld, endNew int, i, j int) {
 		for ; i < endOld && j < endNew; i, j = i+1, j+1 {
 			o, n := restOld[i], restNew[j]
@@ -196,7 +195,7 @@ func pick(all []uint64, at []int) []uint64 {
 	return out
 }
 
-// common is the longest common subsequence of two lists, exact where that is cheap, as pairs of places.
+// common returns the longest common subsequence of two lists as pairs of indexes. It is exact if that is cheap.
 func common(a, b []uint64) (pairs [][2]int) {
 	var walk func(fromA, toA, fromB, toB, level int)
 	walk = func(fromA, toA, fromB, toB, level int) {
@@ -233,7 +232,7 @@ func common(a, b []uint64) (pairs [][2]int) {
 	return pairs
 }
 
-// longest adds the longest common subsequence by the table of all lengths.
+// longest adds the exact longest common subsequence, with a table of all lengths.
 func longest(a, b []uint64, baseA, baseB int, pairs [][2]int) [][2]int {
 	w := len(b) + 1
 	table := make([]int32, (len(a)+1)*w)
@@ -260,7 +259,7 @@ func longest(a, b []uint64, baseA, baseB int, pairs [][2]int) [][2]int {
 	return pairs
 }
 
-// anchors are the elements that each list has once, as far as they have the same order.
+// anchors returns the elements that occur once in each list and have the same order in both.
 func anchors(a, b []uint64) (pairs [][2]int) {
 	type places struct{ inA, inB, at int }
 	count := make(map[uint64]places, len(a))
@@ -287,9 +286,9 @@ func anchors(a, b []uint64) (pairs [][2]int) {
 	return pairs
 }
 
-// increasing is the longest part of the list in which the numbers that are not negative grow, as places.
+// increasing returns the indexes of the longest increasing subsequence of the non-negative numbers.
 func increasing(of []int) []int {
-	var ends []int // the place of the smallest number with which a part of that length ends
+	var ends []int // for each length, the index of the smallest number that ends a subsequence
 	before := make([]int, len(of))
 	for i, o := range of {
 		if o < 0 {
@@ -316,8 +315,7 @@ func increasing(of []int) []int {
 	return out
 }
 
-// rearranged is the order of those that stayed, as places among the old ones that stayed; nil when it is
-// the same.
+// rearranged returns the order of the kept elements, as indexes among the kept old ones; nil if it is unchanged.
 func rearranged(of []int) []int {
 	var stayed []int
 	for _, o := range of {
@@ -337,7 +335,7 @@ func rearranged(of []int) []int {
 	return order
 }
 
-// digests stand for what each value is and holds.
+// digests returns a hash of each value and its content.
 func (c *comparison) digests(all []Value) []uint64 {
 	var h maphash.Hash
 	h.SetSeed(c.seed)
@@ -350,7 +348,7 @@ func (c *comparison) digests(all []Value) []uint64 {
 	return out
 }
 
-// write puts all into the hash that makes two values equal.
+// write adds to the hash everything that decides whether two values are equal.
 func (v *Value) write(h *maphash.Hash, top bool) {
 	var number [4]byte
 	n := func(i int) {

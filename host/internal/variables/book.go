@@ -6,27 +6,27 @@ import (
 	"strconv"
 )
 
-// MaxSnapshots is how many a debug session may hold without a warning.
+// MaxSnapshots is how many snapshots a debug session can have without a warning.
 const MaxSnapshots = 100
 
-// Book holds the snapshots of one debug session, in the order in which they were taken. It is not safe for
-// concurrent use.
+// Book contains the snapshots of one debug session in the order in which they were taken. It is not safe for concurrent
+// use.
 type Book struct {
 	all []*Snapshot
-	// taken counts all there ever were, for labels.
+	// taken counts all snapshots ever taken, for labels.
 	taken int
 }
 
-// UnknownError names a snapshot that is not there.
+// UnknownError is the error for a snapshot that does not exist.
 type UnknownError struct {
 	ID string
-	// Known are the newest of those that are there.
+	// Known are the newest existing snapshots.
 	Known []string
 }
 
 func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
-		return fmt.Sprintf("there is no snapshot %q: none is held; snapshots end with their debug session", e.ID)
+		return fmt.Sprintf("there is no snapshot %q, nor any other: snapshots end with their debug session", e.ID)
 	}
 	list := ""
 	for i, k := range e.Known {
@@ -35,10 +35,10 @@ func (e *UnknownError) Error() string {
 		}
 		list += k
 	}
-	return fmt.Sprintf("there is no snapshot %q; there are %s", e.ID, list)
+	return fmt.Sprintf("there is no snapshot %q; the newest are %s", e.ID, list)
 }
 
-// Add takes a snapshot in, and labels it if it has no label.
+// Add adds a snapshot, and labels it if it has no label.
 func (b *Book) Add(s *Snapshot) {
 	b.taken++
 	if s.Label == "" {
@@ -47,10 +47,10 @@ func (b *Book) Add(s *Snapshot) {
 	b.all = append(b.all, s)
 }
 
-// All are the snapshots, the oldest first.
+// All returns the snapshots, the oldest first.
 func (b *Book) All() []*Snapshot { return b.all }
 
-// Find returns the snapshot of an id, or the newest of a label; an [*UnknownError] when there is neither.
+// Find returns the snapshot with an id, else the newest with a label, else an [*UnknownError].
 func (b *Book) Find(id string) (*Snapshot, error) {
 	for i := range slices.Backward(b.all) {
 		if s := b.all[i]; s.ID == id {
@@ -71,8 +71,7 @@ func (b *Book) Find(id string) (*Snapshot, error) {
 	return nil, unknown
 }
 
-// Before is the newest snapshot of the same thread and function that was taken before this one; nil when
-// there is none.
+// Before returns the newest snapshot of the same place that was taken before s, nil if there is none.
 func (b *Book) Before(s *Snapshot) *Snapshot {
 	found := false
 	for i := range slices.Backward(b.all) {
@@ -85,7 +84,7 @@ func (b *Book) Before(s *Snapshot) *Snapshot {
 	return nil
 }
 
-// Delete removes a snapshot; an [*UnknownError] when it is not there.
+// Delete removes a snapshot. It returns an [*UnknownError] if it does not exist.
 func (b *Book) Delete(id string) (*Snapshot, error) {
 	s, err := b.Find(id)
 	if err == nil {
@@ -94,17 +93,17 @@ func (b *Book) Delete(id string) (*Snapshot, error) {
 	return s, err
 }
 
-// Clear removes all, and says how many they were.
+// Clear removes all snapshots and returns their number.
 func (b *Book) Clear() int {
 	n := len(b.all)
 	b.all = nil
 	return n
 }
 
-// Warning says that there are more than a session should hold; "" when there are not.
+// Warning returns a warning above [MaxSnapshots] snapshots, else "".
 func (b *Book) Warning() string {
 	if len(b.all) <= MaxSnapshots {
 		return ""
 	}
-	return fmt.Sprintf("%d snapshots are held, more than %d; remove those that are no longer needed with snapshot_delete or snapshot_clear", len(b.all), MaxSnapshots)
+	return fmt.Sprintf("%d snapshots exist, more than %d; remove unneeded ones with snapshot_delete or snapshot_clear", len(b.all), MaxSnapshots)
 }

@@ -5,42 +5,41 @@ import (
 	"time"
 )
 
-// Diff is what two snapshots differ in.
+// Diff is the difference of two snapshots.
 type Diff struct {
-	// Removed are in the first snapshot only, Added in the second only. A value whose type has changed is
-	// in both.
+	// Removed are only in the first snapshot, Added only in the second. A value whose type changed is in both lists.
 	Added, Removed []Entry
-	// Modified have the same type and another value.
+	// Modified have the same type and a different value.
 	Modified []Entry
-	// ThreadMismatch and FunctionMismatch say that the snapshots are of different threads or functions.
+	// ThreadMismatch and FunctionMismatch are true if the snapshots are of different threads or functions.
 	ThreadMismatch, FunctionMismatch bool
-	// Elapsed is the time from the first to the second; negative when the second is older.
+	// Elapsed is the time from the first to the second; negative if the second is older.
 	Elapsed time.Duration
-	// Unlike counts the objects whose fields only one of the snapshots has: they were not compared.
+	// Unlike counts the objects whose fields only one snapshot has. They were not compared.
 	Unlike int
-	// Masked counts the secrets on both sides, Closed the objects of which only a preview was there to
-	// compare, Cut the fields that were too many to be captured: in those may be changes.
+	// Masked counts the secrets, Closed the objects compared by preview only, Cut the fields over the capture limit. All
+	// of them can contain undetected changes.
 	Masked, Closed, Cut int
 }
 
 // Entry is one change.
 type Entry struct {
 	Scope string
-	// Nth tells variables of one name and scope apart, by their place in the snapshot.
+	// Nth distinguishes variables of one name and scope, by their order in the snapshot.
 	Nth int
-	// Path is the way to the value: in the first snapshot for what was removed, else in the second.
+	// Path leads to the value: in the first snapshot for removed values, else in the second.
 	Path Path
-	// Old and New are the values; nil where there is none.
+	// Old and New are the values; nil if there is none.
 	Old, New *Value
-	// Order says of an array whose elements were rearranged where its elements were before, those aside
-	// that were removed and added: element i of the second was element Order[i] of the first.
+	// Order has the old indexes of a reordered array, removed and added elements aside: element i of the second was
+	// element Order[i] of the first.
 	Order []int
 }
 
-// Empty says that nothing differs, in what was compared.
+// Empty reports whether all compared values are equal.
 func (d *Diff) Empty() bool { return len(d.Added)+len(d.Removed)+len(d.Modified) == 0 }
 
-// Compare says what has changed from one snapshot to another.
+// Compare returns the changes from one snapshot to another.
 func Compare(from, to *Snapshot) *Diff {
 	c := comparison{
 		diff: &Diff{
@@ -59,13 +58,13 @@ func Compare(from, to *Snapshot) *Diff {
 type comparison struct {
 	diff *Diff
 	seed maphash.Seed
-	// scope and nth are those of the variable that is being compared.
+	// scope and nth identify the variable being compared.
 	scope    string
 	nth      int
 	from, to finder
 }
 
-// step is one step of the two paths to what is being compared; most are never written down.
+// step is one step of the two paths to the values being compared. Few of them are turned into a [Path].
 type step struct {
 	parent   *step
 	old, new Key
@@ -88,7 +87,7 @@ func (s *step) path(next Key, old bool) Path {
 	return p
 }
 
-// variable names a variable among all of a snapshot.
+// variable identifies a variable in a snapshot.
 type variable struct {
 	scope, name string
 	nth         int
@@ -167,11 +166,11 @@ func (c *comparison) value(at *step, a, b *Value) {
 	case a.Text != b.Text || a.Hash != b.Hash || a.Length != b.Length || a.Masked != b.Masked || a.Size != b.Size:
 		c.modified(at, a, b)
 	case a.Type == "symbol" && !same && a.Identity != 0 && b.Identity != 0:
-		c.modified(at, a, b) // of the same description, and yet another one
+		c.modified(at, a, b) // a different symbol with the same description
 	}
 }
 
-// reference compares a value with one that was captured in another place.
+// reference compares two values, one of which is a reference to another place.
 func (c *comparison) reference(at *step, a, b *Value, same bool) {
 	x, y := a, b
 	if a.Reference != "" {
@@ -183,7 +182,7 @@ func (c *comparison) reference(at *step, a, b *Value, same bool) {
 	case x == nil || y == nil:
 		c.modified(at, a, b)
 	case x.Open && y.Open:
-		// The fields tell whether anything has changed.
+		// Only the fields show whether anything changed.
 		c.fieldsOf(at, a.Key, b.Key, x, y)
 	case x.Open != y.Open:
 		c.diff.Unlike++
@@ -199,7 +198,7 @@ func (s *step) level() int {
 	return s.depth
 }
 
-// fieldsOf compares what two objects hold that are known by these keys.
+// fieldsOf compares the fields of two objects with the keys old and new.
 func (c *comparison) fieldsOf(at *step, old, new Key, a, b *Value) {
 	next := &step{parent: at, old: old, new: new, depth: at.level() + 1}
 	if a.Size != b.Size && (a.cut() > 0 || b.cut() > 0) {
@@ -220,7 +219,7 @@ func (c *comparison) fieldsOf(at *step, old, new Key, a, b *Value) {
 	c.elements(at, next, a, b, olds, news)
 }
 
-// named compares the children that have names, and returns the others.
+// named compares the children that have names and returns the others.
 func (c *comparison) named(at *step, olds, news []Value) (oldElements, newElements []Value) {
 	split := func(all []Value) int {
 		for i := range all {
@@ -230,7 +229,7 @@ func (c *comparison) named(at *step, olds, news []Value) (oldElements, newElemen
 		}
 		return len(all)
 	}
-	// Elements stand together: an array's before its other properties, an entry's behind.
+	// Elements are contiguous: those of an array before its other properties, entries after them.
 	i, j := split(olds), split(news)
 	ends := func(all []Value, from int) int {
 		for from < len(all) && all[from].Key.ordered() {
@@ -265,7 +264,7 @@ func (c *comparison) named(at *step, olds, news []Value) (oldElements, newElemen
 	return olds[i:endOld], news[j:endNew]
 }
 
-// elements compares what is known by its place.
+// elements compares children that have only an index.
 func (c *comparison) elements(at, next *step, a, b *Value, olds, news []Value) {
 	if len(olds) == 0 || len(news) == 0 {
 		for i := range olds {
@@ -277,7 +276,7 @@ func (c *comparison) elements(at, next *step, a, b *Value, olds, news []Value) {
 		return
 	}
 	of, order := c.align(olds, news)
-	// Behind the last element that both have, one that only one has may have been cut from the other.
+	// After the last common element, an element of only one list can have been cut from the other.
 	certainOld, certainNew := 0, 0
 	for i, o := range of {
 		if o >= 0 {
@@ -305,7 +304,7 @@ func (c *comparison) elements(at, next *step, a, b *Value, olds, news []Value) {
 	}
 }
 
-// finder finds objects by their identity.
+// finder finds objects by identity.
 type finder struct {
 	in    *Snapshot
 	index map[int64]*Value

@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// KeyKind says how a value is reached from what holds it.
+// KeyKind is the way in which a value is reached from its container.
 type KeyKind uint8
 
 // Kinds of keys.
 const (
-	// KeyField is a property: `.name`, or `["first name"]`. It is the kind of variables too.
+	// KeyField is a property, `.name` or `["first name"]`, or a variable.
 	KeyField KeyKind = iota
 	// KeyIndex is an element of an array: `[3]`.
 	KeyIndex
-	// KeyEntry is an entry of a Map, by its key as it reads in code: `.get("k")`.
+	// KeyEntry is an entry of a Map, by its key as in code: `.get("k")`.
 	KeyEntry
-	// KeyMember is a value in a Set, by the value as it reads in code: `.has("a")`.
+	// KeyMember is a value in a Set, by the value as in code: `.has("a")`.
 	KeyMember
-	// KeyPosition is an object in a Set, or the entry of a Map whose key is one, by its place: `.values()[2]`.
+	// KeyPosition is an object in a Set, or an entry of a Map with an object as key, by its index: `.values()[2]`.
 	KeyPosition
 	// KeySymbol is a property whose name is a symbol: `[Symbol(id)]`.
 	KeySymbol
-	// KeyPrivate is a private field, its # included: `.#count`.
+	// KeyPrivate is a private field, including its #: `.#count`.
 	KeyPrivate
 )
 
 // Key is one step of a path.
 type Key struct {
 	Kind KeyKind
-	// Name is the key's, but for elements and positions, which have an Index.
+	// Name is the key's name. Elements and positions have an Index instead.
 	Name  string
 	Index int
 }
 
-// ordered says whether the value's place among its siblings is all that it is known by.
+// ordered reports whether the key is only an index among siblings.
 func (k Key) ordered() bool { return k.Kind == KeyIndex || k.Kind == KeyPosition }
 
-// append writes the step after a path, as it reads in code.
+// append appends the key to a path, as in code.
 func (k Key) append(path []byte) []byte {
 	switch k.Kind {
 	case KeyIndex:
@@ -64,7 +64,7 @@ func (k Key) append(path []byte) []byte {
 // Path is the way to a value, the variable first.
 type Path []Key
 
-// String is the path as it reads in code: `order.Customer.Name`, `items[3].sku`, `cache.get("k")`.
+// String returns the path as in code: `order.Customer.Name`, `items[3].sku`, `cache.get("k")`.
 func (p Path) String() string {
 	var b []byte
 	for _, k := range p {
@@ -73,7 +73,7 @@ func (p Path) String() string {
 	return string(b)
 }
 
-// identifier says whether a name can stand behind a dot.
+// identifier reports whether a name can follow a dot.
 func identifier(s string) bool {
 	for i, r := range s {
 		switch {
@@ -86,7 +86,7 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// Quote writes a string as it stands in code, in double quotes.
+// Quote returns a string as in code, in double quotes.
 func Quote(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 2)
@@ -116,7 +116,7 @@ func Quote(s string) string {
 	return b.String()
 }
 
-// ParsePath reads a path as [Path.String] writes it.
+// ParsePath parses a path in the form of [Path.String].
 func ParsePath(s string) (Path, bool) {
 	var p Path
 	rest := s
@@ -179,7 +179,7 @@ func ParsePath(s string) (Path, bool) {
 			case strings.HasPrefix(inner, "Symbol("):
 				p = append(p, Key{Kind: KeySymbol, Name: inner})
 			default:
-				return nil, false // a place that would have to be worked out
+				return nil, false // an index that needs evaluation
 			}
 		default:
 			return nil, false
@@ -188,7 +188,7 @@ func ParsePath(s string) (Path, bool) {
 	return p, true
 }
 
-// index reads the digits up to a closing bracket.
+// index reads an index up to a closing bracket.
 func index(s string) (n int, rest string, ok bool) {
 	end := strings.IndexByte(s, ']')
 	if end < 1 {
@@ -198,7 +198,7 @@ func index(s string) (n int, rest string, ok bool) {
 	return n, s[end+1:], err == nil && n >= 0
 }
 
-// bracketed reads from an opening bracket to the closing one that belongs to it, strings minded.
+// bracketed reads from an opening bracket to its closing bracket, and skips strings.
 func bracketed(s string, closing byte) (inner, rest string, ok bool) {
 	depth, quote := 0, byte(0)
 	for i := 0; i < len(s); i++ {
@@ -224,7 +224,7 @@ func bracketed(s string, closing byte) (inner, rest string, ok bool) {
 	return "", s, false
 }
 
-// unquote reads a string as it stands in code.
+// unquote parses a string literal.
 func unquote(s string) (string, bool) {
 	if len(s) < 2 || s[0] != '"' && s[0] != '\'' || s[len(s)-1] != s[0] {
 		return "", false

@@ -1,14 +1,13 @@
-// Package variables keeps what the variables of a paused program were, and says what changed between two
-// moments.
+// Package variables has snapshots of a paused program's variables, and compares them.
 //
-// It guarantees: a snapshot never changes; the difference of two snapshots, applied to the first, gives
-// the second; what was not captured is counted and never taken for unchanged; the time that a comparison
-// takes grows with the number of values, whatever they hold. It is pure: time and ids are passed in.
+// It guarantees: a snapshot never changes; the difference of two snapshots, applied to the first, gives the second;
+// uncaptured values are counted and never reported as unchanged; the time of a comparison grows with the number of
+// values, whatever they contain. It is pure: time and ids are passed in.
 package variables
 
 import "time"
 
-// Scopes of variables, in the order in which answers tell them.
+// Scopes of variables, in the order of answers.
 const (
 	ScopeLocal    = "local"
 	ScopeArgument = "argument"
@@ -16,29 +15,29 @@ const (
 	ScopeBlock    = "block"
 	ScopeClosure  = "closure"
 	ScopeModule   = "module"
-	// ScopeExpression is that of expressions that a caller named.
+	// ScopeExpression is the scope of expressions in a request.
 	ScopeExpression = "expression"
 )
 
-// Snapshot is what the variables of one frame of a paused thread were.
+// Snapshot has the variables of one frame of a paused thread.
 type Snapshot struct {
-	// ID is "snap-" and a guid. Label is the caller's, or "snapshot-N".
+	// ID is "snap-" and a GUID. Label is chosen by the caller, or "snapshot-N".
 	ID, Label string
 	At        time.Time
-	// Thread is the number of the thread, Frame the place in its stack (0 is the top), Function the
-	// frame's function, "" for code outside of functions.
+	// Thread is the number of the thread, Frame the index in its stack (0 is the top), Function the frame's function, ""
+	// outside of functions.
 	Thread   int
 	Frame    int
 	Function string
-	// Place is where the thread stood: a file's address, line and column.
+	// Place is where the thread was paused: address of a file, line and column.
 	Place string
-	// Code is the file that the function is in, with the place where it begins for one without a name.
+	// Code is the file of the function, with the place of its start if it has no name.
 	Code string
-	// Depth is how many levels of fields were asked for.
+	// Depth is the requested number of levels of fields.
 	Depth int
-	// Variables are in the order of the scopes, each with its name as key.
+	// Variables are in the order of scopes, each with its name as key.
 	Variables []Variable
-	// Gaps say in words what of the frame could not be read.
+	// Gaps describe the parts of the frame that could not be read.
 	Gaps []string
 }
 
@@ -48,48 +47,45 @@ type Variable struct {
 	Value
 }
 
-// Value is a value and what it holds, as far as that was captured.
+// Value is a value with its captured fields.
 type Value struct {
-	// Key is how what holds the value calls it.
+	// Key is the key of the value in its container.
 	Key Key
-	// Type is what typeof says of a primitive, the name of the class of an object, "null", "accessor" or
-	// "unread".
+	// Type is the typeof of a primitive, the class name of an object, "null", "accessor" or "unread".
 	Type string
-	// Text is the value as it reads in code; of a string, its characters. An object whose fields were
-	// captured has none, unless it is an error.
+	// Text is the value as in code, or the characters of a string. An object with captured fields has no text, unless it
+	// is an error.
 	Text string
-	// Identity is the same for the same object; 0 when it is not known.
+	// Identity is the same for the same object; 0 if unknown.
 	Identity int64
-	// Reference is the path at which the same object was captured first, when that was elsewhere.
+	// Reference is the path at which the object was captured first, if that is elsewhere.
 	Reference string
-	// Size is how many fields, elements or entries an object has, when that was counted.
+	// Size is the number of fields, elements or entries of an object, if it was counted.
 	Size int
-	// Children are what an object holds, in its order.
+	// Children are the captured fields of an object, in its order.
 	Children []Value
-	// Open says that the object's fields were captured: Children are all of them, but for Size -
-	// len(Children) that were too many.
+	// Open is true if the object's fields were captured. Children lacks Size - len(Children) fields over the limit.
 	Open bool
-	// Object says that there is more to a value than its Text, unless it is Open.
+	// Object is true if the value has fields. Unless it is Open, Text does not show them.
 	Object bool
-	// Length is the length in UTF-16 units of a text of which only begin and end were kept, and Hash stands
-	// for the whole of it.
+	// Length (in UTF-16 units) and Hash describe a whole text of which only the beginning and the end were kept.
 	Length int
 	Hash   string
-	// Masked says that the value was a secret, and is not known; with a Text, that parts of it were.
+	// Masked is true if the value is a hidden secret, or, with a Text, if parts of it are.
 	Masked bool
 }
 
-// Count is the number of variables, fields not counted.
+// Count returns the number of variables, without fields.
 func (s *Snapshot) Count() int { return len(s.Variables) }
 
-// Totals say what a snapshot holds, and what it does not.
+// Totals counts the captured and missing values of a snapshot.
 type Totals struct {
-	// Paths counts all values; Masked the secrets, Cut the fields that were too many, Closed the objects
-	// whose fields were not captured.
+	// Paths counts all values, Masked the secrets, Cut the fields over the limit, Closed the objects without captured
+	// fields.
 	Paths, Masked, Cut, Closed int
 }
 
-// Totals counts what a snapshot holds.
+// Totals counts the values of a snapshot.
 func (s *Snapshot) Totals() Totals {
 	var t Totals
 	for i := range s.Variables {
@@ -98,7 +94,7 @@ func (s *Snapshot) Totals() Totals {
 	return t
 }
 
-// sealed are the types of objects that no depth opens: their text tells what there is to tell.
+// sealed are the types of objects that are never opened, because their text is complete.
 var sealed = map[string]bool{
 	"Date": true, "RegExp": true, "Proxy": true, "WeakMap": true, "WeakSet": true, "WeakRef": true, "ArrayBuffer": true, "DataView": true,
 }
@@ -118,12 +114,12 @@ func (t *Totals) add(v *Value) {
 	}
 }
 
-// SamePlace says that two snapshots are of the same function, at the same place in the stack of the same thread.
+// SamePlace reports whether two snapshots are of the same function at the same index in the stack of the same thread.
 func (s *Snapshot) SamePlace(other *Snapshot) bool {
 	return other.Thread == s.Thread && other.Function == s.Function && other.Code == s.Code && other.Frame == s.Frame
 }
 
-// Missing counts the fields of a captured object that were too many to be captured.
+// Missing counts the fields of a captured object that were over the limit.
 func (v *Value) Missing() int {
 	if !v.Open {
 		return 0
@@ -131,5 +127,5 @@ func (v *Value) Missing() int {
 	return v.cut()
 }
 
-// cut is how many of an open value's children were too many.
+// cut counts the fields of an open value that were over the limit.
 func (v *Value) cut() int { return max(0, v.Size-len(v.Children)) }

@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// How much of a value is shown, in bytes.
+// Limits of shown values, in bytes.
 const (
-	// MaxText bounds a value that is shown whole.
+	// MaxText bounds values that are shown in full.
 	MaxText = 120
-	// around is what is shown on either side of the differing part of two texts.
+	// around is the context on each side of the differing part of two texts.
 	around = 16
 )
 
-// MaskedText stands for a secret.
+// MaskedText replaces a secret.
 const MaskedText = "[masked]"
 
-// Literal is a value as it reads in code, on one line: `3`, `"a"`, `10n`, `Order {…3}`, `Array(2)`. It is cut to
+// Literal returns a value as in code, on one line: `3`, `"a"`, `10n`, `Order {…3}`, `Array(2)`. It is cut to
 // most bytes; 0 is [MaxText].
 func (v *Value) Literal(most int) string {
 	if most == 0 {
@@ -37,7 +37,7 @@ func (v *Value) Literal(most int) string {
 	return v.sized(shorten(v.Text, most))
 }
 
-// Inline is a value as [Value.Literal] shows it, an object whose fields were captured with as many of those as fit.
+// Inline returns a value like [Value.Literal], but a captured object with as many fields as fit.
 func (v *Value) Inline(most int) string {
 	if most == 0 {
 		most = MaxText
@@ -75,7 +75,7 @@ func (v *Value) Inline(most int) string {
 	return b.String()
 }
 
-// field is a key as it stands before a field's value: in quotes where it could pass for more fields.
+// field returns a key as shown before a field's value, in quotes if it could look like more fields.
 func (k Key) field() string {
 	switch {
 	case k.Kind == KeyField && (k.Name == "" || !identifier(k.Name) && strings.Trim(k.Name, "0123456789") != ""):
@@ -86,7 +86,7 @@ func (k Key) field() string {
 	return Path{k}.String()
 }
 
-// summary is an object without what it holds.
+// summary returns an object without its fields.
 func (v *Value) summary() string {
 	if len(v.Children) > 0 && v.Children[0].Key.Kind != KeyField || strings.HasSuffix(v.Type, "Array") {
 		return v.Type + "(" + strconv.Itoa(max(v.Size, len(v.Children))) + ")"
@@ -97,7 +97,7 @@ func (v *Value) summary() string {
 	return v.Type + " {}"
 }
 
-// quoted is a string in quotes, with its length where it was cut.
+// quoted returns a string in quotes, with its length if it was cut.
 func (v *Value) quoted(most int) string {
 	if v.Hash == "" && len(v.Text) <= most {
 		return Quote(v.Text)
@@ -116,8 +116,7 @@ func (v *Value) sized(text string) string {
 	return text + " (" + strconv.Itoa(v.Length) + " characters)"
 }
 
-// Change is what a modified entry was and is: whole where that is short, else only the part in which the
-// two differ.
+// Change returns a modified value before and after. Long texts show only the differing part.
 func (e *Entry) Change() (before, after string) {
 	a, b := e.Old, e.New
 	if e.Order != nil {
@@ -135,16 +134,15 @@ func (e *Entry) Change() (before, after string) {
 	case a.Size != b.Size:
 		return a.count(), b.count()
 	}
-	return a.Literal(40), b.Literal(40) + " (differs in its middle, which was not kept)"
+	return a.Literal(40), b.Literal(40) + " (differs in the middle, which was not kept)"
 }
 
-// count is a value with its size.
+// count returns a value with its size.
 func (v *Value) count() string {
 	return shorten(v.Text, 40) + " (size " + strconv.Itoa(v.Size) + ")"
 }
 
-// order shows which elements stand elsewhere, by their places before; those at both ends that do not are
-// left out.
+// order shows the moved elements by their old indexes, without the unmoved ones at both ends.
 func (e *Entry) order() (before, after string) {
 	from, to := 0, len(e.Order)
 	for e.Order[from] == from {
@@ -166,7 +164,7 @@ func (e *Entry) order() (before, after string) {
 	return "order" + x.String(), "order" + y.String()
 }
 
-// shared is how many bytes two texts have in common at their begin and their end, whole characters only.
+// shared returns how many bytes two texts share at the beginning and at the end, in whole characters.
 func shared(a, b string) (head, tail int) {
 	n := min(len(a), len(b))
 	for head < n && a[head] == b[head] {
@@ -184,7 +182,7 @@ func shared(a, b string) (head, tail int) {
 	return head, tail
 }
 
-// part is the differing part of a text with a little around it.
+// part returns the differing part of a text with some context.
 func part(v *Value, head, tail int) string {
 	text := v.Text
 	from, to := max(0, head-around), min(len(text), len(text)-tail+around)
@@ -211,7 +209,7 @@ func part(v *Value, head, tail int) string {
 	return fmt.Sprintf("%s (at %d of %d characters)", out, utf16Length(text[:from]), n)
 }
 
-// shorten cuts the middle out of a text that is longer than most bytes.
+// shorten removes the middle of a text that is longer than most bytes.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s

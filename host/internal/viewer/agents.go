@@ -20,9 +20,10 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Agents are those that have called, with their calls, and those that a person suspended. It is safe for concurrent use.
+// Agents are the agents that have called, with their calls, and those that the user suspended. It is safe for
+// concurrent use.
 type Agents struct {
-	// Never changed after New.
+	// Immutable after New.
 	store   *capture.Store
 	clients *clients.Registry
 	leases  *act.Leases
@@ -32,11 +33,11 @@ type Agents struct {
 
 	mu    sync.Mutex
 	calls *ring.Ring[Call]
-	// list are the clients that have called, connected or gone, by number.
+	// list are the clients that have called, connected or not, by number.
 	list []*agentCalls
 }
 
-// agentCalls is a reader and what it has called.
+// agentCalls is a client and a summary of its calls.
 type agentCalls struct {
 	id                     int
 	client                 *checkpoint.Client
@@ -45,126 +46,128 @@ type agentCalls struct {
 	suspended              bool
 }
 
-// maxAgents bounds of how many agents the calls are counted.
+// maxAgents bounds the agents whose calls are counted.
 const maxAgents = 200
 
-// agentLocked is what is counted of a client, which calls itself name now. One that comes by the name of an
-// agent that is suspended is suspended as well: it may be the same one with a new connection.
-func (e *Agents) agentLocked(client *checkpoint.Client, name string) *agentCalls {
-	i := slices.IndexFunc(e.list, func(a *agentCalls) bool { return a.client == client })
-	if i >= 0 && (e.list[i].name == name || name == client.Name) { // the name before it has introduced itself
-		return e.list[i]
+// agentLocked returns the record of a client that calls itself name. If an agent of that name is suspended, so is the
+// client: it may be the same agent with a new connection.
+func (a *Agents) agentLocked(client *checkpoint.Client, name string) *agentCalls {
+	i := slices.IndexFunc(a.list, func(agent *agentCalls) bool { return agent.client == client })
+	if i >= 0 && (a.list[i].name == name || name == client.Name) { // the client's name until it introduces itself
+		return a.list[i]
 	}
-	suspended := slices.ContainsFunc(e.list, func(a *agentCalls) bool { return a.suspended && a.name == name })
+	suspended := slices.ContainsFunc(a.list, func(agent *agentCalls) bool { return agent.suspended && agent.name == name })
 	if i >= 0 {
-		e.list[i].name, e.list[i].suspended = name, e.list[i].suspended || suspended
-		return e.list[i]
+		a.list[i].name, a.list[i].suspended = name, a.list[i].suspended || suspended
+		return a.list[i]
 	}
 	id := 1
-	if n := len(e.list); n > 0 {
-		id = e.list[n-1].id + 1
+	if n := len(a.list); n > 0 {
+		id = a.list[n-1].id + 1
 	}
-	if len(e.list) >= maxAgents { // a suspension stays, since it is a person's
-		i := max(0, slices.IndexFunc(e.list, func(a *agentCalls) bool { return !a.suspended }))
-		e.list = slices.Delete(e.list, i, i+1)
+	if len(a.list) >= maxAgents { // a suspension is the user's: keep it
+		i := max(0, slices.IndexFunc(a.list, func(agent *agentCalls) bool { return !agent.suspended }))
+		a.list = slices.Delete(a.list, i, i+1)
 	}
-	a := &agentCalls{id: id, client: client, name: name, suspended: suspended}
-	e.list = append(e.list, a)
-	return a
+	agent := &agentCalls{id: id, client: client, name: name, suspended: suspended}
+	a.list = append(a.list, agent)
+	return agent
 }
 
-// IsSuspended says whether a person suspended an agent.
-func (e *Agents) IsSuspended(client *checkpoint.Client) bool {
-	name := e.clients.NameOf(client)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.agentLocked(client, name).suspended
+// IsSuspended says whether the user suspended an agent.
+func (a *Agents) IsSuspended(client *checkpoint.Client) bool {
+	name := a.clients.NameOf(client)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.agentLocked(client, name).suspended
 }
 
-// Suspended are those that a person suspended, with their names.
-func (e *Agents) Suspended() map[*checkpoint.Client]string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+// Suspended returns the agents that the user suspended, with their names.
+func (a *Agents) Suspended() map[*checkpoint.Client]string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	names := map[*checkpoint.Client]string{}
-	for _, a := range e.list {
-		if a.suspended {
-			names[a.client] = a.name
+	for _, agent := range a.list {
+		if agent.suspended {
+			names[agent.client] = agent.name
 		}
 	}
 	return names
 }
 
-// RestoreSuspended suspends a client that an earlier daemon knew as suspended.
-func (e *Agents) RestoreSuspended(client *checkpoint.Client, name string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.agentLocked(client, name).suspended = true
+// RestoreSuspended suspends a client that an earlier daemon recorded as suspended.
+func (a *Agents) RestoreSuspended(client *checkpoint.Client, name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.agentLocked(client, name).suspended = true
 }
 
-// SetSuspended suspends an agent's access, or allows it again; then also that of those of its name that have left.
-func (e *Agents) SetSuspended(_ context.Context, p protocol.ViewHoldParams) (tool.Nothing, error) {
+// SetSuspended suspends an agent's access or resumes it. Resuming also applies to disconnected agents of the same
+// name.
+func (a *Agents) SetSuspended(_ context.Context, p protocol.ViewHoldParams) (tool.Nothing, error) {
 	here := map[int]bool{}
-	agents, _ := e.all() // numbers those who have not called yet
-	for _, a := range agents {
-		here[a.ID] = a.Here
+	agents, _ := a.all() // numbers the agents that have not called yet
+	for _, agent := range agents {
+		here[agent.ID] = agent.Here
 	}
-	e.mu.Lock()
-	i := slices.IndexFunc(e.list, func(a *agentCalls) bool { return a.id == p.Agent })
+	a.mu.Lock()
+	i := slices.IndexFunc(a.list, func(agent *agentCalls) bool { return agent.id == p.Agent })
 	if i < 0 {
-		e.mu.Unlock()
-		return tool.Nothing{}, usererr.New(usererr.NotFound, "there is no agent %d; it has left", p.Agent)
+		a.mu.Unlock()
+		return tool.Nothing{}, usererr.New(usererr.NotFound, "agent %d does not exist or has left", p.Agent)
 	}
-	a := e.list[i]
-	a.suspended = p.Held
-	for _, o := range e.list {
-		if !p.Held && o.name == a.name && !here[o.id] {
+	agent := a.list[i]
+	agent.suspended = p.Held
+	for _, o := range a.list {
+		if !p.Held && o.name == agent.name && !here[o.id] {
 			o.suspended = false
 		}
 	}
-	e.signal.Tell()
-	e.mu.Unlock()
+	a.signal.Notify()
+	a.mu.Unlock()
 	if p.Held {
-		e.leases.End(a.client, clients.ErrSuspended)
+		a.leases.End(agent.client, clients.ErrSuspended)
 	}
-	if e.disk != nil {
-		e.disk.ReadersChanged() // the next daemon suspends it as well
+	if a.disk != nil {
+		a.disk.ReadersChanged() // so that the next daemon suspends it too
 	}
 	return tool.Nothing{}, nil
 }
 
-// SetStopped has an agent act no more, or lets it act again. It may look all the same.
-func (e *Agents) SetStopped(_ context.Context, p protocol.StopAgentParams) (tool.Nothing, error) {
+// SetStopped stops an agent from acting, or allows it again. It may still observe.
+func (a *Agents) SetStopped(_ context.Context, p protocol.StopAgentParams) (tool.Nothing, error) {
 	if p.Stopped {
-		return tool.Nothing{}, e.leases.StopAgent(p.ID)
+		return tool.Nothing{}, a.leases.StopAgent(p.ID)
 	}
-	return tool.Nothing{}, e.leases.AllowAgent(p.ID)
+	return tool.Nothing{}, a.leases.AllowAgent(p.ID)
 }
 
-// Number is by what a person's viewer and popup know an agent.
-func (e *Agents) Number(client *checkpoint.Client) int {
-	name := e.clients.NameOf(client)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.agentLocked(client, name).id
+// Number returns the number of an agent in the viewer and the popup.
+func (a *Agents) Number(client *checkpoint.Client) int {
+	name := a.clients.NameOf(client)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.agentLocked(client, name).id
 }
 
-// acting says what those who act do, or did last.
-func (e *Agents) acting() map[*checkpoint.Client]*protocol.ViewActs {
+// acting returns the current or last action of each agent that has acted.
+func (a *Agents) acting() map[*checkpoint.Client]*protocol.ViewActs {
 	titles := map[int]string{}
-	for _, t := range e.store.View(e.clock()).Tabs {
+	for _, t := range a.store.View(a.clock()).Tabs {
 		titles[t.ID] = cmp.Or(t.Title, t.URL)
 	}
 	acts := map[*checkpoint.Client]*protocol.ViewActs{}
-	for client, a := range e.leases.ByClient() {
-		acts[client] = &protocol.ViewActs{Tab: a.Tab, Title: titles[a.Tab], What: a.What, Now: a.Acting, Since: diff.Time{Time: a.Since}.String(), Stopped: a.Stopped}
+	for client, agent := range a.leases.ByClient() {
+		acts[client] = &protocol.ViewActs{Tab: agent.Tab, Title: titles[agent.Tab], What: agent.What, Now: agent.Acting, Since: diff.Time{Time: agent.Since}.String(), Stopped: agent.Stopped}
 	}
 	return acts
 }
 
-// all lists the agents that are connected, have called or are held; those of the same name are numbered.
-// Those that have left are one for each name and scope, as which the calls of all of them are told: an agent that
-// connects anew again and again is told once. Of those a hold is the name's: one of them shows it, whoever was held.
-func (e *Agents) all() (list []protocol.ViewAgent, told map[int]int) {
+// all lists the agents that are connected, have called or are suspended, and numbers those with the same name.
+// Disconnected agents of the same name and scope are one entry with the sum of their calls, so that reconnecting does
+// not grow the list. Among disconnected agents a suspension belongs to the name, and one entry shows it. listed maps
+// each agent's id to the id of its entry.
+func (a *Agents) all() (list []protocol.ViewAgent, listed map[int]int) {
 	type here struct {
 		name  string
 		since time.Time
@@ -172,48 +175,48 @@ func (e *Agents) all() (list []protocol.ViewAgent, told map[int]int) {
 	}
 	known := map[*checkpoint.Client]here{}
 	var order []*checkpoint.Client
-	for _, s := range e.clients.Sessions() {
-		if s.Here {
+	for _, s := range a.clients.All() {
+		if s.Connected {
 			order = append(order, s.Client)
 		}
-		known[s.Client] = here{cmp.Or(s.Name, s.Client.Name), s.Since, s.Here}
+		known[s.Client] = here{cmp.Or(s.Name, s.Client.Name), s.Since, s.Connected}
 	}
-	acts := e.acting()
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	acts := a.acting()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, c := range order {
-		e.agentLocked(c, known[c].name)
+		a.agentLocked(c, known[c].name)
 	}
-	held, shows := map[string]bool{}, map[string]bool{}
-	for _, a := range e.list {
-		if !known[a.client].here {
-			held[a.name] = held[a.name] || a.suspended
-			shows[a.name] = shows[a.name] || a.calls > 0
+	suspended, shows := map[string]bool{}, map[string]bool{}
+	for _, agent := range a.list {
+		if !known[agent.client].here {
+			suspended[agent.name] = suspended[agent.name] || agent.suspended
+			shows[agent.name] = shows[agent.name] || agent.calls > 0
 		}
 	}
-	list, told = []protocol.ViewAgent{}, map[int]int{}
-	left := map[[2]string]int{} // name and scope → where in the list
+	list, listed = []protocol.ViewAgent{}, map[int]int{}
+	left := map[[2]string]int{} // name and scope → index in the list
 	alike := map[string]int{}
-	for _, a := range e.list {
-		told[a.id] = a.id
-		k := known[a.client]
-		isHeld := a.suspended
+	for _, agent := range a.list {
+		listed[agent.id] = agent.id
+		k := known[agent.client]
+		isSuspended := agent.suspended
 		if !k.here {
-			if isHeld = held[a.name]; a.calls == 0 && (!isHeld || shows[a.name]) {
+			if isSuspended = suspended[agent.name]; agent.calls == 0 && (!isSuspended || shows[agent.name]) {
 				continue
 			}
-			shows[a.name] = true
-			key := [2]string{a.name, a.client.Scope.Key()}
+			shows[agent.name] = true
+			key := [2]string{agent.name, agent.client.Scope.Key()}
 			if i, ok := left[key]; ok {
 				same := &list[i]
-				same.Calls, same.Tokens, same.RawRead = same.Calls+a.calls, same.Tokens+a.tokens, same.RawRead+a.rawRead
-				told[a.id] = same.ID
+				same.Calls, same.Tokens, same.RawRead = same.Calls+agent.calls, same.Tokens+agent.tokens, same.RawRead+agent.rawRead
+				listed[agent.id] = same.ID
 				continue
 			}
 			left[key] = len(list)
 		}
 		shown := protocol.ViewAgent{
-			ID: a.id, Name: cmp.Or(k.name, a.name), Scope: a.client.Scope.Origins, Here: k.here, Held: isHeld, Calls: a.calls, Tokens: a.tokens, RawRead: a.rawRead, Acts: acts[a.client],
+			ID: agent.id, Name: cmp.Or(k.name, agent.name), Scope: agent.client.Scope.Origins, Here: k.here, Held: isSuspended, Calls: agent.calls, Tokens: agent.tokens, RawRead: agent.rawRead, Acts: acts[agent.client],
 		}
 		if alike[shown.Name]++; alike[shown.Name] > 1 {
 			shown.Name = fmt.Sprintf("%s %d", shown.Name, alike[shown.Name])
@@ -223,5 +226,5 @@ func (e *Agents) all() (list []protocol.ViewAgent, told map[int]int) {
 		}
 		list = append(list, shown)
 	}
-	return list, told
+	return list, listed
 }

@@ -19,7 +19,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// What is kept of agents' calls: so many, so many bytes, and so much of one answer or its arguments.
+// Limits on the stored calls: their number, their bytes, and the bytes of one answer or its arguments.
 const (
 	maxCalls      = 5000
 	maxCallBytes  = 6 << 20
@@ -32,11 +32,11 @@ type Call struct {
 	Took      time.Duration
 	Tool      string
 	Arguments string
-	// Answer is as it was sent. It is kept up to a limit; Bytes is its whole length.
+	// Answer is the answer as sent, cut to a limit. Bytes is its full length.
 	Answer string
 	Bytes  int
 	Failed bool
-	// RawRead is the tokens that reading everything which the answer speaks of would have taken.
+	// RawRead is the number of tokens that the raw entries behind the answer would have taken.
 	RawRead int
 	Gist    string
 
@@ -53,43 +53,43 @@ func markOfCall(c *Call) byte {
 	return protocol.MarkClean
 }
 
-// Called records a call of an agent's, with the answer as it was sent.
-func (e *Agents) Called(client *checkpoint.Client, c Call) {
-	name := e.clients.NameOf(client)
+// Called records an agent's call, with the answer as sent.
+func (a *Agents) Called(client *checkpoint.Client, c Call) {
+	name := a.clients.NameOf(client)
 	c.Bytes = len(c.Answer)
 	c.Arguments, c.Answer = cutTo(c.Arguments, maxCallAnswer), cutTo(c.Answer, maxCallAnswer)
 	c.head = event.Head{At: c.At.UnixMilli()}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	a := e.agentLocked(client, name)
-	c.agent = a.id
-	a.calls++
-	a.tokens += observe.TokensOf(c.Bytes)
-	a.rawRead += c.RawRead
-	e.calls.Append(c)
-	e.signal.Tell()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	agent := a.agentLocked(client, name)
+	c.agent = agent.id
+	agent.calls++
+	agent.tokens += observe.TokensOf(c.Bytes)
+	agent.rawRead += c.RawRead
+	a.calls.Append(c)
+	a.signal.Notify()
 }
 
-func (e *Agents) callsView() ring.View[Call] {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.calls.View()
+func (a *Agents) callsView() ring.View[Call] {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.calls.View()
 }
 
-// Calls reads agents' calls.
-func (e *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protocol.ViewCalls, error) {
+// Calls returns agents' calls.
+func (v *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protocol.ViewCalls, error) {
 	if p.Limit == 0 {
 		p.Limit = defaultEntries
 	}
 	if p.Limit < 1 || p.Limit > maxEntries {
 		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
 	}
-	from, to := int64(0), e.clock().UnixMilli()
+	from, to := int64(0), v.clock().UnixMilli()
 	if p.From != "" || p.To != "" {
 		if p.From == "" {
 			p.From = checkpoint.Start
 		}
-		w, err := e.window(ctx, 0, p.From, p.To)
+		w, err := v.window(ctx, 0, p.From, p.To)
 		if err != nil {
 			return nil, err
 		}
@@ -99,21 +99,21 @@ func (e *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protoc
 		}
 	}
 	names := map[int]string{}
-	agents, told := e.Agents.all()
+	agents, listed := v.Agents.all()
 	for _, a := range agents {
 		names[a.ID] = a.Name
 	}
-	toldAs := func(agent int) int { return cmp.Or(told[agent], agent) }
-	view := e.Agents.callsView()
-	out := &protocol.ViewCalls{Calls: []protocol.ViewCall{}, Forgotten: view.Evicted(), Since: e.began.UnixMilli()}
+	listedAs := func(agent int) int { return cmp.Or(listed[agent], agent) }
+	view := v.Agents.callsView()
+	out := &protocol.ViewCalls{Calls: []protocol.ViewCall{}, Forgotten: view.Evicted(), Since: v.began.UnixMilli()}
 	bytes := 0
 	for pos, c := range view.From(0) {
-		if p.Agent != 0 && toldAs(c.agent) != toldAs(p.Agent) || c.head.At < from || c.head.At > to || len(p.Positions) > 0 && !slices.Contains(p.Positions, pos) {
+		if p.Agent != 0 && listedAs(c.agent) != listedAs(p.Agent) || c.head.At < from || c.head.At > to || len(p.Positions) > 0 && !slices.Contains(p.Positions, pos) {
 			continue
 		}
 		out.Total++
 		call := protocol.ViewCall{
-			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: toldAs(c.agent), AgentName: names[toldAs(c.agent)], Tool: c.Tool,
+			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: listedAs(c.agent), AgentName: names[listedAs(c.agent)], Tool: c.Tool,
 			Tokens: observe.TokensOf(c.Bytes), RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
 		}
 		if len(p.Positions) > 0 {
@@ -130,7 +130,7 @@ func (e *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protoc
 	return out, nil
 }
 
-// GistOf is an answer in a line, for whoever looks through an agent's calls.
+// GistOf returns a one-line summary of an answer, for the list of calls.
 func GistOf(answer any) string {
 	switch a := answer.(type) {
 	case *diff.Report:
@@ -143,7 +143,7 @@ func GistOf(answer any) string {
 	return ""
 }
 
-// RawReadOf is the tokens that a raw read would have taken, for an answer that stands in for one; 0 for others.
+// RawReadOf returns the tokens of the raw read that an answer replaces, 0 for answers that replace none.
 func RawReadOf(answer any) int {
 	if r, ok := answer.(*diff.Report); ok {
 		return r.RawTokens
@@ -151,8 +151,8 @@ func RawReadOf(answer any) int {
 	return 0
 }
 
-// ShownArguments are [CanonicalArguments] of a call of a tool of a set, without what is typed into pages: that may be a
-// secret, and nobody knows which field it is for.
+// ShownArguments returns [CanonicalArguments] of a call, without the text that it types into a page. That text may be
+// a secret, and its field is unknown.
 func ShownArguments(set string, raw []byte) string {
 	var v any
 	if set != tool.Act || json.Unmarshal(raw, &v) != nil {
@@ -165,7 +165,7 @@ func ShownArguments(set string, raw []byte) string {
 	return string(data)
 }
 
-// withoutTyped has the length of what is typed in its place.
+// withoutTyped replaces typed text by its length.
 func withoutTyped(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -188,7 +188,7 @@ func withoutTyped(v any) any {
 	return v
 }
 
-// CanonicalArguments are arguments as they were sent, without insignificant white space.
+// CanonicalArguments returns arguments as sent, without insignificant white space.
 func CanonicalArguments(raw []byte) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {

@@ -18,8 +18,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Limits of a reading of entries: of their number, and of their JSON in bytes (an answer has to fit into one
-// message to the extension).
+// Limits on one read: entries, and bytes of JSON. An answer must fit into one message to the extension.
 const (
 	defaultEntries = 500
 	maxEntries     = 5000
@@ -30,8 +29,8 @@ const (
 // bufferLanes are the lanes of the capture store's buffers.
 var bufferLanes = []string{protocol.LaneConsole, protocol.LaneNetwork, protocol.LaneWebSocket, protocol.LaneDOM, protocol.LaneActions}
 
-// Entries reads entries: those at positions of a lane, or the newest that match.
-func (e *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
+// Entries returns the entries at positions of a lane, or the newest that match.
+func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
 	if p.Limit == 0 {
 		p.Limit = defaultEntries
 	}
@@ -40,7 +39,7 @@ func (e *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 	}
 	for _, name := range slices.Concat(p.Lanes, []string{cmp.Or(p.Lane, protocol.LaneConsole)}) {
 		if !slices.Contains(bufferLanes, name) {
-			return nil, usererr.New(usererr.NotFound, "there is no lane %q; lanes are %s", name, strings.Join(bufferLanes, ", "))
+			return nil, usererr.New(usererr.NotFound, "unknown lane %q; lanes are %s", name, strings.Join(bufferLanes, ", "))
 		}
 	}
 	switch p.Severity {
@@ -50,7 +49,7 @@ func (e *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 	}
 	if p.Lane != "" {
 		return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*protocol.ViewEntries, *observe.Places, error) {
-			out, places := e.entriesAt(ctx, p)
+			out, places := v.entriesAt(ctx, p)
 			return out, places, nil
 		})
 	}
@@ -58,31 +57,31 @@ func (e *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 	if from == "" {
 		from = checkpoint.Start
 	}
-	w, err := e.window(ctx, p.Tab, from, to)
+	w, err := v.window(ctx, p.Tab, from, to)
 	if err != nil {
 		return nil, err
 	}
-	s := &entrySearch{p: p, rules: e.rules.In("", e.clock()).Rules, places: e.observer.OriginalsIn(w.v), text: strings.ToLower(p.Text)}
+	s := &entrySearch{p: p, rules: v.rules.In("", v.clock()).Rules, places: v.observer.OriginalsIn(w.v), text: strings.ToLower(p.Text)}
 	s.level = map[string]byte{string(diff.Warnings): protocol.MarkWarning, string(diff.ErrorsOnly): protocol.MarkError}[p.Severity]
 	wants := func(lane string) bool { return len(p.Lanes) == 0 || slices.Contains(p.Lanes, lane) }
-	v := w.v.Until(w.to)
+	view := w.v.Until(w.to)
 	if wants(protocol.LaneConsole) {
-		search(s, v.Console, w.from.Pos.Console, (*entrySearch).console)
+		search(s, view.Console, w.from.Pos.Console, (*entrySearch).console)
 	}
 	if wants(protocol.LaneNetwork) {
-		search(s, v.Network, w.from.Pos.Network, (*entrySearch).network)
+		search(s, view.Network, w.from.Pos.Network, (*entrySearch).network)
 	}
 	if wants(protocol.LaneWebSocket) {
-		search(s, v.WebSocket, w.from.Pos.WebSocket, (*entrySearch).socket)
+		search(s, view.WebSocket, w.from.Pos.WebSocket, (*entrySearch).socket)
 	}
 	if wants(protocol.LaneDOM) {
-		search(s, v.DOM, w.from.Pos.DOM, (*entrySearch).change)
+		search(s, view.DOM, w.from.Pos.DOM, (*entrySearch).change)
 	}
 	if wants(protocol.LaneActions) {
-		search(s, v.Actions, w.from.Pos.Actions, (*entrySearch).action)
+		search(s, view.Actions, w.from.Pos.Actions, (*entrySearch).action)
 	}
-	slices.Reverse(s.found)                                                               // of what happened at once, too, the last is the newest
-	slices.SortStableFunc(s.found, func(a, b hit) int { return cmp.Compare(b.at, a.at) }) // the newest first
+	slices.Reverse(s.found)                                                               // among simultaneous entries, too, the last is the newest
+	slices.SortStableFunc(s.found, func(a, b hit) int { return cmp.Compare(b.at, a.at) }) // newest first
 	out := &protocol.ViewEntries{Entries: []protocol.ViewEntry{}, Total: len(s.found)}
 	bytes := 0
 	for _, h := range s.found[:min(len(s.found), p.Limit)] {
@@ -96,14 +95,14 @@ func (e *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 	return out, nil
 }
 
-// entriesAt are the entries at positions, as many as fit into one answer.
-func (e *Viewer) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *observe.Places) {
-	v := e.store.View(e.clock())
-	s := &entrySearch{p: p, rules: e.rules.In("", e.clock()).Rules, places: e.observer.OriginalsIn(v)}
-	deep := v
+// entriesAt returns the entries at positions, as many as fit into one answer.
+func (v *Viewer) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *observe.Places) {
+	view := v.store.View(v.clock())
+	s := &entrySearch{p: p, rules: v.rules.In("", v.clock()).Rules, places: v.observer.OriginalsIn(view)}
+	deep := view
 	for _, pos := range p.Positions {
-		if pos < firstOf(v, p.Lane) {
-			behind, past := e.observer.Behind(ctx, v)
+		if pos < firstOf(view, p.Lane) {
+			behind, past := v.observer.Behind(ctx, view)
 			defer past.Close()
 			deep = behind
 			break
@@ -159,17 +158,17 @@ func sizeOf(entry *protocol.ViewEntry) int {
 	return len(data)
 }
 
-// entrySearch looks for entries.
+// entrySearch finds entries.
 type entrySearch struct {
 	p      protocol.ViewEntriesParams
 	rules  *noise.Rules
 	places *observe.Places
 	text   string
-	level  byte // the least mark, 0 for any
+	level  byte // the lowest mark, 0 for any
 	found  []hit
 }
 
-// hit is an entry that was found, shown only when it is wanted.
+// hit is an entry that matched. It is rendered only if the answer includes it.
 type hit struct {
 	at   int64
 	show func() protocol.ViewEntry
@@ -224,7 +223,7 @@ func contains(e *protocol.ViewEntry, text string) bool {
 	return false
 }
 
-// maxBrief bounds a text of a brief entry, in bytes.
+// maxBrief bounds each text of a brief entry, in bytes.
 const maxBrief = 500
 
 func (s *entrySearch) textOf(text string) string {

@@ -9,12 +9,12 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// referring puts together what a report's entries were made of.
+// referring collects references from a report to its entries.
 type referring struct {
 	w      *window
 	o      diff.Options
 	places *observe.Places
-	// wanted are the endpoints whose requests are told.
+	// wanted are the endpoints whose latencies are listed.
 	wanted map[capture.EndpointKey][]*protocol.ViewRef
 }
 
@@ -31,7 +31,7 @@ func refs[T any](r *referring, into map[string][]protocol.ViewRef, list []T, nam
 		}
 		out[i].Positions = ref.Positions[max(0, len(ref.Positions)-diff.MaxRefs):]
 		out[i].Tab, out[i].Selector = ref.Tab, ref.Element.Selector
-		r.tell(&out[i], ref.Event)
+		r.describe(&out[i], ref.Event)
 		if timed {
 			r.wanted[ref.Endpoint] = append(r.wanted[ref.Endpoint], &out[i])
 		}
@@ -39,8 +39,8 @@ func refs[T any](r *referring, into map[string][]protocol.ViewRef, list []T, nam
 	into[name] = out
 }
 
-// tell fills in the source of an entry, and what a noise rule would know it by.
-func (r *referring) tell(out *protocol.ViewRef, ev event.Event) {
+// describe fills in an entry's source, and the finding that a noise rule can match.
+func (r *referring) describe(out *protocol.ViewRef, ev event.Event) {
 	if c, ok := ev.(*event.Console); ok {
 		out.Source = placeOf(r.places, c)
 	}
@@ -52,7 +52,7 @@ func (r *referring) tell(out *protocol.ViewRef, ev event.Event) {
 	}
 }
 
-// placeOf is where an entry came from; nil when nobody knows.
+// placeOf returns the source of an entry, nil when it is unknown.
 func placeOf(places *observe.Places, c *event.Console) *protocol.Place {
 	if c.URL == "" {
 		return nil
@@ -100,10 +100,10 @@ func (r *referring) all(report *diff.Report) map[string][]protocol.ViewRef {
 	return out
 }
 
-// maxLatency bounds the requests that are told of one endpoint.
+// maxLatency bounds the latencies listed for one endpoint.
 const maxLatency = 60
 
-// latency tells of the endpoints wanted how long their requests took: the newest, those before the window too.
+// latency adds the durations of the newest requests to each wanted endpoint, including those before the window.
 func (r *referring) latency() {
 	if len(r.wanted) == 0 {
 		return

@@ -2,13 +2,13 @@ package viewer
 
 import "sync"
 
-// Signal wakes those who follow along. The zero value is ready to use, and safe for concurrent use.
+// Signal wakes everyone who waits for a change. The zero value is ready to use, and safe for concurrent use.
 type Signal struct {
 	mu      sync.Mutex
 	changed chan struct{}
 }
 
-// Changed is closed at the next [Signal.Tell].
+// Changed is closed at the next [Signal.Notify].
 func (s *Signal) Changed() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,8 +18,8 @@ func (s *Signal) Changed() <-chan struct{} {
 	return s.changed
 }
 
-// Tell wakes them.
-func (s *Signal) Tell() {
+// Notify closes the channel that Changed returned.
+func (s *Signal) Notify() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changed != nil {

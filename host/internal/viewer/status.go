@@ -5,55 +5,55 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 )
 
-// Status is what is connected and watched.
+// Status lists what is connected and watched.
 type Status struct {
 	Version  string          `json:"version"`
 	PID      int             `json:"pid"`
 	Socket   string          `json:"socket"`
 	Browsers []BrowserStatus `json:"browsers"`
 	Clients  []ClientStatus  `json:"clients"`
-	// Severity and Summary speak of everything held.
+	// Severity and Summary cover everything in memory.
 	Severity diff.Severity `json:"severity"`
 	Summary  string        `json:"summary"`
-	// NoiseProblems are noise rules that are not used, and why.
+	// NoiseProblems lists the unused noise rules and why they are unused.
 	NoiseProblems []string `json:"noise_problems,omitempty"`
 	// Masked counts the secrets that were masked so far.
 	Masked int `json:"masked"`
-	// Goroutines is how many the daemon runs.
+	// Goroutines counts the daemon's goroutines.
 	Goroutines int `json:"goroutines,omitempty"`
-	// HTTP is where agents are served over streamable HTTP, nil when they are not.
+	// HTTP is the address for agents over streamable HTTP, nil when it is off.
 	HTTP *HTTPStatus `json:"http,omitempty"`
-	// Journal is nil where nothing is kept.
+	// Journal is nil when nothing is stored on disk.
 	Journal *JournalStatus `json:"journal,omitempty"`
 }
 
 // BrowserStatus is a browser and its tabs.
 type BrowserStatus struct {
 	Name string `json:"name"`
-	// Instance names the profile.
+	// Instance identifies the profile.
 	Instance  string      `json:"instance"`
 	Extension string      `json:"extension"`
 	Connected bool        `json:"connected"`
 	Tabs      []TabStatus `json:"tabs"`
 }
 
-// JournalStatus is how the file of what survives does.
+// JournalStatus is the state of the journal on disk.
 type JournalStatus struct {
 	Path string `json:"path"`
-	// Bytes is what the events in it take.
+	// Bytes is the size of its events.
 	Bytes int64 `json:"bytes"`
-	// Problem says why it cannot be written at the moment.
+	// Problem says why it is not writable now.
 	Problem string `json:"problem,omitempty"`
-	// Notices are what a person should know of this start of the daemon.
+	// Notices are messages for the user about this start of the daemon.
 	Notices []string `json:"notices,omitempty"`
 }
 
-// HTTPStatus is where agents are served over HTTP.
+// HTTPStatus is the address for agents over HTTP.
 type HTTPStatus struct {
 	URL string `json:"url"`
-	// TokenFile holds the secret for "Authorization: Bearer".
+	// TokenFile is the file with the secret for "Authorization: Bearer".
 	TokenFile string `json:"token_file"`
-	// Problem says why nothing is served.
+	// Problem says why the server is not running.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -67,44 +67,44 @@ type TabStatus struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// ClientStatus is a reader.
+// ClientStatus is a client.
 type ClientStatus struct {
 	Name string `json:"name"`
-	// Scope is the origins that it hears of, "all" when it hears of everything.
+	// Scope lists the origins that it can observe, "all" for everything.
 	Scope string    `json:"scope"`
 	Since diff.Time `json:"since"`
-	// Held is set while a person holds its access.
+	// Held is true while the user suspends it.
 	Held bool `json:"held,omitempty"`
 }
 
-// Status says what is connected and watched. The caller fills in what is the process's own.
-func (e *Viewer) Status(client *checkpoint.Client) *Status {
+// Status returns what is connected and watched. The caller fills in the fields about the process.
+func (v *Viewer) Status(client *checkpoint.Client) *Status {
 	scope := client.Scope
-	v := e.store.View(e.clock())
-	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: v.Masked}
-	for _, b := range v.Browsers {
+	view := v.store.View(v.clock())
+	s := &Status{Browsers: []BrowserStatus{}, Clients: []ClientStatus{}, Masked: view.Masked}
+	for _, b := range view.Browsers {
 		shown := BrowserStatus{Name: b.Name, Instance: b.Instance, Extension: b.Extension, Connected: b.Connected, Tabs: []TabStatus{}}
-		for _, t := range v.Tabs {
+		for _, t := range view.Tabs {
 			if t.Instance == b.Instance && scope.Covers(t.Origin) {
 				shown.Tabs = append(shown.Tabs, TabStatus{t.ID, t.URL, t.Title, t.Watched, t.Capture, t.Note})
 			}
 		}
 		s.Browsers = append(s.Browsers, shown)
 	}
-	held := e.Agents.Suspended()
-	for _, c := range e.clients.Sessions() {
-		if !c.Here {
+	suspended := v.Agents.Suspended()
+	for _, c := range v.clients.All() {
+		if !c.Connected {
 			continue
 		}
 		key := c.Scope.Key()
 		if key == "" {
 			key = "all"
 		}
-		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.Since}, held[c.Client] != ""})
+		s.Clients = append(s.Clients, ClientStatus{c.Name, key, diff.Time{Time: c.Since}, suspended[c.Client] != ""})
 	}
-	o := e.rules.Of(client).Options(scope)
+	o := v.rules.Of(client).Options(scope)
 	o.Beginning = true
-	r := diff.Compute(v.Start(), v, o)
+	r := diff.Compute(view.Start(), view, o)
 	s.Severity, s.Summary, s.NoiseProblems = r.Severity, r.Summary, r.NoiseProblems
 	return s
 }

@@ -17,16 +17,15 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Limits of a reading of the timeline.
+// Limits on one read of the timeline.
 const (
 	defaultTimeline = 20_000
 	maxTimeline     = 50_000
 	maxTimelineWait = 25 * time.Second
 )
 
-// Timeline reads the timeline from positions on. Where nothing is new it waits for what is, as long as it
-// is asked to.
-func (e *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*protocol.ViewTimeline, error) {
+// Timeline returns the timeline from positions on. Without new entries it waits for some, as long as requested.
+func (v *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*protocol.ViewTimeline, error) {
 	if p.Limit == 0 {
 		p.Limit = defaultTimeline
 	}
@@ -34,7 +33,7 @@ func (e *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*
 		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxTimeline)
 	}
 	if p.Tab != 0 {
-		if _, err := e.Scope(p.Tab); err != nil {
+		if _, err := v.Scope(p.Tab); err != nil {
 			return nil, err
 		}
 	}
@@ -42,8 +41,8 @@ func (e *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
-		captured, changed := e.store.Changed(), e.Changed()
-		t := e.timeline(p)
+		captured, changed := v.store.Changed(), v.Changed()
+		t := v.timeline(p)
 		if wait == 0 || len(t.Lanes) > 0 || t.Marks != p.Marks {
 			return t, nil
 		}
@@ -58,17 +57,17 @@ func (e *Viewer) Timeline(ctx context.Context, p protocol.ViewTimelineParams) (*
 	}
 }
 
-func (e *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline {
-	v, calls := e.store.View(e.clock()), e.Agents.callsView()
+func (v *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline {
+	view, calls := v.store.View(v.clock()), v.Agents.callsView()
 	t := &protocol.ViewTimeline{
-		Now: v.At.UnixMilli(), Start: v.Start().At.UnixMilli(), Store: e.storeID(v), Lanes: []protocol.ViewLane{},
+		Now: view.At.UnixMilli(), Start: view.Start().At.UnixMilli(), Store: v.storeID(view), Lanes: []protocol.ViewLane{},
 		First: protocol.ViewPositions{
-			Console: v.Console.First(), Network: v.Network.First(), WebSocket: v.WebSocket.First(), DOM: v.DOM.First(), Actions: v.Actions.First(), Calls: calls.First(),
+			Console: view.Console.First(), Network: view.Network.First(), WebSocket: view.WebSocket.First(), DOM: view.DOM.First(), Actions: view.Actions.First(), Calls: calls.First(),
 		},
 	}
-	t.Marks = e.marks(v)
+	t.Marks = v.marks(view)
 	if t.Marks != p.Marks {
-		for _, g := range v.Gaps {
+		for _, g := range view.Gaps {
 			if p.Tab == 0 || g.Tab == 0 || g.Tab == p.Tab {
 				shown := protocol.ViewGap{From: g.From.UnixMilli(), Reason: g.Reason, Tab: g.Tab, Dropped: g.Dropped}
 				if !g.To.IsZero() {
@@ -78,30 +77,31 @@ func (e *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 			}
 		}
 	}
-	rules := e.rules.In("", e.clock()).Rules
+	rules := v.rules.In("", v.clock()).Rules
 	r := &laneReader{tab: p.Tab, left: p.Limit, out: t}
 	t.Next.Calls = lane(r, protocol.LaneCalls, calls, p.After.Calls, callHead, markOfCall)
-	t.Next.Actions = lane(r, protocol.LaneActions, v.Actions, p.After.Actions, head[event.Action], func(*event.Action) byte { return protocol.MarkClean })
-	t.Next.DOM = lane(r, protocol.LaneDOM, v.DOM, p.After.DOM, head[capture.Change], markOfChange)
-	t.Next.Console = lane(r, protocol.LaneConsole, v.Console, p.After.Console, head[event.Console], func(c *event.Console) byte { return markOfConsole(c, rules) })
-	t.Next.Network = lane(r, protocol.LaneNetwork, v.Network, p.After.Network, head[event.Network], func(n *event.Network) byte { return markOfNetwork(n, rules) })
-	t.Next.WebSocket = lane(r, protocol.LaneWebSocket, v.WebSocket, p.After.WebSocket, head[event.WebSocket], func(w *event.WebSocket) byte { return markOfSocket(w, rules) })
+	t.Next.Actions = lane(r, protocol.LaneActions, view.Actions, p.After.Actions, head[event.Action], func(*event.Action) byte { return protocol.MarkClean })
+	t.Next.DOM = lane(r, protocol.LaneDOM, view.DOM, p.After.DOM, head[capture.Change], markOfChange)
+	t.Next.Console = lane(r, protocol.LaneConsole, view.Console, p.After.Console, head[event.Console], func(c *event.Console) byte { return markOfConsole(c, rules) })
+	t.Next.Network = lane(r, protocol.LaneNetwork, view.Network, p.After.Network, head[event.Network], func(n *event.Network) byte { return markOfNetwork(n, rules) })
+	t.Next.WebSocket = lane(r, protocol.LaneWebSocket, view.WebSocket, p.After.WebSocket, head[event.WebSocket], func(w *event.WebSocket) byte { return markOfSocket(w, rules) })
 	return t
 }
 
-// storeID names what positions belong to: another daemon may have begun anew, and calls begin with each.
-func (e *Viewer) storeID(v *capture.View) string {
+// storeID identifies what positions refer to. A new daemon may have an empty store, and always has an empty list of
+// calls.
+func (v *Viewer) storeID(view *capture.View) string {
 	id := ""
-	if e.disk != nil {
-		id = e.disk.ID()
+	if v.disk != nil {
+		id = v.disk.ID()
 	}
-	return fmt.Sprintf("%s/%d/%d", id, v.Started.UnixMilli(), e.began.UnixMilli())
+	return fmt.Sprintf("%s/%d/%d", id, view.Started.UnixMilli(), v.began.UnixMilli())
 }
 
-// marks names the state of everything but entries.
-func (e *Viewer) marks(v *capture.View) string {
-	_, named := e.named.All()
-	agents, _ := e.Agents.all()
+// marks identifies the state of everything but entries.
+func (v *Viewer) marks(view *capture.View) string {
+	_, named := v.named.All()
+	agents, _ := v.Agents.all()
 	h := fnv.New64a()
 	state, err := json.Marshal(struct {
 		Named    uint64
@@ -110,7 +110,7 @@ func (e *Viewer) marks(v *capture.View) string {
 		Browsers []capture.Browser
 		Agents   []protocol.ViewAgent
 		Gaps     []capture.Gap
-	}{named, e.rules.Version(), tabsOf(v), v.Browsers, agents, v.Gaps})
+	}{named, v.rules.Version(), tabsOf(view), view.Browsers, agents, view.Gaps})
 	if err != nil {
 		return "" // plain values always marshal
 	}
@@ -126,7 +126,7 @@ func tabsOf(v *capture.View) []protocol.ViewTab {
 	return tabs
 }
 
-// laneReader reads lanes into an answer until there is no room left.
+// laneReader adds lanes to an answer until the limit is reached.
 type laneReader struct {
 	tab, left int
 	out       *protocol.ViewTimeline
@@ -139,13 +139,13 @@ func head[T any, P interface {
 	return P(e).Header()
 }
 
-// lane reads one lane and returns where to read on.
+// lane adds one lane to the answer and returns the position to continue from.
 func lane[T any](r *laneReader, name string, view ring.View[T], after uint64, head func(*T) *event.Head, mark func(*T) byte) uint64 {
 	out := protocol.ViewLane{Lane: name, Times: []int64{}}
 	var marks strings.Builder
 	last, lastTime, contiguous := uint64(0), int64(0), true
 	next := max(after, view.First())
-	if view.First() > 1 { // positions begin with 1
+	if view.First() > 1 { // positions begin at 1
 		for _, entry := range view.From(view.First()) {
 			if r.out.Held == nil {
 				r.out.Held = map[string]int64{}
@@ -189,7 +189,7 @@ func lane[T any](r *laneReader, name string, view ring.View[T], after uint64, he
 	return next
 }
 
-// hides says whether a rule knows an event, be it new in a report or not.
+// hides says whether a noise rule matches an event, whether or not a report shows it as new.
 func hides(rules *noise.Rules, ev event.Event) bool {
 	return rules.BuiltIn(ev) != nil || rules.User(ev, diff.Fold) != nil
 }

@@ -1,8 +1,11 @@
-// Package viewer answers what a person's viewer and popup ask: what is connected, what happened and when, what agents
-// called and did; and lets a person suspend agents.
+// Package viewer serves the viewer and the popup. It reports what is connected, what happened when, and what agents
+// called and did. It also lets the user suspend agents.
 //
-// It guarantees: a report for a person is the agent's, with references to the entries that it was made of; the table of
-// methods is all that a surface can ask for; calls of agents are kept within bounds.
+// It guarantees:
+//
+//   - A report for the user equals the agent's, with added references to the entries behind it.
+//   - The table of methods is all that a surface can request.
+//   - The stored calls of agents are bounded.
 package viewer
 
 import (
@@ -31,7 +34,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Options make a viewer.
+// Options configure a viewer.
 type Options struct {
 	Store     *capture.Store
 	Named     *checkpoint.Registry
@@ -41,16 +44,16 @@ type Options struct {
 	Pages     *pages.Pages
 	Leases    *act.Leases
 	Inspector *debugger.Inspector
-	// Disk may be nil: then nothing is kept but in memory.
+	// Disk may be nil. Then everything is in memory only.
 	Disk  observe.Disk
 	Clock func() time.Time
-	// Signal is given by all that a viewer shows and the capture store does not know of.
+	// Signal reports changes outside the capture store that a viewer shows.
 	Signal *Signal
 }
 
-// Viewer answers a person's viewer. It is safe for concurrent use.
+// Viewer serves the viewer and the popup. It is safe for concurrent use.
 type Viewer struct {
-	// Never changed after New.
+	// Immutable after New.
 	store     *capture.Store
 	named     *checkpoint.Registry
 	clients   *clients.Registry
@@ -62,15 +65,15 @@ type Viewer struct {
 	disk      observe.Disk
 	clock     func() time.Time
 	signal    *Signal
-	began     time.Time // when it was made
+	began     time.Time // when New ran
 	Agents    *Agents
 
 	mu sync.Mutex
-	// shown are the pages as they were shown last, by tab.
+	// shown are the pages as last shown, by tab.
 	shown map[int]pageSeen
 }
 
-// New makes a viewer that knows of no call.
+// New creates a viewer without calls.
 func New(o Options) *Viewer {
 	return &Viewer{
 		store: o.Store, named: o.Named, clients: o.Clients, rules: o.Rules, observer: o.Observer, pages: o.Pages, leases: o.Leases,
@@ -82,9 +85,9 @@ func New(o Options) *Viewer {
 	}
 }
 
-// Changed is closed when a call, an action, a checkpoint, a noise rule or an agent's access is new. Together with the
-// capture store's it tells whoever follows along when to look again.
-func (e *Viewer) Changed() <-chan struct{} { return e.signal.Changed() }
+// Changed is closed at the next call, action, checkpoint, noise rule or change of an agent's access. Together with
+// the capture store's channel it covers everything a viewer shows.
+func (v *Viewer) Changed() <-chan struct{} { return v.signal.Changed() }
 
 // Method is one of the viewer's use cases, as every surface offers it.
 type Method struct {
@@ -92,7 +95,7 @@ type Method struct {
 	call func(context.Context, *Viewer, []byte) (any, error)
 }
 
-// Call runs it with JSON parameters.
+// Call runs the method with JSON parameters.
 func (m *Method) Call(ctx context.Context, v *Viewer, params []byte) (any, error) {
 	return m.call(ctx, v, params)
 }
@@ -102,7 +105,7 @@ func method[P, A any](name string, call func(*Viewer, context.Context, P) (A, er
 		var p P
 		if len(raw) > 0 {
 			if err := json.Unmarshal(raw, &p); err != nil {
-				return nil, usererr.Invalid("the parameters of %s cannot be read: %v", name, err)
+				return nil, usererr.Invalid("cannot read the parameters of %s: %v", name, err)
 			}
 		}
 		a, err := call(v, ctx, p)
@@ -113,7 +116,7 @@ func method[P, A any](name string, call func(*Viewer, context.Context, P) (A, er
 	}}
 }
 
-// Methods are all of them.
+// Methods are all methods.
 var Methods = []*Method{
 	method(protocol.MethodViewOverview, (*Viewer).Overview),
 	method(protocol.MethodViewTimeline, (*Viewer).Timeline),
@@ -139,7 +142,7 @@ var Methods = []*Method{
 	method(protocol.MethodViewResume, (*Viewer).Resume),
 }
 
-// Find returns the method of a name, nil when there is none.
+// Find returns the method with a name, nil when none has it.
 func Find(name string) *Method {
 	for _, m := range Methods {
 		if m.Name == name {
@@ -149,107 +152,108 @@ func Find(name string) *Method {
 	return nil
 }
 
-// Scope is the scope that the viewer speaks for: that of a tab, everything without one.
-func (e *Viewer) Scope(tab int) (checkpoint.Scope, error) {
+// Scope returns the scope of a tab, or everything for 0.
+func (v *Viewer) Scope(tab int) (checkpoint.Scope, error) {
 	if tab == 0 {
 		return checkpoint.Scope{}, nil
 	}
-	if err := tabs.Check(e.store.View(e.clock()), checkpoint.Scope{}, tab); err != nil {
+	if err := tabs.Check(v.store.View(v.clock()), checkpoint.Scope{}, tab); err != nil {
 		return checkpoint.Scope{}, err
 	}
-	return e.clients.ScopeOfTab(tab), nil
+	return v.clients.ScopeOfTab(tab), nil
 }
 
-// options are those of the viewer's reports.
-func (e *Viewer) options(scope checkpoint.Scope, tab int) diff.Options {
-	o := e.rules.Of(&checkpoint.Client{Scope: scope}).Options(scope)
+// options returns the options of the viewer's reports.
+func (v *Viewer) options(scope checkpoint.Scope, tab int) diff.Options {
+	o := v.rules.Of(&checkpoint.Client{Scope: scope}).Options(scope)
 	o.Tab = tab
 	return o
 }
 
-// Overview says what is connected and watched, and how it stands.
-func (e *Viewer) Overview(ctx context.Context, p protocol.ViewParams) (*protocol.ViewOverview, error) {
-	scope, err := e.Scope(p.Tab)
+// Overview returns what is connected and watched, and its current state.
+func (v *Viewer) Overview(ctx context.Context, p protocol.ViewParams) (*protocol.ViewOverview, error) {
+	scope, err := v.Scope(p.Tab)
 	if err != nil {
 		return nil, err
 	}
-	v := e.store.View(e.clock())
+	view := v.store.View(v.clock())
 	out := &protocol.ViewOverview{
-		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Masked: v.Masked,
-		Notices: e.rules.Of(&checkpoint.Client{Scope: scope}).Problems,
+		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Masked: view.Masked,
+		Notices: v.rules.Of(&checkpoint.Client{Scope: scope}).Problems,
 	}
-	out.Agents, _ = e.Agents.all()
-	for _, b := range v.Browsers {
-		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected, Paused: b.Connected && watchingPaused(v, b.Instance)})
+	out.Agents, _ = v.Agents.all()
+	for _, b := range view.Browsers {
+		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected, Paused: b.Connected && watchingPaused(view, b.Instance)})
 	}
-	for _, line := range tabsOf(v) {
-		_, line.BrowserID, _ = e.store.BrowserTab(line.ID)
+	for _, line := range tabsOf(view) {
+		_, line.BrowserID, _ = v.store.BrowserTab(line.ID)
 		out.Tabs = append(out.Tabs, line)
 	}
-	s := e.standing(ctx, scope, p.Tab, v)
-	out.Since, out.Severity, out.Summary, out.Errors, out.Warnings = e.sinceName(s), string(s.now.Severity), s.now.Summary, s.now.Errors, s.now.Warnings
+	s := v.standing(ctx, scope, p.Tab, view)
+	out.Since, out.Severity, out.Summary, out.Errors, out.Warnings = v.sinceName(s), string(s.now.Severity), s.now.Summary, s.now.Errors, s.now.Warnings
 	return out, nil
 }
 
-// watchingPaused says whether a person has paused watching in a browser.
+// watchingPaused says whether the user has paused watching in a browser.
 func watchingPaused(v *capture.View, instance string) bool {
 	return slices.ContainsFunc(v.Gaps, func(g capture.Gap) bool {
 		return g.Reason == protocol.GapPaused && g.To.IsZero() && g.Instance == instance
 	})
 }
 
-// OwnTabs marks the tabs of a browser as the asker's own.
-func (e *Viewer) OwnTabs(instance string, o *protocol.ViewOverview) {
+// OwnTabs marks the tabs of the asking browser.
+func (v *Viewer) OwnTabs(instance string, o *protocol.ViewOverview) {
 	for i := range o.Tabs {
-		of, _, ok := e.store.BrowserTab(o.Tabs[i].ID)
+		of, _, ok := v.store.BrowserTab(o.Tabs[i].ID)
 		o.Tabs[i].Own = ok && of == instance
 	}
 }
 
-// window is two moments as the viewer names them.
+// window is a pair of moments that the viewer named.
 type window struct {
 	scope    checkpoint.Scope
 	tab      int
 	from, to capture.Moment
-	// fromName and toName are the moments as they were understood.
+	// fromName and toName are the resolved names of the moments.
 	fromName, toName string
 	v                *capture.View
 }
 
-// window finds two moments. Without to it is now; without from the newest checkpoint before, else the start.
-func (e *Viewer) window(ctx context.Context, tab int, from, to string) (*window, error) {
-	scope, err := e.Scope(tab)
+// window finds two moments. An empty to means now. An empty from means the newest checkpoint before it, or else the
+// start.
+func (v *Viewer) window(ctx context.Context, tab int, from, to string) (*window, error) {
+	scope, err := v.Scope(tab)
 	if err != nil {
 		return nil, err
 	}
-	w := &window{scope: scope, tab: tab, v: e.store.View(e.clock()), toName: strings.TrimSpace(to), fromName: strings.TrimSpace(from)}
+	w := &window{scope: scope, tab: tab, v: v.store.View(v.clock()), toName: strings.TrimSpace(to), fromName: strings.TrimSpace(from)}
 	if w.toName == "" {
 		w.toName = observe.Now
 	}
-	if w.to, err = e.observer.Moment(ctx, scope, w.toName, w.v); err != nil {
+	if w.to, err = v.observer.Moment(ctx, scope, w.toName, w.v); err != nil {
 		return nil, err
 	}
 	if w.fromName == "" {
-		before := slices.DeleteFunc(e.named.List(scope.Key()), func(c checkpoint.Checkpoint) bool {
-			return c.At.After(w.to.At) || e.named.Address(scope.Key(), c) == w.toName
+		before := slices.DeleteFunc(v.named.List(scope.Key()), func(c checkpoint.Checkpoint) bool {
+			return c.At.After(w.to.At) || v.named.Address(scope.Key(), c) == w.toName
 		})
 		w.fromName = checkpoint.Start
-		if newest := e.newestOf(scope, before, w.v); newest != nil && w.toName == observe.Now {
-			w.fromName = e.named.Address(scope.Key(), *newest)
+		if newest := v.newestOf(scope, before, w.v); newest != nil && w.toName == observe.Now {
+			w.fromName = v.named.Address(scope.Key(), *newest)
 		} else if w.toName != observe.Now && len(before) > 0 {
-			w.fromName = e.named.Address(scope.Key(), before[len(before)-1])
+			w.fromName = v.named.Address(scope.Key(), before[len(before)-1])
 		}
 	}
-	if w.from, err = e.observer.Moment(ctx, scope, w.fromName, w.v); err != nil {
+	if w.from, err = v.observer.Moment(ctx, scope, w.fromName, w.v); err != nil {
 		return nil, err
 	}
 	if w.from.At.After(w.to.At) {
-		return nil, usererr.Invalid("%s (%s) is later than %s (%s); exchange the two", w.fromName, diff.Time{Time: w.from.At}, w.toName, diff.Time{Time: w.to.At})
+		return nil, usererr.Invalid("%s (%s) is later than %s (%s). Swap the two.", w.fromName, diff.Time{Time: w.from.At}, w.toName, diff.Time{Time: w.to.At})
 	}
 	return w, nil
 }
 
-// until is the end of the window for [Engine.compute]: nil for now.
+// until returns the end of the window, nil for now.
 func (w *window) until() *capture.Moment {
 	if w.toName == observe.Now {
 		return nil
@@ -258,25 +262,25 @@ func (w *window) until() *capture.Moment {
 }
 
 // Report compares two moments.
-func (e *Viewer) Report(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, error) {
-	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*protocol.ViewReport, *observe.Places, error) { return e.report(ctx, p) })
+func (v *Viewer) Report(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, error) {
+	return observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (*protocol.ViewReport, *observe.Places, error) { return v.report(ctx, p) })
 }
 
-func (e *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, *observe.Places, error) {
-	w, err := e.window(ctx, p.Tab, p.From, p.To)
+func (v *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewReport, *observe.Places, error) {
+	w, err := v.window(ctx, p.Tab, p.From, p.To)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := e.options(w.scope, p.Tab)
+	o := v.options(w.scope, p.Tab)
 	switch o.Filter = diff.Filter(p.Severity); o.Filter {
 	case "", diff.All, diff.Warnings, diff.ErrorsOnly:
 	default:
 		return nil, nil, usererr.Invalid("severity is %q; it must be all, warnings or errors_only", p.Severity)
 	}
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
-	places := e.observer.OriginalsIn(w.v)
+	places := v.observer.OriginalsIn(w.v)
 	o.Original = places.Place
-	r := e.observer.Compute(ctx, w.from, w.v, w.until(), o)
+	r := v.observer.Compute(ctx, w.from, w.v, w.until(), o)
 	r.Checkpoint = w.fromName
 	r.CountTokens()
 	return &protocol.ViewReport{
@@ -285,13 +289,13 @@ func (e *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*prot
 	}, places, nil
 }
 
-// CheckpointCreate makes a named checkpoint in the scope of a tab, by the host's number of it.
-func (e *Viewer) CheckpointCreate(ctx context.Context, p protocol.CheckpointParams) (*protocol.CheckpointResult, error) {
-	scope, err := e.Scope(p.Tab)
+// CheckpointCreate makes a named checkpoint in the scope of a tab, given by its host id.
+func (v *Viewer) CheckpointCreate(ctx context.Context, p protocol.CheckpointParams) (*protocol.CheckpointResult, error) {
+	scope, err := v.Scope(p.Tab)
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.observer.CheckpointCreate(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
+	made, err := v.observer.CheckpointCreate(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
 	if err != nil {
 		return nil, err
 	}
@@ -302,70 +306,70 @@ func (e *Viewer) CheckpointCreate(ctx context.Context, p protocol.CheckpointPara
 	return out, nil
 }
 
-// CheckpointRename gives a checkpoint another name.
-func (e *Viewer) CheckpointRename(ctx context.Context, p protocol.ViewRenameParams) (tool.Nothing, error) {
-	scope, err := e.Scope(p.Tab)
+// CheckpointRename renames a checkpoint.
+func (v *Viewer) CheckpointRename(ctx context.Context, p protocol.ViewRenameParams) (tool.Nothing, error) {
+	scope, err := v.Scope(p.Tab)
 	if err != nil {
 		return tool.Nothing{}, err
 	}
-	if err := e.named.Rename(scope.Key(), p.Name, p.To); err != nil {
+	if err := v.named.Rename(scope.Key(), p.Name, p.To); err != nil {
 		return tool.Nothing{}, err
 	}
-	e.signal.Tell()
-	return tool.Nothing{}, e.saved(ctx, "the checkpoint has its new name")
+	v.signal.Notify()
+	return tool.Nothing{}, v.saved(ctx, "the checkpoint was renamed")
 }
 
 // CheckpointDelete deletes a checkpoint.
-func (e *Viewer) CheckpointDelete(ctx context.Context, p protocol.ViewDeleteParams) (tool.Nothing, error) {
-	scope, err := e.Scope(p.Tab)
+func (v *Viewer) CheckpointDelete(ctx context.Context, p protocol.ViewDeleteParams) (tool.Nothing, error) {
+	scope, err := v.Scope(p.Tab)
 	if err != nil {
 		return tool.Nothing{}, err
 	}
-	gone, err := e.observer.CheckpointDelete(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointDeleteParams{Name: p.Name})
+	gone, err := v.observer.CheckpointDelete(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointDeleteParams{Name: p.Name})
 	if err == nil && gone.Unsaved != "" {
-		err = usererr.New(usererr.NotSaved, "the checkpoint is gone until Tidemark is started again: %s", gone.Unsaved)
+		err = usererr.New(usererr.NotSaved, "the checkpoint was deleted, but returns when Tidemark restarts: %s", gone.Unsaved)
 	}
 	return tool.Nothing{}, err
 }
 
-// saved has a change of the checkpoints be on disk.
-func (e *Viewer) saved(ctx context.Context, what string) error {
-	if why := e.observer.Save(ctx); why != "" {
+// saved waits until a change of the checkpoints is on disk.
+func (v *Viewer) saved(ctx context.Context, what string) error {
+	if why := v.observer.Save(ctx); why != "" {
 		return usererr.New(usererr.NotSaved, "%s, but %s", what, why)
 	}
 	return nil
 }
 
-// Ignore makes a rule for good of a finding.
-func (e *Viewer) Ignore(_ context.Context, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
-	scope, err := e.Scope(p.Tab)
+// Ignore adds a permanent noise rule for a finding.
+func (v *Viewer) Ignore(_ context.Context, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
+	scope, err := v.Scope(p.Tab)
 	if err != nil {
 		return nil, err
 	}
-	made, err := e.rules.Ignore(clients.Viewer(scope), p)
-	e.signal.Tell()
+	made, err := v.rules.Ignore(clients.Viewer(scope), p)
+	v.signal.Notify()
 	return made, err
 }
 
-// Unignore takes a rule back.
-func (e *Viewer) Unignore(_ context.Context, p protocol.UnignoreParams) (tool.Nothing, error) {
-	err := e.rules.Unignore(clients.Viewer(checkpoint.Scope{}), p)
-	e.signal.Tell()
+// Unignore removes a noise rule.
+func (v *Viewer) Unignore(_ context.Context, p protocol.UnignoreParams) (tool.Nothing, error) {
+	err := v.rules.Unignore(clients.Viewer(checkpoint.Scope{}), p)
+	v.signal.Notify()
 	return tool.Nothing{}, err
 }
 
-// maxHidden bounds what is listed of what is hidden.
+// maxHidden bounds the listed hidden entries.
 const maxHidden = 100
 
-// Hidden lists what noise rules keep out of a report, and why.
-func (e *Viewer) Hidden(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewHidden, error) {
-	w, err := e.window(ctx, p.Tab, p.From, p.To)
+// Hidden lists the entries that noise rules hide from a report, and why.
+func (v *Viewer) Hidden(ctx context.Context, p protocol.ViewReportParams) (*protocol.ViewHidden, error) {
+	w, err := v.window(ctx, p.Tab, p.From, p.To)
 	if err != nil {
 		return nil, err
 	}
-	o := e.options(w.scope, p.Tab)
+	o := v.options(w.scope, p.Tab)
 	o.Beginning = w.fromName == checkpoint.Start
-	rules := e.rules.Of(&checkpoint.Client{Scope: w.scope})
+	rules := v.rules.Of(&checkpoint.Client{Scope: w.scope})
 	found := map[noiserules.EntryKey]*protocol.HiddenEntry{}
 	var list []*protocol.HiddenEntry
 	diff.Entries(w.from, w.v.Until(w.to), o, func(n diff.Entry) {
@@ -392,26 +396,26 @@ func (e *Viewer) Hidden(ctx context.Context, p protocol.ViewReportParams) (*prot
 	return out, nil
 }
 
-// finding is what a noise rule knows an event by.
+// finding returns the finding by which a noise rule matches an event.
 func finding(k noiserules.EntryKey, ev event.Event) *protocol.Finding {
 	return &protocol.Finding{Kind: k.Kind, Level: k.Level.String(), Origin: k.Origin, Fingerprint: k.Fold, Text: noiserules.Readable(ev)}
 }
 
-// pageSeen is a page's tree as the viewer saw it last.
+// pageSeen is a page's tree as last shown.
 type pageSeen struct {
 	at  time.Time
 	now string
 }
 
-// Page reads a tab's accessibility tree, and gives that of the look before with it.
-func (e *Viewer) Page(ctx context.Context, p protocol.ViewPageParams) (*protocol.ViewPage, error) {
+// Page returns a tab's accessibility tree, together with the tree that the viewer showed before.
+func (v *Viewer) Page(ctx context.Context, p protocol.ViewPageParams) (*protocol.ViewPage, error) {
 	if p.Tab == 0 {
-		return nil, usererr.Invalid("tab is missing: whose page shall be read?")
+		return nil, usererr.Invalid("tab is missing. Pass the id of the tab to read.")
 	}
 	all := false
 	client := clients.Viewer(checkpoint.Scope{})
-	defer e.pages.Forget(client)
-	s, err := e.pages.Snapshot(ctx, client, pages.SnapshotParams{Tab: p.Tab, FullSnapshot: true, InteractiveOnly: &all})
+	defer v.pages.Forget(client)
+	s, err := v.pages.Snapshot(ctx, client, pages.SnapshotParams{Tab: p.Tab, FullSnapshot: true, InteractiveOnly: &all})
 	if err != nil {
 		return nil, err
 	}
@@ -419,27 +423,27 @@ func (e *Viewer) Page(ctx context.Context, p protocol.ViewPageParams) (*protocol
 	if body == "" {
 		body = s.Snapshot
 	}
-	now := e.clock()
+	now := v.clock()
 	out := &protocol.ViewPage{At: now.UnixMilli(), Now: cutTo(body, maxPageText)}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if before, known := e.shown[p.Tab]; known && !p.Anew {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if before, known := v.shown[p.Tab]; known && !p.Anew {
 		out.Before, out.BeforeAt = before.now, before.at.UnixMilli()
 	}
-	if len(e.shown) >= maxPages {
-		clear(e.shown)
+	if len(v.shown) >= maxPages {
+		clear(v.shown)
 	}
-	e.shown[p.Tab] = pageSeen{at: now, now: out.Now}
+	v.shown[p.Tab] = pageSeen{at: now, now: out.Now}
 	return out, nil
 }
 
-// maxPageText bounds a tree that is shown, in bytes; maxPages how many are kept to compare with.
+// maxPageText bounds a shown tree, in bytes. maxPages bounds the trees that are kept for comparison.
 const (
 	maxPageText = 256 << 10
 	maxPages    = 32
 )
 
-// cutTo cuts a text to so many bytes, and says how many were cut.
+// cutTo cuts a text to so many bytes and appends how many were cut.
 func cutTo(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -451,17 +455,17 @@ func cutTo(s string, most int) string {
 	return fmt.Sprintf("%s… (%d bytes more)", s[:cut], len(s)-cut)
 }
 
-// Variables lists the snapshots of variables that agents keep, and what their tracepoints recorded.
-func (e *Viewer) Variables(ctx context.Context, p protocol.ViewParams) (*protocol.ViewVariables, error) {
-	return e.inspector.ViewVariables(ctx, p)
+// Variables lists the variable snapshots of all agents, and what their tracepoints recorded.
+func (v *Viewer) Variables(ctx context.Context, p protocol.ViewParams) (*protocol.ViewVariables, error) {
+	return v.inspector.ViewVariables(ctx, p)
 }
 
-// VariableTree reads a part of a snapshot of variables.
-func (e *Viewer) VariableTree(ctx context.Context, p protocol.ViewVariableTreeParams) (*protocol.ViewVariableTree, error) {
-	return e.inspector.ViewVariableTree(ctx, p)
+// VariableTree returns a part of a variable snapshot.
+func (v *Viewer) VariableTree(ctx context.Context, p protocol.ViewVariableTreeParams) (*protocol.ViewVariableTree, error) {
+	return v.inspector.ViewVariableTree(ctx, p)
 }
 
-// Resume ends a pause.
-func (e *Viewer) Resume(ctx context.Context, p protocol.ViewResumeParams) (tool.Nothing, error) {
-	return e.inspector.ViewResume(ctx, p)
+// Resume resumes a paused page.
+func (v *Viewer) Resume(ctx context.Context, p protocol.ViewResumeParams) (tool.Nothing, error) {
+	return v.inspector.ViewResume(ctx, p)
 }

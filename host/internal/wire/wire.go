@@ -1,9 +1,10 @@
 // Package wire reads and writes native-messaging frames: a length of four bytes in the machine's
-// byte order and that many bytes of JSON. Relay and daemon speak them over the same byte stream.
+// byte order and that many bytes of JSON. The relay and the daemon exchange the same frames.
 //
-// It guarantees: a frame is read whole or the error says why not; no more memory is taken for a
-// frame than has arrived of it, so that a false length costs nothing; writers may be many, frames
-// are never mixed.
+// Guarantees:
+//   - A frame is read whole, or the error says why not.
+//   - A frame takes no more memory than has arrived of it, so that a false length costs nothing.
+//   - Concurrent writers never mix frames.
 //
 // Source of the format and its limits:
 // https://developer.chrome.com/docs/extensions/develop/concepts/native-messaging
@@ -21,7 +22,7 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// ErrTooLarge says that a frame exceeds the limit of its direction.
+// ErrTooLarge reports that a frame exceeds the limit of its direction.
 var ErrTooLarge = errors.New("frame exceeds the limit")
 
 // Reader reads frames. It is for one goroutine.
@@ -39,9 +40,9 @@ func NewReader(r io.Reader, max int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, 64<<10), max: max}
 }
 
-// Read returns the next frame; the bytes are valid until the next call. At the end of the stream,
-// between two frames, it is io.EOF; inside a frame io.ErrUnexpectedEOF. After [ErrTooLarge] the
-// stream cannot be read on.
+// Read returns the next frame. Its bytes are valid until the next call. The error is io.EOF at the end of
+// the stream between two frames, and io.ErrUnexpectedEOF inside a frame. After [ErrTooLarge] the stream
+// cannot be read any further.
 func (r *Reader) Read() ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r.r, head[:]); err != nil {
@@ -52,7 +53,7 @@ func (r *Reader) Read() ([]byte, error) {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, n, r.max)
 	}
 	if r.buf.Cap() > 1<<20 && n < 1<<20 {
-		r.buf = bytes.Buffer{} // one large frame shall not pin its memory
+		r.buf = bytes.Buffer{} // one large frame must not pin its memory
 	}
 	r.buf.Reset()
 	if _, err := io.CopyN(&r.buf, r.r, int64(n)); err != nil {
@@ -93,5 +94,5 @@ func (w *Writer) Write(data []byte) error {
 	return err
 }
 
-// Buffered says whether the next frame has begun to arrive.
+// Buffered reports whether the next frame has begun to arrive.
 func (r *Reader) Buffered() bool { return r.r.Buffered() > 0 }

@@ -1,8 +1,11 @@
-// Package cases are pages that break, and pages that do not: what end-to-end tests assert one by one,
-// and what the signal-to-noise benchmark counts.
+// Package cases contains pages that break and pages that do not. End-to-end tests assert them one by one, and the
+// signal-to-noise benchmark counts them.
 //
-// It guarantees: each case stands alone, with an origin of its own; it is looked at once while all is
-// well, and then again after it has happened; it sends traffic to loopback only.
+// It guarantees:
+//
+//   - Each case stands alone, with its own origin.
+//   - A client looks once while all is well, and twice after the event.
+//   - Traffic goes to loopback only.
 package cases
 
 import (
@@ -22,35 +25,33 @@ import (
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// Case is one thing that happens on a page, and what is to be told of it.
+// Case is one event on a page, with its expected report.
 type Case struct {
 	Name string
-	// Page is HTML at /; Script is run in it after the first look. The script may use OTHER, another
-	// site's origin, and REFUSED, a port at which nobody listens.
+	// Page is HTML at /. Script runs in it after the first look. It may use OTHER, another site's origin, and
+	// REFUSED, a port without a listener.
 	Page, Script string
-	// Reload loads the page again instead, which then holds Broken as well.
+	// Reload loads the page again instead, with Broken appended.
 	Reload bool
 	Broken string
 	// Serve adds routes.
 	Serve func(*http.ServeMux)
-	// Blocked are addresses that the browser does not let the page ask for, as blockers of
-	// advertisements do.
+	// Blocked are addresses that the browser refuses to request, as with ad blockers.
 	Blocked []string
-	// Want are parts of the answer's JSON that must be there, Wrong parts that must not.
+	// Want are parts that the answer's JSON must contain, Wrong parts that it must not.
 	Want, Wrong []string
 	Severity    diff.Severity
-	// Leaves says that the page is left, so that nothing of its origin is observed any more.
+	// Leaves says that the page is left, so that its origin is no longer observed.
 	Leaves bool
-	// Quiet is what is to be told in place of Want when the page is captured quietly, in other words; QuietSeverity
-	// is Severity then.
+	// Quiet replaces Want, and QuietSeverity replaces Severity, where quiet capture reports the event in other words.
 	Quiet         []string
 	QuietSeverity diff.Severity
-	// QuietUntold says why quiet capture does not tell of it. The benchmark counts it as missed; a test fails
-	// when it is told after all.
+	// QuietUntold says why quiet capture does not report the event. The benchmark counts it as missed. A test fails
+	// when it is reported after all.
 	QuietUntold string
 }
 
-// All are all cases.
+// All returns all cases.
 func All() []Case {
 	var all []Case
 	for _, list := range [][]Case{sources, regressions, loading, scripting, healthy} {
@@ -62,27 +63,27 @@ func All() []Case {
 // Healthy says whether the case breaks nothing.
 func (c *Case) Healthy() bool { return c.Severity == diff.Clean }
 
-// Outcome is what an agent was told.
+// Outcome are the answers that an agent got.
 type Outcome struct {
 	// Quiet says that the page was captured without the debugger.
 	Quiet bool
-	// Before is the answer while all was well, After the one that counts, Again one more.
+	// Before is the answer while all is well, After the one under test, Again the next one.
 	Before, After, Again string
 }
 
-// Problems says in what the answers differ from what is wanted, nothing when they do not.
+// Problems lists how the answers differ from the expected ones.
 func (c *Case) Problems(o *Outcome) []string {
 	problems, untold := c.problems(o), c.Unseen(o)
 	if untold == "" {
 		return problems
 	}
 	if len(problems) == 0 {
-		return []string{"it is told, though it is said that it cannot be: " + untold}
+		return []string{"it is reported, although it is declared as undetectable: " + untold}
 	}
 	return nil
 }
 
-// Unseen says why Tidemark does not tell of it, in the way in which the page was captured; empty when it does.
+// Unseen says why the capture mode cannot report the event, "" when it can.
 func (c *Case) Unseen(o *Outcome) string {
 	if o.Quiet {
 		return c.QuietUntold
@@ -90,7 +91,7 @@ func (c *Case) Unseen(o *Outcome) string {
 	return ""
 }
 
-// Wanted are the parts of the answer's JSON that must be there, in the way in which the page was captured.
+// Wanted returns the parts that the answer's JSON must contain in the capture mode.
 func (c *Case) Wanted(o *Outcome) []string {
 	if o.Quiet && c.Quiet != nil {
 		return c.Quiet
@@ -98,7 +99,7 @@ func (c *Case) Wanted(o *Outcome) []string {
 	return c.Want
 }
 
-// unseen are the reasons of gaps that quiet capture has wherever a page has a worker.
+// unseen matches the gaps that quiet capture has wherever a page has a worker.
 var unseen = regexp.MustCompile(`"reason":"(service_)?worker_unseen"`)
 
 func (c *Case) problems(o *Outcome) []string {
@@ -120,19 +121,19 @@ func (c *Case) problems(o *Outcome) []string {
 	if !strings.Contains(o.After, fmt.Sprintf(`"severity":%q`, severity)) {
 		problems = append(problems, fmt.Sprintf("severity is not %s", severity))
 	}
-	// (The first look may tell of a socket that the page opened before capture began.)
+	// The first look may report a socket that the page opened before capture began.
 	if strings.Contains(o.After, `"coverage"`) && !c.Leaves && !(o.Quiet && unseen.MatchString(o.After)) {
-		problems = append(problems, "it was not fully observed")
+		problems = append(problems, "the window was not fully observed")
 	}
 	if !strings.Contains(o.Again, `"severity":"clean"`) {
-		problems = append(problems, "it is told twice: "+o.Again)
+		problems = append(problems, "it is reported twice: "+o.Again)
 	}
 	return problems
 }
 
-// Run lets the case happen in a tab of its own.
+// Run runs the case in a new tab.
 func (c *Case) Run(w *testbed.World) (o *Outcome, err error) {
-	broken := false // only between two requests of the page
+	broken := false // changes only between two requests of the page
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -162,7 +163,7 @@ func (c *Case) Run(w *testbed.World) (o *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer tab.Close() // before the servers, which wait for their connections
+	defer tab.Close() // before the servers, which wait for their connections to close
 
 	look := func(into *string) error {
 		*into, err = agent.Text("get_changes_since", map[string]any{"wait": "settled", "timeout_ms": 5000})
@@ -179,7 +180,7 @@ func (c *Case) Run(w *testbed.World) (o *Outcome, err error) {
 	if c.Reload {
 		err = tab.Do(chromedp.Reload())
 	} else {
-		// localhost is another site than 127.0.0.1, and so another process.
+		// localhost is a different site than 127.0.0.1, and so a different process.
 		elsewhere := strings.Replace(second.URL, "127.0.0.1", "localhost", 1)
 		err = tab.JS(fmt.Sprintf("const OTHER = %q, REFUSED = %q; ", elsewhere, refused) + c.Script)
 	}
@@ -189,7 +190,7 @@ func (c *Case) Run(w *testbed.World) (o *Outcome, err error) {
 	return o, errors.Join(look(&o.After), look(&o.Again))
 }
 
-// other is a second origin: a frame that throws, a frame that does not, an API without CORS.
+// other serves a second origin: a frame that throws, a frame that does not, an API without CORS.
 func other() *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/closed", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
@@ -210,7 +211,7 @@ func other() *httptest.Server {
 	return testbed.Serve(mux)
 }
 
-// refusedPort is a port at which nobody listens.
+// refusedPort returns a port without a listener.
 func refusedPort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

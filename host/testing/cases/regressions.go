@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// inserted is a script that puts an element into the page.
+// inserted returns a script that adds an element to the page.
 func inserted(html string) string {
 	return fmt.Sprintf("document.body.insertAdjacentHTML('beforeend', %q)", html)
 }
 
-// loaded is a script that puts an element into the page and waits until it has loaded or failed.
+// loaded returns a script that adds an element to the page and waits until it has loaded or failed.
 func loaded(tag, attribute, url, more string) string {
 	return fmt.Sprintf("await new Promise((done) => { const e = document.createElement(%q); %s; e.onload = e.onerror = done; e.%s = %q; document.head.append(e); })", tag, pick(more != "", more, "0"), attribute, url)
 }
@@ -25,7 +25,7 @@ func pick(cond bool, a, b string) string {
 	return b
 }
 
-// slowAfter answers at once as often as n says, and takes 400 ms from then on.
+// slowAfter responds immediately to the first n requests, and takes 400 ms for each later one.
 func slowAfter(path string, n int32) func(*http.ServeMux) {
 	return func(mux *http.ServeMux) {
 		var seen atomic.Int32
@@ -41,7 +41,7 @@ func slowAfter(path string, n int32) func(*http.ServeMux) {
 	}
 }
 
-// serveAs serves a body of a type.
+// serveAs serves a body with a content type.
 func serveAs(path, kind, body string) func(*http.ServeMux) {
 	return func(mux *http.ServeMux) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
@@ -51,7 +51,7 @@ func serveAs(path, kind, body string) func(*http.ServeMux) {
 	}
 }
 
-// hangUp ends the connection without an answer.
+// hangUp closes the connection without a response.
 func hangUp(path string) func(*http.ServeMux) {
 	return func(mux *http.ServeMux) {
 		mux.HandleFunc(path, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
@@ -75,19 +75,19 @@ var regressions = []Case{
 	{Name: "fifty equal warnings", Severity: warning, Script: `for (let i = 0; i < 50; i++) console.warn('row ' + (1000 + i) + ' has no key')`, Want: []string{`"count":50`}},
 	{Name: "quota exceeded", Severity: failed, Script: `setTimeout(() => { localStorage.setItem('x', 'x'.repeat(6 << 20)) })`, Want: []string{"QuotaExceededError"}},
 	{Name: "a syntax error after an edit", Severity: failed, Reload: true, Broken: `<script src="/edited.js"></script>`, Serve: serveScript("/edited.js", "const x = ;"), Want: []string{"SyntaxError: Unexpected token ';'", "edited.js:1"}},
-	{Name: "a module that is not there", Severity: failed, Reload: true, Broken: `<script type="module">import '/gone.mjs'</script>`, Serve: status("/gone.mjs", 404), Want: []string{`"url":"/gone.mjs","status":404`}},
-	{Name: "an export that is not there", Severity: failed, Reload: true, Broken: `<script type="module">import {gone} from '/lib.js'</script>`, Serve: serveScript("/lib.js", "export const here = 1"), Want: []string{"does not provide an export named 'gone'"}},
+	{Name: "a missing module", Severity: failed, Reload: true, Broken: `<script type="module">import '/gone.mjs'</script>`, Serve: status("/gone.mjs", 404), Want: []string{`"url":"/gone.mjs","status":404`}},
+	{Name: "a missing export", Severity: failed, Reload: true, Broken: `<script type="module">import {gone} from '/lib.js'</script>`, Serve: serveScript("/lib.js", "export const here = 1"), Want: []string{"does not provide an export named 'gone'"}},
 	{Quiet: []string{"Failed to load <script>", "MIME type 'text/plain'"}, Name: "a module of the wrong type", Severity: failed, Reload: true, Broken: `<script type="module" src="/m.txt"></script>`, Serve: serveAs("/m.txt", "text/plain", "1"), Want: []string{"MIME type"}},
 	{Name: "an error banner after an edit", Severity: warning, Reload: true, Broken: `<div class="error-banner">Something went wrong</div>`, Want: []string{`"text":"Something went wrong"`}},
-	{Name: "the page itself answers 500", Severity: failed, Serve: status("/checkout", 500), Script: `location.href = '/checkout'`, Want: []string{`"url":"/checkout","status":500`}},
+	{Name: "the page itself returns 500", Severity: failed, Serve: status("/checkout", 500), Script: `location.href = '/checkout'`, Want: []string{`"url":"/checkout","status":500`}},
 	{Name: "stylesheet 404", Severity: failed, Serve: status("/a.css", 404), Script: loaded("link", "href", "/a.css", "e.rel = 'stylesheet'"), Want: []string{`"url":"/a.css","status":404`}},
 	{Name: "font 404", Severity: failed, Serve: status("/a.woff2", 404), Script: `await new FontFace('x', 'url(/a.woff2)').load().catch(() => {})`, Want: []string{`"url":"/a.woff2","status":404`}},
-	{Name: "iframe answered 503", Severity: failed, Serve: status("/frame", 503), Script: `await new Promise((done) => { const f = document.createElement('iframe'); f.onload = done; f.src = '/frame'; document.body.append(f); })`, Want: []string{`"url":"/frame","status":503`}},
+	{Name: "iframe returns 503", Severity: failed, Serve: status("/frame", 503), Script: `await new Promise((done) => { const f = document.createElement('iframe'); f.onload = done; f.src = '/frame'; document.body.append(f); })`, Want: []string{`"url":"/frame","status":503`}},
 	{Name: "a same-origin iframe throws", Severity: failed, Serve: serveAs("/frame", "text/html", "<script>setTimeout(() => { throw new Error('in the inner page') })</script>"), Script: `await new Promise((done) => { const f = document.createElement('iframe'); f.onload = done; f.src = '/frame'; document.body.append(f); })`, Want: []string{"Error: in the inner page"}},
-	{Name: "POST answered 403", Severity: failed, Serve: status("/api/orders", 403), Script: `await fetch('/api/orders', {method: 'POST'})`, Want: []string{`"method":"POST","url":"/api/orders","status":403`}},
-	{Name: "DELETE answered 409", Severity: failed, Serve: status("/api/orders/7", 409), Script: `await fetch('/api/orders/7', {method: 'DELETE'})`, Want: []string{`"method":"DELETE","url":"/api/orders/7","status":409`}},
+	{Name: "POST returns 403", Severity: failed, Serve: status("/api/orders", 403), Script: `await fetch('/api/orders', {method: 'POST'})`, Want: []string{`"method":"POST","url":"/api/orders","status":403`}},
+	{Name: "DELETE returns 409", Severity: failed, Serve: status("/api/orders/7", 409), Script: `await fetch('/api/orders/7', {method: 'DELETE'})`, Want: []string{`"method":"DELETE","url":"/api/orders/7","status":409`}},
 	{Name: "rate limited", Severity: failed, Serve: status("/api", 429), Script: `await fetch('/api')`, Want: []string{`"url":"/api","status":429`}},
-	{Name: "a redirect into nothing", Severity: failed, Serve: func(mux *http.ServeMux) {
+	{Name: "a redirect to nowhere", Severity: failed, Serve: func(mux *http.ServeMux) {
 		mux.Handle("/old", http.RedirectHandler("/new", http.StatusFound))
 		status("/new", 404)(mux)
 	}, Script: `await fetch('/old')`, Want: []string{`"url":"/new","status":404`}},
@@ -103,5 +103,5 @@ var regressions = []Case{
 	{Name: "webpack's overlay", Severity: warning, Script: `const f = document.createElement('iframe'); f.id = 'webpack-dev-server-client-overlay'; document.body.append(f); f.contentDocument.body.innerHTML = '<div>Compiled with problems: ERROR in ./src/App.js</div>'`, Want: []string{`webpack-dev-server-client-overlay`}},
 	{Name: "an error in a shadow root", Severity: warning, Script: `const h = document.createElement('div'); document.body.append(h); h.attachShadow({mode: 'open'}).innerHTML = '<p class="error">Inside the shadow</p>'`, Want: []string{`Inside the shadow`}},
 	{Name: "a failed hot update", Severity: failed, Script: `console.error('[vite] Failed to reload /src/App.tsx. This could be due to syntax errors')`, Want: []string{`[vite] Failed to reload`}},
-	{Name: "a socket says error", Severity: warning, Serve: talkingSocket(`{"error":{"code":7,"message":"no such room"}}`), Script: socketScript, Want: []string{`no such room`}},
+	{Name: "a socket reports an error", Severity: warning, Serve: talkingSocket(`{"error":{"code":7,"message":"no such room"}}`), Script: socketScript, Want: []string{`no such room`}},
 }

@@ -11,7 +11,7 @@ import (
 
 const clean, warning, failed = diff.Clean, diff.Warning, diff.Error
 
-// sources are the capture sources, one a row, healthy ones among them.
+// sources covers the capture sources, one per row, including healthy ones.
 var sources = []Case{
 	{
 		Name: "console levels", Severity: failed,
@@ -26,15 +26,15 @@ var sources = []Case{
 		Want:   []string{`"message":"TypeError: Cannot read properties of null (reading 'id')","source":"app.js:2","count":1`},
 	},
 	{Name: "unhandled rejection", Severity: failed, Script: `Promise.reject(new Error('nobody cares'))`, Want: []string{`"message":"Error: nobody cares"`}},
-	{Name: "rejection with no error", Severity: failed, Script: `Promise.reject({code: 7})`, Want: []string{`code: 7`}},
+	{Name: "rejection without an error", Severity: failed, Script: `Promise.reject({code: 7})`, Want: []string{`code: 7`}},
 	{
-		Name: "fetch answered 500", Severity: failed,
+		Name: "fetch returns 500", Severity: failed,
 		Serve:  status("/api/users/17", 500),
 		Script: `await fetch('/api/users/17?page=2', {method: 'POST', body: '{}'})`,
 		Want:   []string{`"method":"POST","url":"/api/users/17","status":500`}, Wrong: []string{"new_errors", "page=2"},
 	},
 	{
-		Name: "XHR answered 404", Severity: failed, Serve: status("/x", 404),
+		Name: "XHR returns 404", Severity: failed, Serve: status("/x", 404),
 		Script: `await new Promise((done) => { const x = new XMLHttpRequest(); x.open('GET', '/x'); x.onloadend = done; x.send(); })`,
 		Want:   []string{`"method":"GET","url":"/x","status":404`}, Wrong: []string{"new_errors"},
 	},
@@ -59,7 +59,7 @@ var sources = []Case{
 		Want:   []string{`/closed","status":0,"error":"CORS: No 'Access-Control-Allow-Origin'`}, Wrong: []string{"new_errors"},
 	},
 	{
-		Name: "a request given up", Severity: clean, Serve: hang("/slow"),
+		Name: "an aborted request", Severity: clean, Serve: hang("/slow"),
 		Script: `const a = new AbortController(); const f = fetch('/slow', {signal: a.signal}).catch(() => {}); setTimeout(() => a.abort(), 30); await f`,
 		Wrong:  []string{"failures", "new_errors"},
 	},
@@ -106,7 +106,7 @@ var sources = []Case{
 		Want:   []string{`"message":"Error: inside the frame"`, `/inner","status":500`},
 	},
 	{
-		QuietUntold: "the page hears nothing of its service worker, which coverage says", Name: "a service worker that throws", Severity: failed,
+		QuietUntold: "the page cannot observe its service worker, as coverage states", Name: "a service worker that throws", Severity: failed,
 		Serve:  serveScript("/sw.js", "self.addEventListener('message', () => { throw new Error('in the service worker') })"),
 		Script: `await navigator.serviceWorker.register('/sw.js'); const r = await navigator.serviceWorker.ready; r.active.postMessage(1)`,
 		Want:   []string{`"message":"Error: in the service worker"`},
@@ -119,7 +119,7 @@ var sources = []Case{
 		Want:   []string{`Content Security Policy`},
 	},
 	{
-		Name: "an event stream is no request in flight", Severity: clean, Serve: eventStream,
+		Name: "an event stream does not count as in flight", Severity: clean, Serve: eventStream,
 		Script: `const e = new EventSource('/events'); await new Promise((done) => { e.onmessage = done; })`,
 		Want:   []string{`"settled":true`, `"url":"/events","status":200`},
 	},
@@ -142,7 +142,7 @@ func serveScript(path, body string) func(*http.ServeMux) {
 func status(path string, code int) func(*http.ServeMux) {
 	return func(mux *http.ServeMux) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(code) // not http.Error, whose nosniff adds a complaint of the browser's own
+			w.WriteHeader(code) // http.Error sets nosniff, which makes the browser log an extra error
 			_, _ = io.WriteString(w, "no")
 		})
 	}

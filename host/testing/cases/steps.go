@@ -15,15 +15,15 @@ import (
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// Step is a step of an agent's that breaks: what the page runs when its button is clicked, and what has to stand in
-// an answer. In both # is the step's number, so that each can be told from all others.
+// Step is an action that breaks the page: the script of its button, and the text that an answer must contain. In
+// both, # stands for the step's number, which makes each step unique.
 type Step struct {
 	Script, Told string
-	// Late ones begin after the step's answer, and stand in the next one.
+	// Late steps break after their answer, and belong in the next one.
 	Late bool
 }
 
-// Steps are ways in which a step breaks.
+// Steps returns the ways in which a step breaks.
 func Steps() []Step {
 	var steps []Step
 	add := func(told string, scripts ...string) {
@@ -73,11 +73,11 @@ func Steps() []Step {
 	return steps
 }
 
-// StepsOutcome is what an agent was told of [Steps].
+// StepsOutcome is what the answers reported of [Steps].
 type StepsOutcome struct {
 	Steps, Found int
-	// Missed are those that were not told in the answer in which they belong, Wrong those that were told in
-	// another's, each with what was answered.
+	// Missed are the steps that were not reported in their answer. Wrong are those reported in another's. Each
+	// includes the answer.
 	Missed, Wrong []string
 }
 
@@ -85,15 +85,15 @@ const stepsPage = `<!doctype html><title>Steps</title><link rel=icon href=data:,
 window.say = (html) => said.innerHTML = html;
 window.fired = window.asked = 0;
 window.late = (f) => setTimeout(() => { fired++; f() }, 700);
-const { fetch: ask } = window, dealtWith = () => setTimeout(() => asked--); // by then who asked has the answer
+const { fetch: ask } = window, dealtWith = () => setTimeout(() => asked--); // by then the caller has the answer
 window.fetch = (...what) => { asked++; const answer = ask(...what); answer.then(dealtWith, dealtWith); return answer };
 const step = (n, f) => { const b = document.createElement('button'); b.textContent = 'Step ' + n; b.onclick = f; main.append(b) };
 `
 
-// stepNumber is the number of the i-th step.
+// stepNumber returns the number of the i-th step.
 func stepNumber(i int) string { return strconv.Itoa(1000 + i) }
 
-// RunSteps has an agent click through steps on one page, and reads each answer.
+// RunSteps makes an agent click through steps on one page, and reads each answer.
 func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 	var page strings.Builder
 	page.WriteString(stepsPage)
@@ -128,11 +128,11 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 		}
 		return answer, text, err
 	}
-	if _, _, err := click("Nothing"); err != nil { // what loading the page did is nobody's step
+	if _, _, err := click("Nothing"); err != nil { // takes up what loading the page did
 		return nil, err
 	}
 	o = &StepsOutcome{Steps: len(steps)}
-	answers := make([]string, len(steps)) // all that they say broke, at once or late
+	answers := make([]string, len(steps)) // what they report as broken, at once or late
 	fired := 0
 	for i, s := range steps {
 		told := strings.ReplaceAll(s.Told, "#", stepNumber(i))
@@ -154,7 +154,7 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 			atOnce, late := broken(next)
 			answers[i] += atOnce + late
 			if strings.Contains(text, told) {
-				late = "" // it was told as if it had been in time
+				late = "" // it was reported as if it were on time
 			}
 			broke = late
 		}
@@ -176,7 +176,7 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 	return o, nil
 }
 
-// broken are the lines of an answer about what its action broke, and about what broke before that.
+// broken returns the lines of an answer about what its action broke, and about what broke before it.
 func broken(a *act.Answer) (atOnce, late string) {
 	if a.Late != nil {
 		late = texts(a.Late.Broke)
@@ -184,7 +184,7 @@ func broken(a *act.Answer) (atOnce, late string) {
 	return texts(a.Broke), late
 }
 
-// texts are the lines of what broke.
+// texts returns the lines of what broke.
 func texts(list []diff.Consequence) string {
 	var b strings.Builder
 	for _, c := range list {
@@ -193,12 +193,12 @@ func texts(list []diff.Consequence) string {
 	return b.String()
 }
 
-// stepsAPI serves a page and what its steps ask for: answers of any status, at once or slowly, or cut off.
+// stepsAPI serves a page and the requests of its steps, with any status, at once, slowly, or cut off.
 func stepsAPI(page string) http.Handler {
 	mux := http.NewServeMux()
 	reply := func(wait time.Duration) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			time.Sleep(wait) // what the page waits for
+			time.Sleep(wait) // the response time that the page sees
 			status, _ := strconv.Atoi(r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:])
 			w.WriteHeader(status)
 		}

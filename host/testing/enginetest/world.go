@@ -1,5 +1,5 @@
-// Package enginetest drives an engine as a browser and its readers would, for tests: events go in as
-// the JSON that the extension sends, answers come out of the tools.
+// Package enginetest drives an engine as a browser and its clients would, for tests. Events go in as the extension's
+// JSON, and answers come out of the tools.
 package enginetest
 
 import (
@@ -25,28 +25,28 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Page is the origin of the tab that a world begins with.
+// Page is the origin of a world's first tab.
 const Page = "http://localhost:5173"
 
-// World is an engine with one browser that has one watched tab, 7 (1 to the host).
+// World is an engine with one browser and one watched tab: 7 to the browser, 1 to the host.
 type World struct {
 	t      testing.TB
 	Store  *capture.Store
 	Engine *engine.Engine
-	// Maps are the engine's source maps, nil but in a world that has some.
+	// Maps are the engine's source maps, nil in a world without any.
 	Maps *sourcemap.Cache
-	// Now is the time, which stands still unless a test moves it; not in a live world.
+	// Now is the current time. It stands still unless a test moves it. A live world does not use it.
 	Now     time.Time
-	passing sync.Mutex // while Pass moves Now: what watches reads it in goroutines of its own
+	passing sync.Mutex // guards Now: observers read it in their own goroutines
 	clock   func() time.Time
 	disk    observe.Disk
 	decoder *event.Decoder
 	stream  string
 	next    int64
 	tabs    []protocol.Tab
-	// Look answers when a tab's page is asked for; without it no page can be read.
+	// Look handles a request for a tab's page. Without it no page can be read.
 	Look func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error)
-	// Do answers when a tab is acted on, Debugged when it is debugged; without them neither can be done.
+	// Do handles actions in a tab, Debugged handles debugging. Without them neither works.
 	Do       func(context.Context, protocol.ActParams) (*protocol.ActResult, error)
 	Debugged func(ctx context.Context, method string, params, answer any) error
 }
@@ -75,7 +75,7 @@ func (w *World) Aria(ctx context.Context, _ string, params protocol.AriaParams) 
 	return w.Look(ctx, params)
 }
 
-// New makes a world. Limits of zero mean the defaults.
+// New creates a world. Zero limits mean the defaults.
 func New(t testing.TB, limits capture.Limits) *World {
 	t.Helper()
 	w := newStanding(t)
@@ -83,7 +83,7 @@ func New(t testing.TB, limits capture.Limits) *World {
 	return w
 }
 
-// NewWithMaps makes a world whose engine has source maps of a fetch; a failure is remembered for a minute.
+// NewWithMaps creates a world whose engine fetches source maps with fetch. It remembers a failure for a minute.
 func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 	t.Helper()
 	w := newStanding(t)
@@ -93,7 +93,7 @@ func NewWithMaps(t testing.TB, fetch sourcemap.Fetch) *World {
 	return w
 }
 
-// NewKept makes a world with a disk, on which the test keeps what the store collects.
+// NewKept creates a world with a disk, on which the test stores what the capture store collects.
 func NewKept(t testing.TB, limits capture.Limits, disk observe.Disk) *World {
 	t.Helper()
 	w := newStanding(t)
@@ -103,8 +103,7 @@ func NewKept(t testing.TB, limits capture.Limits, disk observe.Disk) *World {
 	return w
 }
 
-// NewLive makes a world in which time passes, for tests in a bubble of package synctest. Browsers may
-// be nil.
+// NewLive creates a world in real time, for tests in a bubble of package synctest. browsers may be nil.
 func NewLive(t testing.TB, browsers observe.Browsers) *World {
 	t.Helper()
 	w := &World{t: t, clock: time.Now}
@@ -124,7 +123,7 @@ func (w *World) begin(limits capture.Limits, browsers observe.Browsers, maps *so
 	w.Open(7, Page+"/")
 }
 
-// Restart has the browser's extension begin a new stream of events, on a connection of its own.
+// Restart makes the browser's extension begin a new stream of events on a new connection.
 func (w *World) Restart(stream string) {
 	w.stream, w.next = stream, 1
 	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "i", Session: "life", Stream: stream, First: 1}, w.clock())
@@ -135,7 +134,7 @@ func (w *World) Open(id int, url string) {
 	w.SetTab(protocol.Tab{ID: id, URL: url, Title: "page", Watched: true, Capture: "debugger", DOM: true})
 }
 
-// SetTab adds a tab or replaces what is known of it.
+// SetTab adds or replaces a tab.
 func (w *World) SetTab(tab protocol.Tab) {
 	i := slices.IndexFunc(w.tabs, func(t protocol.Tab) bool { return t.ID == tab.ID })
 	if i < 0 {
@@ -152,34 +151,34 @@ func (w *World) CloseTab(id int) {
 	w.Store.SetTabs("i", w.tabs, w.clock())
 }
 
-// Pass lets time pass.
+// Pass advances the time.
 func (w *World) Pass(d time.Duration) {
 	w.passing.Lock()
 	defer w.passing.Unlock()
 	w.Now = w.Now.Add(d)
 }
 
-// newStanding is a world that has not begun, in which time stands still.
+// newStanding returns a world in which time stands still, before it has begun.
 func newStanding(t testing.TB) *World {
 	w := &World{t: t, Now: time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)}
 	w.clock = w.standing
 	return w
 }
 
-// standing is the time of such a world.
+// standing returns the time of such a world.
 func (w *World) standing() time.Time {
 	w.passing.Lock()
 	defer w.passing.Unlock()
 	return w.Now
 }
 
-// Send sends events: JSON fields without kind, at and tab where the defaults do (tab 7, now).
+// Send sends an event, given as JSON fields. kind comes from the argument. at defaults to now, tab to 7.
 func (w *World) Send(kind, fields string) {
 	w.t.Helper()
 	w.SendAll([]string{w.Event(kind, fields)})
 }
 
-// Event is the JSON of one event of tab 7 at this moment; fields may say otherwise.
+// Event returns the JSON of one event of tab 7 at this moment. fields override these defaults.
 func (w *World) Event(kind, fields string) string {
 	m := map[string]any{"kind": kind, "at": w.clock().UnixMilli(), "tab": 7}
 	if err := json.Unmarshal([]byte("{"+fields+"}"), &m); err != nil {
@@ -231,7 +230,7 @@ func (w *World) Request(method, path string, status int, ms float64) {
 		w.next, method, url, status, reason, w.clock().UnixMilli(), ms))
 }
 
-// Socket sends a step of a connection to /live.
+// Socket sends an event of a connection to /live.
 func (w *World) Socket(op, text string) {
 	w.t.Helper()
 	w.Send("websocket", fmt.Sprintf(`"id":"w1","url":"ws://localhost:5173/live","op":%q,"text":%q`, op, text))
@@ -243,14 +242,14 @@ func (w *World) Element(op string, id int, selector, text string) {
 	w.Send("element", fmt.Sprintf(`"op":%q,"frame":0,"document":"d1","id":%d,"selector":%q,"text":%q`, op, id, selector, text))
 }
 
-// Agent is a reader of everything.
+// Agent returns a client that observes everything.
 func (w *World) Agent() *checkpoint.Client {
 	c, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
 	w.t.Cleanup(leave)
 	return c
 }
 
-// Scoped is a reader of some origins.
+// Scoped returns a client that observes some origins.
 func (w *World) Scoped(origins ...string) *checkpoint.Client {
 	scope, err := checkpoint.NewScope(origins)
 	if err != nil {
@@ -261,7 +260,7 @@ func (w *World) Scoped(origins ...string) *checkpoint.Client {
 	return c
 }
 
-// Changes asks what is new.
+// Changes calls get_changes_since.
 func (w *World) Changes(c *checkpoint.Client, p observe.ChangesParams) *diff.Report {
 	w.t.Helper()
 	r, err := w.Engine.Observer.Changes(context.Background(), c, p)

@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 )
 
-// Apps are the frameworks that the applications of host/e2e/apps are written in.
+// Apps lists the frameworks of the applications in host/e2e/apps.
 var Apps = []string{"react", "preact", "vue", "svelte", "lit", "jquery", "backbone"}
 
-// BuildApps builds the applications in dir (host/e2e/apps) into out, with the npm packages that they are pinned to:
-// each framework's list, FRAMEWORK.js, and its TodoMVC, todo-FRAMEWORK.js; rich text editors, editor-NAME.js.
+// BuildApps builds the applications in dir (host/e2e/apps) into out, with their pinned npm packages. For each
+// framework that is a list, FRAMEWORK.js, and a TodoMVC, todo-FRAMEWORK.js. For rich text editors it is
+// editor-NAME.js.
 func BuildApps(dir, out string) error {
 	run := func(name string, args ...string) error {
 		cmd := exec.Command(name, args...)
@@ -26,7 +27,7 @@ func BuildApps(dir, out string) error {
 	if err != nil {
 		return err
 	}
-	ready := filepath.Join(dir, "node_modules", ".ready") // holds the packages that are there
+	ready := filepath.Join(dir, "node_modules", ".ready") // records the installed packages
 	if there, err := os.ReadFile(ready); err != nil || !bytes.Equal(there, locked) {
 		if err := run("npm", "ci", "--ignore-scripts", "--no-fund", "--no-audit", "--loglevel=error"); err != nil {
 			return err

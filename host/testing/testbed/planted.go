@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Planted is a text of protocol/testdata/secrets.json: a secret and where it is planted, or an innocent
-// text that only looks like one.
+// Planted is a text of protocol/testdata/secrets.json: a secret with its location, or an innocent text that resembles
+// one.
 type Planted struct {
 	ID, Channel, Text string
-	// Secret is the part of Text that must never be told; none in an innocent one.
+	// Secret is the part of Text that must never be reported, empty in an innocent text.
 	Secret string
 }
 
-// PlantedTexts reads them.
+// PlantedTexts reads both lists from the file.
 func PlantedTexts() (secrets, innocent []Planted, err error) {
 	_, file, _, _ := runtime.Caller(0)
 	data, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../../../protocol/testdata/secrets.json"))
@@ -29,7 +29,7 @@ func PlantedTexts() (secrets, innocent []Planted, err error) {
 	}
 	for _, list := range [][]Planted{all.Secrets, all.Innocent} {
 		for i := range list {
-			list[i].Text = strings.ReplaceAll(list[i].Text, "{}", "") // no scanner takes the file's for real
+			list[i].Text = strings.ReplaceAll(list[i].Text, "{}", "") // so that no secret scanner flags the file
 		}
 	}
 	return all.Secrets, all.Innocent, nil

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// served are the addresses that [Serve] has given out.
+// served are the addresses that [Serve] has used.
 var served sync.Map
 
-// Serve starts a server of an origin that no other test of this process had: a browser remembers what an origin
-// left behind, its service worker among it, and the system gives ports out again.
+// Serve starts a server on an origin that no other test of this process has used. Browsers remember an origin's
+// state, such as its service worker, and the system reuses ports.
 func Serve(handler http.Handler) *httptest.Server {
-	var again []*httptest.Server // held until a new one is found
+	var again []*httptest.Server // kept open until an unused one is found
 	defer func() {
 		for _, s := range again {
 			s.Close()

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Session is a task for an agent, as a script of the calls that it makes.
+// Session is an agent's task, scripted as its calls.
 type Session struct {
-	// Prompt is what a person asked for.
+	// Prompt is the user's request.
 	Prompt string
 	Page   string // a path of [SessionPages]
 	Steps  []SessionStep
@@ -20,26 +20,26 @@ type Session struct {
 type SessionStep struct {
 	Tool string
 	Args map[string]any
-	// Find names the element that the call is for, by a part of its line in a listing: its reference is looked
-	// for in what the agent was told.
+	// Find identifies the call's element by a part of its line in a listing. Its reference is taken from the answers
+	// so far.
 	Find string
-	// Told must be in the answer, or in a look after it: what the agent needs to know to go on.
+	// Told must be in the answer, or in a look after it. The agent needs it to continue.
 	Told string
-	// Holds is an expression that must be true in the page then.
+	// Holds is an expression that must then be true in the page.
 	Holds string
 }
 
-// SessionRun is how a session went.
+// SessionRun is the result of a session.
 type SessionRun struct {
-	// Told is every answer, in order.
+	// Told are all answers, in order.
 	Told []string
-	// Looks counts those that the agent asked for because it did not know enough.
+	// Looks counts the extra looks that the agent needed because the answers were insufficient.
 	Looks int
 }
 
 var sessionRef = regexp.MustCompile(`\[(e\d+)\]`)
 
-// sessionAgent knows of the page what it was told, and nothing else.
+// sessionAgent knows only what its answers contained.
 type sessionAgent struct {
 	*Agent
 	full bool
@@ -55,7 +55,8 @@ func (a *sessionAgent) call(tool string, args map[string]any) (string, error) {
 	return text, nil
 }
 
-// find is the reference in what was told last of an element; told everything anew, only that counts.
+// find returns an element's reference from the newest answer that contains it. With full snapshots, it searches back
+// to the newest snapshot only.
 func (a *sessionAgent) find(what string) string {
 	for i := len(a.run.Told) - 1; i >= 0; i-- {
 		for line := range strings.Lines(a.run.Told[i]) {
@@ -70,13 +71,13 @@ func (a *sessionAgent) find(what string) string {
 	return ""
 }
 
-// look asks for the page: as a whole where that is forced, or asked for.
+// look requests the page, in full when that is forced or requested.
 func (a *sessionAgent) look(whole bool) (string, error) {
 	return a.call("browser_snapshot", map[string]any{"full_snapshot": a.full || whole, "interactive_only": false})
 }
 
-// Run does the session in a tab that shows its page, with differences or with full snapshots forced: then the page
-// is looked at as a whole after every call. The error says which step did not succeed.
+// Run runs the session in a tab that shows its page. With full set, it takes a full snapshot after every call instead
+// of using differences. The error names the step that failed.
 func (s *Session) Run(agent *Agent, tab *Tab, full bool) (*SessionRun, error) {
 	a := &sessionAgent{agent, full, &SessionRun{}}
 	if _, err := a.look(false); err != nil {
@@ -105,7 +106,7 @@ func (a *sessionAgent) step(tab *Tab, step SessionStep) error {
 			ref = a.find(step.Find)
 		}
 		if ref == "" {
-			return errors.New("nothing that was told says where that is")
+			return errors.New("no answer contains that element")
 		}
 		args["ref"] = ref
 	}
@@ -125,7 +126,7 @@ func (a *sessionAgent) step(tab *Tab, step SessionStep) error {
 		told += text
 	}
 	if !strings.Contains(told, step.Told) {
-		return fmt.Errorf("%q was not told: %.1500s", step.Told, told)
+		return fmt.Errorf("%q is missing from the answer: %.1500s", step.Told, told)
 	}
 	if step.Holds != "" {
 		holds, err := tab.Number("Number(" + step.Holds + ")")
@@ -133,13 +134,13 @@ func (a *sessionAgent) step(tab *Tab, step SessionStep) error {
 			return err
 		}
 		if holds != 1 {
-			return fmt.Errorf("%s does not hold", step.Holds)
+			return fmt.Errorf("%s is not true", step.Holds)
 		}
 	}
 	return nil
 }
 
-// Sessions are the specification's three prompts. The long one deals with orders, three steps each.
+// Sessions returns the specification's three prompts. The long one handles orders, in three steps each.
 func Sessions(orders int) []Session {
 	long := Session{Prompt: "Long multi-step task that previously failed with token limit", Page: fmt.Sprintf("/orders?%d", orders)}
 	for i := 1; i <= orders; i++ {
@@ -173,7 +174,7 @@ func Sessions(orders int) []Session {
 	}
 }
 
-// SessionPages serve the pages of the sessions.
+// SessionPages serves the pages of the sessions.
 func SessionPages() http.Handler {
 	mux := http.NewServeMux()
 	page := func(title, body string) http.HandlerFunc {

@@ -12,9 +12,8 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Stream is an extension's side of the wire, over the real relay: it numbers events, keeps them until
-// they are acknowledged, and sends them again after a reconnect, as the real one does. It is for tests
-// that have to know every number.
+// Stream is the extension's side of the wire, over the real relay. Like the real one, it numbers events, keeps them
+// until they are acknowledged, and resends them after a reconnect. It is for tests that must know every number.
 type Stream struct {
 	w     *World
 	hello protocol.Hello
@@ -26,16 +25,16 @@ type Stream struct {
 	reading sync.WaitGroup
 
 	mu      sync.Mutex
-	held    []protocol.Event // not acknowledged, the first one's number is base
+	held    []protocol.Event // not acknowledged; the first has number base
 	base    int64
-	sent    int // of held, on this connection
+	sent    int // how many of held were sent on this connection
 	broken  bool
 	welcome chan struct{} // closed when the host has answered hello
 	acked   chan struct{} // closed and replaced at every acknowledgement
 	errs    []protocol.Error
 }
 
-// NewStream makes the stream of one profile, in one life of its browser. It is not connected.
+// NewStream creates an unconnected stream for one profile in one run of its browser.
 func (w *World) NewStream(instance, session, stream string) *Stream {
 	return &Stream{
 		w: w, base: 1, acked: make(chan struct{}), broken: true,
@@ -46,7 +45,7 @@ func (w *World) NewStream(instance, session, stream string) *Stream {
 	}
 }
 
-// Connect starts a relay and introduces the stream; it returns when the host has answered.
+// Connect starts a relay and sends hello. It returns when the host has responded.
 func (s *Stream) Connect() error {
 	cmd := s.w.Command("chrome-extension://" + protocol.ExtensionID + "/")
 	in, err := cmd.StdinPipe()
@@ -96,7 +95,7 @@ func (s *Stream) write(msg any) error {
 	return s.out.Write(data)
 }
 
-// read takes what the host says until the connection ends.
+// read handles the host's messages until the connection ends.
 func (s *Stream) read(r *wire.Reader) {
 	for {
 		frame, err := r.Read()
@@ -146,14 +145,14 @@ func (s *Stream) ackLocked(next int64) {
 	s.acked = make(chan struct{})
 }
 
-// Push queues events; [Stream.Send] sends them.
+// Push queues events. [Stream.Send] sends them.
 func (s *Stream) Push(events ...protocol.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = append(s.held, events...)
 }
 
-// Log is a console event of the stream's tab.
+// Log returns a console event of the stream's tab.
 func Log(level, text string) protocol.Event {
 	return protocol.ConsoleEvent{
 		EventHead: protocol.EventHead{Kind: protocol.KindConsole, At: time.Now().UnixMilli(), Tab: 7},
@@ -161,7 +160,7 @@ func Log(level, text string) protocol.Event {
 	}
 }
 
-// Send sends what was not sent on this connection yet.
+// Send sends the events that were not yet sent on this connection.
 func (s *Stream) Send() error {
 	s.mu.Lock()
 	if s.broken {
@@ -177,14 +176,14 @@ func (s *Stream) Send() error {
 	return s.write(batch)
 }
 
-// Acknowledged is the number below which everything is acknowledged.
+// Acknowledged returns the number below which all events are acknowledged.
 func (s *Stream) Acknowledged() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.base
 }
 
-// Waiting is how many events are not acknowledged.
+// Waiting counts the unacknowledged events.
 func (s *Stream) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +211,7 @@ func (s *Stream) WaitForAll() error {
 	}
 }
 
-// Errors are what the host refused.
+// Errors returns the host's errors.
 func (s *Stream) Errors() []protocol.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +220,7 @@ func (s *Stream) Errors() []protocol.Error {
 
 // KillRelay kills the relay, as a browser may at any moment.
 func (s *Stream) KillRelay() {
-	_ = s.relay.Process.Kill() // it may have ended by itself
+	_ = s.relay.Process.Kill() // it may have exited already
 	s.reading.Wait()
 }
 

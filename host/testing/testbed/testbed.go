@@ -1,9 +1,7 @@
-// Package testbed sets up the whole of Tidemark for end-to-end tests and benchmarks: a home, real
-// Chromium with the real extension, the relay that Chromium starts and the daemon that it starts, and
-// MCP clients over `tidemark mcp`.
+// Package testbed sets up a complete Tidemark for end-to-end tests and benchmarks: a home, real Chromium with the
+// real extension, the relay and daemon that it starts, and MCP clients over `tidemark mcp`.
 //
-// It guarantees: when [World.Close] returns, the browser and the daemon have ended and the home is
-// removed.
+// It guarantees that when [World.Close] returns, the browser and the daemon have exited and the home is removed.
 package testbed
 
 import (
@@ -27,27 +25,27 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// WayEnv names the way of capture (quiet, debugger) in which browsers are launched; default: debugger.
+// WayEnv names the environment variable with the capture mode of launched browsers: quiet or debugger (default).
 const WayEnv = "TIDEMARK_TEST_WAY"
 
-// Patience bounds every wait for a browser; who needs it all has failed.
+// Patience bounds every wait for a browser. A wait that reaches it has failed.
 const Patience = 20 * time.Second
 
-// World is a daemon's home, and a browser that reaches it.
+// World is a daemon's home with a browser that is connected to it.
 type World struct {
 	// Binary is the program under test.
 	Binary string
 	// Home is its TIDEMARK_HOME, short enough for sockets.
 	Home string
-	// Way is how its browsers capture: "quiet", else by the debugger.
+	// Way is the capture mode: "quiet", or else by the debugger.
 	Way string
 	// Browser is nil in a world without one.
 	Browser *browser.Browser
-	// shared is a home that is another world's.
+	// shared is true when another world owns the home.
 	shared bool
 }
 
-// New makes a world without a browser. The daemon starts when it is needed.
+// New creates a world without a browser. The daemon starts on demand.
 func New(binary string) (*World, error) {
 	home, err := os.MkdirTemp("", "tmh")
 	if err != nil {
@@ -66,10 +64,10 @@ func Build(dir string) (string, error) {
 	return binary, nil
 }
 
-// Start makes a world with a browser that the daemon knows.
+// Start creates a world with a connected browser.
 func Start(binary string) (*World, error) { return StartIn(binary, os.Getenv(WayEnv)) }
 
-// StartIn is [Start], with a browser that captures in one way.
+// StartIn is [Start] with a capture mode.
 func StartIn(binary, way string) (*World, error) {
 	w, err := New(binary)
 	if err != nil {
@@ -82,8 +80,7 @@ func StartIn(binary, way string) (*World, error) {
 	return w, nil
 }
 
-// Another starts one more browser, with a profile of its own, that the same daemon knows. Close it before
-// the first.
+// Another starts another browser with a separate profile on the same daemon. Close it before the first.
 func (w *World) Another() (*World, error) {
 	other := &World{Binary: w.Binary, Home: w.Home, Way: w.Way, shared: true}
 	if err := other.Launch(); err != nil {
@@ -92,7 +89,7 @@ func (w *World) Another() (*World, error) {
 	return other, nil
 }
 
-// Launch starts the browser of a world that was made without one.
+// Launch starts the browser of a world without one.
 func (w *World) Launch() error {
 	extension, err := w.Extension()
 	if err != nil {
@@ -115,11 +112,11 @@ func (w *World) Launch() error {
 	if err != nil {
 		return err
 	}
-	// Attached with a context that has no end of its own, the first tab stays.
+	// A context without a deadline keeps the first tab open.
 	return chromedp.Do(w.Browser.Context())
 }
 
-// connected is how many browsers the daemon hears.
+// connected counts the connected browsers.
 func (w *World) connected() (n int, err error) {
 	var s struct{ Browsers []struct{ Connected bool } }
 	err = json.Unmarshal([]byte(w.Run("status", "--json").Out), &s)
@@ -131,10 +128,10 @@ func (w *World) connected() (n int, err error) {
 	return n, err
 }
 
-// Profile is where [World.Extension] registers the native host.
+// Profile returns the directory in which [World.Extension] registers the native host.
 func (w *World) Profile() string { return filepath.Join(w.Home, "profile") }
 
-// Extension has the program register itself for the world's profile and unpack its extension.
+// Extension makes the program register itself for the world's profile and unpack its extension.
 func (w *World) Extension() (string, error) {
 	r := w.Run("install", "--user-data-dir", w.Profile())
 	_, dir, found := strings.Cut(r.Out, "extension ")
@@ -144,7 +141,7 @@ func (w *World) Extension() (string, error) {
 	return strings.TrimSpace(dir), nil
 }
 
-// Close ends the browser and the daemon and removes the home.
+// Close stops the browser and the daemon, and removes the home.
 func (w *World) Close() error {
 	var errs []error
 	if w.Browser != nil {
@@ -159,7 +156,7 @@ func (w *World) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(w.Home))...)
 }
 
-// Ran is how a command of the program ended.
+// Ran is the result of a command.
 type Ran struct {
 	Out, Err string
 	Code     int
@@ -182,17 +179,17 @@ func (w *World) RunIn(dir string, args ...string) Ran {
 	return r
 }
 
-// Command is the program with the world's home, not yet started.
+// Command returns an unstarted command with the world's home.
 func (w *World) Command(args ...string) *exec.Cmd {
 	cmd := exec.Command(w.Binary, args...)
 	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+w.Home)
 	return cmd
 }
 
-// Agent connects an MCP client over `tidemark mcp`, run in a directory that is no project.
+// Agent connects an MCP client over `tidemark mcp`, run in a directory that is not a project.
 func (w *World) Agent(args ...string) (*Agent, error) { return w.connect(nil, args) }
 
-// Program is an agent that gets as data, too, what others get as text alone.
+// Program is like [World.Agent], for a client that gets text-only answers as structured content too.
 func (w *World) Program(args ...string) (*Agent, error) {
 	return w.connect(&mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{Experimental: map[string]any{"tidemark/structured": map[string]any{}}}}, args)
 }
@@ -214,7 +211,7 @@ type Agent struct {
 	process *os.Process
 }
 
-// Kill ends the agent's `tidemark mcp` at once.
+// Kill kills the agent's `tidemark mcp`.
 func (a *Agent) Kill() error { return a.process.Kill() }
 
 // ToolError is a result that is an error.
@@ -235,7 +232,7 @@ func (a *Agent) call(tool string, args map[string]any) (*mcp.CallToolResult, str
 	}
 	text, ok := result.Content[0].(*mcp.TextContent)
 	if !ok {
-		return nil, "", fmt.Errorf("%s answered with %T", tool, result.Content[0])
+		return nil, "", fmt.Errorf("%s returned a %T", tool, result.Content[0])
 	}
 	if result.IsError {
 		code, _ := result.Meta["code"].(string)
@@ -244,7 +241,7 @@ func (a *Agent) call(tool string, args map[string]any) (*mcp.CallToolResult, str
 	return result, text.Text, nil
 }
 
-// Text calls a tool and returns its text; a result that is an error is a [ToolError].
+// Text calls a tool and returns its text. An error result becomes a [ToolError].
 func (a *Agent) Text(tool string, args map[string]any) (string, error) {
 	_, text, err := a.call(tool, args)
 	if err != nil {
@@ -253,12 +250,12 @@ func (a *Agent) Text(tool string, args map[string]any) (string, error) {
 	return text, nil
 }
 
-// Data calls a tool, decodes its answer as data, and returns its text. An answer that is an error, too, is decoded where
-// it has data, as that of an action that was refused; any other error is a [ToolError].
+// Data calls a tool, decodes its structured content into answer, and returns its text. It decodes an error result
+// too, if that has structured content, such as a refused action. Any other error is a [ToolError].
 func (a *Agent) Data(tool string, args map[string]any, answer any) (text string, err error) {
 	result, text, err := a.call(tool, args)
 	if result == nil || result.StructuredContent == nil {
-		return "", cmp.Or(err, fmt.Errorf("%s has no answer as data", tool))
+		return "", cmp.Or(err, fmt.Errorf("%s returned no structured content", tool))
 	}
 	data, err := json.Marshal(result.StructuredContent)
 	if err != nil {
@@ -267,7 +264,7 @@ func (a *Agent) Data(tool string, args map[string]any, answer any) (text string,
 	return text, json.Unmarshal(data, answer)
 }
 
-// Eventually asks until a condition holds.
+// Eventually polls until a condition holds.
 func Eventually(ctx context.Context, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -283,7 +280,7 @@ func Eventually(ctx context.Context, holds func() (bool, error)) error {
 			if err == nil {
 				err = ctx.Err()
 			}
-			return fmt.Errorf("it did not come to hold: %w", err)
+			return fmt.Errorf("the condition was never met: %w", err)
 		case <-look.C:
 		}
 	}
@@ -324,8 +321,7 @@ func (t *Tab) Do(actions ...chromedp.Action[chromedp.Void]) error {
 	return t.within(func(ctx context.Context) error { return chromedp.Do(ctx, actions...) })
 }
 
-// Block has the browser refuse the page's requests to addresses that match, as blockers of
-// advertisements do.
+// Block makes the browser refuse the page's requests to matching addresses, as ad blockers do.
 func (t *Tab) Block(patterns []string) error {
 	if len(patterns) == 0 {
 		return nil

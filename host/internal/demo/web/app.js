@@ -6,7 +6,7 @@ const RATES_ORIGIN = document.documentElement.dataset.rates;
 
 const $ = (selector) => document.querySelector(selector);
 
-/** What the page knows. Everything shown is drawn from it. */
+/** The state of the page. Everything shown is drawn from it. */
 const state = {
   products: new Map(),
   shown: null,
@@ -30,7 +30,7 @@ function h(tag, props, ...children) {
   return element;
 }
 
-/** Asks the shop's API and returns the JSON; an answer that is no success is an error. */
+/** Calls the shop's API and returns the JSON. A status other than success is an error. */
 async function api(path, body) {
   const options = body === undefined ? {} : {
     method: 'POST',
@@ -51,7 +51,7 @@ function money(euros) {
 
 function toast(text, kind = 'success') {
   const element = h('div', { class: `toast toast-${kind}`, role: kind === 'error' ? 'alert' : 'status' }, text);
-  // Inside an open dialog, because all outside is inert and below it.
+  // Inside an open dialog, because everything outside is inert and below it.
   const host = document.querySelector('dialog[open]') ?? document.body;
   if ($('#toasts').parentElement !== host) host.append($('#toasts'));
   $('#toasts').append(element);
@@ -191,7 +191,7 @@ function drawCart() {
   $('#totals').replaceChildren(
     h('dt', {}, 'Goods'), h('dd', {}, money(total)),
     ...(off > 0 ? [h('dt', {}, 'Coupon'), h('dd', {}, `− ${money(off)}`)] : []),
-    h('dt', {}, 'Shipping'), h('dd', { id: 'shipping' }, shipping === null ? 'to be worked out' : money(shipping)),
+    h('dt', {}, 'Shipping'), h('dd', { id: 'shipping' }, shipping === null ? 'to be calculated' : money(shipping)),
     h('dt', { class: 'sum' }, 'Total'), h('dd', { class: 'sum' }, money(total - off + (shipping ?? 0))));
   $('#checkout button').disabled = lines.length === 0;
 }
@@ -232,12 +232,12 @@ shippingWorker.onmessage = ({ data }) => {
 // Checkout.
 
 const rules = {
-  name: (value) => (value === '' ? 'Tell us whom to send it to.' : ''),
+  name: (value) => (value === '' ? 'Enter the name of the recipient.' : ''),
   email: (value) => (/^\S+@\S+\.\S+$/.test(value) ? '' : 'Enter an address like anna@example.com.'),
   card: (value) => (/^\d{12,19}$/.test(value.replaceAll(' ', '')) ? '' : 'Enter the 12 to 19 digits of the card.'),
 };
 
-/** Shows what is wrong with a field, or takes that away; says whether all is well. */
+/** Shows or removes the error of a field, and returns whether the field is valid. */
 function checkField(input) {
   const wrong = rules[input.name](input.value.trim());
   const id = `${input.id}-error`;
@@ -303,7 +303,7 @@ async function loadRates() {
   document.documentElement.dataset.rated = 'yes';
 }
 
-// Reviews load as one scrolls.
+// Reviews load on scroll.
 
 let nextReviews = 1;
 let loadingReviews = false;
@@ -324,7 +324,7 @@ async function loadReviews() {
     $('#reviews-end').textContent = 'That is all of them';
     return;
   }
-  // An observer tells of changes only: look again in case the end is still in view.
+  // An observer reports only changes, so observe again in case the end is still in view.
   scrolled.unobserve($('#reviews-end'));
   scrolled.observe($('#reviews-end'));
 }
@@ -333,7 +333,7 @@ const scrolled = new IntersectionObserver((entries) => {
   if (entries.some((entry) => entry.isIntersecting)) loadReviews();
 }, { rootMargin: '200px' });
 
-// Beginning.
+// Startup.
 
 $('#query').addEventListener('input', (event) => search(event.currentTarget.value.trim()));
 $('.search').addEventListener('submit', (event) => event.preventDefault());

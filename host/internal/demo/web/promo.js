@@ -1,6 +1,6 @@
 'use strict';
 
-// The line above the header. A script of its own so that marketing can change it without a release.
+// The line above the header is a separate script, so that marketing can change it without a release.
 (() => {
   const line = document.querySelector('#promo');
   line.textContent = 'Coupon TIDE10 takes 10 % off until the tide turns.';

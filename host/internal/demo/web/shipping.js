@@ -1,6 +1,6 @@
 'use strict';
 
-// A worker that works out what it costs to send a cart, so that the page never waits for it.
+// This worker calculates the shipping cost of a cart, so that the page never waits for it.
 const zones = {
   DE: { base: 4.9, perKilo: 0.6, days: 2 },
   DK: { base: 7.5, perKilo: 0.9, days: 3 },

@@ -1,4 +1,4 @@
-// Tells the native host of every navigation that begins.
+// Reports every navigation to the native host.
 const port = chrome.runtime.connectNative('dev.tidemark.host');
 port.onDisconnect.addListener(() => console.log(chrome.runtime.lastError?.message));
 port.postMessage({ type: 'hello' });
@@ -6,5 +6,5 @@ chrome.webNavigation.onBeforeNavigate.addListener(({ url, frameId }) => {
   if (frameId === 0) port.postMessage({ type: 'navigation', url });
 });
 
-// Whoever launches the browser says how to capture, and waits until it was heard.
+// The launcher sets the capture mode and waits for this function.
 globalThis.setWay = async () => undefined;

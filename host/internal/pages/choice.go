@@ -1,0 +1,141 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// WaitForTab is like [Pages.TabFor], and waits for up to a second until a tab that was just opened is watched.
+func (p *Pages) WaitForTab(ctx context.Context, client *checkpoint.Client, id int) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, tabPatience)
+	defer cancel()
+	for {
+		changed := p.store.Changed()
+		found, err := p.TabFor(client, id)
+		if err == nil || id != 0 && usererr.CodeOf(err) != usererr.NotWatched {
+			return found, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, err
+		case <-changed:
+		}
+	}
+}
+
+// seesSeveralTabs reports whether a client sees several watched tabs, so that answers must name the tab of references.
+func (p *Pages) seesSeveralTabs(client *checkpoint.Client) bool {
+	count := 0
+	for _, t := range p.store.View(p.clock()).Tabs {
+		if t.Watched && client.Scope.Covers(t.Origin) {
+			count++
+		}
+	}
+	return count > 1
+}
+
+// TabFor returns the tab for a call: id if it is not 0, else the tab that the client used last, else the active watched
+// tab.
+func (p *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
+	v := p.store.View(p.clock())
+	p.forgetClosed(v)
+	if err := tabs.Check(v, client.Scope, id); err != nil {
+		return 0, err
+	}
+	if id == 0 {
+		id = p.DefaultTab(v, client)
+		if err := ambiguous(v, client.Scope); err != nil && id != p.LastOf(client) {
+			return 0, err
+		}
+	}
+	for _, t := range v.Tabs {
+		if t.ID != id {
+			continue
+		}
+		if !t.Watched {
+			return 0, usererr.New(usererr.NotWatched, "tab %d (%s) is not watched. The user can turn it on in Tidemark's popup.", id, t.URL)
+		}
+		return id, nil
+	}
+	return 0, noTab(v, client.Scope)
+}
+
+// noTab returns why no tab can be read: no browser is connected, or no watched tab is in a client's scope.
+func noTab(v *capture.View, scope checkpoint.Scope) error {
+	const open = "Open the page with browser_open or `tidemark browser URL`"
+	switch {
+	case !slices.ContainsFunc(v.Browsers, func(b capture.Browser) bool { return b.Connected }):
+		return usererr.New(usererr.NoBrowser, "no browser is connected. "+open+".")
+	case len(scope.Origins) > 0:
+		return usererr.New(usererr.NotWatched, "no watched tab shows %s. "+open+", or have the user turn it on in Tidemark's popup.", strings.Join(scope.Origins, " or "))
+	}
+	return usererr.New(usererr.NotWatched, "no tab is watched. "+open+", or have the user turn it on in Tidemark's popup.")
+}
+
+// ambiguous returns an error that lists the watched tabs by browser if several browsers have some.
+func ambiguous(v *capture.View, scope checkpoint.Scope) error {
+	var list []string
+	names := browserNames(v, scope)
+	for _, b := range v.Browsers {
+		var tabs []string
+		for _, t := range v.Tabs {
+			if t.Instance == b.Instance && t.Watched && scope.Covers(t.Origin) {
+				tabs = append(tabs, fmt.Sprintf("%d (%s)", t.ID, t.URL))
+			}
+		}
+		if len(tabs) > 0 {
+			list = append(list, names[b.Instance]+" with tab "+strings.Join(tabs, ", "))
+		}
+	}
+	if len(list) < 2 {
+		return nil
+	}
+	return usererr.New(usererr.Ambiguous, "several browsers show watched pages: %s. Pass the tab you mean once; later calls use it.", strings.Join(list, "; "))
+}
+
+// browserNames returns the names of the browsers with tabs in a scope, by instance. It numbers browsers of the same
+// name.
+func browserNames(v *capture.View, scope checkpoint.Scope) map[string]string {
+	names, count := map[string]string{}, map[string]int{}
+	for _, t := range v.Tabs {
+		if names[t.Instance] != "" || !scope.Covers(t.Origin) {
+			continue
+		}
+		names[t.Instance] = t.Browser
+		if count[t.Browser]++; count[t.Browser] > 1 {
+			names[t.Instance] = fmt.Sprintf("%s #%d", t.Browser, count[t.Browser])
+		}
+	}
+	return names
+}
+
+// DefaultTab returns the tab for calls without one, or 0 if no tab in scope is watched.
+func (p *Pages) DefaultTab(v *capture.View, client *checkpoint.Client) int {
+	last := p.LastOf(client)
+	first, active := 0, 0
+	for _, t := range v.Tabs {
+		if !t.Watched || !client.Scope.Covers(t.Origin) {
+			continue
+		}
+		if t.ID == last {
+			return last
+		}
+		if first == 0 {
+			first = t.ID
+		}
+		if t.Active {
+			active = t.ID
+		}
+	}
+	if active != 0 {
+		return active
+	}
+	return first
+}
