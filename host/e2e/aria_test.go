@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
 // snapshot calls browser_snapshot.

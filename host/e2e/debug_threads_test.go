@@ -346,7 +346,7 @@ func TestAnAgentThatCallsWhileTheExtensionComesBack(t *testing.T) {
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		text, err := a.Text("breakpoint_list", nil)
 		if err != nil {
-			if !strings.Contains(err.Error(), "cannot be debugged") && !strings.Contains(err.Error(), "no tab is watched") {
+			if code := codeOf(err); code != usererr.PageUnavailable && code != usererr.NotWatched {
 				t.Errorf("%v", err)
 			}
 			unreachable++
