@@ -277,9 +277,24 @@ export class QuietRequests {
     if (this.#failed.length > MAX_EARLY) this.#failed.shift();
   }
 
-  /** Tells of everything that has ended and only waits for a body. */
-  settle(): void {
-    for (const quiet of [...this.#flights.values()]) if (quiet.end !== undefined) this.#finish(quiet);
+  /** Whether a request was seen to begin and not yet to end. */
+  has(requestId: string): boolean {
+    return this.#flights.has(requestId);
+  }
+
+  /**
+   * Reports every request that has ended and only waits for its body. Of the others, it keeps those for documents that
+   * are wanted, and returns whether there are any.
+   */
+  stop(wanted: (url: string) => boolean): boolean {
+    for (const quiet of [...this.#flights.values()]) {
+      const { url, resource, session } = quiet.flight;
+      if (quiet.end !== undefined) this.#finish(quiet);
+      else if (session !== inPage || resource !== 'document' || !wanted(url)) {
+        this.#flights.delete(quiet.requestId);
+      }
+    }
+    return this.#flights.size > 0;
   }
 
   /** Whether something that has ended still waits for its other witness. */

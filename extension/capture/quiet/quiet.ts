@@ -66,9 +66,11 @@ export class QuietSource implements CaptureSource {
   stop(tab: number): Promise<void> {
     const state = this.#tabs.get(tab);
     if (state === undefined) return Promise.resolve();
-    state.requests.settle();
     this.#left(tab, state);
-    this.#tabs.delete(tab);
+    // The browser may commit an unwatched page after the request for the next, watched document has begun.
+    state.running = false;
+    state.url = '';
+    if (!state.requests.stop((url) => this.#options.wanted(tab, url))) this.#tabs.delete(tab);
     return Promise.resolve();
   }
 
@@ -110,7 +112,8 @@ export class QuietSource implements CaptureSource {
   /** Has a tab's requests take a step that is not their beginning. */
   step(step: 'sends' | 'responded' | 'redirected' | 'ended', details: QuietDetails): void {
     const state = this.#tabs.get(details.tabId);
-    if (state !== undefined && (state.running || step !== 'ended')) state.requests[step](details);
+    // An end alone says that the request began before capture: it counts when capture runs.
+    if (state?.running || state?.requests.has(details.requestId)) state.requests[step](details);
   }
 
   /** Another document is shown. */
