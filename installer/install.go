@@ -262,7 +262,7 @@ func (st *Step) planEntries(entries []wanted, recorded *Written, binary string) 
 }
 
 // Registered is the note of a settings file that already has Tidemark's current entries.
-const Registered = "is registered"
+const Registered = "already has Tidemark's entries"
 
 // keepRecorded keeps the record of entries that are up to date. If one is outdated, the program has moved and all
 // entries have to be rewritten.

@@ -160,7 +160,7 @@ func TestEveryAgentOfEverySystem(t *testing.T) {
 					t.Errorf("%s on %s: %+v, %+v", a.id, system, checks, starts)
 				}
 				for _, again := range h.plan(Options{}) {
-					if again.Changes() || again.Note != "is registered" {
+					if again.Changes() || again.Note != Registered {
 						t.Errorf("%s on %s is registered twice: %+v", a.id, system, again)
 					}
 				}

@@ -294,7 +294,7 @@ func TestWaitingAndPictures(t *testing.T) {
 	d := a.do("browser_wait_for", map[string]any{"text": "ready at last"})
 	t.Logf("\n%s", d)
 	holds(t, a.refusal("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, `"never" did not appear`)
-	holds(t, a.refusal("browser_wait_for", map[string]any{"text_gone": "ready", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "still there")
+	holds(t, a.refusal("browser_wait_for", map[string]any{"text_gone": "ready", "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, `after 300 ms, "ready" is still on the page`)
 	a.do("browser_wait_for", map[string]any{"ref": refOf(t, first, `"Later"`)})
 	a.do("browser_wait_for", map[string]any{"settled": true})
 	t.Log(a.do("browser_screenshot", nil))

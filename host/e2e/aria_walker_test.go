@@ -520,7 +520,7 @@ func TestAFieldThatTheBrowserRefusesIsInvalid(t *testing.T) {
 	holds(t, send.Page, `textbox "Name"`, "# was not [invalid]")
 	lacks(t, send.String(), `textbox "Mail"`)
 	p.js(`n.value = 'Ann'`)
-	holds(t, a.look(), `was [invalid]`)
+	holds(t, a.look(), `# was "", [invalid]`)
 }
 
 // TestWhatAHiddenOwnerClaimedStandsInItsOwnPlace: aria-owns moves nothing on the screen.

@@ -498,3 +498,20 @@ func (a *agent) pausedAt(id string) {
 		a.t.Fatal(err)
 	}
 }
+
+// TestAClickThatABreakpointInterruptsSaysSo: its consequences are not known yet.
+func TestAClickThatABreakpointInterruptsSaysSo(t *testing.T) {
+	w := shared.get(t)
+	s := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
+	a := w.debugs(t, s)
+	w.open(t, s.URL)
+	a.breakpoint(map[string]any{"url": "app.js", "line": 6})
+	clicked := a.act("browser_click", map[string]any{"ref": refOf(t, a.look(), `"Go"`)})
+	holds(t, clicked.Paused, "paused in the debugger at total (app.js:6) by testbed (breakpoint)", "debugger_resume")
+	holds(t, clicked.String(), "The action is not finished: ")
+	lacks(t, clicked.String(), "No problems", "Pending")
+	a.debugger("debugger_resume", nil)
+	if done := a.act("browser_wait_for", map[string]any{"settled": true}); done.Met != "The page is settled." || done.Paused != "" {
+		t.Error(done)
+	}
+}

@@ -57,10 +57,7 @@ export class Rest {
         rested.dialog = dialog;
         break;
       }
-      if (this.#parties.paused(tab)) {
-        rested.waiting = ['the debugger, which has paused the page'];
-        break;
-      }
+      if (this.#parties.paused(tab)) break; // the host reports the pause
       const left = deadline - Date.now();
       if (left <= 0) {
         rested.waiting = activity.loading(tab) ? ['the next page'] : activity.unended(tab, since);

@@ -24,7 +24,8 @@ const request = (requestId: string, type: string, url: string) => ({
   timeStamp: 1000,
 });
 const ends = (details: object) => ({ ...details, statusCode: 200 }) as never;
-const finished = (events: AnyEvent[]) => events.flatMap((event) => (event.kind === 'network' ? [event.url] : []));
+const finished = (events: AnyEvent[]) =>
+  events.flatMap((event) => (event.kind === 'network' ? [event.url] : []));
 
 test('the request for the next document outlives an unwatched page that the browser still commits', async () => {
   const { quiet, events } = source();

@@ -140,7 +140,7 @@ func (c *client) open(ctx context.Context, method, path string, args any) (*http
 	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
 		return nil, fmt.Errorf("the daemon answered with status %s", resp.Status)
 	}
-	return nil, &usererr.Error{Kind: p.Code, Message: p.Message}
+	return nil, &usererr.Error{Kind: p.Code, Message: inCommands.Replace(p.Message)}
 }
 
 // call sends a request and decodes the answer into out. A nil out discards the answer, and a

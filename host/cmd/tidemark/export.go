@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -110,6 +112,9 @@ func isCheckpointFile(since string) bool {
 func readCheckpoint(path string) ([]byte, error) {
 	data, err := safefile.Read(path, checkpoint.MaxFile)
 	if err != nil {
+		if system := (*fs.PathError)(nil); errors.As(err, &system) {
+			err = fmt.Errorf("cannot read %s: %w", path, system.Err)
+		}
 		return nil, usageError{err}
 	}
 	if _, err := checkpoint.ParseFile(data); err != nil {

@@ -366,8 +366,11 @@ func addSuggested(cmd *cobra.Command, numbers []int) error {
 		return err
 	}
 	for _, n := range numbers {
-		if n < 1 || n > len(a.Suggestions) {
-			return usageError{fmt.Errorf("there is no suggestion %d (%d in total). Run `tidemark noise suggest` to list them.", n, len(a.Suggestions))}
+		switch {
+		case len(a.Suggestions) == 0:
+			return usageError{fmt.Errorf("cannot add suggestion %d: there are no suggestions, because nothing repeats", n)}
+		case n < 1 || n > len(a.Suggestions):
+			return usageError{fmt.Errorf("cannot add suggestion %d: suggestions are numbered from 1 to %d. Run `tidemark noise suggest` to list them.", n, len(a.Suggestions))}
 		}
 	}
 	for _, n := range numbers {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -57,10 +59,8 @@ func originsOf(path string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p struct {
-		Origins []string `toml:"origins"`
-	}
-	if err := toml.Unmarshal(noise.BeforeNoise(data), &p); err != nil {
+	var keys map[string]any
+	if err := toml.Unmarshal(noise.BeforeNoise(data), &keys); err != nil {
 		where := path
 		if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
 			line, column := at.Position()
@@ -68,20 +68,36 @@ func originsOf(path string) ([]string, error) {
 		}
 		return nil, usageError{fmt.Errorf("%s: %s", where, oneLine(event.Clean(err.Error())))}
 	}
-	return scopeOrigins(placeOfOrigins(path, data), p.Origins)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if key != "origins" {
+			return nil, usageError{fmt.Errorf("%s: unknown key %s; the keys of this file are origins and noise", place(path, data, key), event.Clean(key))}
+		}
+	}
+	if keys["origins"] == nil {
+		return nil, nil
+	}
+	where := place(path, data, "origins")
+	list, ok := keys["origins"].([]any)
+	origins := make([]string, len(list))
+	for i := range list {
+		if origins[i], ok = list[i].(string); !ok {
+			break
+		}
+	}
+	if !ok {
+		return nil, usageError{fmt.Errorf(`%s: origins must be a list of strings, such as ["http://localhost:5173"]`, where)}
+	}
+	return scopeOrigins(where, origins)
 }
 
-// originsKey matches the key of the origins in a project's file.
-var originsKey = regexp.MustCompile(`(?m)^[ \t]*["']?origins\b`)
-
-// placeOfOrigins returns file, line and column of the origins, or only the file when they are not found.
-func placeOfOrigins(path string, data []byte) string {
-	at := originsKey.FindIndex(data)
+// place returns file, line and column of a key, or only the file when it is not found.
+func place(path string, data []byte, key string) string {
+	at := regexp.MustCompile(`(?m)^[ \t]*(\[[ \t]*)?["']?` + regexp.QuoteMeta(key) + `\b`).FindIndex(data)
 	if at == nil {
 		return path
 	}
 	before := data[:at[1]]
-	return fmt.Sprintf("%s:%d:%d", path, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')-len("origins"))
+	return fmt.Sprintf("%s:%d:%d", path, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')-len(key))
 }
 
 // projectScope is the scope of an agent in a project. It comes from the project's file, and is empty until that

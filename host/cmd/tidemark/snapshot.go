@@ -48,7 +48,7 @@ show only what changed, as long as the page is the same.`,
 			if err := json.Unmarshal(raw, &s); err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(cmd.OutOrStdout(), s.Snapshot)
+			_, err = fmt.Fprint(cmd.OutOrStdout(), snapshotInCommands(s.Snapshot))
 			return err
 		},
 	}

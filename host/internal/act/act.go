@@ -63,8 +63,8 @@ type action struct {
 	blind bool
 	// readOnly marks an action without effects. It takes no lease and ignores the leases of other agents.
 	readOnly bool
-	// waits marks an action that waits for a change and reports it.
-	waits bool
+	// waits is what the action waits for, as a sentence that holds afterwards; "" for one that does not wait.
+	waits string
 	// navigates marks an action that opens another page. The answer lists that page in full.
 	navigates bool
 	// focus includes focus changes in the answer.
@@ -86,6 +86,9 @@ type references struct {
 func (r *references) path(ref string) ([]protocol.ActNode, error) {
 	number, ok := aria.ParseReference(ref)
 	if !ok {
+		if ref == "" {
+			return nil, usererr.Invalid("ref is missing. Pass a reference from browser_snapshot, such as e12.")
+		}
 		return nil, usererr.Invalid("ref is %q; it must be a reference from browser_snapshot, such as e12", ref)
 	}
 	if r.closedTab != 0 {
@@ -134,7 +137,7 @@ func (a *Actor) act(ctx context.Context, client *checkpoint.Client, act action) 
 		return nil, err
 	}
 	if a.hands == nil {
-		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with `tidemark browser`.")
+		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
 	}
 	if err := a.pages.Paused(id); err != nil {
 		return nil, err
@@ -332,7 +335,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	late := Late{First: o.first}
 	answer := &Answer{
 		Tab: o.id, Untrusted: result.Untrusted, Dialog: result.Dialog, Unfinished: result.Waiting, Value: result.Value, Busy: result.Busy,
-		Late: &late, Waited: o.action.waits, Image: result.Image, Mime: result.Mime,
+		Late: &late, Waited: o.action.waits != "", Image: result.Image, Mime: result.Mime,
 	}
 	done := &finished{outcome: o, answer: answer}
 	if !o.action.blind {
@@ -346,12 +349,17 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
+		case usererr.CodeOf(err) == usererr.PagePaused && result.Refused == "":
+			answer.Paused = err.Error()
 		case err != nil && result.Refused == "":
 			answer.Unreadable = err.Error()
 		case err == nil: // steps before a refused one may have changed the page
 			answer.Page = o.refs.seen.Caused(t.Page, tree, a.clock(), maxPageTokens, o.action.focus)
 			answer.Unchanged = answer.Page == "" && result.Refused == ""
 		}
+	}
+	if result.Refused == "" && result.Dialog == nil && !result.Busy && answer.Paused == "" {
+		answer.Met = o.action.waits
 	}
 	done.v = a.store.View(a.clock())
 	if o.action.readOnly { // skip events that the answer of an action has reported in the meantime

@@ -38,11 +38,15 @@ type Answer struct {
 	Late *Late `json:"late,omitempty"`
 	// Waited is set for an action that waits for a change.
 	Waited bool `json:"waited,omitempty"`
+	// Met says that what the action waited for is the case; "" if it is not, or if it is unknown.
+	Met string `json:"met,omitempty"`
 	// Page is the difference of the page, as text with element references. Unchanged means that the page was read and
 	// did not change. Unreadable is why it could not be read.
 	Page       string `json:"page,omitempty"`
 	Unchanged  bool   `json:"unchanged,omitempty"`
 	Unreadable string `json:"unreadable,omitempty"`
+	// Paused describes the pause in the debugger that interrupted the action, or is "".
+	Paused string `json:"paused,omitempty"`
 	// Image is a screenshot, in base64, and Mime its type.
 	Image string `json:"image,omitempty"`
 	Mime  string `json:"mime,omitempty"`

@@ -90,7 +90,7 @@ func (a *Actor) opened(ctx context.Context, client *checkpoint.Client, id int, a
 // newTab opens a tab and returns when it is watched.
 func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
 	if a.hands == nil {
-		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with `tidemark browser`.")
+		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
 	}
 	var instances []string
 	for _, b := range a.store.View(a.clock()).Browsers {
@@ -100,7 +100,7 @@ func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string
 	}
 	switch len(instances) {
 	case 0:
-		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with `tidemark browser`.")
+		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
 	case 1:
 	default:
 		return 0, nil, usererr.New(usererr.Ambiguous, "%d browsers are connected. Pass a tab of the one you mean; browser_tabs lists them.", len(instances))
@@ -273,7 +273,7 @@ func (a *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitPa
 	if p.Text == "" && p.TextGone == "" && p.Ref == "" && !p.Settled {
 		return nil, usererr.Invalid("pass what to wait for: text, text_gone, ref (until it is ready) or settled")
 	}
-	act := action{tab: p.Tab, what: "wait", readOnly: true, waits: true, settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
+	act := action{tab: p.Tab, what: "wait", readOnly: true, waits: p.conditions(), settle: timeout, timeout: timeout, steps: func(r *references) ([]protocol.ActStep, error) {
 		if p.Ref == "" {
 			return nil, nil
 		}
@@ -285,7 +285,7 @@ func (a *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitPa
 		canContinue := func(err error) bool { return err == nil && result.Refused == "" && result.Dialog == nil }
 		var err error
 		if (p.Text != "" || p.TextGone != "") && canContinue(nil) {
-			result, err = a.waitForText(ctx, t, p, deadline)
+			result, err = a.waitForText(ctx, t, p, timeout, deadline)
 		}
 		if p.Settled && canContinue(err) {
 			result, err = a.waitUntilQuiet(ctx, client, t, deadline)
@@ -293,6 +293,24 @@ func (a *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitPa
 		return result, err
 	}
 	return a.act(ctx, client, act)
+}
+
+// conditions says that what the call waits for is the case.
+func (p *WaitParams) conditions() string {
+	var met []string
+	if p.Text != "" {
+		met = append(met, fmt.Sprintf("%q is on the page.", p.Text))
+	}
+	if p.TextGone != "" {
+		met = append(met, fmt.Sprintf("%q is not on the page.", p.TextGone))
+	}
+	if p.Ref != "" {
+		met = append(met, "The element is ready.")
+	}
+	if p.Settled {
+		met = append(met, "The page is settled.")
+	}
+	return strings.Join(met, " ")
 }
 
 // waitUntilQuiet waits until the tab has no request in flight and no new events.
@@ -321,7 +339,7 @@ func (a *Actor) waitUntilQuiet(ctx context.Context, client *checkpoint.Client, t
 }
 
 // waitForText reads the page until it contains a text, or no longer does.
-func (a *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, deadline time.Time) (*protocol.ActResult, error) {
+func (a *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, timeout time.Duration, deadline time.Time) (*protocol.ActResult, error) {
 	for {
 		tree, err := a.lookBy(ctx, t, deadline)
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -337,9 +355,9 @@ func (a *Actor) waitForText(ctx context.Context, t *actingTab, p WaitParams, dea
 		}
 		left := deadline.Sub(a.clock())
 		if left <= 0 {
-			text := fmt.Sprintf("%q is still there", p.TextGone)
+			text := fmt.Sprintf("after %d ms, %q is still on the page", timeout.Milliseconds(), p.TextGone)
 			if missing {
-				text = fmt.Sprintf("%q did not appear", p.Text)
+				text = fmt.Sprintf("after %d ms, %q did not appear", timeout.Milliseconds(), p.Text)
 			}
 			return &protocol.ActResult{Refused: protocol.RefusedFailed, Text: text}, nil
 		}

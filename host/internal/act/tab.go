@@ -35,11 +35,11 @@ func (t *actingTab) do(ctx context.Context, steps []protocol.ActStep) (*protocol
 		t.names = append(t.names, t.refs.named(s.Path))
 	}
 	t.follows = t.tab.Page.Tree()
-	result, err := t.send(ctx, steps, t.action, t.look(), untouched && !t.action.waits)
+	result, err := t.send(ctx, steps, t.action, t.look(), untouched && t.action.waits == "")
 	if err != nil {
 		return nil, err
 	}
-	if untouched && !t.action.waits {
+	if untouched && t.action.waits == "" {
 		if result.Done > 0 {
 			t.began = result.Began
 		}

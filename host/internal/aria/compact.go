@@ -376,13 +376,6 @@ func (w *compact) change(c Change) {
 	if c.Old.Description != c.New.Description {
 		was = append(was, "("+quote(c.Old.Description, maxName)+")")
 	}
-	gone, came := stateChanges(c.Old, c.New)
-	for _, s := range gone {
-		was = append(was, "["+s+"]")
-	}
-	for _, s := range came {
-		was = append(was, "not ["+s+"]")
-	}
 	l, note := key(label(c.New)), ""
 	if c.Old.HasValue != c.New.HasValue || c.Old.Value != c.New.Value || c.Old.Cut.ValueSum != c.New.Cut.ValueSum {
 		is, length, before := contrast(c.Old.Value, c.New.Value, c.Old.Cut.Value, c.New.Cut.Value, maxValue)
@@ -390,10 +383,20 @@ func (w *compact) change(c Change) {
 			l += ": " + is
 			note = length
 		}
-		if !c.Old.HasValue {
+		switch {
+		case !c.Old.HasValue:
 			before = "without a value"
+		case len(was) > 0: // a name would look the same
+			before = "value " + before
 		}
 		was = append(was, before)
+	}
+	gone, came := stateChanges(c.Old, c.New)
+	for _, s := range gone {
+		was = append(was, "["+s+"]")
+	}
+	for _, s := range came {
+		was = append(was, "not ["+s+"]")
 	}
 	w.b.WriteString("- " + l)
 	if len(was) > 0 {

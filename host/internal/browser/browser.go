@@ -254,7 +254,7 @@ func open(parent context.Context, tab target.ID, url string, notes io.Writer) er
 		return fmt.Errorf("cannot open %s: %w", url, err)
 	}
 	if res.ErrorText != "" {
-		note(notes, "%s did not open (%s). Reload the page when the server is running.", url, res.ErrorText)
+		note(notes, "cannot open %s: %s. Check the address and the server, then reload the page.", url, res.ErrorText)
 		return nil
 	}
 	if res.LoaderID == "" {

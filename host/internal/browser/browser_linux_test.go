@@ -321,7 +321,7 @@ func TestPageThatDoesNotOpenIsANote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(notes.String(), srv.URL+" did not open (net::ERR_CONNECTION_REFUSED)") {
+	if !strings.Contains(notes.String(), srv.URL+": net::ERR_CONNECTION_REFUSED") {
 		t.Errorf("notes = %q", notes.String())
 	}
 	if err := b.Close(); err != nil {

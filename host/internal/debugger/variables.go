@@ -269,7 +269,7 @@ func (i *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client,
 	return out, nil
 }
 
-// generated adds to an error about an unknown name that generated code has other names.
+// generated adds to an error about an unknown name that code with a source map may have other names.
 func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal error) error {
 	var s protocol.DebugState
 	if !strings.Contains(refusal.Error(), " no variable") || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
@@ -283,8 +283,8 @@ func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal er
 	return refusal
 }
 
-// generatedNames explains why a name was not found in generated code.
-const generatedNames = "This is generated code: use its variable names, which a minifier may have shortened."
+// generatedNames explains why a name was not found in code with a source map.
+const generatedNames = "Variables that the source map does not name have the names of the generated code, which a minifier may have shortened."
 
 // variables reads the variables of a paused frame through the extension.
 func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesParams) (*protocol.DebugVariables, error) {

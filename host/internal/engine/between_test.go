@@ -164,7 +164,7 @@ func TestMistakesAboutTwoMoments(t *testing.T) {
 	for _, s := range []struct{ from, to, want string }{
 		{"second", "first", "Swap the two"},
 		{at[1], at[0], "Swap the two"},
-		{"now", "", "from is now"},
+		{"now", "", `from is "now"`},
 		{"frist", "", `there is no checkpoint "frist"; checkpoints are first`},
 		{"first", "secnod", `there is no checkpoint "secnod"; checkpoints are second`},
 		{"first", "2999-01-01", "is in the future"},

@@ -130,7 +130,7 @@ func TestExplainSaysWhy(t *testing.T) {
 	w.Log("warning", "unrelated, slo")
 	a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "explain", Text: "SLO"})
 	for _, want := range []struct{ text, because string }{
-		{"slow frame", `rule n1: up to warning with "slow"`},
+		{"slow frame", `rule n1: entries up to level warning that contain "slow"`},
 		{"slow and broken", `hides warnings at most; level "error" would include this`},
 		{"[vite] Failed to reload /slow.ts", "failed hot update"},
 		{"[vite] slow connection", "pack hot-update: Vite's"},

@@ -78,7 +78,7 @@ func ParseProject(file []byte, now time.Time, location *time.Location) *Project 
 			p.say(line, "cannot read the file: %v; none of its noise rules is used", err)
 			return p
 		}
-		p.say(line, "%s; the line is not used: fix it", strings.TrimPrefix(at.Error(), "toml: "))
+		p.say(line, "ignored, because it is not valid: %s. Fix the line.", strings.TrimPrefix(at.Error(), "toml: "))
 		lines[line-1] = nil
 		doc.Noise.Off, doc.Noise.Rules = nil, nil
 	}

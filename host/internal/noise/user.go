@@ -125,18 +125,18 @@ func (r *UserRule) Same(o *UserRule) bool {
 
 // String describes what the rule hides.
 func (r *UserRule) String() string {
-	words := []string{r.level.String() + "s"}
-	if r.level != event.Error {
-		words = []string{"up to " + r.level.String()}
+	words := []string{"entries", "up to level " + r.level.String()}
+	if r.level == event.Error {
+		words[1] = "of any level"
 	}
 	if r.Kind != "" {
-		words = append(words, "in "+r.Kind)
+		words = append([]string{r.Kind}, words...)
 	}
 	if r.Text != "" {
-		words = append(words, "with "+strconv.Quote(r.Text))
+		words = append(words, "that contain "+strconv.Quote(r.Text))
 	}
 	if r.Fingerprint != "" {
-		words = append(words, "equal to "+strconv.Quote(r.Fingerprint))
+		words = append(words, "with the fingerprint "+strconv.Quote(r.Fingerprint))
 	}
 	if r.Origin != "" {
 		words = append(words, "on "+r.Origin)

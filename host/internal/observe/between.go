@@ -31,7 +31,7 @@ const Now = checkpoint.Now
 func (o *Observer) Between(ctx context.Context, client *checkpoint.Client, p BetweenParams, file *checkpoint.File) (*diff.Report, error) {
 	from := strings.TrimSpace(p.From)
 	if from == Now {
-		return nil, usererr.Invalid("from is now. Pass a checkpoint or an earlier time.")
+		return nil, usererr.Invalid(`from is "now", so there is nothing to compare. Pass a checkpoint or an earlier time as from.`)
 	}
 	r, err := o.checkChanges(client, ChangesParams{Checkpoint: from, Include: p.Include, Severity: p.Severity, Tab: p.Tab})
 	if err != nil {

@@ -249,7 +249,7 @@ func (t *Tab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*p
 // is locked before and after, and unlocked while waiting for the browser.
 func (p *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tree, error) {
 	if p.reader == nil {
-		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser`.")
+		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
 	}
 	instance, browserTab, ok := p.store.BrowserTab(id)
 	if !ok {

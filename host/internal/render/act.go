@@ -44,7 +44,7 @@ func Action(a *act.Answer) string {
 }
 
 func writeRefused(b *strings.Builder, a *act.Answer) {
-	b.WriteString(refusal(a.Refused) + "\n" + fields(a))
+	b.WriteString(refusal(a.Refused, a.Waited) + "\n" + fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems during the attempt:\n" + strings.Join(lines, "\n") + "\n")
 	}
@@ -63,10 +63,16 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	if a.Dialog != nil {
 		fmt.Fprintf(b, "A dialog blocks the page %s. Answer it with browser_handle_dialog.\n", dialog(a.Dialog))
 	}
+	if a.Paused != "" {
+		b.WriteString("The action is not finished: " + a.Paused + "\n")
+	}
+	if a.Met != "" {
+		b.WriteString(a.Met + "\n")
+	}
 	b.WriteString(fields(a))
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems:\n" + strings.Join(lines, "\n") + "\n")
-	} else if a.Dialog == nil && !a.Busy {
+	} else if a.Dialog == nil && !a.Busy && a.Paused == "" {
 		b.WriteString("No problems.\n")
 	}
 	if lines := requests(a.Requests); len(lines) > 0 {
@@ -227,7 +233,7 @@ func fieldList(what string, lines []string) string {
 }
 
 // refusal reports why a step was refused, how many steps were done, and what to do next.
-func refusal(r *act.Refusal) string {
+func refusal(r *act.Refusal, waited bool) string {
 	what := cmp.Or(r.Element, "the page")
 	done := "Nothing was done"
 	switch {
@@ -287,6 +293,9 @@ func refusal(r *act.Refusal) string {
 		return sentences("the code "+r.Detail, "Its earlier effects remain")
 	case protocol.RefusedNoDialog:
 		return sentences("no dialog is open")
+	}
+	if waited && r.Element == "" && !r.Busy {
+		return sentences(r.Detail)
 	}
 	why, next := r.Detail, ""
 	if r.Busy {

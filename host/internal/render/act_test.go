@@ -70,6 +70,9 @@ func acted() []struct {
 		{"late, the first", act.Answer{Late: &act.Late{First: true, Page: page}, Unchanged: true}},
 		{"late, merged", act.Answer{Late: &act.Late{Merged: true}, Page: page}},
 		{"late, while a dialog is open", act.Answer{Late: &act.Late{Page: page}, Dialog: confirm}},
+		{"paused", act.Answer{Paused: "tab 1 is paused in the debugger at onclick (app.js:3) by you (breakpoint); debugger_resume or Resume in the popup resumes it"}},
+		{"waited for a text", act.Answer{Waited: true, Met: `"Saved" is on the page.`, Unchanged: true}},
+		{"waited in vain", act.Answer{Waited: true, Refused: &act.Refusal{Reason: protocol.RefusedFailed, Detail: `after 300 ms, "Saved" did not appear`}}},
 		{"waited", act.Answer{Late: &act.Late{Page: page}, Waited: true, Page: page}},
 		{"refused, with every part", act.Answer{
 			Refused: &act.Refusal{Reason: protocol.RefusedHidden, Element: `button "Go" [e3]`, Done: 1, Steps: 2},
@@ -97,7 +100,7 @@ func acted() []struct {
 		refused("load", act.Refusal{Reason: protocol.RefusedLoad, Detail: "net::ERR_CONNECTION_REFUSED"}),
 		refused("debugger", act.Refusal{Reason: protocol.RefusedDebugger, Detail: "Cannot attach"}),
 		refused("code", act.Refusal{Reason: protocol.RefusedCode, Detail: "threw Error: no"}),
-		refused("failed", act.Refusal{Reason: protocol.RefusedFailed, Detail: `"Saved" did not appear`}),
+		refused("failed", act.Refusal{Reason: protocol.RefusedFailed, Detail: "the browser did not open a tab"}),
 		refused("failed on an element", act.Refusal{Reason: protocol.RefusedFailed, Element: `button "Go" [e3]`, Detail: "the browser refused"}),
 		refused("does not answer", act.Refusal{Reason: protocol.RefusedFailed, Detail: "the page does not answer: it is busy or hangs", Busy: true}),
 		refused("does not answer, for an element", act.Refusal{Reason: protocol.RefusedFailed, Element: `button "Go" [e3]`, Detail: "the page does not answer: it is busy or hangs", Busy: true}),

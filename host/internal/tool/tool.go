@@ -106,7 +106,7 @@ func decodeArguments(tool string, args []byte, params any) error {
 			return usererr.Invalid("%s takes one JSON object of arguments; %s", tool, takes)
 		}
 		field := wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:]
-		return usererr.Invalid("%s must be %s, not %s", field, kindWords(wrong.Type), wrong.Value)
+		return usererr.Invalid("%s must be %s, not %s", field, kindWords(wrong.Type), valueWords(wrong.Value))
 	}
 	if field, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		return usererr.Invalid("%s has no argument %s; %s", tool, field, takes)
@@ -126,6 +126,22 @@ func argumentNames(t reflect.Type) []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+// valueWords describes a value as [json.UnmarshalTypeError] names it: by its type, a number with its digits.
+func valueWords(value string) string {
+	if digits, ok := strings.CutPrefix(value, "number "); ok {
+		return digits
+	}
+	switch value {
+	case "bool":
+		return "a boolean"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	}
+	return "a " + value
 }
 
 func kindWords(t reflect.Type) string {

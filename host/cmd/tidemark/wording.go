@@ -1,0 +1,37 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+)
+
+// inCommands replaces the tools and parameters that a text names for agents by the commands and flags of this program.
+var inCommands = strings.NewReplacer(
+	"browser_open or `tidemark browser URL`", "`tidemark browser URL`",
+	"browser_open", "`tidemark browser`",
+	"browser_snapshot", "`tidemark snapshot`",
+	"browser_tabs", "`tidemark status`",
+	"get_changes_since", "`tidemark changes`",
+	"get_browser_logs", "`tidemark logs`",
+	"get_network_bodies", "`tidemark network`",
+	"get_websocket_events", "`tidemark websocket`",
+	"get_enhanced_actions", "`tidemark actions`",
+	"checkpoint_create", "`tidemark checkpoint add`",
+	"checkpoint_list", "`tidemark checkpoint list`",
+	"checkpoint_delete", "`tidemark checkpoint rm`",
+	"omit checkpoint", "omit --since",
+	"configure_noise", "`tidemark noise`",
+	"only one of diff and", "only one of --diff and",
+	"full_snapshot", "--full",
+	"interactive_only: false", "--all",
+	"max_tokens", "--max-tokens",
+	"timeout_ms", "--timeout",
+)
+
+// ownLine matches the lines of a snapshot that Tidemark adds: they begin with "[" or "#", no line of a page does.
+var ownLine = regexp.MustCompile(`(?m)^[\[#].*$`)
+
+// snapshotInCommands is [inCommands] for a snapshot, whose lines of the page stay as they are.
+func snapshotInCommands(snapshot string) string {
+	return ownLine.ReplaceAllStringFunc(snapshot, inCommands.Replace)
+}
