@@ -45,13 +45,13 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 		}
 		v := w.Store.View(w.Now)
 		for _, m := range moments {
-			if m.moment.Pos.Network < v.Network.First() || m.moment.Pos.DOM < v.DOM.First() {
+			if m.moment.Pos[capture.Network] < v.Network.First() || m.moment.Pos[capture.DOM] < v.DOM.First() {
 				continue // evicted since: the oldest state that is known stands in for it
 			}
 			again := v.MomentAt(m.at)
 			// Position 1 stands for "maybe before everything that is held".
-			sameNetwork, sameDOM := again.Pos.Network == m.moment.Pos.Network, again.Pos.DOM == m.moment.Pos.DOM
-			if !sameNetwork && again.Pos.Network != 1 || !sameDOM && again.Pos.DOM != 1 {
+			sameNetwork, sameDOM := again.Pos[capture.Network] == m.moment.Pos[capture.Network], again.Pos[capture.DOM] == m.moment.Pos[capture.DOM]
+			if !sameNetwork && again.Pos[capture.Network] != 1 || !sameDOM && again.Pos[capture.DOM] != 1 {
 				rt.Fatalf("positions %+v, were %+v", again.Pos, m.moment.Pos)
 			}
 			for _, endpoint := range "abcdef" {

@@ -10,7 +10,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
-	"tidemark.dev/tidemark/host/internal/ring"
 )
 
 // Entry is one entry of a buffer: *[event.Console], *[event.Network], *[event.WebSocket],
@@ -147,25 +146,16 @@ func (s *Store) DrainAll(drained *Delta, now time.Time) *Delta {
 	if drained != nil {
 		d.size += drained.size
 	}
-	gather(d, ConsoleSection, s.console.View())
-	gather(d, NetworkSection, s.network.View())
-	gather(d, WebSocketSection, s.websocket.View())
-	gather(d, ActionsSection, s.actions.View())
-	gather(d, DOMSection, s.dom.View())
+	for t, b := range s.buffers {
+		for pos, e := range b.all() {
+			d.Entries = append(d.Entries, Entry{sections[t], pos, e})
+		}
+	}
 	s.gaps.changed, k.live = true, true
 	d.State = s.stateLocked(now)
 	k.entries, k.fresh, k.live, s.gaps.changed = nil, 0, false, false
 	k.endpoints, k.domState = s.endpoints.share(), s.domState.share()
 	return d
-}
-
-func gather[T any, P interface {
-	*T
-	event.Event
-}](d *Delta, section Section, v ring.View[T]) {
-	for pos, e := range v.From(0) {
-		d.Entries = append(d.Entries, Entry{section, pos, P(e)})
-	}
 }
 
 // Kept records that a delta is on disk. Its events are acknowledged from now on.
@@ -219,8 +209,11 @@ func (s *Store) WaitForRoom(ctx context.Context) error {
 func (s *Store) stateLocked(now time.Time) State {
 	st := State{
 		Started: s.started.UnixMilli(), Saved: now.UnixMilli(), LastTab: s.lastTab, Masked: s.masked,
-		Next: Positions{s.console.Next(), s.network.Next(), s.websocket.Next(), s.actions.Next(), s.dom.Next(), s.gaps.last + 1},
 	}
+	for t, b := range s.buffers {
+		st.Next[t] = b.Next()
+	}
+	st.Next[Gaps] = s.gaps.last + 1
 	st.URLs = maps.Clone(s.domState.URLs())
 	if s.gaps.changed {
 		st.Gaps = &GapState{List: s.gaps.view(), Last: s.gaps.last}
@@ -270,42 +263,34 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 	s := New(limits, rules, now)
 	s.started = time.UnixMilli(st.Started)
 	s.lastTab, s.masked = st.LastTab, st.Masked
-	tails := map[Section]Tail{}
-	for section, limit := range map[Section]Limit{
-		ConsoleSection: limits.Console, NetworkSection: limits.Network, WebSocketSection: limits.WebSocket,
-		ActionsSection: limits.Actions, DOMSection: limits.DOM,
-	} {
-		tails[section] = j.Tail(section, limit, s.index)
+	var tails [Gaps]Tail
+	var from Positions
+	for t, limit := range limits.byTrack() {
+		tails[t] = j.Tail(sections[t], limit, s.index)
+		from[t] = tails[t].From
 	}
-	s.makeRings(limits, Positions{
-		tails[ConsoleSection].From, tails[NetworkSection].From, tails[WebSocketSection].From, tails[ActionsSection].From, tails[DOMSection].From, 0,
-	})
-	if t := tails[NetworkSection].Endpoints; t != nil {
+	s.makeRings(limits, from)
+	if t := tails[Network].Endpoints; t != nil {
 		s.endpoints, s.oldTable = t.share(), t
 	}
-	if p := tails[DOMSection].DOMState; p != nil {
+	if p := tails[DOM].DOMState; p != nil {
 		s.domState, s.oldDOM = p.share(), p
 	}
-	for _, section := range Sections {
-		first := true
-		for pos, value := range tails[section].Entries {
+	for t := range tails {
+		track, first := Track(t), true
+		for pos, value := range tails[t].Entries {
 			if first && pos > 1 {
-				before := tails[section].Before
+				before := tails[t].Before
 				if before == 0 {
 					before = value.Header().At
 				}
-				s.evicted.before(section, pos, before)
+				s.evicted.before(track, pos, before)
 			}
 			first = false
-			s.skipTo(section, pos, now)
-			s.restore(value)
+			s.skipTo(track, pos, now)
+			s.buffers[t].restore(value)
 		}
-	}
-	for section, next := range map[Section]uint64{
-		ConsoleSection: st.Next.Console, NetworkSection: st.Next.Network, WebSocketSection: st.Next.WebSocket,
-		ActionsSection: st.Next.Actions, DOMSection: st.Next.DOM,
-	} {
-		s.skipTo(section, next, now)
+		s.skipTo(track, st.Next[t], now)
 	}
 	s.domState = NewDOMState(s.domState.Elements(), st.URLs)
 	if st.Gaps != nil {
@@ -337,76 +322,22 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 	return s
 }
 
-func (s *Store) restore(value event.Event) {
-	switch e := value.(type) {
-	case *event.Console:
-		s.addConsole(*e)
-	case *event.Network:
-		s.addNetwork(*e)
-	case *event.WebSocket:
-		s.addWebSocket(*e)
-	case *event.Action:
-		s.addAction(*e)
-	case *Change:
-		s.change(*e)
+// skipTo gives the next entry of a track a position, because the entries before it could not be read.
+func (s *Store) skipTo(t Track, pos uint64, now time.Time) {
+	if s.buffers[t].SkipTo(pos) {
+		s.evicted.before(t, pos, now.UnixMilli())
 	}
 }
 
-// skipTo has the next entry of a section get a position, where what should stand before it could not
-// be read.
-func (s *Store) skipTo(section Section, pos uint64, now time.Time) {
-	skipped := false
-	switch section {
-	case ConsoleSection:
-		skipped = s.console.SkipTo(pos)
-	case NetworkSection:
-		skipped = s.network.SkipTo(pos)
-	case WebSocketSection:
-		skipped = s.websocket.SkipTo(pos)
-	case ActionsSection:
-		skipped = s.actions.SkipTo(pos)
-	case DOMSection:
-		skipped = s.dom.SkipTo(pos)
-	}
-	if skipped {
-		s.evicted.before(section, pos, now.UnixMilli())
-	}
-}
-
-// The add functions are the only ones that append to the buffers.
-
-func (s *Store) addConsole(e event.Console) {
-	pos, stored := s.console.Append(e)
-	s.keep.add(ConsoleSection, pos, stored, sizeOfConsole(stored))
-	s.pages.note(ConsoleSection, pos, &stored.Head, s.firstLocked)
-}
+// addNetwork and change are the only functions that add to these two tracks, because they also apply the entry.
 
 func (s *Store) addNetwork(e event.Network) {
 	s.endpoints = s.endpoints.apply(&e)
 	e.Endpoint = s.index.named(KeyOf(&e))
-	pos, stored := s.network.Append(e)
-	s.keep.add(NetworkSection, pos, stored, sizeOfNetwork(stored))
-	s.pages.note(NetworkSection, pos, &stored.Head, s.firstLocked)
+	s.network.add(e)
 }
 
-func (s *Store) addWebSocket(e event.WebSocket) {
-	pos, stored := s.websocket.Append(e)
-	s.keep.add(WebSocketSection, pos, stored, sizeOfWebSocket(stored))
-	s.pages.note(WebSocketSection, pos, &stored.Head, s.firstLocked)
-}
-
-func (s *Store) addAction(e event.Action) {
-	pos, stored := s.actions.Append(e)
-	s.keep.add(ActionsSection, pos, stored, sizeOfAction(stored))
-	s.pages.note(ActionsSection, pos, &stored.Head, s.firstLocked)
-}
-
-func (s *Store) change(c Change) {
-	pos, stored := s.dom.Append(c)
-	s.keep.add(DOMSection, pos, stored, sizeOfChange(stored))
-	s.pages.note(DOMSection, pos, &stored.Head, s.firstLocked)
-	s.domState = s.domState.apply(stored)
-}
+func (s *Store) change(c Change) { s.domState = s.domState.apply(s.dom.add(c)) }
 
 // NewDOMState makes a state of the error elements that are visible, and how often, and the address of each
 // tab.

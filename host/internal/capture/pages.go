@@ -25,7 +25,7 @@ type tabOrigins struct {
 }
 
 // note has an entry be its tab's newest. first are the positions of the oldest entries that the buffers hold.
-func (p *tabOrigins) note(s Section, pos uint64, h *event.Head, first func() Positions) {
+func (p *tabOrigins) note(t Track, pos uint64, h *event.Head, first func() Positions) {
 	if p.at >= len(p.list) || p.list[p.at].Tab != h.Tab || p.list[p.at].Origin != h.Origin {
 		p.at = slices.IndexFunc(p.list, func(t TabOrigin) bool { return t.Tab == h.Tab && t.Origin == h.Origin })
 		if p.at < 0 {
@@ -40,12 +40,17 @@ func (p *tabOrigins) note(s Section, pos uint64, h *event.Head, first func() Pos
 			p.list = append(p.list, TabOrigin{Tab: h.Tab, Origin: h.Origin})
 		}
 	}
-	*p.list[p.at].After.of(s) = pos + 1
+	p.list[p.at].After[t] = pos + 1
 }
 
 // since says whether any of its entries has the position in its buffer, or a later one.
 func (t *TabOrigin) since(pos *Positions) bool {
-	return t.After.Console > pos.Console || t.After.Network > pos.Network || t.After.WebSocket > pos.WebSocket || t.After.Actions > pos.Actions || t.After.DOM > pos.DOM
+	for track := range Gaps {
+		if t.After[track] > pos[track] {
+			return true
+		}
+	}
+	return false
 }
 
 // PagesSince yields the tabs that entries from the positions on are from, as far as the buffers hold them. It is
@@ -54,9 +59,8 @@ func (v *View) PagesSince(pos Positions, yield func(tab int, origin string)) boo
 	if v.pages == nil {
 		return false
 	}
-	for _, s := range Sections {
-		p := pos.of(s)
-		*p = max(*p, v.inRing(s))
+	for t, s := range v.spans() {
+		pos[t] = max(pos[t], s.FirstInRing())
 	}
 	for i := range v.pages {
 		if p := &v.pages[i]; p.since(&pos) {
@@ -64,34 +68,4 @@ func (v *View) PagesSince(pos Positions, yield func(tab int, origin string)) boo
 		}
 	}
 	return true
-}
-
-// inRing is the position of the oldest entry of a section that its buffer holds.
-func (v *View) inRing(s Section) uint64 {
-	switch s {
-	case ConsoleSection:
-		return v.Console.InRing().First()
-	case NetworkSection:
-		return v.Network.InRing().First()
-	case WebSocketSection:
-		return v.WebSocket.InRing().First()
-	case DOMSection:
-		return v.DOM.InRing().First()
-	}
-	return v.Actions.InRing().First()
-}
-
-// of is the position in a section.
-func (p *Positions) of(s Section) *uint64 {
-	switch s {
-	case ConsoleSection:
-		return &p.Console
-	case NetworkSection:
-		return &p.Network
-	case WebSocketSection:
-		return &p.WebSocket
-	case DOMSection:
-		return &p.DOM
-	}
-	return &p.Actions
 }

@@ -52,7 +52,7 @@ func TestPagesAreThoseOfTheEntries(t *testing.T) {
 		see(want, v.Actions, from)
 		see(want, v.DOM, from)
 		got := map[string]bool{}
-		known := v.PagesSince(capture.Positions{Console: from, Network: from, WebSocket: from, Actions: from, DOM: from}, func(tab int, origin string) {
+		known := v.PagesSince(capture.Positions{from, from, from, from, from}, func(tab int, origin string) {
 			got[fmt.Sprint(tab, origin)] = true
 		})
 		if !known && (tabs < 256 || len(got) > 0) {

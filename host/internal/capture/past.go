@@ -2,8 +2,10 @@ package capture
 
 import (
 	"iter"
+	"slices"
 
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
 )
 
 // Past reads what has left the buffers and is kept on disk: one reading, which does not change until
@@ -18,11 +20,8 @@ type Past interface {
 	// DOMState is the state before the change at a position; nil if it is unknown.
 	DOMState(pos uint64) *DOMState
 
-	Console(from, to uint64) iter.Seq2[uint64, *event.Console]
-	Network(from, to uint64) iter.Seq2[uint64, *event.Network]
-	WebSocket(from, to uint64) iter.Seq2[uint64, *event.WebSocket]
-	Actions(from, to uint64) iter.Seq2[uint64, *event.Action]
-	DOM(from, to uint64) iter.Seq2[uint64, *Change]
+	// Entries yields the entries of a section from one position up to another, oldest first.
+	Entries(s Section, from, to uint64) iter.Seq2[uint64, event.Event]
 }
 
 // Behind is the view with what was kept of the entries that have left the buffers.
@@ -30,22 +29,35 @@ func (v *View) Behind(p Past) *View {
 	u := *v
 	u.past = p
 	first := p.First()
-	u.Console = v.Console.Behind(first.Console, p.Console)
-	u.Network = v.Network.Behind(first.Network, p.Network)
-	u.WebSocket = v.WebSocket.Behind(first.WebSocket, p.WebSocket)
-	u.Actions = v.Actions.Behind(first.Actions, p.Actions)
-	u.DOM = v.DOM.Behind(first.DOM, p.DOM)
+	behind[event.Console](&u.Console, Console, first, p)
+	behind[event.Network](&u.Network, Network, first, p)
+	behind[event.WebSocket](&u.WebSocket, WebSocket, first, p)
+	behind[event.Action](&u.Actions, Actions, first, p)
+	behind[Change](&u.DOM, DOM, first, p)
 	return &u
+}
+
+func behind[T any, P pointer[T]](v *ring.View[T], t Track, first Positions, p Past) {
+	*v = v.Behind(first[t], func(from, to uint64) iter.Seq2[uint64, *T] {
+		return func(yield func(uint64, *T) bool) {
+			for pos, e := range p.Entries(sections[t], from, to) {
+				if !yield(pos, e.(P)) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // Holds reports whether the buffers have everything from a moment on.
 func (v *View) Holds(m Moment) bool {
-	return m.Pos.Console >= v.Console.First() && m.Pos.Network >= v.Network.First() && m.Pos.WebSocket >= v.WebSocket.First() &&
-		m.Pos.Actions >= v.Actions.First() && m.Pos.DOM >= v.DOM.First()
+	for t, s := range v.spans() {
+		if m.Pos[t] < s.First() {
+			return false
+		}
+	}
+	return true
 }
 
 // HoldsTime reports whether the buffers have everything later than a time.
-func (v *View) HoldsTime(ms int64) bool {
-	g := v.gone
-	return max(g.console, g.network, g.websocket, g.actions, g.dom) <= ms
-}
+func (v *View) HoldsTime(ms int64) bool { return slices.Max(v.gone[:]) <= ms }

@@ -35,6 +35,10 @@ func DefaultLimits() Limits {
 	}
 }
 
+func (l Limits) byTrack() [Gaps]Limit {
+	return [...]Limit{Console: l.Console, Network: l.Network, WebSocket: l.WebSocket, Actions: l.Actions, DOM: l.DOM}
+}
+
 // Update is a navigation or hot update, as an edit causes it.
 type Update struct {
 	event.Head
@@ -49,11 +53,12 @@ type Store struct {
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced when something has changed
 	started   time.Time
-	console   *ring.Ring[event.Console]
-	network   *ring.Ring[event.Network]
-	websocket *ring.Ring[event.WebSocket]
-	actions   *ring.Ring[event.Action]
-	dom       *ring.Ring[Change]
+	console   *trackBuffer[event.Console, *event.Console]
+	network   *trackBuffer[event.Network, *event.Network]
+	websocket *trackBuffer[event.WebSocket, *event.WebSocket]
+	actions   *trackBuffer[event.Action, *event.Action]
+	dom       *trackBuffer[Change, *Change]
+	buffers   [Gaps]buffer // the five above
 	updates   *ring.Ring[Update]
 
 	index     *Index
@@ -90,41 +95,34 @@ func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 
 // makeRings makes the buffers, empty, whose next values get the positions given.
 func (s *Store) makeRings(limits Limits, at Positions) {
-	s.console = newRing(limits.Console, at.Console, ring.Options[event.Console]{
+	s.console = newTrack(s, Console, limits.Console, at[Console], ring.Options[event.Console]{
 		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Weigh: RawConsole,
-		Evict: func(pos uint64, e *event.Console) { s.evicted.note(ConsoleSection, pos, &e.Head) },
 	})
-	s.network = newRing(limits.Network, at.Network, ring.Options[event.Network]{
+	s.network = newTrack(s, Network, limits.Network, at[Network], ring.Options[event.Network]{
 		Chunk: 8, Size: sizeOfNetwork, Weigh: RawNetwork,
-		Evict: func(pos uint64, e *event.Network) {
-			s.evicted.note(NetworkSection, pos, &e.Head)
-			s.oldTable = s.oldTable.apply(e)
-		},
+		Evict: func(_ uint64, e *event.Network) { s.oldTable = s.oldTable.apply(e) },
 	})
-	s.websocket = newRing(limits.WebSocket, at.WebSocket, ring.Options[event.WebSocket]{
+	s.websocket = newTrack(s, WebSocket, limits.WebSocket, at[WebSocket], ring.Options[event.WebSocket]{
 		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame, Weigh: RawWebSocket,
-		Evict: func(pos uint64, e *event.WebSocket) { s.evicted.note(WebSocketSection, pos, &e.Head) },
 	})
-	s.actions = newRing(limits.Actions, at.Actions, ring.Options[event.Action]{
+	s.actions = newTrack(s, Actions, limits.Actions, at[Actions], ring.Options[event.Action]{
 		Chunk: 64, Size: sizeOfAction, Weigh: RawAction,
-		Evict: func(pos uint64, e *event.Action) { s.evicted.note(ActionsSection, pos, &e.Head) },
 	})
-	s.dom = newRing(limits.DOM, at.DOM, ring.Options[Change]{
+	s.dom = newTrack(s, DOM, limits.DOM, at[DOM], ring.Options[Change]{
 		Chunk: 64, Size: sizeOfChange,
-		Evict: func(pos uint64, c *Change) {
-			s.evicted.note(DOMSection, pos, &c.Head)
-			s.oldDOM = s.oldDOM.apply(c)
-		},
+		Evict: func(_ uint64, c *Change) { s.oldDOM = s.oldDOM.apply(c) },
 	})
+	s.network.apply, s.dom.apply = s.addNetwork, s.change
+	s.buffers = [...]buffer{Console: s.console, Network: s.network, WebSocket: s.websocket, Actions: s.actions, DOM: s.dom}
 	s.updates = newRing(Limit{1000, 1 << 20}, 1, ring.Options[Update]{Chunk: 64, Size: func(*Update) int { return 64 }})
 }
 
 // firstLocked are the positions of the oldest entries that the buffers hold.
-func (s *Store) firstLocked() Positions {
-	return Positions{
-		Console: s.console.View().First(), Network: s.network.View().First(), WebSocket: s.websocket.View().First(),
-		Actions: s.actions.View().First(), DOM: s.dom.View().First(),
+func (s *Store) firstLocked() (p Positions) {
+	for t, b := range s.buffers {
+		p[t] = b.First()
 	}
+	return p
 }
 
 // maxFlights bounds the requests that are in flight; when there are more, those older than
@@ -208,7 +206,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		if e.Joined = s.joins.repeats(b, e); e.Joined && how == "" && t != nil {
 			t.active = wasActive // as last reported
 		}
-		s.addConsole(*e)
+		s.console.add(*e)
 	case *event.Request:
 		s.joins.request(b, e.Tab, e.ID, e.At)
 		if len(s.flights) >= maxFlights {
@@ -222,9 +220,9 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		s.networkEvent(b, e)
 	case *event.WebSocket:
 		e.Joined = s.joins.socket(b, e)
-		s.addWebSocket(*e)
+		s.websocket.add(*e)
 	case *event.Action:
-		s.addAction(*e)
+		s.actions.add(*e)
 	case *event.Element:
 		s.elementEvent(e)
 	case *event.Navigation:
@@ -277,7 +275,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	if e.How == "reload" {
 		kind = "reload"
 	}
-	s.addAction(event.Action{Head: e.Head, Type: kind, Target: e.URL})
+	s.actions.add(event.Action{Head: e.Head, Type: kind, Target: e.URL})
 	if e.How == "load" || e.How == "reload" {
 		s.updates.Append(Update{Head: e.Head, How: e.How})
 	}

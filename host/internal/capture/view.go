@@ -11,9 +11,6 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// Positions are the next position to read in each buffer.
-type Positions struct{ Console, Network, WebSocket, Actions, DOM, Gaps uint64 }
-
 // Moment is the start of a diff: positions, and the state of endpoints and of the DOM there.
 type Moment struct {
 	At        time.Time
@@ -84,7 +81,7 @@ type View struct {
 	oldTable *Table
 	oldDOM   *DOMState
 	evicted  map[evictedFrom]uint64
-	gone     sectionTimes
+	gone     [Gaps]int64
 	nextGap  uint64
 }
 
@@ -128,13 +125,12 @@ func (s *Store) View(now time.Time) *View {
 
 // Now is the moment at which the view was taken.
 func (v *View) Now() Moment {
-	return Moment{
-		At: v.At,
-		Pos: Positions{
-			v.Console.Next(), v.Network.Next(), v.WebSocket.Next(), v.Actions.Next(), v.DOM.Next(), v.nextGap,
-		},
-		Endpoints: v.Endpoints, DOMState: v.DOMState,
+	m := Moment{At: v.At, Endpoints: v.Endpoints, DOMState: v.DOMState}
+	for t, s := range v.spans() {
+		m.Pos[t] = s.Next()
 	}
+	m.Pos[Gaps] = v.nextGap
+	return m
 }
 
 // Start is the moment before everything that was ever taken in.
@@ -146,7 +142,7 @@ func (v *View) Start() Moment {
 	if e := v.Network.At(1); e != nil && e.Time().Before(at) {
 		at = e.Time()
 	}
-	return Moment{At: at, Pos: Positions{1, 1, 1, 1, 1, 1}}
+	return Moment{At: at, Pos: begin()}
 }
 
 // MomentAt rebuilds the moment of a time from the events before it. Endpoints and DOM state are exact as
@@ -154,19 +150,22 @@ func (v *View) Start() Moment {
 // after the time have been evicted, the position is before them, so that a diff tells of it.
 func (v *View) MomentAt(t time.Time) Moment {
 	ms := t.UnixMilli()
-	before := Positions{1, 1, 1, 1, 1, 1} // of entries that have left the buffers: not known
+	before := begin() // of entries that have left the buffers: not known
 	if v.past != nil && !v.HoldsTime(ms) {
 		before = v.past.After(ms)
 	}
 	m := Moment{At: t.UTC(), Pos: Positions{
-		firstAfter(v.Console, ms, v.gone.console, before.Console), firstAfter(v.Network, ms, v.gone.network, before.Network),
-		firstAfter(v.WebSocket, ms, v.gone.websocket, before.WebSocket), firstAfter(v.Actions, ms, v.gone.actions, before.Actions),
-		firstAfter(v.DOM, ms, v.gone.dom, before.DOM), v.nextGap,
+		Console:   firstAfter(v.Console, ms, v.gone[Console], before[Console]),
+		Network:   firstAfter(v.Network, ms, v.gone[Network], before[Network]),
+		WebSocket: firstAfter(v.WebSocket, ms, v.gone[WebSocket], before[WebSocket]),
+		Actions:   firstAfter(v.Actions, ms, v.gone[Actions], before[Actions]),
+		DOM:       firstAfter(v.DOM, ms, v.gone[DOM], before[DOM]),
+		Gaps:      v.nextGap,
 	}}
-	if m.Endpoints = v.endpointsBefore(m.Pos.Network); m.Endpoints == nil {
+	if m.Endpoints = v.endpointsBefore(m.Pos[Network]); m.Endpoints == nil {
 		m.Endpoints = v.oldTable
 	}
-	if m.DOMState = v.domStateBefore(m.Pos.DOM); m.DOMState == nil {
+	if m.DOMState = v.domStateBefore(m.Pos[DOM]); m.DOMState == nil {
 		m.DOMState = v.oldDOM
 	}
 	if !t.Before(v.Started) {
@@ -217,7 +216,7 @@ func (v *View) domStateBefore(pos uint64) *DOMState {
 // next navigation says where from.
 func (v *View) addressesBefore(m Moment) *DOMState {
 	p, moved := m.DOMState, map[int]bool{}
-	for _, c := range v.DOM.From(m.Pos.DOM) {
+	for _, c := range v.DOM.From(m.Pos[DOM]) {
 		if c.Op != "navigated" || moved[c.Tab] {
 			continue
 		}
@@ -232,10 +231,7 @@ func (v *View) addressesBefore(m Moment) *DOMState {
 // firstAfter is the first position whose entry is later than a time; entries that arrived a little
 // out of order are read rather than missed. It is before when an entry later than the time has left
 // the buffer; gone is the time of the newest of those.
-func firstAfter[T any, P interface {
-	*T
-	event.Event
-}](v ring.View[T], ms, gone int64, before uint64) uint64 {
+func firstAfter[T any, P pointer[T]](v ring.View[T], ms, gone int64, before uint64) uint64 {
 	if gone > ms {
 		return before
 	}
@@ -252,13 +248,13 @@ func firstAfter[T any, P interface {
 func (v *View) Until(m Moment) *View {
 	u := *v
 	u.At = m.At
-	u.Console = v.Console.Until(m.Pos.Console)
-	u.Network = v.Network.Until(m.Pos.Network)
-	u.WebSocket = v.WebSocket.Until(m.Pos.WebSocket)
-	u.Actions = v.Actions.Until(m.Pos.Actions)
-	u.DOM = v.DOM.Until(m.Pos.DOM)
+	u.Console = v.Console.Until(m.Pos[Console])
+	u.Network = v.Network.Until(m.Pos[Network])
+	u.WebSocket = v.WebSocket.Until(m.Pos[WebSocket])
+	u.Actions = v.Actions.Until(m.Pos[Actions])
+	u.DOM = v.DOM.Until(m.Pos[DOM])
 	u.Endpoints, u.DOMState, u.pages = m.Endpoints, m.DOMState, nil
-	known, _ := slices.BinarySearchFunc(v.Gaps, m.Pos.Gaps, func(g Gap, pos uint64) int { return cmp.Compare(g.Pos, pos) })
+	known, _ := slices.BinarySearchFunc(v.Gaps, m.Pos[Gaps], func(g Gap, pos uint64) int { return cmp.Compare(g.Pos, pos) })
 	u.Gaps = v.Gaps[:known]
 	return &u
 }

@@ -105,14 +105,14 @@ func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture
 	for i, s := range include {
 		last, ok := c.told[s]
 		if !ok {
-			last = Told{start.At.UnixMilli(), start.Pos.Gaps}
+			last = Told{start.At.UnixMilli(), start.Pos[capture.Gaps]}
 			copySection(&m, start, s)
 		}
 		if at := time.UnixMilli(last.At).UTC(); i == 0 || at.Before(m.At) {
 			m.At = at
 		}
-		if i == 0 || last.Gaps < m.Pos.Gaps {
-			m.Pos.Gaps = last.Gaps
+		if i == 0 || last.Gaps < m.Pos[capture.Gaps] {
+			m.Pos[capture.Gaps] = last.Gaps
 		}
 	}
 	return m
@@ -134,7 +134,7 @@ func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
 	now := v.Now()
 	for _, s := range include {
 		copySection(&c.auto, now, s)
-		c.told[s] = Told{v.At.UnixMilli(), now.Pos.Gaps}
+		c.told[s] = Told{v.At.UnixMilli(), now.Pos[capture.Gaps]}
 	}
 	c.calls++
 }
@@ -148,16 +148,12 @@ func (c *Client) LookLocked() uint64 { return c.looks }
 
 // copySection copies the parts of a moment that a section needs.
 func copySection(to *capture.Moment, from capture.Moment, s capture.Section) {
-	switch s {
-	case capture.ConsoleSection:
-		to.Pos.Console = from.Pos.Console
-	case capture.NetworkSection:
-		to.Pos.Network, to.Endpoints = from.Pos.Network, from.Endpoints
-	case capture.WebSocketSection:
-		to.Pos.WebSocket = from.Pos.WebSocket
-	case capture.DOMSection:
-		to.Pos.DOM, to.DOMState = from.Pos.DOM, from.DOMState
-	case capture.ActionsSection:
-		to.Pos.Actions = from.Pos.Actions
+	t := s.Track()
+	to.Pos[t] = from.Pos[t]
+	switch t {
+	case capture.Network:
+		to.Endpoints = from.Endpoints
+	case capture.DOM:
+		to.DOMState = from.DOMState
 	}
 }

@@ -159,11 +159,11 @@ func (c *computation) nameTabs() {
 		c.manyTabs = len(covered) > 1
 		return
 	}
-	tabsOf(c, covered, c.v.Console, c.from.Pos.Console)
-	tabsOf(c, covered, c.v.Network, c.from.Pos.Network)
-	tabsOf(c, covered, c.v.WebSocket, c.from.Pos.WebSocket)
-	tabsOf(c, covered, c.v.Actions, c.from.Pos.Actions)
-	tabsOf(c, covered, c.v.DOM, c.from.Pos.DOM)
+	tabsOf(c, covered, c.v.Console, c.from.Pos[capture.Console])
+	tabsOf(c, covered, c.v.Network, c.from.Pos[capture.Network])
+	tabsOf(c, covered, c.v.WebSocket, c.from.Pos[capture.WebSocket])
+	tabsOf(c, covered, c.v.Actions, c.from.Pos[capture.Actions])
+	tabsOf(c, covered, c.v.DOM, c.from.Pos[capture.DOM])
 	c.manyTabs = len(covered) > 1
 }
 
@@ -247,9 +247,9 @@ func SplitSummary(summary string) (found, unseen string) {
 
 func (c *computation) actions() *ActionsDiff {
 	d := &ActionsDiff{}
-	c.checkOverflow(capture.ActionsSection, c.from.Pos.Actions)
+	c.checkOverflow(capture.ActionsSection, c.from.Pos[capture.Actions])
 	var shown []Action
-	for pos, a := range c.v.Actions.From(c.from.Pos.Actions) {
+	for pos, a := range c.v.Actions.From(c.from.Pos[capture.Actions]) {
 		if c.o.InScope(a.Origin, a.Tab) && (c.o.Own == nil || !c.o.Own(a.Tab, a.At)) {
 			d.TotalNewActions++
 			shown = append(shown, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab), Ref: c.ref(pos, a)})

@@ -98,7 +98,7 @@ func (c *computation) covers(g capture.Gap) bool {
 	if c.o.Ended && (c.over(g) || g.From.After(c.v.At)) {
 		return false
 	}
-	if g.Pos < c.from.Pos.Gaps && c.over(g) {
+	if g.Pos < c.from.Pos[capture.Gaps] && c.over(g) {
 		return false
 	}
 	if g.Origin == "" {
@@ -197,8 +197,8 @@ func (c *computation) wasWatched() bool {
 			}
 		}
 	}
-	return heard(c, c.v.Network, c.from.Pos.Network) || heard(c, c.v.Console, c.from.Pos.Console) || heard(c, c.v.DOM, c.from.Pos.DOM) ||
-		heard(c, c.v.Actions, c.from.Pos.Actions) || heard(c, c.v.WebSocket, c.from.Pos.WebSocket)
+	return heard(c, c.v.Network, c.from.Pos[capture.Network]) || heard(c, c.v.Console, c.from.Pos[capture.Console]) || heard(c, c.v.DOM, c.from.Pos[capture.DOM]) ||
+		heard(c, c.v.Actions, c.from.Pos[capture.Actions]) || heard(c, c.v.WebSocket, c.from.Pos[capture.WebSocket])
 }
 
 // heard says whether a buffer tells of a watched tab.

@@ -19,7 +19,7 @@ type elementWindow struct {
 
 func (c *computation) dom() *DOMDiff {
 	d := &DOMDiff{}
-	c.checkOverflow(capture.DOMSection, c.from.Pos.DOM)
+	c.checkOverflow(capture.DOMSection, c.from.Pos[capture.DOM])
 	found := map[capture.ElementKey]*elementWindow{}
 	var order []capture.ElementKey
 	at := func(k capture.ElementKey) *elementWindow {
@@ -39,7 +39,7 @@ func (c *computation) dom() *DOMDiff {
 		return w
 	}
 	moved := map[int]uint64{} // tabs that changed their address, and where
-	for pos, e := range c.v.DOM.From(c.from.Pos.DOM) {
+	for pos, e := range c.v.DOM.From(c.from.Pos[capture.DOM]) {
 		origin := e.Origin
 		if e.Element != (capture.ElementKey{}) {
 			origin = e.Element.Origin // it belongs to the page that it was on, whatever took its place
@@ -68,7 +68,7 @@ func (c *computation) dom() *DOMDiff {
 			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab), Ref: c.ref(pos, e)})
 		}
 	}
-	if c.v.Evicted(capture.DOMSection, c.from.Pos.DOM, c.o.InScope) {
+	if c.v.Evicted(capture.DOMSection, c.from.Pos[capture.DOM], c.o.InScope) {
 		for _, k := range c.changedUnseen() {
 			w := at(k)
 			w.now = c.v.DOMState.Elements()[k]

@@ -38,10 +38,10 @@ type endpointWindow struct {
 
 func (c *computation) network() *NetworkDiff {
 	d := &NetworkDiff{}
-	c.checkOverflow(capture.NetworkSection, c.from.Pos.Network)
+	c.checkOverflow(capture.NetworkSection, c.from.Pos[capture.Network])
 	found := map[capture.EndpointKey]*endpointWindow{}
 	var order []*endpointWindow
-	for pos, e := range c.v.Network.From(c.from.Pos.Network) {
+	for pos, e := range c.v.Network.From(c.from.Pos[capture.Network]) {
 		if !c.o.InScope(e.Origin, e.Tab) {
 			continue
 		}

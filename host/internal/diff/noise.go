@@ -182,17 +182,17 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 		}
 		each(e)
 	}
-	for _, e := range v.Console.Marked(from.Pos.Console) {
+	for _, e := range v.Console.Marked(from.Pos[capture.Console]) {
 		if c.tells(e) {
 			tell(e)
 		}
 	}
-	for _, e := range v.Network.From(from.Pos.Network) {
+	for _, e := range v.Network.From(from.Pos[capture.Network]) {
 		if o.InScope(e.Origin, e.Tab) && capture.Counts(e) {
 			tell(e)
 		}
 	}
-	for _, e := range v.WebSocket.Marked(from.Pos.WebSocket) {
+	for _, e := range v.WebSocket.Marked(from.Pos[capture.WebSocket]) {
 		if o.InScope(e.Origin, e.Tab) && reportable(e) {
 			tell(e)
 		}

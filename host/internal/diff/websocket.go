@@ -7,11 +7,11 @@ import (
 
 func (c *computation) websocket() *WebSocketDiff {
 	d := &WebSocketDiff{}
-	c.checkOverflow(capture.WebSocketSection, c.from.Pos.WebSocket)
+	c.checkOverflow(capture.WebSocketSection, c.from.Pos[capture.WebSocket])
 	var closed tallies[Disconnection]
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
-	total, frames := inScope(&c.o, c.v.WebSocket, c.from.Pos.WebSocket, func(pos uint64, e *event.WebSocket) {
+	total, frames := inScope(&c.o, c.v.WebSocket, c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
 		if e.IsFrame() {
 			d.TotalNewMessages++
 		}

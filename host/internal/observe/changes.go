@@ -292,7 +292,7 @@ func (r *Reading) Close() {
 func (r *Reading) report(from capture.Moment, v *capture.View, until *capture.Moment, o diff.Options) *diff.Report {
 	if until != nil {
 		to := *until
-		to.Pos.Gaps = v.Now().Pos.Gaps // gaps are often recorded only afterwards
+		to.Pos[capture.Gaps] = v.Now().Pos[capture.Gaps] // gaps are often recorded only afterwards
 		v, o.Ended = v.Until(to), true
 	}
 	report := diff.Compute(from, v, o)

@@ -10,10 +10,10 @@ import (
 // rawTokens estimates the tokens of the raw entries in a report's window, as the tools for logs, bodies, sockets and
 // actions would return them.
 func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
-	return TokensOf(rawBytes(v.Console, from.Pos.Console, o, capture.RawConsole) +
-		rawBytes(v.Network, from.Pos.Network, o, capture.RawNetwork) +
-		rawBytes(v.WebSocket, from.Pos.WebSocket, o, capture.RawWebSocket) +
-		rawBytes(v.Actions, from.Pos.Actions, o, capture.RawAction))
+	return TokensOf(rawBytes(v.Console, from.Pos[capture.Console], o, capture.RawConsole) +
+		rawBytes(v.Network, from.Pos[capture.Network], o, capture.RawNetwork) +
+		rawBytes(v.WebSocket, from.Pos[capture.WebSocket], o, capture.RawWebSocket) +
+		rawBytes(v.Actions, from.Pos[capture.Actions], o, capture.RawAction))
 }
 
 func rawBytes[T any, P interface {

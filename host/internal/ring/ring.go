@@ -172,6 +172,9 @@ func (v View[T]) First() uint64 {
 	return v.first
 }
 
+// FirstInRing is the position of the oldest value in the ring; it equals Next when the ring is empty.
+func (v View[T]) FirstInRing() uint64 { return v.first }
+
 // Next is the position after the newest value.
 func (v View[T]) Next() uint64 { return v.next }
 

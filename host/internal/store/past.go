@@ -104,12 +104,26 @@ func decode[T any](p *Past, section capture.Section, b block) <-chan decoded[T] 
 	return done
 }
 
-// entries yields the saved entries of a section from one position up to another. It records and skips unreadable ones.
+// Entries implements [capture.Past]. It records and skips unreadable entries.
+func (p *Past) Entries(section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
+	return readers[section](p, section, from, to)
+}
+
+// readers read the entries of a section.
+var readers = map[capture.Section]func(p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event]{
+	capture.ConsoleSection:   entries[event.Console],
+	capture.NetworkSection:   entries[event.Network],
+	capture.WebSocketSection: entries[event.WebSocket],
+	capture.ActionsSection:   entries[event.Action],
+	capture.DOMSection:       entries[capture.Change],
+}
+
+// entries is [Past.Entries] for a section of T.
 func entries[T any, P interface {
 	*T
 	event.Event
-}](p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, *T] {
-	return func(yield func(uint64, *T) bool) {
+}](p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
+	return func(yield func(uint64, event.Event) bool) {
 		log := p.logs[section]
 		i := log.find(from)
 		var coming []<-chan decoded[T]
@@ -128,7 +142,7 @@ func entries[T any, P interface {
 			}
 			for j := range d.list {
 				pos := d.pos + uint64(j)
-				if pos >= from && pos < to && !yield(pos, &d.list[j]) {
+				if pos >= from && pos < to && !yield(pos, P(&d.list[j])) {
 					return
 				}
 			}
@@ -136,43 +150,10 @@ func entries[T any, P interface {
 	}
 }
 
-// Console implements [capture.Past].
-func (p *Past) Console(from, to uint64) iter.Seq2[uint64, *event.Console] {
-	return entries[event.Console](p, capture.ConsoleSection, from, to)
-}
-
-// Network implements [capture.Past].
-func (p *Past) Network(from, to uint64) iter.Seq2[uint64, *event.Network] {
-	return entries[event.Network](p, capture.NetworkSection, from, to)
-}
-
-// WebSocket implements [capture.Past].
-func (p *Past) WebSocket(from, to uint64) iter.Seq2[uint64, *event.WebSocket] {
-	return entries[event.WebSocket](p, capture.WebSocketSection, from, to)
-}
-
-// Actions implements [capture.Past].
-func (p *Past) Actions(from, to uint64) iter.Seq2[uint64, *event.Action] {
-	return entries[event.Action](p, capture.ActionsSection, from, to)
-}
-
-// DOM implements [capture.Past].
-func (p *Past) DOM(from, to uint64) iter.Seq2[uint64, *capture.Change] {
-	return entries[capture.Change](p, capture.DOMSection, from, to)
-}
-
-// bySection is a position of each section.
-func bySection(of func(capture.Section) uint64) capture.Positions {
-	return capture.Positions{
-		Console: of(capture.ConsoleSection), Network: of(capture.NetworkSection), WebSocket: of(capture.WebSocketSection),
-		Actions: of(capture.ActionsSection), DOM: of(capture.DOMSection),
-	}
-}
-
 // First implements [capture.Past]. A section of which nothing is kept has a first position that is
 // later than any.
 func (p *Past) First() capture.Positions {
-	return bySection(func(s capture.Section) uint64 {
+	return capture.BySection(func(s capture.Section) uint64 {
 		if first := p.logs[s].first(); first > 0 {
 			return first
 		}
@@ -182,13 +163,13 @@ func (p *Past) First() capture.Positions {
 
 // After implements [capture.Past]. It is 1 where what was let go of may be later than the time.
 func (p *Past) After(ms int64) capture.Positions {
-	return bySection(func(s capture.Section) uint64 {
+	return capture.BySection(func(s capture.Section) uint64 {
 		log := p.logs[s]
 		for i, b := range log.blocks {
 			if b.last <= ms {
 				continue
 			}
-			for pos, e := range p.any(s, b.pos, b.end()) {
+			for pos, e := range p.Entries(s, b.pos, b.end()) {
 				if e.Header().At > ms {
 					if i == 0 && pos == b.pos {
 						return 1
@@ -202,35 +183,6 @@ func (p *Past) After(ms int64) capture.Positions {
 		}
 		return log.blocks[len(log.blocks)-1].end()
 	})
-}
-
-// any yields the entries of a section as events.
-func (p *Past) any(section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
-	return func(yield func(uint64, event.Event) bool) {
-		switch section {
-		case capture.ConsoleSection:
-			each(p.Console(from, to), yield)
-		case capture.NetworkSection:
-			each(p.Network(from, to), yield)
-		case capture.WebSocketSection:
-			each(p.WebSocket(from, to), yield)
-		case capture.ActionsSection:
-			each(p.Actions(from, to), yield)
-		case capture.DOMSection:
-			each(p.DOM(from, to), yield)
-		}
-	}
-}
-
-func each[T any, P interface {
-	*T
-	event.Event
-}](seq iter.Seq2[uint64, *T], yield func(uint64, event.Event) bool) {
-	for pos, e := range seq {
-		if !yield(pos, P(e)) {
-			return
-		}
-	}
 }
 
 // frameBefore finds the nearest block with a state, at a position or before it.
@@ -262,8 +214,8 @@ func (p *Past) Endpoints(pos uint64) *capture.Table {
 		p.miss(capture.NetworkSection, b, err)
 		return nil
 	}
-	for _, n := range p.Network(b.pos, pos) {
-		t = t.Replay(n)
+	for _, n := range p.Entries(capture.NetworkSection, b.pos, pos) {
+		t = t.Replay(n.(*event.Network))
 	}
 	return t
 }
@@ -279,8 +231,8 @@ func (p *Past) DOMState(pos uint64) *capture.DOMState {
 		p.miss(capture.DOMSection, b, err)
 		return nil
 	}
-	for _, c := range p.DOM(b.pos, pos) {
-		page = page.Replay(c)
+	for _, c := range p.Entries(capture.DOMSection, b.pos, pos) {
+		page = page.Replay(c.(*capture.Change))
 	}
 	return page
 }
@@ -299,7 +251,7 @@ func (p *Past) Tail(section capture.Section, limit capture.Limit, index *capture
 		n, raw = n+int(log.blocks[i].entries), raw+int(log.blocks[i].raw)
 	}
 	from := log.blocks[i].pos
-	t := capture.Tail{From: from, Entries: p.any(section, from, 1<<63-1)}
+	t := capture.Tail{From: from, Entries: p.Entries(section, from, 1<<63-1)}
 	if i > 0 {
 		t.Before = log.blocks[i-1].last
 	}

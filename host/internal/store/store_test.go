@@ -234,7 +234,7 @@ func TestTheOldestIsLetGoOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := past.First().Console
+	first := past.First()[capture.Console]
 	past.Close()
 	if first <= 1 || first > 7990 {
 		t.Errorf("the oldest is %d", first)
@@ -250,7 +250,7 @@ func TestTheOldestIsLetGoOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer past.Close()
-	if first := past.First().Console; first <= 7600 {
+	if first := past.First()[capture.Console]; first <= 7600 {
 		t.Errorf("the oldest is %d", first)
 	}
 }

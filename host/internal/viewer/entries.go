@@ -66,19 +66,19 @@ func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 	wants := func(lane string) bool { return len(p.Lanes) == 0 || slices.Contains(p.Lanes, lane) }
 	view := w.v.Until(w.to)
 	if wants(protocol.LaneConsole) {
-		search(s, view.Console, w.from.Pos.Console, (*entrySearch).console)
+		search(s, view.Console, w.from.Pos[capture.Console], (*entrySearch).console)
 	}
 	if wants(protocol.LaneNetwork) {
-		search(s, view.Network, w.from.Pos.Network, (*entrySearch).network)
+		search(s, view.Network, w.from.Pos[capture.Network], (*entrySearch).network)
 	}
 	if wants(protocol.LaneWebSocket) {
-		search(s, view.WebSocket, w.from.Pos.WebSocket, (*entrySearch).socket)
+		search(s, view.WebSocket, w.from.Pos[capture.WebSocket], (*entrySearch).socket)
 	}
 	if wants(protocol.LaneDOM) {
-		search(s, view.DOM, w.from.Pos.DOM, (*entrySearch).change)
+		search(s, view.DOM, w.from.Pos[capture.DOM], (*entrySearch).change)
 	}
 	if wants(protocol.LaneActions) {
-		search(s, view.Actions, w.from.Pos.Actions, (*entrySearch).action)
+		search(s, view.Actions, w.from.Pos[capture.Actions], (*entrySearch).action)
 	}
 	slices.Reverse(s.found)                                                               // among simultaneous entries, too, the last is the newest
 	slices.SortStableFunc(s.found, func(a, b hit) int { return cmp.Compare(b.at, a.at) }) // newest first

@@ -108,12 +108,12 @@ func (r *referring) latency() {
 	if len(r.wanted) == 0 {
 		return
 	}
-	for pos, n := range r.w.v.Network.Until(r.w.to.Pos.Network).From(0) {
+	for pos, n := range r.w.v.Network.Until(r.w.to.Pos[capture.Network]).From(0) {
 		if !capture.Counts(n) {
 			continue
 		}
 		for _, ref := range r.wanted[capture.KeyOf(n)] {
-			ref.Latency = append(ref.Latency, protocol.Latency{At: n.At, Ms: n.Duration, Status: n.Status, Failed: n.Failed(), Before: pos < r.w.from.Pos.Network})
+			ref.Latency = append(ref.Latency, protocol.Latency{At: n.At, Ms: n.Duration, Status: n.Status, Failed: n.Failed(), Before: pos < r.w.from.Pos[capture.Network]})
 			if len(ref.Latency) >= 2*maxLatency {
 				ref.Latency = append(ref.Latency[:0], ref.Latency[maxLatency:]...)
 			}
