@@ -154,8 +154,26 @@ func (b *trackBuffer[T, P]) add(e T) *T {
 func (b *trackBuffer[T, P]) restore(e event.Event) { b.apply(*e.(P)) }
 
 func (b *trackBuffer[T, P]) all() iter.Seq2[uint64, event.Event] {
+	v := b.View()
+	return span[T, P]{&v}.events(0)
+}
+
+// bounds is a track in a view, for code that treats all tracks alike.
+type bounds interface {
+	// First is the oldest position that can be read, FirstInRing the oldest in the buffer, Next the one after the newest.
+	First() uint64
+	FirstInRing() uint64
+	Next() uint64
+	// events yields the entries from a position on.
+	events(from uint64) iter.Seq2[uint64, event.Event]
+}
+
+// span is a track of T in a view.
+type span[T any, P pointer[T]] struct{ *ring.View[T] }
+
+func (s span[T, P]) events(from uint64) iter.Seq2[uint64, event.Event] {
 	return func(yield func(uint64, event.Event) bool) {
-		for pos, e := range b.View().From(0) {
+		for pos, e := range s.From(from) {
 			if !yield(pos, P(e)) {
 				return
 			}
@@ -163,15 +181,19 @@ func (b *trackBuffer[T, P]) all() iter.Seq2[uint64, event.Event] {
 	}
 }
 
-// span is a track in a view.
-type span interface {
-	// First is the oldest position that can be read, FirstInRing the oldest in the buffer, Next the one after the newest.
-	First() uint64
-	FirstInRing() uint64
-	Next() uint64
+// spans returns the tracks of a view that are sections.
+func (v *View) spans() [Gaps]bounds {
+	return [...]bounds{
+		Console: span[event.Console, *event.Console]{&v.Console}, Network: span[event.Network, *event.Network]{&v.Network},
+		WebSocket: span[event.WebSocket, *event.WebSocket]{&v.WebSocket}, Actions: span[event.Action, *event.Action]{&v.Actions},
+		DOM: span[Change, *Change]{&v.DOM},
+	}
 }
 
-// spans returns the tracks of a view that are sections.
-func (v *View) spans() [Gaps]span {
-	return [...]span{Console: &v.Console, Network: &v.Network, WebSocket: &v.WebSocket, Actions: &v.Actions, DOM: &v.DOM}
+// Events yields the entries of a section from a position on, oldest first.
+func (v *View) Events(s Section, from uint64) iter.Seq2[uint64, event.Event] {
+	return v.spans()[s.Track()].events(from)
 }
+
+// FirstInRing returns the position of the oldest entry of a section that its buffer holds.
+func (v *View) FirstInRing(s Section) uint64 { return v.spans()[s.Track()].FirstInRing() }

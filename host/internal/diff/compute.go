@@ -65,21 +65,11 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 	c := computation{from: from, v: v, o: o, severity: Clean}
 	c.nameTabs()
 	r := &Report{From: Time{from.At}, To: Time{v.At}, DurationMs: max(0, v.At.Sub(from.At).Milliseconds())}
+	var sections []section
 	for _, s := range capture.Sections {
-		if !o.includes(s) {
-			continue
-		}
-		switch s {
-		case capture.ConsoleSection:
-			r.Console = c.console()
-		case capture.NetworkSection:
-			r.Network = c.network()
-		case capture.WebSocketSection:
-			r.WebSocket = c.websocket()
-		case capture.DOMSection:
-			r.DOM = c.dom()
-		case capture.ActionsSection:
-			r.Actions = c.actions()
+		if o.includes(s) {
+			c.overflow = c.overflow || v.Evicted(s, from.Pos[s.Track()], o.InScope)
+			sections = append(sections, computers[s](&c, r))
 		}
 	}
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings
@@ -88,14 +78,39 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 	r.Coverage = c.coverage()
 	r.DOMUnavailable = r.DOM != nil && c.domUnavailable()
 	r.Summary = c.summary(r.Coverage)
-	c.filter(r)
-	if r.quotes() {
-		r.PageText = Untrusted
+	omitted := 0
+	for _, s := range sections {
+		if o.Filter != "" && o.Filter != All {
+			r.SeverityHidden += s.filter(o.Filter == ErrorsOnly)
+		}
+		if s.quotes() {
+			r.PageText = Untrusted
+		}
+		omitted += s.omitted()
 	}
-	if n := omitted(r); n > 0 {
-		r.Note = fmt.Sprintf("%d more not shown. Read them with the raw tools or a narrower include.", n)
+	if omitted > 0 {
+		r.Note = fmt.Sprintf("%d more not shown. Read them with the raw tools or a narrower include.", omitted)
 	}
 	return r
+}
+
+// section is one section of a report.
+type section interface {
+	// filter removes the entries below a warning, or below an error, and returns how many it removed.
+	filter(errorsOnly bool) int
+	// quotes reports whether the section has text of the page.
+	quotes() bool
+	// omitted returns how many entries had no room.
+	omitted() int
+}
+
+// computers compute the sections and put them into a report.
+var computers = map[Section]func(*computation, *Report) section{
+	capture.ConsoleSection:   func(c *computation, r *Report) section { r.Console = c.console(); return r.Console },
+	capture.NetworkSection:   func(c *computation, r *Report) section { r.Network = c.network(); return r.Network },
+	capture.WebSocketSection: func(c *computation, r *Report) section { r.WebSocket = c.websocket(); return r.WebSocket },
+	capture.DOMSection:       func(c *computation, r *Report) section { r.DOM = c.dom(); return r.DOM },
+	capture.ActionsSection:   func(c *computation, r *Report) section { r.Actions = c.actions(); return r.Actions },
 }
 
 // computation is the state of one Compute.
@@ -159,29 +174,18 @@ func (c *computation) nameTabs() {
 		c.manyTabs = len(covered) > 1
 		return
 	}
-	tabsOf(c, covered, c.v.Console, c.from.Pos[capture.Console])
-	tabsOf(c, covered, c.v.Network, c.from.Pos[capture.Network])
-	tabsOf(c, covered, c.v.WebSocket, c.from.Pos[capture.WebSocket])
-	tabsOf(c, covered, c.v.Actions, c.from.Pos[capture.Actions])
-	tabsOf(c, covered, c.v.DOM, c.from.Pos[capture.DOM])
-	c.manyTabs = len(covered) > 1
-}
-
-// tabsOf adds the tabs that a buffer's entries are from, until there are several.
-func tabsOf[T any, P interface {
-	*T
-	event.Event
-}](c *computation, covered map[int]bool, v ring.View[T], from uint64) {
-	if len(covered) > 1 {
-		return
-	}
-	for _, e := range v.InRing().From(from) {
-		if h := P(e).Header(); h.Tab != 0 && c.o.InScope(h.Origin, h.Tab) {
-			if covered[h.Tab] = true; len(covered) > 1 {
-				return
+	for _, section := range capture.Sections {
+		from := max(c.from.Pos[section.Track()], c.v.FirstInRing(section))
+		for _, e := range c.v.Events(section, from) {
+			if h := e.Header(); h.Tab != 0 && c.o.InScope(h.Origin, h.Tab) {
+				if covered[h.Tab] = true; len(covered) > 1 {
+					c.manyTabs = true
+					return
+				}
 			}
 		}
 	}
+	c.manyTabs = len(covered) > 1
 }
 
 // inScope calls each with the entries of a buffer that are in scope, and returns how many there are. Where everything
@@ -220,11 +224,6 @@ func (c *computation) tab(id int) int {
 	return 0
 }
 
-// checkOverflow notes that a buffer no longer holds everything of the window.
-func (c *computation) checkOverflow(s Section, pos uint64) {
-	c.overflow = c.overflow || c.v.Evicted(s, pos, c.o.InScope)
-}
-
 func (c *computation) summary(coverage *Coverage) string {
 	s := "No significant changes"
 	if len(c.parts) > 0 {
@@ -247,7 +246,6 @@ func SplitSummary(summary string) (found, unseen string) {
 
 func (c *computation) actions() *ActionsDiff {
 	d := &ActionsDiff{}
-	c.checkOverflow(capture.ActionsSection, c.from.Pos[capture.Actions])
 	var shown []Action
 	for pos, a := range c.v.Actions.From(c.from.Pos[capture.Actions]) {
 		if c.o.InScope(a.Origin, a.Tab) && (c.o.Own == nil || !c.o.Own(a.Tab, a.At)) {
@@ -263,64 +261,16 @@ func (c *computation) actions() *ActionsDiff {
 	return d
 }
 
-// filter empties the lists below the severity asked for.
-func (c *computation) filter(r *Report) {
-	if c.o.Filter == "" || c.o.Filter == All {
-		return
-	}
-	hide := func(n int) { r.SeverityHidden += n }
-	errorsOnly := c.o.Filter == ErrorsOnly
-	if d := r.Console; d != nil && errorsOnly {
-		hide(len(d.NewWarnings))
-		d.NewWarnings = nil
-	}
-	if d := r.Network; d != nil {
-		hide(len(d.NewEndpoints) + len(d.Recovered))
-		d.NewEndpoints, d.Recovered = nil, nil
-		if errorsOnly {
-			hide(len(d.Degraded))
-			d.Degraded = nil
-		}
-	}
-	if d := r.WebSocket; d != nil {
-		hide(len(d.NewConnections))
-		d.NewConnections = nil
-		if errorsOnly {
-			hide(len(d.Disconnections) + len(d.ErrorMessages))
-			d.Disconnections, d.ErrorMessages = nil, nil
-		}
-	}
-	if d := r.DOM; d != nil {
-		hide(len(d.DisappearedElements))
-		d.DisappearedElements = nil
-		if errorsOnly {
-			hide(len(d.NewErrorElements))
-			d.NewErrorElements = nil
-		}
-	}
-	if d := r.Actions; d != nil {
-		hide(len(d.NewActions))
-		d.NewActions = nil
-	}
-}
+func (d *ActionsDiff) filter(bool) int { return dropAll(&d.NewActions) }
 
-func omitted(r *Report) int {
-	n := 0
-	if r.Console != nil {
-		n += r.Console.Omitted
-	}
-	if r.Network != nil {
-		n += r.Network.Omitted
-	}
-	if r.WebSocket != nil {
-		n += r.WebSocket.Omitted
-	}
-	if r.DOM != nil {
-		n += r.DOM.Omitted
-	}
-	if r.Actions != nil {
-		n += r.Actions.Omitted
-	}
+func (d *ActionsDiff) quotes() bool { return len(d.NewActions) > 0 }
+
+func (d *ActionsDiff) omitted() int { return d.Omitted }
+
+// dropAll empties a list and returns how many entries it had.
+func dropAll[T any](list *[]T) int {
+	n := len(*list)
+	*list = nil
 	return n
 }
 

@@ -17,7 +17,6 @@ type messageKey struct {
 
 func (c *computation) console() *ConsoleDiff {
 	d := &ConsoleDiff{}
-	c.checkOverflow(capture.ConsoleSection, c.from.Pos[capture.Console])
 	found := map[messageKey]*tally[*event.Console]{}
 	same := map[*event.Console][]*event.Console{} // the entries of a group, by its first
 	var errors, warnings []*tally[*event.Console]
@@ -194,3 +193,14 @@ func sourcePath(url string) (address, path, base string) {
 	}
 	return address, path, base
 }
+
+func (d *ConsoleDiff) filter(errorsOnly bool) int {
+	if !errorsOnly {
+		return 0
+	}
+	return dropAll(&d.NewWarnings)
+}
+
+func (d *ConsoleDiff) quotes() bool { return len(d.NewErrors)+len(d.NewWarnings) > 0 }
+
+func (d *ConsoleDiff) omitted() int { return d.Omitted }

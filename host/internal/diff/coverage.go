@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/event"
-	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -197,22 +195,18 @@ func (c *computation) wasWatched() bool {
 			}
 		}
 	}
-	return heard(c, c.v.Network, c.from.Pos[capture.Network]) || heard(c, c.v.Console, c.from.Pos[capture.Console]) || heard(c, c.v.DOM, c.from.Pos[capture.DOM]) ||
-		heard(c, c.v.Actions, c.from.Pos[capture.Actions]) || heard(c, c.v.WebSocket, c.from.Pos[capture.WebSocket])
+	return slices.ContainsFunc(capture.Sections, c.heard)
 }
 
-// heard says whether a buffer tells of a watched tab.
-func heard[T any, P interface {
-	*T
-	event.Event
-}](c *computation, v ring.View[T], from uint64) bool {
-	for _, e := range v.From(from) {
-		if h := P(e).Header(); c.o.InScope(h.Origin, h.Tab) {
+// heard reports whether a section has an entry of a watched tab.
+func (c *computation) heard(s capture.Section) bool {
+	for _, e := range c.v.Events(s, c.from.Pos[s.Track()]) {
+		if h := e.Header(); c.o.InScope(h.Origin, h.Tab) {
 			return true
 		}
 	}
-	for _, e := range v.InRing().From(0) {
-		h := P(e).Header()
+	for _, e := range c.v.Events(s, c.v.FirstInRing(s)) {
+		h := e.Header()
 		if slices.ContainsFunc(c.v.Tabs, func(t capture.Tab) bool { return t.ID == h.Tab && t.Watched && c.o.InScope(t.Origin, t.ID) }) {
 			return true
 		}

@@ -19,7 +19,6 @@ type elementWindow struct {
 
 func (c *computation) dom() *DOMDiff {
 	d := &DOMDiff{}
-	c.checkOverflow(capture.DOMSection, c.from.Pos[capture.DOM])
 	found := map[capture.ElementKey]*elementWindow{}
 	var order []capture.ElementKey
 	at := func(k capture.ElementKey) *elementWindow {
@@ -163,3 +162,17 @@ func (c *computation) domUnavailable() bool {
 		return t.Watched && !t.DOM && c.o.InScope(t.Origin, t.ID)
 	})
 }
+
+func (d *DOMDiff) filter(errorsOnly bool) int {
+	n := dropAll(&d.DisappearedElements)
+	if errorsOnly {
+		n += dropAll(&d.NewErrorElements)
+	}
+	return n
+}
+
+func (d *DOMDiff) quotes() bool {
+	return len(d.NewErrorElements)+len(d.DisappearedElements)+len(d.Crashed) > 0 || d.URLChanged != nil
+}
+
+func (d *DOMDiff) omitted() int { return d.Omitted }

@@ -38,7 +38,6 @@ type endpointWindow struct {
 
 func (c *computation) network() *NetworkDiff {
 	d := &NetworkDiff{}
-	c.checkOverflow(capture.NetworkSection, c.from.Pos[capture.Network])
 	found := map[capture.EndpointKey]*endpointWindow{}
 	var order []*endpointWindow
 	for pos, e := range c.v.Network.From(c.from.Pos[capture.Network]) {
@@ -202,3 +201,17 @@ func pick(cond bool, a, b string) string {
 	}
 	return b
 }
+
+func (d *NetworkDiff) filter(errorsOnly bool) int {
+	n := dropAll(&d.NewEndpoints) + dropAll(&d.Recovered)
+	if errorsOnly {
+		n += dropAll(&d.Degraded)
+	}
+	return n
+}
+
+func (d *NetworkDiff) quotes() bool {
+	return len(d.Failures)+len(d.NewEndpoints)+len(d.Degraded)+len(d.Recovered) > 0
+}
+
+func (d *NetworkDiff) omitted() int { return d.Omitted }

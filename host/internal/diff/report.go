@@ -102,15 +102,6 @@ type Report struct {
 // Untrusted marks answers that quote pages.
 const Untrusted = "untrusted"
 
-// quotes says whether any entry is of a page's making.
-func (r *Report) quotes() bool {
-	return r.Console != nil && len(r.Console.NewErrors)+len(r.Console.NewWarnings) > 0 ||
-		r.Network != nil && len(r.Network.Failures)+len(r.Network.NewEndpoints)+len(r.Network.Degraded)+len(r.Network.Recovered) > 0 ||
-		r.WebSocket != nil && len(r.WebSocket.Disconnections)+len(r.WebSocket.NewConnections)+len(r.WebSocket.ErrorMessages) > 0 ||
-		r.DOM != nil && (len(r.DOM.NewErrorElements)+len(r.DOM.DisappearedElements)+len(r.DOM.Crashed) > 0 || r.DOM.URLChanged != nil) ||
-		r.Actions != nil && len(r.Actions.NewActions) > 0
-}
-
 // ConsoleDiff lists messages that were logged.
 type ConsoleDiff struct {
 	NewErrors       []Message `json:"new_errors,omitempty"`

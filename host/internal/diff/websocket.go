@@ -7,7 +7,6 @@ import (
 
 func (c *computation) websocket() *WebSocketDiff {
 	d := &WebSocketDiff{}
-	c.checkOverflow(capture.WebSocketSection, c.from.Pos[capture.WebSocket])
 	var closed tallies[Disconnection]
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
@@ -78,3 +77,17 @@ func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Ev
 	e.count++
 	e.last = pos
 }
+
+func (d *WebSocketDiff) filter(errorsOnly bool) int {
+	n := dropAll(&d.NewConnections)
+	if errorsOnly {
+		n += dropAll(&d.Disconnections) + dropAll(&d.ErrorMessages)
+	}
+	return n
+}
+
+func (d *WebSocketDiff) quotes() bool {
+	return len(d.Disconnections)+len(d.NewConnections)+len(d.ErrorMessages) > 0
+}
+
+func (d *WebSocketDiff) omitted() int { return d.Omitted }
