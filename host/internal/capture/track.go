@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
@@ -37,6 +38,15 @@ const (
 
 // Sections are all of them, in the order in which they are shown.
 var Sections = []Section{ConsoleSection, NetworkSection, WebSocketSection, DOMSection, ActionsSection}
+
+// SectionNames lists [Sections] for a message.
+func SectionNames() string {
+	var names []string
+	for _, s := range Sections {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
+}
 
 // sections are the tracks that are sections.
 var sections = [...]Section{Console: ConsoleSection, Network: NetworkSection, WebSocket: WebSocketSection, Actions: ActionsSection, DOM: DOMSection}

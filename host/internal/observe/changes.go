@@ -53,7 +53,7 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 	for _, name := range p.Include {
 		s := diff.Section(name)
 		if !slices.Contains(capture.Sections, s) {
-			return nil, usererr.Invalid("unknown section %q in include; sections are %s", name, join(capture.Sections))
+			return nil, usererr.Invalid("unknown section %q in include; sections are %s", name, capture.SectionNames())
 		}
 		if !slices.Contains(r.options.Include, s) {
 			r.options.Include = append(r.options.Include, s)
@@ -86,14 +86,6 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 		r.time = t
 	}
 	return r, nil
-}
-
-func join[T ~string](list []T) string {
-	var words []string
-	for _, s := range list {
-		words = append(words, string(s))
-	}
-	return strings.Join(words, ", ")
 }
 
 // Changes answers get_changes_since. Without a checkpoint it advances the client's cursor over exactly what the

@@ -26,9 +26,6 @@ const (
 	maxBodyShown   = 128 << 10
 )
 
-// bufferLanes are the lanes of the capture store's buffers.
-var bufferLanes = []string{protocol.LaneConsole, protocol.LaneNetwork, protocol.LaneWebSocket, protocol.LaneDOM, protocol.LaneActions}
-
 // Entries returns the entries at positions of a lane, or the newest that match.
 func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, error) {
 	if p.Limit == 0 {
@@ -38,8 +35,8 @@ func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 		return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", p.Limit, maxEntries)
 	}
 	for _, name := range slices.Concat(p.Lanes, []string{cmp.Or(p.Lane, protocol.LaneConsole)}) {
-		if !slices.Contains(bufferLanes, name) {
-			return nil, usererr.New(usererr.NotFound, "unknown lane %q; lanes are %s", name, strings.Join(bufferLanes, ", "))
+		if sectionCalled(name) == nil {
+			return nil, usererr.New(usererr.NotFound, "unknown lane %q; lanes are %s", name, capture.SectionNames())
 		}
 	}
 	switch p.Severity {
@@ -63,22 +60,11 @@ func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 	}
 	s := &entrySearch{p: p, rules: v.rules.In("", v.clock()).Rules, places: v.observer.OriginalsIn(w.v), text: strings.ToLower(p.Text)}
 	s.level = map[string]byte{string(diff.Warnings): protocol.MarkWarning, string(diff.ErrorsOnly): protocol.MarkError}[p.Severity]
-	wants := func(lane string) bool { return len(p.Lanes) == 0 || slices.Contains(p.Lanes, lane) }
 	view := w.v.Until(w.to)
-	if wants(protocol.LaneConsole) {
-		search(s, view.Console, w.from.Pos[capture.Console], (*entrySearch).console)
-	}
-	if wants(protocol.LaneNetwork) {
-		search(s, view.Network, w.from.Pos[capture.Network], (*entrySearch).network)
-	}
-	if wants(protocol.LaneWebSocket) {
-		search(s, view.WebSocket, w.from.Pos[capture.WebSocket], (*entrySearch).socket)
-	}
-	if wants(protocol.LaneDOM) {
-		search(s, view.DOM, w.from.Pos[capture.DOM], (*entrySearch).change)
-	}
-	if wants(protocol.LaneActions) {
-		search(s, view.Actions, w.from.Pos[capture.Actions], (*entrySearch).action)
+	for _, name := range capture.Sections {
+		if len(p.Lanes) == 0 || slices.Contains(p.Lanes, string(name)) {
+			sectionCalled(string(name)).search(s, view, w.from)
+		}
 	}
 	slices.Reverse(s.found)                                                               // among simultaneous entries, too, the last is the newest
 	slices.SortStableFunc(s.found, func(a, b hit) int { return cmp.Compare(b.at, a.at) }) // newest first
@@ -99,9 +85,9 @@ func (v *Viewer) Entries(ctx context.Context, p protocol.ViewEntriesParams) (*pr
 func (v *Viewer) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*protocol.ViewEntries, *observe.Places) {
 	view := v.store.View(v.clock())
 	s := &entrySearch{p: p, rules: v.rules.In("", v.clock()).Rules, places: v.observer.OriginalsIn(view)}
-	deep := view
+	deep, lane := view, sectionCalled(p.Lane)
 	for _, pos := range p.Positions {
-		if pos < firstOf(view, p.Lane) {
+		if pos < lane.first(view) {
 			behind, past := v.observer.Behind(ctx, view)
 			defer past.Close()
 			deep = behind
@@ -111,19 +97,7 @@ func (v *Viewer) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*
 	out := &protocol.ViewEntries{Entries: []protocol.ViewEntry{}, Total: len(p.Positions)}
 	bytes := 0
 	for _, pos := range p.Positions {
-		var entry protocol.ViewEntry
-		switch p.Lane {
-		case protocol.LaneConsole:
-			entry = at(s, deep.Console, pos, (*entrySearch).console)
-		case protocol.LaneNetwork:
-			entry = at(s, deep.Network, pos, (*entrySearch).network)
-		case protocol.LaneWebSocket:
-			entry = at(s, deep.WebSocket, pos, (*entrySearch).socket)
-		case protocol.LaneDOM:
-			entry = at(s, deep.DOM, pos, (*entrySearch).change)
-		case protocol.LaneActions:
-			entry = at(s, deep.Actions, pos, (*entrySearch).action)
-		}
+		entry := lane.at(s, deep, pos)
 		if entry.Lane == "" {
 			out.Missing++
 			continue
@@ -134,20 +108,6 @@ func (v *Viewer) entriesAt(ctx context.Context, p protocol.ViewEntriesParams) (*
 		out.Entries = append(out.Entries, entry)
 	}
 	return out, s.places
-}
-
-func firstOf(v *capture.View, lane string) uint64 {
-	switch lane {
-	case protocol.LaneConsole:
-		return v.Console.First()
-	case protocol.LaneNetwork:
-		return v.Network.First()
-	case protocol.LaneWebSocket:
-		return v.WebSocket.First()
-	case protocol.LaneDOM:
-		return v.DOM.First()
-	}
-	return v.Actions.First()
 }
 
 func sizeOf(entry *protocol.ViewEntry) int {
@@ -174,10 +134,7 @@ type hit struct {
 	show func() protocol.ViewEntry
 }
 
-func search[T any, P interface {
-	*T
-	event.Event
-}](s *entrySearch, view ring.View[T], from uint64, show func(*entrySearch, *T) protocol.ViewEntry) {
+func search[T any, P pointer[T]](s *entrySearch, view ring.View[T], from uint64, show func(*entrySearch, *T) protocol.ViewEntry) {
 	for pos, entry := range view.From(from) {
 		h := P(entry).Header()
 		if s.p.Tab != 0 && h.Tab != s.p.Tab {
@@ -193,10 +150,7 @@ func search[T any, P interface {
 	}
 }
 
-func at[T any, P interface {
-	*T
-	event.Event
-}](s *entrySearch, view ring.View[T], pos uint64, show func(*entrySearch, *T) protocol.ViewEntry) protocol.ViewEntry {
+func at[T any, P pointer[T]](s *entrySearch, view ring.View[T], pos uint64, show func(*entrySearch, *T) protocol.ViewEntry) protocol.ViewEntry {
 	if entry := view.At(pos); entry != nil {
 		return withHead(pos, P(entry).Header(), show(s, entry))
 	}
@@ -263,10 +217,10 @@ func (s *entrySearch) socket(w *event.WebSocket) protocol.ViewEntry {
 
 func (s *entrySearch) change(c *capture.Change) protocol.ViewEntry {
 	return protocol.ViewEntry{
-		Lane: protocol.LaneDOM, Mark: string(markOfChange(c)), Kind: c.Op, Text: s.textOf(c.Element.Text), Selector: c.Element.Selector, From: c.From, URL: c.URL, Via: c.How,
+		Lane: protocol.LaneDOM, Mark: string(markOfChange(c, s.rules)), Kind: c.Op, Text: s.textOf(c.Element.Text), Selector: c.Element.Selector, From: c.From, URL: c.URL, Via: c.How,
 	}
 }
 
 func (s *entrySearch) action(a *event.Action) protocol.ViewEntry {
-	return protocol.ViewEntry{Lane: protocol.LaneActions, Mark: string(byte(protocol.MarkClean)), Kind: a.Type, Text: a.Target, Selector: a.Selector, Value: a.Value}
+	return protocol.ViewEntry{Lane: protocol.LaneActions, Mark: string(markOfAction(a, s.rules)), Kind: a.Type, Text: a.Target, Selector: a.Selector, Value: a.Value}
 }

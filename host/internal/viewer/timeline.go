@@ -61,9 +61,7 @@ func (v *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 	view, calls := v.store.View(v.clock()), v.Agents.callsView()
 	t := &protocol.ViewTimeline{
 		Now: view.At.UnixMilli(), Start: view.Start().At.UnixMilli(), Store: v.storeID(view), Lanes: []protocol.ViewLane{},
-		First: protocol.ViewPositions{
-			Console: view.Console.First(), Network: view.Network.First(), WebSocket: view.WebSocket.First(), DOM: view.DOM.First(), Actions: view.Actions.First(), Calls: calls.First(),
-		},
+		First: protocol.ViewPositions{Calls: calls.First()},
 	}
 	t.Marks = v.marks(view)
 	if t.Marks != p.Marks {
@@ -80,11 +78,10 @@ func (v *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 	rules := v.rules.In("", v.clock()).Rules
 	r := &laneReader{tab: p.Tab, left: p.Limit, out: t}
 	t.Next.Calls = lane(r, protocol.LaneCalls, calls, p.After.Calls, callHead, markOfCall)
-	t.Next.Actions = lane(r, protocol.LaneActions, view.Actions, p.After.Actions, head[event.Action], func(*event.Action) byte { return protocol.MarkClean })
-	t.Next.DOM = lane(r, protocol.LaneDOM, view.DOM, p.After.DOM, head[capture.Change], markOfChange)
-	t.Next.Console = lane(r, protocol.LaneConsole, view.Console, p.After.Console, head[event.Console], func(c *event.Console) byte { return markOfConsole(c, rules) })
-	t.Next.Network = lane(r, protocol.LaneNetwork, view.Network, p.After.Network, head[event.Network], func(n *event.Network) byte { return markOfNetwork(n, rules) })
-	t.Next.WebSocket = lane(r, protocol.LaneWebSocket, view.WebSocket, p.After.WebSocket, head[event.WebSocket], func(w *event.WebSocket) byte { return markOfSocket(w, rules) })
+	for _, section := range sections {
+		*section.position(&t.Next) = section.lane(r, view, *section.position(&p.After), rules)
+		*section.position(&t.First) = section.first(view)
+	}
 	return t
 }
 
@@ -130,13 +127,6 @@ func tabsOf(v *capture.View) []protocol.ViewTab {
 type laneReader struct {
 	tab, left int
 	out       *protocol.ViewTimeline
-}
-
-func head[T any, P interface {
-	*T
-	event.Event
-}](e *T) *event.Head {
-	return P(e).Header()
 }
 
 // lane adds one lane to the answer and returns the position to continue from.
@@ -227,7 +217,9 @@ func markOfSocket(w *event.WebSocket, rules *noise.Rules) byte {
 	return protocol.MarkWarning
 }
 
-func markOfChange(c *capture.Change) byte {
+func markOfAction(*event.Action, *noise.Rules) byte { return protocol.MarkClean }
+
+func markOfChange(c *capture.Change, _ *noise.Rules) byte {
 	switch c.Op {
 	case "crashed":
 		return protocol.MarkError
