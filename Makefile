@@ -42,21 +42,21 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/vitest.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/vitest.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
 	@echo "testing the host, and both together in Chromium …"
-	@{ go test $(RACE) -timeout 40m -json ./... ./.ci/caps ./.ci/prose || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ go test $(RACE) -timeout 40m -json ./... ./.ci/caps ./.ci/prose ./.ci/report || true; } | REPORT=.cache/report go run ./.ci/report go
 	@echo "testing both together once more, with quiet capture …"
 	@{ TIDEMARK_SOAK= TIDEMARK_TEST_WAY=quiet go test -timeout 20m -json -skip '$(ONE_WAY)' ./host/e2e || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
 .PHONY: check
 check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
-	@go test -short ./... ./.ci/caps ./.ci/prose | { grep -v 'no test files' || true; }
+	@go test -short ./... ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }
 	@mkdir -p .cache; NO_COLOR=1 $(NPM) test >.cache/vitest.log 2>&1 || { cat .cache/vitest.log; exit 1; }
 	@grep -E '^ +Tests ' .cache/vitest.log
 
 .PHONY: lint
 lint: $(LINT) $(VALE) node_modules/.ready extension/dist/manifest.json ## Format, linters, types, import rules, sizes of packages, prose, generated files
 	@echo "linting …"
-	@go vet ./... ./.ci/caps ./.ci/prose
+	@go vet ./... ./.ci/caps ./.ci/prose ./.ci/report
 	@go mod tidy -diff || { echo "go.mod and go.sum are not current; run go mod tidy" >&2; exit 1; }
 	@go run ./.ci/caps
 	@$(LINT) run ./...

@@ -1,5 +1,5 @@
-// Command report reads what test runners write for programs, prints what failed, and ends with one
-// line that counts all of them: "412 passed, 0 failed, 3 skipped".
+// Command report reads the results of test runners. It prints failures, the ten slowest tests, and as its last line
+// the number of all tests: "412 passed, 0 failed, 3 skipped".
 //
 //	go test -json ./... | go run ./.ci/report go
 //	go run ./.ci/report vitest FILE.json
@@ -10,17 +10,37 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 )
 
 // counts are the tests of one runner. Only leaves count: a test with subtests is its subtests.
-type counts struct{ Passed, Failed, Skipped int }
+type counts struct {
+	Passed, Failed, Skipped int
+	Slowest                 []timed `json:",omitempty"`
+}
+
+// timed is how long a test took, its subtests included.
+type timed struct {
+	Test    string
+	Seconds float64
+}
+
+// maxSlowest is how many of the slowest tests are named.
+const maxSlowest = 10
+
+// slowest returns the slowest tests, the slowest first.
+func slowest(list []timed) []timed {
+	slices.SortStableFunc(list, func(a, b timed) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	return list[:min(len(list), maxSlowest)]
+}
 
 func main() {
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
@@ -89,6 +109,9 @@ func readGo(in io.Reader, out io.Writer) (counts, error) {
 						parents[e.Package+" "+e.Test[:i]] = true
 					}
 					results = append(results, result{name, e.Action})
+					if !strings.Contains(e.Test, "/") && e.Action != "skip" {
+						c.Slowest = append(c.Slowest, timed{path.Base(e.Package) + " " + e.Test, e.Elapsed})
+					}
 					failedIn[e.Package] = failedIn[e.Package] || e.Action == "fail"
 				} else if e.Action == "fail" {
 					fmt.Fprintf(out, "FAIL  %s  %.1f s\n", e.Package, e.Elapsed)
@@ -108,6 +131,7 @@ func readGo(in io.Reader, out io.Writer) (counts, error) {
 			return c, err
 		}
 	}
+	c.Slowest = slowest(c.Slowest)
 	for _, t := range results {
 		if parents[t.name] && t.action != "fail" {
 			continue
@@ -140,8 +164,8 @@ func reason(lines []string) string {
 }
 
 // readVitest counts the tests in the file that vitest's JSON reporter wrote.
-func readVitest(path string, out io.Writer) (counts, error) {
-	data, err := os.ReadFile(path)
+func readVitest(file string, out io.Writer) (counts, error) {
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return counts{}, err
 	}
@@ -171,7 +195,7 @@ func readVitest(path string, out io.Writer) (counts, error) {
 		}
 	}
 	fmt.Fprintf(out, "ok    extension: %d tests\n", r.NumPassedTests)
-	return counts{r.NumPassedTests, r.NumFailedTests, r.NumPendingTests + r.NumTodoTests}, nil
+	return counts{Passed: r.NumPassedTests, Failed: r.NumFailedTests, Skipped: r.NumPendingTests + r.NumTodoTests}, nil
 }
 
 // total prints the sum, and fails when a test failed or none ran.
@@ -192,6 +216,13 @@ func total(out io.Writer) error {
 		sum.Passed += c.Passed
 		sum.Failed += c.Failed
 		sum.Skipped += c.Skipped
+		sum.Slowest = slowest(append(sum.Slowest, c.Slowest...))
+	}
+	if len(sum.Slowest) > 0 {
+		fmt.Fprintln(out, "\nslowest tests:")
+		for _, t := range sum.Slowest {
+			fmt.Fprintf(out, "%7.1f s  %s\n", t.Seconds, t.Test)
+		}
 	}
 	line := fmt.Sprintf("%d passed, %d failed", sum.Passed, sum.Failed)
 	if sum.Skipped > 0 {
