@@ -15,14 +15,14 @@ func notableFrame(e *event.WebSocket) bool { return !e.IsFrame() || e.Bad }
 // TellsOfRefresh reports whether a message is one of Next.js about a hot update.
 func TellsOfRefresh(e *event.Console) bool { return strings.HasPrefix(e.Text, "[Fast Refresh]") }
 
-// Raw functions give about what a tool that answers with whole entries takes for one, in bytes. They are what the
+// The raw functions give about what a tool that answers with whole entries takes for one, in bytes. They are what the
 // views weigh.
 
 // rawEntry is about what the names of fields, position and time of an entry take, in bytes.
 const rawEntry = 110
 
-// RawConsole is for get_browser_logs.
-func RawConsole(e *event.Console) int {
+// rawConsole is for get_browser_logs.
+func rawConsole(e *event.Console) int {
 	n := rawEntry + len(e.Text) + len(e.URL)
 	for _, line := range e.Stack {
 		n += len(line) + 3
@@ -30,8 +30,8 @@ func RawConsole(e *event.Console) int {
 	return n
 }
 
-// RawNetwork is for get_network_bodies.
-func RawNetwork(e *event.Network) int {
+// rawNetwork is for get_network_bodies.
+func rawNetwork(e *event.Network) int {
 	n := rawEntry + len(e.URL) + len(e.RequestBody) + len(e.ResponseBody)
 	for _, headers := range []map[string]string{e.RequestHeaders, e.ResponseHeaders} {
 		for name, value := range headers {
@@ -41,10 +41,10 @@ func RawNetwork(e *event.Network) int {
 	return n
 }
 
-// RawWebSocket is for get_websocket_events.
-func RawWebSocket(e *event.WebSocket) int { return rawEntry + len(e.URL) + len(e.Text) }
+// rawWebSocket is for get_websocket_events.
+func rawWebSocket(e *event.WebSocket) int { return rawEntry + len(e.URL) + len(e.Text) }
 
-// RawAction is for get_enhanced_actions.
-func RawAction(e *event.Action) int {
+// rawAction is for get_enhanced_actions.
+func rawAction(e *event.Action) int {
 	return rawEntry + len(e.Target) + len(e.Selector) + len(e.Value)
 }

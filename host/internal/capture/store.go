@@ -96,17 +96,17 @@ func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 // makeRings makes the buffers, empty, whose next values get the positions given.
 func (s *Store) makeRings(limits Limits, at Positions) {
 	s.console = newTrack(s, Console, limits.Console, at[Console], ring.Options[event.Console]{
-		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Weigh: RawConsole,
+		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Weigh: rawConsole,
 	})
 	s.network = newTrack(s, Network, limits.Network, at[Network], ring.Options[event.Network]{
-		Chunk: 8, Size: sizeOfNetwork, Weigh: RawNetwork,
+		Chunk: 8, Size: sizeOfNetwork, Weigh: rawNetwork,
 		Evict: func(_ uint64, e *event.Network) { s.oldTable = s.oldTable.apply(e) },
 	})
 	s.websocket = newTrack(s, WebSocket, limits.WebSocket, at[WebSocket], ring.Options[event.WebSocket]{
-		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame, Weigh: RawWebSocket,
+		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame, Weigh: rawWebSocket,
 	})
 	s.actions = newTrack(s, Actions, limits.Actions, at[Actions], ring.Options[event.Action]{
-		Chunk: 64, Size: sizeOfAction, Weigh: RawAction,
+		Chunk: 64, Size: sizeOfAction, Weigh: rawAction,
 	})
 	s.dom = newTrack(s, DOM, limits.DOM, at[DOM], ring.Options[Change]{
 		Chunk: 64, Size: sizeOfChange,

@@ -176,6 +176,8 @@ type bounds interface {
 	Next() uint64
 	// events yields the entries from a position on.
 	events(from uint64) iter.Seq2[uint64, event.Event]
+	// raw is [View.RawBytes].
+	raw(from uint64, inScope func(origin string, tab int) bool) int
 }
 
 // span is a track of T in a view.
@@ -191,6 +193,19 @@ func (s span[T, P]) events(from uint64) iter.Seq2[uint64, event.Event] {
 	}
 }
 
+func (s span[T, P]) raw(from uint64, inScope func(origin string, tab int) bool) (bytes int) {
+	v := *s.View
+	if inScope == nil {
+		bytes, v = v.Weight(from), v.Until(v.FirstInRing())
+	}
+	for _, e := range v.From(from) {
+		if h := P(e).Header(); inScope == nil || inScope(h.Origin, h.Tab) {
+			bytes += v.Weigh(e)
+		}
+	}
+	return bytes
+}
+
 // spans returns the tracks of a view that are sections.
 func (v *View) spans() [Gaps]bounds {
 	return [...]bounds{
@@ -203,6 +218,12 @@ func (v *View) spans() [Gaps]bounds {
 // Events yields the entries of a section from a position on, oldest first.
 func (v *View) Events(s Section, from uint64) iter.Seq2[uint64, event.Event] {
 	return v.spans()[s.Track()].events(from)
+}
+
+// RawBytes returns about how many bytes a tool that returns whole entries needs for the entries of a section from a
+// position on. InScope selects pages; nil means all, which takes no time for entries in the buffer.
+func (v *View) RawBytes(s Section, from uint64, inScope func(origin string, tab int) bool) int {
+	return v.spans()[s.Track()].raw(from, inScope)
 }
 
 // FirstInRing returns the position of the oldest entry of a section that its buffer holds.

@@ -3,32 +3,20 @@ package observe
 import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/event"
-	"tidemark.dev/tidemark/host/internal/ring"
 )
 
 // rawTokens estimates the tokens of the raw entries in a report's window, as the tools for logs, bodies, sockets and
 // actions would return them.
 func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
-	return TokensOf(rawBytes(v.Console, from.Pos[capture.Console], o, capture.RawConsole) +
-		rawBytes(v.Network, from.Pos[capture.Network], o, capture.RawNetwork) +
-		rawBytes(v.WebSocket, from.Pos[capture.WebSocket], o, capture.RawWebSocket) +
-		rawBytes(v.Actions, from.Pos[capture.Actions], o, capture.RawAction))
-}
-
-func rawBytes[T any, P interface {
-	*T
-	event.Event
-}](v ring.View[T], from uint64, o *diff.Options, raw func(*T) int) (bytes int) {
+	inScope := o.InScope
 	if o.Everything() {
-		bytes, v = v.Weight(from), v.Until(v.InRing().First())
+		inScope = nil
 	}
-	for _, e := range v.From(from) {
-		if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {
-			bytes += raw(e)
-		}
+	bytes := 0
+	for _, s := range capture.Sections {
+		bytes += v.RawBytes(s, from.Pos[s.Track()], inScope)
 	}
-	return bytes
+	return TokensOf(bytes)
 }
 
 // TokensOf estimates the tokens of so many bytes, as the specification does.

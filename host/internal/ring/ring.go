@@ -244,6 +244,9 @@ func (v View[T]) Weight(pos uint64) int {
 	return v.weightBefore(v.next) - v.weightBefore(pos)
 }
 
+// Weigh returns the weight of a value.
+func (v View[T]) Weigh(e *T) int { return v.weigh(e) }
+
 // weightBefore is the weight of all values that came before a position in the ring.
 func (v View[T]) weightBefore(pos uint64) int {
 	slot := int(pos - v.base)
