@@ -69,7 +69,7 @@ func originsOf(path string) ([]string, error) {
 		return nil, usageError{fmt.Errorf("%s: %s", where, oneLine(event.Clean(err.Error())))}
 	}
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if key != "origins" {
+		if key != "origins" && key != "noise" { // noise.off = [] needs no table of its own
 			return nil, usageError{fmt.Errorf("%s: unknown key %s; the keys of this file are origins and noise", place(path, data, key), event.Clean(key))}
 		}
 	}
