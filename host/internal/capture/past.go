@@ -37,7 +37,7 @@ func (v *View) Behind(p Past) *View {
 	return &u
 }
 
-func behind[T any, P pointer[T]](v *ring.View[T], t Track, first Positions, p Past) {
+func behind[T any, P event.Pointer[T]](v *ring.View[T], t Track, first Positions, p Past) {
 	*v = v.Behind(first[t], func(from, to uint64) iter.Seq2[uint64, *T] {
 		return func(yield func(uint64, *T) bool) {
 			for pos, e := range p.Entries(sections[t], from, to) {

@@ -107,12 +107,6 @@ func (p *Positions) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// pointer is what entries are passed as.
-type pointer[T any] interface {
-	*T
-	event.Event
-}
-
 // buffer is the buffer of a track, for code that treats all tracks alike.
 type buffer interface {
 	// First is the position of the oldest entry in the buffer, Next the one of the next entry.
@@ -127,7 +121,7 @@ type buffer interface {
 }
 
 // trackBuffer is the buffer of a track of T.
-type trackBuffer[T any, P pointer[T]] struct {
+type trackBuffer[T any, P event.Pointer[T]] struct {
 	*ring.Ring[T]
 	store *Store
 	track Track
@@ -137,7 +131,7 @@ type trackBuffer[T any, P pointer[T]] struct {
 
 // newTrack makes the empty buffer of a track, whose next entry gets a position. Options have all but limits and position.
 // Evict, which may be nil, is called after the eviction was noted.
-func newTrack[T any, P pointer[T]](s *Store, t Track, l Limit, start uint64, o ring.Options[T]) *trackBuffer[T, P] {
+func newTrack[T any, P event.Pointer[T]](s *Store, t Track, l Limit, start uint64, o ring.Options[T]) *trackBuffer[T, P] {
 	b := &trackBuffer[T, P]{store: s, track: t, size: o.Size}
 	b.apply = func(e T) { b.add(e) }
 	evict := o.Evict
@@ -181,7 +175,7 @@ type bounds interface {
 }
 
 // span is a track of T in a view.
-type span[T any, P pointer[T]] struct{ *ring.View[T] }
+type span[T any, P event.Pointer[T]] struct{ *ring.View[T] }
 
 func (s span[T, P]) events(from uint64) iter.Seq2[uint64, event.Event] {
 	return func(yield func(uint64, event.Event) bool) {

@@ -231,7 +231,7 @@ func (v *View) addressesBefore(m Moment) *DOMState {
 // firstAfter is the first position whose entry is later than a time; entries that arrived a little
 // out of order are read rather than missed. It is before when an entry later than the time has left
 // the buffer; gone is the time of the newest of those.
-func firstAfter[T any, P pointer[T]](v ring.View[T], ms, gone int64, before uint64) uint64 {
+func firstAfter[T any, P event.Pointer[T]](v ring.View[T], ms, gone int64, before uint64) uint64 {
 	if gone > ms {
 		return before
 	}

@@ -190,10 +190,7 @@ func (c *computation) nameTabs() {
 
 // inScope calls each with the entries of a buffer that are in scope, and returns how many there are. Where everything
 // is, entries that the buffer does not mark are left out of the calls, and counted in left.
-func inScope[T any, P interface {
-	*T
-	event.Event
-}](o *Options, v ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
+func inScope[T any, P event.Pointer[T]](o *Options, v ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
 	if !o.Everything() {
 		for pos, e := range v.From(from) {
 			if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {

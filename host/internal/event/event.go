@@ -57,6 +57,12 @@ func ParseLevel(s string) (Level, bool) {
 	return 0, false
 }
 
+// Pointer is a pointer to an event of type T. Generic code keeps entries by value and passes them as pointers.
+type Pointer[T any] interface {
+	*T
+	Event
+}
+
 // Console is a console call, an uncaught exception, an unhandled rejection or a browser's log entry.
 type Console struct {
 	Head

@@ -119,10 +119,7 @@ var readers = map[capture.Section]func(p *Past, section capture.Section, from, t
 }
 
 // entries is [Past.Entries] for a section of T.
-func entries[T any, P interface {
-	*T
-	event.Event
-}](p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
+func entries[T any, P event.Pointer[T]](p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
 	return func(yield func(uint64, event.Event) bool) {
 		log := p.logs[section]
 		i := log.find(from)

@@ -22,13 +22,7 @@ type section struct {
 	at func(s *entrySearch, v *capture.View, pos uint64) protocol.ViewEntry
 }
 
-// pointer is what entries are passed as.
-type pointer[T any] interface {
-	*T
-	event.Event
-}
-
-func sectionOf[T any, P pointer[T]](name capture.Section, position func(*protocol.ViewPositions) *uint64, of func(*capture.View) *ring.View[T], mark func(*T, *noise.Rules) byte, show func(*entrySearch, *T) protocol.ViewEntry) section {
+func sectionOf[T any, P event.Pointer[T]](name capture.Section, position func(*protocol.ViewPositions) *uint64, of func(*capture.View) *ring.View[T], mark func(*T, *noise.Rules) byte, show func(*entrySearch, *T) protocol.ViewEntry) section {
 	return section{
 		Section: name, position: position,
 		first: func(v *capture.View) uint64 { return of(v).First() },
