@@ -2263,16 +2263,10 @@ export interface ViewActs {
   stopped?: boolean;
 }
 /**
- * ViewPositions are cursors: the next position to read in each lane, 0 at the beginning.
+ * ViewPositions are cursors: the next position to read in each lane, by name. A lane that is missing, or 0, is at its
+ * beginning.
  */
-export interface ViewPositions {
-  console?: number /* uint64 */;
-  network?: number /* uint64 */;
-  websocket?: number /* uint64 */;
-  dom?: number /* uint64 */;
-  actions?: number /* uint64 */;
-  calls?: number /* uint64 */;
-}
+export type ViewPositions = { [key: string]: number /* uint64 */};
 /**
  * ViewTimelineParams request the timeline from given positions on.
  */

@@ -137,15 +137,9 @@ type ViewActs struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// ViewPositions are cursors: the next position to read in each lane, 0 at the beginning.
-type ViewPositions struct {
-	Console   uint64 `json:"console,omitempty"`
-	Network   uint64 `json:"network,omitempty"`
-	WebSocket uint64 `json:"websocket,omitempty"`
-	DOM       uint64 `json:"dom,omitempty"`
-	Actions   uint64 `json:"actions,omitempty"`
-	Calls     uint64 `json:"calls,omitempty"`
-}
+// ViewPositions are cursors: the next position to read in each lane, by name. A lane that is missing, or 0, is at its
+// beginning.
+type ViewPositions map[string]uint64
 
 // ViewTimelineParams request the timeline from given positions on.
 type ViewTimelineParams struct {

@@ -55,29 +55,16 @@ func parseCursor(s string) (c cursor, err error) {
 	return c, nil
 }
 
-// Skipped counts, for each lane, the entries that left the buffers before the client read them.
-type Skipped struct {
-	Console   uint64 `json:"console,omitempty"`
-	Network   uint64 `json:"network,omitempty"`
-	WebSocket uint64 `json:"websocket,omitempty"`
-	DOM       uint64 `json:"dom,omitempty"`
-	Actions   uint64 `json:"actions,omitempty"`
-	Calls     uint64 `json:"calls,omitempty"`
-}
-
-// skipped counts the entries between a client's positions and the oldest in memory. A client at the beginning has
-// skipped nothing.
-func skipped(after, first protocol.ViewPositions) Skipped {
-	of := func(after, first uint64) uint64 {
-		if after == 0 || after >= first {
-			return 0
+// skipped counts, for each lane, the entries between a client's positions and the oldest in memory. A client at the
+// beginning has skipped nothing.
+func skipped(after, first protocol.ViewPositions) map[string]uint64 {
+	missing := map[string]uint64{}
+	for lane, oldest := range first {
+		if at := after[lane]; at > 0 && at < oldest {
+			missing[lane] = oldest - at
 		}
-		return first - after
 	}
-	return Skipped{
-		Console: of(after.Console, first.Console), Network: of(after.Network, first.Network), WebSocket: of(after.WebSocket, first.WebSocket),
-		DOM: of(after.DOM, first.DOM), Actions: of(after.Actions, first.Actions), Calls: of(after.Calls, first.Calls),
-	}
+	return missing
 }
 
 const eventsDescription = `Server-sent events. Each has an id. To resume, reconnect with the id in Last-Event-ID, or in the query
@@ -166,7 +153,7 @@ func (s *eventStream) run(ctx context.Context, store string) {
 			}
 			continue
 		}
-		if missing := skipped(s.at.After, t.First); missing != (Skipped{}) {
+		if missing := skipped(s.at.After, t.First); len(missing) > 0 {
 			if !first {
 				s.send("behind", missing)
 				return

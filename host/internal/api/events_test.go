@@ -181,7 +181,7 @@ func TestAStreamGoesOnWhereItsReaderWas(t *testing.T) {
 }
 
 func TestWhatHasLeftTheBuffersMeanwhileIsCounted(t *testing.T) {
-	w := enginetest.New(t, capture.Limits{Console: capture.Limit{Count: 5, Bytes: 1 << 20}})
+	w := enginetest.New(t, capture.Limits{capture.Console: {Count: 5, Bytes: 1 << 20}})
 	c := live(t, w, 0)
 	w.Log("log", "first")
 	s := listen(t, c, "", "")
@@ -201,7 +201,7 @@ func TestWhatHasLeftTheBuffersMeanwhileIsCounted(t *testing.T) {
 
 // TestASlowClientIsDisconnected: its unread entries are not queued, delay no one, and are counted when it reconnects.
 func TestASlowClientIsDisconnected(t *testing.T) {
-	w := enginetest.New(t, capture.Limits{Console: capture.Limit{Count: 5, Bytes: 1 << 20}})
+	w := enginetest.New(t, capture.Limits{capture.Console: {Count: 5, Bytes: 1 << 20}})
 	c := live(t, w, time.Minute)
 	w.Log("log", "first")
 	s := listen(t, c, "", "")

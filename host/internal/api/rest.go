@@ -176,7 +176,12 @@ type AfterPositions struct {
 	Calls     uint64 `query:"calls"`
 }
 
-func (q AfterPositions) positions() protocol.ViewPositions { return protocol.ViewPositions(q) }
+func (q *AfterPositions) positions() protocol.ViewPositions {
+	return protocol.ViewPositions{
+		protocol.LaneConsole: q.Console, protocol.LaneNetwork: q.Network, protocol.LaneWebSocket: q.WebSocket,
+		protocol.LaneDOM: q.DOM, protocol.LaneActions: q.Actions, protocol.LaneCalls: q.Calls,
+	}
+}
 
 // entriesQuery requests entries.
 type entriesQuery struct {

@@ -21,8 +21,8 @@ import (
 func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		limits := capture.DefaultLimits()
-		limits.Network.Count = rapid.IntRange(5, 40).Draw(rt, "network")
-		limits.DOM.Count = rapid.IntRange(5, 40).Draw(rt, "dom")
+		limits[capture.Network].Count = rapid.IntRange(5, 40).Draw(rt, "network")
+		limits[capture.DOM].Count = rapid.IntRange(5, 40).Draw(rt, "dom")
 		w := enginetest.New(t, limits)
 		type taken struct {
 			at     time.Time
@@ -45,7 +45,7 @@ func TestAMomentIsRebuiltFromTheEventsBeforeIt(t *testing.T) {
 		}
 		v := w.Store.View(w.Now)
 		for _, m := range moments {
-			if m.moment.Pos[capture.Network] < v.Network.First() || m.moment.Pos[capture.DOM] < v.DOM.First() {
+			if m.moment.Pos[capture.Network] < v.Network().First() || m.moment.Pos[capture.DOM] < v.DOM().First() {
 				continue // evicted since: the oldest state that is known stands in for it
 			}
 			again := v.MomentAt(m.at)
@@ -103,8 +103,8 @@ func TestWhatIsSentAgainIsTakenOnce(t *testing.T) {
 		t.Errorf("all of it again: %d", next)
 	}
 	v := s.View(now)
-	if v.Console.Len() != 4 || v.Console.At(4).Text != "4" || len(v.Gaps) != 0 {
-		t.Errorf("%d entries, gaps %+v", v.Console.Len(), v.Gaps)
+	if v.Console().Len() != 4 || v.Console().At(4).Text != "4" || len(v.Gaps) != 0 {
+		t.Errorf("%d entries, gaps %+v", v.Console().Len(), v.Gaps)
 	}
 }
 

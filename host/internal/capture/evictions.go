@@ -60,7 +60,7 @@ func (e *evictions) view() map[evictedFrom]uint64 {
 // pages that covers names.
 func (v *View) Evicted(s Section, from uint64, covers func(origin string, tab int) bool) bool {
 	t := s.Track()
-	if from >= v.spans()[t].First() {
+	if from >= v.tracks[t].First() {
 		return false
 	}
 	for k, pos := range v.evicted {

@@ -12,8 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noise"
 )
 
-// Entry is one entry of a buffer: *[event.Console], *[event.Network], *[event.WebSocket],
-// *[event.Action] or *[Change]. What it points to never changes.
+// Entry is one entry of a buffer. What it points to never changes.
 type Entry struct {
 	Section Section
 	Pos     uint64
@@ -147,8 +146,8 @@ func (s *Store) DrainAll(drained *Delta, now time.Time) *Delta {
 		d.size += drained.size
 	}
 	for t, b := range s.buffers {
-		for pos, e := range b.all() {
-			d.Entries = append(d.Entries, Entry{sections[t], pos, e})
+		for pos, e := range b.view().events(0) {
+			d.Entries = append(d.Entries, Entry{Sections[t], pos, e})
 		}
 	}
 	s.gaps.changed, k.live = true, true
@@ -265,8 +264,8 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 	s.lastTab, s.masked = st.LastTab, st.Masked
 	var tails [Gaps]Tail
 	var from Positions
-	for t, limit := range limits.byTrack() {
-		tails[t] = j.Tail(sections[t], limit, s.index)
+	for t, limit := range limits {
+		tails[t] = j.Tail(Sections[t], limit, s.index)
 		from[t] = tails[t].From
 	}
 	s.makeRings(limits, from)
@@ -288,7 +287,7 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 			}
 			first = false
 			s.skipTo(track, pos, now)
-			s.buffers[t].restore(value)
+			s.buffers[t].take(value)
 		}
 		s.skipTo(track, st.Next[t], now)
 	}

@@ -59,7 +59,7 @@ func (v *View) PagesSince(pos Positions, yield func(tab int, origin string)) boo
 	if v.pages == nil {
 		return false
 	}
-	for t, s := range v.spans() {
+	for t, s := range v.tracks {
 		pos[t] = max(pos[t], s.FirstInRing())
 	}
 	for i := range v.pages {

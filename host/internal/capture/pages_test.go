@@ -11,7 +11,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
-	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -20,7 +19,7 @@ func TestPagesAreThoseOfTheEntries(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.UnixMilli(1_700_000_000_000)
 		few := capture.Limit{Count: rapid.IntRange(1, 12).Draw(t, "held"), Bytes: 1 << 20}
-		s := capture.New(capture.Limits{Console: few, Network: few, WebSocket: few, Actions: few, DOM: few}, noise.Default(), now)
+		s := capture.New(capture.Limits{capture.Console: few, capture.Network: few, capture.WebSocket: few, capture.Actions: few, capture.DOM: few}, noise.Default(), now)
 		s.Hello(&protocol.Hello{Instance: "i", Stream: "s", First: 1}, now)
 		tabs := rapid.SampledFrom([]int{1, 3, 300}).Draw(t, "tabs") // more than are remembered, too
 		var events []event.Event
@@ -46,11 +45,11 @@ func TestPagesAreThoseOfTheEntries(t *testing.T) {
 		v := s.View(now)
 		from := uint64(rapid.IntRange(0, 70).Draw(t, "from"))
 		want := map[string]bool{}
-		see(want, v.Console, from)
-		see(want, v.Network, from)
-		see(want, v.WebSocket, from)
-		see(want, v.Actions, from)
-		see(want, v.DOM, from)
+		for _, section := range capture.Sections {
+			for _, e := range v.Events(section, from) {
+				want[fmt.Sprint(e.Header().Tab, e.Header().Origin)] = true
+			}
+		}
 		got := map[string]bool{}
 		known := v.PagesSince(capture.Positions{from, from, from, from, from}, func(tab int, origin string) {
 			got[fmt.Sprint(tab, origin)] = true
@@ -62,14 +61,4 @@ func TestPagesAreThoseOfTheEntries(t *testing.T) {
 			t.Fatalf("named at once: %v; entries are from %v", got, want)
 		}
 	})
-}
-
-func see[T any, P interface {
-	*T
-	event.Event
-}](found map[string]bool, v ring.View[T], from uint64) {
-	for _, e := range v.From(from) {
-		h := P(e).Header()
-		found[fmt.Sprint(h.Tab, h.Origin)] = true
-	}
 }

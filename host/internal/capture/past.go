@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/event"
-	"tidemark.dev/tidemark/host/internal/ring"
 )
 
 // Past reads what has left the buffers and is kept on disk: one reading, which does not change until
@@ -29,29 +28,15 @@ func (v *View) Behind(p Past) *View {
 	u := *v
 	u.past = p
 	first := p.First()
-	behind[event.Console](&u.Console, Console, first, p)
-	behind[event.Network](&u.Network, Network, first, p)
-	behind[event.WebSocket](&u.WebSocket, WebSocket, first, p)
-	behind[event.Action](&u.Actions, Actions, first, p)
-	behind[Change](&u.DOM, DOM, first, p)
+	for t, s := range v.tracks {
+		u.tracks[t] = s.behind(first[t], p, Track(t).Section())
+	}
 	return &u
-}
-
-func behind[T any, P event.Pointer[T]](v *ring.View[T], t Track, first Positions, p Past) {
-	*v = v.Behind(first[t], func(from, to uint64) iter.Seq2[uint64, *T] {
-		return func(yield func(uint64, *T) bool) {
-			for pos, e := range p.Entries(sections[t], from, to) {
-				if !yield(pos, e.(P)) {
-					return
-				}
-			}
-		}
-	})
 }
 
 // Holds reports whether the buffers have everything from a moment on.
 func (v *View) Holds(m Moment) bool {
-	for t, s := range v.spans() {
+	for t, s := range v.tracks {
 		if m.Pos[t] < s.First() {
 			return false
 		}

@@ -21,22 +21,23 @@ import (
 // Limit bounds one buffer by the number of entries and their size in bytes.
 type Limit struct{ Count, Bytes int }
 
-// Limits bound the buffers.
-type Limits struct{ Console, Network, WebSocket, Actions, DOM Limit }
+// Limits bound the buffers, by track.
+type Limits [Gaps]Limit
 
 // DefaultLimits hold at most 32 MiB together.
-func DefaultLimits() Limits {
-	return Limits{
-		Console:   Limit{10_000, 6 << 20},
-		Network:   Limit{5_000, 16 << 20},
-		WebSocket: Limit{20_000, 8 << 20},
-		Actions:   Limit{2_000, 1 << 20},
-		DOM:       Limit{2_000, 1 << 20},
+func DefaultLimits() (l Limits) {
+	for t, row := range tracks {
+		l[t] = row.defaults()
 	}
+	return l
 }
 
-func (l Limits) byTrack() [Gaps]Limit {
-	return [...]Limit{Console: l.Console, Network: l.Network, WebSocket: l.WebSocket, Actions: l.Actions, DOM: l.DOM}
+// Bytes is the size of all buffers together.
+func (l *Limits) Bytes() (n int) {
+	for _, of := range l {
+		n += of.Bytes
+	}
+	return n
 }
 
 // Update is a navigation or hot update, as an edit causes it.
@@ -53,12 +54,12 @@ type Store struct {
 	mu        sync.Mutex
 	changed   chan struct{} // closed and replaced when something has changed
 	started   time.Time
-	console   *trackBuffer[event.Console, *event.Console]
-	network   *trackBuffer[event.Network, *event.Network]
-	websocket *trackBuffer[event.WebSocket, *event.WebSocket]
-	actions   *trackBuffer[event.Action, *event.Action]
-	dom       *trackBuffer[Change, *Change]
-	buffers   [Gaps]buffer // the five above
+	buffers   [Gaps]buffer
+	console   *bufferOf[event.Console, *event.Console] // this and the next four are in buffers
+	network   *bufferOf[event.Network, *event.Network]
+	websocket *bufferOf[event.WebSocket, *event.WebSocket]
+	actions   *bufferOf[event.Action, *event.Action]
+	dom       *bufferOf[Change, *Change]
 	updates   *ring.Ring[Update]
 
 	index     *Index
@@ -95,26 +96,12 @@ func New(limits Limits, rules *noise.Rules, now time.Time) *Store {
 
 // makeRings makes the buffers, empty, whose next values get the positions given.
 func (s *Store) makeRings(limits Limits, at Positions) {
-	s.console = newTrack(s, Console, limits.Console, at[Console], ring.Options[event.Console]{
-		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Weigh: rawConsole,
-	})
-	s.network = newTrack(s, Network, limits.Network, at[Network], ring.Options[event.Network]{
-		Chunk: 8, Size: sizeOfNetwork, Weigh: rawNetwork,
-		Evict: func(_ uint64, e *event.Network) { s.oldTable = s.oldTable.apply(e) },
-	})
-	s.websocket = newTrack(s, WebSocket, limits.WebSocket, at[WebSocket], ring.Options[event.WebSocket]{
-		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame, Weigh: rawWebSocket,
-	})
-	s.actions = newTrack(s, Actions, limits.Actions, at[Actions], ring.Options[event.Action]{
-		Chunk: 64, Size: sizeOfAction, Weigh: rawAction,
-	})
-	s.dom = newTrack(s, DOM, limits.DOM, at[DOM], ring.Options[Change]{
-		Chunk: 64, Size: sizeOfChange,
-		Evict: func(_ uint64, c *Change) { s.oldDOM = s.oldDOM.apply(c) },
-	})
-	s.network.apply, s.dom.apply = s.addNetwork, s.change
-	s.buffers = [...]buffer{Console: s.console, Network: s.network, WebSocket: s.websocket, Actions: s.actions, DOM: s.dom}
-	s.updates = newRing(Limit{1000, 1 << 20}, 1, ring.Options[Update]{Chunk: 64, Size: func(*Update) int { return 64 }})
+	for t, row := range tracks {
+		s.buffers[t] = row.open(s, limits[t], at[t])
+	}
+	s.console, s.network, s.websocket = bufferIn[event.Console](s, Console), bufferIn[event.Network](s, Network), bufferIn[event.WebSocket](s, WebSocket)
+	s.actions, s.dom = bufferIn[event.Action](s, Actions), bufferIn[Change](s, DOM)
+	s.updates = ring.New(ring.Options[Update]{MaxCount: 1000, MaxBytes: 1 << 20, Start: 1, Chunk: 64, Size: func(*Update) int { return 64 }})
 }
 
 // firstLocked are the positions of the oldest entries that the buffers hold.
@@ -131,11 +118,6 @@ const (
 	maxFlights   = 4096
 	forgetFlight = 10 * time.Second
 )
-
-func newRing[T any](l Limit, start uint64, o ring.Options[T]) *ring.Ring[T] {
-	o.MaxCount, o.MaxBytes, o.Start = l.Count, l.Bytes, start
-	return ring.New(o)
-}
 
 // Sizes are estimates of the memory an entry holds: its struct, its strings, and a share for the
 // strings' headers.
@@ -229,6 +211,12 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		s.navigation(t, e)
 	case *event.Gap:
 		s.gaps.add(b.instance, e)
+	default:
+		for _, b := range s.buffers {
+			if b.take(ev) {
+				return
+			}
+		}
 	}
 }
 

@@ -60,11 +60,6 @@ type Flight struct {
 type View struct {
 	// At is when it was taken; Started when the store began.
 	At, Started time.Time
-	Console     ring.View[event.Console]
-	Network     ring.View[event.Network]
-	WebSocket   ring.View[event.WebSocket]
-	Actions     ring.View[event.Action]
-	DOM         ring.View[Change]
 	Updates     ring.View[Update]
 	// Endpoints and DOMState are the state after the newest entries.
 	Endpoints *Table
@@ -76,6 +71,7 @@ type View struct {
 	// Masked counts the secrets masked so far.
 	Masked int
 
+	tracks   [Gaps]span
 	pages    []TabOrigin // nil where they are not known without reading the buffers
 	past     Past        // nil when only the buffers are read
 	oldTable *Table
@@ -91,11 +87,12 @@ func (s *Store) View(now time.Time) *View {
 	defer s.mu.Unlock()
 	s.forgetSilentLocked(now)
 	v := &View{
-		At: now.UTC().Truncate(time.Millisecond), Started: s.started.UTC().Truncate(time.Millisecond),
-		Console: s.console.View(), Network: s.network.View(), WebSocket: s.websocket.View(),
-		Actions: s.actions.View(), DOM: s.dom.View(), Updates: s.updates.View(),
+		At: now.UTC().Truncate(time.Millisecond), Started: s.started.UTC().Truncate(time.Millisecond), Updates: s.updates.View(),
 		Endpoints: s.endpoints.share(), DOMState: s.domState.share(), oldTable: s.oldTable.share(), oldDOM: s.oldDOM.share(),
 		Gaps: s.gaps.view(), nextGap: s.gaps.last + 1, Masked: s.masked, evicted: s.evicted.view(), gone: s.evicted.newest,
+	}
+	for t, b := range s.buffers {
+		v.tracks[t] = b.view()
 	}
 	if !s.pages.full {
 		v.pages = append([]TabOrigin{}, s.pages.list...)
@@ -126,7 +123,7 @@ func (s *Store) View(now time.Time) *View {
 // Now is the moment at which the view was taken.
 func (v *View) Now() Moment {
 	m := Moment{At: v.At, Endpoints: v.Endpoints, DOMState: v.DOMState}
-	for t, s := range v.spans() {
+	for t, s := range v.tracks {
 		m.Pos[t] = s.Next()
 	}
 	m.Pos[Gaps] = v.nextGap
@@ -136,10 +133,10 @@ func (v *View) Now() Moment {
 // Start is the moment before everything that was ever taken in.
 func (v *View) Start() Moment {
 	at := v.Started
-	if e := v.Console.At(1); e != nil && e.Time().Before(at) {
+	if e := v.Console().At(1); e != nil && e.Time().Before(at) {
 		at = e.Time()
 	}
-	if e := v.Network.At(1); e != nil && e.Time().Before(at) {
+	if e := v.Network().At(1); e != nil && e.Time().Before(at) {
 		at = e.Time()
 	}
 	return Moment{At: at, Pos: begin()}
@@ -154,14 +151,10 @@ func (v *View) MomentAt(t time.Time) Moment {
 	if v.past != nil && !v.HoldsTime(ms) {
 		before = v.past.After(ms)
 	}
-	m := Moment{At: t.UTC(), Pos: Positions{
-		Console:   firstAfter(v.Console, ms, v.gone[Console], before[Console]),
-		Network:   firstAfter(v.Network, ms, v.gone[Network], before[Network]),
-		WebSocket: firstAfter(v.WebSocket, ms, v.gone[WebSocket], before[WebSocket]),
-		Actions:   firstAfter(v.Actions, ms, v.gone[Actions], before[Actions]),
-		DOM:       firstAfter(v.DOM, ms, v.gone[DOM], before[DOM]),
-		Gaps:      v.nextGap,
-	}}
+	m := Moment{At: t.UTC(), Pos: Positions{Gaps: v.nextGap}}
+	for t, s := range v.tracks {
+		m.Pos[t] = s.after(ms, v.gone[t], before[t])
+	}
 	if m.Endpoints = v.endpointsBefore(m.Pos[Network]); m.Endpoints == nil {
 		m.Endpoints = v.oldTable
 	}
@@ -176,7 +169,7 @@ func (v *View) MomentAt(t time.Time) Moment {
 
 // endpointsBefore is the table before the request at a position, nil when it cannot be told.
 func (v *View) endpointsBefore(pos uint64) *Table {
-	near := v.Network.InRing()
+	near := v.Network().InRing()
 	if pos < near.First() {
 		if v.past == nil {
 			return nil
@@ -195,7 +188,7 @@ func (v *View) endpointsBefore(pos uint64) *Table {
 
 // domStateBefore is the state before the change at a position, nil when it cannot be told.
 func (v *View) domStateBefore(pos uint64) *DOMState {
-	near := v.DOM.InRing()
+	near := v.DOM().InRing()
 	if pos < near.First() {
 		if v.past == nil {
 			return nil
@@ -216,7 +209,7 @@ func (v *View) domStateBefore(pos uint64) *DOMState {
 // next navigation says where from.
 func (v *View) addressesBefore(m Moment) *DOMState {
 	p, moved := m.DOMState, map[int]bool{}
-	for _, c := range v.DOM.From(m.Pos[DOM]) {
+	for _, c := range v.DOM().From(m.Pos[DOM]) {
 		if c.Op != "navigated" || moved[c.Tab] {
 			continue
 		}
@@ -228,31 +221,14 @@ func (v *View) addressesBefore(m Moment) *DOMState {
 	return p
 }
 
-// firstAfter is the first position whose entry is later than a time; entries that arrived a little
-// out of order are read rather than missed. It is before when an entry later than the time has left
-// the buffer; gone is the time of the newest of those.
-func firstAfter[T any, P event.Pointer[T]](v ring.View[T], ms, gone int64, before uint64) uint64 {
-	if gone > ms {
-		return before
-	}
-	for pos, e := range v.InRing().From(0) {
-		if P(e).Header().At > ms {
-			return pos
-		}
-	}
-	return v.Next()
-}
-
 // Until is the view as it was at an earlier moment, as far as the buffers still hold it. Tabs and
 // browsers stay those of now.
 func (v *View) Until(m Moment) *View {
 	u := *v
 	u.At = m.At
-	u.Console = v.Console.Until(m.Pos[Console])
-	u.Network = v.Network.Until(m.Pos[Network])
-	u.WebSocket = v.WebSocket.Until(m.Pos[WebSocket])
-	u.Actions = v.Actions.Until(m.Pos[Actions])
-	u.DOM = v.DOM.Until(m.Pos[DOM])
+	for t, s := range v.tracks {
+		u.tracks[t] = s.until(m.Pos[t])
+	}
 	u.Endpoints, u.DOMState, u.pages = m.Endpoints, m.DOMState, nil
 	known, _ := slices.BinarySearchFunc(v.Gaps, m.Pos[Gaps], func(g Gap, pos uint64) int { return cmp.Compare(g.Pos, pos) })
 	u.Gaps = v.Gaps[:known]

@@ -137,7 +137,7 @@ const (
 // limitMemory sets the memory limit of the process to its buffers and its working memory, unless GOMEMLIMIT is set.
 func limitMemory(l capture.Limits) {
 	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(int64(l.Console.Bytes + l.Network.Bytes + l.WebSocket.Bytes + l.Actions.Bytes + l.DOM.Bytes + workingMemory))
+		debug.SetMemoryLimit(int64(l.Bytes() + workingMemory))
 	}
 }
 

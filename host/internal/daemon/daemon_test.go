@@ -283,7 +283,7 @@ func TestSettingsBoundTheBuffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, _, err := c.Limits()
-	if err != nil || l.Console.Count != 7 || l.Console.Bytes != 6<<20 || l.Network.Bytes != 512<<10 || l.Network.Count != 5000 {
+	if err != nil || l[capture.Console].Count != 7 || l[capture.Console].Bytes != 6<<20 || l[capture.Network].Bytes != 512<<10 || l[capture.Network].Count != 5000 {
 		t.Errorf("%+v %v", l, err)
 	}
 	none, err := ReadConfig(filepath.Join(h.State, "none.toml"))

@@ -190,7 +190,7 @@ func (c *computation) nameTabs() {
 
 // inScope calls each with the entries of a buffer that are in scope, and returns how many there are. Where everything
 // is, entries that the buffer does not mark are left out of the calls, and counted in left.
-func inScope[T any, P event.Pointer[T]](o *Options, v ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
+func inScope[T any, P event.Pointer[T]](o *Options, v *ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
 	if !o.Everything() {
 		for pos, e := range v.From(from) {
 			if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {
@@ -244,7 +244,7 @@ func SplitSummary(summary string) (found, unseen string) {
 func (c *computation) actions() *ActionsDiff {
 	d := &ActionsDiff{}
 	var shown []Action
-	for pos, a := range c.v.Actions.From(c.from.Pos[capture.Actions]) {
+	for pos, a := range c.v.Actions().From(c.from.Pos[capture.Actions]) {
 		if c.o.InScope(a.Origin, a.Tab) && (c.o.Own == nil || !c.o.Own(a.Tab, a.At)) {
 			d.TotalNewActions++
 			shown = append(shown, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab), Ref: c.ref(pos, a)})

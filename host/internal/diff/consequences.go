@@ -78,7 +78,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		}
 	}
 	shown := map[capture.ElementKey]bool{}
-	for _, e := range v.DOM.From(from.Pos[capture.DOM]) {
+	for _, e := range v.DOM().From(from.Pos[capture.DOM]) {
 		origin := e.Origin
 		if e.Element != (capture.ElementKey{}) {
 			origin = e.Element.Origin

@@ -20,7 +20,7 @@ func (c *computation) console() *ConsoleDiff {
 	found := map[messageKey]*tally[*event.Console]{}
 	same := map[*event.Console][]*event.Console{} // the entries of a group, by its first
 	var errors, warnings []*tally[*event.Console]
-	d.TotalNewEntries, _ = inScope(&c.o, c.v.Console, c.from.Pos[capture.Console], func(pos uint64, e *event.Console) {
+	d.TotalNewEntries, _ = inScope(&c.o, c.v.Console(), c.from.Pos[capture.Console], func(pos uint64, e *event.Console) {
 		if !c.tells(e) || c.hides(e) {
 			return
 		}
@@ -81,7 +81,7 @@ func (c *computation) toldByBackfill(e *event.Console) bool {
 	}
 	if c.backfilled == nil {
 		c.backfilled = map[tabURL]bool{}
-		for _, n := range c.v.Network.From(c.from.Pos[capture.Network]) {
+		for _, n := range c.v.Network().From(c.from.Pos[capture.Network]) {
 			if n.Backfilled && n.Failed() {
 				c.backfilled[tabURL{n.Tab, n.URL}] = true
 			}

@@ -38,7 +38,7 @@ func (c *computation) dom() *DOMDiff {
 		return w
 	}
 	moved := map[int]uint64{} // tabs that changed their address, and where
-	for pos, e := range c.v.DOM.From(c.from.Pos[capture.DOM]) {
+	for pos, e := range c.v.DOM().From(c.from.Pos[capture.DOM]) {
 		origin := e.Origin
 		if e.Element != (capture.ElementKey{}) {
 			origin = e.Element.Origin // it belongs to the page that it was on, whatever took its place

@@ -40,7 +40,7 @@ func (c *computation) network() *NetworkDiff {
 	d := &NetworkDiff{}
 	found := map[capture.EndpointKey]*endpointWindow{}
 	var order []*endpointWindow
-	for pos, e := range c.v.Network.From(c.from.Pos[capture.Network]) {
+	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
 		if !c.o.InScope(e.Origin, e.Tab) {
 			continue
 		}

@@ -126,17 +126,17 @@ func (c *computation) mayHide(rule *noise.UserRule, ev event.Event) bool {
 				c.seen[keyOf(ev)] = true
 			}
 		}
-		for _, e := range before.Console.InRing().Marked(0) {
+		for _, e := range before.Console().InRing().Marked(0) {
 			if e.Level >= event.Warning {
 				see(e)
 			}
 		}
-		for _, e := range before.Network.InRing().From(0) {
+		for _, e := range before.Network().InRing().From(0) {
 			if capture.Counts(e) {
 				see(e)
 			}
 		}
-		for _, e := range before.WebSocket.InRing().Marked(0) {
+		for _, e := range before.WebSocket().InRing().Marked(0) {
 			if reportable(e) {
 				see(e)
 			}
@@ -182,17 +182,17 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 		}
 		each(e)
 	}
-	for _, e := range v.Console.Marked(from.Pos[capture.Console]) {
+	for _, e := range v.Console().Marked(from.Pos[capture.Console]) {
 		if c.tells(e) {
 			tell(e)
 		}
 	}
-	for _, e := range v.Network.From(from.Pos[capture.Network]) {
+	for _, e := range v.Network().From(from.Pos[capture.Network]) {
 		if o.InScope(e.Origin, e.Tab) && capture.Counts(e) {
 			tell(e)
 		}
 	}
-	for _, e := range v.WebSocket.Marked(from.Pos[capture.WebSocket]) {
+	for _, e := range v.WebSocket().Marked(from.Pos[capture.WebSocket]) {
 		if o.InScope(e.Origin, e.Tab) && reportable(e) {
 			tell(e)
 		}

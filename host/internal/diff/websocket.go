@@ -10,7 +10,7 @@ func (c *computation) websocket() *WebSocketDiff {
 	var closed tallies[Disconnection]
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
-	total, frames := inScope(&c.o, c.v.WebSocket, c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
+	total, frames := inScope(&c.o, c.v.WebSocket(), c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
 		if e.IsFrame() {
 			d.TotalNewMessages++
 		}

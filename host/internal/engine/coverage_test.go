@@ -182,7 +182,7 @@ func TestABrowserThatComesBackWithEventsMissingLeavesAGap(t *testing.T) {
 
 func TestEvictionsAreReportedToTheClientsThatMissedEntries(t *testing.T) {
 	limits := capture.DefaultLimits()
-	limits.Console.Count = 5
+	limits[capture.Console].Count = 5
 	w := enginetest.New(t, limits)
 	w.Open(8, "http://localhost:3000/")
 	mine, others := w.Scoped("localhost:5173"), w.Scoped("localhost:3000")
@@ -204,7 +204,7 @@ func TestEvictionsAreReportedToTheClientsThatMissedEntries(t *testing.T) {
 
 func TestATimeBeforeTheOldestKeptEntryIsAnOverflow(t *testing.T) {
 	limits := capture.DefaultLimits()
-	limits.Console.Count = 5
+	limits[capture.Console].Count = 5
 	w := enginetest.New(t, limits)
 	a := w.Agent()
 	w.Element("appeared", 1, ".error", "there from the start")

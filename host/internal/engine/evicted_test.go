@@ -20,7 +20,7 @@ import (
 // was evicted.
 func TestVisibleErrorsAreReportedAfterAnyEviction(t *testing.T) {
 	limits := capture.DefaultLimits()
-	limits.DOM.Count = 5
+	limits[capture.DOM].Count = 5
 	w := enginetest.New(t, limits)
 	a := w.Agent()
 	wander := func() {
@@ -89,7 +89,7 @@ func TestACheckpointOfTheFirstInstantReachesBack(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = disk.Close() })
 	limits := capture.DefaultLimits()
-	limits.Console.Count = 5
+	limits[capture.Console].Count = 5
 	k := &kept{Store: disk}
 	w := enginetest.NewKept(t, limits, k)
 	k.w = w

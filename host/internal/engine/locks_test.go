@@ -257,7 +257,7 @@ func (d *stuckDisk) ID() string                 { return "journal" }
 func TestAStuckDiskHoldsUpOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := capture.DefaultLimits()
-		limits.Console.Count = 5
+		limits[capture.Console].Count = 5
 		disk := &stuckDisk{make(chan struct{})}
 		w := enginetest.NewKept(t, limits, disk)
 		c, leave := w.Engine.Clients.Join("session 1", "agent", checkpoint.Scope{})

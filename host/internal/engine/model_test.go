@@ -134,7 +134,7 @@ func TestClientsGetEverythingOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{limit: rapid.SampledFrom([]int{5, 40, 200}).Draw(rt, "limit"), events: map[capture.Section]int{}, named: map[string]*place{}}
 		l := capture.Limit{Count: m.limit, Bytes: 1 << 30}
-		m.w = enginetest.New(t, capture.Limits{Console: l, Network: l, WebSocket: l, Actions: l, DOM: l})
+		m.w = enginetest.New(t, capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l})
 		m.start = m.w.Now
 		for range 3 {
 			c, leave := m.w.Engine.Clients.Join("", "agent", checkpoint.Scope{})

@@ -58,7 +58,7 @@ func TestARuleHidesWhatWasThereBeforeTheCheckpointAndNotWhatIsNew(t *testing.T) 
 }
 
 func TestAFingerprintHidesSinceItWasMade(t *testing.T) {
-	w := enginetest.New(t, capture.Limits{Console: capture.Limit{Count: 2}, Network: capture.Limit{Count: 9}, WebSocket: capture.Limit{Count: 9}, Actions: capture.Limit{Count: 9}, DOM: capture.Limit{Count: 9}})
+	w := enginetest.New(t, capture.Limits{capture.Console: {Count: 2}, capture.Network: {Count: 9}, capture.WebSocket: {Count: 9}, capture.Actions: {Count: 9}, capture.DOM: {Count: 9}})
 	c := w.Agent()
 	noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Kind: "console", Fingerprint: "slow frame of {n} ms", Expires: "never"})
 	w.Pass(time.Second)

@@ -76,7 +76,7 @@ func TestRawEntriesInFull(t *testing.T) {
 
 func TestRawReadsArePaged(t *testing.T) {
 	limits := capture.DefaultLimits()
-	limits.Console.Count = 10
+	limits[capture.Console].Count = 10
 	w := enginetest.New(t, limits)
 	a := w.Agent()
 	is := func(args, positions string, next uint64, total int, evicted uint64) {

@@ -174,7 +174,7 @@ func TestScenarios(t *testing.T) {
 	}
 	t.Run("11 buffer wrapped past checkpoint index is best effort", func(t *testing.T) {
 		limits := capture.DefaultLimits()
-		limits.Console.Count = 10
+		limits[capture.Console].Count = 10
 		w := enginetest.New(t, limits)
 		a := w.Agent()
 		w.Changes(a, params{})
@@ -257,8 +257,8 @@ func TestEdgeCases(t *testing.T) {
 	for _, name := range []string{"buffer overflow", "buffer wrapped since checkpoint"} {
 		t.Run(name, func(t *testing.T) {
 			w := enginetest.New(t, capture.Limits{
-				Console: capture.Limit{Count: 5, Bytes: 1 << 20}, Network: capture.Limit{Count: 5, Bytes: 1 << 20}, WebSocket: capture.Limit{Count: 5, Bytes: 1 << 20},
-				Actions: capture.Limit{Count: 5, Bytes: 1 << 20}, DOM: capture.Limit{Count: 5, Bytes: 1 << 20},
+				capture.Console: {Count: 5, Bytes: 1 << 20}, capture.Network: {Count: 5, Bytes: 1 << 20}, capture.WebSocket: {Count: 5, Bytes: 1 << 20},
+				capture.Actions: {Count: 5, Bytes: 1 << 20}, capture.DOM: {Count: 5, Bytes: 1 << 20},
 			})
 			a := w.Agent()
 			if _, err := w.Call(a, "checkpoint_create", `{"name":"session_start"}`); err != nil {

@@ -121,7 +121,7 @@ func TestTheViewersReportIsTheAgentsWithWhatItWasMadeOf(t *testing.T) {
 // TestEvictedEntriesAreCountedWhenAReportIsOpened: the user's report may reach further back than the memory.
 func TestEvictedEntriesAreCountedWhenAReportIsOpened(t *testing.T) {
 	limits := capture.DefaultLimits()
-	limits.Console.Count = 5
+	limits[capture.Console].Count = 5
 	w := enginetest.New(t, limits)
 	for range 4 {
 		w.Log("error", "boom")

@@ -129,7 +129,7 @@ func TestEventsAreAcknowledgedWhenTheStoreHasThem(t *testing.T) {
 		p.expect("welcome", map[string]any{"next": 1.0, "protocol": 1.0, "host": "0.0.0"})
 		p.send(events)
 		p.expect("ack", map[string]any{"next": 3.0, "stream": "s"})
-		if n := store.View(time.Now()).Console.Len(); n != 2 {
+		if n := store.View(time.Now()).Console().Len(); n != 2 {
 			t.Errorf("%d entries", n)
 		}
 	})
@@ -139,8 +139,8 @@ func TestEventsAreAcknowledgedWhenTheStoreHasThem(t *testing.T) {
 		p.expect("welcome", map[string]any{"next": 3.0})
 		p.send(events)
 		p.expect("ack", map[string]any{"next": 3.0})
-		if v := store.View(time.Now()); v.Console.Len() != 2 || len(v.Gaps) != 0 {
-			t.Errorf("%d entries, gaps %+v", v.Console.Len(), v.Gaps)
+		if v := store.View(time.Now()); v.Console().Len() != 2 || len(v.Gaps) != 0 {
+			t.Errorf("%d entries, gaps %+v", v.Console().Len(), v.Gaps)
 		}
 	})
 }
@@ -165,8 +165,8 @@ func TestWhatCannotBeTakenIsRefusedAndTheConnectionGoesOn(t *testing.T) {
 	p.expect("ack", map[string]any{"next": 3.0})
 	v := store.View(time.Now())
 	counted := slices.ContainsFunc(v.Gaps, func(g capture.Gap) bool { return g.Reason == protocol.GapMalformed && g.Dropped == 1 })
-	if v.Console.Len() != 1 || !counted {
-		t.Errorf("%d entries, gaps %+v", v.Console.Len(), v.Gaps)
+	if v.Console().Len() != 1 || !counted {
+		t.Errorf("%d entries, gaps %+v", v.Console().Len(), v.Gaps)
 	}
 }
 
@@ -314,7 +314,7 @@ func TestAProbeIsAnsweredAndNothingIsKeptOfIt(t *testing.T) {
 	p.expect("welcome", map[string]any{"host": "0.0.0", "protocol": 1.0})
 	p.send(events)
 	p.refused(protocol.CodeOutOfOrder)
-	if v := store.View(time.Now()); len(v.Browsers) != 0 || v.Console.Len() != 0 || len(v.Gaps) != 0 {
+	if v := store.View(time.Now()); len(v.Browsers) != 0 || v.Console().Len() != 0 || len(v.Gaps) != 0 {
 		t.Errorf("%+v", v)
 	}
 	if rounds := hub.Rounds(context.Background(), time.Second); len(rounds) != 0 {

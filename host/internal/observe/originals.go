@@ -74,7 +74,7 @@ func (p *Places) loaded() (l *loads, done func()) {
 		l.network, l.console, l.kept = 0, 0, 0
 		l.of, l.files, l.updates = map[sourcemap.Script][]int64{}, map[sourcemap.Script][]sourcemap.Script{}, map[int][]update{}
 	}
-	for pos, n := range p.v.Network.InRing().From(l.network) {
+	for pos, n := range p.v.Network().InRing().From(l.network) {
 		l.network = pos + 1
 		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
@@ -91,13 +91,13 @@ func (p *Places) loaded() (l *loads, done func()) {
 			l.updates[n.Tab] = append(l.updates[n.Tab], update{n.Started, origin + "/"})
 		}
 	}
-	for _, c := range p.v.Console.InRing().Marked(l.console) {
+	for _, c := range p.v.Console().InRing().Marked(l.console) {
 		if capture.TellsOfRefresh(c) {
 			l.updates[c.Tab] = append(l.updates[c.Tab], update{c.At, c.Origin + "/_next/"})
 			l.kept++
 		}
 	}
-	l.console = max(l.console, p.v.Console.Next())
+	l.console = max(l.console, p.v.Console().Next())
 	return l, l.mu.Unlock
 }
 
@@ -302,18 +302,18 @@ func (o *Observer) AskForMaps(ctx context.Context) {
 	if o.Originals.Maps == nil {
 		return
 	}
-	next := o.store.View(o.clock()).Console.Next()
+	next := o.store.View(o.clock()).Console().Next()
 	for {
 		changed := o.store.Changed()
-		if v := o.store.View(o.clock()); v.Console.Next() > next {
+		if v := o.store.View(o.clock()); v.Console().Next() > next {
 			places, rules := o.OriginalsIn(v), o.rules.In("", o.clock()).Rules
-			for _, c := range v.Console.Marked(max(next, v.Console.Next()-min(v.Console.Next(), askFor))) {
+			for _, c := range v.Console().Marked(max(next, v.Console().Next()-min(v.Console().Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					places.Source(c)
 					places.Stack(c)
 				}
 			}
-			next = v.Console.Next()
+			next = v.Console().Next()
 		}
 		select {
 		case <-ctx.Done():

@@ -49,10 +49,7 @@ type EntryHead struct {
 }
 
 // read returns a page of a buffer: the oldest entries following after, or without after the newest.
-func read[T any, P interface {
-	*T
-	event.Event
-}, E any](o *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Listing[E], error) {
+func read[T any, P event.Pointer[T], E any](o *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) *ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Listing[E], error) {
 	limit := defaultLimit
 	if p.Limit != nil {
 		limit = *p.Limit
@@ -148,9 +145,9 @@ func (o *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsPa
 func (o *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Listing[LogEntry], *Places, error) {
 	var places *Places
 	page, err := read[event.Console](o, client.Scope, p.ReadParams,
-		func(v *capture.View) ring.View[event.Console] {
+		func(v *capture.View) *ring.View[event.Console] {
 			places = o.OriginalsIn(v)
-			return v.Console
+			return v.Console()
 		},
 		func(c *event.Console) bool {
 			return c.Level >= least && (search == "" || strings.Contains(strings.ToLower(c.Text), search))
@@ -210,7 +207,7 @@ func (o *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Listing
 		return nil, usererr.Invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
 	}
 	return read[event.Network](o, client.Scope, p.ReadParams,
-		func(v *capture.View) ring.View[event.Network] { return v.Network },
+		(*capture.View).Network,
 		func(n *event.Network) bool {
 			return (p.Method == "" || strings.EqualFold(p.Method, n.Method)) && strings.Contains(n.URL, p.URL) &&
 				(n.Status >= p.StatusMin || n.Status < 400 && n.Failed())
@@ -247,7 +244,7 @@ type SocketEntry struct {
 // Sockets answers get_websocket_events.
 func (o *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
 	return read[event.WebSocket](o, client.Scope, p.ReadParams,
-		func(v *capture.View) ring.View[event.WebSocket] { return v.WebSocket },
+		(*capture.View).WebSocket,
 		func(w *event.WebSocket) bool { return strings.Contains(w.URL, p.URL) },
 		func(h EntryHead, w *event.WebSocket) SocketEntry {
 			return SocketEntry{EntryHead: h, Connection: w.ID, URL: w.URL, Event: w.Op, Text: w.Text, Size: w.Size, Binary: w.Binary, Code: w.Code, Reason: w.Reason}
@@ -269,7 +266,7 @@ type ActionEntry struct {
 // Actions answers get_enhanced_actions.
 func (o *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
 	return read[event.Action](o, client.Scope, p.ReadParams,
-		func(v *capture.View) ring.View[event.Action] { return v.Actions },
+		(*capture.View).Actions,
 		func(*event.Action) bool { return true },
 		func(h EntryHead, a *event.Action) ActionEntry {
 			return ActionEntry{EntryHead: h, Type: a.Type, Target: a.Target, Selector: a.Selector, Value: a.Value}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -14,14 +15,14 @@ import (
 // for a block. The rest goes by reflection.
 
 // decodeEntries reads the entries of a block.
-func decodeEntries[T any](data []byte, n uint32) ([]T, error) {
+func decodeEntries(section capture.Section, data []byte, n uint32) (capture.List, error) {
 	if int(n) > len(data) {
 		return nil, fmt.Errorf("%w: %d entries in %d bytes", errDamaged, n, len(data))
 	}
 	r := entryReader{d: msgpack.NewDecoder(bytes.NewReader(data)), words: map[string]string{}}
-	list := make([]T, n)
-	for i := range list {
-		switch e := any(&list[i]).(type) {
+	list := capture.NewList(section, int(n))
+	for i := range list.Len() {
+		switch e := list.At(i).(type) {
 		case *event.Console:
 			r.console(e)
 		case *event.Network:

@@ -81,22 +81,22 @@ func (p *Past) miss(section capture.Section, b block, err error) {
 const ahead = 3
 
 // decoded is a block's entries, or why they cannot be read.
-type decoded[T any] struct {
+type decoded struct {
 	block
-	list []T
+	list capture.List
 	err  error
 }
 
 // decode opens a block in a separate goroutine, which ends even if no receiver waits.
-func decode[T any](p *Past, section capture.Section, b block) <-chan decoded[T] {
-	done := make(chan decoded[T], 1)
+func (p *Past) decode(section capture.Section, b block) <-chan decoded {
+	done := make(chan decoded, 1)
 	data, err := p.sealed(section, b)
 	go func() {
-		d := decoded[T]{block: b, err: err}
+		d := decoded{block: b, err: err}
 		if d.err == nil {
 			var content opened
 			if content, d.err = p.s.openBlock(b, data); d.err == nil {
-				d.list, d.err = decodeEntries[T](content.entries, b.entries)
+				d.list, d.err = decodeEntries(section, content.entries, b.entries)
 			}
 		}
 		done <- d
@@ -106,27 +106,13 @@ func decode[T any](p *Past, section capture.Section, b block) <-chan decoded[T] 
 
 // Entries implements [capture.Past]. It records and skips unreadable entries.
 func (p *Past) Entries(section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
-	return readers[section](p, section, from, to)
-}
-
-// readers read the entries of a section.
-var readers = map[capture.Section]func(p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event]{
-	capture.ConsoleSection:   entries[event.Console],
-	capture.NetworkSection:   entries[event.Network],
-	capture.WebSocketSection: entries[event.WebSocket],
-	capture.ActionsSection:   entries[event.Action],
-	capture.DOMSection:       entries[capture.Change],
-}
-
-// entries is [Past.Entries] for a section of T.
-func entries[T any, P event.Pointer[T]](p *Past, section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
 	return func(yield func(uint64, event.Event) bool) {
 		log := p.logs[section]
 		i := log.find(from)
-		var coming []<-chan decoded[T]
+		var coming []<-chan decoded
 		for {
 			for ; len(coming) < ahead && i < len(log.blocks) && log.blocks[i].pos < to; i++ {
-				coming = append(coming, decode[T](p, section, log.blocks[i]))
+				coming = append(coming, p.decode(section, log.blocks[i]))
 			}
 			if len(coming) == 0 {
 				return
@@ -137,9 +123,9 @@ func entries[T any, P event.Pointer[T]](p *Past, section capture.Section, from, 
 				p.miss(section, d.block, d.err)
 				continue
 			}
-			for j := range d.list {
+			for j := range d.list.Len() {
 				pos := d.pos + uint64(j)
-				if pos >= from && pos < to && !yield(pos, P(&d.list[j])) {
+				if pos >= from && pos < to && !yield(pos, d.list.At(j)) {
 					return
 				}
 			}

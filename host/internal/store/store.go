@@ -70,8 +70,12 @@ var (
 	idKey      = []byte("id")
 )
 
-// format is the layout of the file; it changes only with one that older programs cannot read.
-const format = "2"
+// format is the layout of the file. It changes only with one that older programs cannot read. Files of oldFormat are
+// read, and have the present format from then on: their positions are arrays, see [capture.Positions.DecodeMsgpack].
+const (
+	format    = "3"
+	oldFormat = "2"
+)
 
 // errDamaged says that the file's content is not as it was written.
 var errDamaged = errors.New("the file is damaged")
@@ -142,6 +146,7 @@ func plausible(path string) error {
 
 // load makes the buckets and reads which blocks there are. It walks every page of the trees once.
 func (s *Store) load() error {
+	complete := false
 	err := guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) error {
 			if info, err := os.Stat(s.path); err != nil {
@@ -150,7 +155,11 @@ func (s *Store) load() error {
 				return fmt.Errorf("%w: it is cut off at %d of %d bytes", errDamaged, info.Size(), tx.Size())
 			}
 			if b := tx.Bucket(metaBucket); b != nil {
-				if f := b.Get(formatKey); string(f) != format {
+				switch f := string(b.Get(formatKey)); f {
+				case format:
+					complete = true
+				case oldFormat:
+				default:
 					return fmt.Errorf("%w: its format is %q, not %q", errDamaged, f, format)
 				}
 				s.id = string(b.Get(idKey))
@@ -159,7 +168,8 @@ func (s *Store) load() error {
 				log := &sectionLog{}
 				s.logs[section] = log
 				b := tx.Bucket([]byte(section))
-				if b == nil {
+				if b == nil { // its track is newer than the file
+					complete = false
 					continue
 				}
 				if err := b.ForEach(func(k, v []byte) error { return log.load(k, v) }); err != nil {
@@ -172,10 +182,12 @@ func (s *Store) load() error {
 	if err != nil {
 		return err
 	}
-	if s.id != "" {
+	if complete {
 		return nil
 	}
-	s.id = rand.Text()
+	if s.id == "" {
+		s.id = rand.Text()
+	}
 	return guard(func() error {
 		return s.db.Update(func(tx *bbolt.Tx) error {
 			for _, section := range capture.Sections {

@@ -27,7 +27,7 @@ var epoch = time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)
 
 func small(n int) capture.Limits {
 	l := capture.Limit{Count: n, Bytes: 1 << 20}
-	return capture.Limits{Console: l, Network: l, WebSocket: l, Actions: l, DOM: l}
+	return capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l}
 }
 
 // fataler is a test, or one try of a property.
@@ -149,11 +149,11 @@ func encode(t fataler, v *capture.View, at time.Time) string {
 
 func same(t *rapid.T, a, b *capture.View) {
 	t.Helper()
-	sameEntries(t, "console", a.Console.From(0), b.Console.From(0))
-	sameEntries(t, "network", a.Network.From(0), b.Network.From(0))
-	sameEntries(t, "websocket", a.WebSocket.From(0), b.WebSocket.From(0))
-	sameEntries(t, "actions", a.Actions.From(0), b.Actions.From(0))
-	sameEntries(t, "dom", a.DOM.From(0), b.DOM.From(0))
+	sameEntries(t, "console", a.Console().From(0), b.Console().From(0))
+	sameEntries(t, "network", a.Network().From(0), b.Network().From(0))
+	sameEntries(t, "websocket", a.WebSocket().From(0), b.WebSocket().From(0))
+	sameEntries(t, "actions", a.Actions().From(0), b.Actions().From(0))
+	sameEntries(t, "dom", a.DOM().From(0), b.DOM().From(0))
 	if a.Now().Pos != b.Now().Pos {
 		t.Fatalf("positions: %+v, restored %+v", a.Now().Pos, b.Now().Pos)
 	}
@@ -318,7 +318,7 @@ func TestADamagedFileNeverStopsAnything(t *testing.T) {
 		defer past.Close()
 		restored := capture.Restore(small(1000), noise.Default(), epoch, st, past)
 		view := restored.View(epoch)
-		for pos, e := range view.Console.From(0) {
+		for pos, e := range view.Console().From(0) {
 			if e.Text != fmt.Sprintf("message %d", pos-1) {
 				rt.Fatalf("position %d holds %q", pos, e.Text)
 			}
@@ -416,7 +416,7 @@ func TestAKeeperTriesAgainAndLosesNothing(t *testing.T) {
 	disk := open(t, path, store.DefaultLimits())
 	defer func() { _ = disk.Close() }()
 	var texts []string
-	for _, e := range restore(t, disk, small(1000), epoch).View(epoch).Console.From(0) {
+	for _, e := range restore(t, disk, small(1000), epoch).View(epoch).Console().From(0) {
 		texts = append(texts, e.Text)
 	}
 	if strings.Join(texts, " ") != "before after" {

@@ -134,7 +134,7 @@ type hit struct {
 	show func() protocol.ViewEntry
 }
 
-func search[T any, P event.Pointer[T]](s *entrySearch, view ring.View[T], from uint64, show func(*entrySearch, *T) protocol.ViewEntry) {
+func search[T any, P event.Pointer[T]](s *entrySearch, view *ring.View[T], from uint64, show func(*entrySearch, *T) protocol.ViewEntry) {
 	for pos, entry := range view.From(from) {
 		h := P(entry).Header()
 		if s.p.Tab != 0 && h.Tab != s.p.Tab {
@@ -150,7 +150,7 @@ func search[T any, P event.Pointer[T]](s *entrySearch, view ring.View[T], from u
 	}
 }
 
-func at[T any, P event.Pointer[T]](s *entrySearch, view ring.View[T], pos uint64, show func(*entrySearch, *T) protocol.ViewEntry) protocol.ViewEntry {
+func at[T any, P event.Pointer[T]](s *entrySearch, view *ring.View[T], pos uint64, show func(*entrySearch, *T) protocol.ViewEntry) protocol.ViewEntry {
 	if entry := view.At(pos); entry != nil {
 		return withHead(pos, P(entry).Header(), show(s, entry))
 	}

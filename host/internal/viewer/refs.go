@@ -108,7 +108,7 @@ func (r *referring) latency() {
 	if len(r.wanted) == 0 {
 		return
 	}
-	for pos, n := range r.w.v.Network.Until(r.w.to.Pos[capture.Network]).From(0) {
+	for pos, n := range r.w.v.Network().Until(r.w.to.Pos[capture.Network]).From(0) {
 		if !capture.Counts(n) {
 			continue
 		}

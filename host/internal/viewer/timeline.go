@@ -61,7 +61,7 @@ func (v *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 	view, calls := v.store.View(v.clock()), v.Agents.callsView()
 	t := &protocol.ViewTimeline{
 		Now: view.At.UnixMilli(), Start: view.Start().At.UnixMilli(), Store: v.storeID(view), Lanes: []protocol.ViewLane{},
-		First: protocol.ViewPositions{Calls: calls.First()},
+		First: protocol.ViewPositions{protocol.LaneCalls: calls.First()}, Next: protocol.ViewPositions{},
 	}
 	t.Marks = v.marks(view)
 	if t.Marks != p.Marks {
@@ -77,10 +77,10 @@ func (v *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 	}
 	rules := v.rules.In("", v.clock()).Rules
 	r := &laneReader{tab: p.Tab, left: p.Limit, out: t}
-	t.Next.Calls = lane(r, protocol.LaneCalls, calls, p.After.Calls, callHead, markOfCall)
+	t.Next[protocol.LaneCalls] = lane(r, protocol.LaneCalls, &calls, p.After[protocol.LaneCalls], callHead, markOfCall)
 	for _, section := range sections {
-		*section.position(&t.Next) = section.lane(r, view, *section.position(&p.After), rules)
-		*section.position(&t.First) = section.first(view)
+		name := string(section.Section)
+		t.Next[name], t.First[name] = section.lane(r, view, p.After[name], rules), section.first(view)
 	}
 	return t
 }
@@ -130,7 +130,7 @@ type laneReader struct {
 }
 
 // lane adds one lane to the answer and returns the position to continue from.
-func lane[T any](r *laneReader, name string, view ring.View[T], after uint64, head func(*T) *event.Head, mark func(*T) byte) uint64 {
+func lane[T any](r *laneReader, name string, view *ring.View[T], after uint64, head func(*T) *event.Head, mark func(*T) byte) uint64 {
 	out := protocol.ViewLane{Lane: name, Times: []int64{}}
 	var marks strings.Builder
 	last, lastTime, contiguous := uint64(0), int64(0), true
