@@ -38,7 +38,7 @@ func (r *run) noise() error {
 		rules = append(rules, rule)
 	}
 	set := noise.Default().With(nil, rules)
-	head := event.Head{Origin: "http://localhost:5173"}
+	head := event.Head{Subject: event.InTab(0, "http://localhost:5173")}
 	usual := func(i int) event.Event {
 		switch i % 3 {
 		case 0:

@@ -450,7 +450,7 @@ func (a *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadP
 	if len(p.Paths) == 0 {
 		return nil, usererr.Invalid("paths is empty; pass files of the workspace")
 	}
-	workspace := client.Workspace
+	workspace := client.Scope.Workspace
 	if workspace == "" {
 		return nil, usererr.New(usererr.SwitchedOff, "files are uploaded only from a workspace, which this agent does not have. Start it with `tidemark mcp --workspace DIR`.")
 	}

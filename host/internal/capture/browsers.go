@@ -59,20 +59,20 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	}
 	switch {
 	case !known && h.First > 1:
-		s.gaps.miss(b.instance, protocol.GapNotReplayed, time.UnixMilli(1), now, 0)
+		s.gaps.miss(browserOf(b.instance), protocol.GapNotReplayed, time.UnixMilli(1), now, 0)
 	case known && b.stream != h.Stream:
 		maps.DeleteFunc(s.flights, func(k requestKey, _ Flight) bool { return k.instance == b.instance })
 		switch {
 		case h.Session == "":
-			s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastEvent, now, 0)
+			s.gaps.miss(browserOf(b.instance), protocol.GapDisconnected, b.lastEvent, now, 0)
 		case restarted:
 			// Nobody knows how many events the old one had left when it ended.
-			s.gaps.miss(b.instance, protocol.GapBrowserEnded, b.lastEvent, b.lastSeen(), 0)
+			s.gaps.miss(browserOf(b.instance), protocol.GapBrowserEnded, b.lastEvent, b.lastSeen(), 0)
 		default: // the new worker reports since when the old one was dead
 			s.expectReplay(b)
 		}
 	case known && h.First > b.next:
-		s.gaps.miss(b.instance, protocol.GapDisconnected, b.lastSeen(), now, int(h.First-b.next))
+		s.gaps.miss(browserOf(b.instance), protocol.GapDisconnected, b.lastSeen(), now, int(h.First-b.next))
 	}
 	if b.stream != h.Stream {
 		b.next, b.kept = h.First, h.First
@@ -138,7 +138,7 @@ func (s *Store) Apply(instance, stream string, first int64, events []event.Event
 		events, first = events[had:], b.next
 	}
 	if first > b.next {
-		s.gaps.miss(instance, protocol.GapDisconnected, b.lastSeen(), now, int(first-b.next))
+		s.gaps.miss(browserOf(instance), protocol.GapDisconnected, b.lastSeen(), now, int(first-b.next))
 	}
 	malformed := 0
 	last := now
@@ -149,11 +149,11 @@ func (s *Store) Apply(instance, stream string, first int64, events []event.Event
 		}
 		head := ev.Header()
 		last = head.Time()
-		head.Tab = s.hostTabLocked(b, head.Tab)
+		head.Number = s.hostTabLocked(b, head.Tab())
 		s.applyLocked(b, ev, now)
 	}
 	if malformed > 0 {
-		s.gaps.miss(instance, protocol.GapMalformed, b.lastSeen(), now, malformed)
+		s.gaps.miss(browserOf(instance), protocol.GapMalformed, b.lastSeen(), now, malformed)
 	}
 	b.next = first + int64(len(events))
 	b.lastEvent = last // by the browser's clock: what comes after it may be lost
@@ -200,7 +200,7 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {
 			t.url, t.origin = url, OriginOf(url)
 			if p.Watched {
-				s.domState = s.domState.apply(&Change{Head: event.Head{Tab: id}, Op: "navigated", URL: url})
+				s.domState = s.domState.apply(&Change{Head: event.Head{Subject: event.InTab(id, "")}, Op: "navigated", URL: url})
 			}
 		}
 		t.unseen = !p.Watched
@@ -215,9 +215,9 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 
 func (s *Store) closeTabLocked(b *browser, theirs, id int, now time.Time) {
 	delete(b.tabs, theirs)
-	head := event.Head{At: now.UnixMilli(), Tab: id}
+	head := event.Head{At: now.UnixMilli(), Subject: event.InTab(id, "")}
 	if t := s.tabs[id]; t != nil {
-		head.Origin = t.origin
+		head.Place = t.origin
 	}
 	s.forgetElements(head, func(e elementID) bool { return e.tab == id })
 	s.domState = s.domState.apply(&Change{Head: head, Op: "closed"})
@@ -282,7 +282,7 @@ func (s *Store) Miss(instance, reason string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if b := s.browsers[instance]; b != nil {
-		s.gaps.miss(instance, reason, b.lastSeen(), now, 0)
+		s.gaps.miss(browserOf(instance), reason, b.lastSeen(), now, 0)
 		s.notifyLocked()
 	}
 }
@@ -291,7 +291,7 @@ func (s *Store) Miss(instance, reason string, now time.Time) {
 func (s *Store) Lost(reason string, from, to time.Time, n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gaps.miss("", reason, from, to, n)
+	s.gaps.miss(Source{}, reason, from, to, n)
 	s.notifyLocked()
 }
 

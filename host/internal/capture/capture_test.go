@@ -80,7 +80,7 @@ func hello(first int64) *protocol.Hello {
 }
 
 func line(now time.Time, text string) event.Event {
-	return &event.Console{Head: event.Head{At: now.UnixMilli(), Tab: 7}, Level: event.Log, Via: "console", Text: text}
+	return &event.Console{Head: event.Head{At: now.UnixMilli(), Subject: event.InTab(7, "")}, Level: event.Log, Via: "console", Text: text}
 }
 
 func TestWhatIsSentAgainIsTakenOnce(t *testing.T) {
@@ -139,7 +139,7 @@ func TestAGapOfAClosedTabEndsWithIt(t *testing.T) {
 	w.Pass(time.Second)
 	w.Send("gap", gap+fmt.Sprint(w.Now.UnixMilli()))
 	gaps := w.Store.View(w.Now).Gaps
-	if len(gaps) != 1 || gaps[0].Origin != "http://localhost:9" || gaps[0].To.IsZero() {
+	if len(gaps) != 1 || gaps[0].Origin() != "http://localhost:9" || gaps[0].To.IsZero() {
 		t.Errorf("%+v", gaps)
 	}
 }
@@ -165,9 +165,9 @@ func TestTabsKeepTheirIDsAndAreForgottenWhenClosed(t *testing.T) {
 		t.Fatalf("two browsers' tabs of the same id: %+v", v.Tabs)
 	}
 	events := []event.Event{
-		&event.Element{Head: event.Head{At: 1, Tab: 99}, Op: "appeared", Document: "d", ID: 1, Selector: ".error", Text: "x"},
-		&event.Request{Head: event.Head{At: 1, Tab: 99}, ID: "r", Method: "GET", URL: "http://localhost:1/x"},
-		&event.Gap{Head: event.Head{At: 1, Tab: 99}, From: 1, Reason: "detached"},
+		&event.Element{Head: event.Head{At: 1, Subject: event.InTab(99, "")}, Op: "appeared", Document: "d", ID: 1, Selector: ".error", Text: "x"},
+		&event.Request{Head: event.Head{At: 1, Subject: event.InTab(99, "")}, ID: "r", Method: "GET", URL: "http://localhost:1/x"},
+		&event.Gap{Head: event.Head{At: 1, Subject: event.InTab(99, "")}, From: 1, Reason: "detached"},
 	}
 	if _, bad := s.Apply("i", "s", 1, events, now); bad != nil {
 		t.Fatal(bad)
@@ -195,7 +195,7 @@ func TestAThousandGapsAreBoundedAndNoSpanIsLost(t *testing.T) {
 	s.Hello(hello(1), now)
 	var events []event.Event
 	for i := range 1500 {
-		events = append(events, &event.Gap{Head: event.Head{At: 1, Tab: 7}, From: int64(1000 + i*10), To: int64(1005 + i*10), Reason: "dropped", Dropped: 1})
+		events = append(events, &event.Gap{Head: event.Head{At: 1, Subject: event.InTab(7, "")}, From: int64(1000 + i*10), To: int64(1005 + i*10), Reason: "dropped", Dropped: 1})
 	}
 	if _, bad := s.Apply("i", "s", 1, events, now); bad != nil {
 		t.Fatal(bad)

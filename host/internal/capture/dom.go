@@ -75,9 +75,9 @@ func (p *DOMState) apply(c *Change) *DOMState {
 			delete(p.elements, c.Element)
 		}
 	case "navigated":
-		p.urls[c.Tab] = c.URL
+		p.urls[c.Tab()] = c.URL
 	case "closed":
-		delete(p.urls, c.Tab)
+		delete(p.urls, c.Tab())
 	}
 	return p
 }
@@ -98,8 +98,8 @@ type elementID struct {
 
 // elementEvent turns an element event into changes of the DOM buffer.
 func (s *Store) elementEvent(e *event.Element) {
-	id := elementID{e.Tab, e.Frame, e.Document, e.ID}
-	key := ElementKey{Tab: e.Tab, Origin: e.Origin, Selector: e.Selector, Text: e.Text}
+	id := elementID{e.Tab(), e.Frame, e.Document, e.ID}
+	key := ElementKey{Tab: e.Tab(), Origin: e.Origin(), Selector: e.Selector, Text: e.Text}
 	switch e.Op {
 	case "appeared", "changed":
 		old, known := s.live[id]
@@ -119,7 +119,7 @@ func (s *Store) elementEvent(e *event.Element) {
 		}
 	case "reset":
 		s.forgetElements(e.Head, func(id elementID) bool {
-			return id.tab == e.Tab && id.frame == e.Frame && id.document != e.Document
+			return id.tab == e.Tab() && id.frame == e.Frame && id.document != e.Document
 		})
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// evictions remember up to which position each page's entries were evicted from each buffer, so that a client of one page
+// evictions remember up to which position each subject's entries were evicted from each buffer, so that a client of one page
 // does not hear of another page's evictions.
 type evictions struct {
 	last map[evictedFrom]uint64
@@ -16,9 +16,8 @@ type evictions struct {
 }
 
 type evictedFrom struct {
-	track  Track
-	origin string
-	tab    int
+	track   Track
+	subject event.Subject // the zero value: any
 }
 
 // maxEvictions bounds what is remembered; beyond it, the pages are one.
@@ -43,7 +42,7 @@ func (e *evictions) before(t Track, pos uint64, at int64) {
 
 func (e *evictions) note(t Track, pos uint64, h *event.Head) {
 	e.own()
-	k := evictedFrom{t, h.Origin, h.Tab}
+	k := evictedFrom{t, h.Subject}
 	if _, known := e.last[k]; !known && len(e.last) >= maxEvictions {
 		k = evictedFrom{track: t}
 	}
@@ -58,13 +57,13 @@ func (e *evictions) view() map[evictedFrom]uint64 {
 
 // Evicted says whether an entry of a section, at a position or after it, is no longer held, of those
 // pages that covers names.
-func (v *View) Evicted(s Section, from uint64, covers func(origin string, tab int) bool) bool {
+func (v *View) Evicted(s Section, from uint64, covers func(event.Subject) bool) bool {
 	t := s.Track()
 	if from >= v.tracks[t].First() {
 		return false
 	}
 	for k, pos := range v.evicted {
-		if k.track == t && pos >= from && (k.origin == "" && k.tab == 0 || covers(k.origin, k.tab)) {
+		if k.track == t && pos >= from && (k.subject == event.Subject{} || covers(k.subject)) {
 			return true
 		}
 	}

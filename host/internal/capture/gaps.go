@@ -7,12 +7,32 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
+// Source is what observes: a recorder, or one of the browsers that it observes. The zero value is the host.
+type Source struct {
+	// Recorder is the name of the recorder.
+	Recorder string
+	// Instance names the browser's profile, for a browser.
+	Instance string
+}
+
+// Browsers is the name of the recorder of browsers.
+const Browsers = "browser"
+
+// browserOf is the source of a browser's events, the host when there is none.
+func browserOf(instance string) Source {
+	if instance == "" {
+		return Source{}
+	}
+	return Source{Browsers, instance}
+}
+
 // Gap is a span in which something was not observed.
 type Gap struct {
-	// Tab is the host's id of the tab, 0 for all tabs of the browser.
-	Tab int
-	// Origin is the tab's, "" when Tab is 0 or it is not known.
-	Origin string
+	// Source is what did not observe it.
+	Source Source
+	// Subject is what was not observed. The zero value is everything that the source observes; the origin of a tab may be
+	// unknown.
+	event.Subject
 	// From and To bound it; a zero To means that it continues.
 	From, To time.Time
 	Reason   string
@@ -20,8 +40,6 @@ type Gap struct {
 	Dropped int
 	// Pos grows with every gap that was heard of. One may be heard of long after it ended.
 	Pos uint64
-	// Instance names the browser.
-	Instance string
 }
 
 // maxGaps bounds the list; two are made one when it is full, so that no span is lost.
@@ -70,8 +88,8 @@ func (g *gapList) mergeOldest() {
 	if a.To.IsZero() || !b.To.IsZero() && a.To.After(b.To) {
 		b.To = a.To
 	}
-	if a.Tab != b.Tab {
-		b.Tab, b.Origin = 0, ""
+	if a.Kind != b.Kind || a.Number != b.Number {
+		b.Subject = event.Subject{}
 	}
 	b.Dropped += a.Dropped
 	g.list = slices.Delete(g.list, oldest[0], oldest[0]+1)
@@ -79,18 +97,18 @@ func (g *gapList) mergeOldest() {
 
 // add takes a gap that the extension tells of. One with an end closes the open one of the same tab,
 // reason and beginning; when the tab has been closed since, so has that gap, and nothing is to be said again.
-func (g *gapList) add(instance string, e *event.Gap) {
-	gap := Gap{Tab: e.Tab, Origin: e.Origin, From: time.UnixMilli(e.From).UTC(), Reason: e.Reason, Dropped: e.Dropped, Instance: instance}
+func (g *gapList) add(from Source, e *event.Gap) {
+	gap := Gap{Source: from, Subject: e.Subject, From: time.UnixMilli(e.From).UTC(), Reason: e.Reason, Dropped: e.Dropped}
 	if e.To > 0 {
 		gap.To = time.UnixMilli(e.To).UTC()
 		for i, o := range g.list {
-			if o.To.IsZero() && o.Tab == gap.Tab && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.Instance == instance {
+			if o.To.IsZero() && o.Kind == gap.Kind && o.Number == gap.Number && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.Source == from {
 				g.own()
 				gap.Pos = o.Pos // a client that knows its beginning knows it
 				g.list[i] = gap
 				return
 			}
-			if e.Origin == "" && !o.To.IsZero() && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.Instance == instance {
+			if e.Place == "" && !o.To.IsZero() && o.Reason == gap.Reason && o.From.Equal(gap.From) && o.Source == from {
 				return
 			}
 		}
@@ -99,18 +117,18 @@ func (g *gapList) add(instance string, e *event.Gap) {
 }
 
 // miss records events that the host knows to be missing.
-func (g *gapList) miss(instance, reason string, from, to time.Time, n int) {
+func (g *gapList) miss(source Source, reason string, from, to time.Time, n int) {
 	if from.IsZero() || from.After(to) {
 		from = to
 	}
 	from, to = from.UTC().Truncate(time.Millisecond), to.UTC().Truncate(time.Millisecond)
-	g.push(Gap{From: from, To: to, Reason: reason, Dropped: n, Instance: instance})
+	g.push(Gap{Source: source, From: from, To: to, Reason: reason, Dropped: n})
 }
 
 // closeTab ends the open gaps of a tab that is closed.
 func (g *gapList) closeTab(tab int, now time.Time) {
 	for i, o := range g.list {
-		if o.To.IsZero() && o.Tab == tab {
+		if o.To.IsZero() && o.Kind == event.Tab && o.Number == tab {
 			g.own()
 			g.list[i].To = now.UTC()
 		}

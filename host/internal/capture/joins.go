@@ -50,13 +50,13 @@ func (j *joiner) repeats(b *browser, e *event.Console) bool {
 	}
 	if rest, ok := strings.CutPrefix(e.Text, "WebSocket connection to '"); ok && e.Category == "network" {
 		url, _, _ := strings.Cut(rest, "' ")
-		seen, known := j.requests[requestKey{b.instance, e.Tab, failedSocket + url}]
+		seen, known := j.requests[requestKey{b.instance, e.Tab(), failedSocket + url}]
 		return known && e.At-seen < joinWithin && seen-e.At < joinWithin
 	}
 	if e.Request == "" {
 		return false
 	}
-	_, known := j.requests[requestKey{b.instance, e.Tab, e.Request}]
+	_, known := j.requests[requestKey{b.instance, e.Tab(), e.Request}]
 	return known
 }
 
@@ -69,12 +69,12 @@ func (j *joiner) socket(b *browser, e *event.WebSocket) bool {
 	if j.sockets == nil || len(j.sockets) > maxJoins {
 		j.sockets = map[requestKey]string{}
 	}
-	k := requestKey{b.instance, e.Tab, e.ID}
+	k := requestKey{b.instance, e.Tab(), e.ID}
 	switch before := j.sockets[k]; e.Op {
 	case "open":
 		j.sockets[k] = "open"
 	case "error":
-		j.request(b, e.Tab, failedSocket+e.URL, e.At)
+		j.request(b, e.Tab(), failedSocket+e.URL, e.At)
 		if before == "" {
 			j.sockets[k] = "failed"
 		}

@@ -42,7 +42,7 @@ func (p *polls) takes(e *event.Request) bool {
 		*p = polls{}
 	}
 	origin, path := SplitURL(e.URL)
-	key := pollKey{e.Tab, e.Method, origin, TemplatePath(path)}
+	key := pollKey{e.Tab(), e.Method, origin, TemplatePath(path)}
 	r := (*p)[key]
 	if r == nil {
 		r = &poll{}

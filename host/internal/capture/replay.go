@@ -17,7 +17,7 @@ func (s *Store) expectReplay(b *browser) {
 		}
 	}
 	for _, e := range s.console.View().From(0) {
-		t := s.tabs[e.Tab]
+		t := s.tabs[e.Tab()]
 		if t == nil || t.browser != b {
 			continue
 		}

@@ -77,7 +77,7 @@ type Store struct {
 	joins    joiner
 	gaps     gapList
 	evicted  evictions
-	pages    tabOrigins
+	subjects subjects
 	masked   int
 	keep     keeper
 }
@@ -167,9 +167,9 @@ func (s *Store) notifyLocked() {
 func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	head := ev.Header()
 	s.masked += head.Masked
-	t := s.tabs[head.Tab]
+	t := s.tabs[head.Tab()]
 	if t != nil {
-		head.Origin = t.origin
+		head.Place = t.origin
 	}
 	how := s.noise.Update(ev)
 	wasActive := time.Time{}
@@ -190,14 +190,14 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		}
 		s.console.add(*e)
 	case *event.Request:
-		s.joins.request(b, e.Tab, e.ID, e.At)
+		s.joins.request(b, e.Tab(), e.ID, e.At)
 		if len(s.flights) >= maxFlights {
 			maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return now.Sub(f.Began) > forgetFlight })
 		}
 		if len(s.flights) >= maxFlights {
 			clear(s.flights)
 		}
-		s.flights[requestKey{b.instance, e.Tab, e.ID}] = Flight{Tab: e.Tab, Origin: e.Origin, Method: e.Method, URL: e.URL, Began: now, Polling: polled}
+		s.flights[requestKey{b.instance, e.Tab(), e.ID}] = Flight{Tab: e.Tab(), Origin: e.Origin(), Method: e.Method, URL: e.URL, Began: now, Polling: polled}
 	case *event.Network:
 		s.networkEvent(b, e)
 	case *event.WebSocket:
@@ -210,7 +210,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	case *event.Navigation:
 		s.navigation(t, e)
 	case *event.Gap:
-		s.gaps.add(b.instance, e)
+		s.gaps.add(browserOf(b.instance), e)
 	default:
 		for _, b := range s.buffers {
 			if b.take(ev) {
@@ -226,17 +226,17 @@ func (s *Store) isPolling(b *browser, ev event.Event) bool {
 	case *event.Request:
 		return s.polls.takes(e)
 	case *event.Network:
-		return s.flights[requestKey{b.instance, e.Tab, e.ID}].Polling
+		return s.flights[requestKey{b.instance, e.Tab(), e.ID}].Polling
 	}
 	return false
 }
 
 func (s *Store) networkEvent(b *browser, e *event.Network) {
-	delete(s.flights, requestKey{b.instance, e.Tab, e.ID})
-	s.joins.request(b, e.Tab, e.ID, e.At)
+	delete(s.flights, requestKey{b.instance, e.Tab(), e.ID})
+	s.joins.request(b, e.Tab(), e.ID, e.At)
 	if e.Resource == "document" && e.Target == "" && e.Status > 0 {
 		// The page that asks for a new top document is the page that it becomes, when it does.
-		e.Origin = OriginOf(e.URL)
+		e.Place = OriginOf(e.URL)
 	}
 	s.addNetwork(*e)
 }
@@ -247,7 +247,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 		from = t.url
 		if e.How != "crash" {
 			t.url, t.origin, t.unseen = e.URL, OriginOf(e.URL), false
-			e.Origin = t.origin
+			e.Place = t.origin
 		}
 		if e.Title != "" {
 			t.title = e.Title
@@ -255,7 +255,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	}
 	if e.How == "crash" {
 		s.change(Change{Head: e.Head, Op: "crashed", How: e.How, URL: e.URL})
-		maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == e.Tab })
+		maps.DeleteFunc(s.flights, func(_ requestKey, f Flight) bool { return f.Tab == e.Tab() })
 		return
 	}
 	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})

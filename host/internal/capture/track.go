@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -61,6 +62,9 @@ func SectionNames() string {
 
 // Section names a track. Gaps has no section.
 func (t Track) Section() Section { return Sections[t] }
+
+// Recorder names the recorder of the section's entries.
+func (s Section) Recorder() string { return tracks[s.Track()].recorder() }
 
 // Track returns the track of one of [Sections].
 func (s Section) Track() Track {
@@ -172,6 +176,7 @@ type row interface {
 	section() Section
 	// position names the track in exported checkpoints and in journals.
 	position() string
+	recorder() string
 	// defaults is the limit of the buffer where the settings have none.
 	defaults() Limit
 	// open makes the buffer of a store, empty. The next entry gets a position.
@@ -204,6 +209,7 @@ type trackOf[T any, P event.Pointer[T]] struct {
 	pos    string
 	limits Limit
 	ring   ring.Options[T]
+	from   string           // the recorder; "" is the one of browsers
 	append func(*Store, T)  // appends an entry; nil: nothing but the buffer changes
 	evict  func(*Store, *T) // takes what is evicted; may be nil
 }
@@ -222,6 +228,8 @@ func (t *trackOf[T, P]) with(add func(*Store, T), evict func(*Store, *T)) *track
 func (t *trackOf[T, P]) section() Section { return t.name }
 
 func (t *trackOf[T, P]) position() string { return t.pos }
+
+func (t *trackOf[T, P]) recorder() string { return cmp.Or(t.from, Browsers) }
 
 func (t *trackOf[T, P]) defaults() Limit { return t.limits }
 
@@ -288,7 +296,7 @@ func (b *bufferOf[T, P]) First() uint64 { return b.View().First() }
 func (b *bufferOf[T, P]) add(e T) *T {
 	pos, stored := b.Append(e)
 	b.store.keep.add(b.name, pos, P(stored), b.ring.Size(stored))
-	b.store.pages.note(b.track, pos, P(stored).Header(), b.store.firstLocked)
+	b.store.subjects.note(b.track, pos, P(stored).Header(), b.store.firstLocked)
 	return stored
 }
 
@@ -318,7 +326,7 @@ type span interface {
 	// events yields the entries from a position on.
 	events(from uint64) iter.Seq2[uint64, event.Event]
 	// raw is [View.RawBytes].
-	raw(from uint64, inScope func(origin string, tab int) bool) int
+	raw(from uint64, inScope func(event.Subject) bool) int
 	// after is the first position whose entry is later than a time. Entries that arrived a little out of order are read
 	// rather than missed. It is before if an entry later than the time has left the buffer; gone is the time of the newest
 	// of those.
@@ -347,13 +355,13 @@ func (s spanOf[T, P]) events(from uint64) iter.Seq2[uint64, event.Event] {
 	}
 }
 
-func (s spanOf[T, P]) raw(from uint64, inScope func(origin string, tab int) bool) (bytes int) {
+func (s spanOf[T, P]) raw(from uint64, inScope func(event.Subject) bool) (bytes int) {
 	v := *s.View
 	if inScope == nil {
 		bytes, v = v.Weight(from), v.Until(v.FirstInRing())
 	}
 	for _, e := range v.From(from) {
-		if h := P(e).Header(); inScope == nil || inScope(h.Origin, h.Tab) {
+		if inScope == nil || inScope(P(e).Header().Subject) {
 			bytes += v.Weigh(e)
 		}
 	}
@@ -412,7 +420,7 @@ func (v *View) Events(s Section, from uint64) iter.Seq2[uint64, event.Event] {
 
 // RawBytes returns about how many bytes a tool that returns whole entries needs for the entries of a section from a
 // position on. InScope selects pages; nil means all, which takes no time for entries in the buffer.
-func (v *View) RawBytes(s Section, from uint64, inScope func(origin string, tab int) bool) int {
+func (v *View) RawBytes(s Section, from uint64, inScope func(event.Subject) bool) int {
 	return v.tracks[s.Track()].raw(from, inScope)
 }
 

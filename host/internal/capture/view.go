@@ -35,6 +35,9 @@ type Tab struct {
 	LastEvent time.Time
 }
 
+// Subject is the tab as the subject of events.
+func (t *Tab) Subject() event.Subject { return event.InTab(t.ID, t.Origin) }
+
 // Browser is a browser as a surface shows it.
 type Browser struct {
 	Name, Extension string
@@ -56,6 +59,9 @@ type Flight struct {
 	Polling bool
 }
 
+// Subject is the tab of the request.
+func (f *Flight) Subject() event.Subject { return event.InTab(f.Tab, f.Origin) }
+
 // View is one consistent reading of everything at one moment. It never changes.
 type View struct {
 	// At is when it was taken; Started when the store began.
@@ -72,8 +78,8 @@ type View struct {
 	Masked int
 
 	tracks   [Gaps]span
-	pages    []TabOrigin // nil where they are not known without reading the buffers
-	past     Past        // nil when only the buffers are read
+	subjects []heard // nil where they are not known without reading the buffers
+	past     Past    // nil when only the buffers are read
 	oldTable *Table
 	oldDOM   *DOMState
 	evicted  map[evictedFrom]uint64
@@ -94,8 +100,8 @@ func (s *Store) View(now time.Time) *View {
 	for t, b := range s.buffers {
 		v.tracks[t] = b.view()
 	}
-	if !s.pages.full {
-		v.pages = append([]TabOrigin{}, s.pages.list...)
+	if !s.subjects.full {
+		v.subjects = append([]heard{}, s.subjects.list...)
 	}
 	for _, t := range s.tabs {
 		shown := t.Tab
@@ -210,12 +216,12 @@ func (v *View) domStateBefore(pos uint64) *DOMState {
 func (v *View) addressesBefore(m Moment) *DOMState {
 	p, moved := m.DOMState, map[int]bool{}
 	for _, c := range v.DOM().From(m.Pos[DOM]) {
-		if c.Op != "navigated" || moved[c.Tab] {
+		if c.Op != "navigated" || moved[c.Tab()] {
 			continue
 		}
-		moved[c.Tab] = true
-		if p.URL(c.Tab) == "" && OriginOf(c.From) != "" {
-			p = p.apply(&Change{Head: event.Head{Tab: c.Tab}, Op: "navigated", URL: c.From})
+		moved[c.Tab()] = true
+		if p.URL(c.Tab()) == "" && OriginOf(c.From) != "" {
+			p = p.apply(&Change{Head: event.Head{Subject: event.InTab(c.Tab(), "")}, Op: "navigated", URL: c.From})
 		}
 	}
 	return p
@@ -229,7 +235,7 @@ func (v *View) Until(m Moment) *View {
 	for t, s := range v.tracks {
 		u.tracks[t] = s.until(m.Pos[t])
 	}
-	u.Endpoints, u.DOMState, u.pages = m.Endpoints, m.DOMState, nil
+	u.Endpoints, u.DOMState, u.subjects = m.Endpoints, m.DOMState, nil
 	known, _ := slices.BinarySearchFunc(v.Gaps, m.Pos[Gaps], func(g Gap, pos uint64) int { return cmp.Compare(g.Pos, pos) })
 	u.Gaps = v.Gaps[:known]
 	return &u

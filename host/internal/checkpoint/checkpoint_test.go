@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 func TestNames(t *testing.T) {
@@ -148,12 +149,36 @@ func TestScopes(t *testing.T) {
 	if err != nil || s.Key() != "http://localhost:5173 https://app.test" {
 		t.Errorf("%q %v", s.Key(), err)
 	}
-	if !s.Covers("http://localhost:5173") || s.Covers("http://localhost:3000") || !(Scope{}).Covers("anything") {
+	if !s.CoversOrigin("http://localhost:5173") || s.CoversOrigin("http://localhost:3000") || !(Scope{}).CoversOrigin("anything") {
 		t.Error("covers wrongly")
 	}
 	for _, bad := range []string{"", "ftp://x", "http://", "a b"} {
 		if _, err := NewScope([]string{bad}); err == nil {
 			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func TestAScopeCoversTabsByOriginAndTheRestByWorkspace(t *testing.T) {
+	s := Scope{Origins: []string{"http://localhost:5173"}, Workspace: "/home/me/shop"}
+	for subject, want := range map[event.Subject]bool{
+		event.InTab(1, "http://localhost:5173"):                                true,
+		event.InTab(1, "http://localhost:3000"):                                false,
+		event.InWorkspace("/home/me/shop"):                                     true,
+		event.InWorkspace("/home/me"):                                          true, // it contains the client's
+		event.InWorkspace("/home/me/shop/packages/cart"):                       true,
+		event.InWorkspace("/home/me/shop2"):                                    false,
+		event.InWorkspace("/srv"):                                              false,
+		event.InWorkspace(""):                                                  true,
+		{Kind: event.Terminal, Number: 2, Place: "/home/me/shop"}:              true,
+		{Kind: event.AgentSession, Number: 1, Place: "/home/me/other"}:         false,
+		{Kind: event.Process, Number: 4711, Place: "/home/me/shop/packages/a"}: true,
+	} {
+		if got := s.Covers(subject); got != want {
+			t.Errorf("%+v: %t", subject, got)
+		}
+		if !(Scope{}).Covers(subject) {
+			t.Errorf("a scope without limits does not cover %+v", subject)
 		}
 	}
 }

@@ -16,10 +16,8 @@ import (
 type Client struct {
 	// Name is what the client calls itself.
 	Name string
-	// Scope limits the pages that it receives.
+	// Scope limits what it receives.
 	Scope Scope
-	// Workspace is the absolute path of the directory that it works in, "" for none. Only files in it can be uploaded.
-	Workspace string
 	// Sets are the tool sets that it requested; nil means those of the settings.
 	Sets []string
 

@@ -7,17 +7,31 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// Scope limits a client to pages of these origins. None means no limit.
-type Scope struct{ Origins []string }
+// Scope limits what a client receives.
+type Scope struct {
+	// Origins are those of the pages. None means no limit.
+	Origins []string
+	// Workspace is the absolute path of the directory that the client works in. "" means no limit. Only files in it can be
+	// uploaded.
+	Workspace string
+}
 
-// Key names the scope; "" is everything.
+// Key names the origins; "" is everything.
 func (s Scope) Key() string { return strings.Join(s.Origins, " ") }
 
 // scopeOfKey is the scope that a key names.
 func scopeOfKey(key string) Scope { return Scope{Origins: strings.Fields(key)} }
 
-// Covers reports whether pages of this origin are in the scope.
-func (s Scope) Covers(origin string) bool {
+// Covers reports whether a subject is in the scope: a tab by its page, everything else by its workspace.
+func (s Scope) Covers(subject event.Subject) bool {
+	if subject.Kind == event.Tab {
+		return s.CoversOrigin(subject.Place)
+	}
+	return event.Within(subject.Place, s.Workspace)
+}
+
+// CoversOrigin reports whether pages of this origin are in the scope.
+func (s Scope) CoversOrigin(origin string) bool {
 	return len(s.Origins) == 0 || slices.Contains(s.Origins, origin)
 }
 

@@ -114,7 +114,7 @@ func (r *Registry) join(id string, as *checkpoint.Client, v *capture.View) (s *r
 		markRead(as, v)
 	}
 	if s.connections++; s.connections == 1 {
-		s.since, s.Workspace, s.Sets = v.At, as.Workspace, as.Sets
+		s.since, s.Scope.Workspace, s.Sets = v.At, as.Scope.Workspace, as.Sets
 	}
 	return s, s.connections == 1
 }
@@ -328,7 +328,7 @@ func (r *Registry) ScopeOf(origin string) checkpoint.Scope {
 	defer r.mu.Unlock()
 	for _, s := range r.list {
 		n := len(s.Scope.Origins)
-		if n > 0 && s.Scope.Covers(origin) && (!found || n < len(best.Origins)) {
+		if n > 0 && s.Scope.CoversOrigin(origin) && (!found || n < len(best.Origins)) {
 			best, found = s.Scope, true
 		}
 	}

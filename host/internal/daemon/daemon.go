@@ -278,7 +278,7 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 			}
 		}
 		if filepath.IsAbs(p.Tidemark.Workspace) { // a relative path would depend on the daemon's directory
-			as.Workspace = p.Tidemark.Workspace
+			as.Scope.Workspace = p.Tidemark.Workspace
 		}
 		if p.Tidemark.Client != "" {
 			as.Name = p.Tidemark.Client

@@ -19,7 +19,9 @@ type Options struct {
 	Filter Filter
 	// Origins narrow it to pages of these origins; empty means all.
 	Origins []string
-	// Tab narrows it to one tab; 0 means all.
+	// Workspace narrows what happened outside of tabs to a directory; "" means everywhere.
+	Workspace string
+	// Tab narrows it to one tab; 0 means all tabs, and what happened outside of tabs.
 	Tab   int
 	Noise *noise.Rules
 	// Beginning says that it is compared with no checkpoint: a user's noise rules hide what is new, too.
@@ -48,13 +50,16 @@ type Place struct {
 	Generated bool
 }
 
-// InScope says whether something that happened on a page of this origin, in this tab, is covered.
-func (o *Options) InScope(origin string, tab int) bool {
-	return (o.Tab == 0 || o.Tab == tab) && (len(o.Origins) == 0 || slices.Contains(o.Origins, origin))
+// InScope says whether events of a subject are covered.
+func (o *Options) InScope(s event.Subject) bool {
+	if s.Kind != event.Tab {
+		return o.Tab == 0 && event.Within(s.Place, o.Workspace)
+	}
+	return (o.Tab == 0 || o.Tab == s.Number) && (len(o.Origins) == 0 || slices.Contains(o.Origins, s.Place))
 }
 
-// Everything says whether all is covered, whatever page it happened on.
-func (o *Options) Everything() bool { return o.Tab == 0 && len(o.Origins) == 0 }
+// EveryTab says whether all tabs are covered, whatever page they show.
+func (o *Options) EveryTab() bool { return o.Tab == 0 && len(o.Origins) == 0 }
 
 func (o *Options) includes(s Section) bool {
 	return len(o.Include) == 0 || slices.Contains(o.Include, s)
@@ -156,17 +161,17 @@ func (c *computation) nameTabs() {
 	}
 	covered := map[int]bool{}
 	for _, t := range c.v.Tabs {
-		if t.Watched && c.o.InScope(t.Origin, t.ID) {
+		if t.Watched && c.o.InScope(t.Subject()) {
 			covered[t.ID] = true
 		}
 	}
 	for _, g := range c.v.Gaps {
-		if g.Tab != 0 && c.covers(g) && c.o.InScope(g.Origin, g.Tab) {
-			covered[g.Tab] = true
+		if tab := g.Tab(); tab != 0 && c.covers(g) && c.o.InScope(g.Subject) {
+			covered[tab] = true
 		}
 	}
-	known := c.v.PagesSince(c.from.Pos, func(tab int, origin string) {
-		if tab != 0 && c.o.InScope(origin, tab) {
+	known := c.v.SubjectsSince(c.from.Pos, func(s event.Subject) {
+		if tab := s.Tab(); tab != 0 && c.o.InScope(s) {
 			covered[tab] = true
 		}
 	})
@@ -177,8 +182,8 @@ func (c *computation) nameTabs() {
 	for _, section := range capture.Sections {
 		from := max(c.from.Pos[section.Track()], c.v.FirstInRing(section))
 		for _, e := range c.v.Events(section, from) {
-			if h := e.Header(); h.Tab != 0 && c.o.InScope(h.Origin, h.Tab) {
-				if covered[h.Tab] = true; len(covered) > 1 {
+			if h := e.Header(); h.Tab() != 0 && c.o.InScope(h.Subject) {
+				if covered[h.Tab()] = true; len(covered) > 1 {
 					c.manyTabs = true
 					return
 				}
@@ -191,9 +196,9 @@ func (c *computation) nameTabs() {
 // inScope calls each with the entries of a buffer that are in scope, and returns how many there are. Where everything
 // is, entries that the buffer does not mark are left out of the calls, and counted in left.
 func inScope[T any, P event.Pointer[T]](o *Options, v *ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
-	if !o.Everything() {
+	if !o.EveryTab() {
 		for pos, e := range v.From(from) {
-			if h := P(e).Header(); o.InScope(h.Origin, h.Tab) {
+			if h := P(e).Header(); o.InScope(h.Subject) {
 				total++
 				each(pos, e)
 			}
@@ -245,9 +250,9 @@ func (c *computation) actions() *ActionsDiff {
 	d := &ActionsDiff{}
 	var shown []Action
 	for pos, a := range c.v.Actions().From(c.from.Pos[capture.Actions]) {
-		if c.o.InScope(a.Origin, a.Tab) && (c.o.Own == nil || !c.o.Own(a.Tab, a.At)) {
+		if c.o.InScope(a.Subject) && (c.o.Own == nil || !c.o.Own(a.Tab(), a.At)) {
 			d.TotalNewActions++
-			shown = append(shown, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab), Ref: c.ref(pos, a)})
+			shown = append(shown, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab()), Ref: c.ref(pos, a)})
 		}
 	}
 	// The newest are kept: what led to the present state.

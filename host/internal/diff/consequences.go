@@ -64,7 +64,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		case *event.Network:
 			add(request(ev))
 		case *event.WebSocket:
-			url := shownSocketURL(ev.Origin, ev.URL)
+			url := shownSocketURL(ev.Origin(), ev.URL)
 			switch {
 			case ev.Bad:
 				message := ev.Text
@@ -79,11 +79,11 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	}
 	shown := map[capture.ElementKey]bool{}
 	for _, e := range v.DOM().From(from.Pos[capture.DOM]) {
-		origin := e.Origin
+		origin := e.Origin()
 		if e.Element != (capture.ElementKey{}) {
 			origin = e.Element.Origin
 		}
-		if !o.InScope(origin, e.Tab) {
+		if !o.InScope(event.InTab(e.Tab(), origin)) {
 			continue
 		}
 		switch e.Op {
@@ -110,7 +110,7 @@ func place(e *event.Console, o Options) Place {
 
 func request(e *event.Network) Consequence {
 	origin, path := capture.SplitURL(e.URL)
-	text := e.Method + " " + shownURL(e.Origin, origin, path)
+	text := e.Method + " " + shownURL(e.Origin(), origin, path)
 	c := Consequence{At: e.Started, Severity: Clean, Request: true}
 	if c.At == 0 {
 		c.At = e.At

@@ -25,7 +25,7 @@ func (c *computation) console() *ConsoleDiff {
 			return
 		}
 		level := levelOf(e, c.o.Noise)
-		k := messageKey{level, Fingerprint(e.Text), c.tab(e.Tab)}
+		k := messageKey{level, Fingerprint(e.Text), c.tab(e.Tab())}
 		t := found[k]
 		if t == nil {
 			t = &tally[*event.Console]{entry: e, ref: c.ref(pos, e)}
@@ -62,7 +62,7 @@ func (c *computation) console() *ConsoleDiff {
 		for _, t := range list {
 			p := places[t.entry]
 			out = append(out, Message{
-				Message: Shorten(t.entry.Text), Source: names.source(p), Generated: p.Generated, Count: t.count, Tab: c.tab(t.entry.Tab), Ref: t.ref,
+				Message: Shorten(t.entry.Text), Source: names.source(p), Generated: p.Generated, Count: t.count, Tab: c.tab(t.entry.Tab()), Ref: t.ref,
 			})
 		}
 		return out
@@ -83,11 +83,11 @@ func (c *computation) toldByBackfill(e *event.Console) bool {
 		c.backfilled = map[tabURL]bool{}
 		for _, n := range c.v.Network().From(c.from.Pos[capture.Network]) {
 			if n.Backfilled && n.Failed() {
-				c.backfilled[tabURL{n.Tab, n.URL}] = true
+				c.backfilled[tabURL{n.Tab(), n.URL}] = true
 			}
 		}
 	}
-	return c.backfilled[tabURL{e.Tab, url}]
+	return c.backfilled[tabURL{e.Tab(), url}]
 }
 
 // failedAddress is the address that a log entry of the browser tells of as failed: one of a request, or of an element

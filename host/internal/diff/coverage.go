@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -99,10 +100,20 @@ func (c *computation) covers(g capture.Gap) bool {
 	if g.Pos < c.from.Pos[capture.Gaps] && c.over(g) {
 		return false
 	}
-	if g.Origin == "" {
-		return g.Tab == 0 || c.o.Tab == 0 || c.o.Tab == g.Tab
+	if !c.reads(g.Source) {
+		return false
 	}
-	return c.o.InScope(g.Origin, g.Tab)
+	if g.Kind == event.Tab && g.Place == "" {
+		return g.Number == 0 || c.o.Tab == 0 || c.o.Tab == g.Number
+	}
+	return c.o.InScope(g.Subject)
+}
+
+// reads says whether the report has a section of what a source records. The host is a source of every section.
+func (c *computation) reads(s capture.Source) bool {
+	return s.Recorder == "" || slices.ContainsFunc(capture.Sections, func(section capture.Section) bool {
+		return c.o.includes(section) && section.Recorder() == s.Recorder
+	})
 }
 
 // over says whether a gap had ended when the window began.
@@ -110,7 +121,7 @@ func (c *computation) over(g capture.Gap) bool { return !g.To.IsZero() && !g.To.
 
 // span cuts a gap to the window.
 func (c *computation) span(g capture.Gap) GapSpan {
-	s := GapSpan{From: Time{g.From}, Reason: g.Reason, Tab: c.tab(g.Tab)}
+	s := GapSpan{From: Time{g.From}, Reason: g.Reason, Tab: c.tab(g.Tab())}
 	if g.From.Before(c.from.At) && !c.over(g) {
 		s.From = Time{c.from.At}
 	}
@@ -171,7 +182,7 @@ func (c *computation) unwatched() string {
 		return "no browser is connected"
 	}
 	for _, t := range c.v.Tabs {
-		if t.Watched && c.o.InScope(t.Origin, t.ID) {
+		if t.Watched && c.o.InScope(t.Subject()) {
 			return ""
 		}
 	}
@@ -190,7 +201,7 @@ func (c *computation) unwatched() string {
 func (c *computation) wasWatched() bool {
 	for _, p := range []*capture.DOMState{c.v.DOMState, c.from.DOMState} {
 		for id, url := range p.URLs() {
-			if c.o.InScope(capture.OriginOf(url), id) {
+			if c.o.InScope(event.InTab(id, capture.OriginOf(url))) {
 				return true
 			}
 		}
@@ -201,13 +212,13 @@ func (c *computation) wasWatched() bool {
 // heard reports whether a section has an entry of a watched tab.
 func (c *computation) heard(s capture.Section) bool {
 	for _, e := range c.v.Events(s, c.from.Pos[s.Track()]) {
-		if h := e.Header(); c.o.InScope(h.Origin, h.Tab) {
+		if h := e.Header(); c.o.InScope(h.Subject) {
 			return true
 		}
 	}
 	for _, e := range c.v.Events(s, c.v.FirstInRing(s)) {
 		h := e.Header()
-		if slices.ContainsFunc(c.v.Tabs, func(t capture.Tab) bool { return t.ID == h.Tab && t.Watched && c.o.InScope(t.Origin, t.ID) }) {
+		if slices.ContainsFunc(c.v.Tabs, func(t capture.Tab) bool { return t.ID == h.Tab() && t.Watched && c.o.InScope(t.Subject()) }) {
 			return true
 		}
 	}

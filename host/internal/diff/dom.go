@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // elementWindow is what happened to one error element in the window.
@@ -39,11 +40,11 @@ func (c *computation) dom() *DOMDiff {
 	}
 	moved := map[int]uint64{} // tabs that changed their address, and where
 	for pos, e := range c.v.DOM().From(c.from.Pos[capture.DOM]) {
-		origin := e.Origin
+		origin := e.Origin()
 		if e.Element != (capture.ElementKey{}) {
 			origin = e.Element.Origin // it belongs to the page that it was on, whatever took its place
 		}
-		if !c.o.InScope(origin, e.Tab) {
+		if !c.o.InScope(event.InTab(e.Tab(), origin)) {
 			continue
 		}
 		switch e.Op {
@@ -62,9 +63,9 @@ func (c *computation) dom() *DOMDiff {
 			w.last = pos
 			w.refer(c, pos, e)
 		case "navigated":
-			moved[e.Tab] = pos
+			moved[e.Tab()] = pos
 		case "crashed":
-			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab), Ref: c.ref(pos, e)})
+			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab()), Ref: c.ref(pos, e)})
 		}
 	}
 	if c.v.Evicted(capture.DOMSection, c.from.Pos[capture.DOM], c.o.InScope) {
@@ -121,12 +122,12 @@ func (c *computation) changedUnseen() []capture.ElementKey {
 	before, now := c.from.DOMState.Elements(), c.v.DOMState.Elements()
 	var changed []capture.ElementKey
 	for k, n := range now {
-		if n > before[k] && c.o.InScope(k.Origin, k.Tab) {
+		if n > before[k] && c.o.InScope(event.InTab(k.Tab, k.Origin)) {
 			changed = append(changed, k)
 		}
 	}
 	for k := range before {
-		if now[k] == 0 && c.o.InScope(k.Origin, k.Tab) {
+		if now[k] == 0 && c.o.InScope(event.InTab(k.Tab, k.Origin)) {
 			changed = append(changed, k)
 		}
 	}
@@ -159,7 +160,7 @@ func (c *computation) urlChange(moved map[int]uint64) *URLChange {
 // domUnavailable says whether a watched tab's error elements cannot be read.
 func (c *computation) domUnavailable() bool {
 	return slices.ContainsFunc(c.v.Tabs, func(t capture.Tab) bool {
-		return t.Watched && !t.DOM && c.o.InScope(t.Origin, t.ID)
+		return t.Watched && !t.DOM && c.o.InScope(t.Subject())
 	})
 }
 

@@ -41,7 +41,7 @@ func (c *computation) network() *NetworkDiff {
 	found := map[capture.EndpointKey]*endpointWindow{}
 	var order []*endpointWindow
 	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
-		if !c.o.InScope(e.Origin, e.Tab) {
+		if !c.o.InScope(e.Subject) {
 			continue
 		}
 		d.TotalNewRequests++
@@ -68,7 +68,7 @@ func (c *computation) network() *NetworkDiff {
 }
 
 func (w *endpointWindow) take(pos uint64, e *event.Network) {
-	w.last, w.tab = pos, e.Tab
+	w.last, w.tab = pos, e.Tab()
 	_, path := capture.SplitURL(e.URL)
 	if w.firstPath == "" {
 		w.firstPath = path

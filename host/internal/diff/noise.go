@@ -88,11 +88,11 @@ func (c *computation) loadedSince(e *event.Console) bool {
 		c.loads = map[int]int64{}
 		for _, u := range c.v.Updates.From(0) {
 			if (u.How == "load" || u.How == "reload") && u.At <= c.v.At.UnixMilli() {
-				c.loads[u.Tab] = max(c.loads[u.Tab], u.At)
+				c.loads[u.Tab()] = max(c.loads[u.Tab()], u.At)
 			}
 		}
 	}
-	return c.loads[e.Tab] >= e.At
+	return c.loads[e.Tab()] >= e.At
 }
 
 // levelOf is the level as which an entry is told.
@@ -109,7 +109,7 @@ func (c *computation) hidesFailure(k capture.EndpointKey, e capture.Endpoint) bo
 	if c.o.Noise == nil {
 		return false
 	}
-	before := &event.Network{Head: event.Head{Origin: k.Page}, Method: k.Method, URL: k.Origin + k.Path, Status: e.Status, Error: e.Error}
+	before := &event.Network{Head: event.Head{Subject: event.InTab(0, k.Page)}, Method: k.Method, URL: k.Origin + k.Path, Status: e.Status, Error: e.Error}
 	return c.o.Noise.User(before, Fold) != nil
 }
 
@@ -146,7 +146,7 @@ func (c *computation) mayHide(rule *noise.UserRule, ev event.Event) bool {
 }
 
 func keyOf(ev event.Event) seenKey {
-	return seenKey{ev.Header().Origin, Fold(ev), noise.LevelOf(ev)}
+	return seenKey{ev.Header().Origin(), Fold(ev), noise.LevelOf(ev)}
 }
 
 // reportable says whether a step of a connection is told of by itself.
@@ -188,12 +188,12 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 		}
 	}
 	for _, e := range v.Network().From(from.Pos[capture.Network]) {
-		if o.InScope(e.Origin, e.Tab) && capture.Counts(e) {
+		if o.InScope(e.Subject) && capture.Counts(e) {
 			tell(e)
 		}
 	}
 	for _, e := range v.WebSocket().Marked(from.Pos[capture.WebSocket]) {
-		if o.InScope(e.Origin, e.Tab) && reportable(e) {
+		if o.InScope(e.Subject) && reportable(e) {
 			tell(e)
 		}
 	}
@@ -201,5 +201,5 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 
 // tells says whether a report tells of a console entry.
 func (c *computation) tells(e *event.Console) bool {
-	return c.o.InScope(e.Origin, e.Tab) && e.Level >= event.Warning && !e.Joined && !c.toldByBackfill(e)
+	return c.o.InScope(e.Subject) && e.Level >= event.Warning && !e.Joined && !c.toldByBackfill(e)
 }

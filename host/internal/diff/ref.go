@@ -27,7 +27,7 @@ func (c *computation) ref(pos uint64, ev event.Event) *Ref {
 	if !c.o.Refs {
 		return nil
 	}
-	return &Ref{Positions: []uint64{pos}, Event: ev, Tab: ev.Header().Tab}
+	return &Ref{Positions: []uint64{pos}, Event: ev, Tab: ev.Header().Tab()}
 }
 
 // add has one more entry belong to it.

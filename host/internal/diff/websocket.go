@@ -17,7 +17,7 @@ func (c *computation) websocket() *WebSocketDiff {
 		if !reportable(e) || c.hides(e) {
 			return
 		}
-		url, tab := shownSocketURL(e.Origin, e.URL), c.tab(e.Tab)
+		url, tab := shownSocketURL(e.Origin(), e.URL), c.tab(e.Tab())
 		switch {
 		case e.Bad:
 			message := e.Text

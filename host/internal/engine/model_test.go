@@ -230,7 +230,7 @@ func TestConcurrentClientsAndWriters(t *testing.T) {
 				var events []event.Event
 				for i := range 1 + b%7 {
 					id := fmt.Sprintf("w%c b%s e%c", 'g'+n, letters(b), 'g'+i)
-					head := event.Head{At: w.Now.UnixMilli(), Tab: 1}
+					head := event.Head{At: w.Now.UnixMilli(), Subject: event.InTab(1, "")}
 					events = append(events,
 						&event.Console{Head: head, Level: event.Error, Via: "console", Text: id},
 						&event.Network{Head: head, ID: id, Method: "GET", URL: "http://api.test/" + id, Status: 404},

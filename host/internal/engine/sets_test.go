@@ -54,10 +54,10 @@ func TestSetsAreWhatAClientAsksForElseThoseOfTheSettings(t *testing.T) {
 func TestAReturningClientNamesItsWorkspace(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Engine.Restore(nil, []checkpoint.ClientState{{ID: "session x", Name: "agent", Calls: 3}})
-	client, leave := w.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent", Workspace: "/srv/me", Sets: []string{"act"}})
+	client, leave := w.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: "/srv/me"}, Sets: []string{"act"}})
 	defer leave()
-	if client.AutoName() != "auto_3" || client.Workspace != "/srv/me" || !slices.Equal(w.Engine.SetsOf(client), []string{"act"}) {
-		t.Errorf("%s in %q with %q", client.AutoName(), client.Workspace, client.Sets)
+	if client.AutoName() != "auto_3" || client.Scope.Workspace != "/srv/me" || !slices.Equal(w.Engine.SetsOf(client), []string{"act"}) {
+		t.Errorf("%s in %q with %q", client.AutoName(), client.Scope.Workspace, client.Sets)
 	}
 }
 

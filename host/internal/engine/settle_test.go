@@ -51,7 +51,7 @@ func (b *bubble) send(events ...event.Event) {
 	defer b.mu.Unlock()
 	for _, ev := range events {
 		h := ev.Header()
-		h.At, h.Tab = time.Now().UnixMilli(), 1
+		h.At, h.Number = time.Now().UnixMilli(), 1
 	}
 	if _, bad := b.store.Apply("i", "s", b.next, events, time.Now()); bad != nil {
 		b.t.Error(bad.Message)

@@ -313,7 +313,7 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 	if r.head.At <= 0 {
 		r.fail("at", "milliseconds since 1970")
 	}
-	if r.head.Tab < 0 {
+	if r.head.Tab() < 0 {
 		r.fail("tab", "a whole number from 0")
 	}
 	if r.err != nil {
@@ -362,9 +362,9 @@ func (r *reader) each(obj gjson.Result, field func(name string, v gjson.Result))
 			r.head.At = r.int(k.Str, v)
 		case "tab":
 			if v.Type != gjson.Number {
-				r.head.Tab = -1
+				r.head.Number = -1
 			} else {
-				r.head.Tab = int(r.int(k.Str, v))
+				r.head.Number = int(r.int(k.Str, v))
 			}
 		case "masked":
 			r.head.Masked = int(r.count(k.Str, v))

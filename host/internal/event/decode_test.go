@@ -139,7 +139,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("an error without code or message: %+v", err)
 		}
 		for _, ev := range events {
-			if h := ev.Header(); h.At <= 0 || h.Tab < 0 {
+			if h := ev.Header(); h.At <= 0 || h.Tab() < 0 {
 				t.Errorf("head out of range: %+v", h)
 			}
 			if c, ok := ev.(*Console); ok && (!utf8.ValidString(c.Text) || strings.ContainsAny(c.Text, "\x00\x1b\u202e")) {

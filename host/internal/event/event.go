@@ -14,10 +14,7 @@ import "time"
 type Head struct {
 	// At is milliseconds since the Unix epoch.
 	At int64
-	// Tab is the browser's id when decoded; package capture replaces it by the host's own.
-	Tab int
-	// Origin is the origin of the tab's top document at that moment; package capture fills it in.
-	Origin string
+	Subject
 	// Masked counts masked secrets.
 	Masked int
 }

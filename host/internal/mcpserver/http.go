@@ -64,10 +64,10 @@ func clientOf(query url.Values) (*checkpoint.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := &checkpoint.Client{Name: "http", Scope: scope, Workspace: query.Get("workspace")}
-	if client.Workspace != "" && !filepath.IsAbs(client.Workspace) {
-		return nil, fmt.Errorf("workspace is %q; it must be an absolute path", client.Workspace)
+	if scope.Workspace = query.Get("workspace"); scope.Workspace != "" && !filepath.IsAbs(scope.Workspace) {
+		return nil, fmt.Errorf("workspace is %q; it must be an absolute path", scope.Workspace)
 	}
+	client := &checkpoint.Client{Name: "http", Scope: scope}
 	if query.Has("tools") {
 		if client.Sets, err = tool.CheckSets(strings.FieldsFunc(query.Get("tools"), func(c rune) bool { return c == ',' })); err != nil {
 			return nil, err

@@ -195,14 +195,14 @@ func subjectOf(ev event.Event, fold Fold) (s subject, ok bool) {
 	s.ev, s.fold = ev, fold
 	switch e := ev.(type) {
 	case *event.Console:
-		s.kind, s.level, s.origin, s.text = "console", e.Level, e.Origin, e.Text
+		s.kind, s.level, s.origin, s.text = "console", e.Level, e.Origin(), e.Text
 	case *event.Network:
-		s.kind, s.level, s.origin, s.text = "network", event.Info, e.Origin, e.URL
+		s.kind, s.level, s.origin, s.text = "network", event.Info, e.Origin(), e.URL
 		if e.Failed() {
 			s.level = event.Error
 		}
 	case *event.WebSocket:
-		s.kind, s.level, s.origin, s.text, s.second = "websocket", event.Info, e.Origin, e.URL, e.Text
+		s.kind, s.level, s.origin, s.text, s.second = "websocket", event.Info, e.Origin(), e.URL, e.Text
 		if e.Bad || e.Op == "close" {
 			s.level = event.Warning
 		}

@@ -40,13 +40,13 @@ func checked(t testing.TB, rules ...UserRule) []*UserRule {
 func TestUserRules(t *testing.T) {
 	const page = "http://localhost:5173"
 	log := func(level event.Level, text string) event.Event {
-		return &event.Console{Head: event.Head{Origin: page}, Level: level, Text: text, Via: "console"}
+		return &event.Console{Head: event.Head{Subject: event.InTab(0, page)}, Level: level, Text: text, Via: "console"}
 	}
 	request := func(status int) event.Event {
-		return &event.Network{Head: event.Head{Origin: page}, Method: "GET", URL: page + "/api/poll?x=1", Status: status}
+		return &event.Network{Head: event.Head{Subject: event.InTab(0, page)}, Method: "GET", URL: page + "/api/poll?x=1", Status: status}
 	}
 	socket := func(op string) event.Event {
-		return &event.WebSocket{Head: event.Head{Origin: page}, Op: op, URL: "ws://localhost:5173/live"}
+		return &event.WebSocket{Head: event.Head{Subject: event.InTab(0, page)}, Op: op, URL: "ws://localhost:5173/live"}
 	}
 	for _, c := range []struct {
 		name string
@@ -179,7 +179,7 @@ func TestTheIndexFindsWhatTryingEachRuleFinds(t *testing.T) {
 		}
 		x := newIndex(rules)
 		for range 200 {
-			head := event.Head{Origin: origins[r.IntN(3)]}
+			head := event.Head{Subject: event.InTab(0, origins[r.IntN(3)])}
 			var ev event.Event
 			switch r.IntN(3) {
 			case 0:

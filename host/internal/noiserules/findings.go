@@ -79,7 +79,7 @@ func Readable(ev event.Event) string {
 	switch e := ev.(type) {
 	case *event.Network:
 		origin, path := capture.SplitURL(e.URL)
-		if origin == e.Origin {
+		if origin == e.Origin() {
 			origin = ""
 		}
 		outcome := strconv.Itoa(e.Status)

@@ -208,5 +208,5 @@ func (e *Rules) Of(client *checkpoint.Client) *InUse {
 
 // Options returns the options of a report for a scope.
 func (u *InUse) Options(scope checkpoint.Scope) diff.Options {
-	return diff.Options{Origins: scope.Origins, Noise: u.Rules, NoiseProblems: u.Problems}
+	return diff.Options{Origins: scope.Origins, Workspace: scope.Workspace, Noise: u.Rules, NoiseProblems: u.Problems}
 }

@@ -381,7 +381,7 @@ type EntryKey struct {
 
 // EntryKeyOf returns the key of an event.
 func EntryKeyOf(ev event.Event) EntryKey {
-	k := EntryKey{Origin: ev.Header().Origin, Fold: diff.Fold(ev), Level: noise.LevelOf(ev)}
+	k := EntryKey{Origin: ev.Header().Origin(), Fold: diff.Fold(ev), Level: noise.LevelOf(ev)}
 	switch ev.(type) {
 	case *event.Console:
 		k.Kind = "console"
@@ -483,15 +483,15 @@ func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	v := e.store.View(e.clock())
 	updates := map[string][]int64{}
 	for _, up := range v.Updates.From(0) {
-		updates[up.Origin] = append(updates[up.Origin], up.At)
+		updates[up.Origin()] = append(updates[up.Origin()], up.At)
 	}
 	for _, list := range updates {
 		slices.Sort(list)
 	}
 	periodOf := func(h *event.Head) period {
-		p := period{origin: h.Origin}
-		if i, _ := slices.BinarySearch(updates[h.Origin], h.At+1); i > 0 {
-			p.begin = updates[h.Origin][i-1]
+		p := period{origin: h.Origin()}
+		if i, _ := slices.BinarySearch(updates[h.Origin()], h.At+1); i > 0 {
+			p.begin = updates[h.Origin()][i-1]
 		}
 		p.nth = (h.At - p.begin) / maxPeriod.Milliseconds()
 		return p

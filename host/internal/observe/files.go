@@ -54,7 +54,7 @@ func (o *Observer) Import(ctx context.Context, client *checkpoint.Client, f *che
 func (o *Observer) momentOf(f *checkpoint.File, scope checkpoint.Scope, v *capture.View, start capture.Moment) capture.Moment {
 	var pages []string
 	for _, t := range v.Tabs {
-		if t.Watched && t.Origin != "" && scope.Covers(t.Origin) && !slices.Contains(pages, t.Origin) {
+		if t.Watched && t.Origin != "" && scope.CoversOrigin(t.Origin) && !slices.Contains(pages, t.Origin) {
 			pages = append(pages, t.Origin)
 		}
 	}

@@ -122,7 +122,7 @@ func (o *Observer) Hook(ctx context.Context, scope checkpoint.Scope, project str
 func watched(v *capture.View, o *diff.Options) int {
 	n := 0
 	for _, t := range v.Tabs {
-		if t.Watched && o.InScope(t.Origin, t.ID) {
+		if t.Watched && o.InScope(t.Subject()) {
 			n++
 		}
 	}
@@ -220,7 +220,7 @@ func lastUpdate(v *capture.View, o diff.Options) capture.Moment {
 	var began, mark time.Time
 	for _, u := range v.Updates.From(0) {
 		at := u.Time()
-		if !o.InScope(u.Origin, u.Tab) || !at.Before(v.At) {
+		if !o.InScope(u.Subject) || !at.Before(v.At) {
 			continue
 		}
 		if at.Sub(mark) > updateSpan {

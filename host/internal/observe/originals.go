@@ -79,7 +79,7 @@ func (p *Places) loaded() (l *loads, done func()) {
 		if n.Cached || n.Status != 200 || n.Resource == "fetch" || n.Resource == "xhr" {
 			continue
 		}
-		s := sourcemap.Script{Tab: n.Tab, URL: n.URL}
+		s := sourcemap.Script{Tab: n.Tab(), URL: n.URL}
 		if l.of[s] == nil {
 			file := s.File()
 			l.files[file] = append(l.files[file], s)
@@ -88,12 +88,12 @@ func (p *Places) loaded() (l *loads, done func()) {
 		l.kept++
 		if isHotUpdate(n.URL) {
 			origin, _ := capture.SplitURL(n.URL)
-			l.updates[n.Tab] = append(l.updates[n.Tab], update{n.Started, origin + "/"})
+			l.updates[n.Tab()] = append(l.updates[n.Tab()], update{n.Started, origin + "/"})
 		}
 	}
 	for _, c := range p.v.Console().InRing().Marked(l.console) {
 		if capture.TellsOfRefresh(c) {
-			l.updates[c.Tab] = append(l.updates[c.Tab], update{c.At, c.Origin + "/_next/"})
+			l.updates[c.Tab()] = append(l.updates[c.Tab()], update{c.At, c.Origin() + "/_next/"})
 			l.kept++
 		}
 	}
@@ -187,7 +187,7 @@ func (p *Places) find(c *event.Console, f Frame) (sourcemap.Position, bool) {
 	if p == nil || !f.isWeb() {
 		return sourcemap.Position{}, false
 	}
-	s := sourcemap.Script{Tab: c.Tab, URL: f.URL}
+	s := sourcemap.Script{Tab: c.Tab(), URL: f.URL}
 	if p.Evaluated(s) {
 		return sourcemap.Position{}, false
 	}
@@ -235,7 +235,7 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 	if pos, ok := p.Source(c); ok {
 		return diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}, true
 	}
-	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab, TopFrame(c))}, false
+	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}, false
 }
 
 // Stack returns an entry's stack with original places where they are known. Other generated lines are marked.
@@ -251,7 +251,7 @@ func (p *Places) Stack(c *event.Console) []string {
 		}
 		if pos, ok := p.find(c, f); ok {
 			lines[i] = fmt.Sprintf("%s (%s:%d:%d)", f.function, pos.Source, pos.Line, pos.Column)
-		} else if p.Generated(c.Tab, f) {
+		} else if p.Generated(c.Tab(), f) {
 			lines[i] = diff.Marked(line, true)
 		}
 	}

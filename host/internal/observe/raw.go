@@ -73,7 +73,7 @@ func read[T any, P event.Pointer[T], E any](o *Observer, scope checkpoint.Scope,
 	var hits []hit
 	for pos, entry := range view.From(0) {
 		head := P(entry).Header()
-		if !scope.Covers(head.Origin) || p.Tab != 0 && head.Tab != p.Tab || !match(entry) {
+		if !scope.Covers(head.Subject) || p.Tab != 0 && head.Tab() != p.Tab || !match(entry) {
 			continue
 		}
 		page.Total++
@@ -95,7 +95,7 @@ func read[T any, P event.Pointer[T], E any](o *Observer, scope checkpoint.Scope,
 	}
 	for _, h := range hits {
 		head := P(h.v).Header()
-		page.Entries = append(page.Entries, show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab, Masked: head.Masked}, h.v))
+		page.Entries = append(page.Entries, show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab(), Masked: head.Masked}, h.v))
 	}
 	if len(page.Entries) > 0 {
 		page.PageText = diff.Untrusted
@@ -161,7 +161,7 @@ func (o *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Lev
 			if p, ok := places.Source(c); ok {
 				source = fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
 			} else {
-				generated = places.Generated(c.Tab, TopFrame(c))
+				generated = places.Generated(c.Tab(), TopFrame(c))
 			}
 			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.Stack(c), Category: c.Category, Target: c.Target, Joined: c.Joined}
 		})

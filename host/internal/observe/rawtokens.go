@@ -9,7 +9,7 @@ import (
 // actions would return them.
 func rawTokens(from capture.Moment, v *capture.View, o *diff.Options) int {
 	inScope := o.InScope
-	if o.Everything() {
+	if o.EveryTab() {
 		inScope = nil
 	}
 	bytes := 0

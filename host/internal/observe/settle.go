@@ -85,7 +85,7 @@ func (o *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Ti
 	noDOM, noCapture := o.browsers.Sync(ctx, timeout)
 	out.NoDOM, out.noCapture = nil, nil
 	for _, t := range o.store.View(o.clock()).Tabs {
-		if !t.Watched || !r.options.InScope(t.Origin, t.ID) {
+		if !t.Watched || !r.options.InScope(t.Subject()) {
 			continue
 		}
 		if slices.Contains(noDOM, t.ID) {
@@ -112,7 +112,7 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 	soonest := slowRequest
 	for _, f := range v.Flights {
 		age := now.Sub(f.Began)
-		if age >= slowRequest && !r.slow || f.Polling || !r.options.InScope(f.Origin, f.Tab) {
+		if age >= slowRequest && !r.slow || f.Polling || !r.options.InScope(f.Subject()) {
 			continue
 		}
 		if age < slowRequest {
@@ -129,7 +129,7 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 		return soonest, fmt.Sprintf("%d request(s) in flight: %s", len(flights), strings.Join(shown, ", "))
 	}
 	for _, t := range v.Tabs {
-		if since := now.Sub(t.LastEvent); since < quiet && r.options.InScope(t.Origin, t.ID) {
+		if since := now.Sub(t.LastEvent); since < quiet && r.options.InScope(t.Subject()) {
 			return quiet - since, "events are still arriving"
 		}
 	}
@@ -139,7 +139,7 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 // updated says whether a navigation or hot update occurred since a position.
 func updated(v *capture.View, r *changesRequest, since uint64) bool {
 	for _, u := range v.Updates.From(since) {
-		if r.options.InScope(u.Origin, u.Tab) {
+		if r.options.InScope(u.Subject) {
 			return true
 		}
 	}

@@ -34,7 +34,7 @@ func (p *Pages) WaitForTab(ctx context.Context, client *checkpoint.Client, id in
 func (p *Pages) seesSeveralTabs(client *checkpoint.Client) bool {
 	count := 0
 	for _, t := range p.store.View(p.clock()).Tabs {
-		if t.Watched && client.Scope.Covers(t.Origin) {
+		if t.Watched && client.Scope.CoversOrigin(t.Origin) {
 			count++
 		}
 	}
@@ -86,7 +86,7 @@ func ambiguous(v *capture.View, scope checkpoint.Scope) error {
 	for _, b := range v.Browsers {
 		var tabs []string
 		for _, t := range v.Tabs {
-			if t.Instance == b.Instance && t.Watched && scope.Covers(t.Origin) {
+			if t.Instance == b.Instance && t.Watched && scope.CoversOrigin(t.Origin) {
 				tabs = append(tabs, fmt.Sprintf("%d (%s)", t.ID, t.URL))
 			}
 		}
@@ -105,7 +105,7 @@ func ambiguous(v *capture.View, scope checkpoint.Scope) error {
 func browserNames(v *capture.View, scope checkpoint.Scope) map[string]string {
 	names, count := map[string]string{}, map[string]int{}
 	for _, t := range v.Tabs {
-		if names[t.Instance] != "" || !scope.Covers(t.Origin) {
+		if names[t.Instance] != "" || !scope.CoversOrigin(t.Origin) {
 			continue
 		}
 		names[t.Instance] = t.Browser
@@ -121,7 +121,7 @@ func (p *Pages) DefaultTab(v *capture.View, client *checkpoint.Client) int {
 	last := p.LastOf(client)
 	first, active := 0, 0
 	for _, t := range v.Tabs {
-		if !t.Watched || !client.Scope.Covers(t.Origin) {
+		if !t.Watched || !client.Scope.CoversOrigin(t.Origin) {
 			continue
 		}
 		if t.ID == last {

@@ -440,7 +440,7 @@ func (p *Pages) MarkReported(t *Tab, client *checkpoint.Client, at capture.Momen
 
 // Paused returns an error if a tab's page is paused in the debugger, because such a page cannot be read or acted on.
 func (p *Pages) Paused(tab int) error {
-	if why := tabs.PausedIn(p.store.View(p.clock()), func(_ string, id int) bool { return id == tab }); why != "" {
+	if why := tabs.PausedIn(p.store.View(p.clock()), func(s event.Subject) bool { return s.Tab() == tab }); why != "" {
 		return usererr.New(usererr.PagePaused, "%s", why)
 	}
 	return nil
@@ -471,7 +471,7 @@ func (p *Pages) List(client *checkpoint.Client) *TabList {
 	list := &TabList{Tabs: []TabLine{}}
 	names := browserNames(v, client.Scope)
 	for _, t := range v.Tabs {
-		if client.Scope.Covers(t.Origin) {
+		if client.Scope.CoversOrigin(t.Origin) {
 			line := TabLine{ID: t.ID, URL: t.URL, Title: t.Title, Watched: t.Watched, Active: t.Active, Current: t.ID == current}
 			if len(names) > 1 {
 				line.Browser = names[t.Instance]

@@ -115,7 +115,7 @@ func (w *writer) state(st *capture.State) error {
 	small.Gaps, small.Live = nil, nil
 	err := put(stateKey, small)
 	if st.Gaps != nil {
-		err = errors.Join(err, put(gapsKey, st.Gaps))
+		err = errors.Join(err, put(gapsKey, gapsOf(st.Gaps)))
 	}
 	if st.Live != nil {
 		err = errors.Join(err, put(liveKey, st.Live))

@@ -10,9 +10,9 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// The three kinds of which there are tens of thousands are read field by field, in the order in which the encoder
-// writes them: reading them by reflection was most of a daemon's start. Words that many entries share are kept once
-// for a block. The rest goes by reflection.
+// Entries of tabs are read field by field, in the order in which encode.go writes them: reading them by reflection was
+// most of a daemon's start. Words that many entries share are kept once for a block. Entries of other subjects are read
+// by reflection.
 
 // decodeEntries reads the entries of a block.
 func decodeEntries(section capture.Section, data []byte, n uint32) (capture.List, error) {
@@ -29,6 +29,10 @@ func decodeEntries(section capture.Section, data []byte, n uint32) (capture.List
 			r.network(e)
 		case *event.WebSocket:
 			r.websocket(e)
+		case *event.Action:
+			r.action(e)
+		case *capture.Change:
+			r.change(e)
 		default:
 			r.err = r.d.Decode(e)
 		}
@@ -142,6 +146,8 @@ const (
 	consoleFields   = 12
 	networkFields   = 20
 	websocketFields = 11
+	actionFields    = 5
+	changeFields    = 5
 )
 
 func (r *entryReader) head(h *event.Head, i int) {
@@ -149,9 +155,9 @@ func (r *entryReader) head(h *event.Head, i int) {
 	case 0:
 		r.int64(&h.At)
 	case 1:
-		r.int(&h.Tab)
+		r.int(&h.Number)
 	case 2:
-		r.word(&h.Origin)
+		r.word(&h.Place)
 	case 3:
 		r.int(&h.Masked)
 	}
@@ -266,6 +272,44 @@ func (r *entryReader) websocket(e *event.WebSocket) {
 			r.bool(&e.Joined)
 		case 10:
 			r.bool(&e.Bad)
+		default:
+			r.head(&e.Head, i)
+		}
+	})
+}
+
+func (r *entryReader) action(e *event.Action) {
+	r.each(headFields+actionFields, func(i int) {
+		switch i - headFields {
+		case 0:
+			r.word(&e.Type)
+		case 1:
+			r.text(&e.Target)
+		case 2:
+			r.word(&e.Selector)
+		case 3:
+			r.text(&e.Value)
+		case 4:
+			r.int(&e.Frame)
+		default:
+			r.head(&e.Head, i)
+		}
+	})
+}
+
+func (r *entryReader) change(e *capture.Change) {
+	r.each(headFields+changeFields, func(i int) {
+		switch i - headFields {
+		case 0:
+			r.word(&e.Op)
+		case 1:
+			r.err = r.d.Decode(&e.Element)
+		case 2:
+			r.word(&e.How)
+		case 3:
+			r.text(&e.From)
+		case 4:
+			r.text(&e.URL)
 		default:
 			r.head(&e.Head, i)
 		}

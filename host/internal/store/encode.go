@@ -3,11 +3,12 @@ package store
 import (
 	"github.com/vmihailenco/msgpack/v5"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
-// What decode.go reads field by field is written so as well, as the encoder would by reflection: the list of a
-// struct's fields, in their order.
+// Entries of tabs are written field by field: the number and the origin of the tab instead of the subject, and the
+// list of a struct's fields, in their order. Entries of other subjects are written by reflection.
 
 // entryWriter writes fields; the first error wins, after which nothing more is written.
 type entryWriter struct {
@@ -25,6 +26,15 @@ func encodeEntry(e *msgpack.Encoder, value event.Event) error {
 		w.network(v)
 	case *event.WebSocket:
 		w.websocket(v)
+	case *event.Action:
+		w.begin(&v.Head, actionFields)
+		w.texts(v.Type, v.Target, v.Selector, v.Value)
+		w.ints(int64(v.Frame))
+	case *capture.Change:
+		w.begin(&v.Head, changeFields)
+		w.texts(v.Op)
+		w.put(e.Encode(v.Element))
+		w.texts(v.How, v.From, v.URL)
 	default:
 		return e.Encode(value)
 	}
@@ -80,8 +90,8 @@ func (w *entryWriter) headers(h map[string]string) {
 // begin writes how many fields there are, and those of the head.
 func (w *entryWriter) begin(h *event.Head, fields int) {
 	w.put(w.e.EncodeArrayLen(headFields + fields))
-	w.ints(h.At, int64(h.Tab))
-	w.texts(h.Origin)
+	w.ints(h.At, int64(h.Tab()))
+	w.texts(h.Origin())
 	w.ints(int64(h.Masked))
 }
 

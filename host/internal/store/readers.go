@@ -79,15 +79,9 @@ func (s *Store) State() (st *capture.State, problems []error) {
 	if !s.read(stateKey, "the capture state", st, &problems) {
 		return nil, problems
 	}
-	var gaps capture.GapState
+	var gaps gapFile
 	if s.read(gapsKey, "the list of gaps", &gaps, &problems) {
-		for i := range gaps.List {
-			g := &gaps.List[i]
-			if g.From = g.From.UTC(); !g.To.IsZero() {
-				g.To = g.To.UTC()
-			}
-		}
-		st.Gaps = &gaps
+		st.Gaps = gaps.state()
 	}
 	var live []capture.LiveElement
 	if s.read(liveKey, "the visible error elements", &live, &problems) {

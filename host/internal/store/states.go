@@ -3,8 +3,10 @@ package store
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // The types below are those of the disk: fields are only ever added, at the end.
@@ -17,6 +19,49 @@ type endpointRow struct {
 	Error    string
 	Measured int
 	TotalMs  float64
+}
+
+// gapFile is a [capture.GapState].
+type gapFile struct {
+	List []gapRow
+	Last uint64
+}
+
+type gapRow struct {
+	Number             int
+	Place              string
+	From, To           time.Time
+	Reason             string
+	Dropped            int
+	Pos                uint64
+	Instance, Recorder string
+	Kind               event.SubjectKind
+}
+
+func gapsOf(st *capture.GapState) gapFile {
+	f := gapFile{Last: st.Last}
+	for _, g := range st.List {
+		f.List = append(f.List, gapRow{g.Number, g.Place, g.From, g.To, g.Reason, g.Dropped, g.Pos, g.Source.Instance, g.Source.Recorder, g.Kind})
+	}
+	return f
+}
+
+func (f *gapFile) state() *capture.GapState {
+	st := &capture.GapState{Last: f.Last}
+	for _, r := range f.List {
+		g := capture.Gap{
+			Source: capture.Source{Recorder: r.Recorder, Instance: r.Instance}, Subject: event.Subject{Kind: r.Kind, Number: r.Number, Place: r.Place},
+			From: r.From.UTC(), Reason: r.Reason, Dropped: r.Dropped, Pos: r.Pos,
+		}
+		if r.Instance != "" && r.Recorder == "" { // format 2
+			g.Source.Recorder = capture.Browsers
+		}
+		if !r.To.IsZero() {
+			g.To = r.To.UTC()
+		}
+		st.List = append(st.List, g)
+	}
+	return st
 }
 
 // pageState is a [capture.DOMState].

@@ -9,6 +9,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -19,7 +20,7 @@ func Check(v *capture.View, scope checkpoint.Scope, id int) error {
 	}
 	var known []string
 	for _, t := range v.Tabs {
-		if !scope.Covers(t.Origin) {
+		if !scope.CoversOrigin(t.Origin) {
 			continue
 		}
 		if t.ID == id {
@@ -52,9 +53,9 @@ func pausedTab(t *capture.Tab) string {
 }
 
 // PausedIn describes the pause of the first paused tab that inScope accepts; "" if none is paused.
-func PausedIn(v *capture.View, inScope func(origin string, tab int) bool) string {
+func PausedIn(v *capture.View, inScope func(event.Subject) bool) string {
 	for i := range v.Tabs {
-		if t := &v.Tabs[i]; t.Watched && t.Paused != nil && inScope(t.Origin, t.ID) {
+		if t := &v.Tabs[i]; t.Watched && t.Paused != nil && inScope(t.Subject()) {
 			return pausedTab(t)
 		}
 	}

@@ -137,7 +137,7 @@ type hit struct {
 func search[T any, P event.Pointer[T]](s *entrySearch, view *ring.View[T], from uint64, show func(*entrySearch, *T) protocol.ViewEntry) {
 	for pos, entry := range view.From(from) {
 		h := P(entry).Header()
-		if s.p.Tab != 0 && h.Tab != s.p.Tab {
+		if s.p.Tab != 0 && h.Tab() != s.p.Tab {
 			continue
 		}
 		if s.text != "" || s.level != 0 {
@@ -164,7 +164,7 @@ func at[T any, P event.Pointer[T]](s *entrySearch, view *ring.View[T], pos uint6
 }
 
 func withHead(pos uint64, h *event.Head, e protocol.ViewEntry) protocol.ViewEntry {
-	e.Position, e.At, e.Tab, e.Masked = pos, h.At, h.Tab, h.Masked
+	e.Position, e.At, e.Tab, e.Masked = pos, h.At, h.Tab(), h.Masked
 	return e
 }
 

@@ -61,7 +61,7 @@ func placeOf(places *observe.Places, c *event.Console) *protocol.Place {
 	if o, ok := places.Source(c); ok {
 		p.File, p.FileLine, p.FileColumn = o.Source, o.Line, o.Column
 	} else {
-		p.Generated = places.Generated(c.Tab, observe.TopFrame(c))
+		p.Generated = places.Generated(c.Tab(), observe.TopFrame(c))
 	}
 	return p
 }

@@ -85,7 +85,7 @@ func (v *Viewer) Status(client *checkpoint.Client) *Status {
 	for _, b := range view.Browsers {
 		shown := BrowserStatus{Name: b.Name, Instance: b.Instance, Extension: b.Extension, Connected: b.Connected, Tabs: []TabStatus{}}
 		for _, t := range view.Tabs {
-			if t.Instance == b.Instance && scope.Covers(t.Origin) {
+			if t.Instance == b.Instance && scope.CoversOrigin(t.Origin) {
 				shown.Tabs = append(shown.Tabs, TabStatus{t.ID, t.URL, t.Title, t.Watched, t.Capture, t.Note})
 			}
 		}

@@ -66,8 +66,8 @@ func (v *Viewer) timeline(p protocol.ViewTimelineParams) *protocol.ViewTimeline 
 	t.Marks = v.marks(view)
 	if t.Marks != p.Marks {
 		for _, g := range view.Gaps {
-			if p.Tab == 0 || g.Tab == 0 || g.Tab == p.Tab {
-				shown := protocol.ViewGap{From: g.From.UnixMilli(), Reason: g.Reason, Tab: g.Tab, Dropped: g.Dropped}
+			if p.Tab == 0 || g.Number == 0 || g.Tab() == p.Tab {
+				shown := protocol.ViewGap{From: g.From.UnixMilli(), Reason: g.Reason, Tab: g.Tab(), Dropped: g.Dropped}
 				if !g.To.IsZero() {
 					shown.To = g.To.UnixMilli()
 				}
@@ -151,7 +151,7 @@ func lane[T any](r *laneReader, name string, view *ring.View[T], after uint64, h
 		}
 		next = pos + 1
 		h := head(entry)
-		if r.tab != 0 && h.Tab != 0 && h.Tab != r.tab {
+		if r.tab != 0 && h.Tab() != 0 && h.Tab() != r.tab {
 			continue
 		}
 		if last == 0 {

@@ -197,7 +197,7 @@ func (v *Viewer) Overview(ctx context.Context, p protocol.ViewParams) (*protocol
 // watchingPaused says whether the user has paused watching in a browser.
 func watchingPaused(v *capture.View, instance string) bool {
 	return slices.ContainsFunc(v.Gaps, func(g capture.Gap) bool {
-		return g.Reason == protocol.GapPaused && g.To.IsZero() && g.Instance == instance
+		return g.Reason == protocol.GapPaused && g.To.IsZero() && g.Source.Instance == instance
 	})
 }
 

@@ -24,7 +24,7 @@ func TestPagesAreThoseOfTheEntries(t *testing.T) {
 		tabs := rapid.SampledFrom([]int{1, 3, 300}).Draw(t, "tabs") // more than are remembered, too
 		var events []event.Event
 		for range rapid.IntRange(0, 60).Draw(t, "events") + tabs%299 {
-			head := event.Head{At: now.UnixMilli(), Tab: rapid.IntRange(1, tabs).Draw(t, "tab")}
+			head := event.Head{At: now.UnixMilli(), Subject: event.InTab(rapid.IntRange(1, tabs).Draw(t, "tab"), "")}
 			switch rapid.IntRange(0, 4).Draw(t, "kind") {
 			case 0:
 				events = append(events, &event.Console{Head: head, Text: "a"})
@@ -44,15 +44,15 @@ func TestPagesAreThoseOfTheEntries(t *testing.T) {
 		}
 		v := s.View(now)
 		from := uint64(rapid.IntRange(0, 70).Draw(t, "from"))
-		want := map[string]bool{}
+		want := map[event.Subject]bool{}
 		for _, section := range capture.Sections {
 			for _, e := range v.Events(section, from) {
-				want[fmt.Sprint(e.Header().Tab, e.Header().Origin)] = true
+				want[e.Header().Subject] = true
 			}
 		}
-		got := map[string]bool{}
-		known := v.PagesSince(capture.Positions{from, from, from, from, from}, func(tab int, origin string) {
-			got[fmt.Sprint(tab, origin)] = true
+		got := map[event.Subject]bool{}
+		known := v.SubjectsSince(capture.BySection(func(capture.Section) uint64 { return from }), func(s event.Subject) {
+			got[s] = true
 		})
 		if !known && (tabs < 256 || len(got) > 0) {
 			t.Fatalf("%d tabs are not known; named all the same: %v", tabs, got)
