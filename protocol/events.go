@@ -173,6 +173,7 @@ const (
 	GapMalformed      = "malformed"       // the host could not read events that the extension sent
 	GapBrowserEnded   = "browser_ended"   // the browser exited or the extension was reloaded; events not yet sent are lost
 	GapNoBrowser      = "no_browser"      // no browser was connected
+	GapRecorderFailed = "recorder_failed" // a recorder of the host failed and was started again
 	GapJournalDamaged = "journal_damaged" // a part of the journal on disk could not be read
 	// Quiet capture only: it cannot observe these parts of a page.
 	GapWorkerUnseen        = "worker_unseen"         // a worker's console and WebSockets; its requests and uncaught errors are captured

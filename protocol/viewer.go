@@ -43,6 +43,7 @@ const (
 	LaneWebSocket = "websocket"
 	LaneDOM       = "dom"
 	LaneActions   = "actions"
+	LaneVariables = "variables"
 	LaneCalls     = "calls"
 )
 

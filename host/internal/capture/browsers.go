@@ -195,7 +195,6 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		if p.Watched || OriginOf(event.Clean(p.URL)) != t.origin {
 			t.title = event.Clean(p.Title) // an unwatched tab reports no address: its remaining entries keep the old one
 		}
-		t.Paused, t.PausedPart = p.Paused, p.PausedPart
 		// While a tab is watched its navigation events say where it is, in their place in the order.
 		if url := event.Clean(p.URL); t.url == "" || !p.Watched || t.unseen {
 			t.url, t.origin = url, OriginOf(url)
@@ -204,6 +203,9 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 			}
 		}
 		t.unseen = !p.Watched
+		s.pauseLocked(event.InTab(id, t.origin), t.Paused, p.Paused, now)
+		s.pauseLocked(event.InTab(id, t.origin), t.PausedPart, p.PausedPart, now)
+		t.Paused, t.PausedPart = p.Paused, p.PausedPart
 	}
 	for theirs, id := range b.tabs {
 		if !open[theirs] {
@@ -218,6 +220,8 @@ func (s *Store) closeTabLocked(b *browser, theirs, id int, now time.Time) {
 	head := event.Head{At: now.UnixMilli(), Subject: event.InTab(id, "")}
 	if t := s.tabs[id]; t != nil {
 		head.Place = t.origin
+		s.pauseLocked(head.Subject, t.Paused, nil, now)
+		s.pauseLocked(head.Subject, t.PausedPart, nil, now)
 	}
 	s.forgetElements(head, func(e elementID) bool { return e.tab == id })
 	s.domState = s.domState.apply(&Change{Head: head, Op: "closed"})

@@ -118,11 +118,16 @@ func (g *gapList) add(from Source, e *event.Gap) {
 
 // miss records events that the host knows to be missing.
 func (g *gapList) miss(source Source, reason string, from, to time.Time, n int) {
+	g.missOf(event.Subject{}, source, reason, from, to, n)
+}
+
+// missOf is [gapList.miss] for one subject.
+func (g *gapList) missOf(what event.Subject, source Source, reason string, from, to time.Time, n int) {
 	if from.IsZero() || from.After(to) {
 		from = to
 	}
 	from, to = from.UTC().Truncate(time.Millisecond), to.UTC().Truncate(time.Millisecond)
-	g.push(Gap{Source: source, From: from, To: to, Reason: reason, Dropped: n})
+	g.push(Gap{Source: source, Subject: what, From: from, To: to, Reason: reason, Dropped: n})
 }
 
 // closeTab ends the open gaps of a tab that is closed.

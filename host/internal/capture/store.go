@@ -24,7 +24,7 @@ type Limit struct{ Count, Bytes int }
 // Limits bound the buffers, by track.
 type Limits [Gaps]Limit
 
-// DefaultLimits hold at most 32 MiB together.
+// DefaultLimits hold at most 33 MiB together.
 func DefaultLimits() (l Limits) {
 	for t, row := range tracks {
 		l[t] = row.defaults()
@@ -146,6 +146,14 @@ func sizeOfAction(e *event.Action) int {
 	return 200 + len(e.Target) + len(e.Selector) + len(e.Value)
 }
 
+func sizeOfInspection(e *event.Inspection) int {
+	n := 280 + len(e.By) + len(e.Location) + len(e.Label)
+	for _, text := range e.Values {
+		n += 16 + len(text)
+	}
+	return n
+}
+
 func sizeOfChange(c *Change) int {
 	return 240 + len(c.Element.Selector) + len(c.Element.Text) + len(c.URL) + len(c.From)
 }
@@ -211,11 +219,19 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		s.navigation(t, e)
 	case *event.Gap:
 		s.gaps.add(browserOf(b.instance), e)
-	default:
-		for _, b := range s.buffers {
-			if b.take(ev) {
-				return
-			}
+	}
+}
+
+// recordLocked appends an event that changes nothing but its track. Its tab is the host's already.
+func (s *Store) recordLocked(ev event.Event) {
+	head := ev.Header()
+	s.masked += head.Masked
+	if t := s.tabs[head.Tab()]; t != nil {
+		head.Place = t.origin
+	}
+	for _, b := range s.buffers {
+		if b.take(ev) {
+			return
 		}
 	}
 }

@@ -25,6 +25,7 @@ const (
 	WebSocket
 	DOM
 	Actions
+	Variables
 	Gaps // the list of gaps, which has a position and no buffer
 	trackCount
 )
@@ -39,6 +40,7 @@ const (
 	WebSocketSection Section = "websocket"
 	DOMSection       Section = "dom"
 	ActionsSection   Section = "actions"
+	VariablesSection Section = "variables"
 )
 
 // Sections are all of them, in the order in which they are shown.
@@ -200,6 +202,9 @@ var tracks = [Gaps]row{
 	}).with((*Store).change, func(s *Store, c *Change) { s.oldDOM = s.oldDOM.apply(c) }),
 	Actions: newTrack(ActionsSection, "Actions", Limit{2_000, 1 << 20}, ring.Options[event.Action]{
 		Chunk: 64, Size: sizeOfAction, Weigh: rawAction,
+	}),
+	Variables: newTrack(VariablesSection, "Variables", Limit{2_000, 1 << 20}, ring.Options[event.Inspection]{
+		Chunk: 64, Size: sizeOfInspection,
 	}),
 }
 
@@ -412,6 +417,9 @@ func (v *View) Actions() *ring.View[event.Action] { return in[event.Action](v, A
 
 // DOM is the track of error elements and addresses.
 func (v *View) DOM() *ring.View[Change] { return in[Change](v, DOM) }
+
+// Variables is the track of what debuggers saw.
+func (v *View) Variables() *ring.View[event.Inspection] { return in[event.Inspection](v, Variables) }
 
 // Events yields the entries of a section from a position on, oldest first.
 func (v *View) Events(s Section, from uint64) iter.Seq2[uint64, event.Event] {

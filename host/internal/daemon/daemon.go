@@ -37,6 +37,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/mcpserver"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/host/internal/safesocket"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
@@ -91,7 +92,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx,
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
-	d.compose(limits, journalLimits, redactor)
+	d.compose(listeners[0], limits, journalLimits, redactor)
 	if err := h.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know the version of this daemon", "error", err)
 	}
@@ -102,7 +103,9 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	keeping.Go(func() { d.journal.run(keep) })
 	d.web.begin(ctx) // before a client can ask for it
 	running.Go(func() { d.web.wait(ctx) })
-	running.Go(func() { d.accept(ctx, listeners[0], d.relay) })
+	running.Go(func() {
+		recorder.Run(ctx, d.recorders, func(name string) recorder.Sink { return d.engine.Store().Sink(name, time.Now) }, log)
+	})
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })
 	running.Go(browser.Sweep) // removes profiles of a killed daemon
@@ -150,9 +153,11 @@ type daemon struct {
 	engine  *engine.Engine
 	maps    *sourcemap.Cache
 	hub     *link.Hub
-	api     http.Handler
-	http    atomic.Pointer[viewer.HTTPStatus]
-	web     *web
+	// recorders run until the daemon ends.
+	recorders []recorder.Recorder
+	api       http.Handler
+	http      atomic.Pointer[viewer.HTTPStatus]
+	web       *web
 	// agents holds a value while a change of acting agents is not yet sent to browsers.
 	agents chan struct{}
 	config *Config
@@ -164,7 +169,7 @@ type daemon struct {
 	own   sync.WaitGroup
 }
 
-func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
+func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLimits store.Limits, redactor *redact.Redactor) {
 	rules := noise.Default()
 	d.journal = &journal{d: d, limits: journalLimits}
 	disk, err := d.journal.open()
@@ -175,8 +180,10 @@ func (d *daemon) compose(limits capture.Limits, journalLimits store.Limits, reda
 	decoder := event.NewDecoder(redactor)
 	d.hub = link.NewHub(link.Options{
 		Store: captured, Decoder: decoder, Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
-		Disk: func(ctx context.Context) error { return d.journal.keeper.Sync(ctx) },
+		Accept: func(ctx context.Context, serve func(context.Context, net.Conn) error) { d.accept(ctx, browsers, serve) },
+		Disk:   func(ctx context.Context) error { return d.journal.keeper.Sync(ctx) },
 	})
+	d.recorders = []recorder.Recorder{d.hub}
 	d.journal.keeper = store.NewKeeper(store.KeeperOptions{
 		Disk: disk, Open: d.journal.open, Capture: captured, Kept: d.hub.Kept, Clock: time.Now, Log: d.log,
 		Checkpoints: func() ([]checkpoint.Checkpoint, uint64) { return d.engine.Named() },
@@ -232,8 +239,6 @@ func (d *daemon) accept(ctx context.Context, l net.Listener, serve func(context.
 		})
 	}
 }
-
-func (d *daemon) relay(ctx context.Context, conn net.Conn) error { return d.hub.Serve(ctx, conn) }
 
 // Preamble is the first line that `tidemark mcp` sends. It describes the agent. A connection without one sees every
 // page.

@@ -8,6 +8,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/clients"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/recorder"
 )
 
 // Options configure an inspector.
@@ -16,6 +17,8 @@ type Options struct {
 	Pages    *pages.Pages
 	Observer *observe.Observer
 	Clients  *clients.Registry
+	// Sink takes the hits of tracepoints and the variable snapshots.
+	Sink recorder.Sink
 	// Remote may be nil; then every call is an error.
 	Remote   Remote
 	Settings Settings
@@ -31,6 +34,7 @@ type Inspector struct {
 	pages    *pages.Pages
 	observer *observe.Observer
 	clients  *clients.Registry
+	sink     recorder.Sink
 	remote   Remote
 	release  time.Duration // after which a pause ends automatically
 	evaluate bool
@@ -43,7 +47,7 @@ type Inspector struct {
 // New returns an inspector.
 func New(o Options) *Inspector {
 	return &Inspector{
-		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, remote: o.Remote, clock: o.Clock, scope: o.Scope,
+		store: o.Store, pages: o.Pages, observer: o.Observer, clients: o.Clients, sink: o.Sink, remote: o.Remote, clock: o.Clock, scope: o.Scope,
 		release: o.Settings.release(), evaluate: o.Settings.Evaluate,
 	}
 }

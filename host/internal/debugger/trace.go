@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
@@ -57,6 +59,8 @@ type trace struct {
 	client *checkpoint.Client
 	key    string
 	id     string
+	// recorded counts the hits that are on the track.
+	recorded int
 }
 
 func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
@@ -119,6 +123,9 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 		}
 	}
 	c.keepReport(params.ID, p, out)
+	if err := c.recordHits(ctx, params.ID, p, &recorded); err != nil {
+		return nil, err
+	}
 	if out.State == "done" {
 		c.forgetTrace(params.ID)
 	}
@@ -137,9 +144,34 @@ func (c *debugCall) traceID(p TraceParams) (id string) {
 		}
 		c.inspector.tabs.last++
 		id = fmt.Sprintf("tp-%d", c.inspector.tabs.last)
-		t.traces = append(t.traces, trace{c.client, key, id})
+		t.traces = append(t.traces, trace{client: c.client, key: key, id: id})
 	})
 	return id
+}
+
+// recordHits records the hits since the last call.
+func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, recorded *protocol.DebugTraced) error {
+	all := recorded.Hits
+	c.inspector.tabs.with(c.tab, func(t *debugTab) {
+		for i := range t.traces {
+			if one := &t.traces[i]; one.id == id {
+				all, one.recorded = all[min(one.recorded, len(all)):], max(one.recorded, len(all))
+			}
+		}
+	})
+	names, rows := hits(p.Paths, all)
+	events := make([]event.Event, len(rows))
+	for i, row := range rows {
+		e := &event.Inspection{
+			Head: event.Head{At: all[i].At, Subject: event.InTab(c.tab, "")}, Op: event.Hit, By: event.Clean(c.caller.By), Name: id,
+			Location: event.Clean(fmt.Sprintf("%s:%d", p.URL, p.Line)),
+		}
+		for j, name := range names {
+			e.Values = append(e.Values, event.Clean(name), event.Clean(diff.Shorten(row[j])))
+		}
+		events[i] = e
+	}
+	return c.inspector.sink.Append(ctx, events...)
 }
 
 func (c *debugCall) forgetTrace(id string) {

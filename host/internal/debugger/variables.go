@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
@@ -200,6 +201,12 @@ func (i *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Clien
 		}
 	})
 	out.VariableSnapshotLine = snapshotLine(s, 0)
+	if err := i.sink.Append(ctx, &event.Inspection{
+		Head: event.Head{At: s.At.UnixMilli(), Subject: event.InTab(c.tab, "")}, Op: event.Snapshot, By: event.Clean(c.caller.By), Name: s.ID, Label: event.Clean(s.Label),
+		Location: event.Clean(out.Place), Count: out.Count,
+	}); err != nil {
+		return nil, err
+	}
 	if before == nil {
 		// A long list costs too many tokens; variables_get returns it.
 		if len(s.Variables) <= fewVariables {

@@ -116,6 +116,13 @@ var computers = map[Section]func(*computation, *Report) section{
 	capture.WebSocketSection: func(c *computation, r *Report) section { r.WebSocket = c.websocket(); return r.WebSocket },
 	capture.DOMSection:       func(c *computation, r *Report) section { r.DOM = c.dom(); return r.DOM },
 	capture.ActionsSection:   func(c *computation, r *Report) section { r.Actions = c.actions(); return r.Actions },
+	capture.VariablesSection: func(c *computation, r *Report) section {
+		d := c.variables()
+		if d.TotalNewEvents > 0 || len(c.o.Include) > 0 {
+			r.Variables = d
+		}
+		return d
+	},
 }
 
 // computation is the state of one Compute.

@@ -24,6 +24,7 @@ var reasonWords = map[string]string{
 	protocol.GapDisconnected:        "the browser's connection was interrupted",
 	protocol.GapBrowserEnded:        "the browser exited, and its last events may be missing",
 	protocol.GapNoBrowser:           "no browser was connected",
+	protocol.GapRecorderFailed:      "a recorder failed and was started again",
 	protocol.GapJournalDamaged:      "part of the journal could not be read",
 	protocol.GapMalformed:           "events could not be read",
 	protocol.GapSharedWorkerUnseen:  "the browser does not let Tidemark attach to the page's shared worker (its console: chrome://inspect/#workers)",

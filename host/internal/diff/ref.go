@@ -1,6 +1,9 @@
 package diff
 
 import (
+	"reflect"
+	"strings"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -46,4 +49,48 @@ func (r *Ref) trim() {
 	if n := len(r.Positions) - MaxRefs; n > 0 {
 		r.Positions = append(r.Positions[:0], r.Positions[n:]...)
 	}
+}
+
+// Lists yields each section of the report with its lists that are not empty, by their names, and the reference of every
+// entry.
+func (r *Report) Lists(yield func(section string, lists map[string][]*Ref) bool) {
+	report := reflect.ValueOf(r).Elem()
+	for i := range report.NumField() {
+		section := report.Field(i)
+		if section.Kind() != reflect.Pointer || section.IsNil() || section.Elem().Kind() != reflect.Struct {
+			continue
+		}
+		lists := map[string][]*Ref{}
+		for j := range section.Elem().NumField() {
+			if refs := refsOf(section.Elem().Field(j)); refs != nil {
+				lists[jsonName(section.Type().Elem().Field(j))] = refs
+			}
+		}
+		if len(lists) > 0 && !yield(jsonName(report.Type().Field(i)), lists) {
+			return
+		}
+	}
+}
+
+// refsOf returns the references of a list of entries, or of one entry; nil where there are none.
+func refsOf(list reflect.Value) (refs []*Ref) {
+	of := func(entry reflect.Value) {
+		if f := entry.FieldByName("Ref"); f.IsValid() {
+			refs = append(refs, f.Interface().(*Ref))
+		}
+	}
+	switch {
+	case list.Kind() == reflect.Pointer && !list.IsNil() && list.Elem().Kind() == reflect.Struct:
+		of(list.Elem())
+	case list.Kind() == reflect.Slice && list.Type().Elem().Kind() == reflect.Struct:
+		for i := range list.Len() {
+			of(list.Index(i))
+		}
+	}
+	return refs
+}
+
+func jsonName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }

@@ -72,6 +72,8 @@ type Report struct {
 	WebSocket *WebSocketDiff `json:"websocket,omitempty"`
 	DOM       *DOMDiff       `json:"dom,omitempty"`
 	Actions   *ActionsDiff   `json:"actions,omitempty"`
+	// Variables is nil, too, when nothing happened and no sections were asked for by name.
+	Variables *VariablesDiff `json:"variables,omitempty"`
 
 	// Settled is set by a wait: false with UnsettledBecause when the time ran out.
 	Settled          *bool  `json:"settled,omitempty"`

@@ -24,6 +24,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/recorder"
 	"tidemark.dev/tidemark/host/internal/wire"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -43,14 +44,15 @@ const maxEnvelope = 1 << 10
 // to the user unchanged.
 type RequestHandler func(ctx context.Context, instance, method string, params []byte) (any, error)
 
-// Hub holds the connections of all browsers. It is safe for concurrent use.
+// Hub holds the connections of all browsers. It is the recorder of browsers. It is safe for concurrent use.
 type Hub struct {
 	store   *capture.Store
 	decoder *event.Decoder
 	handle  RequestHandler
+	accept  Accept
 	disk    func(context.Context) error
 	version string
-	run     string // names this life of the host
+	life    string // names this life of the host
 	clock   func() time.Time
 	log     *slog.Logger
 
@@ -58,11 +60,16 @@ type Hub struct {
 	conns map[string]*conn // by instance; a reconnected browser replaces its old connection
 }
 
+// Accept serves every connection of a browser in its own goroutine until ctx ends, and returns when all have ended.
+type Accept func(ctx context.Context, serve func(context.Context, net.Conn) error)
+
 // Options make a hub.
 type Options struct {
 	Store   *capture.Store
 	Decoder *event.Decoder
 	Handle  RequestHandler
+	// Accept is what [Hub.Run] serves.
+	Accept Accept
 	// Disk returns when all data so far is on disk, or with an error. Nil for a store that is not saved.
 	Disk    func(context.Context) error
 	Version string
@@ -72,12 +79,22 @@ type Options struct {
 
 // NewHub makes a hub without connections.
 func NewHub(o Options) *Hub {
-	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, disk: o.Disk, version: o.Version, run: strconv.FormatInt(o.Clock().UnixNano(), 36), clock: o.Clock, log: o.Log, conns: map[string]*conn{}}
+	return &Hub{store: o.Store, decoder: o.Decoder, handle: o.Handle, accept: o.Accept, disk: o.Disk, version: o.Version, life: strconv.FormatInt(o.Clock().UnixNano(), 36), clock: o.Clock, log: o.Log, conns: map[string]*conn{}}
+}
+
+// Name implements [recorder.Recorder].
+func (h *Hub) Name() string { return capture.Browsers }
+
+// Run implements [recorder.Recorder]: it records every browser that connects.
+func (h *Hub) Run(ctx context.Context, sink recorder.Sink) error {
+	h.accept(ctx, func(ctx context.Context, nc net.Conn) error { return h.Serve(ctx, nc, sink) })
+	return ctx.Err()
 }
 
 // conn is one connection. The first group never changes after hello. mu guards the second group.
 type conn struct {
 	hub              *Hub
+	sink             recorder.Sink
 	net              net.Conn
 	instance, stream string
 	// browser and extension come from hello.
@@ -92,10 +109,10 @@ type conn struct {
 
 var errEnded = errors.New("the browser's connection ended")
 
-// Serve serves one extension until the connection or ctx ends.
-func (h *Hub) Serve(ctx context.Context, nc net.Conn) error {
+// Serve serves one extension until the connection or ctx ends. The sink takes its events.
+func (h *Hub) Serve(ctx context.Context, nc net.Conn, sink recorder.Sink) error {
 	out := make(chan []byte, maxUnread)
-	c := &conn{hub: h, net: nc, out: out, waiting: map[int64]chan *protocol.Response{}}
+	c := &conn{hub: h, sink: sink, net: nc, out: out, waiting: map[int64]chan *protocol.Response{}}
 	defer func() { _ = nc.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 	defer stop()
@@ -238,9 +255,9 @@ func (c *conn) take(ctx context.Context, msg any, requests *sync.WaitGroup, ack 
 		h.mu.Unlock()
 		h.remember(ctx)
 		h.log.Info("a browser connected", "browser", m.Browser, "extension", m.Extension)
-		c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next, Run: h.run})
+		c.post(protocol.Welcome{Type: protocol.TypeWelcome, Protocol: protocol.Version, Host: h.version, Next: next, Run: h.life})
 	case *event.Batch:
-		return c.events(ctx, m, now, ack)
+		return c.events(ctx, m, ack)
 	case *protocol.Tabs:
 		h.decoder.Mask(m)
 		h.store.SetTabs(c.instance, m.Tabs, now)
@@ -280,12 +297,11 @@ func (c *conn) post(msg any) {
 	}
 }
 
-func (c *conn) events(ctx context.Context, b *event.Batch, now time.Time, ack bool) *protocol.Error {
-	if err := c.hub.store.WaitForRoom(ctx); err != nil {
-		return nil // the connection is ending
-	}
+func (c *conn) events(ctx context.Context, b *event.Batch, ack bool) *protocol.Error {
 	events, first := c.hub.decoder.Events(b) // nil events count as missing
-	if _, bad := c.hub.store.Apply(c.instance, b.Stream, b.First, events, now); bad != nil {
+	if err := c.sink.AppendStream(ctx, capture.Stream{Instance: c.instance, Name: b.Stream, First: b.First}, events); err != nil {
+		var bad *protocol.Error
+		errors.As(err, &bad) // else the connection is ending
 		return bad
 	}
 	if first != nil {

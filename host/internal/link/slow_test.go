@@ -30,10 +30,10 @@ func bubble(t *testing.T, run func(t *testing.T, hub *link.Hub, store *capture.S
 	})
 }
 
-func serve(t *testing.T, hub *link.Hub) (theirs net.Conn, ended chan error) {
+func serve(t *testing.T, hub *link.Hub, store *capture.Store) (theirs net.Conn, ended chan error) {
 	ours, theirs := net.Pipe()
 	ended = make(chan error, 1)
-	go func() { ended <- hub.Serve(context.Background(), ours) }()
+	go func() { ended <- hub.Serve(context.Background(), ours, store.Sink(hub.Name(), time.Now)) }()
 	t.Cleanup(func() { _ = theirs.Close() })
 	return theirs, ended
 }
@@ -48,10 +48,10 @@ func write(t *testing.T, conn net.Conn, message string) {
 
 func TestABrowserThatDoesNotReadHoldsUpNobodyAndIsCutOff(t *testing.T) {
 	bubble(t, func(t *testing.T, hub *link.Hub, store *capture.Store) {
-		deaf, ended := serve(t, hub)
+		deaf, ended := serve(t, hub, store)
 		write(t, deaf, strings.Replace(hello, `"instance":"i"`, `"instance":"deaf"`, 1))
 		write(t, deaf, `{"type":"tabs","tabs":[{"id":1,"url":"http://localhost/","watched":true}]}`)
-		well, _ := serve(t, hub)
+		well, _ := serve(t, hub, store)
 		write(t, well, hello)
 		go func() { _, _ = io.Copy(io.Discard, well) }()
 		synctest.Wait()
@@ -69,8 +69,8 @@ func TestABrowserThatDoesNotReadHoldsUpNobodyAndIsCutOff(t *testing.T) {
 }
 
 func TestMoreMessagesThanABrowserMayLeaveUnreadCutItOffAtOnce(t *testing.T) {
-	bubble(t, func(t *testing.T, hub *link.Hub, _ *capture.Store) {
-		deaf, ended := serve(t, hub)
+	bubble(t, func(t *testing.T, hub *link.Hub, store *capture.Store) {
+		deaf, ended := serve(t, hub, store)
 		write(t, deaf, hello)
 		began := time.Now()
 		for i := range 400 {
@@ -91,7 +91,7 @@ func TestMoreMessagesThanABrowserMayLeaveUnreadCutItOffAtOnce(t *testing.T) {
 
 func TestTheTabsOfABrowserThatGoesWhileItIsAskedAreNamed(t *testing.T) {
 	bubble(t, func(t *testing.T, hub *link.Hub, store *capture.Store) {
-		conn, ended := serve(t, hub)
+		conn, ended := serve(t, hub, store)
 		write(t, conn, hello)
 		write(t, conn, `{"type":"tabs","tabs":[{"id":1,"url":"http://localhost/","watched":true}]}`)
 		go func() { _, _ = io.Copy(io.Discard, conn) }()

@@ -1,7 +1,10 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -112,6 +115,9 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 	}
 	if r.Actions != nil {
 		add(actions(r.Actions, clock))
+	}
+	if r.Variables != nil {
+		add(variables(r.Variables, clock))
 	}
 	return out
 }
@@ -257,6 +263,34 @@ func actions(d *diff.ActionsDiff, clock func(diff.Time) string) section {
 		rows = append(rows, row{done, head, []word{said(clock(a.At)).as(muted), saidTab(a.Tab)}})
 	}
 	return section{"Actions", fmt.Sprint(d.TotalNewActions), rows, d.Omitted}
+}
+
+func variables(d *diff.VariablesDiff, clock func(diff.Time) string) section {
+	var rows []row
+	add := func(by string, tab int, head []word, tail ...word) {
+		if by != "" {
+			tail = append(tail, said("by "), quote(by))
+		}
+		rows = append(rows, row{done, head, append(tail, saidTab(tab))})
+	}
+	for _, p := range d.Pauses {
+		how := "paused at "
+		if p.Paused {
+			how = "still paused at "
+		}
+		add(p.By, p.Tab, []word{said(how), quote(p.Place)}, said(strings.ReplaceAll(p.Reason, "_", " ")).as(muted), said(clock(p.At)).as(muted), saidTimes(p.Count))
+	}
+	for _, t := range d.Hits {
+		head := []word{said(t.ID + " at "), quote(t.Place)}
+		for _, name := range slices.Sorted(maps.Keys(t.Last)) {
+			head = append(head, said(" "), quote(name+" = "+t.Last[name]))
+		}
+		add(t.By, t.Tab, head, said(counted(t.Count, "hit", "hits")))
+	}
+	for _, s := range d.Snapshots {
+		add(s.By, s.Tab, []word{said("snapshot "), quote(cmp.Or(s.Label, s.ID)), said(" at "), quote(s.Place)}, said(clock(s.At)).as(muted))
+	}
+	return section{"Variables", fmt.Sprint(d.TotalNewEvents), rows, d.Omitted}
 }
 
 // remarks returns the remarks on the report.

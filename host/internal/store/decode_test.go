@@ -16,7 +16,9 @@ import (
 // them, for entries of random content, of an older program that knew fewer fields, and of a newer one that knows more.
 func TestEntriesAreWrittenAndReadFieldByField(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		section := rapid.SampledFrom(capture.Sections).Draw(t, "section")
+		section := rapid.SampledFrom([]capture.Section{
+			capture.ConsoleSection, capture.NetworkSection, capture.WebSocketSection, capture.ActionsSection, capture.DOMSection,
+		}).Draw(t, "section")
 		whole := capture.NewList(section, 1).At(0)
 		fillIn(t, reflect.ValueOf(whole).Elem())
 		fields := fieldsOf(reflect.ValueOf(whole).Elem())

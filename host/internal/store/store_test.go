@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/store"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -27,7 +29,7 @@ var epoch = time.Date(2026, 1, 23, 10, 30, 0, 0, time.UTC)
 
 func small(n int) capture.Limits {
 	l := capture.Limit{Count: n, Bytes: 1 << 20}
-	return capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l}
+	return capture.Limits{capture.Console: l, capture.Network: l, capture.WebSocket: l, capture.Actions: l, capture.DOM: l, capture.Variables: l}
 }
 
 // fataler is a test, or one try of a property.
@@ -66,7 +68,7 @@ func restore(t fataler, s *store.Store, limits capture.Limits, now time.Time) *c
 // activity is a random event of tab 7, in each of several worlds.
 func activity(t *rapid.T, i int, worlds ...*enginetest.World) {
 	var do func(w *enginetest.World)
-	switch rapid.IntRange(0, 9).Draw(t, "kind") {
+	switch rapid.IntRange(0, 10).Draw(t, "kind") {
 	case 0, 1, 2:
 		level := rapid.SampledFrom([]string{"error", "warning", "log"}).Draw(t, "level")
 		do = func(w *enginetest.World) { w.Log(level, fmt.Sprintf("message %d", i)) }
@@ -84,6 +86,11 @@ func activity(t *rapid.T, i int, worlds ...*enginetest.World) {
 	case 9:
 		do = func(w *enginetest.World) {
 			w.Send("navigation", fmt.Sprintf(`"how":"history","url":%q`, fmt.Sprintf("%s/page/%d", enginetest.Page, i)))
+		}
+	case 10:
+		about := rapid.SampledFrom([]event.Subject{event.InTab(1, ""), event.InWorkspace("/srv/shop"), {Kind: event.Process, Number: 4711, Place: "/srv/shop"}}).Draw(t, "subject")
+		do = func(w *enginetest.World) {
+			w.Inspect(event.Inspection{Head: event.Head{Subject: about}, Op: event.Hit, Name: "tp-1", Values: []string{"i", fmt.Sprint(i)}})
 		}
 	}
 	for _, w := range worlds {
@@ -149,11 +156,9 @@ func encode(t fataler, v *capture.View, at time.Time) string {
 
 func same(t *rapid.T, a, b *capture.View) {
 	t.Helper()
-	sameEntries(t, "console", a.Console().From(0), b.Console().From(0))
-	sameEntries(t, "network", a.Network().From(0), b.Network().From(0))
-	sameEntries(t, "websocket", a.WebSocket().From(0), b.WebSocket().From(0))
-	sameEntries(t, "actions", a.Actions().From(0), b.Actions().From(0))
-	sameEntries(t, "dom", a.DOM().From(0), b.DOM().From(0))
+	for _, s := range capture.Sections {
+		sameEntries(t, string(s), a.Events(s, 0), b.Events(s, 0))
+	}
 	if a.Now().Pos != b.Now().Pos {
 		t.Fatalf("positions: %+v, restored %+v", a.Now().Pos, b.Now().Pos)
 	}
@@ -176,14 +181,14 @@ func same(t *rapid.T, a, b *capture.View) {
 	}
 }
 
-func sameEntries[T any](t *rapid.T, what string, a, b func(func(uint64, *T) bool)) {
+func sameEntries(t *rapid.T, what string, a, b iter.Seq2[uint64, event.Event]) {
 	t.Helper()
-	held := map[uint64]*T{}
+	held := map[uint64]event.Event{}
 	for pos, e := range a {
 		held[pos] = e
 	}
 	for pos, e := range b {
-		if held[pos] == nil || !reflect.DeepEqual(*held[pos], *e) {
+		if held[pos] == nil || !reflect.DeepEqual(held[pos], e) {
 			t.Fatalf("%s %d: %+v, restored %+v", what, pos, held[pos], e)
 		}
 		delete(held, pos)

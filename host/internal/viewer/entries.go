@@ -221,6 +221,21 @@ func (s *entrySearch) change(c *capture.Change) protocol.ViewEntry {
 	}
 }
 
+func (s *entrySearch) inspection(e *event.Inspection) protocol.ViewEntry {
+	text := e.Location
+	if e.Op == event.Snapshot && e.Label != "" {
+		text = e.Label + " (" + e.Location + ")"
+	}
+	var values []string
+	for i := 0; i+1 < len(e.Values); i += 2 {
+		values = append(values, e.Values[i]+" = "+e.Values[i+1])
+	}
+	return protocol.ViewEntry{
+		Lane: protocol.LaneVariables, Mark: string(markOfInspection(e, s.rules)), Kind: e.Op, Text: s.textOf(text), Via: e.By, Reason: e.Reason,
+		Value: s.textOf(strings.Join(values, ", ")),
+	}
+}
+
 func (s *entrySearch) action(a *event.Action) protocol.ViewEntry {
 	return protocol.ViewEntry{Lane: protocol.LaneActions, Mark: string(markOfAction(a, s.rules)), Kind: a.Type, Text: a.Target, Selector: a.Selector, Value: a.Value}
 }

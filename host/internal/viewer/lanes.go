@@ -24,6 +24,7 @@ type section struct {
 var sections = []section{
 	newSection(capture.ActionsSection, (*capture.View).Actions, markOfAction, (*entrySearch).action),
 	newSection(capture.DOMSection, (*capture.View).DOM, markOfChange, (*entrySearch).change),
+	newSection(capture.VariablesSection, (*capture.View).Variables, markOfInspection, (*entrySearch).inspection),
 	newSection(capture.ConsoleSection, (*capture.View).Console, markOfConsole, (*entrySearch).console),
 	newSection(capture.NetworkSection, (*capture.View).Network, markOfNetwork, (*entrySearch).network),
 	newSection(capture.WebSocketSection, (*capture.View).WebSocket, markOfSocket, (*entrySearch).socket),

@@ -1,6 +1,8 @@
 package viewer
 
 import (
+	"slices"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -18,25 +20,25 @@ type referring struct {
 	wanted map[capture.EndpointKey][]*protocol.ViewRef
 }
 
-func refs[T any](r *referring, into map[string][]protocol.ViewRef, list []T, name, lane string, timed bool, of func(*T) *diff.Ref) {
-	if len(list) == 0 {
-		return
-	}
-	out := make([]protocol.ViewRef, len(list))
-	for i := range list {
+// timed are the lists of a report whose endpoints' latencies are listed.
+var timed = []string{"network.failures", "network.degraded", "network.recovered"}
+
+// list returns the references of a list of the report.
+func (r *referring) list(name, lane string, refs []*diff.Ref) []protocol.ViewRef {
+	out := make([]protocol.ViewRef, len(refs))
+	for i, ref := range refs {
 		out[i] = protocol.ViewRef{Lane: lane, Positions: []uint64{}}
-		ref := of(&list[i])
 		if ref == nil {
 			continue
 		}
 		out[i].Positions = ref.Positions[max(0, len(ref.Positions)-diff.MaxRefs):]
 		out[i].Tab, out[i].Selector = ref.Tab, ref.Element.Selector
 		r.describe(&out[i], ref.Event)
-		if timed {
+		if slices.Contains(timed, name) {
 			r.wanted[ref.Endpoint] = append(r.wanted[ref.Endpoint], &out[i])
 		}
 	}
-	into[name] = out
+	return out
 }
 
 // describe fills in an entry's source, and the finding that a noise rule can match.
@@ -69,32 +71,11 @@ func placeOf(places *observe.Places, c *event.Console) *protocol.Place {
 func (r *referring) all(report *diff.Report) map[string][]protocol.ViewRef {
 	out := map[string][]protocol.ViewRef{}
 	r.wanted = map[capture.EndpointKey][]*protocol.ViewRef{}
-	if d := report.Console; d != nil {
-		of := func(m *diff.Message) *diff.Ref { return m.Ref }
-		refs(r, out, d.NewErrors, "console.new_errors", protocol.LaneConsole, false, of)
-		refs(r, out, d.NewWarnings, "console.new_warnings", protocol.LaneConsole, false, of)
-	}
-	if d := report.Network; d != nil {
-		refs(r, out, d.Failures, "network.failures", protocol.LaneNetwork, true, func(f *diff.Failure) *diff.Ref { return f.Ref })
-		refs(r, out, d.Degraded, "network.degraded", protocol.LaneNetwork, true, func(f *diff.Degraded) *diff.Ref { return f.Ref })
-		refs(r, out, d.Recovered, "network.recovered", protocol.LaneNetwork, true, func(f *diff.Changed) *diff.Ref { return f.Ref })
-		refs(r, out, d.NewEndpoints, "network.new_endpoints", protocol.LaneNetwork, false, func(f *diff.Endpoint) *diff.Ref { return f.Ref })
-	}
-	if d := report.WebSocket; d != nil {
-		refs(r, out, d.Disconnections, "websocket.disconnections", protocol.LaneWebSocket, false, func(f *diff.Disconnection) *diff.Ref { return f.Ref })
-		refs(r, out, d.ErrorMessages, "websocket.error_messages", protocol.LaneWebSocket, false, func(f *diff.SocketError) *diff.Ref { return f.Ref })
-		refs(r, out, d.NewConnections, "websocket.new_connections", protocol.LaneWebSocket, false, func(f *diff.Connection) *diff.Ref { return f.Ref })
-	}
-	if d := report.DOM; d != nil {
-		refs(r, out, d.Crashed, "dom.crashed", protocol.LaneDOM, false, func(f *diff.Crash) *diff.Ref { return f.Ref })
-		refs(r, out, d.NewErrorElements, "dom.new_error_elements", protocol.LaneDOM, false, func(f *diff.NewElement) *diff.Ref { return f.Ref })
-		refs(r, out, d.DisappearedElements, "dom.disappeared_elements", protocol.LaneDOM, false, func(f *diff.GoneElement) *diff.Ref { return f.Ref })
-		if d.URLChanged != nil {
-			refs(r, out, []diff.URLChange{*d.URLChanged}, "dom.url_changed", protocol.LaneDOM, false, func(f *diff.URLChange) *diff.Ref { return f.Ref })
+	for section, lists := range report.Lists {
+		for list, refs := range lists {
+			name := section + "." + list
+			out[name] = r.list(name, section, refs)
 		}
-	}
-	if d := report.Actions; d != nil {
-		refs(r, out, d.NewActions, "actions.new_actions", protocol.LaneActions, false, func(f *diff.Action) *diff.Ref { return f.Ref })
 	}
 	r.latency()
 	return out

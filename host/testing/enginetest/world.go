@@ -242,6 +242,17 @@ func (w *World) Element(op string, id int, selector, text string) {
 	w.Send("element", fmt.Sprintf(`"op":%q,"frame":0,"document":"d1","id":%d,"selector":%q,"text":%q`, op, id, selector, text))
 }
 
+// Inspect records what a debugger saw now, in the tab of [Page] unless it is about something else.
+func (w *World) Inspect(e event.Inspection) {
+	w.t.Helper()
+	if e.At = w.clock().UnixMilli(); e.Subject == (event.Subject{}) {
+		e.Subject = event.InTab(1, "")
+	}
+	if err := w.Store.Sink("debugger", w.clock).Append(w.t.Context(), &e); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // Agent returns a client that observes everything.
 func (w *World) Agent() *checkpoint.Client {
 	c, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})

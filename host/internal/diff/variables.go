@@ -1,0 +1,128 @@
+package diff
+
+import (
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// VariablesDiff lists what debuggers saw.
+type VariablesDiff struct {
+	Pauses    []Pause        `json:"pauses,omitempty"`
+	Hits      []TraceHits    `json:"hits,omitempty"`
+	Snapshots []SnapshotMade `json:"snapshots,omitempty"`
+	// TotalNewEvents counts pauses, ends of pauses, hits and snapshots.
+	TotalNewEvents int `json:"total_new_events,omitempty"`
+	Omitted        int `json:"omitted,omitempty"`
+}
+
+// Pause is a place where a thread paused.
+type Pause struct {
+	// At is when it paused there last.
+	At     Time   `json:"at"`
+	Reason string `json:"reason"`
+	// Place is function and line: "total (cart.ts:13)".
+	Place string `json:"place,omitempty"`
+	// Thread is the kind of a thread that is not the page.
+	Thread string `json:"thread,omitempty"`
+	// By names the agents that caused it.
+	By    string `json:"by,omitempty"`
+	Count int    `json:"count,omitempty"`
+	// Paused is true while it pauses.
+	Paused bool `json:"paused,omitempty"`
+	Tab    int  `json:"tab,omitempty"`
+	Ref    *Ref `json:"-"`
+}
+
+// TraceHits are the hits of a tracepoint.
+type TraceHits struct {
+	ID    string `json:"id"`
+	Place string `json:"place,omitempty"`
+	Count int    `json:"count"`
+	// Last are the values of the newest hit.
+	Last map[string]string `json:"last,omitempty"`
+	By   string            `json:"by,omitempty"`
+	Tab  int               `json:"tab,omitempty"`
+	Ref  *Ref              `json:"-"`
+}
+
+// SnapshotMade is a variable snapshot.
+type SnapshotMade struct {
+	ID    string `json:"id"`
+	Label string `json:"label,omitempty"`
+	At    Time   `json:"at"`
+	Place string `json:"place,omitempty"`
+	By    string `json:"by,omitempty"`
+	Tab   int    `json:"tab,omitempty"`
+	Ref   *Ref   `json:"-"`
+}
+
+// pauseKey is what makes two pauses one line.
+type pauseKey struct {
+	tab                       int
+	reason, place, thread, by string
+}
+
+func (c *computation) variables() *VariablesDiff {
+	d := &VariablesDiff{}
+	pauses, hits := map[pauseKey]*Pause{}, map[string]*TraceHits{}
+	var paused []*Pause
+	var traced []*TraceHits
+	for pos, e := range c.v.Variables().From(c.from.Pos[capture.Variables]) {
+		if !c.o.InScope(e.Subject) {
+			continue
+		}
+		d.TotalNewEvents++
+		at, tab := Time{e.Time()}, c.tab(e.Tab())
+		switch e.Op {
+		case event.Paused:
+			k := pauseKey{e.Tab(), e.Reason, e.Location, e.Thread, e.By}
+			p := pauses[k]
+			if p == nil {
+				p = &Pause{Reason: e.Reason, Place: Shorten(e.Location), Thread: e.Thread, By: Shorten(e.By), Tab: tab, Ref: c.ref(pos, e)}
+				pauses[k], paused = p, append(paused, p)
+			} else {
+				p.Ref.add(pos)
+			}
+			p.At, p.Paused = at, true
+			p.Count++
+		case event.Resumed:
+			if p := pauses[pauseKey{e.Tab(), e.Reason, e.Location, e.Thread, e.By}]; p != nil {
+				p.Paused = false
+			}
+		case event.Hit:
+			t := hits[e.Name]
+			if t == nil {
+				t = &TraceHits{ID: e.Name, Place: Shorten(e.Location), By: Shorten(e.By), Tab: tab, Ref: c.ref(pos, e)}
+				hits[e.Name], traced = t, append(traced, t)
+			} else {
+				t.Ref.add(pos)
+			}
+			t.Count++
+			t.Last = map[string]string{}
+			for i := 0; i+1 < len(e.Values); i += 2 {
+				t.Last[Shorten(e.Values[i])] = Shorten(e.Values[i+1])
+			}
+		case event.Snapshot:
+			d.Snapshots = append(d.Snapshots, SnapshotMade{ID: e.Name, Label: Shorten(e.Label), At: at, Place: Shorten(e.Location), By: Shorten(e.By), Tab: tab, Ref: c.ref(pos, e)})
+		}
+	}
+	r := newRoom()
+	for _, p := range take(r, paused) {
+		p.Count = several(p.Count)
+		d.Pauses = append(d.Pauses, *p)
+	}
+	for _, t := range take(r, traced) {
+		d.Hits = append(d.Hits, *t)
+	}
+	d.Snapshots = take(r, d.Snapshots)
+	d.Omitted = r.omitted
+	return d
+}
+
+func (d *VariablesDiff) filter(bool) int {
+	return dropAll(&d.Pauses) + dropAll(&d.Hits) + dropAll(&d.Snapshots)
+}
+
+func (d *VariablesDiff) quotes() bool { return len(d.Pauses)+len(d.Hits)+len(d.Snapshots) > 0 }
+
+func (d *VariablesDiff) omitted() int { return d.Omitted }
