@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
@@ -63,7 +64,7 @@ Only calls without --since advance your cursor. --watch never advances it.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.Checkpoint, "since", "", "checkpoint name, ISO 8601 time or exported checkpoint file (default: your last call)")
-	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
+	f.StringSliceVar(&p.Include, "include", nil, "sections: "+capture.SectionNames()+" (default all)")
 	f.StringVar(&p.Severity, "severity", "", "severities to show: all, warnings or errors_only")
 	f.StringVar(&p.Wait, "wait", "", "what to wait for: none, settled or reload")
 	f.IntVar(&timeout, "timeout", 3000, "time limit of --wait in milliseconds")

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"tidemark.dev/tidemark/host/internal/api"
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
@@ -68,7 +69,7 @@ The report is colored text at a terminal and Markdown elsewhere. This command ad
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&p.Include, "include", nil, "sections: console, network, websocket, dom, actions (default all)")
+	f.StringSliceVar(&p.Include, "include", nil, "sections: "+capture.SectionNames()+" (default all)")
 	f.StringVar(&p.Severity, "severity", "", "severities to show: all, warnings or errors_only")
 	f.IntVar(&p.Tab, "tab", 0, "only this tab (see tidemark status)")
 	f.BoolVar(&asJSON, "json", false, "print the JSON that an agent gets")

@@ -14,8 +14,8 @@ type Sink struct {
 	clock    func() time.Time
 }
 
-// Sink returns the sink of a recorder.
-func (s *Store) Sink(recorder string, clock func() time.Time) *Sink {
+// NewSink makes the sink of a recorder.
+func NewSink(s *Store, recorder string, clock func() time.Time) *Sink {
 	return &Sink{store: s, recorder: recorder, clock: clock}
 }
 

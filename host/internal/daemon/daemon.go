@@ -104,7 +104,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	d.web.begin(ctx) // before a client can ask for it
 	running.Go(func() { d.web.wait(ctx) })
 	running.Go(func() {
-		recorder.Run(ctx, d.recorders, func(name string) recorder.Sink { return d.engine.Store().Sink(name, time.Now) }, log)
+		recorder.Run(ctx, d.recorders, func(name string) recorder.Sink { return capture.NewSink(d.engine.Store(), name, time.Now) }, log)
 	})
 	running.Go(func() { d.accept(ctx, listeners[1], d.agent) })
 	running.Go(func() { d.serveControl(ctx, listeners[2]) })

@@ -107,6 +107,8 @@ type section interface {
 	quotes() bool
 	// omitted returns how many entries had no room.
 	omitted() int
+	// empty reports whether nothing happened.
+	empty() bool
 }
 
 // computers compute the sections and put them into a report.
@@ -118,7 +120,7 @@ var computers = map[Section]func(*computation, *Report) section{
 	capture.ActionsSection:   func(c *computation, r *Report) section { r.Actions = c.actions(); return r.Actions },
 	capture.VariablesSection: func(c *computation, r *Report) section {
 		d := c.variables()
-		if d.TotalNewEvents > 0 || len(c.o.Include) > 0 {
+		if !d.empty() || len(c.o.Include) > 0 {
 			r.Variables = d
 		}
 		return d
@@ -275,6 +277,8 @@ func (d *ActionsDiff) filter(bool) int { return dropAll(&d.NewActions) }
 func (d *ActionsDiff) quotes() bool { return len(d.NewActions) > 0 }
 
 func (d *ActionsDiff) omitted() int { return d.Omitted }
+
+func (d *ActionsDiff) empty() bool { return d.TotalNewActions == 0 }
 
 // dropAll empties a list and returns how many entries it had.
 func dropAll[T any](list *[]T) int {

@@ -204,3 +204,5 @@ func (d *ConsoleDiff) filter(errorsOnly bool) int {
 func (d *ConsoleDiff) quotes() bool { return len(d.NewErrors)+len(d.NewWarnings) > 0 }
 
 func (d *ConsoleDiff) omitted() int { return d.Omitted }
+
+func (d *ConsoleDiff) empty() bool { return d.TotalNewEntries == 0 }

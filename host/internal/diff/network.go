@@ -215,3 +215,5 @@ func (d *NetworkDiff) quotes() bool {
 }
 
 func (d *NetworkDiff) omitted() int { return d.Omitted }
+
+func (d *NetworkDiff) empty() bool { return d.TotalNewRequests == 0 }

@@ -51,22 +51,29 @@ func (r *Ref) trim() {
 	}
 }
 
+// sections yields the sections that the report has, by name.
+func (r *Report) sections(yield func(string, section) bool) {
+	report := reflect.ValueOf(r).Elem()
+	for i := range report.NumField() {
+		if f := report.Type().Field(i); !f.IsExported() || report.Field(i).Kind() != reflect.Pointer || report.Field(i).IsNil() {
+			continue
+		} else if s, ok := report.Field(i).Interface().(section); ok && !yield(jsonName(f), s) {
+			return
+		}
+	}
+}
+
 // Lists yields each section of the report with its lists that are not empty, by their names, and the reference of every
 // entry.
 func (r *Report) Lists(yield func(section string, lists map[string][]*Ref) bool) {
-	report := reflect.ValueOf(r).Elem()
-	for i := range report.NumField() {
-		section := report.Field(i)
-		if section.Kind() != reflect.Pointer || section.IsNil() || section.Elem().Kind() != reflect.Struct {
-			continue
-		}
-		lists := map[string][]*Ref{}
-		for j := range section.Elem().NumField() {
-			if refs := refsOf(section.Elem().Field(j)); refs != nil {
-				lists[jsonName(section.Type().Elem().Field(j))] = refs
+	for name, section := range r.sections {
+		lists, fields := map[string][]*Ref{}, reflect.ValueOf(section).Elem()
+		for i := range fields.NumField() {
+			if refs := refsOf(fields.Field(i)); refs != nil {
+				lists[jsonName(fields.Type().Field(i))] = refs
 			}
 		}
-		if len(lists) > 0 && !yield(jsonName(report.Type().Field(i)), lists) {
+		if len(lists) > 0 && !yield(name, lists) {
 			return
 		}
 	}

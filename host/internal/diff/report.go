@@ -338,11 +338,12 @@ func (r *Report) CountTokens() {
 
 // Empty says whether nothing at all happened in the window.
 func (r *Report) Empty() bool {
-	return (r.Console == nil || r.Console.TotalNewEntries == 0) &&
-		(r.Network == nil || r.Network.TotalNewRequests == 0) &&
-		(r.WebSocket == nil || r.WebSocket.TotalNewEvents == 0) &&
-		(r.DOM == nil || len(r.DOM.NewErrorElements)+len(r.DOM.DisappearedElements)+len(r.DOM.Crashed) == 0 && r.DOM.URLChanged == nil) &&
-		(r.Actions == nil || r.Actions.TotalNewActions == 0)
+	for _, section := range r.sections {
+		if !section.empty() {
+			return false
+		}
+	}
+	return true
 }
 
 // Encode is an answer's JSON as every surface writes it: without insignificant white space, and

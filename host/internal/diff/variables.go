@@ -126,3 +126,5 @@ func (d *VariablesDiff) filter(bool) int {
 func (d *VariablesDiff) quotes() bool { return len(d.Pauses)+len(d.Hits)+len(d.Snapshots) > 0 }
 
 func (d *VariablesDiff) omitted() int { return d.Omitted }
+
+func (d *VariablesDiff) empty() bool { return d.TotalNewEvents == 0 }

@@ -91,3 +91,5 @@ func (d *WebSocketDiff) quotes() bool {
 }
 
 func (d *WebSocketDiff) omitted() int { return d.Omitted }
+
+func (d *WebSocketDiff) empty() bool { return d.TotalNewEvents == 0 }

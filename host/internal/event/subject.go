@@ -1,7 +1,7 @@
 package event
 
 import (
-	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -61,8 +61,8 @@ func (s Subject) Workspace() string {
 // Within reports whether one of two workspaces contains the other. What has no workspace is within each.
 func Within(a, b string) bool {
 	inside := func(path, root string) bool {
-		rest, ok := strings.CutPrefix(path, strings.TrimSuffix(root, string(os.PathSeparator)))
-		return ok && (rest == "" || rest[0] == os.PathSeparator)
+		rest, ok := strings.CutPrefix(path, strings.TrimSuffix(root, string(filepath.Separator)))
+		return ok && (rest == "" || rest[0] == filepath.Separator)
 	}
 	return a == "" || b == "" || inside(a, b) || inside(b, a)
 }

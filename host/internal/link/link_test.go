@@ -58,7 +58,7 @@ func connect(t *testing.T, hub *link.Hub, store *capture.Store) *peer {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = hub.Serve(ctx, ours, store.Sink(hub.Name(), time.Now))
+		_ = hub.Serve(ctx, ours, capture.NewSink(store, hub.Name(), time.Now))
 	}()
 	t.Cleanup(func() {
 		_ = theirs.Close()

@@ -33,7 +33,7 @@ func bubble(t *testing.T, run func(t *testing.T, hub *link.Hub, store *capture.S
 func serve(t *testing.T, hub *link.Hub, store *capture.Store) (theirs net.Conn, ended chan error) {
 	ours, theirs := net.Pipe()
 	ended = make(chan error, 1)
-	go func() { ended <- hub.Serve(context.Background(), ours, store.Sink(hub.Name(), time.Now)) }()
+	go func() { ended <- hub.Serve(context.Background(), ours, capture.NewSink(store, hub.Name(), time.Now)) }()
 	t.Cleanup(func() { _ = theirs.Close() })
 	return theirs, ended
 }

@@ -55,7 +55,7 @@ func TestARecorderThatFailsIsStartedAgainAndLeavesAGap(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			recorder.Run(ctx, []recorder.Recorder{broken, steady}, func(name string) recorder.Sink { return store.Sink(name, time.Now) }, slog.New(slog.DiscardHandler))
+			recorder.Run(ctx, []recorder.Recorder{broken, steady}, func(name string) recorder.Sink { return capture.NewSink(store, name, time.Now) }, slog.New(slog.DiscardHandler))
 		}()
 		failed := time.Now()
 		time.Sleep(3 * time.Second)
@@ -90,7 +90,7 @@ func TestARecorderWaitsForTheJournal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := capture.New(capture.DefaultLimits(), noise.Default(), time.Now())
 		store.Keep()
-		sink := store.Sink("files", time.Now)
+		sink := capture.NewSink(store, "files", time.Now)
 		big := make([]string, 2000)
 		for i := range big {
 			big[i] = string(make([]byte, 1000))

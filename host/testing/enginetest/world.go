@@ -248,7 +248,7 @@ func (w *World) Inspect(e event.Inspection) {
 	if e.At = w.clock().UnixMilli(); e.Subject == (event.Subject{}) {
 		e.Subject = event.InTab(1, "")
 	}
-	if err := w.Store.Sink("debugger", w.clock).Append(w.t.Context(), &e); err != nil {
+	if err := capture.NewSink(w.Store, "debugger", w.clock).Append(w.t.Context(), &e); err != nil {
 		w.t.Fatal(err)
 	}
 }
