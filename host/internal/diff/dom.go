@@ -178,4 +178,6 @@ func (d *DOMDiff) quotes() bool {
 
 func (d *DOMDiff) omitted() int { return d.Omitted }
 
-func (d *DOMDiff) empty() bool { return len(d.NewErrorElements)+len(d.DisappearedElements)+len(d.Crashed) == 0 && d.URLChanged == nil }
+func (d *DOMDiff) empty() bool {
+	return len(d.NewErrorElements)+len(d.DisappearedElements)+len(d.Crashed) == 0 && d.URLChanged == nil
+}
