@@ -11,7 +11,7 @@ const sources = import.meta.glob<string>(
     '!./**/*.test.{ts,tsx}',
     '!./**/testdata/**',
     '!./**/dist/**',
-    '!./{protocol,report}.ts', // generated
+    '!./{protocol,protocol-rules,report}.ts', // generated
   ],
   { query: '?raw', import: 'default', eager: true },
 );

@@ -12,6 +12,12 @@ const reject = import.meta.glob<string>('../protocol/testdata/reject/*.json', {
   eager: true,
 });
 
+const cases = import.meta.glob<string>('../protocol/testdata/cases.json', {
+  query: '?raw',
+  import: 'default',
+  eager: true,
+});
+
 function check(data: string): Problem | undefined {
   let message: unknown;
   try {
@@ -36,4 +42,11 @@ test.each(named(accept))('takes %s', (_, data) => {
 
 test.each(named(reject))('refuses %s', (name, data) => {
   expect(check(data)?.code).toBe(name.split('-')[0]);
+});
+
+test('agrees with the cases of the table, as the host does', () => {
+  const all: { name: string; code?: string; message: unknown }[] = JSON.parse(Object.values(cases)[0] ?? '');
+  expect(all.length).toBeGreaterThan(500);
+  const wrong = all.filter(({ code, message }) => checkMessage(message)?.code !== code);
+  expect(wrong).toEqual([]);
 });

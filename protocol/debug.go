@@ -289,12 +289,13 @@ type DebugScriptResult struct {
 // TabPaused describes a paused tab.
 type TabPaused struct {
 	// By is the agent that paused it; "" if unknown.
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason"`
+	By string `json:"by,omitempty"`
+	// Reason is why it paused.
+	Reason string `json:"reason" rule:"filled"`
 	// Kind is the paused part, if it is not the page itself: iframe, worker, shared_worker, service_worker.
 	Kind string `json:"kind,omitempty"`
 	// At is the start of the pause, in milliseconds since the epoch.
-	At int64 `json:"at"`
+	At int64 `json:"at" rule:"min=1"`
 	// Place is the function and the line, as in "total (app.js:13)", with " (generated)" if the script has a source
 	// map.
 	Place string `json:"place,omitempty"`

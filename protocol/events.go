@@ -12,11 +12,25 @@ const (
 	KindGap        = "gap"
 )
 
+// Limits of the texts of one event, in bytes. The host cuts longer text between characters.
+const (
+	MaxText   = 8 << 10  // the message of a console event
+	MaxFrame  = 4 << 10  // a frame of a WebSocket
+	MaxBody   = 64 << 10 // a body
+	MaxURL    = 4 << 10  // an address
+	MaxHeader = 4 << 10  // the value of a header
+	MaxShort  = 1 << 10  // any other text
+)
+
+// MaxStack is the number of lines of a stack that the host keeps.
+const MaxStack = 10
+
 // EventHead holds the fields common to all events.
 type EventHead struct {
+	// Kind is one of the kinds above.
 	Kind string `json:"kind"`
 	// At is the time of the event in milliseconds since the Unix epoch.
-	At int64 `json:"at"`
+	At int64 `json:"at" rule:"min=1"`
 	// Tab is the browser's id of the tab.
 	Tab int `json:"tab"`
 	// Masked counts the secrets that were masked in this event.
@@ -26,71 +40,87 @@ type EventHead struct {
 // ConsoleEvent is one console call, uncaught exception, unhandled rejection or browser log entry.
 type ConsoleEvent struct {
 	EventHead `tstype:",extends"`
-	Level     string `json:"level" tstype:"'error' | 'warning' | 'info' | 'log' | 'debug'"`
+	// Level is the severity. The values are listed in its order.
+	Level string `json:"level" tstype:"'debug' | 'log' | 'info' | 'warning' | 'error'" rule:"ordered"`
 	// Via is the origin of the message.
 	Via string `json:"via" tstype:"'console' | 'exception' | 'rejection' | 'browser'"`
 	// Category is the browser's source of a "browser" entry: network, security, deprecation,
 	// worker, javascript, intervention, other …
 	Category string `json:"category,omitempty"`
-	// Text is the message, at most 8 KiB. Length is the full length in UTF-16 units when it was cut.
-	Text   string `json:"text"`
-	Length int    `json:"length,omitempty"`
-	// URL, Line and Column are those of the top stack frame. Line and Column start at 1; 0 means unknown.
-	URL    string `json:"url,omitempty"`
-	Line   int    `json:"line,omitempty"`
-	Column int    `json:"column,omitempty"`
-	// Stack has at most 10 lines "function (url:line:column)".
-	Stack []string `json:"stack,omitempty"`
+	// Text is the message.
+	Text string `json:"text" rule:"text,cap=MaxText"`
+	// Length is the full length of the message in UTF-16 units, if it was cut.
+	Length int `json:"length,omitempty"`
+	// URL is the address of the script in the top stack frame.
+	URL string `json:"url,omitempty" rule:"url"`
+	// Line is the line in the top stack frame, from 1; 0 means unknown.
+	Line int `json:"line,omitempty"`
+	// Column is the column in the top stack frame, from 1; 0 means unknown.
+	Column int `json:"column,omitempty"`
+	// Stack has lines "function (url:line:column)".
+	Stack []string `json:"stack,omitempty" rule:"cap=MaxStack"`
 	// Request is the id of the network request that a browser entry is about.
 	Request string `json:"request,omitempty"`
 	// Target is where the code ran, if not in the tab's main document.
-	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'"`
+	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'" rule:"open"`
 }
 
 // RequestEvent reports the start of a request. A NetworkEvent with the same id follows, unless
 // the tab is closed first.
 type RequestEvent struct {
 	EventHead `tstype:",extends"`
-	ID        string `json:"id"`
-	Method    string `json:"method"`
-	URL       string `json:"url"`
+	// ID identifies the request.
+	ID string `json:"id" rule:"filled"`
+	// Method is the HTTP method.
+	Method string `json:"method" rule:"filled"`
+	// URL is the requested address.
+	URL string `json:"url" rule:"url,filled"`
 	// Resource is the browser's resource type in lower case: document, script, fetch, xhr, image …
-	Resource string `json:"resource"`
+	Resource string `json:"resource" rule:"optional"`
 }
 
 // NetworkEvent is a finished request, or one whose streamed response has started.
 type NetworkEvent struct {
 	EventHead `tstype:",extends"`
-	ID        string `json:"id"`
-	Method    string `json:"method"`
-	URL       string `json:"url"`
-	Resource  string `json:"resource"`
+	// ID identifies the request.
+	ID string `json:"id" rule:"filled"`
+	// Method is the HTTP method.
+	Method string `json:"method" rule:"filled"`
+	// URL is the requested address.
+	URL string `json:"url" rule:"url,filled"`
+	// Resource is the browser's resource type in lower case: document, script, fetch, xhr, image …
+	Resource string `json:"resource" rule:"optional"`
 	// Status is the HTTP status, 0 when there was no response at all.
-	Status int `json:"status"`
+	Status int `json:"status" rule:"max=999"`
 	// Error is why there was no response, or why it broke off: net::ERR_CONNECTION_REFUSED,
 	// "CORS: …", "blocked: …".
-	Error string `json:"error,omitempty"`
+	Error string `json:"error,omitempty" rule:"line"`
 	// Canceled is true when the page or the browser aborted the request.
 	Canceled bool `json:"canceled,omitempty"`
-	// Started is the start in milliseconds since the epoch. Duration is in milliseconds.
-	Started  int64   `json:"started"`
+	// Started is the start in milliseconds since the epoch.
+	Started int64 `json:"started"`
+	// Duration is in milliseconds.
 	Duration float64 `json:"duration"`
-	Mime     string  `json:"mime,omitempty"`
+	// Mime is the media type of the response.
+	Mime string `json:"mime,omitempty"`
 	// Size is the number of bytes received over the network.
 	Size int64 `json:"size,omitempty"`
 	// Cached is true when nothing was received over the network.
 	Cached bool `json:"cached,omitempty"`
 	// Stream is true for an open-ended response (text/event-stream).
-	Stream          bool              `json:"stream,omitempty"`
-	RequestHeaders  map[string]string `json:"request_headers,omitempty"`
+	Stream bool `json:"stream,omitempty"`
+	// RequestHeaders are the headers of the request.
+	RequestHeaders map[string]string `json:"request_headers,omitempty"`
+	// ResponseHeaders are the headers of the response.
 	ResponseHeaders map[string]string `json:"response_headers,omitempty"`
-	RequestBody     string            `json:"request_body,omitempty"`
-	// ResponseBody is the text of the response, at most 64 KiB.
-	ResponseBody string `json:"response_body,omitempty"`
+	// RequestBody is the text of the request.
+	RequestBody string `json:"request_body,omitempty" rule:"body"`
+	// ResponseBody is the text of the response.
+	ResponseBody string `json:"response_body,omitempty" rule:"body"`
 	// BodyNote is why a body is missing or cut: "cut at 65536 of 91231 bytes".
 	BodyNote string `json:"body_note,omitempty"`
 	// Target is the source of the request, if not the tab's main document.
-	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'"`
+	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'" rule:"open"`
 	// Backfilled is true for entries recovered from the browser's records because capture started late.
 	Backfilled bool `json:"backfilled,omitempty"`
 }
@@ -99,17 +129,21 @@ type NetworkEvent struct {
 type WebSocketEvent struct {
 	EventHead `tstype:",extends"`
 	// ID identifies the connection.
-	ID  string `json:"id"`
-	URL string `json:"url"`
-	Op  string `json:"op" tstype:"'open' | 'sent' | 'received' | 'close' | 'error'"`
-	// Text is the text of the frame, at most 4 KiB, or the error message. Size is the full length of a
-	// text or binary frame in bytes.
-	Text   string `json:"text,omitempty"`
-	Size   int    `json:"size,omitempty"`
-	Binary bool   `json:"binary,omitempty"`
-	// Code and Reason are those of the close frame, if the browser reports them.
-	Code   int    `json:"code,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	ID string `json:"id" rule:"filled"`
+	// URL is the address of the connection.
+	URL string `json:"url" rule:"url,filled"`
+	// Op is what happened.
+	Op string `json:"op" tstype:"'open' | 'sent' | 'received' | 'close' | 'error'"`
+	// Text is the text of the frame, or the error message.
+	Text string `json:"text,omitempty" rule:"text,cap=MaxFrame"`
+	// Size is the full length of a text or binary frame in bytes.
+	Size int `json:"size,omitempty"`
+	// Binary is true for a binary frame.
+	Binary bool `json:"binary,omitempty"`
+	// Code is that of the close frame, if the browser reports it.
+	Code int `json:"code,omitempty"`
+	// Reason is that of the close frame, if the browser reports it.
+	Reason string `json:"reason,omitempty" rule:"line"`
 	// Leaving is true when leaving or reloading the page closed the connection.
 	Leaving bool `json:"leaving,omitempty"`
 }
@@ -117,14 +151,17 @@ type WebSocketEvent struct {
 // ActionEvent is one user action. Drivers that send trusted input count as users.
 type ActionEvent struct {
 	EventHead `tstype:",extends"`
-	Action    string `json:"action" tstype:"'click' | 'type' | 'select' | 'submit' | 'key'"`
+	// Type is what the user did.
+	Type string `json:"action" tstype:"'click' | 'type' | 'select' | 'submit' | 'key'"`
 	// Target describes the element: `button "Add to cart"`, `textbox "Email"`. An unnamed element has
 	// its test id or a short CSS path.
-	Target   string `json:"target"`
-	Selector string `json:"selector,omitempty"`
+	Target string `json:"target" rule:"line"`
+	// Selector is a CSS path to the element.
+	Selector string `json:"selector,omitempty" rule:"line"`
 	// Value is the typed or selected text. The mask replaces text that must not leave the page.
-	Value string `json:"value,omitempty"`
-	Frame int    `json:"frame,omitempty"`
+	Value string `json:"value,omitempty" rule:"text,cap=MaxShort"`
+	// Frame is the browser's id of the frame; 0 for the top.
+	Frame int `json:"frame,omitempty"`
 }
 
 // ElementEvent is one change of an error element on the page.
@@ -133,30 +170,38 @@ type ElementEvent struct {
 	// Op reports that an element appeared, changed its text or disappeared. After "reset" the frame has
 	// another document, or none, and its error elements no longer exist.
 	Op string `json:"op" tstype:"'appeared' | 'changed' | 'gone' | 'reset'"`
-	// Frame and Document identify the document; ID is unique within it.
-	Frame    int    `json:"frame"`
+	// Frame is the browser's id of the frame; 0 for the top.
+	Frame int `json:"frame"`
+	// Document identifies the document in the frame.
 	Document string `json:"document"`
-	ID       int    `json:"id"`
-	Selector string `json:"selector,omitempty"`
-	Text     string `json:"text,omitempty"`
+	// ID identifies the element in its document.
+	ID int `json:"id"`
+	// Selector is a CSS path to the element.
+	Selector string `json:"selector,omitempty" rule:"line"`
+	// Text is the text of the element.
+	Text string `json:"text,omitempty" rule:"text,cap=MaxShort"`
 }
 
 // NavigationEvent reports that the tab's top document was replaced or changed its address.
 type NavigationEvent struct {
 	EventHead `tstype:",extends"`
-	How       string `json:"how" tstype:"'load' | 'reload' | 'history' | 'hash' | 'crash'"`
-	URL       string `json:"url"`
-	Title     string `json:"title,omitempty"`
+	// How is what changed the document or its address.
+	How string `json:"how" tstype:"'load' | 'reload' | 'history' | 'hash' | 'crash'"`
+	// URL is the new address.
+	URL string `json:"url" rule:"url,filled"`
+	// Title is the title of the document.
+	Title string `json:"title,omitempty" rule:"line"`
 }
 
 // GapEvent is a gap in coverage.
 type GapEvent struct {
 	EventHead `tstype:",extends"`
-	// From and To limit the time, in milliseconds since the epoch. To is 0 while the gap lasts.
-	From int64 `json:"from"`
-	To   int64 `json:"to"`
-	// Reason is one of the Gap constants.
-	Reason string `json:"reason" tstype:"GapReason"`
+	// From is when the gap began, in milliseconds since the epoch.
+	From int64 `json:"from" rule:"min=1"`
+	// To is when the gap ended; 0 while it lasts.
+	To int64 `json:"to" rule:"since=from"`
+	// Reason is one of the reasons below.
+	Reason string `json:"reason" tstype:"GapReason" rule:"open,filled"`
 	// Dropped counts lost events; 0 when the number is unknown.
 	Dropped int `json:"dropped,omitempty"`
 }

@@ -38,72 +38,81 @@ const (
 
 // Hello is the extension's first message on every connection.
 type Hello struct {
-	Type     string `json:"type"`
-	Protocol int    `json:"protocol"`
+	Type string `json:"type" rule:"from=extension"`
+	// Protocol is the wire's version.
+	Protocol int `json:"protocol" rule:"min=1"`
 	// Extension is the extension's version.
-	Extension string `json:"extension"`
+	Extension string `json:"extension" rule:"filled"`
 	// Browser is the browser's name and version, as in "Chromium 156.0.8078.79".
-	Browser string `json:"browser"`
+	Browser string `json:"browser" rule:"filled"`
 	// Instance identifies the browser profile. It stays the same while the extension is installed.
-	Instance string `json:"instance"`
+	Instance string `json:"instance" rule:"filled"`
 	// Session identifies one run of the browser; the next run has other tab ids. "" when unknown.
 	Session string `json:"session,omitempty"`
 	// Stream identifies one unbroken numbering of events. A worker that cannot continue an earlier
 	// numbering, because its memory was lost, starts a new stream.
-	Stream string `json:"stream"`
+	Stream string `json:"stream" rule:"filled"`
 	// First is the number of the oldest event that the extension still keeps, or its next number when
 	// it keeps none. Numbers start at 1.
-	First int64 `json:"first"`
+	First int64 `json:"first" rule:"min=1"`
 	// Probe only checks whether the host answers. The host keeps nothing of it, and no message may follow.
 	Probe bool `json:"probe,omitempty"`
 }
 
 // Welcome answers [Hello].
 type Welcome struct {
-	Type     string `json:"type"`
-	Protocol int    `json:"protocol"`
+	Type string `json:"type" rule:"from=host"`
+	// Protocol is the wire's version.
+	Protocol int `json:"protocol" rule:"min=1"`
 	// Host is the host's version.
 	Host string `json:"host"`
 	// Next is the number of the next event that the host expects in this stream. All events below it are
 	// acknowledged. It is 1 for a stream that is new to the host.
-	Next int64 `json:"next"`
+	Next int64 `json:"next" rule:"min=1"`
 	// Run identifies one run of the host. It knows nothing of the debug sessions of an earlier run.
 	Run string `json:"run,omitempty"`
 }
 
 // Events carries consecutive events of one stream. The host ignores those that it already has.
 type Events struct {
-	Type   string `json:"type"`
-	Stream string `json:"stream"`
-	// First is the number of the first event in Events; the others follow consecutively.
-	First  int64   `json:"first"`
+	Type string `json:"type" rule:"from=extension"`
+	// Stream identifies the numbering, as in [Hello].
+	Stream string `json:"stream" rule:"filled"`
+	// First is the number of the first event in Events. The others follow consecutively.
+	First int64 `json:"first" rule:"min=1"`
+	// Events are the events.
 	Events []Event `json:"events" tstype:"AnyEvent[]"`
 }
 
 // Event stands for any of the event types below; the host decodes it in package event.
 type Event = any
 
-// Ack acknowledges every event of the stream below Next.
+// Ack acknowledges every event of the stream below Next: it is on disk and survives any exit of the host.
 type Ack struct {
-	Type   string `json:"type"`
-	Stream string `json:"stream"`
-	Next   int64  `json:"next"`
+	Type string `json:"type" rule:"from=host"`
+	// Stream identifies the numbering, as in [Hello].
+	Stream string `json:"stream" rule:"filled"`
+	// Next is the number of the first event that is not acknowledged.
+	Next int64 `json:"next" rule:"min=1"`
 }
 
-// Tabs replaces the host's list of this browser's tabs.
+// Tabs replaces the host's list of this browser's tabs. It follows each [Welcome] and each change of a tab.
 type Tabs struct {
-	Type string `json:"type"`
-	Tabs []Tab  `json:"tabs"`
+	Type string `json:"type" rule:"from=extension"`
+	// Tabs are the browser's tabs.
+	Tabs []Tab `json:"tabs"`
 }
 
 // Tab is one tab of the browser.
 type Tab struct {
 	// ID is the browser's id of the tab.
-	ID    int    `json:"id"`
-	URL   string `json:"url"`
-	Title string `json:"title"`
+	ID int `json:"id"`
+	// URL is the tab's address.
+	URL string `json:"url" rule:"optional"`
+	// Title is the tab's title.
+	Title string `json:"title" rule:"optional"`
 	// Watched is true while the tab is captured.
-	Watched bool `json:"watched"`
+	Watched bool `json:"watched" rule:"optional"`
 	// Capture is the capture mode: "quiet", "debugger", or "" when nothing is captured.
 	Capture string `json:"capture,omitempty"`
 	// DOM is true while the content script of the tab's current document answers.
@@ -120,18 +129,24 @@ type Tab struct {
 
 // Request asks the other side for something. Both sides may send requests; the sender chooses the ids.
 type Request struct {
-	Type   string `json:"type"`
-	ID     int64  `json:"id"`
-	Method string `json:"method"`
-	Params any    `json:"params,omitempty"`
+	Type string `json:"type" rule:"from=either"`
+	// ID identifies the request among those of its sender.
+	ID int64 `json:"id" rule:"min=1"`
+	// Method is what is asked for.
+	Method string `json:"method" rule:"filled"`
+	// Params are the arguments of the method.
+	Params any `json:"params,omitempty"`
 }
 
-// Response answers the [Request] of the same id, with exactly one of Result and Error.
+// Response answers the [Request] of the same id, with a result or an error.
 type Response struct {
-	Type   string `json:"type"`
-	ID     int64  `json:"id"`
-	Result any    `json:"result,omitempty"`
-	Error  *Error `json:"error,omitempty"`
+	Type string `json:"type" rule:"from=either"`
+	// ID is that of the request.
+	ID int64 `json:"id" rule:"min=1"`
+	// Result is what the method returns.
+	Result any `json:"result,omitempty"`
+	// Error is why there is no result.
+	Error *Error `json:"error,omitempty"`
 }
 
 // Methods that the host calls on the extension.
@@ -302,28 +317,31 @@ type CheckpointResult struct {
 
 // Error is a failure: a message for people and a code for programs.
 type Error struct {
-	Code    string `json:"code"`
+	// Code is one of the error codes.
+	Code string `json:"code"`
+	// Message is what failed and what to do.
 	Message string `json:"message"`
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// ErrorMessage reports that a message was rejected.
+// ErrorMessage reports that a message was rejected. The connection stays open unless the code is "version".
 type ErrorMessage struct {
-	Type  string `json:"type"`
-	Error Error  `json:"error"`
+	Type string `json:"type" rule:"from=host"`
+	// Error is why.
+	Error Error `json:"error"`
 }
 
 // Error codes; append-only.
 const (
-	CodeVersion     = "version"      // the two sides use different versions of the protocol
+	CodeVersion     = "version"      // the two sides use different versions of the protocol; update the older one
 	CodeMalformed   = "malformed"    // a message is not a JSON object, or a required field is missing or has the wrong type
 	CodeUnknown     = "unknown_type" // unknown message type, event kind or method
 	CodeTooLarge    = "too_large"    // a message exceeds the size limit
 	CodeOutOfOrder  = "out_of_order" // events before hello, or for another stream than hello named
 	CodeInvalid     = "invalid"      // request arguments break a rule; the message names it
 	CodeUnavailable = "unavailable"  // temporarily not available
-	CodeNone        = "none"         // does not exist: the script has no source map
+	CodeNone        = "none"         // does not exist, for example a source map of a script that names none
 	CodePaused      = "paused"       // the page is paused in the debugger and cannot answer
 	CodeUnwatched   = "not_watched"  // the user has not turned on the tab or the origin
 )

@@ -430,7 +430,7 @@ func (f *feeder) fill() error {
 		}
 		for j := range 20 {
 			events = append(events,
-				protocol.ActionEvent{EventHead: head(protocol.KindAction), Action: "click", Target: fmt.Sprintf("button %d of %s", j, body[:200])},
+				protocol.ActionEvent{EventHead: head(protocol.KindAction), Type: "click", Target: fmt.Sprintf("button %d of %s", j, body[:200])},
 				protocol.ElementEvent{EventHead: head(protocol.KindElement), Op: []string{"appeared", "gone"}[i%2], Document: "d", ID: j, Selector: ".error", Text: body[:200]})
 		}
 		frame, err := joined(events)

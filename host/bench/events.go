@@ -58,7 +58,7 @@ func round(now time.Time, worst bool) []protocol.Event {
 		events = append(events, e)
 	}
 	for i := range newActions {
-		events = append(events, protocol.ActionEvent{EventHead: head(protocol.KindAction), Action: "click", Target: fmt.Sprintf(`button "Add item %d"`, i), Selector: "button.add"})
+		events = append(events, protocol.ActionEvent{EventHead: head(protocol.KindAction), Type: "click", Target: fmt.Sprintf(`button "Add item %d"`, i), Selector: "button.add"})
 	}
 	return events
 }

@@ -196,7 +196,7 @@ func soakEvent(n int) protocol.Event {
 	case 6, 7, 8:
 		return protocol.WebSocketEvent{EventHead: head(protocol.KindWebSocket), ID: "w", URL: "ws://localhost:5173/live", Op: "received", Text: fmt.Sprintf(`{"n":%d,"v":%d}`, n, rand.Uint64())}
 	case 9:
-		return protocol.ActionEvent{EventHead: head(protocol.KindAction), Action: "click", Target: fmt.Sprintf("button %d", rand.IntN(50)), Selector: "#b"}
+		return protocol.ActionEvent{EventHead: head(protocol.KindAction), Type: "click", Target: fmt.Sprintf("button %d", rand.IntN(50)), Selector: "#b"}
 	case 10:
 		return protocol.ElementEvent{EventHead: head(protocol.KindElement), Op: []string{"appeared", "changed", "gone"}[rand.IntN(3)], Document: "d", ID: rand.IntN(30), Selector: ".error", Text: fmt.Sprint("text ", rand.IntN(100))}
 	default:

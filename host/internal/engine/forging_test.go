@@ -162,8 +162,8 @@ func answers(t *testing.T, text string) map[string]string {
 		t.Fatal(err)
 	}
 	w.Send("console", `"level":"error","via":"console","text":`+string(quoted)+`,"url":`+string(quoted)+`,"line":3`)
-	w.Send("network", `"id":"1","method":"GET","url":`+string(quoted)+`,"resource":"fetch","status":500,"error":`+string(quoted))
-	w.Send("element", `"op":"appeared","document":"d","id":9,"selector":`+string(quoted)+`,"text":`+string(quoted))
+	w.Send("network", `"id":"1","method":"GET","url":`+string(quoted)+`,"resource":"fetch","status":500,"started":1,"duration":1,"error":`+string(quoted))
+	w.Send("element", `"op":"appeared","frame":0,"document":"d","id":9,"selector":`+string(quoted)+`,"text":`+string(quoted))
 	call("first action", "browser_click", `{"ref":"e2"}`)
 	w.Send("console", `"level":"error","via":"console","text":`+string(quoted)+`,"url":`+string(quoted)+`,"line":3`)
 	w.Send("websocket", `"id":"2","url":`+string(quoted)+`,"op":"close","code":1006,"reason":`+string(quoted))

@@ -19,8 +19,8 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 		clean, _ := d.redact.Text(cut(OneLine(*s), limit))
 		*s = clean
 	}
-	text(&r.Text, MaxText)
-	text(&r.Untrusted, MaxShort)
+	text(&r.Text, protocol.MaxText)
+	text(&r.Untrusted, protocol.MaxShort)
 	r.Value = OneLine(r.Value) // JSON, in which text keeps its lines
 	if r.Dialog != nil {
 		r.Dialog.Kind = word(r.Dialog.Kind)
@@ -29,7 +29,7 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 	}
 	for _, o := range r.Objections {
 		if o.Invalid != nil {
-			text(o.Invalid, MaxShort)
+			text(o.Invalid, protocol.MaxShort)
 		}
 	}
 	made := r.Late
@@ -38,7 +38,7 @@ func (d *Decoder) Act(raw []byte) (*protocol.ActResult, *protocol.Error) {
 	}
 	for _, list := range [][]string{r.Waiting, r.Downloads, made.Downloads} {
 		for i := range list {
-			text(&list[i], MaxShort)
+			text(&list[i], protocol.MaxShort)
 		}
 	}
 	for _, page := range []*protocol.AriaResult{r.Page, r.Before} {

@@ -24,14 +24,14 @@ func (d *Decoder) Aria(raw []byte) (*protocol.AriaResult, *protocol.Error) {
 // page cleans and masks a tab's frames.
 func (d *Decoder) page(r *protocol.AriaResult) {
 	for i := range r.Unread {
-		url, _ := d.redact.URL(cut(OneLine(r.Unread[i]), 2*MaxURL))
-		r.Unread[i] = cut(url, MaxURL)
+		url, _ := d.redact.URL(cut(OneLine(r.Unread[i]), 2*protocol.MaxURL))
+		r.Unread[i] = cut(url, protocol.MaxURL)
 	}
 	for i := range r.Frames {
 		f := &r.Frames[i]
-		url, n := d.redact.URL(cut(OneLine(f.URL), 2*MaxURL))
+		url, n := d.redact.URL(cut(OneLine(f.URL), 2*protocol.MaxURL))
 		f.Masked += n
-		f.URL = cut(url, MaxURL)
+		f.URL = cut(url, protocol.MaxURL)
 		text := func(s string) string {
 			if s == "" {
 				return s
@@ -40,7 +40,7 @@ func (d *Decoder) page(r *protocol.AriaResult) {
 			f.Masked += n
 			return s
 		}
-		f.Title = cut(OneLine(text(f.Title)), MaxShort)
+		f.Title = cut(OneLine(text(f.Title)), protocol.MaxShort)
 		for j := range f.Nodes {
 			node := &f.Nodes[j]
 			node.Role = role(node.Role)
@@ -53,9 +53,9 @@ func (d *Decoder) page(r *protocol.AriaResult) {
 			for k, s := range node.States {
 				node.States[k], _ = state(s)
 			}
-			node.Keys = cut(Clean(node.Keys), MaxShort)
+			node.Keys = cut(Clean(node.Keys), protocol.MaxShort)
 			for k, s := range node.ShapeKeys {
-				node.ShapeKeys[k] = cut(Clean(s), MaxShort)
+				node.ShapeKeys[k] = cut(Clean(s), protocol.MaxShort)
 			}
 		}
 	}

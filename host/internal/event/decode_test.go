@@ -1,6 +1,8 @@
 package event
 
 import (
+	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/redact"
 	"tidemark.dev/tidemark/protocol"
+	"tidemark.dev/tidemark/protocol/table"
 )
 
 var decoder = NewDecoder(redact.Default())
@@ -68,6 +71,46 @@ func TestGoldenMessagesAreRefused(t *testing.T) {
 	}
 }
 
+// TestTheTablesCases: the extension's protocol-check.test.ts reads the same cases.
+func TestTheTablesCases(t *testing.T) {
+	data, err := os.ReadFile("../../../protocol/testdata/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []table.Case
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		checkCase(t, c)
+	}
+}
+
+func checkCase(t *testing.T, c table.Case) {
+	t.Helper()
+	got := ""
+	if _, err := decodeAll(c.Message); err != nil {
+		got = err.Code
+	}
+	if got != c.Code {
+		t.Errorf("%s: code %q, want %q\n%s", c.Name, got, c.Code, c.Message)
+	}
+}
+
+// FuzzRules makes messages from the table, which the decoder accepts or refuses as the table says.
+func FuzzRules(f *testing.F) {
+	messages, err := table.Load("../../../protocol")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for seed := range uint64(100) {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		checkCase(t, messages.Random(rand.New(rand.NewPCG(seed, 0))))
+	})
+}
+
 func decodeOne(t *testing.T, raw string) Event {
 	t.Helper()
 	ev, err := decoder.Decode(gjson.Parse(raw))
@@ -89,7 +132,7 @@ func TestTheHostMasksWhatTheExtensionDidNot(t *testing.T) {
 }
 
 func TestASecretThatTheLimitWouldCutInHalfIsMasked(t *testing.T) {
-	text := strings.Repeat("a", MaxText-10) + " AKIAIOSFODNN7EXAMPLE"
+	text := strings.Repeat("a", protocol.MaxText-10) + " AKIAIOSFODNN7EXAMPLE"
 	c := decodeOne(t, `{"kind":"console","at":1,"tab":1,"level":"log","via":"console","text":"`+text+`"}`).(*Console)
 	if strings.Contains(c.Text, "AKIA") || c.Masked != 1 || c.Length != len(text) {
 		t.Errorf("ends in %q, masked %d, length %d", c.Text[len(c.Text)-20:], c.Masked, c.Length)

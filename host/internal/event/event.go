@@ -8,7 +8,10 @@
 //   - An event that cannot be decoded is an error with a code from package protocol.
 package event
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Head is the common beginning of every event.
 type Head struct {
@@ -40,18 +43,12 @@ const (
 	Error
 )
 
-var levelNames = [...]string{"debug", "log", "info", "warning", "error"}
-
-func (l Level) String() string { return levelNames[l] }
+func (l Level) String() string { return consoleEventLevels[l] }
 
 // ParseLevel reads a level's name.
 func ParseLevel(s string) (Level, bool) {
-	for i, name := range levelNames {
-		if name == s {
-			return Level(i), true
-		}
-	}
-	return 0, false
+	i := slices.Index(consoleEventLevels, s)
+	return Level(max(i, 0)), i >= 0
 }
 
 // Pointer is a pointer to an event of type T. Generic code keeps entries by value and passes them as pointers.

@@ -60,7 +60,7 @@ func plant(t *testing.T, p testbed.Planted) (raw string, read func(Event) string
 		set("navigation", map[string]any{"how": "history", "url": "http://localhost" + p.Text})
 		read = func(e Event) string { return strings.TrimPrefix(e.(*Navigation).URL, "http://localhost") }
 	case "error_element":
-		set("element", map[string]any{"op": "appeared", "document": "d", "id": 1, "selector": "div.error", "text": p.Text})
+		set("element", map[string]any{"op": "appeared", "frame": 0, "document": "d", "id": 1, "selector": "div.error", "text": p.Text})
 		read = func(e Event) string { return e.(*Element).Text }
 	default:
 		t.Fatalf("%s: the channel %q is not known", p.ID, p.Channel)
