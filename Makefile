@@ -104,6 +104,7 @@ fmt: $(LINT) node_modules/.ready ## Format everything
 
 .PHONY: generate
 generate: ## Write generated files anew
+	@go test -count=1 ./protocol/table -update >/dev/null
 	@go tool tygo generate --config protocol/tygo.yaml
 
 .PHONY: chromium

@@ -1128,7 +1128,7 @@ export interface ConsoleEvent extends EventHead {
   target?: 'iframe' | 'worker' | 'service_worker';
 }
 /**
- * RequestEvent reports the start of a request. A NetworkEvent with the same id follows, unless
+ * RequestEvent reports the start of a request. A [NetworkEvent] with the same id follows, unless
  * the tab is closed first.
  */
 export interface RequestEvent extends EventHead {
@@ -1362,7 +1362,7 @@ export interface GapEvent extends EventHead {
    */
   to: number /* int64 */;
   /**
-   * Reason is one of the reasons below.
+   * Reason is why the time is not covered.
    */
   reason: GapReason;
   /**
@@ -1437,9 +1437,10 @@ export const GapNotReplayed = "not_replayed"; // an event stream started before 
 Package protocol is the wire between the browser extension and the host: JSON messages in
 native-messaging frames.
 
-Guarantees: the types here are the only definition of the wire format (extension/protocol.ts is
-generated from them). Fields and codes are only ever added. A receiver ignores unknown fields. It refuses
-unknown kinds with a counted error and keeps the connection open. PROTOCOL.md describes the order of messages.
+Guarantees: the types here are the only definition of the wire format. The host's decoder, the extension's check and
+types, and the tables of PROTOCOL.md are generated from them; package table explains the tag "rule". Fields and codes
+are only ever added. A receiver ignores unknown fields. It refuses unknown kinds with a counted error and keeps the
+connection open. PROTOCOL.md describes the order of messages.
 */
 
 /**
@@ -1568,11 +1569,11 @@ export interface Events {
    */
   stream: string;
   /**
-   * First is the number of the first event in Events. The others follow consecutively.
+   * First is the number of the first event in the list. The others follow consecutively.
    */
   first: number /* int64 */;
   /**
-   * Events are the events.
+   * Events are the list.
    */
   events: AnyEvent[];
 }
@@ -1581,7 +1582,7 @@ export interface Events {
  */
 export type Event = any;
 /**
- * Ack acknowledges every event of the stream below Next: it is on disk and survives any exit of the host.
+ * Ack acknowledges every event of the stream below "next". Those events survive any exit of the host.
  */
 export interface Ack {
   type: string;
@@ -1941,7 +1942,7 @@ export interface Error {
 export interface ErrorMessage {
   type: string;
   /**
-   * Error is why.
+   * Error is why it was rejected.
    */
   error: Error;
 }

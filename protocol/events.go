@@ -65,7 +65,7 @@ type ConsoleEvent struct {
 	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'" rule:"open"`
 }
 
-// RequestEvent reports the start of a request. A NetworkEvent with the same id follows, unless
+// RequestEvent reports the start of a request. A [NetworkEvent] with the same id follows, unless
 // the tab is closed first.
 type RequestEvent struct {
 	EventHead `tstype:",extends"`
@@ -200,7 +200,7 @@ type GapEvent struct {
 	From int64 `json:"from" rule:"min=1"`
 	// To is when the gap ended; 0 while it lasts.
 	To int64 `json:"to" rule:"since=from"`
-	// Reason is one of the reasons below.
+	// Reason is why the time is not covered.
 	Reason string `json:"reason" tstype:"GapReason" rule:"open,filled"`
 	// Dropped counts lost events; 0 when the number is unknown.
 	Dropped int `json:"dropped,omitempty"`

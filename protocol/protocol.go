@@ -1,9 +1,10 @@
 // Package protocol is the wire between the browser extension and the host: JSON messages in
 // native-messaging frames.
 //
-// Guarantees: the types here are the only definition of the wire format (extension/protocol.ts is
-// generated from them). Fields and codes are only ever added. A receiver ignores unknown fields. It refuses
-// unknown kinds with a counted error and keeps the connection open. PROTOCOL.md describes the order of messages.
+// Guarantees: the types here are the only definition of the wire format. The host's decoder, the extension's check and
+// types, and the tables of PROTOCOL.md are generated from them; package table explains the tag "rule". Fields and codes
+// are only ever added. A receiver ignores unknown fields. It refuses unknown kinds with a counted error and keeps the
+// connection open. PROTOCOL.md describes the order of messages.
 package protocol
 
 // Version is the wire's version. A host and an extension of different versions refuse each other
@@ -78,16 +79,16 @@ type Events struct {
 	Type string `json:"type" rule:"from=extension"`
 	// Stream identifies the numbering, as in [Hello].
 	Stream string `json:"stream" rule:"filled"`
-	// First is the number of the first event in Events. The others follow consecutively.
+	// First is the number of the first event in the list. The others follow consecutively.
 	First int64 `json:"first" rule:"min=1"`
-	// Events are the events.
+	// Events are the list.
 	Events []Event `json:"events" tstype:"AnyEvent[]"`
 }
 
 // Event stands for any of the event types below; the host decodes it in package event.
 type Event = any
 
-// Ack acknowledges every event of the stream below Next: it is on disk and survives any exit of the host.
+// Ack acknowledges every event of the stream below "next". Those events survive any exit of the host.
 type Ack struct {
 	Type string `json:"type" rule:"from=host"`
 	// Stream identifies the numbering, as in [Hello].
@@ -328,7 +329,7 @@ func (e *Error) Error() string { return e.Message }
 // ErrorMessage reports that a message was rejected. The connection stays open unless the code is "version".
 type ErrorMessage struct {
 	Type string `json:"type" rule:"from=host"`
-	// Error is why.
+	// Error is why it was rejected.
 	Error Error `json:"error"`
 }
 

@@ -8,18 +8,15 @@ import {
   type ResourceRecord,
   type ThrownRecord,
 } from '../page/records';
-import type { AnyEvent, ConsoleEvent } from '../protocol';
+import { type AnyEvent, type ConsoleEvent, MaxStack, MaxText } from '../protocol';
 import { redactCut, redactURL } from '../redact/redact';
 import { describe, errorHead, formatArguments } from './console-format';
 import { unusable } from './page-records';
 import type { Where } from './source';
 import { count, cutUnits } from './text';
 
-/** The longest text of a console event, in UTF-16 units. */
-const MAX_TEXT = 8 << 10;
 /** What is looked at for secrets before cutting, so that none is cut in two. */
 const MAX_LOOKED_AT = 16 << 10;
-const MAX_FRAMES = 10;
 
 type Level = ConsoleEvent['level'];
 type Console = Extract<AnyEvent, { kind: 'console' }>;
@@ -167,12 +164,12 @@ function build(
 ): Console {
   const part = raw.length > MAX_LOOKED_AT || whole > raw.length;
   const clean = redactCut(part ? cutUnits(raw, MAX_LOOKED_AT) + CUT : raw);
-  const text = cutUnits(clean.text, MAX_TEXT);
+  const text = cutUnits(clean.text, MaxText);
   // A page may have the hooks of quiet capture still, when the debugger has come to it.
   const frames = trace?.callFrames.filter((f) => f.url !== HOOKS) ?? [];
   const top = frames[0] ?? fallback;
   const url = redactURL(top?.url ?? '');
-  const stack = frames.slice(0, MAX_FRAMES).map(frameLine);
+  const stack = frames.slice(0, MaxStack).map(frameLine);
   const event: Console = { kind: 'console', at: Math.floor(at), tab, ...what, text };
   const masked = clean.masked + url.masked;
   if (masked > 0) event.masked = masked;

@@ -1,7 +1,7 @@
 /** One request while it lasts, and the events made of it. */
 import type { Protocol } from 'devtools-protocol';
-import { CUT, MAX_BODY } from '../page/records';
-import type { AnyEvent } from '../protocol';
+import { CUT } from '../page/records';
+import { type AnyEvent, MaxBody } from '../protocol';
 import { redactBody, redactHeaders, redactURL } from '../redact/redact';
 import type { Session } from './context';
 import { byteLength, cutBytes } from './text';
@@ -139,9 +139,9 @@ function keepHeaders(all: Record<string, string>): { headers: Record<string, str
 /** Masked before it is cut, so that no secret is cut in two. */
 function keepBody(whole: string): { text: string; masked: number; note?: string } {
   const { text, masked } = redactBody(whole);
-  const cut = cutBytes(text, MAX_BODY);
+  const cut = cutBytes(text, MaxBody);
   if (cut.length === text.length) return { text, masked };
-  return { text: cut, masked, note: `cut at ${MAX_BODY} of ${byteLength(whole)} bytes` };
+  return { text: cut, masked, note: `cut at ${MaxBody} of ${byteLength(whole)} bytes` };
 }
 
 const textual =

@@ -1,7 +1,7 @@
 /** Follows the WebSocket connections of one tab. */
 import type { Protocol } from 'devtools-protocol';
 import { CUT } from '../page/records';
-import type { AnyEvent } from '../protocol';
+import { type AnyEvent, MaxFrame } from '../protocol';
 import { redactCut, redactURL } from '../redact/redact';
 import type { Session, TabContext } from './context';
 import { byteLength, cutBytes } from './text';
@@ -9,7 +9,6 @@ import { byteLength, cutBytes } from './text';
 type WebSocketEvent = Extract<AnyEvent, { kind: 'websocket' }>;
 type Step = Pick<WebSocketEvent, 'op'> & Partial<WebSocketEvent>;
 
-const MAX_FRAME = 4 << 10;
 /** What is looked at for secrets before cutting. */
 const MAX_LOOKED_AT = 16 << 10;
 
@@ -72,7 +71,7 @@ export class WebSocketTracker {
       );
       this.#emit(connection, event.timestamp, {
         op,
-        text: cutBytes(clean.text, MAX_FRAME),
+        text: cutBytes(clean.text, MaxFrame),
         size: byteLength(payloadData),
         ...(clean.masked > 0 && { masked: clean.masked }),
       });

@@ -5,6 +5,8 @@
  * likes; nothing that they say is believed beyond that.
  */
 
+import { MaxBody } from '../protocol';
+
 /** The name of the hooks' script (build.mjs gives it), in whose frames nobody is interested. */
 export const HOOKS = 'tidemark-page.js';
 
@@ -88,11 +90,8 @@ export const MAX_TEXT = 16 << 10;
  */
 export const CUT = '\u0013';
 
-/** The most bytes of a body that are kept. */
-export const MAX_BODY = 64 << 10;
-
 /** So much of a body is read beside the page: what is masked where reading stops is not part of what is kept. */
-export const MAX_READ = MAX_BODY + (8 << 10);
+export const MAX_READ = MaxBody + (8 << 10);
 
 /**
  * The handshake: whichever of the two scripts comes second asks or tells; the hooks tell by an event whose

@@ -2,11 +2,12 @@
  * What the page's own requests were answered with. That they were made, and how they ended, the browser
  * tells (`webRequest`); the bodies it does not, so they are read beside the page, as far as they are text.
  */
+import { MaxBody } from '../protocol';
 import type { Channel } from './channel';
 import { errorHead, isError } from './describe';
 import { call, clean, hookMethod } from './disguise';
 import { after, getter, indexOf, isA, now, slice, unbound } from './natives';
-import { MAX_BODY, MAX_READ } from './records';
+import { MAX_READ } from './records';
 
 const urlOf = getter<string>(Response.prototype, 'url');
 const statusOf = getter<number>(Response.prototype, 'status');
@@ -224,7 +225,7 @@ function answered(channel: Channel, method: string, response: Response, started:
           () => undefined,
           () => undefined,
         );
-        tell(body, `cut at ${MAX_BODY} bytes; the response is longer`);
+        tell(body, `cut at ${MaxBody} bytes; the response is longer`);
       },
       () => tell(null, 'the response broke off'),
     );
@@ -244,7 +245,7 @@ function answeredXHR(channel: Channel, method: string, request: unknown, started
     if (type === '' || type === 'text') body = xhrText(request);
     else if (type === 'json') body = stringify(xhrResponse(request)) ?? null;
     if (body !== null && body.length > MAX_READ) {
-      note = `cut at ${MAX_BODY} bytes of ${body.length} characters`;
+      note = `cut at ${MaxBody} bytes of ${body.length} characters`;
       body = slice(body, 0, MAX_READ);
     }
   }

@@ -156,18 +156,15 @@ func (w *writer) cases(s *Struct, into string, isEvent bool) {
 func (f Field) read(s *Struct, isEvent bool) string {
 	switch inner := f.element(); {
 	case f.Type == "string":
+		if len(f.Values) > 0 && !f.Open {
+			return fmt.Sprintf("r.oneOf(name, v, %s)", valuesOf(s, f))
+		}
 		text := "r.raw(name, v)"
 		switch {
 		case f.Open:
-			text = fmt.Sprintf("r.wordOf(name, v, %s)", valuesOf(s, f))
-		case len(f.Values) > 0:
-			return fmt.Sprintf("r.oneOf(name, v, %s)", valuesOf(s, f))
-		case f.Cap != "":
-			text = fmt.Sprintf("r.%s(name, v, protocol.%s)", f.Text, f.Cap)
-		case f.Text != "":
-			text = fmt.Sprintf("r.%s(name, v)", f.Text)
+			text = fmt.Sprintf("r.usual(name, v, %s, protocol.%s)", valuesOf(s, f), f.Cap)
 		case isEvent:
-			text = "r.word(name, v)"
+			text = fmt.Sprintf("r.%s(name, v, protocol.%s)", f.Text, f.Cap)
 		}
 		if f.Filled {
 			text = fmt.Sprintf("r.filled(name, %s)", text)
@@ -189,7 +186,7 @@ func (f Field) read(s *Struct, isEvent bool) string {
 	case f.Type == "[]string":
 		return fmt.Sprintf("r.lines(name, v, protocol.%s)", f.Cap)
 	case f.Type == "map[string]string":
-		return "r.headers(name, v)"
+		return fmt.Sprintf("r.headers(name, v, protocol.%s)", f.Cap)
 	case f.Type == "any":
 		return "[]byte(v.Raw)"
 	case f.Type == "[]Event":

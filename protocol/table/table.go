@@ -12,8 +12,9 @@
 //   - since=FIELD: 0, or at least the value of that field, which stands before it.
 //   - open: the allowed values are only the known ones, and receivers accept any other.
 //   - ordered: the allowed values have an order, and the host keeps their place in it.
-//   - line, text, url, body: how the host cleans the text of an event. Without one of them it is a name and not masked.
-//   - cap=CONSTANT: the host cuts longer texts and lists.
+//   - line, text, url, body: how the host cleans the text of an event. Without one of them it is a word, which is not
+//     masked.
+//   - cap=CONSTANT: the limit at which the host cuts texts and lists. Each kind of text has a usual one, except text.
 package table
 
 import (
@@ -40,8 +41,8 @@ type Table struct {
 	Head *Struct
 	// Objects are the structs inside of messages, by name.
 	Objects map[string]*Struct
-	// Reasons are those of gaps, Codes those of errors.
-	Reasons, Codes []Constant
+	// Reasons are those of gaps, Codes those of errors, and Methods what requests ask for.
+	Reasons, Codes, Methods []Constant
 }
 
 // A Struct is a message, an event or an object inside of one.
@@ -51,7 +52,8 @@ type Struct struct {
 	// Wire is the value of "type" or "kind"; Constant is the name of the constant with it. Objects have none.
 	Wire, Constant string
 	// From is the sender of a message: extension, host or either.
-	From    string
+	From string
+	// Meaning names other structs in brackets.
 	Meaning string
 	// Fields are all but "type" and "kind".
 	Fields []Field
@@ -70,11 +72,12 @@ type Field struct {
 	Min, Max int64
 	// Since names the field that this one, unless it is 0, does not precede.
 	Since string
-	// Text is how the host cleans a text: line, text, url, body or "" for a name.
+	// Text is how the host cleans the text of an event: word, line, text, url or body.
 	Text string
-	// Cap is the constant with the limit at which the host cuts, and Limit its value; "" and 0 for the usual one.
-	Cap     string
-	Limit   int64
+	// Cap is the constant with the limit at which the host cuts, and Limit its value; "" and 0 for none.
+	Cap   string
+	Limit int64
+	// Meaning names other structs in brackets.
 	Meaning string
 }
 
@@ -168,13 +171,15 @@ func (s *source) table() (*Table, error) {
 		return nil, err
 	}
 	for _, c := range s.constants {
-		prefix := cmp.Or(prefixOf(c.Name, "Type"), prefixOf(c.Name, "Kind"), prefixOf(c.Name, "Gap"), prefixOf(c.Name, "Code"))
+		prefix := cmp.Or(prefixOf(c.Name, "Type"), prefixOf(c.Name, "Kind"), prefixOf(c.Name, "Gap"), prefixOf(c.Name, "Code"), prefixOf(c.Name, "Method"))
 		name := strings.TrimPrefix(c.Name, prefix)
 		switch prefix {
 		case "Gap":
 			t.Reasons = append(t.Reasons, c)
 		case "Code":
 			t.Codes = append(t.Codes, c)
+		case "Method":
+			t.Methods = append(t.Methods, c)
 		case "Kind":
 			e, err := s.read(t, name+"Event")
 			if err != nil {
@@ -198,13 +203,42 @@ func (s *source) table() (*Table, error) {
 		}
 	}
 	for _, e := range t.Events {
-		for i, f := range e.Fields {
-			if f.Type == "string" && f.Open && len(f.Values) == 0 {
-				e.Fields[i].Values = values(t.Reasons)
+		for i := range e.Fields {
+			f := &e.Fields[i]
+			if f.Open && len(f.Values) == 0 {
+				f.Values = values(t.Reasons)
+			}
+			if err := s.limit(f); err != nil {
+				return nil, fmt.Errorf("%s.%s: %w", e.Name, f.Go, err)
 			}
 		}
 	}
 	return t, nil
+}
+
+// limit completes how the host cleans and cuts the field of an event.
+func (s *source) limit(f *Field) error {
+	if f.Type == "string" && (f.Open || len(f.Values) == 0) {
+		f.Text = cmp.Or(f.Text, "word")
+		f.Cap = cmp.Or(f.Cap, map[string]string{"word": "MaxShort", "line": "MaxShort", "url": "MaxURL", "body": "MaxBody"}[f.Text])
+	}
+	switch f.Type {
+	case "string":
+		if f.Text == "" {
+			return nil
+		}
+	case "map[string]string":
+		f.Cap = "MaxHeader"
+	case "[]string":
+	default:
+		return nil
+	}
+	at := slices.IndexFunc(s.limits, func(l limit) bool { return l.name == f.Cap })
+	if at < 0 {
+		return fmt.Errorf("no constant %q", f.Cap)
+	}
+	f.Limit = s.limits[at].value
+	return nil
 }
 
 func values(all []Constant) []string {
@@ -304,26 +338,14 @@ func (s *source) field(field *ast.Field) (Field, map[string]string, error) {
 			return f, nil, err
 		}
 	}
-	if f.Cap != "" {
-		at := slices.IndexFunc(s.limits, func(l limit) bool { return l.name == f.Cap })
-		if at < 0 {
-			return f, nil, fmt.Errorf("no constant %s", f.Cap)
-		}
-		f.Limit = s.limits[at].value
-	}
 	return f, rules, nil
 }
 
-var link = regexp.MustCompile(`\[(\w+)\]`)
-
 // meaning is a Go comment as a text of its own: without the name at its beginning, on one line.
 func meaning(name, comment string) string {
-	text := link.ReplaceAllString(strings.Join(strings.Fields(comment), " "), "$1")
-	for _, verb := range []string{" is ", " are "} {
-		if rest, ok := strings.CutPrefix(text, name+verb); ok {
-			text = rest
-			break
-		}
+	text := strings.TrimPrefix(strings.Join(strings.Fields(comment), " "), name+" ")
+	for _, verb := range []string{"is ", "are "} {
+		text = strings.TrimPrefix(text, verb)
 	}
 	if strings.Count(text, ". ") == 0 {
 		text = strings.TrimSuffix(text, ".")

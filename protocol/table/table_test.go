@@ -44,19 +44,24 @@ func current(t *testing.T, path string, want []byte) {
 	}
 }
 
-// between replaces the text between two marks of a file. A mark is a whole line.
-func between(t *testing.T, path, begin, end, text string) []byte {
+func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(data), begin+"\n")
+	return string(data)
+}
+
+// between replaces the text between two marks, of which the first is a whole line.
+func between(t *testing.T, file, begin, end, text string) string {
+	t.Helper()
+	before, rest, found := strings.Cut(file, begin+"\n")
 	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatalf("%s lost the marks %q and %q", path, begin, end)
+		t.Fatalf("the marks %q and %q are lost", begin, end)
 	}
-	return []byte(before + begin + "\n" + text + end + after)
+	return before + begin + "\n" + text + end + after
 }
 
 func TestTheDecoderIsCurrent(t *testing.T) {
@@ -71,7 +76,8 @@ func TestTheExtensionsRulesAreCurrent(t *testing.T) {
 	messages := load(t)
 	current(t, "extension/protocol-rules.ts", messages.TypeScript())
 	const path = "protocol/tygo.yaml"
-	current(t, path, between(t, path, "      // begin: written by go test ./protocol/table -update", "      // end", messages.Unions()))
+	const begin, end = "      // begin: written by go test ./protocol/table -update", "      // end"
+	current(t, path, []byte(between(t, read(t, path), begin, end, messages.Unions())))
 }
 
 // TestTheCasesAreCurrent: package event and the extension's protocol-check.test.ts read the same cases.
@@ -93,4 +99,19 @@ func TestTheCasesAreCurrent(t *testing.T) {
 	}
 	out.WriteString("\n]\n")
 	current(t, "protocol/testdata/cases.json", out.Bytes())
+}
+
+func TestTheDocumentationIsCurrent(t *testing.T) {
+	const path = "protocol/PROTOCOL.md"
+	messages := load(t)
+	page := read(t, path)
+	for name, text := range messages.Docs() {
+		page = between(t, page, "<!-- "+name+": written by `make generate` -->", "<!-- end -->", text)
+	}
+	current(t, path, []byte(page))
+	for _, m := range messages.Methods {
+		if !strings.Contains(page, "`"+m.Value+"`") {
+			t.Errorf("%s does not name the method %s", path, m.Value)
+		}
+	}
 }

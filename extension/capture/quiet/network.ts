@@ -1,5 +1,6 @@
 /** Requests of quiet capture, from `webRequest`, with the bodies that the page's hooks read. */
-import { type AnswerRecord, CUT, MAX_BODY, type ResourceRecord } from '../../page/records';
+import { type AnswerRecord, CUT, type ResourceRecord } from '../../page/records';
+import { MaxBody } from '../../protocol';
 import type { Session } from '../context';
 import { type Ending, type Flight, networkEvent, requestEvent } from '../request';
 import { resourceOfType } from '../resources';
@@ -227,7 +228,7 @@ export class QuietRequests {
       if (note !== '') {
         const { 'content-length': sent, 'content-encoding': encoding } = quiet.headers;
         const whole = encoding === undefined ? sent : undefined;
-        quiet.end.bodyNote = whole === undefined ? note : `cut at ${MAX_BODY} of ${whole} bytes`;
+        quiet.end.bodyNote = whole === undefined ? note : `cut at ${MaxBody} of ${whole} bytes`;
       }
     }
     this.#report(quiet, quiet.end);

@@ -4,7 +4,7 @@
  * a gap on pages that have them.
  */
 import type { PageRecord, SocketRecord } from '../../page/records';
-import type { AnyEvent, GapReason } from '../../protocol';
+import { type AnyEvent, type GapReason, MaxFrame } from '../../protocol';
 import { redactCut, redactURL } from '../../redact/redact';
 import { pageEntry, pageThrown, unusableEntry } from '../console';
 import { readRecords } from '../page-records';
@@ -12,7 +12,6 @@ import type { CaptureSource, Emit, Started, StartOptions, Target } from '../sour
 import { byteLength, cutBytes } from '../text';
 import { type QuietDetails, QuietRequests } from './network';
 
-const MAX_FRAME = 4 << 10;
 /** How often it is looked whether both witnesses of all requests have spoken, in ms. */
 const WITNESS_MS = 25;
 
@@ -252,12 +251,12 @@ export class QuietSource implements CaptureSource {
     if (isFrame) {
       event.size = bytes > 0 || binary ? bytes : byteLength(payload);
       if (binary) event.binary = true;
-      else event.text = cutBytes(clean.text, MAX_FRAME);
+      else event.text = cutBytes(clean.text, MaxFrame);
     } else if (op === 'error') {
       event.text = clean.text;
     } else if (op === 'close') {
       if (code > 0) event.code = code;
-      if (clean.text !== '') event.reason = cutBytes(clean.text, MAX_FRAME);
+      if (clean.text !== '') event.reason = cutBytes(clean.text, MaxFrame);
       if (leaving) event.leaving = true;
     }
     this.#options.emit(event);

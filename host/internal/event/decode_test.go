@@ -139,6 +139,17 @@ func TestASecretThatTheLimitWouldCutInHalfIsMasked(t *testing.T) {
 	}
 }
 
+func TestTheLengthOfACutTextIsInUTF16Units(t *testing.T) {
+	text := strings.Repeat("日", protocol.MaxText) + "🙂"
+	if c := decodeOne(t, `{"kind":"console","at":1,"tab":1,"level":"log","via":"console","text":"`+text+`"}`).(*Console); c.Length != protocol.MaxText+2 {
+		t.Errorf("length %d of %d units", c.Length, protocol.MaxText+2)
+	}
+	long := strings.Repeat("x", protocol.MaxShort+1)
+	if c := decodeOne(t, `{"kind":"console","at":1,"tab":1,"level":"log","via":"console","text":"a","stack":["`+long+`"]}`).(*Console); c.Length != 0 {
+		t.Errorf("length %d of a text that was not cut", c.Length)
+	}
+}
+
 func TestFramesThatSayError(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"error":"no"}`: true, `{"error":true}`: true, `{"error":{"code":1}}`: true, `{"error":1}`: true, `{"type":"error"}`: true,

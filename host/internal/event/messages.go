@@ -97,14 +97,14 @@ func (r *reader) readConsoleEvent(obj gjson.Result) *Console {
 			m.Via = r.oneOf(name, v, consoleEventVias)
 			seen |= 1 << 1
 		case "category":
-			m.Category = r.word(name, v)
+			m.Category = r.word(name, v, protocol.MaxShort)
 		case "text":
 			m.Text = r.text(name, v, protocol.MaxText)
 			seen |= 1 << 2
 		case "length":
 			m.Length = int(r.count(name, v))
 		case "url":
-			m.URL = r.url(name, v)
+			m.URL = r.url(name, v, protocol.MaxURL)
 		case "line":
 			m.Line = int(r.count(name, v))
 		case "column":
@@ -112,9 +112,9 @@ func (r *reader) readConsoleEvent(obj gjson.Result) *Console {
 		case "stack":
 			m.Stack = r.lines(name, v, protocol.MaxStack)
 		case "request":
-			m.Request = r.word(name, v)
+			m.Request = r.word(name, v, protocol.MaxShort)
 		case "target":
-			m.Target = r.wordOf(name, v, consoleEventTargets)
+			m.Target = r.usual(name, v, consoleEventTargets, protocol.MaxShort)
 		}
 	})
 	r.require(seen, consoleEventNeeds)
@@ -133,16 +133,16 @@ func (r *reader) readRequestEvent(obj gjson.Result) *Request {
 	r.eventFields(obj, func(name string, v gjson.Result) {
 		switch name {
 		case "id":
-			m.ID = r.filled(name, r.word(name, v))
+			m.ID = r.filled(name, r.word(name, v, protocol.MaxShort))
 			seen |= 1 << 0
 		case "method":
-			m.Method = r.filled(name, r.word(name, v))
+			m.Method = r.filled(name, r.word(name, v, protocol.MaxShort))
 			seen |= 1 << 1
 		case "url":
-			m.URL = r.filled(name, r.url(name, v))
+			m.URL = r.filled(name, r.url(name, v, protocol.MaxURL))
 			seen |= 1 << 2
 		case "resource":
-			m.Resource = r.word(name, v)
+			m.Resource = r.word(name, v, protocol.MaxShort)
 		}
 	})
 	r.require(seen, requestEventNeeds)
@@ -165,21 +165,21 @@ func (r *reader) readNetworkEvent(obj gjson.Result) *Network {
 	r.eventFields(obj, func(name string, v gjson.Result) {
 		switch name {
 		case "id":
-			m.ID = r.filled(name, r.word(name, v))
+			m.ID = r.filled(name, r.word(name, v, protocol.MaxShort))
 			seen |= 1 << 0
 		case "method":
-			m.Method = r.filled(name, r.word(name, v))
+			m.Method = r.filled(name, r.word(name, v, protocol.MaxShort))
 			seen |= 1 << 1
 		case "url":
-			m.URL = r.filled(name, r.url(name, v))
+			m.URL = r.filled(name, r.url(name, v, protocol.MaxURL))
 			seen |= 1 << 2
 		case "resource":
-			m.Resource = r.word(name, v)
+			m.Resource = r.word(name, v, protocol.MaxShort)
 		case "status":
 			m.Status = int(r.whole(name, v, 0, 999))
 			seen |= 1 << 3
 		case "error":
-			m.Error = r.line(name, v)
+			m.Error = r.line(name, v, protocol.MaxShort)
 		case "canceled":
 			m.Canceled = r.flag(name, v)
 		case "started":
@@ -189,7 +189,7 @@ func (r *reader) readNetworkEvent(obj gjson.Result) *Network {
 			m.Duration = r.number(name, v)
 			seen |= 1 << 5
 		case "mime":
-			m.Mime = r.word(name, v)
+			m.Mime = r.word(name, v, protocol.MaxShort)
 		case "size":
 			m.Size = r.count(name, v)
 		case "cached":
@@ -197,17 +197,17 @@ func (r *reader) readNetworkEvent(obj gjson.Result) *Network {
 		case "stream":
 			m.Stream = r.flag(name, v)
 		case "request_headers":
-			m.RequestHeaders = r.headers(name, v)
+			m.RequestHeaders = r.headers(name, v, protocol.MaxHeader)
 		case "response_headers":
-			m.ResponseHeaders = r.headers(name, v)
+			m.ResponseHeaders = r.headers(name, v, protocol.MaxHeader)
 		case "request_body":
-			m.RequestBody = r.body(name, v)
+			m.RequestBody = r.body(name, v, protocol.MaxBody)
 		case "response_body":
-			m.ResponseBody = r.body(name, v)
+			m.ResponseBody = r.body(name, v, protocol.MaxBody)
 		case "body_note":
-			m.BodyNote = r.word(name, v)
+			m.BodyNote = r.word(name, v, protocol.MaxShort)
 		case "target":
-			m.Target = r.wordOf(name, v, networkEventTargets)
+			m.Target = r.usual(name, v, networkEventTargets, protocol.MaxShort)
 		case "backfilled":
 			m.Backfilled = r.flag(name, v)
 		}
@@ -229,10 +229,10 @@ func (r *reader) readWebSocketEvent(obj gjson.Result) *WebSocket {
 	r.eventFields(obj, func(name string, v gjson.Result) {
 		switch name {
 		case "id":
-			m.ID = r.filled(name, r.word(name, v))
+			m.ID = r.filled(name, r.word(name, v, protocol.MaxShort))
 			seen |= 1 << 0
 		case "url":
-			m.URL = r.filled(name, r.url(name, v))
+			m.URL = r.filled(name, r.url(name, v, protocol.MaxURL))
 			seen |= 1 << 1
 		case "op":
 			m.Op = r.oneOf(name, v, webSocketEventOps)
@@ -246,7 +246,7 @@ func (r *reader) readWebSocketEvent(obj gjson.Result) *WebSocket {
 		case "code":
 			m.Code = int(r.count(name, v))
 		case "reason":
-			m.Reason = r.line(name, v)
+			m.Reason = r.line(name, v, protocol.MaxShort)
 		case "leaving":
 			m.Leaving = r.flag(name, v)
 		}
@@ -270,10 +270,10 @@ func (r *reader) readActionEvent(obj gjson.Result) *Action {
 			m.Type = r.oneOf(name, v, actionEventTypes)
 			seen |= 1 << 0
 		case "target":
-			m.Target = r.line(name, v)
+			m.Target = r.line(name, v, protocol.MaxShort)
 			seen |= 1 << 1
 		case "selector":
-			m.Selector = r.line(name, v)
+			m.Selector = r.line(name, v, protocol.MaxShort)
 		case "value":
 			m.Value = r.text(name, v, protocol.MaxShort)
 		case "frame":
@@ -304,13 +304,13 @@ func (r *reader) readElementEvent(obj gjson.Result) *Element {
 			m.Frame = int(r.count(name, v))
 			seen |= 1 << 1
 		case "document":
-			m.Document = r.word(name, v)
+			m.Document = r.word(name, v, protocol.MaxShort)
 			seen |= 1 << 2
 		case "id":
 			m.ID = int(r.count(name, v))
 			seen |= 1 << 3
 		case "selector":
-			m.Selector = r.line(name, v)
+			m.Selector = r.line(name, v, protocol.MaxShort)
 		case "text":
 			m.Text = r.text(name, v, protocol.MaxShort)
 		}
@@ -334,10 +334,10 @@ func (r *reader) readNavigationEvent(obj gjson.Result) *Navigation {
 			m.How = r.oneOf(name, v, navigationEventHows)
 			seen |= 1 << 0
 		case "url":
-			m.URL = r.filled(name, r.url(name, v))
+			m.URL = r.filled(name, r.url(name, v, protocol.MaxURL))
 			seen |= 1 << 1
 		case "title":
-			m.Title = r.line(name, v)
+			m.Title = r.line(name, v, protocol.MaxShort)
 		}
 	})
 	r.require(seen, navigationEventNeeds)
@@ -363,7 +363,7 @@ func (r *reader) readGapEvent(obj gjson.Result) *Gap {
 			m.To = r.count(name, v)
 			seen |= 1 << 1
 		case "reason":
-			m.Reason = r.filled(name, r.wordOf(name, v, gapEventReasons))
+			m.Reason = r.filled(name, r.usual(name, v, gapEventReasons, protocol.MaxShort))
 			seen |= 1 << 2
 		case "dropped":
 			m.Dropped = int(r.count(name, v))

@@ -148,14 +148,14 @@ func (r *reader) oneOf(name string, v gjson.Result, allowed []string) string {
 	return ""
 }
 
-// wordOf is a word that is usually one of a list.
-func (r *reader) wordOf(name string, v gjson.Result, usual []string) string {
+// usual is a word that is usually one of a list.
+func (r *reader) usual(name string, v gjson.Result, usual []string, limit int) string {
 	if v.Type == gjson.String {
 		if i := slices.Index(usual, v.Str); i >= 0 {
 			return usual[i]
 		}
 	}
-	return r.word(name, v)
+	return r.word(name, v, limit)
 }
 
 // rank reads a string of a list that is in order as its place there.
@@ -166,12 +166,12 @@ func rank[T ~uint8](r *reader, name string, v gjson.Result, order []string, into
 }
 
 // word is a string that is no page text: ids, methods, types.
-func (r *reader) word(name string, v gjson.Result) string {
+func (r *reader) word(name string, v gjson.Result, limit int) string {
 	if v.Type != gjson.String {
 		r.fail(name, "a string")
 		return ""
 	}
-	return own(v, cut(OneLine(v.Str), protocol.MaxShort))
+	return own(v, cut(OneLine(v.Str), limit))
 }
 
 // common are words that many events hold.
@@ -231,12 +231,12 @@ func units(s string) int {
 }
 
 // line is text of one line, whatever a page sends.
-func (r *reader) line(name string, v gjson.Result) string {
+func (r *reader) line(name string, v gjson.Result, limit int) string {
 	if v.Type != gjson.String {
 		r.fail(name, "a string")
 		return ""
 	}
-	return OneLine(r.mask(v, protocol.MaxShort))
+	return OneLine(r.mask(v, limit))
 }
 
 // lines are texts of one line each. Those behind the limit are not kept.
@@ -248,7 +248,7 @@ func (r *reader) lines(name string, v gjson.Result, limit int) []string {
 	var lines []string
 	v.ForEach(func(_, line gjson.Result) bool {
 		if len(lines) < limit {
-			lines = append(lines, r.line(name, line))
+			lines = append(lines, r.line(name, line, protocol.MaxShort))
 		} else if line.Type != gjson.String {
 			r.fail(name, "a list of strings")
 		}
@@ -257,32 +257,32 @@ func (r *reader) lines(name string, v gjson.Result, limit int) []string {
 	return lines
 }
 
-func (r *reader) url(name string, v gjson.Result) string {
+func (r *reader) url(name string, v gjson.Result, limit int) string {
 	if v.Type != gjson.String {
 		r.fail(name, "a string")
 		return ""
 	}
 	a, ok := r.known[v.Str]
 	if !ok {
-		s, n := r.redact.URL(cut(OneLine(v.Str), 2*protocol.MaxURL)) // masked before it is cut: half a secret is not recognized
-		a = address{own(v, cut(s, protocol.MaxURL)), n}
+		s, n := r.redact.URL(cut(OneLine(v.Str), 2*limit)) // masked before it is cut: half a secret is not recognized
+		a = address{own(v, cut(s, limit)), n}
 		r.known[v.Str] = a
 	}
 	r.masked += a.masked
 	return a.url
 }
 
-func (r *reader) body(name string, v gjson.Result) string {
+func (r *reader) body(name string, v gjson.Result, limit int) string {
 	if v.Type != gjson.String {
 		r.fail(name, "a string")
 		return ""
 	}
-	s, n := r.redact.Body(cut(Clean(v.Str), 2*protocol.MaxBody)) // masked before it is cut: half a secret is not recognized
+	s, n := r.redact.Body(cut(Clean(v.Str), 2*limit)) // masked before it is cut: half a secret is not recognized
 	r.masked += n
-	return own(v, cut(s, protocol.MaxBody))
+	return own(v, cut(s, limit))
 }
 
-func (r *reader) headers(name string, v gjson.Result) map[string]string {
+func (r *reader) headers(name string, v gjson.Result, limit int) map[string]string {
 	if !v.IsObject() {
 		r.fail(name, "an object")
 		return nil
@@ -290,8 +290,8 @@ func (r *reader) headers(name string, v gjson.Result) map[string]string {
 	h := make(map[string]string)
 	size := 0
 	v.ForEach(func(k, hv gjson.Result) bool {
-		s := cut(Clean(hv.String()), protocol.MaxHeader)
-		if size += len(k.Str) + len(s); size <= 4*protocol.MaxHeader {
+		s := cut(Clean(hv.String()), limit)
+		if size += len(k.Str) + len(s); size <= 4*limit {
 			h[own(k, cut(OneLine(k.Str), protocol.MaxShort))] = own(hv, s)
 		}
 		return true
