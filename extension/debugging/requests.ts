@@ -11,36 +11,15 @@ import {
   type DebugTraceParams,
   type DebugVariablesParams,
 } from '../protocol';
+import { PARAMS } from '../protocol-rules';
 import type { Exceptions } from './thread';
 
-type KindOf<V> = V extends number
-  ? 'number'
-  : V extends string
-    ? 'string'
-    : V extends boolean
-      ? 'boolean'
-      : V extends readonly unknown[]
-        ? 'list'
-        : 'object';
-
-/** What each field is; with a question mark, one that may be left out. The compiler knows when one is missing. */
-type Shape<T> = {
-  readonly [K in keyof T]-?: object extends Pick<T, K>
-    ? `${KindOf<NonNullable<T[K]>>}?`
-    : KindOf<NonNullable<T[K]>>;
-};
-
-const CALLER: Shape<DebugCaller> = {
-  tab: 'number',
-  by: 'string',
-  release_ms: 'number',
-  client: 'number?',
-  evaluate: 'boolean?',
-};
+/** What each field is; with a question mark, one that may be left out. */
+type Shape = Readonly<Record<string, string>>;
 
 /** Reads who asks, and of which tab. */
 export function readCaller(method: string, params: unknown): DebugCaller {
-  if (!isShaped(params, CALLER)) {
+  if (!isShaped<DebugCaller>(params, PARAMS.DebugCaller)) {
     throw new CodedError(CodeInvalid, `${method} requires tab, by and release_ms.`);
   }
   const { tab, by, client, release_ms, evaluate } = params;
@@ -54,55 +33,25 @@ export function readCaller(method: string, params: unknown): DebugCaller {
 }
 
 /** Reads the parameters of {@link MethodDebugState}. */
-export const readStateParams = reader<DebugStateParams>({ ...CALLER, thread: 'number?', wait_ms: 'number?' });
+export const readStateParams = reader<DebugStateParams>(PARAMS.DebugStateParams);
 
 /** Reads the parameters of {@link MethodDebugBreakpoint}. */
-export const readBreakpointParams = reader<DebugBreakpointParams>({ ...CALLER, breakpoint: 'object' });
+export const readBreakpointParams = reader<DebugBreakpointParams>(PARAMS.DebugBreakpointParams);
 
 /** Reads the parameters of {@link MethodDebugRemove}. */
-export const readRemoveParams = reader<DebugRemoveParams>({ ...CALLER, id: 'string' });
+export const readRemoveParams = reader<DebugRemoveParams>(PARAMS.DebugRemoveParams);
 
 /** Reads the parameters of {@link MethodDebugRun}. */
-export const readRunParams = reader<DebugRunParams>({
-  ...CALLER,
-  thread: 'number?',
-  kind: 'string',
-  exceptions: 'string?',
-  wait_ms: 'number?',
-});
+export const readRunParams = reader<DebugRunParams>(PARAMS.DebugRunParams);
 
 /** Reads the parameters of {@link MethodDebugEvaluate}. */
-export const readEvaluateParams = reader<DebugEvaluateParams>({
-  ...CALLER,
-  thread: 'number?',
-  frame: 'number?',
-  expression: 'string',
-});
+export const readEvaluateParams = reader<DebugEvaluateParams>(PARAMS.DebugEvaluateParams);
 
 /** Reads the parameters of {@link MethodDebugVariables}. */
-export const readVariablesParams = reader<DebugVariablesParams>({
-  ...CALLER,
-  thread: 'number?',
-  frame: 'number?',
-  scopes: 'list?',
-  depth: 'number?',
-  paths: 'list?',
-  named: 'list?',
-  expressions: 'list?',
-  path: 'list?',
-});
+export const readVariablesParams = reader<DebugVariablesParams>(PARAMS.DebugVariablesParams);
 
 /** Reads the parameters of {@link MethodDebugTrace}. */
-export const readTraceParams = reader<DebugTraceParams>({
-  ...CALLER,
-  id: 'string',
-  places: 'list',
-  paths: 'list?',
-  condition: 'string?',
-  every: 'number?',
-  limit: 'number',
-  wait_ms: 'number',
-});
+export const readTraceParams = reader<DebugTraceParams>(PARAMS.DebugTraceParams);
 
 /** Reads which exceptions are to pause. */
 export function readExceptions(text: string): Exceptions {
@@ -116,21 +65,21 @@ export function readStep(kind: string): 'over' | 'into' | 'out' {
   throw new CodedError(CodeInvalid, `kind must be over, into or out, not "${kind}".`);
 }
 
-function reader<T>(shape: Shape<T>): (method: string, params: unknown) => T {
+function reader<T>(shape: Shape): (method: string, params: unknown) => T {
   return (method, params) => {
-    if (isShaped(params, shape)) return params;
+    if (isShaped<T>(params, shape)) return params;
     throw new CodedError(CodeInvalid, `${method}: ${wrongField(params, shape)}.`);
   };
 }
 
-function isShaped<T>(params: unknown, shape: Shape<T>): params is T {
+function isShaped<T>(params: unknown, shape: Shape): params is T {
   return wrongField(params, shape) === undefined;
 }
 
 /** Says what of the parameters is not as it must be; undefined when all is. */
-function wrongField<T>(params: unknown, shape: Shape<T>): string | undefined {
+function wrongField(params: unknown, shape: Shape): string | undefined {
   if (typeof params !== 'object' || params === null) return 'the parameters must be an object';
-  for (const [field, kind] of Object.entries<string>(shape)) {
+  for (const [field, kind] of Object.entries(shape)) {
     const value: unknown = Reflect.get(params, field);
     if (kind.endsWith('?') && (value === undefined || value === null)) continue;
     const wanted = kind.replace('?', '');

@@ -1,5 +1,5 @@
-// Package table reads the rules of the messages from the types of package protocol, and writes the copies of them: the
-// host's decoder, the extension's check, the tables of PROTOCOL.md, and messages that both sides test themselves with.
+// Package table reads the rules of the messages from the types of package protocol. It writes the host's decoder, the
+// extension's checks, the tables of PROTOCOL.md, and the messages with which both sides test the rules.
 //
 // A row of the table is a field of a message's struct: its name, its name in JSON, its type, whether it is required
 // (no omitempty), its allowed values (tstype), its other rules (the tag "rule"), and its meaning (the comment). The tag
@@ -41,6 +41,8 @@ type Table struct {
 	Head *Struct
 	// Objects are the structs inside of messages, by name.
 	Objects map[string]*Struct
+	// Params are the parameters of the host's requests to the debugger, which all begin with those of the caller.
+	Params []*Struct
 	// Reasons are those of gaps, Codes those of errors, and Methods what requests ask for.
 	Reasons, Codes, Methods []Constant
 }
@@ -117,6 +119,7 @@ func Load(dir string) (*Table, error) {
 // source is the declarations of a package.
 type source struct {
 	structs   map[string]*ast.TypeSpec
+	names     []string          // of structs, in the order of the files
 	docs      map[string]string // of structs
 	constants []Constant
 	limits    []limit
@@ -138,6 +141,7 @@ func (s *source) add(file *ast.File) {
 			case *ast.TypeSpec:
 				if _, ok := spec.Type.(*ast.StructType); ok {
 					s.structs[spec.Name.Name] = spec
+					s.names = append(s.names, spec.Name.Name)
 					s.docs[spec.Name.Name] = meaning(spec.Name.Name, decl.Doc.Text())
 				}
 			case *ast.ValueSpec:
@@ -213,7 +217,25 @@ func (s *source) table() (*Table, error) {
 			}
 		}
 	}
+	for _, name := range s.names {
+		if name == caller || s.embeds(name, caller) {
+			p, err := s.read(t, name)
+			if err != nil {
+				return nil, err
+			}
+			t.Params = append(t.Params, p)
+		}
+	}
 	return t, nil
+}
+
+// caller is the beginning of the parameters of every request to the debugger.
+const caller = "DebugCaller"
+
+func (s *source) embeds(name, other string) bool {
+	return slices.ContainsFunc(s.structs[name].Type.(*ast.StructType).Fields.List, func(f *ast.Field) bool {
+		return len(f.Names) == 0 && types.ExprString(f.Type) == other
+	})
 }
 
 // limit completes how the host cleans and cuts the field of an event.
@@ -265,7 +287,14 @@ func (s *source) read(t *Table, name string) (*Struct, error) {
 	out := &Struct{Name: name, Meaning: s.docs[name]}
 	for _, field := range spec.Type.(*ast.StructType).Fields.List {
 		if len(field.Names) == 0 {
-			continue // the head of events
+			if name := types.ExprString(field.Type); name != "EventHead" { // which is in the table once
+				embedded, err := s.read(t, name)
+				if err != nil {
+					return nil, err
+				}
+				out.Fields = append(out.Fields, embedded.Fields...)
+			}
+			continue
 		}
 		f, rules, err := s.field(field)
 		if err != nil {
