@@ -76,7 +76,7 @@ func TestTheExtensionsRulesAreCurrent(t *testing.T) {
 	messages := load(t)
 	current(t, "extension/protocol-rules.ts", messages.TypeScript())
 	const path = "protocol/tygo.yaml"
-	const begin, end = "      // begin: written by go test ./protocol/table -update", "      // end"
+	const begin, end = "      // begin: written by make generate", "      // end"
 	current(t, path, []byte(between(t, read(t, path), begin, end, messages.Unions())))
 }
 
