@@ -25,6 +25,7 @@ export type GapReason =
   | typeof GapMalformed
   | typeof GapBrowserEnded
   | typeof GapNoBrowser
+  | typeof GapRecorderFailed
   | typeof GapJournalDamaged
   | typeof GapWorkerUnseen
   | typeof GapSharedWorkerUnseen
@@ -1413,6 +1414,10 @@ export const GapNoBrowser = "no_browser"; // no browser was connected
 /**
  * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
  */
+export const GapRecorderFailed = "recorder_failed"; // a recorder of the host failed and was started again
+/**
+ * Reasons of gaps; append-only. Tab 0 in a gap means every tab of the browser.
+ */
 export const GapJournalDamaged = "journal_damaged"; // a part of the journal on disk could not be read
 /**
  * Quiet capture only: it cannot observe these parts of a page.
@@ -2317,6 +2322,10 @@ export const LaneDOM = "dom";
  * Lanes of the timeline. The first five are the buffers'.
  */
 export const LaneActions = "actions";
+/**
+ * Lanes of the timeline. The first five are the buffers'.
+ */
+export const LaneVariables = "variables";
 /**
  * Lanes of the timeline. The first five are the buffers'.
  */

@@ -81,6 +81,10 @@ export interface Report {
   dom?: DOMDiff;
   actions?: ActionsDiff;
   /**
+   * Variables is nil, too, when nothing happened and no sections were asked for by name.
+   */
+  variables?: VariablesDiff;
+  /**
    * Settled is set by a wait: false with UnsettledBecause when the time ran out.
    */
   settled?: boolean;

@@ -349,7 +349,7 @@ var gapEventNeeds = []need{
 	{"to", "0, or not before from"},
 	{"reason", "a string that is not empty"},
 }
-var gapEventReasons = []string{"paused", "late_attach", "worker_restart", "detached", "dropped", "capture_failed", "disconnected", "malformed", "browser_ended", "no_browser", "journal_damaged", "worker_unseen", "shared_worker_unseen", "service_worker_unseen", "not_replayed"}
+var gapEventReasons = []string{"paused", "late_attach", "worker_restart", "detached", "dropped", "capture_failed", "disconnected", "malformed", "browser_ended", "no_browser", "recorder_failed", "journal_damaged", "worker_unseen", "shared_worker_unseen", "service_worker_unseen", "not_replayed"}
 
 func (r *reader) readGapEvent(obj gjson.Result) *Gap {
 	m := &Gap{}
