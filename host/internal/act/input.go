@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -17,6 +18,16 @@ type ClickParams struct {
 	Modifiers []string `json:"modifiers,omitempty"`
 	Tab       int      `json:"tab,omitempty"`
 }
+
+var browserClickTool = tool.New(tool.Definition{
+	Name: "browser_click", Title: "Click", Effect: tool.Acts,
+	Description: "Click an element.",
+	Arguments: refArgument + `
+		"button":{"type":"string","enum":["left","right","middle"]},
+		"double":{"type":"boolean"},
+		"modifiers":{"type":"array","items":{"type":"string","enum":["Alt","Control","Meta","Shift"]}},` + tabArgument,
+	Required: []string{"ref"},
+}, (*Actor).Click)
 
 // Click answers browser_click.
 func (a *Actor) Click(ctx context.Context, client *checkpoint.Client, p ClickParams) (*Answer, error) {
@@ -50,6 +61,16 @@ type TypeParams struct {
 
 // maxTyped limits the text typed in one call, in bytes.
 const maxTyped = 256 << 10
+
+var browserTypeTool = tool.New(tool.Definition{
+	Name: "browser_type", Title: "Type", Effect: tool.Acts,
+	Description: "Type text into a field.",
+	Arguments: refArgument + `
+		"text":{"type":["string","array"],"items":{"type":"string"},"description":"a list is typed one after the other"},
+		"clear":{"type":"boolean","description":"replace the current text"},
+		"submit":{"type":"boolean","description":"press Enter after each"},` + tabArgument,
+	Required: []string{"ref", "text"},
+}, (*Actor).Type)
 
 // Type answers browser_type.
 func (a *Actor) Type(ctx context.Context, client *checkpoint.Client, p TypeParams) (*Answer, error) {
@@ -85,6 +106,16 @@ type Field struct {
 	Ref   string `json:"ref"`
 	Value any    `json:"value"`
 }
+
+var browserFillFormTool = tool.New(tool.Definition{
+	Name: "browser_fill_form", Title: "Fill in a form", Effect: tool.Acts,
+	Description: "Set several fields in one call. Cheaper than typing into each.",
+	Arguments: `
+		"fields":{"type":"array","items":{"type":"object","properties":{` + refArgument + `
+			"value":{"type":["string","number","boolean"],"description":"text, option label, date yyyy-mm-dd, true (checked)"}},"required":["ref","value"]}},
+		"submit":{"type":"string","description":"ref to click afterwards"},` + tabArgument,
+	Required: []string{"fields"},
+}, (*Actor).Fill)
 
 // Fill answers browser_fill_form.
 func (a *Actor) Fill(ctx context.Context, client *checkpoint.Client, p FillParams) (*Answer, error) {
@@ -127,6 +158,14 @@ type PressParams struct {
 	Tab int    `json:"tab,omitempty"`
 }
 
+var browserPressKeyTool = tool.New(tool.Definition{
+	Name: "browser_press_key", Title: "Press a key", Effect: tool.Acts,
+	Description: "Press a key in the focused element, or in ref.",
+	Arguments: `
+		"key":{"type":"string","description":"Enter, ArrowDown, Control+A"},` + refArgument + tabArgument,
+	Required: []string{"key"},
+}, (*Actor).Press)
+
 // Press answers browser_press_key.
 func (a *Actor) Press(ctx context.Context, client *checkpoint.Client, p PressParams) (*Answer, error) {
 	if p.Key == "" {
@@ -148,6 +187,13 @@ type RefParams struct {
 	Tab int    `json:"tab,omitempty"`
 }
 
+var browserHoverTool = tool.New(tool.Definition{
+	Name: "browser_hover", Title: "Hover", Effect: tool.Acts,
+	Description: "Move the pointer over an element.",
+	Arguments:   refArgument + tabArgument,
+	Required:    []string{"ref"},
+}, (*Actor).Hover)
+
 // Hover answers browser_hover.
 func (a *Actor) Hover(ctx context.Context, client *checkpoint.Client, p RefParams) (*Answer, error) {
 	return a.act(ctx, client, action{tab: p.Tab, what: "hover over %s", to: []string{p.Ref}, steps: func(r *references) ([]protocol.ActStep, error) {
@@ -162,6 +208,14 @@ type DragParams struct {
 	To   string `json:"to"`
 	Tab  int    `json:"tab,omitempty"`
 }
+
+var browserDragTool = tool.New(tool.Definition{
+	Name: "browser_drag", Title: "Drag and drop", Effect: tool.Acts,
+	Description: "Drag one element onto another.",
+	Arguments: `
+		"from":{"type":"string"},"to":{"type":"string"},` + tabArgument,
+	Required: []string{"from", "to"},
+}, (*Actor).Drag)
 
 // Drag answers browser_drag.
 func (a *Actor) Drag(ctx context.Context, client *checkpoint.Client, p DragParams) (*Answer, error) {
@@ -188,6 +242,14 @@ const (
 	scrollAmount = 600
 	maxScroll    = 1_000_000
 )
+
+var browserScrollTool = tool.New(tool.Definition{
+	Name: "browser_scroll", Title: "Scroll", Effect: tool.Acts,
+	Description: "Scroll the page or inside an element. Without direction: scroll the element into view.",
+	Arguments: refArgument + `
+		"direction":{"type":"string","enum":["up","down","left","right"]},
+		"amount":{"type":"integer","description":"pixels"},` + tabArgument,
+}, (*Actor).Scroll)
 
 // Scroll answers browser_scroll.
 func (a *Actor) Scroll(ctx context.Context, client *checkpoint.Client, p ScrollParams) (*Answer, error) {
@@ -230,6 +292,15 @@ type DialogParams struct {
 	Text   *string `json:"text,omitempty"`
 	Tab    int     `json:"tab,omitempty"`
 }
+
+var browserHandleDialogTool = tool.New(tool.Definition{
+	Name: "browser_handle_dialog", Title: "Answer a dialog", Effect: tool.Acts,
+	Description: "Answer an open alert, confirm, prompt or beforeunload dialog.",
+	Arguments: `
+		"accept":{"type":"boolean"},
+		"text":{"type":"string","description":"for a prompt"},` + tabArgument,
+	Required: []string{"accept"},
+}, (*Actor).HandleDialog)
 
 // HandleDialog answers browser_handle_dialog.
 func (a *Actor) HandleDialog(ctx context.Context, client *checkpoint.Client, p DialogParams) (*Answer, error) {

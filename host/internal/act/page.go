@@ -30,6 +30,14 @@ type NavigateParams struct {
 // loadTimeout is how long a page may take to load.
 const loadTimeout = 15 * time.Second
 
+var browserNavigateTool = tool.New(tool.Definition{
+	Name: "browser_navigate", Title: "Go to a page", Effect: tool.Acts,
+	Description: "Load an address.",
+	Arguments: `
+		"url":{"type":"string","description":"http(s), or back, forward, reload"},` + tabArgument,
+	Required: []string{"url"},
+}, (*Actor).Navigate)
+
 // Navigate answers browser_navigate. It opens a tab if no tab is watched.
 func (a *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p NavigateParams) (*Answer, error) {
 	to := strings.TrimSpace(p.URL)
@@ -121,6 +129,12 @@ func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string
 	result.Opened = nil
 	return id, result, err
 }
+
+var browserTabsTool = tool.New(tool.Definition{
+	Name: "browser_tabs", Title: "Tabs", Effect: tool.Acts,
+	Description: "List tabs, or open, show or close one.",
+	Arguments:   `"action":{"type":"string","enum":["list","new","select","close"]},"tab":{"type":"integer"},"url":{"type":"string","description":"for new"}`,
+}, (*Actor).BrowserTabs)
 
 // BrowserTabs answers browser_tabs.
 func (a *Actor) BrowserTabs(ctx context.Context, client *checkpoint.Client, p pages.TabsParams) (*pages.TabList, error) {
@@ -261,6 +275,15 @@ const (
 	minLook = 500 * time.Millisecond
 )
 
+var browserWaitForTool = tool.New(tool.Definition{
+	Name: "browser_wait_for", Title: "Wait", Effect: tool.Acts,
+	Description: "Wait until text appears or disappears, an element is usable, or the page settles. Actions already wait for their effects.",
+	Arguments: `
+		"text":{"type":"string"},"text_gone":{"type":"string"},` + refArgument + `
+		"settled":{"type":"boolean"},
+		"timeout_ms":{"type":"integer","description":"default 10000"},` + tabArgument,
+}, (*Actor).WaitFor)
+
 // WaitFor answers browser_wait_for.
 func (a *Actor) WaitFor(ctx context.Context, client *checkpoint.Client, p WaitParams) (*Answer, error) {
 	timeout := waitTimeout
@@ -397,6 +420,14 @@ type PageEvaluateParams struct {
 // evaluateTimeout limits an agent's code.
 const evaluateTimeout = 5 * time.Second
 
+var browserEvaluateTool = tool.New(tool.Definition{
+	Name: "browser_evaluate", Title: "Run code", Effect: tool.Acts,
+	Description: "Evaluate JavaScript in the page. Off until the user allows it.",
+	Arguments: `
+		"expression":{"type":"string","description":"with ref: the element is this and element"},` + refArgument + tabArgument,
+	Required: []string{"expression"},
+}, (*Actor).Evaluate)
+
 // Evaluate answers browser_evaluate. It bypasses redaction and is off unless the user turns it on.
 func (a *Actor) Evaluate(ctx context.Context, client *checkpoint.Client, p PageEvaluateParams) (*Answer, error) {
 	if !a.evaluate {
@@ -426,6 +457,13 @@ type ScreenshotParams struct {
 	Tab      int    `json:"tab,omitempty"`
 }
 
+var browserScreenshotTool = tool.New(tool.Definition{
+	Name: "browser_screenshot", Title: "Screenshot", Effect: tool.Acts,
+	Description: "Take a screenshot of the page or an element. For appearance only: browser_snapshot is cheaper.",
+	Arguments: refArgument + `
+		"full_page":{"type":"boolean"},` + tabArgument,
+}, (*Actor).Screenshot)
+
 // Screenshot answers browser_screenshot.
 func (a *Actor) Screenshot(ctx context.Context, client *checkpoint.Client, p ScreenshotParams) (*Answer, error) {
 	return a.act(ctx, client, action{tab: p.Tab, what: "take a screenshot", readOnly: true, blind: true, steps: func(r *references) ([]protocol.ActStep, error) {
@@ -444,6 +482,14 @@ type UploadParams struct {
 	Paths Texts  `json:"paths"`
 	Tab   int    `json:"tab,omitempty"`
 }
+
+var browserUploadFileTool = tool.New(tool.Definition{
+	Name: "browser_upload_file", Title: "Upload files", Effect: tool.Acts,
+	Description: "Upload files from the workspace through a file field, or a button that opens a file chooser.",
+	Arguments: refArgument + `
+		"paths":{"type":"array","items":{"type":"string"}},` + tabArgument,
+	Required: []string{"ref", "paths"},
+}, (*Actor).Upload)
 
 // Upload answers browser_upload_file.
 func (a *Actor) Upload(ctx context.Context, client *checkpoint.Client, p UploadParams) (*Answer, error) {

@@ -7,6 +7,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/aria"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -17,6 +18,14 @@ type SelectParams struct {
 	Values Texts  `json:"values"`
 	Tab    int    `json:"tab,omitempty"`
 }
+
+var browserSelectOptionTool = tool.New(tool.Definition{
+	Name: "browser_select_option", Title: "Choose", Effect: tool.Acts,
+	Description: "Choose options in a list or combobox.",
+	Arguments: refArgument + `
+		"values":{"type":"array","items":{"type":"string"},"description":"labels"},` + tabArgument,
+	Required: []string{"ref", "values"},
+}, (*Actor).Select)
 
 // Select answers browser_select_option. It sets native lists, and opens and clicks lists that the page implements.
 func (a *Actor) Select(ctx context.Context, client *checkpoint.Client, p SelectParams) (*Answer, error) {

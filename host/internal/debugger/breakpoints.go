@@ -91,6 +91,18 @@ func (p *BreakpointParams) check() error {
 	return nil
 }
 
+var breakpointSetTool = tool.New(tool.Definition{
+	Name: "breakpoint_set", Title: "Set breakpoint", Effect: tool.Adds,
+	Description: "Pause the page's JavaScript at a line. Survives reloads and applies to code that loads later.",
+	Arguments: `
+		"url":{"type":"string","description":"source file (src/App.tsx), script address, or the end of either"},
+		"line":{"type":"integer","minimum":1},
+		"column":{"type":"integer","minimum":1},
+		"condition":{"type":"string","description":"expression without side effects"},
+		"hit_count":{"type":"integer","minimum":1,"description":"pause from this hit on"},` + tabArgument,
+	Required: []string{"url", "line"},
+}, (*Inspector).BreakpointSet)
+
 // BreakpointSet answers breakpoint_set.
 func (i *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client, p BreakpointParams) (*BreakpointLine, error) {
 	if err := p.check(); err != nil {
@@ -344,6 +356,12 @@ func (c *debugCall) line(ctx context.Context, b *breakpoint, placed *protocol.De
 	return l
 }
 
+var breakpointListTool = tool.New(tool.Definition{
+	Name: "breakpoint_list", Title: "List breakpoints", Effect: tool.Reads,
+	Description: "List breakpoints with their state.",
+	Arguments:   tabArgument,
+}, (*Inspector).BreakpointList)
+
 // BreakpointList answers breakpoint_list.
 func (i *Inspector) BreakpointList(ctx context.Context, client *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
 	c, err := i.debug(ctx, client, p.Tab)
@@ -370,6 +388,13 @@ func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
 	}
 	return out, nil
 }
+
+var breakpointRemoveTool = tool.New(tool.Definition{
+	Name: "breakpoint_remove", Title: "Remove breakpoint", Effect: tool.Destroys,
+	Description: "Remove a breakpoint.",
+	Arguments:   `"id":{"type":"string"},` + tabArgument,
+	Required:    []string{"id"},
+}, (*Inspector).BreakpointRemove)
 
 // BreakpointRemove answers breakpoint_remove.
 func (i *Inspector) BreakpointRemove(ctx context.Context, client *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {

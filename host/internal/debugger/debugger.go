@@ -254,6 +254,12 @@ func checkNumbers(thread, frame int) error {
 	return nil
 }
 
+var debuggerStateTool = tool.New(tool.Definition{
+	Name: "debugger_state", Title: "Debugger state", Effect: tool.Reads,
+	Description: "List threads (page, iframes, workers): running or paused, why, with the stack.",
+	Arguments:   waitArgument + threadArguments,
+}, (*Inspector).DebuggerState)
+
 // DebuggerState answers debugger_state.
 func (i *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client, p StateParams) (*DebuggerState, error) {
 	if err := errors.Join(checkWait(p.WaitMs), checkNumbers(p.Thread, 0)); err != nil {
@@ -275,6 +281,13 @@ func (i *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
+var debuggerPauseTool = tool.New(tool.Definition{
+	Name: "debugger_pause", Title: "Pause", Effect: tool.Adds,
+	Description: "Pause a thread now, or (exceptions) whenever an exception is thrown.",
+	Arguments: `
+		"exceptions":{"type":"string","enum":["none","uncaught","all"]},` + threadArguments,
+}, (*Inspector).DebuggerPause)
+
 // DebuggerPause answers debugger_pause.
 func (i *Inspector) DebuggerPause(ctx context.Context, client *checkpoint.Client, p PauseParams) (*DebuggerState, error) {
 	params := protocol.DebugRunParams{Thread: p.Thread, Kind: "pause", WaitMs: int(stepWait.Milliseconds())}
@@ -288,6 +301,12 @@ func (i *Inspector) DebuggerPause(ctx context.Context, client *checkpoint.Client
 	return i.run(ctx, client, p.Tab, params)
 }
 
+var debuggerResumeTool = tool.New(tool.Definition{
+	Name: "debugger_resume", Title: "Resume", Effect: tool.Adds,
+	Description: "Resume a paused thread.",
+	Arguments:   waitArgument + threadArguments,
+}, (*Inspector).DebuggerResume)
+
 // DebuggerResume answers debugger_resume.
 func (i *Inspector) DebuggerResume(ctx context.Context, client *checkpoint.Client, p ResumeParams) (*DebuggerState, error) {
 	if err := checkWait(p.WaitMs); err != nil {
@@ -295,6 +314,14 @@ func (i *Inspector) DebuggerResume(ctx context.Context, client *checkpoint.Clien
 	}
 	return i.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: "resume", WaitMs: p.WaitMs})
 }
+
+var debuggerStepTool = tool.New(tool.Definition{
+	Name: "debugger_step", Title: "Step", Effect: tool.Adds,
+	Description: "Step a paused thread and return its new position.",
+	Arguments: `
+		"kind":{"type":"string","enum":["over","into","out"]},` + threadArguments,
+	Required: []string{"kind"},
+}, (*Inspector).DebuggerStep)
 
 // DebuggerStep answers debugger_step.
 func (i *Inspector) DebuggerStep(ctx context.Context, client *checkpoint.Client, p StepParams) (*DebuggerState, error) {
@@ -337,6 +364,15 @@ func (c *debugCall) explain(ctx context.Context, refusal error) error {
 	}
 	return refusal
 }
+
+var debuggerEvaluateTool = tool.New(tool.Definition{
+	Name: "debugger_evaluate", Title: "Evaluate", Effect: tool.Adds,
+	Description: "Evaluate an expression in a paused frame. Off until the user allows it.",
+	Arguments: `
+		"expression":{"type":"string"},
+		"frame":{"type":"integer","minimum":0,"description":"default 0: top"},` + threadArguments,
+	Required: []string{"expression"},
+}, (*Inspector).DebuggerEvaluate)
 
 // DebuggerEvaluate answers debugger_evaluate.
 func (i *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Client, p EvaluateParams) (*DebuggerValue, error) {

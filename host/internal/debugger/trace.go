@@ -93,6 +93,20 @@ func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
 	return paths, nil
 }
 
+var snapshotTraceTool = tool.New(tool.Definition{
+	Name: "snapshot_trace", Title: "Trace values", Effect: tool.Adds,
+	Description: "Record values each time the page runs a line, without pausing it, and return the history. Call again with the same arguments for later hits.",
+	Arguments: `
+		"url":{"type":"string"},
+		"line":{"type":"integer","minimum":1},
+		"paths":{"type":"array","items":{"type":"string"},"description":"retryCount, order.total; []: all variables"},
+		"condition":{"type":"string"},
+		"every":{"type":"integer","minimum":1,"description":"record every nth hit"},
+		"limit":{"type":"integer","minimum":1,"description":"hits, default 50"},
+		"wait_ms":{"type":"integer","description":"wait for limit hits"},` + tabArgument,
+	Required: []string{"url", "line", "paths"},
+}, (*Inspector).SnapshotTrace)
+
 // SnapshotTrace answers snapshot_trace.
 func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client, p TraceParams) (*Trace, error) {
 	paths, err := p.check()

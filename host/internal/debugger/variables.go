@@ -94,13 +94,6 @@ type Variables struct {
 	tool.Quotes
 }
 
-// VariableSnapshotList is the answer of snapshot_list.
-type VariableSnapshotList struct {
-	Snapshots []VariableSnapshotLine `json:"snapshots"`
-	Notes     []string               `json:"notes,omitempty"`
-	tool.Quotes
-}
-
 // VariableDiffParams are the arguments of snapshot_diff: ids or labels.
 type VariableDiffParams struct {
 	From string `json:"from"`
@@ -141,18 +134,6 @@ type VariableChange struct {
 	New   string `json:"new"`
 }
 
-// VariableSnapshotParam names a snapshot.
-type VariableSnapshotParam struct {
-	ID string `json:"id"`
-}
-
-// VariableSnapshotsRemoved is the answer of snapshot_delete and snapshot_clear.
-type VariableSnapshotsRemoved struct {
-	// Removed counts the removed snapshots, Left the remaining ones.
-	Removed int `json:"removed"`
-	Left    int `json:"left"`
-}
-
 func checkCapture(depth int, wanted []string) error {
 	if depth < 0 || depth > maxDepth {
 		return usererr.Invalid("depth is %d; it must be from 0 (no fields) to %d", depth, maxDepth)
@@ -164,6 +145,14 @@ func checkCapture(depth int, wanted []string) error {
 	}
 	return nil
 }
+
+var snapshotCreateTool = tool.New(tool.Definition{
+	Name: "snapshot_create", Title: "Snapshot variables", Effect: tool.Adds,
+	Description: "Save a paused frame's variables to compare later. In the same function again, returns what changed.",
+	Arguments: `
+		"label":{"type":"string"},
+		"expressions":{"type":"array","items":{"type":"string"},"description":"paths: order.total"},` + captureArguments + threadArguments,
+}, (*Inspector).SnapshotCreate)
 
 // SnapshotCreate answers snapshot_create.
 func (i *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParams) (*VariableSnapshot, error) {
@@ -243,6 +232,13 @@ func (i *Inspector) expressions(params *protocol.DebugVariablesParams, all []str
 	return nil
 }
 
+var variablesGetTool = tool.New(tool.Definition{
+	Name: "variables_get", Title: "Variables", Effect: tool.Reads,
+	Description: "Read the variables of a paused frame, or one value. Runs no page code: getters are not called.",
+	Arguments: `
+		"path":{"type":"string","description":"order.customer, items[3], cache.get(\"k\")"},` + captureArguments + threadArguments,
+}, (*Inspector).VariablesGet)
+
 // VariablesGet answers variables_get.
 func (i *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client, p VariablesParams) (*Variables, error) {
 	if err := errors.Join(checkCapture(p.Depth, p.Scopes), checkNumbers(p.Thread, p.Frame)); err != nil {
@@ -319,6 +315,15 @@ func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesPara
 	}
 	return &read, nil
 }
+
+var snapshotDiffTool = tool.New(tool.Definition{
+	Name: "snapshot_diff", Title: "Compare snapshots", Effect: tool.Reads,
+	Description: "Show what changed between two variable snapshots.",
+	Arguments: `
+		"from":{"type":"string","description":"id or label"},
+		"to":{"type":"string"}`,
+	Required: []string{"from", "to"},
+}, (*Inspector).SnapshotDiff)
 
 // SnapshotDiff answers snapshot_diff.
 func (i *Inspector) SnapshotDiff(ctx context.Context, client *checkpoint.Client, p VariableDiffParams) (*VariableDiff, error) {
@@ -442,58 +447,6 @@ func changes(d *variables.Diff) []string {
 		lines = append(lines[:maxVariableLines], fmt.Sprintf("… %d more; snapshot_diff shows them", n))
 	}
 	return lines
-}
-
-// SnapshotList answers snapshot_list.
-func (i *Inspector) SnapshotList(ctx context.Context, client *checkpoint.Client) *VariableSnapshotList {
-	out := &VariableSnapshotList{Snapshots: []VariableSnapshotLine{}}
-	books := i.books(ctx, client)
-	for _, b := range books {
-		tab := 0
-		if len(books) > 1 {
-			tab = b.tab
-		}
-		for _, s := range b.snapshots {
-			out.Snapshots = append(out.Snapshots, snapshotLine(s, tab))
-		}
-		if b.warning != "" {
-			out.Notes = append(out.Notes, b.warning)
-		}
-	}
-	return out
-}
-
-// SnapshotDelete answers snapshot_delete.
-func (i *Inspector) SnapshotDelete(ctx context.Context, client *checkpoint.Client, p VariableSnapshotParam) (*VariableSnapshotsRemoved, error) {
-	books := i.books(ctx, client)
-	s, err := books.find(p.ID)
-	if err != nil {
-		return nil, usererr.Invalid("%s", err.Error())
-	}
-	return i.removeSnapshots(books, func(b *variables.Book) int {
-		if _, err := b.Delete(s.ID); err != nil {
-			return 0
-		}
-		return 1
-	}), nil
-}
-
-// SnapshotClear answers snapshot_clear.
-func (i *Inspector) SnapshotClear(ctx context.Context, client *checkpoint.Client) *VariableSnapshotsRemoved {
-	return i.removeSnapshots(i.books(ctx, client), (*variables.Book).Clear)
-}
-
-func (i *Inspector) removeSnapshots(books books, remove func(*variables.Book) int) *VariableSnapshotsRemoved {
-	out := &VariableSnapshotsRemoved{}
-	for _, b := range books {
-		i.tabs.with(b.tab, func(t *debugTab) {
-			if t.snapshots != nil && t.session == b.session {
-				out.Removed += remove(t.snapshots)
-				out.Left += len(t.snapshots.All())
-			}
-		})
-	}
-	return out
 }
 
 func snapshotLine(s *variables.Snapshot, tab int) VariableSnapshotLine {

@@ -225,7 +225,7 @@ func (b BrowserOpened) AgentText() string {
 
 // Tools are the tools that open a browser.
 var Tools = []*tool.Tool[*Opener]{
-	tool.New("browser_open", (*Opener).BrowserOpen),
+	browserOpenTool,
 }
 
 func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
@@ -254,6 +254,16 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 	r.URL = p.URL
 	return r, nil
 }
+
+var browserOpenTool = tool.New(tool.Definition{
+	Name: "browser_open", Title: "Open a browser", Effect: tool.Creates,
+	Description: "Open a separate browser when none shows your page.",
+	Arguments: `
+		"url":{"type":"string"},
+		"headless":{"type":"boolean","description":"without a window"},
+		"profile":{"type":"string","enum":["fresh","kept"],"description":"default fresh: removed at the end"},
+		"browser":{"type":"string","description":"chrome, chromium, edge or brave"}`,
+}, (*Opener).BrowserOpen)
 
 // BrowserOpen answers browser_open.
 func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {

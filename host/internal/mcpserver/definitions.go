@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -12,51 +11,40 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/tool"
 )
 
-// effect is what a tool changes, for its annotations.
-type effect int
-
-const (
-	reads    effect = iota // changes nothing but the client's own cursor
-	creates                // adds, and replaces an object of the same name
-	adds                   // adds or advances something; destroys nothing
-	destroys               // removes
-	acts                   // does something on a page that may have any effect
-)
-
-// definitions describe each tool to a model. Every session pays for every word; docs/TOOLS.md and bench count them.
+// definitions are the tools as clients list them, by name.
 var definitions = func() map[string]*mcp.Tool {
 	all := map[string]*mcp.Tool{}
-	for _, set := range []map[string]*mcp.Tool{observing, opening, acting, debugging} {
-		maps.Copy(all, set)
+	for _, t := range engine.Tools {
+		all[t.Name] = define(t)
 	}
 	return all
 }()
 
-func define(name, title string, what effect, description, properties string, required ...string) *mcp.Tool {
+func define(t *engine.Tool) *mcp.Tool {
 	yes, no := true, false
-	annotations := &mcp.ToolAnnotations{Title: title, OpenWorldHint: &no, DestructiveHint: &no}
-	switch what {
-	case reads:
-		annotations.ReadOnlyHint, annotations.IdempotentHint = true, name != "get_changes_since" && name != "browser_snapshot"
-	case creates:
-		annotations.DestructiveHint = &yes // replaces an object of the same name
-	case acts:
+	annotations := &mcp.ToolAnnotations{Title: t.Title, OpenWorldHint: &no, DestructiveHint: &no}
+	switch t.Effect {
+	case tool.Reads:
+		annotations.ReadOnlyHint, annotations.IdempotentHint = true, true
+	case tool.Advances:
+		annotations.ReadOnlyHint = true
+	case tool.Creates, tool.Acts:
 		annotations.DestructiveHint = &yes
-	case destroys:
+	case tool.Destroys:
 		annotations.DestructiveHint, annotations.IdempotentHint = &yes, true
 	}
-	input := map[string]any{"type": "object", "properties": json.RawMessage(properties), "additionalProperties": false}
-	if len(required) > 0 {
-		input["required"] = required
+	input := map[string]any{"type": "object", "properties": json.RawMessage("{" + t.Arguments + "}"), "additionalProperties": false}
+	if len(t.Required) > 0 {
+		input["required"] = t.Required
 	}
-	t := &mcp.Tool{Name: name, Description: description, Annotations: annotations, InputSchema: compact(input)}
-	answer := engine.FindTool(name).Answer
-	if _, isText := render.ForAgent(answer); !isText {
-		t.OutputSchema = outputSchema(reflect.TypeOf(answer).Elem())
+	d := &mcp.Tool{Name: t.Name, Description: t.Description, Annotations: annotations, InputSchema: compact(input)}
+	if _, isText := render.ForAgent(t.Answer); !isText {
+		d.OutputSchema = outputSchema(reflect.TypeOf(t.Answer).Elem())
 	}
-	return t
+	return d
 }
 
 // compact drops the white space of a schema.

@@ -21,7 +21,7 @@ import (
 
 // Tools lists the tools that change noise rules.
 var Tools = []*tool.Tool[*Rules]{
-	tool.New("configure_noise", (*Rules).ConfigureNoise),
+	configureNoiseTool,
 }
 
 // NoiseParams are the arguments of configure_noise.
@@ -131,6 +131,23 @@ const (
 	maxExplained = 30
 	maxSuggested = 10
 )
+
+var configureNoiseTool = tool.New(tool.Definition{
+	Name: "configure_noise", Title: "Noise rules", Effect: tool.Destroys,
+	Description: "Manage what answers hide as noise (noise_hidden): list rules and packs, explain what is hidden, suggest rules, add or remove one.",
+	Arguments: `
+		"action":{"type":"string","enum":["list","add","remove","enable","disable","explain","suggest"]},
+		"id":{"type":"string"},
+		"pack":{"type":"string","description":"to enable or disable"},
+		"kind":{"type":"string","enum":["console","network","websocket"]},
+		"level":{"type":"string","enum":["info","warning","error"],"description":"highest level to hide, default warning; failed requests are errors"},
+		"origin":{"type":"string"},
+		"fingerprint":{"type":"string","description":"from explain or suggest"},
+		"text":{"type":"string","description":"part of the message or address; * matches anything"},
+		"hide_new":{"type":"boolean","description":"also hide what first appears after a checkpoint"},
+		"expires":{"type":"string","description":"8h, 7d, date, never; default: until you disconnect"},
+		"note":{"type":"string"}`,
+}, (*Rules).ConfigureNoise)
 
 // ConfigureNoise implements the tool configure_noise.
 func (e *Rules) ConfigureNoise(_ context.Context, client *checkpoint.Client, p NoiseParams) (*NoiseAnswer, error) {

@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -87,6 +88,18 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 	}
 	return r, nil
 }
+
+var getChangesSinceTool = tool.New(tool.Definition{
+	Name: "get_changes_since", Title: "Browser changes", Effect: tool.Advances,
+	Description: "Show what changed in the browser since your last call or a checkpoint. Reports console errors and warnings, failed, recovered, slow and new endpoints, WebSocket errors, error elements, user actions. Call it after every edit.",
+	Arguments: `
+		"checkpoint":{"type":"string","description":"checkpoint name or ISO 8601 time; default: since your last call. Only calls without it advance your cursor"},
+		"include":{"type":"array","items":{"type":"string","enum":["console","network","websocket","dom","actions"]},"description":"default all"},
+		"severity":{"type":"string","enum":["all","warnings","errors_only"],"description":"hide lower severities"},
+		"wait":{"type":"string","enum":["none","settled","reload"],"description":"settled: until the page is quiet; reload: for a reload or hot update, then settled"},
+		"timeout_ms":{"type":"integer","minimum":0,"description":"for wait, default 3000"},
+		"tab":{"type":"integer","description":"default: all in scope"}`,
+}, (*Observer).Changes)
 
 // Changes answers get_changes_since. Without a checkpoint it advances the client's cursor over exactly what the
 // answer covers.

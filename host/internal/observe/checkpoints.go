@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -35,6 +36,15 @@ type CheckpointCreated struct {
 
 // maxNote bounds a checkpoint's note, in characters.
 const maxNote = 200
+
+var checkpointCreateTool = tool.New(tool.Definition{
+	Name: "checkpoint_create", Title: "Create checkpoint", Effect: tool.Creates,
+	Description: "Name this moment to compare with later. Replaces a checkpoint of the same name.",
+	Arguments: `
+		"name":{"type":"string","maxLength":50,"pattern":"^[a-z][a-z0-9_]*$","description":"such as session_start, before_refactor; no date or time"},
+		"note":{"type":"string","maxLength":200}`,
+	Required: []string{"name"},
+}, (*Observer).CheckpointCreate)
 
 // CheckpointCreate makes a named checkpoint of this moment in the client's scope.
 func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Client, p CheckpointParams) (*CheckpointCreated, error) {
@@ -95,6 +105,13 @@ type CheckpointLine struct {
 type CheckpointList struct {
 	Checkpoints []CheckpointLine `json:"checkpoints"`
 }
+
+var checkpointListTool = tool.New(tool.Definition{
+	Name: "checkpoint_list", Title: "List checkpoints", Effect: tool.Reads,
+	Description: "List checkpoints, oldest first, each with the severity since the previous one.",
+}, func(o *Observer, _ context.Context, c *checkpoint.Client, _ struct{}) (*CheckpointList, error) {
+	return o.CheckpointList(c), nil
+})
 
 // CheckpointList lists the checkpoints that the client sees, oldest first.
 func (o *Observer) CheckpointList(client *checkpoint.Client) *CheckpointList {
@@ -178,6 +195,13 @@ type CheckpointDeleted struct {
 	// Unsaved says why the checkpoint is still on disk.
 	Unsaved string `json:"unsaved,omitempty"`
 }
+
+var checkpointDeleteTool = tool.New(tool.Definition{
+	Name: "checkpoint_delete", Title: "Delete checkpoint", Effect: tool.Destroys,
+	Description: "Delete a named checkpoint.",
+	Arguments:   `"name":{"type":"string"}`,
+	Required:    []string{"name"},
+}, (*Observer).CheckpointDelete)
 
 // CheckpointDelete deletes a named checkpoint.
 func (o *Observer) CheckpointDelete(ctx context.Context, client *checkpoint.Client, p CheckpointDeleteParams) (*CheckpointDeleted, error) {

@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
@@ -129,6 +130,14 @@ type LogEntry struct {
 	Joined bool `json:"joined,omitempty"`
 }
 
+var getBrowserLogsTool = tool.New(tool.Definition{
+	Name: "get_browser_logs", Title: "Console log", Effect: tool.Reads,
+	Description: "List raw console entries with stacks. For details only: get_changes_since is cheaper.",
+	Arguments: `
+		"level":{"type":"string","enum":["debug","log","info","warning","error"],"description":"lowest level"},
+		"search":{"type":"string"},` + paging,
+}, (*Observer).Logs)
+
 // Logs answers get_browser_logs.
 func (o *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsParams) (*Listing[LogEntry], error) {
 	least := event.Debug
@@ -201,6 +210,17 @@ type NetworkEntry struct {
 	Backfilled      bool              `json:"backfilled,omitempty"`
 }
 
+var getNetworkBodiesTool = tool.New(tool.Definition{
+	Name: "get_network_bodies", Title: "Requests", Effect: tool.Reads,
+	Description: "List requests with headers and text bodies, secrets masked. Use it to see why a request failed.",
+	Arguments: `
+		"method":{"type":"string"},
+		"url":{"type":"string","description":"part of the address"},
+		"status_min":{"type":"integer","description":"400: failures only"},` + paging,
+}, func(o *Observer, _ context.Context, c *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
+	return o.Network(c, p)
+})
+
 // Network answers get_network_bodies.
 func (o *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
 	if p.StatusMin < 0 || p.StatusMin > 599 {
@@ -241,6 +261,15 @@ type SocketEntry struct {
 	Reason     string `json:"reason,omitempty"`
 }
 
+var getWebsocketEventsTool = tool.New(tool.Definition{
+	Name: "get_websocket_events", Title: "WebSocket events", Effect: tool.Reads,
+	Description: "List WebSocket connections and frames.",
+	Arguments: `
+		"url":{"type":"string","description":"part of the address"},` + paging,
+}, func(o *Observer, _ context.Context, c *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
+	return o.Sockets(c, p)
+})
+
 // Sockets answers get_websocket_events.
 func (o *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
 	return read[event.WebSocket](o, client.Scope, p.ReadParams,
@@ -262,6 +291,14 @@ type ActionEntry struct {
 	Selector string `json:"selector,omitempty"`
 	Value    string `json:"value,omitempty"`
 }
+
+var getEnhancedActionsTool = tool.New(tool.Definition{
+	Name: "get_enhanced_actions", Title: "User actions", Effect: tool.Reads,
+	Description: "List what the user did in the browser: clicks, typing, navigation.",
+	Arguments:   paging,
+}, func(o *Observer, _ context.Context, c *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
+	return o.Actions(c, p)
+})
 
 // Actions answers get_enhanced_actions.
 func (o *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {

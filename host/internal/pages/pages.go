@@ -18,6 +18,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tabs"
+	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -151,6 +152,20 @@ func (p *SnapshotParams) request(now time.Time, fullAfter time.Duration) (aria.R
 	}
 	return r, nil
 }
+
+var browserSnapshotTool = tool.New(tool.Definition{
+	Name: "browser_snapshot", Title: "Page snapshot", Effect: tool.Advances,
+	Description: "Capture page structure as ARIA accessibility tree, with element references [e12]. Later calls on the same page return only what changed.",
+	Arguments: `
+		"interactive_only":{"type":"boolean","description":"default true; false: also all other text"},
+		"full_snapshot":{"type":"boolean","description":"return everything"},
+		"root":{"type":"string","description":"ref: only inside this element"},
+		"depth":{"type":"integer","minimum":1},
+		"search":{"type":"string","description":"only lines with this text"},
+		"max_tokens":{"type":"integer","minimum":100},
+		"format":{"type":"string","enum":["compact","yaml"]},
+		"tab":{"type":"integer","description":"default: last used"}`,
+}, (*Pages).Snapshot)
 
 // Snapshot answers browser_snapshot.
 func (p *Pages) Snapshot(ctx context.Context, client *checkpoint.Client, params SnapshotParams) (*Snapshot, error) {

@@ -4,5 +4,5 @@ import "tidemark.dev/tidemark/host/internal/tool"
 
 // Tools are the tools that read pages.
 var Tools = []*tool.Tool[*Pages]{
-	tool.New("browser_snapshot", (*Pages).Snapshot),
+	browserSnapshotTool,
 }

@@ -20,7 +20,7 @@ import (
 
 // Tool is a use case of H that agents and the command line can call.
 type Tool[H any] struct {
-	Name string
+	Definition
 	// Set is the tool's set, such as [Observe].
 	Set  string
 	call func(context.Context, H, *checkpoint.Client, []byte) (any, error)
@@ -34,10 +34,10 @@ func (t *Tool[H]) Call(ctx context.Context, h H, client *checkpoint.Client, args
 }
 
 // New returns a tool that calls a method of H. Its arguments P and its answer A are JSON objects.
-func New[H, P, A any](name string, call func(H, context.Context, *checkpoint.Client, P) (*A, error)) *Tool[H] {
-	return &Tool[H]{Name: name, Answer: new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
+func New[H, P, A any](d Definition, call func(H, context.Context, *checkpoint.Client, P) (*A, error)) *Tool[H] {
+	return &Tool[H]{Definition: d, Answer: new(A), call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
 		var params P
-		if err := decodeArguments(name, args, &params); err != nil {
+		if err := decodeArguments(d.Name, args, &params); err != nil {
 			return nil, err
 		}
 		answer, err := call(h, ctx, c, params)
@@ -63,7 +63,7 @@ func Failed(answer any) usererr.Code {
 func Of[H, G any](tools []*Tool[G], of func(H) G) []*Tool[H] {
 	list := make([]*Tool[H], 0, len(tools))
 	for _, t := range tools {
-		list = append(list, &Tool[H]{Name: t.Name, Set: t.Set, Answer: t.Answer, call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
+		list = append(list, &Tool[H]{Definition: t.Definition, Set: t.Set, Answer: t.Answer, call: func(ctx context.Context, h H, c *checkpoint.Client, args []byte) (any, error) {
 			return t.call(ctx, of(h), c, args)
 		}})
 	}

@@ -45,7 +45,7 @@ func (o *owner) echo(_ context.Context, _ *checkpoint.Client, p params) (*answer
 	return &answer{Ref: p.Ref, Code: usererr.Code(strings.Join(p.Names, ""))}, nil
 }
 
-var echo = tool.New("echo", (*owner).echo)
+var echo = tool.New(tool.Definition{Name: "echo"}, (*owner).echo)
 
 func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 	for args, want := range map[string]string{
