@@ -63,8 +63,8 @@ lint: $(LINT) $(VALE) node_modules/.ready extension/dist/manifest.json ## Format
 	@$(LINT) fmt --diff ./... | { ! grep . ; } || { echo "not formatted; make fmt" >&2; exit 1; }
 	@go run ./.ci/prose
 	@$(NPM) run check >.cache/check.log 2>&1 || { cat .cache/check.log; exit 1; }
-	@go tool tygo generate --config protocol/tygo.yaml >/dev/null
-	@git diff --exit-code --stat -- extension/protocol.ts extension/report.ts || { echo "generated files were not current; they are now: commit them" >&2; exit 1; }
+	@$(MAKE) generate >/dev/null
+	@git diff --exit-code --stat -- extension/protocol.ts extension/report.ts extension/methods.ts host/internal/api/operations.go || { echo "generated files were not current; they are now: commit them" >&2; exit 1; }
 
 .PHONY: dist
 dist: node_modules/.ready ## dist/: what a release consists of, for REPOSITORY (https://github.com/OWNER/NAME)
@@ -106,6 +106,7 @@ fmt: $(LINT) node_modules/.ready ## Format everything
 generate: ## Write generated files anew
 	@go test -count=1 ./protocol/table -update >/dev/null
 	@go tool tygo generate --config protocol/tygo.yaml
+	@go run ./host/internal/viewer/generate
 
 .PHONY: chromium
 chromium:

@@ -349,10 +349,6 @@ export interface ActDialog {
  */
 export const MethodAgents = "agents";
 /**
- * MethodStopAgent is called on the host by the extension's pages. It takes [StopAgentParams] and returns {}.
- */
-export const MethodStopAgent = "stop_agent";
-/**
  * Agent is an agent that has acted since it connected, as shown to the user.
  */
 export interface Agent {
@@ -1702,22 +1698,6 @@ export const MethodSync = "sync";
  */
 export const MethodSourceMap = "source_map";
 /**
- * MethodOverview takes [OverviewParams] and returns [Overview], the content of the popup.
- */
-export const MethodOverview = "overview";
-/**
- * MethodCheckpoint takes [CheckpointParams] and returns [CheckpointResult].
- */
-export const MethodCheckpoint = "checkpoint";
-/**
- * MethodIgnore takes [IgnoreParams] and returns [IgnoreResult]. It adds a noise rule for an entry.
- */
-export const MethodIgnore = "ignore";
-/**
- * MethodUnignore takes [UnignoreParams] and returns {}. It removes the rule that [MethodIgnore] added.
- */
-export const MethodUnignore = "unignore";
-/**
  * SyncParams lists the tabs that must answer; empty means all watched tabs.
  */
 export interface SyncParams {
@@ -2243,66 +2223,6 @@ export interface DebugHit {
 // source: viewer.go
 
 /**
- * MethodViewOverview takes [ViewParams] and returns [ViewOverview].
- */
-export const MethodViewOverview = "view_overview";
-/**
- * MethodViewTimeline takes [ViewTimelineParams] and returns [ViewTimeline]. It can wait for new entries.
- */
-export const MethodViewTimeline = "view_timeline";
-/**
- * MethodViewCheckpoints takes [ViewParams] and returns [ViewCheckpoints].
- */
-export const MethodViewCheckpoints = "view_checkpoints";
-/**
- * MethodViewReport takes [ViewReportParams] and returns [ViewReport].
- */
-export const MethodViewReport = "view_report";
-/**
- * MethodViewEntries takes [ViewEntriesParams] and returns [ViewEntries].
- */
-export const MethodViewEntries = "view_entries";
-/**
- * MethodViewHidden takes [ViewReportParams] and returns [ViewHidden].
- */
-export const MethodViewHidden = "view_hidden";
-/**
- * MethodViewCalls takes [ViewCallsParams] and returns [ViewCalls].
- */
-export const MethodViewCalls = "view_calls";
-/**
- * MethodViewHold takes [ViewHoldParams] and returns {}. A running action is stopped.
- */
-export const MethodViewHold = "view_hold";
-/**
- * MethodViewStop takes [StopAgentParams] and returns {}.
- */
-export const MethodViewStop = "view_stop";
-/**
- * MethodViewCheckpointCreate takes [CheckpointParams] and returns [CheckpointResult].
- */
-export const MethodViewCheckpointCreate = "view_checkpoint_create";
-/**
- * MethodViewCheckpointRename takes [ViewRenameParams] and returns {}.
- */
-export const MethodViewCheckpointRename = "view_checkpoint_rename";
-/**
- * MethodViewCheckpointDelete takes [ViewDeleteParams] and returns {}.
- */
-export const MethodViewCheckpointDelete = "view_checkpoint_delete";
-/**
- * MethodViewIgnore takes [IgnoreParams] and returns [IgnoreResult].
- */
-export const MethodViewIgnore = "view_ignore";
-/**
- * MethodViewUnignore takes [UnignoreParams] and returns {}.
- */
-export const MethodViewUnignore = "view_unignore";
-/**
- * MethodViewPage takes [ViewPageParams] and returns [ViewPage].
- */
-export const MethodViewPage = "view_page";
-/**
  * Lanes of the timeline. The first five are the buffers'.
  */
 export const LaneConsole = "console";
@@ -2690,19 +2610,21 @@ export interface Latency {
  */
 export interface ViewEntriesParams {
   tab?: number /* int */;
-  lane?: string;
   /**
-   * Positions are positions in Lane. The filters below do not apply to them.
+   * From and To are moments. Severity is the minimum (all, warnings, errors_only).
    */
-  positions?: number /* uint64 */[];
-  /**
-   * Lanes are the lanes to search, empty for all buffers. From and To are moments. Severity is the minimum (all,
-   * warnings, errors_only). Text is a substring, case-insensitive.
-   */
-  lanes?: string[];
   from?: string;
   to?: string;
   severity?: string;
+  /**
+   * Positions are positions in Lane. The filters do not apply to them.
+   */
+  lane?: string;
+  positions?: number /* uint64 */[];
+  /**
+   * Lanes are the lanes to search, empty for all buffers. Text is a substring, case-insensitive.
+   */
+  lanes?: string[];
   text?: string;
   /**
    * Limit is the maximum number of entries, the newest ones; 0 means 500, at most 5000. Brief omits headers, bodies and
@@ -2783,7 +2705,7 @@ export interface ViewHidden {
 export interface HiddenEntry extends Finding {
   because: string;
   /**
-   * Rule identifies the rule, if [MethodViewUnignore] can remove it.
+   * Rule identifies the rule, if view_unignore can remove it.
    */
   rule?: string;
 }
@@ -2889,18 +2811,6 @@ export interface ViewPage {
 //////////
 // source: viewer_variables.go
 
-/**
- * MethodViewVariables takes [ViewParams] and returns [ViewVariables].
- */
-export const MethodViewVariables = "view_variables";
-/**
- * MethodViewVariableTree takes [ViewVariableTreeParams] and returns [ViewVariableTree].
- */
-export const MethodViewVariableTree = "view_variable_tree";
-/**
- * MethodViewResume takes [ViewResumeParams] and returns {}.
- */
-export const MethodViewResume = "view_resume";
 /**
  * ViewResumeParams select a tab in which all threads are resumed.
  */

@@ -4,9 +4,6 @@ package protocol
 // [Overview] again. It has no params and returns {}.
 const MethodAgents = "agents"
 
-// MethodStopAgent is called on the host by the extension's pages. It takes [StopAgentParams] and returns {}.
-const MethodStopAgent = "stop_agent"
-
 // Agent is an agent that has acted since it connected, as shown to the user.
 type Agent struct {
 	// ID is the host's number for the agent, the same while it is connected and the same as in [ViewAgent].
@@ -29,6 +26,6 @@ type Agent struct {
 
 // StopAgentParams stops an agent at once, or allows it to act again.
 type StopAgentParams struct {
-	ID      int  `json:"id"`
+	ID      int  `json:"id" path:"agent"`
 	Stopped bool `json:"stopped"`
 }

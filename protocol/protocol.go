@@ -160,18 +160,6 @@ const (
 	MethodSourceMap = "source_map"
 )
 
-// Methods that the extension's pages call on the host.
-const (
-	// MethodOverview takes [OverviewParams] and returns [Overview], the content of the popup.
-	MethodOverview = "overview"
-	// MethodCheckpoint takes [CheckpointParams] and returns [CheckpointResult].
-	MethodCheckpoint = "checkpoint"
-	// MethodIgnore takes [IgnoreParams] and returns [IgnoreResult]. It adds a noise rule for an entry.
-	MethodIgnore = "ignore"
-	// MethodUnignore takes [UnignoreParams] and returns {}. It removes the rule that [MethodIgnore] added.
-	MethodUnignore = "unignore"
-)
-
 // SyncParams lists the tabs that must answer; empty means all watched tabs.
 type SyncParams struct {
 	Tabs []int `json:"tabs,omitempty"`
@@ -283,7 +271,7 @@ type IgnoreResult struct {
 
 // UnignoreParams identify a rule.
 type UnignoreParams struct {
-	ID string `json:"id"`
+	ID string `json:"id" path:"rule"`
 }
 
 // CheckpointLine is one named checkpoint in the popup's list.
@@ -303,9 +291,10 @@ type CheckpointLine struct {
 
 // CheckpointParams asks for a named checkpoint in the scope of a tab.
 type CheckpointParams struct {
-	Name string `json:"name"`
-	Note string `json:"note,omitempty"`
-	Tab  int    `json:"tab,omitempty"`
+	_    struct{} `additionalProperties:"false"`
+	Name string   `json:"name" maxLength:"50"`
+	Note string   `json:"note,omitempty" maxLength:"200"`
+	Tab  int      `json:"tab,omitempty"`
 }
 
 // CheckpointResult is the checkpoint that was created.

@@ -1,40 +1,10 @@
 package protocol
 
-// Methods that the panel, the side panel and the dashboard call on the host. A tab is the host's number as listed
-// in [ViewOverview]; 0 means all tabs. A moment is a checkpoint name, a time (RFC 3339), "start" (of the entries in
-// memory) or "now".
-const (
-	// MethodViewOverview takes [ViewParams] and returns [ViewOverview].
-	MethodViewOverview = "view_overview"
-	// MethodViewTimeline takes [ViewTimelineParams] and returns [ViewTimeline]. It can wait for new entries.
-	MethodViewTimeline = "view_timeline"
-	// MethodViewCheckpoints takes [ViewParams] and returns [ViewCheckpoints].
-	MethodViewCheckpoints = "view_checkpoints"
-	// MethodViewReport takes [ViewReportParams] and returns [ViewReport].
-	MethodViewReport = "view_report"
-	// MethodViewEntries takes [ViewEntriesParams] and returns [ViewEntries].
-	MethodViewEntries = "view_entries"
-	// MethodViewHidden takes [ViewReportParams] and returns [ViewHidden].
-	MethodViewHidden = "view_hidden"
-	// MethodViewCalls takes [ViewCallsParams] and returns [ViewCalls].
-	MethodViewCalls = "view_calls"
-	// MethodViewHold takes [ViewHoldParams] and returns {}. A running action is stopped.
-	MethodViewHold = "view_hold"
-	// MethodViewStop takes [StopAgentParams] and returns {}.
-	MethodViewStop = "view_stop"
-	// MethodViewCheckpointCreate takes [CheckpointParams] and returns [CheckpointResult].
-	MethodViewCheckpointCreate = "view_checkpoint_create"
-	// MethodViewCheckpointRename takes [ViewRenameParams] and returns {}.
-	MethodViewCheckpointRename = "view_checkpoint_rename"
-	// MethodViewCheckpointDelete takes [ViewDeleteParams] and returns {}.
-	MethodViewCheckpointDelete = "view_checkpoint_delete"
-	// MethodViewIgnore takes [IgnoreParams] and returns [IgnoreResult].
-	MethodViewIgnore = "view_ignore"
-	// MethodViewUnignore takes [UnignoreParams] and returns {}.
-	MethodViewUnignore = "view_unignore"
-	// MethodViewPage takes [ViewPageParams] and returns [ViewPage].
-	MethodViewPage = "view_page"
-)
+// The types below belong to the methods that the panel, the side panel and the dashboard call on the host
+// (host/internal/viewer/methods.go). A tab is the host's number as listed in [ViewOverview]; 0 means all tabs. A moment
+// is a checkpoint name, a time (RFC 3339), "start" (of the entries in memory) or "now".
+//
+// The tags of parameters beside json describe the live API, and limit what it accepts.
 
 // Lanes of the timeline. The first five are the buffers'.
 const (
@@ -145,13 +115,13 @@ type ViewPositions map[string]uint64
 // ViewTimelineParams request the timeline from given positions on.
 type ViewTimelineParams struct {
 	Tab   int           `json:"tab,omitempty"`
-	After ViewPositions `json:"after,omitzero"`
+	After ViewPositions `json:"after,omitzero" doc:"The position to continue the lane from: next of the last answer"`
 	// Limit is the maximum number of entries; 0 means 20000.
-	Limit int `json:"limit,omitempty"`
+	Limit int `json:"limit,omitempty" minimum:"1" maximum:"50000" default:"20000" doc:"Maximum number of entries"`
 	// WaitMs is how long to wait for new entries, in milliseconds. Marks is that of the last answer: a change of it
 	// also ends the wait.
-	WaitMs int    `json:"wait_ms,omitempty"`
-	Marks  string `json:"marks,omitempty"`
+	WaitMs int    `json:"wait_ms,omitempty" minimum:"0" maximum:"25000" doc:"How long to wait for new entries, in milliseconds"`
+	Marks  string `json:"marks,omitempty" doc:"marks of the last answer; a change of marks ends the wait too"`
 }
 
 // ViewTimeline is the timeline from given positions on.
@@ -236,10 +206,10 @@ type ViewCheckpoint struct {
 // "start".
 type ViewReportParams struct {
 	Tab  int    `json:"tab,omitempty"`
-	From string `json:"from,omitempty"`
-	To   string `json:"to,omitempty"`
+	From string `json:"from,omitempty" doc:"A moment; empty: the newest checkpoint before 'to', else start"`
+	To   string `json:"to,omitempty" doc:"A moment; empty: now"`
 	// Severity is the minimum severity: all (also ""), warnings, errors_only.
-	Severity string `json:"severity,omitempty"`
+	Severity string `json:"severity,omitempty" enum:"all,warnings,errors_only" default:"all" doc:"The lowest severity to show"`
 }
 
 // ViewReport is a report with the entries behind it.
@@ -296,21 +266,21 @@ type Latency struct {
 
 // ViewEntriesParams request entries: those of one lane at positions, or those that match.
 type ViewEntriesParams struct {
-	Tab  int    `json:"tab,omitempty"`
-	Lane string `json:"lane,omitempty"`
-	// Positions are positions in Lane. The filters below do not apply to them.
-	Positions []uint64 `json:"positions,omitempty"`
-	// Lanes are the lanes to search, empty for all buffers. From and To are moments. Severity is the minimum (all,
-	// warnings, errors_only). Text is a substring, case-insensitive.
-	Lanes    []string `json:"lanes,omitempty"`
-	From     string   `json:"from,omitempty"`
-	To       string   `json:"to,omitempty"`
-	Severity string   `json:"severity,omitempty"`
-	Text     string   `json:"text,omitempty"`
+	Tab int `json:"tab,omitempty"`
+	// From and To are moments. Severity is the minimum (all, warnings, errors_only).
+	From     string `json:"from,omitempty" doc:"A moment; empty: the newest checkpoint before 'to', else start"`
+	To       string `json:"to,omitempty" doc:"A moment; empty: now"`
+	Severity string `json:"severity,omitempty" enum:"all,warnings,errors_only" default:"all" doc:"The lowest severity to show"`
+	// Positions are positions in Lane. The filters do not apply to them.
+	Lane      string   `json:"lane,omitempty" enum:"(sections)" doc:"The lane of positions"`
+	Positions []uint64 `json:"positions,omitempty" maxItems:"5000" doc:"Only these entries of the lane"`
+	// Lanes are the lanes to search, empty for all buffers. Text is a substring, case-insensitive.
+	Lanes []string `json:"lanes,omitempty" doc:"The lanes to search; empty: all"`
+	Text  string   `json:"text,omitempty" doc:"Text that the entries contain, case-insensitive"`
 	// Limit is the maximum number of entries, the newest ones; 0 means 500, at most 5000. Brief omits headers, bodies and
 	// stacks.
-	Limit int  `json:"limit,omitempty"`
-	Brief bool `json:"brief,omitempty"`
+	Limit int  `json:"limit,omitempty" minimum:"1" maximum:"5000" default:"500" doc:"Maximum number of entries; the newest are returned"`
+	Brief bool `json:"brief,omitempty" doc:"Leave out headers, bodies and stacks"`
 }
 
 // ViewEntries are entries, oldest first.
@@ -372,18 +342,18 @@ type ViewHidden struct {
 type HiddenEntry struct {
 	Finding `tstype:",extends"`
 	Because string `json:"because"`
-	// Rule identifies the rule, if [MethodViewUnignore] can remove it.
+	// Rule identifies the rule, if view_unignore can remove it.
 	Rule string `json:"rule,omitempty"`
 }
 
 // ViewCallsParams request agents' calls: the newest, or those at positions with arguments and answers.
 type ViewCallsParams struct {
-	Agent     int      `json:"agent,omitempty"`
-	Positions []uint64 `json:"positions,omitempty"`
+	Agent     int      `json:"agent,omitempty" minimum:"0"`
+	Positions []uint64 `json:"positions,omitempty" maxItems:"5000" doc:"Only these calls, with arguments and answer"`
 	From      string   `json:"from,omitempty"`
 	To        string   `json:"to,omitempty"`
 	// Limit is the maximum number of calls, the newest ones; 0 means 500.
-	Limit int `json:"limit,omitempty"`
+	Limit int `json:"limit,omitempty" minimum:"1" maximum:"5000" default:"500"`
 }
 
 // ViewCalls are calls, oldest first.
@@ -420,21 +390,21 @@ type ViewCall struct {
 
 // ViewHoldParams suspend an agent or allow it again.
 type ViewHoldParams struct {
-	Agent int  `json:"agent"`
+	Agent int  `json:"agent" path:"agent"`
 	Held  bool `json:"held"`
 }
 
 // ViewRenameParams rename a checkpoint.
 type ViewRenameParams struct {
 	Tab  int    `json:"tab,omitempty"`
-	Name string `json:"name"`
-	To   string `json:"to"`
+	Name string `json:"name" path:"name"`
+	To   string `json:"to" maxLength:"50"`
 }
 
 // ViewDeleteParams name a checkpoint.
 type ViewDeleteParams struct {
 	Tab  int    `json:"tab,omitempty"`
-	Name string `json:"name"`
+	Name string `json:"name" path:"name"`
 }
 
 // ViewPageParams select a tab whose accessibility tree is compared with an earlier one.

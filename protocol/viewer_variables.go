@@ -1,18 +1,8 @@
 package protocol
 
-// Viewer methods that show the agents' debug data and resume paused pages.
-const (
-	// MethodViewVariables takes [ViewParams] and returns [ViewVariables].
-	MethodViewVariables = "view_variables"
-	// MethodViewVariableTree takes [ViewVariableTreeParams] and returns [ViewVariableTree].
-	MethodViewVariableTree = "view_variable_tree"
-	// MethodViewResume takes [ViewResumeParams] and returns {}.
-	MethodViewResume = "view_resume"
-)
-
 // ViewResumeParams select a tab in which all threads are resumed.
 type ViewResumeParams struct {
-	Tab int `json:"tab"`
+	Tab int `json:"tab" path:"tab"`
 }
 
 // ViewVariables are the variable snapshots in memory, the oldest first, and the tracepoints' records.
@@ -59,8 +49,8 @@ type ViewTrace struct {
 
 // ViewVariableTreeParams request a variable snapshot or, with From, its difference from that one. Both are ids.
 type ViewVariableTreeParams struct {
-	From string `json:"from,omitempty"`
-	To   string `json:"to"`
+	From string `json:"from,omitempty" doc:"The id of an earlier snapshot; empty: no comparison"`
+	To   string `json:"to" required:"true" doc:"The id of a snapshot"`
 }
 
 // ViewVariableTree is a variable snapshot, or the difference of two, as a tree of scopes, variables and their fields.

@@ -80,7 +80,7 @@ A client that reads nothing for ten seconds is disconnected. A slow client delay
 
 // eventsQuery selects a stream and the place to start from.
 type eventsQuery struct {
-	InTab
+	Tab         int    `query:"tab" minimum:"0" doc:"Only this tab and the checkpoints of its scope; 0: all tabs"`
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event received"`
 	After       string `query:"after" doc:"The same, for clients that cannot send headers"`
 	AfterPositions

@@ -179,7 +179,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 	captured, named, readers := d.journal.restore(disk, limits, rules)
 	decoder := event.NewDecoder(redactor)
 	d.hub = link.NewHub(link.Options{
-		Store: captured, Decoder: decoder, Handle: d.popup, Version: d.version, Clock: time.Now, Log: d.log,
+		Store: captured, Decoder: decoder, Handle: d.answer, Version: d.version, Clock: time.Now, Log: d.log,
 		Accept: func(ctx context.Context, serve func(context.Context, net.Conn) error) { d.accept(ctx, browsers, serve) },
 		Disk:   func(ctx context.Context) error { return d.journal.keeper.Sync(ctx) },
 	})
@@ -196,7 +196,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 	d.engine = engine.New(engine.Options{
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
-		UserNoise: userNoise(d.home, time.Now(), d.journal.notice),
+		UserNoise: userNoise(d.home, time.Now(), d.journal.notice), Version: d.version,
 		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source},
 	})
 	d.agents = make(chan struct{}, 1)
@@ -342,32 +342,9 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	return err
 }
 
-// popup answers requests of the extension's own pages.
-func (d *daemon) popup(ctx context.Context, instance, method string, params []byte) (any, error) {
-	scopeOf := func(tab int) checkpoint.Scope {
-		return d.engine.Clients.ScopeOfTab(d.engine.Store().HostTab(instance, tab))
-	}
+// answer answers requests of the extension.
+func (d *daemon) answer(ctx context.Context, instance, method string, params []byte) (any, error) {
 	switch method {
-	case protocol.MethodOverview:
-		var p protocol.OverviewParams
-		if err := decodeParams(params, &p); err != nil {
-			return nil, err
-		}
-		return d.engine.Viewer.Popup(ctx, instance, d.version, p), nil
-	case protocol.MethodCheckpoint:
-		var p protocol.CheckpointParams
-		if err := decodeParams(params, &p); err != nil {
-			return nil, err
-		}
-		made, err := d.engine.Observer.CheckpointCreate(ctx, &checkpoint.Client{Scope: scopeOf(p.Tab)}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
-		if err != nil {
-			return nil, err
-		}
-		out := protocol.CheckpointResult{Name: made.Name, At: made.At.String()}
-		if made.Replaced != nil {
-			out.Replaced = made.Replaced.String()
-		}
-		return out, nil
 	case protocol.MethodDebugScript:
 		var p protocol.DebugScriptParams
 		if err := decodeParams(params, &p); err != nil {
@@ -380,39 +357,9 @@ func (d *daemon) popup(ctx context.Context, instance, method string, params []by
 			return nil, err
 		}
 		return d.engine.Inspector.DebugNames(ctx, instance, p), nil
-	case protocol.MethodStopAgent:
-		var p protocol.StopAgentParams
-		if err := decodeParams(params, &p); err != nil {
-			return nil, err
-		}
-		if p.Stopped {
-			return struct{}{}, d.engine.Actor.StopAgent(p.ID)
-		}
-		return struct{}{}, d.engine.Actor.AllowAgent(p.ID)
-	case protocol.MethodIgnore:
-		var p protocol.IgnoreParams
-		if err := decodeParams(params, &p); err != nil {
-			return nil, err
-		}
-		made, err := d.engine.Rules.Ignore(&checkpoint.Client{Name: "popup", Scope: scopeOf(p.Tab)}, p)
-		if err != nil {
-			return nil, err // not a nil pointer inside an interface
-		}
-		return made, nil
-	case protocol.MethodUnignore:
-		var p protocol.UnignoreParams
-		if err := decodeParams(params, &p); err != nil {
-			return nil, err
-		}
-		return struct{}{}, d.engine.Rules.Unignore(&checkpoint.Client{Name: "popup"}, p)
 	}
-	if w := viewer.Find(method); w != nil {
-		answer, err := w.Call(ctx, d.engine.Viewer, params)
-		if o, ok := answer.(*protocol.ViewOverview); ok {
-			o.Host = d.version
-			d.engine.Viewer.OwnTabs(instance, o)
-		}
-		return answer, err
+	if m := viewer.Find(method); m != nil {
+		return m.Call(ctx, d.engine.Viewer, instance, params)
 	}
 	return nil, event.Errorf(protocol.CodeUnknown, "unknown method %q", method)
 }

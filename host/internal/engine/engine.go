@@ -73,6 +73,8 @@ type Options struct {
 	Originals observe.Originals
 	// Location is the time zone of times without one.
 	Location *time.Location
+	// Version is the version of the program.
+	Version string
 }
 
 // New creates an engine without checkpoints.
@@ -101,7 +103,7 @@ func New(o Options) *Engine {
 	})
 	e.Viewer = viewer.New(viewer.Options{
 		Store: o.Store, Named: named, Clients: registry, Rules: e.Rules, Observer: e.Observer, Pages: e.Pages, Leases: e.Actor.Leases,
-		Inspector: e.Inspector, Disk: o.Disk, Clock: o.Clock, Signal: signal,
+		Inspector: e.Inspector, Disk: o.Disk, Clock: o.Clock, Signal: signal, Version: o.Version,
 	})
 	e.leaving(signal)
 	return e

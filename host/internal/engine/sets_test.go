@@ -66,8 +66,8 @@ func TestASuspensionSurvivesTheDaemon(t *testing.T) {
 	before := enginetest.New(t, capture.Limits{})
 	client, leave := before.Engine.Clients.JoinAs("session x", &checkpoint.Client{Name: "agent"})
 	defer leave()
-	agents := view[protocol.ViewOverview](t, before, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
-	view[tool.Nothing](t, before, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
+	agents := view[protocol.ViewOverview](t, before, "view_overview", protocol.ViewParams{}).Agents
+	view[tool.Nothing](t, before, "view_hold", protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
 	if !before.Engine.Viewer.Agents.IsSuspended(client) {
 		t.Fatal("it is not suspended")
 	}
@@ -85,10 +85,10 @@ func TestASuspensionSurvivesTheDaemon(t *testing.T) {
 func TestASuspensionBelongsToTheName(t *testing.T) {
 	before := enginetest.New(t, capture.Limits{})
 	agents := func(w *enginetest.World) []protocol.ViewAgent {
-		return view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
+		return view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{}).Agents
 	}
 	hold := func(w *enginetest.World, id int, held bool) {
-		view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: id, Held: held})
+		view[tool.Nothing](t, w, "view_hold", protocol.ViewHoldParams{Agent: id, Held: held})
 	}
 	join := func(w *enginetest.World, name string) (*checkpoint.Client, func()) {
 		client, leave := w.Engine.Clients.JoinAs("", &checkpoint.Client{Name: "mcp"})
@@ -135,10 +135,10 @@ func TestASuspensionBelongsToTheName(t *testing.T) {
 func TestDisconnectedAgentsOfOneNameAreOneEntry(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	agents := func() []protocol.ViewAgent {
-		return view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
+		return view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{}).Agents
 	}
 	calls := func(agent int) int {
-		return view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{Agent: agent}).Total
+		return view[protocol.ViewCalls](t, w, "view_calls", protocol.ViewCallsParams{Agent: agent}).Total
 	}
 	join := func(origins ...string) func() {
 		client, leave := w.Engine.Clients.JoinAs("", &checkpoint.Client{Name: "mcp", Scope: checkpoint.Scope{Origins: origins}})
@@ -148,7 +148,7 @@ func TestDisconnectedAgentsOfOneNameAreOneEntry(t *testing.T) {
 	}
 	leave := join()
 	first := agents()[0].ID
-	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first, Held: true})
+	view[tool.Nothing](t, w, "view_hold", protocol.ViewHoldParams{Agent: first, Held: true})
 	leave()
 	for range 3 {
 		join()()
@@ -167,7 +167,7 @@ func TestDisconnectedAgentsOfOneNameAreOneEntry(t *testing.T) {
 	if len(list) != 3 || !list[1].Here || list[1].Calls != 1 || list[2].Calls != 1 || len(list[2].Scope) != 1 || calls(list[1].ID) != 1 {
 		t.Errorf("connected agents, and those with a smaller scope, are separate: %+v", list)
 	}
-	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: first})
+	view[tool.Nothing](t, w, "view_hold", protocol.ViewHoldParams{Agent: first})
 	if list = agents(); list[0].Held || !list[1].Held {
 		t.Errorf("allowed again are those that have left: %+v", list)
 	}

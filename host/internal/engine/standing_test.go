@@ -65,9 +65,9 @@ func begins(list protocol.ViewCheckpoints) int64 {
 
 func agree(t *testing.T, rt *rapid.T, w *enginetest.World) {
 	popup := overview(w)
-	all := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
-	header := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{})
-	report := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{})
+	all := view[protocol.ViewCheckpoints](t, w, "view_checkpoints", protocol.ViewParams{})
+	header := view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{})
+	report := view[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{})
 	now := protocol.ViewSpan{Severity: popup.Severity, Summary: popup.Summary, Errors: popup.Errors, Warnings: popup.Warnings, NotObserved: popup.NotObserved != ""}
 	if now != all.Now || popup.Since != header.Since || popup.Severity != header.Severity || popup.Errors != header.Errors || popup.Errors != report.Errors || popup.Warnings != report.Warnings || all.Since != report.From {
 		rt.Fatalf("now: the popup says %+v since %q, the viewer %+v since %q, its report %d errors since %q", now, popup.Since, all.Now, header.Since, report.Errors, report.From)
@@ -94,7 +94,7 @@ func agree(t *testing.T, rt *rapid.T, w *enginetest.World) {
 			continue
 		}
 		// The viewer of one tab begins at the newest checkpoint of that tab's project, which is no older.
-		own := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{Tab: tab.ID})
+		own := view[protocol.ViewCheckpoints](t, w, "view_checkpoints", protocol.ViewParams{Tab: tab.ID})
 		if begins(own) == begins(all) && (row.Severity != own.Now.Severity || row.Errors != own.Now.Errors || row.Warnings != own.Now.Warnings) {
 			rt.Fatalf("tab %d: the popup says %+v, its viewer %+v", tab.BrowserID, row, own.Now)
 		}

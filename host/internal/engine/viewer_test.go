@@ -34,7 +34,7 @@ func tryView[A any](t *testing.T, w *enginetest.World, method string, params any
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := viewer.Find(method).Call(t.Context(), w.Engine.Viewer, raw)
+	answer, err := viewer.Find(method).Call(t.Context(), w.Engine.Viewer, "", raw)
 	if err != nil {
 		return a, err
 	}
@@ -52,7 +52,7 @@ func TestTheCheckpointsOfTheViewerReadAsTheSpecificationsTimeline(t *testing.T) 
 	w := enginetest.New(t, capture.Limits{})
 	set := func(name, note string) {
 		w.Pass(time.Second)
-		view[protocol.CheckpointResult](t, w, protocol.MethodViewCheckpointCreate, protocol.CheckpointParams{Name: name, Note: note})
+		view[protocol.CheckpointResult](t, w, "view_checkpoint_create", protocol.CheckpointParams{Name: name, Note: note})
 	}
 	set("session_start", "")
 	set("before_auth_refactor", "")
@@ -60,7 +60,7 @@ func TestTheCheckpointsOfTheViewerReadAsTheSpecificationsTimeline(t *testing.T) 
 	w.Log("warning", "auth.login() is deprecated")
 	set("after_auth_refactor", "new deprecation notice, acceptable")
 	set("before_commit", "")
-	list := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
+	list := view[protocol.ViewCheckpoints](t, w, "view_checkpoints", protocol.ViewParams{})
 	var got strings.Builder
 	for _, c := range list.Checkpoints {
 		fmt.Fprintf(&got, "%s %s %d %d %s\n", c.Name, c.Since.Severity, c.Since.Errors, c.Since.Warnings, c.Note)
@@ -89,7 +89,7 @@ func TestTheViewersReportIsTheAgentsWithWhatItWasMadeOf(t *testing.T) {
 	w.Request("GET", "/api/slow", 200, 900)
 	w.Element("appeared", 1, "#toast", "Something went wrong")
 	w.Pass(time.Second)
-	r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: "session_start"})
+	r := view[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{From: "session_start"})
 	agents, err := w.Call(w.Agent(), "get_changes_since", `{"checkpoint":"session_start"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestTheViewersReportIsTheAgentsWithWhatItWasMadeOf(t *testing.T) {
 	if e := r.Refs["dom.new_error_elements"]; len(e) != 1 || e[0].Selector != "#toast" || e[0].Tab != 1 {
 		t.Errorf("new_error_elements refer to %+v", e)
 	}
-	entries := view[protocol.ViewEntries](t, w, protocol.MethodViewEntries, protocol.ViewEntriesParams{Lane: "network", Positions: r.Refs["network.failures"][0].Positions})
+	entries := view[protocol.ViewEntries](t, w, "view_entries", protocol.ViewEntriesParams{Lane: "network", Positions: r.Refs["network.failures"][0].Positions})
 	if len(entries.Entries) != 1 || entries.Entries[0].Status != 500 {
 		t.Errorf("the failure opens into %+v", entries)
 	}
@@ -126,11 +126,11 @@ func TestEvictedEntriesAreCountedWhenAReportIsOpened(t *testing.T) {
 	for range 4 {
 		w.Log("error", "boom")
 	}
-	positions := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{}).Refs["console.new_errors"][0].Positions
+	positions := view[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{}).Refs["console.new_errors"][0].Positions
 	for i := range 3 {
 		w.Log("log", fmt.Sprint("later ", i))
 	}
-	got := view[protocol.ViewEntries](t, w, protocol.MethodViewEntries, protocol.ViewEntriesParams{Lane: "console", Positions: positions})
+	got := view[protocol.ViewEntries](t, w, "view_entries", protocol.ViewEntriesParams{Lane: "console", Positions: positions})
 	if len(positions) != 4 || got.Missing != 2 || len(got.Entries) != 2 || got.Entries[1].Text != "boom" || got.Total != 4 {
 		t.Errorf("of %v there is %+v", positions, got)
 	}
@@ -149,11 +149,11 @@ func TestARangeOfTimeIsComparedAsWell(t *testing.T) {
 	w.Log("error", "after")
 	r := view[struct {
 		Report diff.Report
-	}](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: diff.Time{Time: from}.String(), To: diff.Time{Time: to}.String()}).Report
+	}](t, w, "view_report", protocol.ViewReportParams{From: diff.Time{Time: from}.String(), To: diff.Time{Time: to}.String()}).Report
 	if r.Console == nil || len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Message != "inside" {
 		t.Errorf("the range has %+v", r.Console)
 	}
-	if _, err := tryView[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: "now", To: "start"}); err == nil || !strings.Contains(err.Error(), "later") {
+	if _, err := tryView[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{From: "now", To: "start"}); err == nil || !strings.Contains(err.Error(), "later") {
 		t.Errorf("a range that ends before it begins: %v", err)
 	}
 }
@@ -169,24 +169,24 @@ func TestTheTimelineIsReadOnFromWhereItWasLeft(t *testing.T) {
 	w.Log("warning", "three")
 	w.Request("GET", "/api/x", 500, 5)
 	w.Socket("open", "")
-	all := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{})
+	all := view[protocol.ViewTimeline](t, w, "view_timeline", protocol.ViewTimelineParams{})
 	if got := fmt.Sprint(laneOf(all, "console"), laneOf(all, "network").Marks, laneOf(all, "websocket").Marks); got != fmt.Sprint(protocol.ViewLane{Lane: "console", Position: 1, Time: w.Now.UnixMilli() - 12, Times: []int64{0, 5, 0, 7}, Marks: "0211"}, "2", "0") {
 		t.Errorf("the timeline is %s", got)
 	}
-	mine := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{Tab: 1})
+	mine := view[protocol.ViewTimeline](t, w, "view_timeline", protocol.ViewTimelineParams{Tab: 1})
 	if l := laneOf(mine, "console"); l.Marks != "021" || fmt.Sprint(l.Positions) != "[0 1 2]" {
 		t.Errorf("the tab's lane is %+v", l)
 	}
-	none := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{After: all.Next, Marks: all.Marks})
+	none := view[protocol.ViewTimeline](t, w, "view_timeline", protocol.ViewTimelineParams{After: all.Next, Marks: all.Marks})
 	if len(none.Lanes) != 0 || none.Marks != all.Marks {
 		t.Errorf("nothing is new, but %+v", none)
 	}
 	w.Log("log", "four")
-	more := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{After: all.Next, Marks: all.Marks})
+	more := view[protocol.ViewTimeline](t, w, "view_timeline", protocol.ViewTimelineParams{After: all.Next, Marks: all.Marks})
 	if len(more.Lanes) != 1 || more.Lanes[0].Position != 5 {
 		t.Errorf("the fifth is new, but %+v", more.Lanes)
 	}
-	part := view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{Limit: 2})
+	part := view[protocol.ViewTimeline](t, w, "view_timeline", protocol.ViewTimelineParams{Limit: 2})
 	seen := 0
 	for rounds := 0; ; rounds++ {
 		for _, l := range part.Lanes {
@@ -195,7 +195,7 @@ func TestTheTimelineIsReadOnFromWhereItWasLeft(t *testing.T) {
 		if !part.More || rounds > 9 {
 			break
 		}
-		part = view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{Limit: 2, After: part.Next})
+		part = view[protocol.ViewTimeline](t, w, "view_timeline", protocol.ViewTimelineParams{Limit: 2, After: part.Next})
 	}
 	if seen != 7 {
 		t.Errorf("in parts of two, %d of 7 entries are read", seen)
@@ -215,7 +215,7 @@ func TestAFaviconIsHiddenForAReasonThatHoldsWhetherItIsThereOrNot(t *testing.T) 
 	for _, status := range []int{200, 404} {
 		w := enginetest.New(t, capture.Limits{})
 		w.Request("GET", "/favicon.ico", status, 5)
-		hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{})
+		hidden := view[protocol.ViewHidden](t, w, "view_hidden", protocol.ViewReportParams{})
 		if len(hidden.Entries) != 1 || hidden.Entries[0].Because != "pack browser-advice: the favicon, which the browser requests automatically" {
 			t.Errorf("one that is answered with %d is hidden as %+v", status, hidden.Entries)
 		}
@@ -225,18 +225,18 @@ func TestAFaviconIsHiddenForAReasonThatHoldsWhetherItIsThereOrNot(t *testing.T) 
 func TestWhatIsHiddenIsListedWithItsRuleAndCanBeShownAgain(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	w.Log("error", "the clock is slow")
-	r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{})
+	r := view[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{})
 	f := r.Refs["console.new_errors"][0].Finding
-	made := view[protocol.IgnoreResult](t, w, protocol.MethodViewIgnore, protocol.IgnoreParams{Kind: f.Kind, Level: f.Level, Origin: f.Origin, Fingerprint: f.Fingerprint})
-	hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{})
+	made := view[protocol.IgnoreResult](t, w, "view_ignore", protocol.IgnoreParams{Kind: f.Kind, Level: f.Level, Origin: f.Origin, Fingerprint: f.Fingerprint})
+	hidden := view[protocol.ViewHidden](t, w, "view_hidden", protocol.ViewReportParams{})
 	if len(hidden.Entries) != 1 || hidden.Entries[0].Rule != made.ID || hidden.Entries[0].Because == "" || hidden.Entries[0].Text != "the clock is slow" {
 		t.Fatalf("hidden is %+v", hidden)
 	}
-	if marks := laneOf(view[protocol.ViewTimeline](t, w, protocol.MethodViewTimeline, protocol.ViewTimelineParams{}), "console").Marks; marks != "3" {
+	if marks := laneOf(view[protocol.ViewTimeline](t, w, "view_timeline", protocol.ViewTimelineParams{}), "console").Marks; marks != "3" {
 		t.Errorf("its mark is %q", marks)
 	}
-	view[tool.Nothing](t, w, protocol.MethodViewUnignore, protocol.UnignoreParams{ID: made.ID})
-	if hidden := view[protocol.ViewHidden](t, w, protocol.MethodViewHidden, protocol.ViewReportParams{}); len(hidden.Entries) != 0 {
+	view[tool.Nothing](t, w, "view_unignore", protocol.UnignoreParams{ID: made.ID})
+	if hidden := view[protocol.ViewHidden](t, w, "view_hidden", protocol.ViewReportParams{}); len(hidden.Entries) != 0 {
 		t.Errorf("still hidden: %+v", hidden)
 	}
 }
@@ -249,7 +249,7 @@ func TestWhatHappenedAtOnceIsListedInItsOrder(t *testing.T) {
 	w.Pass(time.Second)
 	w.Log("log", "step 5")
 	var said []string
-	for _, e := range view[protocol.ViewEntries](t, w, protocol.MethodViewEntries, protocol.ViewEntriesParams{Limit: 4}).Entries {
+	for _, e := range view[protocol.ViewEntries](t, w, "view_entries", protocol.ViewEntriesParams{Limit: 4}).Entries {
 		said = append(said, e.Text)
 	}
 	if !slices.Equal(said, []string{"step 2", "step 3", "step 4", "step 5"}) {
@@ -263,13 +263,13 @@ func TestASpanThatEndedIsNotJudgedByWhatIsWatchedNow(t *testing.T) {
 	story(t, w, c)
 	w.Pass(time.Minute)
 	w.CloseTab(7)
-	list := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
+	list := view[protocol.ViewCheckpoints](t, w, "view_checkpoints", protocol.ViewParams{})
 	for _, cp := range list.Checkpoints {
 		if cp.Since.NotObserved {
 			t.Errorf("%s is said not to be fully observed", cp.Name)
 		}
 	}
-	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: "first", To: "second"}).Report.(map[string]any); r["coverage"] != nil {
+	if r := view[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{From: "first", To: "second"}).Report.(map[string]any); r["coverage"] != nil {
 		t.Errorf("the report says %v", r["coverage"])
 	}
 	if !list.Now.NotObserved {
@@ -280,15 +280,15 @@ func TestASpanThatEndedIsNotJudgedByWhatIsWatchedNow(t *testing.T) {
 func TestACheckpointIsRenamed(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	for _, name := range []string{"before_x", "taken"} {
-		view[protocol.CheckpointResult](t, w, protocol.MethodViewCheckpointCreate, protocol.CheckpointParams{Name: name})
+		view[protocol.CheckpointResult](t, w, "view_checkpoint_create", protocol.CheckpointParams{Name: name})
 	}
 	for _, bad := range []string{"taken", "Bad Name", "auto_1"} {
-		if _, err := tryView[tool.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: bad}); err == nil || !usererr.Is(err) {
+		if _, err := tryView[tool.Nothing](t, w, "view_checkpoint_rename", protocol.ViewRenameParams{Name: "before_x", To: bad}); err == nil || !usererr.Is(err) {
 			t.Errorf("renaming to %q: %v", bad, err)
 		}
 	}
-	view[tool.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: "before_x", To: "before_refactor"})
-	list := view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{})
+	view[tool.Nothing](t, w, "view_checkpoint_rename", protocol.ViewRenameParams{Name: "before_x", To: "before_refactor"})
+	list := view[protocol.ViewCheckpoints](t, w, "view_checkpoints", protocol.ViewParams{})
 	if len(list.Checkpoints) != 2 || list.Checkpoints[0].Name != "before_refactor" {
 		t.Errorf("there are %+v", list.Checkpoints)
 	}
@@ -300,22 +300,22 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 	for i := range 3 {
 		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Took: time.Millisecond, Tool: "get_changes_since", Arguments: "{}", Answer: strings.Repeat("x", 100_000), RawRead: 1000 * i})
 	}
-	overview := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{})
+	overview := view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{})
 	if len(overview.Agents) != 1 || overview.Agents[0].Calls != 3 || overview.Agents[0].Tokens != 75_000 || overview.Agents[0].RawRead != 3000 {
 		t.Errorf("agents are %+v", overview.Agents)
 	}
-	calls := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{})
+	calls := view[protocol.ViewCalls](t, w, "view_calls", protocol.ViewCallsParams{})
 	if len(calls.Calls) != 3 || calls.Calls[0].Answer != "" || calls.Calls[0].Tokens != 25_000 {
 		t.Errorf("calls are %+v", calls)
 	}
-	one := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{Positions: []uint64{2}}).Calls
+	one := view[protocol.ViewCalls](t, w, "view_calls", protocol.ViewCallsParams{Positions: []uint64{2}}).Calls
 	if len(one) != 1 || !one[0].Cut || len(one[0].Answer) < 60_000 || len(one[0].Answer) > 70_000 {
 		t.Errorf("one call is %d bytes long, cut: %v", len(one[0].Answer), one[0].Cut)
 	}
 	for range 6000 {
 		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Tool: "get_changes_since", Answer: strings.Repeat("y", 2000)})
 	}
-	if calls := view[protocol.ViewCalls](t, w, protocol.MethodViewCalls, protocol.ViewCallsParams{}); calls.Forgotten < 2000 || calls.Total > 4000 || calls.Since == 0 {
+	if calls := view[protocol.ViewCalls](t, w, "view_calls", protocol.ViewCallsParams{}); calls.Forgotten < 2000 || calls.Total > 4000 || calls.Since == 0 {
 		t.Errorf("%d are kept, %d forgotten", calls.Total, calls.Forgotten)
 	}
 }
@@ -333,7 +333,7 @@ func TestAgentsHaveTheNamesThatTheirClientsGive(t *testing.T) {
 	w.Engine.Clients.Rename(b, "cursor")
 	w.Engine.Clients.Rename(c, "claude-code")
 	var names []string
-	for _, agent := range view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents {
+	for _, agent := range view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{}).Agents {
 		names = append(names, agent.Name)
 	}
 	if !slices.Equal(names, []string{"claude-code", "cursor", "claude-code 2"}) {
@@ -359,7 +359,7 @@ func TestTheViewerDistinguishesCheckpointsOfOneName(t *testing.T) {
 		w.Pass(time.Second)
 	}
 	list := func() (moments []string) {
-		for _, c := range view[protocol.ViewCheckpoints](t, w, protocol.MethodViewCheckpoints, protocol.ViewParams{}).Checkpoints {
+		for _, c := range view[protocol.ViewCheckpoints](t, w, "view_checkpoints", protocol.ViewParams{}).Checkpoints {
 			moments = append(moments, c.Moment)
 		}
 		return moments
@@ -369,17 +369,17 @@ func TestTheViewerDistinguishesCheckpointsOfOneName(t *testing.T) {
 		t.Fatalf("they are found by %q", got)
 	}
 	// Without a start, the report begins at the newest checkpoint of the watched pages: the shop's alone.
-	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{To: observe.Now}); r.From != first {
+	if r := view[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{To: observe.Now}); r.From != first {
 		t.Errorf("the report begins at %s", r.From)
 	}
-	if r := view[protocol.ViewReport](t, w, protocol.MethodViewReport, protocol.ViewReportParams{From: first, To: second}); r.From != first || r.To != second {
+	if r := view[protocol.ViewReport](t, w, "view_report", protocol.ViewReportParams{From: first, To: second}); r.From != first || r.To != second {
 		t.Errorf("compared are %s and %s", r.From, r.To)
 	}
-	view[tool.Nothing](t, w, protocol.MethodViewCheckpointRename, protocol.ViewRenameParams{Name: first, To: "other_start"})
+	view[tool.Nothing](t, w, "view_checkpoint_rename", protocol.ViewRenameParams{Name: first, To: "other_start"})
 	if got := list(); !slices.Equal(got, []string{"other_start", "session_start"}) {
 		t.Errorf("renamed, they are found by %q", got)
 	}
-	view[tool.Nothing](t, w, protocol.MethodViewCheckpointDelete, protocol.ViewDeleteParams{Name: second})
+	view[tool.Nothing](t, w, "view_checkpoint_delete", protocol.ViewDeleteParams{Name: second})
 	if got := list(); !slices.Equal(got, []string{"other_start"}) {
 		t.Errorf("left are %q", got)
 	}
@@ -388,15 +388,15 @@ func TestTheViewerDistinguishesCheckpointsOfOneName(t *testing.T) {
 func TestAnAgentIsSuspended(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a, other := w.Agent(), w.Agent()
-	agents := view[protocol.ViewOverview](t, w, protocol.MethodViewOverview, protocol.ViewParams{}).Agents
+	agents := view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{}).Agents
 	if len(agents) != 2 || w.Engine.Viewer.Agents.IsSuspended(a) {
 		t.Fatalf("agents are %+v", agents)
 	}
-	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
+	view[tool.Nothing](t, w, "view_hold", protocol.ViewHoldParams{Agent: agents[0].ID, Held: true})
 	if !w.Engine.Viewer.Agents.IsSuspended(a) || w.Engine.Viewer.Agents.IsSuspended(other) {
 		t.Error("only the first agent should be suspended")
 	}
-	view[tool.Nothing](t, w, protocol.MethodViewHold, protocol.ViewHoldParams{Agent: agents[0].ID})
+	view[tool.Nothing](t, w, "view_hold", protocol.ViewHoldParams{Agent: agents[0].ID})
 	if w.Engine.Viewer.Agents.IsSuspended(a) {
 		t.Error("it is to be allowed again")
 	}

@@ -226,7 +226,7 @@ func TestAPersonHoldsResourcesToo(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	s := follow(t, w, protocols[0])
 	call(t, s.ClientSession, "checkpoint_list", nil)
-	o, err := w.Engine.Viewer.Overview(context.Background(), protocol.ViewParams{})
+	o, err := w.Engine.Viewer.Overview(context.Background(), "", protocol.ViewParams{})
 	if err != nil || len(o.Agents) != 1 {
 		t.Fatal(err, o)
 	}

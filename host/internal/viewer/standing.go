@@ -77,39 +77,6 @@ func (v *Viewer) sinceName(s *standing) string {
 	return v.named.Address(s.scope.Key(), *s.newest)
 }
 
-// Popup returns the state of all watched tabs, and on request of each tab of the asking browser.
-func (v *Viewer) Popup(ctx context.Context, instance, version string, p protocol.OverviewParams) *protocol.Overview {
-	view := v.store.View(v.clock())
-	s := v.standing(ctx, checkpoint.Scope{}, 0, view)
-	out := &protocol.Overview{
-		Host: version, Since: v.sinceName(s), Checkpoints: []protocol.CheckpointLine{},
-		Severity: string(s.now.Severity), Summary: s.now.Summary, Errors: s.now.Errors, Warnings: s.now.Warnings, Hidden: s.now.NoiseHidden,
-		Agents: v.leases.AgentsSeenFrom(instance),
-	}
-	for i, c := range s.list {
-		out.Checkpoints = append(out.Checkpoints, protocol.CheckpointLine{
-			Name: v.named.Address("", c), At: diff.Time{Time: c.At}.String(), Note: c.Note,
-			Severity: string(s.spans[i].Severity), Errors: s.spans[i].Errors, Warnings: s.spans[i].Warnings, NotObserved: s.spans[i].NotObserved,
-		})
-	}
-	if s.now.Coverage != nil {
-		out.NotObserved = s.now.Coverage.Note
-	}
-	v.rules.Findings(out, s.now, s.from, view, s.o)
-	if !p.Tabs {
-		return out
-	}
-	for _, t := range view.Tabs {
-		of, id, ok := v.store.BrowserTab(t.ID)
-		if !ok || of != instance || !t.Watched {
-			continue
-		}
-		in := v.inTab(ctx, s, t.ID, view)
-		out.Tabs = append(out.Tabs, protocol.TabStanding{Tab: id, Severity: string(in.Severity), Errors: in.Errors, Warnings: in.Warnings, NotObserved: in.NotObserved})
-	}
-	return out
-}
-
 // Checkpoints lists the checkpoints of a scope, each with a summary of the time before it.
 func (v *Viewer) Checkpoints(ctx context.Context, p protocol.ViewParams) (*protocol.ViewCheckpoints, error) {
 	scope, err := v.Scope(p.Tab)

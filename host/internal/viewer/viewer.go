@@ -4,13 +4,12 @@
 // It guarantees:
 //
 //   - A report for the user equals the agent's, with added references to the entries behind it.
-//   - The table of methods is all that a surface can request.
+//   - The table of methods is all that a surface can request. The live API and the pages' client are generated from it.
 //   - The stored calls of agents are bounded.
 package viewer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,6 +48,8 @@ type Options struct {
 	Clock func() time.Time
 	// Signal reports changes outside the capture store that a viewer shows.
 	Signal *Signal
+	// Version is the version of the program.
+	Version string
 }
 
 // Viewer serves the viewer and the popup. It is safe for concurrent use.
@@ -65,6 +66,7 @@ type Viewer struct {
 	disk      observe.Disk
 	clock     func() time.Time
 	signal    *Signal
+	version   string
 	began     time.Time // when New ran
 	Agents    *Agents
 
@@ -77,7 +79,7 @@ type Viewer struct {
 func New(o Options) *Viewer {
 	return &Viewer{
 		store: o.Store, named: o.Named, clients: o.Clients, rules: o.Rules, observer: o.Observer, pages: o.Pages, leases: o.Leases,
-		inspector: o.Inspector, disk: o.Disk, clock: o.Clock, signal: o.Signal, began: o.Clock(), shown: map[int]pageSeen{},
+		inspector: o.Inspector, disk: o.Disk, clock: o.Clock, signal: o.Signal, version: o.Version, began: o.Clock(), shown: map[int]pageSeen{},
 		Agents: &Agents{
 			store: o.Store, clients: o.Clients, leases: o.Leases, disk: o.Disk, clock: o.Clock, signal: o.Signal,
 			calls: ring.New(ring.Options[Call]{MaxCount: maxCalls, MaxBytes: maxCallBytes, Size: func(c *Call) int { return 200 + len(c.Arguments) + len(c.Answer) }}),
@@ -88,69 +90,6 @@ func New(o Options) *Viewer {
 // Changed is closed at the next call, action, checkpoint, noise rule or change of an agent's access. Together with
 // the capture store's channel it covers everything a viewer shows.
 func (v *Viewer) Changed() <-chan struct{} { return v.signal.Changed() }
-
-// Method is one of the viewer's use cases, as every surface offers it.
-type Method struct {
-	Name string
-	call func(context.Context, *Viewer, []byte) (any, error)
-}
-
-// Call runs the method with JSON parameters.
-func (m *Method) Call(ctx context.Context, v *Viewer, params []byte) (any, error) {
-	return m.call(ctx, v, params)
-}
-
-func method[P, A any](name string, call func(*Viewer, context.Context, P) (A, error)) *Method {
-	return &Method{Name: name, call: func(ctx context.Context, v *Viewer, raw []byte) (any, error) {
-		var p P
-		if len(raw) > 0 {
-			if err := json.Unmarshal(raw, &p); err != nil {
-				return nil, usererr.Invalid("cannot read the parameters of %s: %v", name, err)
-			}
-		}
-		a, err := call(v, ctx, p)
-		if err != nil {
-			return nil, err
-		}
-		return a, nil
-	}}
-}
-
-// Methods are all methods.
-var Methods = []*Method{
-	method(protocol.MethodViewOverview, (*Viewer).Overview),
-	method(protocol.MethodViewTimeline, (*Viewer).Timeline),
-	method(protocol.MethodViewCheckpoints, (*Viewer).Checkpoints),
-	method(protocol.MethodViewReport, (*Viewer).Report),
-	method(protocol.MethodViewEntries, (*Viewer).Entries),
-	method(protocol.MethodViewHidden, (*Viewer).Hidden),
-	method(protocol.MethodViewCalls, (*Viewer).Calls),
-	method(protocol.MethodViewHold, func(v *Viewer, ctx context.Context, p protocol.ViewHoldParams) (tool.Nothing, error) {
-		return v.Agents.SetSuspended(ctx, p)
-	}),
-	method(protocol.MethodViewStop, func(v *Viewer, ctx context.Context, p protocol.StopAgentParams) (tool.Nothing, error) {
-		return v.Agents.SetStopped(ctx, p)
-	}),
-	method(protocol.MethodViewCheckpointCreate, (*Viewer).CheckpointCreate),
-	method(protocol.MethodViewCheckpointRename, (*Viewer).CheckpointRename),
-	method(protocol.MethodViewCheckpointDelete, (*Viewer).CheckpointDelete),
-	method(protocol.MethodViewIgnore, (*Viewer).Ignore),
-	method(protocol.MethodViewUnignore, (*Viewer).Unignore),
-	method(protocol.MethodViewPage, (*Viewer).Page),
-	method(protocol.MethodViewVariables, (*Viewer).Variables),
-	method(protocol.MethodViewVariableTree, (*Viewer).VariableTree),
-	method(protocol.MethodViewResume, (*Viewer).Resume),
-}
-
-// Find returns the method with a name, nil when none has it.
-func Find(name string) *Method {
-	for _, m := range Methods {
-		if m.Name == name {
-			return m
-		}
-	}
-	return nil
-}
 
 // Scope returns the scope of a tab, or everything for 0.
 func (v *Viewer) Scope(tab int) (checkpoint.Scope, error) {
@@ -170,15 +109,15 @@ func (v *Viewer) options(scope checkpoint.Scope, tab int) diff.Options {
 	return o
 }
 
-// Overview returns what is connected and watched, and its current state.
-func (v *Viewer) Overview(ctx context.Context, p protocol.ViewParams) (*protocol.ViewOverview, error) {
+// Overview returns what is connected and watched, and its current state. It marks the tabs of the asking browser.
+func (v *Viewer) Overview(ctx context.Context, instance string, p protocol.ViewParams) (*protocol.ViewOverview, error) {
 	scope, err := v.Scope(p.Tab)
 	if err != nil {
 		return nil, err
 	}
 	view := v.store.View(v.clock())
 	out := &protocol.ViewOverview{
-		Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Masked: view.Masked,
+		Host: v.version, Scope: scope.Origins, Tabs: []protocol.ViewTab{}, Browsers: []protocol.ViewBrowser{}, Masked: view.Masked,
 		Notices: v.rules.Of(&checkpoint.Client{Scope: scope}).Problems,
 	}
 	out.Agents, _ = v.Agents.all()
@@ -186,7 +125,9 @@ func (v *Viewer) Overview(ctx context.Context, p protocol.ViewParams) (*protocol
 		out.Browsers = append(out.Browsers, protocol.ViewBrowser{Name: b.Name, Extension: b.Extension, Connected: b.Connected, Paused: b.Connected && watchingPaused(view, b.Instance)})
 	}
 	for _, line := range tabsOf(view) {
-		_, line.BrowserID, _ = v.store.BrowserTab(line.ID)
+		var of string
+		of, line.BrowserID, _ = v.store.BrowserTab(line.ID)
+		line.Own = instance != "" && of == instance
 		out.Tabs = append(out.Tabs, line)
 	}
 	s := v.standing(ctx, scope, p.Tab, view)
@@ -199,14 +140,6 @@ func watchingPaused(v *capture.View, instance string) bool {
 	return slices.ContainsFunc(v.Gaps, func(g capture.Gap) bool {
 		return g.Reason == protocol.GapPaused && g.To.IsZero() && g.Source.Instance == instance
 	})
-}
-
-// OwnTabs marks the tabs of the asking browser.
-func (v *Viewer) OwnTabs(instance string, o *protocol.ViewOverview) {
-	for i := range o.Tabs {
-		of, _, ok := v.store.BrowserTab(o.Tabs[i].ID)
-		o.Tabs[i].Own = ok && of == instance
-	}
 }
 
 // window is a pair of moments that the viewer named.
@@ -295,6 +228,10 @@ func (v *Viewer) CheckpointCreate(ctx context.Context, p protocol.CheckpointPara
 	if err != nil {
 		return nil, err
 	}
+	return v.createCheckpoint(ctx, scope, p)
+}
+
+func (v *Viewer) createCheckpoint(ctx context.Context, scope checkpoint.Scope, p protocol.CheckpointParams) (*protocol.CheckpointResult, error) {
 	made, err := v.observer.CheckpointCreate(ctx, &checkpoint.Client{Scope: scope}, observe.CheckpointParams{Name: p.Name, Note: p.Note})
 	if err != nil {
 		return nil, err

@@ -118,7 +118,7 @@ func (w *World) begin(limits capture.Limits, browsers observe.Browsers, maps *so
 	w.decoder = event.NewDecoder(redact.Default())
 	rules := noise.Default()
 	w.Store = capture.New(limits, rules, w.clock())
-	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Hands: w, Debugger: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Originals: observe.Originals{Maps: maps, Clean: w.decoder.Source}})
+	w.Engine = engine.New(engine.Options{Store: w.Store, Noise: rules, Browsers: browsers, Pages: w, Hands: w, Debugger: w, Disk: w.disk, Clock: w.clock, Location: time.UTC, Version: "1.2.3", Originals: observe.Originals{Maps: maps, Clean: w.decoder.Source}})
 	w.Restart("s")
 	w.Open(7, Page+"/")
 }
