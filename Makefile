@@ -22,7 +22,7 @@ ONE_WAY := TestSoak|TestWhateverIsKilled|TestAnAgentOutlives|TestThePageCannot|T
 TARGETS  ?=
 
 GO_FILES  := $(shell git ls-files -co --exclude-standard '*.go' '*.json' '*.html' '*.css' '*.js' '*.svg' ':!:node_modules' ':!:extension/*.json' 2>/dev/null)
-EXTENSION := $(shell git ls-files -co --exclude-standard extension package.json ':!:extension/*.go' ':!:extension/dist' ':!:extension/dashboard/dist' 2>/dev/null)
+EXTENSION := $(shell git ls-files -co --exclude-standard extension web package.json ':!:*.go' ':!:extension/dist' ':!:web/dashboard/dist' 2>/dev/null)
 
 .PHONY: help
 help: ## This list
@@ -114,7 +114,7 @@ chromium:
 
 .PHONY: clean
 clean: ## Remove what was built
-	@find extension/dist extension/dashboard/dist -mindepth 1 ! -name .gitignore -delete 2>/dev/null || true
+	@find extension/dist web/dashboard/dist -mindepth 1 ! -name .gitignore -delete 2>/dev/null || true
 	@rm -rf bin dist .cache node_modules
 
 bin/tidemark: $(GO_FILES) extension/dist/manifest.json go.mod go.sum

@@ -1,4 +1,4 @@
-// Builds the unpacked extension into extension/dist: the pages as modules, the content script and
+// Builds the unpacked extension into extension/dist, and the web dashboard into web/dashboard/dist: the pages as modules, the content script and
 // the hooks in the page's own world as classic scripts (content scripts cannot be modules), the worker as one module.
 //
 //   node extension/build.mjs            minified
@@ -12,7 +12,7 @@ import { build } from 'vite';
 const root = import.meta.dirname;
 const dist = join(root, 'dist');
 /** The web dashboard, which the daemon serves, is no part of the extension. */
-const dashboard = join(root, 'dashboard', 'dist');
+const dashboard = join(root, '..', 'web', 'dashboard');
 const dev = process.argv.includes('--dev');
 
 /** The names of pages; each is a folder with an index.html. A page that is not there is left out. */
@@ -73,7 +73,7 @@ async function nameHooks(file) {
   await writeFile(file, `${code.trimEnd()}\n//# sourceURL=${name}\n//# sourceMappingURL=${url}\n`);
 }
 
-for (const folder of [dist, dashboard]) {
+for (const folder of [dist, join(dashboard, 'dist')]) {
   await mkdir(folder, { recursive: true });
   for (const name of await readdir(folder)) {
     if (name !== '.gitignore') await rm(join(folder, name), { recursive: true });
@@ -112,12 +112,12 @@ await build({
 });
 await build({
   ...common,
-  root: join(root, 'dashboard'), // so that its page is not below a folder of this name
+  root: dashboard, // so that its page is not below a folder of this name
   build: {
     ...output,
-    outDir: dashboard,
+    outDir: join(dashboard, 'dist'),
     license: license('dashboard'),
-    rollupOptions: { input: join(root, 'dashboard', 'index.html'), output: names },
+    rollupOptions: { input: join(dashboard, 'index.html'), output: names },
   },
 });
-await cp(join(root, 'icons', 'mark.svg'), join(dashboard, 'icon.svg'));
+await cp(join(root, 'icons', 'mark.svg'), join(dashboard, 'dist', 'icon.svg'));

@@ -7,13 +7,11 @@
  * the worker was stopped: connect again.
  */
 import type { Way } from './capture/chosen';
+import type { PopupMethods } from './methods';
 import type {
   ActionEvent,
   ActObjection,
-  CheckpointResult,
   ElementEvent,
-  Finding,
-  IgnoreResult,
   KindAction,
   KindElement,
   Overview,
@@ -136,6 +134,12 @@ export interface PopupState {
   overview?: Overview;
 }
 
+/** Calls one of the popup's methods on the host. Rejects with an Error whose message is for the user. */
+export type AskHost = <M extends keyof PopupMethods>(
+  method: M,
+  params: PopupMethods[M]['params'],
+) => Promise<PopupMethods[M]['answer']>;
+
 /**
  * Requests of the popup to the worker. Each carries an id chosen by the popup and is answered with
  * one `done` of the same id. A `state` push follows every change.
@@ -144,25 +148,18 @@ export interface PopupState {
  *   origin permanently. Turning on an origin that is not a development origin always applies to the
  *   origin.
  * - `set_way`: sets the capture mode of the tab's origin.
- * - `checkpoint`: sets a named checkpoint of all tabs.
- * - `ignore`: adds a noise rule for a finding. `unignore` removes it, by the rule id that `ignore`
- *   returned.
+ * - `ask`: calls one of the popup's methods on the host ({@link PopupMethods}).
  * - `resume`: resumes everything that an agent has paused in the tab.
  * - `pause`: pauses or resumes watching in all tabs.
- * - `stop_agent`: with `stopped`, stops an agent at once and refuses its actions; otherwise allows them
- *   again.
  * - `refresh`: requests the host's overview again and, when disconnected, connects at once.
  *   Connecting the port does the same.
  */
 export type FromPopup =
   | { t: 'set_watched'; id: number; tab: number; on: boolean; scope: 'tab' | 'origin' }
   | { t: 'set_way'; id: number; tab: number; way: Way }
-  | { t: 'checkpoint'; id: number; name: string; note?: string }
-  | { t: 'ignore'; id: number; finding: Finding }
-  | { t: 'unignore'; id: number; rule: string }
+  | { t: 'ask'; id: number; method: string; params: unknown }
   | { t: 'resume'; id: number; tab: number }
   | { t: 'pause'; id: number; paused: boolean }
-  | { t: 'stop_agent'; id: number; agent: number; stopped: boolean }
   | { t: 'refresh'; id: number };
 
 /** Messages from the worker to the popup. */
@@ -173,10 +170,8 @@ export type ToPopup =
       id: number;
       /** Why the request failed, for the user; absent on success. */
       error?: string;
-      /** Answer to `checkpoint`. */
-      checkpoint?: CheckpointResult;
-      /** Answer to `ignore`. */
-      ignored?: IgnoreResult;
+      /** The answer to `ask`. */
+      result?: unknown;
     };
 
 /**

@@ -1,15 +1,16 @@
+import { dirname } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 // Tests run in plain Node; one that needs a document says so in its first line:
 // `// @vitest-environment happy-dom`.
 export default defineConfig({
-  root: import.meta.dirname,
-  cacheDir: '../node_modules/.vite',
+  root: dirname(import.meta.dirname),
+  cacheDir: 'node_modules/.vite',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   test: {
     testTimeout: 60_000, // a loaded machine is not a failure
-    include: ['**/*.test.ts', '**/*.test.tsx'],
-    exclude: ['dist/**', 'dashboard/dist/**'],
+    include: ['{extension,web}/**/*.test.{ts,tsx}'],
+    exclude: ['extension/dist/**', 'web/dashboard/dist/**'],
     passWithNoTests: true,
     // Two workers serve the small machines that run this in CI; more only compete for cores.
     maxWorkers: 2,

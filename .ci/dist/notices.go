@@ -99,7 +99,7 @@ func terms(dir string) (string, error) {
 // npmNotices reads what extension/build.mjs found in the bundles.
 func (r *release) npmNotices(texts map[string]string) error {
 	var lists []string
-	for _, bundle := range []string{"extension/dist", "extension/dashboard/dist"} {
+	for _, bundle := range []string{"extension/dist", "web/dashboard/dist"} {
 		found, err := filepath.Glob(filepath.Join(r.root, filepath.FromSlash(bundle), "licenses", "*.json"))
 		if err != nil {
 			return err

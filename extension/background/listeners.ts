@@ -5,7 +5,6 @@ import type { WebRequestWitness } from '../capture/webrequest';
 import type { SharedDebugger } from '../debugging/attachment';
 import type { Debugging } from '../debugging/debugging';
 import { CONTENT_PORT, POPUP_PORT, VIEWER_PORT } from '../messages';
-import { MethodCheckpoint, MethodOverview, type Overview } from '../protocol';
 import type { Activity } from './acting/activity';
 import type { Sessions } from './acting/sessions';
 import { followTroubles } from './aria/troubles';
@@ -221,9 +220,9 @@ function onOwn(
 
 /** Sets a checkpoint by the keyboard, with the first name of its kind that is free. */
 async function checkpointByHand(port: HostPort): Promise<void> {
-  const { checkpoints } = (await port.request(MethodOverview, {})) as Overview;
+  const { checkpoints } = await port.ask('overview', {});
   const taken = new Set(checkpoints.map(({ name }) => name.split('@', 1)[0]));
   let n = 1;
   while (taken.has(`by_hand_${n}`)) n++;
-  await port.request(MethodCheckpoint, { name: `by_hand_${n}` });
+  await port.ask('checkpoint', { name: `by_hand_${n}` });
 }

@@ -1,7 +1,7 @@
 /** The connection to the native host: handshake, batches, acknowledgements, and coming back. */
 
 import { CodedError } from '../coded-error';
-import type { ConnectionState } from '../messages';
+import type { AskHost, ConnectionState } from '../messages';
 import {
   type Ack,
   type AnyEvent,
@@ -271,6 +271,9 @@ export class HostPort {
     this.flush();
     if (this.queue.unsent > 0) await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
+
+  /** Calls one of the popup's methods on the host. */
+  readonly ask: AskHost = (method, params) => this.request(method, params) as Promise<never>;
 
   /** Sends a request to the host; rejects with a message for the user. */
   request(method: string, params: unknown): Promise<unknown> {

@@ -146,7 +146,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
       await ready;
       return await list.popup();
     },
-    request: (method, params) => port.request(method, params),
+    request: port.ask,
     setWatched: (tab, on, scope) => watching.setWatched(tab, on, scope),
     setWay: (tab, chosen) => watching.setWayOf(tab, chosen),
     paused: () => settings.paused,
@@ -156,7 +156,7 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
   const badge = new BadgeKeeper({
     connected: () => port.state.state === 'connected',
     paused: () => settings.paused,
-    request: (method, params) => port.request(method, params),
+    request: port.ask,
     show: ({ text, colour, title }) => {
       void browser.action.setBadgeText({ text });
       void browser.action.setBadgeBackgroundColor({ color: colour });

@@ -1,11 +1,11 @@
 /** The panel in DevTools: the viewer, for the tab that is inspected. */
 import { type JSX, render } from 'preact';
 import { t } from '../text';
-import '../ui/tokens.css';
-import { Instead } from '../ui/instead';
-import { ViewerModel } from '../ui/viewer/model';
-import { Viewer } from '../ui/viewer/viewer';
-import { connectToWorker, openInSources } from '../ui/viewer/worker';
+import '../../web/ui/tokens.css';
+import { Instead } from '../../web/ui/instead';
+import { ViewerModel } from '../../web/ui/viewer/model';
+import { Viewer } from '../../web/ui/viewer/viewer';
+import { connectToWorker, openInSources } from './worker-client';
 
 const root = document.getElementById('viewer');
 if (root !== null) render(panel(), root);

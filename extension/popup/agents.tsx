@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import { Acts } from '../../web/ui/acts';
 import type { Agent } from '../protocol';
 import { t } from '../text';
-import { Acts } from '../ui/acts';
 import type { WorkerClient } from './worker-client';
 
 interface AgentsProps {
@@ -28,7 +28,9 @@ export function Agents({ connected, agents, tab, client }: AgentsProps): JSX.Ele
           since={agent.since}
           stopped={agent.stopped === true}
           disabled={!connected}
-          set={(stopped) => client.stopAgent(agent.id, stopped)}
+          set={async (stopped) => {
+            await client.ask('stop_agent', { id: agent.id, stopped });
+          }}
         />
       ))}
     </section>

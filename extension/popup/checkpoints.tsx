@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { words } from '../../web/ui/attempt';
+import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../../web/ui/checkpoint-name';
+import { Span } from '../../web/ui/span';
+import { shortTime } from '../../web/ui/times';
 import type { CheckpointLine, CheckpointResult } from '../protocol';
 import { t } from '../text';
-import { words } from '../ui/attempt';
-import { CONVENTIONAL, MAX_CHECKPOINT_NAME, nameProblem } from '../ui/checkpoint-name';
-import { Span } from '../ui/span';
-import { shortTime } from '../ui/times';
 import type { WorkerClient } from './worker-client';
 
 const RECENT = 4;
@@ -26,7 +26,7 @@ export function Checkpoints({ connected, checkpoints, client }: CheckpointsProps
     busy.value = true;
     result.value = undefined;
     try {
-      result.value = { text: confirmation(await client.checkpoint(wanted)), failed: false };
+      result.value = { text: confirmation(await client.ask('checkpoint', { name: wanted })), failed: false };
       if (wanted === name.value) name.value = '';
     } catch (error) {
       result.value = { text: t('checkpointNotSet', wanted, words(error)), failed: true };

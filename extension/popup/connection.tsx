@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { Prose } from '../../web/ui/prose';
 import type { ConnectionState as State } from '../messages';
 import { many, type TextKey, t } from '../text';
-import { Prose } from '../ui/prose';
 import type { WorkerClient } from './worker-client';
 
 const WORDS = {

@@ -1,9 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useAttempt } from '../../web/ui/attempt';
+import { ignoreParams } from '../../web/ui/finding';
+import { SeverityMark, severityOf } from '../../web/ui/severity';
 import type { Finding, Overview } from '../protocol';
 import { t } from '../text';
-import { useAttempt } from '../ui/attempt';
-import { SeverityMark, severityOf } from '../ui/severity';
 import type { WorkerClient } from './worker-client';
 
 interface FindingsProps {
@@ -26,7 +27,7 @@ export function Findings({ connected, overview, client }: FindingsProps): JSX.El
   const ignore = (finding: Finding): Promise<void> =>
     run(
       async () => {
-        const { id, unsaved } = await client.ignore(finding);
+        const { id, unsaved } = await client.ask('ignore', ignoreParams(finding));
         ignored.value = { text: finding.text, rule: id, ...(unsaved !== undefined && { unsaved }) };
       },
       (why) => t('notIgnored', why),
@@ -34,7 +35,7 @@ export function Findings({ connected, overview, client }: FindingsProps): JSX.El
   const undo = (rule: string): Promise<void> =>
     run(
       async () => {
-        await client.unignore(rule);
+        await client.ask('unignore', { id: rule });
         ignored.value = undefined;
       },
       (why) => t('stillIgnored', why),

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import '../ui/tokens.css';
+import '../../web/ui/tokens.css';
 import './popup.css';
 import { Popup } from './popup';
 import { connectToWorker } from './worker-client';

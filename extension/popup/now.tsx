@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
+import { SeverityMark, severityOf, severityWord } from '../../web/ui/severity';
+import { shortTime } from '../../web/ui/times';
 import type { PopupTab } from '../messages';
 import type { Overview } from '../protocol';
 import { standing } from '../standing';
 import { many, type TextKey, t } from '../text';
-import { SeverityMark, severityOf, severityWord } from '../ui/severity';
-import { shortTime } from '../ui/times';
 
 interface NowProps {
   overview: Overview | undefined;

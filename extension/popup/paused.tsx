@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import { Held } from '../../web/ui/held';
 import type { PopupTab } from '../messages';
 import { t } from '../text';
-import { Held } from '../ui/held';
 import type { WorkerClient } from './worker-client';
 
 /** Pages that stand still, each with the way to let it go on. */

@@ -3,7 +3,7 @@ import { type Signal, signal } from '@preact/signals';
 import { render } from 'preact';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PopupState, PopupTab } from '../messages';
-import type { Agent } from '../protocol';
+import type { Agent, CheckpointParams, IgnoreParams, StopAgentParams, UnignoreParams } from '../protocol';
 import { Popup } from './popup';
 import type { WorkerClient } from './worker-client';
 
@@ -48,8 +48,30 @@ let asked: string[];
 let root: HTMLElement;
 let client: WorkerClient;
 
+/** The host's answers to the popup. */
+const hostAnswers = {
+  checkpoint: ({ name }: CheckpointParams): unknown => {
+    asked.push(`checkpoint ${name}`);
+    return { name, at: '2026-01-23T14:30:00.000Z', replaced: new Date(2026, 0, 5, 14, 2).toISOString() };
+  },
+  ignore: ({ fingerprint }: IgnoreParams): unknown => {
+    asked.push(`ignore ${fingerprint}`);
+    return { id: 'n1', hides: 3 };
+  },
+  unignore: ({ id }: UnignoreParams): unknown => {
+    asked.push(`unignore ${id}`);
+    return {};
+  },
+  stop_agent: ({ id, stopped }: StopAgentParams): unknown => {
+    asked.push(`stop ${id} ${stopped}`);
+    return {};
+  },
+};
+let answers: typeof hostAnswers;
+
 beforeEach(() => {
   asked = [];
+  answers = { ...hostAnswers };
   state = signal(connected);
   client = {
     state,
@@ -57,16 +79,7 @@ beforeEach(() => {
     pause: vi.fn(async () => undefined),
     setWay: async (tab, way) => void asked.push(`capture ${tab} ${way}`),
     resume: async (tab) => void asked.push(`resume ${tab}`),
-    checkpoint: async (name) => {
-      asked.push(`checkpoint ${name}`);
-      return { name, at: '2026-01-23T14:30:00.000Z', replaced: new Date(2026, 0, 5, 14, 2).toISOString() };
-    },
-    ignore: async (finding) => {
-      asked.push(`ignore ${finding.fingerprint}`);
-      return { id: 'n1', hides: 3 };
-    },
-    unignore: async (rule) => void asked.push(`unignore ${rule}`),
-    stopAgent: async (agent, stopped) => void asked.push(`stop ${agent} ${stopped}`),
+    ask: (async (method: keyof typeof answers, params: never) => answers[method](params)) as never,
     refresh: async () => void asked.push('refresh'),
   };
   root = document.createElement('div');
@@ -162,7 +175,7 @@ describe('agents', () => {
   });
 
   it('that cannot be stopped say why', async () => {
-    client.stopAgent = async () => {
+    answers.stop_agent = () => {
       throw new Error('agent 3 is not connected any more');
     };
     await show(agent);
@@ -244,7 +257,7 @@ describe('checkpoints', () => {
   });
 
   it('say why one was not set', async () => {
-    client.checkpoint = async () => {
+    answers.checkpoint = () => {
       throw new Error('there are 20 already');
     };
     button('pre_commit').click();
@@ -303,7 +316,7 @@ describe('findings', () => {
   });
 
   it('say why one was not ignored', async () => {
-    client.ignore = async () => {
+    answers.ignore = () => {
       throw new Error('there are 250 noise rules');
     };
     button('Ignore').click();

@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useAttempt } from '../../web/ui/attempt';
+import { Prose } from '../../web/ui/prose';
+import { Span } from '../../web/ui/span';
+import { Switch } from '../../web/ui/switch';
 import type { PopupTab, Way } from '../messages';
 import type { TabStanding } from '../protocol';
 import { many, type TextKey, t } from '../text';
-import { useAttempt } from '../ui/attempt';
-import { Prose } from '../ui/prose';
-import { Span } from '../ui/span';
-import { Switch } from '../ui/switch';
 import type { WorkerClient } from './worker-client';
 
 /** How many tabs that are not watched are shown before one asks for all. */

@@ -1,6 +1,12 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import { type FromPopup, POPUP_PORT, type PopupState, type ToPopup, type Way } from '../messages';
-import type { CheckpointResult, Finding, IgnoreResult } from '../protocol';
+import {
+  type AskHost,
+  type FromPopup,
+  POPUP_PORT,
+  type PopupState,
+  type ToPopup,
+  type Way,
+} from '../messages';
 import { t } from '../text';
 
 /** What the popup sees of the worker, and asks of it. Requests reject with words for a person. */
@@ -9,18 +15,11 @@ export interface WorkerClient {
   readonly state: ReadonlySignal<PopupState | undefined>;
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
   setWay(tab: number, way: Way): Promise<void>;
-  /** Sets a checkpoint of all tabs. */
-  checkpoint(name: string): Promise<CheckpointResult>;
-  /** What is said of a finding is noise from now on. */
-  ignore(finding: Finding): Promise<IgnoreResult>;
-  /** Takes that back, by the name of the rule. */
-  unignore(rule: string): Promise<void>;
+  readonly ask: AskHost;
   /** Lets whatever an agent has paused in a tab go on. */
   resume(tab: number): Promise<void>;
   /** Nothing is watched until it is resumed. */
   pause(paused: boolean): Promise<void>;
-  /** Ends what an agent is doing and has its actions refused, or allows them again. */
-  stopAgent(agent: number, stopped: boolean): Promise<void>;
   /** Asks the host for its view again; connects to it at once when there is no connection. */
   refresh(): Promise<void>;
 }
@@ -61,7 +60,7 @@ export function connectToWorker(): WorkerClient {
     return opened;
   };
 
-  const ask = (request: Request): Promise<Done> =>
+  const send = (request: Request): Promise<Done> =>
     new Promise((resolve, reject) => {
       lastID++;
       port ??= connect();
@@ -73,35 +72,20 @@ export function connectToWorker(): WorkerClient {
   return {
     state,
     setWatched: async (tab, on, scope) => {
-      await ask({ t: 'set_watched', tab, on, scope });
+      await send({ t: 'set_watched', tab, on, scope });
     },
     setWay: async (tab, way) => {
-      await ask({ t: 'set_way', tab, way });
+      await send({ t: 'set_way', tab, way });
     },
-    checkpoint: async (name) => {
-      const { checkpoint } = await ask({ t: 'checkpoint', name });
-      if (checkpoint === undefined) throw new Error(t('notSaid'));
-      return checkpoint;
-    },
-    ignore: async (finding) => {
-      const { ignored } = await ask({ t: 'ignore', finding });
-      if (ignored === undefined) throw new Error(t('notSaid'));
-      return ignored;
-    },
-    unignore: async (rule) => {
-      await ask({ t: 'unignore', rule });
-    },
+    ask: async (method, params) => (await send({ t: 'ask', method, params })).result as never,
     resume: async (tab) => {
-      await ask({ t: 'resume', tab });
+      await send({ t: 'resume', tab });
     },
     pause: async (paused) => {
-      await ask({ t: 'pause', paused });
-    },
-    stopAgent: async (agent, stopped) => {
-      await ask({ t: 'stop_agent', agent, stopped });
+      await send({ t: 'pause', paused });
     },
     refresh: async () => {
-      await ask({ t: 'refresh' });
+      await send({ t: 'refresh' });
     },
   };
 }

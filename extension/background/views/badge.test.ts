@@ -58,8 +58,8 @@ test('a burst of events asks the host once, and what is the same is not shown ag
 });
 
 test('a host that takes long is asked once at a time, and less often', async () => {
-  let answer = (_: unknown): void => undefined;
-  const request = vi.fn(() => new Promise((resolve) => (answer = resolve)));
+  let answer = (_: Overview): void => undefined;
+  const request = vi.fn(() => new Promise<Overview>((resolve) => (answer = resolve)));
   const keeper = new BadgeKeeper({
     connected: () => true,
     paused: () => false,

@@ -1,5 +1,6 @@
 /** The number on the icon: errors and warnings in all watched tabs since their newest checkpoint. */
-import { MethodOverview, type Overview } from '../../protocol';
+import type { AskHost } from '../../messages';
+import type { Overview } from '../../protocol';
 import { standing } from '../../standing';
 import { t } from '../../text';
 
@@ -7,7 +8,7 @@ import { t } from '../../text';
 export interface BadgeOptions {
   connected(): boolean;
   paused(): boolean;
-  request(method: string, params: unknown): Promise<unknown>;
+  request: AskHost;
   show(badge: Badge): void;
 }
 
@@ -88,7 +89,7 @@ export class BadgeKeeper {
     let overview: Overview | undefined;
     if (connected()) {
       try {
-        overview = (await request(MethodOverview, {})) as Overview;
+        overview = await request('overview', {});
       } catch {
         // The connection was lost. The next one brings a new request.
       }

@@ -125,18 +125,18 @@ test('without the host there is no overview, an old one neither', async () => {
 test('what it asks for is done and answered, or the reason said', async () => {
   const port = new Port();
   new PopupServer(options).connect(port);
-  port.ask({ t: 'checkpoint', id: 1, name: 'pre_commit' });
+  port.ask({ t: 'ask', id: 1, method: 'checkpoint', params: { name: 'pre_commit' } });
   port.ask({ t: 'set_watched', id: 2, tab: 7, on: true, scope: 'origin' });
   port.ask({ t: 'refresh', id: 3 });
   port.ask({ t: 'set_way', id: 5, tab: 7, way: 'quiet' });
   await vi.advanceTimersByTimeAsync(100);
-  expect(port.done(1)).toMatchObject({ checkpoint: { name: 'pre_commit' } });
+  expect(port.done(1)).toMatchObject({ result: { name: 'pre_commit' } });
   expect(port.done(2)).toEqual({ t: 'done', id: 2 });
   expect(options.setWatched).toHaveBeenCalledWith(7, true, 'origin');
   expect(port.done(3)).toEqual({ t: 'done', id: 3 });
   expect(options.setWay).toHaveBeenCalledWith(7, 'quiet');
   options.request = () => Promise.reject(new Error('names begin with a letter'));
-  port.ask({ t: 'checkpoint', id: 4, name: '1' });
+  port.ask({ t: 'ask', id: 4, method: 'checkpoint', params: { name: '1' } });
   await vi.advanceTimersByTimeAsync(100);
   expect(port.done(4)).toEqual({ t: 'done', id: 4, error: 'names begin with a letter' });
 });
@@ -148,14 +148,17 @@ test('what is ignored is asked of the host, answered with its rule, and taken ba
   };
   const port = new Port();
   new PopupServer(options).connect(port);
-  const finding = { kind: 'console', level: 'warning', fingerprint: 'slow {n}', text: 'slow 1234', count: 2 };
-  port.ask({ t: 'ignore', id: 1, finding });
-  port.ask({ t: 'unignore', id: 2, rule: 'n1' });
+  const params = { kind: 'console', level: 'warning', fingerprint: 'slow {n}' };
+  port.ask({ t: 'ask', id: 1, method: 'ignore', params });
+  port.ask({ t: 'ask', id: 2, method: 'unignore', params: { id: 'n1' } });
+  port.ask({ t: 'ask', id: 3, method: 'view_hold', params: {} });
   await vi.advanceTimersByTimeAsync(100);
-  expect(asked).toContainEqual(['ignore', { kind: 'console', level: 'warning', fingerprint: 'slow {n}' }]);
+  expect(asked).toContainEqual(['ignore', params]);
   expect(asked).toContainEqual(['unignore', { id: 'n1' }]);
-  expect(port.done(1)).toMatchObject({ ignored: { id: 'n1', hides: 2 } });
-  expect(port.done(2)).toEqual({ t: 'done', id: 2 });
+  expect(port.done(1)).toMatchObject({ result: { id: 'n1', hides: 2 } });
+  expect(port.done(2)).toEqual({ t: 'done', id: 2, result: {} });
+  expect(port.done(3)).toMatchObject({ error: expect.stringContaining('view_hold') });
+  expect(asked.map(([method]) => method)).not.toContain('view_hold');
 });
 
 test('a person pauses watching, and sees that it is paused', async () => {

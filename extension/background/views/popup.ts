@@ -1,24 +1,9 @@
 /** Serves the popup: pushes the whole state after every change, and does what it asks. */
 import type { Way } from '../../capture/chosen';
-import type { ConnectionState, FromPopup, PopupState, PopupTab, ToPopup } from '../../messages';
-import type {
-  CheckpointResult,
-  IgnoreParams,
-  IgnoreResult,
-  Overview,
-  OverviewParams,
-  StopAgentParams,
-  UnignoreParams,
-} from '../../protocol';
-import {
-  MethodCheckpoint,
-  MethodIgnore,
-  MethodOverview,
-  MethodStopAgent,
-  MethodUnignore,
-} from '../../protocol';
-
-type Done = Extract<ToPopup, { t: 'done' }>;
+import type { AskHost, ConnectionState, FromPopup, PopupState, PopupTab, ToPopup } from '../../messages';
+import { POPUP_METHODS, type PopupMethods } from '../../methods';
+import type { Overview } from '../../protocol';
+import { t } from '../../text';
 
 /** The part of the popup's port that is used. */
 export interface PopupPort {
@@ -33,7 +18,7 @@ export interface PopupOptions {
   /** Connects to the host at once when it is not connected. */
   connect(): void;
   tabs(): Promise<PopupTab[]>;
-  request(method: string, params: unknown): Promise<unknown>;
+  request: AskHost;
   setWatched(tab: number, on: boolean, scope: 'tab' | 'origin'): Promise<void>;
   setWay(tab: number, way: Way): Promise<void>;
   paused(): boolean;
@@ -108,9 +93,8 @@ export class PopupServer {
   async #askHost(): Promise<void> {
     if (this.#options.connection().state !== 'connected') return;
     this.#asked = true;
-    const params: OverviewParams = { tabs: true };
     try {
-      this.#overview = (await this.#options.request(MethodOverview, params)) as Overview;
+      this.#overview = await this.#options.request('overview', { tabs: true });
     } catch {
       this.#overview = undefined; // the connection's state says why
     }
@@ -120,64 +104,43 @@ export class PopupServer {
   async #message(port: PopupPort, message: FromPopup): Promise<void> {
     const { id } = message;
     try {
-      port.postMessage({ t: 'done', id, ...(await this.#do(message)) });
+      const result = await this.#do(message);
+      port.postMessage({ t: 'done', id, ...(result !== undefined && { result }) });
     } catch (error) {
       port.postMessage({ t: 'done', id, error: error instanceof Error ? error.message : String(error) });
     }
   }
 
-  async #do(message: FromPopup): Promise<Pick<Done, 'checkpoint' | 'ignored'>> {
+  /** Does what a popup requests, and returns the host's answer to `ask`. */
+  async #do(message: FromPopup): Promise<unknown> {
     switch (message.t) {
       case 'set_watched':
         await this.#options.setWatched(message.tab, message.on, message.scope);
         this.changed();
-        return {};
+        return undefined;
       case 'set_way':
         await this.#options.setWay(message.tab, message.way);
         this.changed();
-        return {};
-      case 'checkpoint': {
-        const { name, note } = message;
-        const result = await this.#options.request(MethodCheckpoint, { name, note });
+        return undefined;
+      case 'ask': {
+        const { method, params } = message;
+        if (!POPUP_METHODS.has(method)) throw new Error(t('notForViewers', method));
+        const result = await this.#options.request(method as keyof PopupMethods, params as never);
         await this.#askHost();
-        return { checkpoint: result as CheckpointResult };
-      }
-      case 'ignore': {
-        const { kind, level, origin, fingerprint } = message.finding;
-        const params: IgnoreParams = {
-          kind,
-          level,
-          fingerprint,
-          ...(origin !== undefined && { origin }),
-        };
-        const result = await this.#options.request(MethodIgnore, params);
-        await this.#askHost();
-        return { ignored: result as IgnoreResult };
-      }
-      case 'unignore': {
-        const params: UnignoreParams = { id: message.rule };
-        await this.#options.request(MethodUnignore, params);
-        await this.#askHost();
-        return {};
+        return result;
       }
       case 'resume':
         await this.#options.resume(message.tab);
         this.changed();
-        return {};
+        return undefined;
       case 'pause':
         await this.#options.pause(message.paused);
         this.changed();
-        return {};
-      case 'stop_agent': {
-        const params: StopAgentParams = { id: message.agent, stopped: message.stopped };
-        await this.#options.request(MethodStopAgent, params);
-        await this.#askHost();
-        return {};
-      }
+        return undefined;
       case 'refresh':
         this.#options.connect();
         await this.#askHost();
-        return {};
+        return undefined;
     }
   }
 }

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	dashboardfiles "tidemark.dev/tidemark/extension/dashboard"
+	dashboardfiles "tidemark.dev/tidemark/web/dashboard"
 	"tidemark.dev/tidemark/host/internal/api"
 )
 

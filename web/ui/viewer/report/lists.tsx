@@ -1,0 +1,330 @@
+/** A report's lists, in the order in which a person reads them: how an entry of each looks, and reads as Markdown. */
+import type { ComponentChildren, JSX } from 'preact';
+import type { ViewRef, ViewReport } from '../../../../extension/protocol';
+import type {
+  Action,
+  Changed,
+  Connection,
+  Crash,
+  Degraded,
+  Disconnection,
+  Endpoint,
+  Failure,
+  GoneElement,
+  Message,
+  NewElement,
+  Report,
+  SocketError,
+  URLChange,
+} from '../../../../extension/report';
+import { type CountedKey, t } from '../../../../extension/text';
+import type { Severity } from '../../severity';
+import { Arrow, Line, Sparkline, Status } from '../entry';
+import { duration, hour } from '../format';
+import type { ViewerModel } from '../model';
+import type { LaneName } from '../timeline/data';
+import { actionWords } from '../words';
+import { quoted } from './quoted';
+
+type Texts = (string | number | undefined)[];
+
+/** One kind of entry, and how it is shown. */
+interface Kind<T> {
+  title: CountedKey;
+  lane: LaneName;
+  severity?: Severity;
+  /** The list's name among the report's references. */
+  name: string;
+  /** What a search looks through. */
+  texts(one: T): Texts;
+  line(one: T): ComponentChildren;
+  /** What stands at the end of the line. */
+  aside?(one: T, entry: ViewRef | undefined, model: ViewerModel): ComponentChildren;
+  markdown(one: T): string;
+  /** False where there is nothing to open into. */
+  opens?: boolean;
+}
+
+/** A list of a report as every kind is used. */
+export interface List {
+  title: CountedKey;
+  lane: LaneName;
+  /** The lines of those entries that are looked for. */
+  lines(model: ViewerModel, report: ViewReport, has: (texts: Texts) => boolean): JSX.Element[];
+  /** All entries as items of Markdown. */
+  markdown(report: Report): string[];
+}
+
+function list<T extends { count?: number; tab?: number }>(
+  entries: (report: Report) => readonly T[] | undefined,
+  kind: Kind<T>,
+): List {
+  const { title, lane, severity, name, texts, line, aside, markdown, opens = true } = kind;
+  return {
+    title,
+    lane,
+    lines: (model, { report, refs }, has) =>
+      (entries(report) ?? []).flatMap((one, i) => {
+        const entry = refs[name]?.[i];
+        if (!has(texts(one))) return [];
+        return (
+          <Line
+            key={i}
+            model={model}
+            {...(severity !== undefined && { severity })}
+            entry={entry}
+            count={one.count}
+            tab={one.tab}
+            aside={aside?.(one, entry, model)}
+            opens={opens}
+          >
+            {line(one)}
+          </Line>
+        );
+      }),
+    markdown: (report) => (entries(report) ?? []).map((one) => `${markdown(one)}${times(one.count)}`.trim()),
+  };
+}
+
+const times = (count = 1): string => (count > 1 ? ` ×${count}` : '');
+
+/** An address, with the method that it was asked by. */
+function address({ method, url }: { method?: string; url: string }): JSX.Element {
+  return (
+    <>
+      {method !== undefined && <code>{method}</code>} <span class="url">{url}</span>
+    </>
+  );
+}
+
+const addressText = ({ method, url }: { method: string; url: string }): string => quoted(`${method} ${url}`);
+
+function element({ text, selector }: { text: string; selector: string }): JSX.Element {
+  return (
+    <>
+      {text || t('noText')} <code class="selector">{selector}</code>
+    </>
+  );
+}
+
+const elementText = ({ text, selector }: { text: string; selector: string }): string =>
+  `${quoted(text) || t('noText')} ${quoted(selector)}`;
+
+const message = {
+  lane: 'console',
+  texts: (m: { message: string; source?: string }): Texts => [m.message, m.source],
+  line: (m: { message: string }): string => m.message || t('noText'),
+  markdown: (m: { message: string; source?: string }): string =>
+    `${quoted(m.message) || t('noText')} ${m.source ?? ''}`.trim(),
+} as const;
+
+const status = (code: number | undefined, error?: string): string => String(code || error || t('noAnswer'));
+
+/** The lists, the worst first. */
+export const LISTS: readonly List[] = [
+  list<Message>(({ console }) => console?.new_errors, {
+    ...message,
+    title: 'groupErrors',
+    severity: 'error',
+    name: 'console.new_errors',
+  }),
+  list<Failure>(({ network }) => network?.failures, {
+    title: 'groupFailures',
+    lane: 'network',
+    severity: 'error',
+    name: 'network.failures',
+    texts: (f) => [f.method, f.url, f.status, f.error],
+    line: address,
+    aside: (f, entry) => (
+      <Change before={f.previous_status} status={f.status} error={f.error} now={f.now_status} entry={entry} />
+    ),
+    markdown: (f) =>
+      `${addressText(f)} ${f.previous_status ? `${f.previous_status} → ` : ''}${status(f.status, f.error)}${f.now_status ? ` → ${f.now_status}` : ''}`,
+  }),
+  list<Crash>(({ dom }) => dom?.crashed, {
+    title: 'groupCrashed',
+    lane: 'dom',
+    severity: 'error',
+    name: 'dom.crashed',
+    texts: (c) => [c.url],
+    line: ({ url }) => url,
+    aside: ({ at }) => <time>{hour(Date.parse(at))}</time>,
+    markdown: ({ url }) => quoted(url),
+  }),
+  list<Message>(({ console }) => console?.new_warnings, {
+    ...message,
+    title: 'groupWarnings',
+    severity: 'warning',
+    name: 'console.new_warnings',
+  }),
+  list<Degraded>(({ network }) => network?.degraded, {
+    title: 'groupDegraded',
+    lane: 'network',
+    severity: 'warning',
+    name: 'network.degraded',
+    texts: (d) => [d.method, d.url],
+    line: address,
+    aside: (d, entry) => (
+      <span class="change">
+        <Sparkline entry={entry} />
+        {duration(d.previous_avg_ms)} <Arrow /> <b>{duration(d.avg_ms)}</b>
+      </span>
+    ),
+    markdown: (d) => `${addressText(d)} ${duration(d.previous_avg_ms)} → ${duration(d.avg_ms)}`,
+  }),
+  list<Disconnection>(({ websocket }) => websocket?.disconnections, {
+    title: 'groupClosed',
+    lane: 'websocket',
+    severity: 'warning',
+    name: 'websocket.disconnections',
+    texts: (d) => [d.url, d.reason, d.code],
+    line: address,
+    aside: (d) => <span class="quiet">{[d.code, d.reason].filter(Boolean).join(' ')}</span>,
+    markdown: (d) => [quoted(d.url), d.code, d.reason && quoted(d.reason)].filter(Boolean).join(' '),
+  }),
+  list<SocketError>(({ websocket }) => websocket?.error_messages, {
+    title: 'groupSocketErrors',
+    lane: 'websocket',
+    severity: 'warning',
+    name: 'websocket.error_messages',
+    texts: (e) => [e.url, e.message],
+    line: (e) => (
+      <>
+        {address(e)} {e.message}
+      </>
+    ),
+    markdown: (e) => `${quoted(e.url)} ${quoted(e.message)}`,
+  }),
+  list<NewElement>(({ dom }) => dom?.new_error_elements, {
+    title: 'groupElements',
+    lane: 'dom',
+    severity: 'warning',
+    name: 'dom.new_error_elements',
+    texts: (e) => [e.selector, e.text],
+    line: element,
+    aside: (e, entry, model) =>
+      e.gone_at == null ? (
+        <Reveal model={model} entry={entry} />
+      ) : (
+        <span class="quiet">{t('goneAt', hour(Date.parse(e.gone_at)))}</span>
+      ),
+    markdown: elementText,
+  }),
+  list<Changed>(({ network }) => network?.recovered, {
+    title: 'groupRecovered',
+    lane: 'network',
+    severity: 'clean',
+    name: 'network.recovered',
+    texts: (c) => [c.method, c.url],
+    line: address,
+    aside: (c, entry) => <Change before={c.previous_status} status={c.status} entry={entry} />,
+    markdown: (c) => `${addressText(c)} ${c.previous_status} → ${c.status}`,
+  }),
+  list<GoneElement>(({ dom }) => dom?.disappeared_elements, {
+    title: 'groupVanished',
+    lane: 'dom',
+    severity: 'clean',
+    name: 'dom.disappeared_elements',
+    texts: (e) => [e.selector, e.text],
+    line: element,
+    markdown: elementText,
+  }),
+  list<Endpoint>(({ network }) => network?.new_endpoints, {
+    title: 'groupEndpoints',
+    lane: 'network',
+    name: 'network.new_endpoints',
+    texts: (e) => [e.method, e.url],
+    line: address,
+    aside: (e) => <Status status={e.status} />,
+    markdown: (e) => `${addressText(e)} ${e.status}`,
+  }),
+  list<Connection>(({ websocket }) => websocket?.new_connections, {
+    title: 'groupOpened',
+    lane: 'websocket',
+    name: 'websocket.new_connections',
+    texts: (c) => [c.url],
+    line: address,
+    markdown: (c) => quoted(c.url),
+  }),
+  list<URLChange>(({ dom }) => (dom?.url_changed == null ? undefined : [dom.url_changed]), {
+    title: 'groupMoved',
+    lane: 'dom',
+    name: 'dom.url_changed',
+    opens: false,
+    texts: (m) => [m.from, m.to],
+    line: (m) => (
+      <>
+        <span class="url">{m.from}</span> <Arrow /> <span class="url">{m.to}</span>
+      </>
+    ),
+    markdown: (m) => `${quoted(m.from)} → ${quoted(m.to)}`,
+  }),
+  list<Action>(({ actions }) => actions?.new_actions, {
+    title: 'groupActions',
+    lane: 'actions',
+    name: 'actions.new_actions',
+    texts: (a) => [a.type, a.target, a.value],
+    line: actionWords,
+    aside: ({ at }) => <time class="quiet">{hour(Date.parse(at))}</time>,
+    markdown: (a) => `${hour(Date.parse(a.at))} ${quoted(actionWords(a))}`,
+  }),
+];
+
+/** How many entries of each lane a report does not list. */
+export function omittedOf({ console, network, websocket, dom, actions }: Report): Map<LaneName, number> {
+  const sections = { console, network, websocket, dom, actions };
+  const omitted = new Map<LaneName, number>();
+  for (const [lane, section] of Object.entries(sections)) {
+    if ((section?.omitted ?? 0) > 0) omitted.set(lane as LaneName, section?.omitted ?? 0);
+  }
+  return omitted;
+}
+
+function Reveal({ model, entry }: { model: ViewerModel; entry: ViewRef | undefined }): JSX.Element | null {
+  const reveal = model.client.reveal?.bind(model.client);
+  const tab = model.overview.value?.tabs.find(({ id }) => id === entry?.tab);
+  const [selector, browserID] = [entry?.selector, tab?.browser_id];
+  if (reveal === undefined || selector === undefined || browserID === undefined || tab?.own !== true)
+    return null;
+  return (
+    <button
+      type="button"
+      class="link"
+      onClick={() => {
+        reveal(browserID, selector).catch((error: Error) => {
+          model.notice.value = { text: error.message, failed: true };
+        });
+      }}
+    >
+      {t('reveal')}
+    </button>
+  );
+}
+
+interface ChangeProps {
+  before: number | undefined;
+  status: number;
+  error?: string | undefined;
+  now?: number | undefined;
+  entry: ViewRef | undefined;
+}
+
+function Change({ before, status, error, now, entry }: ChangeProps): JSX.Element {
+  return (
+    <span class="change">
+      <Sparkline entry={entry} />
+      {before !== undefined && before > 0 && (
+        <>
+          <Status status={before} /> <Arrow />{' '}
+        </>
+      )}
+      <Status status={status} error={error} />
+      {now !== undefined && (
+        <>
+          {' '}
+          <Arrow /> <Status status={now} />
+        </>
+      )}
+    </span>
+  );
+}
