@@ -3,11 +3,14 @@ import { expect, test } from 'vitest';
 import english from './_locales/en/messages.json';
 import { many, type TextKey, t } from './text';
 
-const sources = import.meta.glob<string>(['./**/*.{ts,tsx}', './manifest.json', '!./dist/**'], {
-  query: '?raw',
-  import: 'default',
-  eager: true,
-});
+const sources = import.meta.glob<string>(
+  ['./**/*.{ts,tsx}', '../web/**/*.{ts,tsx}', './manifest.json', '!./dist/**', '!../web/dashboard/dist/**'],
+  {
+    query: '?raw',
+    import: 'default',
+    eager: true,
+  },
+);
 
 test('numbers choose their word, and values are filled in', () => {
   expect(many('errors', 1)).toBe('1 error');
@@ -32,7 +35,7 @@ test('every text is used, each counted one has both forms, and placeholders are 
 
 /** Code whose texts a person reads; the worker's other texts are the host's and its agents'. */
 const read =
-  /^\.\/(popup|ui|panel|sidepanel|devtools|dashboard)\/|^\.\/background\/(badge|listing|popup|port|tabs|viewer)\.ts$/;
+  /^\.\/(popup|panel|sidepanel|devtools)\/|^\.\.\/web\/|^\.\/background\/(badge|listing|popup|port|tabs|viewer)\.ts$/;
 
 /** What is read by machines, wherever it stands: attributes and the arguments of calls. */
 const machine =

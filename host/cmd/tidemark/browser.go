@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -71,14 +70,14 @@ func launch(ctx context.Context, home home.Home, o browser.Options) (*browser.Br
 	if err := home.Create(); err != nil {
 		return nil, err
 	}
-	c := &client{home: home}
+	c := clientOf(home)
 	var s viewer.Status
-	if err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s); err != nil { // this call starts the daemon
+	if err := c.Status(ctx, &s); err != nil { // this call starts the daemon
 		return nil, err
 	}
 	return daemon.Launch(ctx, home, o, func(ctx context.Context, instance string) bool {
 		var s viewer.Status
-		err := c.call(ctx, http.MethodGet, "/v1/status", nil, &s)
+		err := c.Status(ctx, &s)
 		return err == nil && slices.ContainsFunc(s.Browsers, func(b viewer.BrowserStatus) bool { return b.Instance == instance && b.Connected })
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -17,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/viewclient"
 )
 
 func newChanges() *cobra.Command {
@@ -56,7 +56,7 @@ Only calls without --since advance your cursor. --watch never advances it.`,
 				return watchChanges(cmd, c, p, asJSON)
 			}
 			var raw json.RawMessage
-			if err := c.tool(cmd.Context(), "get_changes_since", p, &raw); err != nil {
+			if err := c.Tool(cmd.Context(), "get_changes_since", p, &raw); err != nil {
 				return err
 			}
 			return showAndJudge(cmd, raw, asJSON, failOn)
@@ -76,14 +76,14 @@ Only calls without --since advance your cursor. --watch never advances it.`,
 }
 
 // compareChanges compares with an exported checkpoint.
-func compareChanges(cmd *cobra.Command, c *client, p observe.ChangesParams, asJSON bool, failOn string) error {
+func compareChanges(cmd *cobra.Command, c *viewclient.Client, p observe.ChangesParams, asJSON bool, failOn string) error {
 	file, err := readCheckpoint(p.Checkpoint)
 	if err != nil {
 		return err
 	}
 	p.Checkpoint = ""
 	var raw json.RawMessage
-	if err := c.call(cmd.Context(), http.MethodPost, "/v1/compare", api.FileRequest{File: file, ChangesParams: p}, &raw); err != nil {
+	if err := c.Compare(cmd.Context(), api.FileRequest{File: file, ChangesParams: p}, &raw); err != nil {
 		return err
 	}
 	return showAndJudge(cmd, raw, asJSON, failOn)
@@ -120,10 +120,10 @@ func judge(report *diff.Report, failOn string) error {
 	return nil
 }
 
-func watchChanges(cmd *cobra.Command, c *client, p observe.ChangesParams, asJSON bool) error {
+func watchChanges(cmd *cobra.Command, c *viewclient.Client, p observe.ChangesParams, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	first := true
-	return c.stream(cmd.Context(), "/v1/watch", p, func(line []byte) error {
+	return c.Watch(cmd.Context(), p, func(line []byte) error {
 		var report diff.Report
 		if err := json.Unmarshal(line, &report); err != nil {
 			return err

@@ -98,7 +98,7 @@ func callAndShow(cmd *cobra.Command, tool string, args, answer any, asJSON bool,
 		return err
 	}
 	var raw json.RawMessage
-	if err := c.tool(cmd.Context(), tool, args, &raw); err != nil {
+	if err := c.Tool(cmd.Context(), tool, args, &raw); err != nil {
 		return err
 	}
 	if asJSON {

@@ -20,6 +20,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/render"
+	"tidemark.dev/tidemark/host/internal/viewclient"
 )
 
 func newDemo() *cobra.Command {
@@ -46,7 +47,7 @@ type demoRun struct {
 	out, notes io.Writer
 	shop       *demo.Shop
 	page       context.Context
-	client     *client
+	client     *viewclient.Client
 	width      int
 }
 
@@ -66,7 +67,7 @@ func runDemo(cmd *cobra.Command, headless, all bool) (err error) {
 	if err != nil {
 		return err
 	}
-	d.client = &client{home: home}
+	d.client = clientOf(home)
 	defer func() { err = errors.Join(err, home.Stop(context.WithoutCancel(ctx))) }()
 
 	url, err := d.shop.Start()
@@ -151,7 +152,7 @@ func (d *demoRun) show(ctx context.Context, n int, b demo.Breakage) error {
 
 func (d *demoRun) look(ctx context.Context, p observe.ChangesParams) (*diff.Report, error) {
 	var raw json.RawMessage
-	if err := d.client.tool(ctx, "get_changes_since", p, &raw); err != nil {
+	if err := d.client.Tool(ctx, "get_changes_since", p, &raw); err != nil {
 		return nil, err
 	}
 	var r diff.Report

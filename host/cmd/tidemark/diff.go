@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -59,7 +58,7 @@ The report is colored text at a terminal and Markdown elsewhere. This command ad
 				return err
 			}
 			var raw json.RawMessage
-			if err := c.call(cmd.Context(), http.MethodPost, "/v1/diff", request, &raw); err != nil {
+			if err := c.Diff(cmd.Context(), request, &raw); err != nil {
 				return err
 			}
 			if markdown || !asJSON && !isTerminal(cmd.OutOrStdout()) {

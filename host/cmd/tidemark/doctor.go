@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -189,14 +188,14 @@ func checkSockets(h home.Home) installer.Check {
 // checkExtensions checks the connected extensions and makes a round trip to each.
 func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 	const name = "extension connected"
-	c := &client{home: h}
-	call := func(method, path string, out any) error {
+	c := clientOf(h)
+	call := func(request func(context.Context, any) error, out any) error {
 		ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 		defer cancel()
-		return c.call(ctx, method, path, nil, out)
+		return request(ctx, out)
 	}
 	var s viewer.Status
-	if err := call(http.MethodGet, "/v1/status", &s); err != nil {
+	if err := call(c.Status, &s); err != nil {
 		return []installer.Check{{Link: name, Subject: "connected", State: installer.Broken, Detail: err.Error(), Fix: "see " + h.Log()}}
 	}
 	own, err := unpack.Embedded()
@@ -225,7 +224,7 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 		}
 	}
 	var rounds []link.Round
-	if err := call(http.MethodPost, "/v1/rounds", &rounds); err != nil {
+	if err := call(c.Rounds, &rounds); err != nil {
 		return append(checks, installer.Check{Link: "round", State: installer.Broken, Detail: err.Error(), Fix: "see " + h.Log()})
 	}
 	for _, r := range rounds {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,7 +38,7 @@ with it anywhere, such as in CI:
 				return err
 			}
 			var raw json.RawMessage
-			if err := c.call(cmd.Context(), http.MethodPost, "/v1/export", api.FileRequest{Name: args[0]}, &raw); err != nil {
+			if err := c.Export(cmd.Context(), api.FileRequest{Name: args[0]}, &raw); err != nil {
 				return err
 			}
 			var pretty bytes.Buffer
@@ -79,7 +78,7 @@ func newImport() *cobra.Command {
 				return err
 			}
 			var raw json.RawMessage
-			if err := c.call(cmd.Context(), http.MethodPost, "/v1/import", api.FileRequest{File: file, As: as}, &raw); err != nil {
+			if err := c.Import(cmd.Context(), api.FileRequest{File: file, As: as}, &raw); err != nil {
 				return err
 			}
 			if asJSON {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -176,9 +175,10 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 	if err != nil {
 		return nil, err
 	}
-	c := &client{home: home, origins: origins, project: project, dial: home.DialRunning}
+	c := clientOf(home)
+	c.Origins, c.Project, c.Dial = origins, project, home.DialRunning
 	answer := &observe.HookAnswer{}
-	return answer, c.call(ctx, http.MethodPost, "/v1/hook", observe.HookParams{
+	return answer, c.Hook(ctx, observe.HookParams{
 		Session: call.Session, Event: call.Event,
 		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(max(o.timeout-hookMargin, o.timeout/2).Milliseconds()),
 	}, answer)

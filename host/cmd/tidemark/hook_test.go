@@ -110,8 +110,9 @@ func TestAFrozenDaemonIsToldOfWithHowToEndIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	c := &client{home: h, patience: 300 * time.Millisecond}
-	err = c.tool(t.Context(), "get_changes_since", struct{}{}, nil)
+	c := clientOf(h)
+	c.Patience = 300 * time.Millisecond
+	err = c.Tool(t.Context(), "get_changes_since", struct{}{}, nil)
 	if !errors.Is(err, home.ErrUnreachable) || !strings.Contains(fmt.Sprint(err), "does not respond. End the process") {
 		t.Error(err)
 	}
@@ -131,8 +132,9 @@ func TestADaemonThatIsBusyWithACallIsWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &client{home: h, patience: 300 * time.Millisecond}
-	if err := c.tool(t.Context(), "get_changes_since", struct{}{}, nil); err != nil {
+	c := clientOf(h)
+	c.Patience = 300 * time.Millisecond
+	if err := c.Tool(t.Context(), "get_changes_since", struct{}{}, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -362,7 +362,7 @@ func addSuggested(cmd *cobra.Command, numbers []int) error {
 		return err
 	}
 	var a noiserules.NoiseAnswer
-	if err := c.tool(cmd.Context(), "configure_noise", noiserules.NoiseParams{Action: "suggest"}, &a); err != nil {
+	if err := c.Tool(cmd.Context(), "configure_noise", noiserules.NoiseParams{Action: "suggest"}, &a); err != nil {
 		return err
 	}
 	for _, n := range numbers {

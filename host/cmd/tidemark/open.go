@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -32,7 +31,7 @@ that browser tab.`,
 				return err
 			}
 			var a api.Opened
-			if err := c.call(cmd.Context(), http.MethodPost, "/v1/open", nil, &a); err != nil {
+			if err := c.Open(cmd.Context(), &a); err != nil {
 				return err
 			}
 			if printOnly {

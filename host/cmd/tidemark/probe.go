@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"strings"
@@ -43,8 +42,9 @@ func checkDaemon(ctx context.Context, h home.Home) (installer.Check, bool) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	asked := &client{home: h, dial: h.DialRunning}
-	err = asked.call(ctx, http.MethodGet, "/v1/status", nil, nil)
+	asked := clientOf(h)
+	asked.Dial = h.DialRunning
+	err = asked.Status(ctx, nil)
 	if err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return c, true // the other checks report other problems
 	}

@@ -37,7 +37,7 @@ show only what changed, as long as the page is the same.`,
 				return err
 			}
 			var raw json.RawMessage
-			if err := c.tool(cmd.Context(), "browser_snapshot", p, &raw); err != nil {
+			if err := c.Tool(cmd.Context(), "browser_snapshot", p, &raw); err != nil {
 				return err
 			}
 			if asJSON {

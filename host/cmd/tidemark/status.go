@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +22,7 @@ func newStatus() *cobra.Command {
 				return err
 			}
 			var raw json.RawMessage
-			if err := c.call(cmd.Context(), http.MethodGet, "/v1/status", nil, &raw); err != nil {
+			if err := c.Status(cmd.Context(), &raw); err != nil {
 				return err
 			}
 			if asJSON {

@@ -7,9 +7,10 @@ import { many, t } from '../../../extension/text';
 import { words } from '../attempt';
 import { SeverityMark } from '../severity';
 import { Switch } from '../switch';
-import { pretty } from './entry';
+
 import { clock, duration, moment, size } from './format';
 import type { ViewerModel } from './model';
+import { pretty } from './request';
 import { Rows } from './rows';
 
 /** Agents with their switch and totals, and each call. */
@@ -18,7 +19,7 @@ export function Calls({ model }: { model: ViewerModel }): JSX.Element {
   const answer = useSignal<ViewCalls | undefined>(undefined);
   const problem = useSignal('');
   const agents = model.overview.value?.agents ?? [];
-  const newest = model.data.lanes.calls;
+  const newest = model.data.lane('calls');
   void model.drawn.value;
   const last = newest.positions[newest.length - 1] ?? 0;
   useEffect(() => {

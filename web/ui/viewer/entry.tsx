@@ -8,6 +8,7 @@ import { words } from '../attempt';
 import { type Severity, SeverityMark } from '../severity';
 import { clock, duration, size } from './format';
 import type { ViewerModel } from './model';
+import { laneKind } from './timeline/lanes';
 
 /** How many occurrences are shown at first, and more at a time. */
 const SHOWN = 5;
@@ -188,17 +189,18 @@ function Opened({ model, entry }: { model: ViewerModel; entry: ViewRef }): JSX.E
 
 /** One entry as it was captured. */
 export function Occurrence({ model, entry }: { model: ViewerModel; entry: ViewEntry }): JSX.Element {
+  const kind = laneKind(entry.lane);
   return (
     <article class="occurrence">
       <header>
         <time dateTime={new Date(entry.at).toISOString()}>{clock(entry.at)}</time>
-        <Outcome entry={entry} />
+        <kind.Outcome entry={entry} />
         {(entry.masked ?? 0) > 0 && <span class="masked">{many('masked', entry.masked ?? 0)}</span>}
       </header>
-      {entry.lane === 'network' ? (
-        <Request entry={entry} />
-      ) : (
+      {kind.Content === undefined ? (
         entry.text !== undefined && entry.text !== '' && <pre class="body">{entry.text}</pre>
+      ) : (
+        <kind.Content entry={entry} />
       )}
       {(entry.length ?? 0) > 0 && <p class="quiet">{t('cutAt', size(entry.length ?? 0))}</p>}
       {(entry.stack?.length ?? 0) > 0 && (
@@ -212,129 +214,6 @@ export function Occurrence({ model, entry }: { model: ViewerModel; entry: ViewEn
       )}
     </article>
   );
-}
-
-function Outcome({ entry }: { entry: ViewEntry }): JSX.Element | null {
-  switch (entry.lane) {
-    case 'network':
-      return (
-        <span>
-          <code>{entry.method}</code> <Status status={entry.status ?? 0} error={entry.error} />
-          {entry.duration_ms !== undefined && <span class="quiet"> {duration(entry.duration_ms)}</span>}
-          {(entry.size ?? 0) > 0 && <span class="quiet"> {size(entry.size ?? 0)}</span>}
-          {entry.cached === true && <span class="quiet"> {t('cached')}</span>}
-        </span>
-      );
-    case 'websocket':
-      return (
-        <span>
-          {entry.kind} <code class="url">{entry.url}</code>
-          {entry.code !== undefined && ` ${entry.code}`}
-          {entry.reason !== undefined && ` ${entry.reason}`}
-        </span>
-      );
-    case 'dom':
-      return (
-        <span>
-          {entry.kind}
-          {entry.selector !== undefined && (
-            <>
-              {' '}
-              <code>{entry.selector}</code>
-            </>
-          )}
-          {entry.url !== undefined && (
-            <>
-              {' '}
-              <code class="url">{entry.url}</code>
-            </>
-          )}
-        </span>
-      );
-    case 'actions':
-      return (
-        <span>
-          {entry.kind} {entry.selector !== undefined && <code>{entry.selector}</code>}{' '}
-          {entry.value !== undefined && <q>{entry.value}</q>}
-        </span>
-      );
-    default:
-      return (
-        <span>
-          {entry.via === 'console' || entry.via === undefined ? `console.${entry.kind}` : entry.via}
-        </span>
-      );
-  }
-}
-
-/** A status, or why there is none. */
-export function Status({ status, error }: { status: number; error?: string | undefined }): JSX.Element {
-  const bad = status >= 400 || status === 0;
-  return (
-    <span class={bad ? 'status bad' : 'status good'}>{status === 0 ? error || t('noAnswer') : status}</span>
-  );
-}
-
-function Request({ entry }: { entry: ViewEntry }): JSX.Element {
-  return (
-    <div class="request">
-      <p class="url">{entry.url}</p>
-      {entry.error !== undefined && entry.error !== '' && <p class="problem">{entry.error}</p>}
-      <Headers title={t('requestHeaders')} headers={entry.request_headers} />
-      <Body title={t('requestBody')} text={entry.request_body} />
-      <Headers title={t('responseHeaders')} headers={entry.response_headers} />
-      <Body title={t('responseBody')} text={entry.response_body} />
-      {entry.body_note !== undefined && <p class="quiet">{entry.body_note}</p>}
-    </div>
-  );
-}
-
-function Headers({
-  title,
-  headers,
-}: {
-  title: string;
-  headers: Record<string, string> | undefined;
-}): JSX.Element | null {
-  const list = Object.entries(headers ?? {});
-  if (list.length === 0) return null;
-  return (
-    <details>
-      <summary>
-        {title} <span class="quiet">{list.length}</span>
-      </summary>
-      <dl class="headers">
-        {list.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </details>
-  );
-}
-
-function Body({ title, text }: { title: string; text: string | undefined }): JSX.Element | null {
-  if (text === undefined || text === '') return null;
-  return (
-    <details open={text.length < 2000}>
-      <summary>
-        {title} <span class="quiet">{size(text.length)}</span>
-      </summary>
-      <pre class="body">{pretty(text)}</pre>
-    </details>
-  );
-}
-
-/** JSON in lines; anything else as it is. */
-export function pretty(text: string): string {
-  if (!/^\s*[[{]/.test(text)) return text;
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return text;
-  }
 }
 
 const FRAME = /^(?:(.*?) )?\((.*):(\d+):(\d+)\)( \(generated\))?$/;

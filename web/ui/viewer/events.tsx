@@ -10,8 +10,7 @@ import { Occurrence } from './entry';
 import { clock } from './format';
 import type { ViewerModel } from './model';
 import { Rows } from './rows';
-import { LANES, type LaneName } from './timeline/data';
-import { gist, laneName } from './timeline/timeline';
+import { gist, laneKind, laneName } from './timeline/lanes';
 
 const LIMIT = 2000;
 /** How long typing rests, and how long lies between two readings, in ms. */
@@ -33,7 +32,8 @@ export function Events({ model }: { model: ViewerModel }): JSX.Element {
   const text = model.text.value;
   const least = model.least.value;
   const tab = model.tab.value;
-  const lanes = LANES.filter((lane) => lane !== 'calls' && !model.without.value.has(lane));
+  const all = model.lanes.value.filter((lane) => laneKind(lane).describe === undefined);
+  const lanes = all.filter((lane) => !model.without.value.has(lane));
   const key = `${from} ${to} ${text} ${least} ${tab} ${lanes.join()}`;
   const drawn = to === 'now' ? model.drawn.value : 0;
   const last = useRef(0);
@@ -91,7 +91,7 @@ export function Events({ model }: { model: ViewerModel }): JSX.Element {
   if (lanes.length === 0 || entries.length === 0) {
     return (
       <p class="empty">
-        {text !== '' || least !== 'all' || lanes.length < LANES.length - 1
+        {text !== '' || least !== 'all' || lanes.length < all.length
           ? t('nothingMatches')
           : evicted
             ? t('eventsEvicted')
@@ -145,7 +145,7 @@ function Row({ model, entry, whole, onOpen }: RowProps): JSX.Element {
         ) : (
           <SeverityMark severity={severity} size={12} />
         )}
-        <span class="lane">{laneName(entry.lane as LaneName)}</span>
+        <span class="lane">{laneName(entry.lane)}</span>
         <span class="event-text">{gist(entry)}</span>
       </button>
       {whole !== undefined && <Occurrence model={model} entry={whole} />}

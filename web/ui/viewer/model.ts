@@ -5,7 +5,6 @@ import type {
   ViewCheckpoints,
   ViewHidden,
   ViewOverview,
-  ViewPositions,
   ViewReport,
   ViewTab,
   ViewTimeline,
@@ -15,7 +14,7 @@ import { words } from '../attempt';
 import type { ViewerClient } from '../client';
 import { ignoreParams } from '../finding';
 import { moment as instant } from './format';
-import { type LaneName, TimelineData } from './timeline/data';
+import { TimelineData } from './timeline/data';
 import type { Span } from './timeline/draw';
 
 /** The two moments that are compared: a checkpoint's name, a time, `start` or `now`. */
@@ -68,8 +67,10 @@ export class ViewerModel {
   readonly least: Signal<Least> = signal('all');
   readonly text: Signal<string> = signal('');
   /** Lanes that are not shown. */
-  readonly without: Signal<ReadonlySet<LaneName>> = signal(new Set());
+  readonly without: Signal<ReadonlySet<string>> = signal(new Set());
   readonly data = new TimelineData();
+  /** The names of the lanes, from top to bottom. */
+  readonly lanes: Signal<readonly string[]> = signal(this.data.names);
   /** Grows whenever {@link data} has changed. */
   readonly drawn: Signal<number> = signal(0);
   /** The host and its data are there. */
@@ -194,7 +195,7 @@ export class ViewerModel {
   async #take(current: () => boolean, waitMs = 0): Promise<ViewTimeline | undefined> {
     const answer = await this.client.ask('view_timeline', {
       ...this.#at(),
-      after: this.data.next as ViewPositions,
+      after: this.data.next,
       marks: this.data.marks,
       wait_ms: waitMs,
     });
@@ -202,6 +203,7 @@ export class ViewerModel {
     if (!current() || !this.data.take(answer)) return undefined;
     batch(() => {
       this.ready.value = true;
+      this.lanes.value = this.data.names;
       this.drawn.value++;
     });
     return answer;

@@ -17,12 +17,13 @@ import type {
   SocketError,
   URLChange,
 } from '../../../../extension/report';
-import { type CountedKey, t } from '../../../../extension/text';
+import { type CountedKey, many, t } from '../../../../extension/text';
 import type { Severity } from '../../severity';
-import { Arrow, Line, Sparkline, Status } from '../entry';
+import { Arrow, Line, Sparkline } from '../entry';
 import { duration, hour } from '../format';
 import type { ViewerModel } from '../model';
-import type { LaneName } from '../timeline/data';
+import { Status } from '../request';
+import { laneName } from '../timeline/lanes';
 import { actionWords } from '../words';
 import { quoted } from './quoted';
 
@@ -30,8 +31,9 @@ type Texts = (string | number | undefined)[];
 
 /** One kind of entry, and how it is shown. */
 interface Kind<T> {
-  title: CountedKey;
-  lane: LaneName;
+  /** Its heading: a text that speaks of a number, or one that does not. */
+  title: CountedKey | { text: string };
+  lane: string;
   severity?: Severity;
   /** The list's name among the report's references. */
   name: string;
@@ -47,8 +49,10 @@ interface Kind<T> {
 
 /** A list of a report as every kind is used. */
 export interface List {
-  title: CountedKey;
-  lane: LaneName;
+  /** Its name among the report's references. */
+  name: string;
+  lane: string;
+  heading(count: number): string;
   /** The lines of those entries that are looked for. */
   lines(model: ViewerModel, report: ViewReport, has: (texts: Texts) => boolean): JSX.Element[];
   /** All entries as items of Markdown. */
@@ -61,8 +65,9 @@ function list<T extends { count?: number; tab?: number }>(
 ): List {
   const { title, lane, severity, name, texts, line, aside, markdown, opens = true } = kind;
   return {
-    title,
+    name,
     lane,
+    heading: (count) => (typeof title === 'string' ? many(title, count) : title.text),
     lines: (model, { report, refs }, has) =>
       (entries(report) ?? []).flatMap((one, i) => {
         const entry = refs[name]?.[i];
@@ -121,7 +126,7 @@ const message = {
 const status = (code: number | undefined, error?: string): string => String(code || error || t('noAnswer'));
 
 /** The lists, the worst first. */
-export const LISTS: readonly List[] = [
+const LISTS: readonly List[] = [
   list<Message>(({ console }) => console?.new_errors, {
     ...message,
     title: 'groupErrors',
@@ -270,12 +275,51 @@ export const LISTS: readonly List[] = [
   }),
 ];
 
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The sections of a report that the lists do not know, each with its members. */
+function otherSections(report: Report): [name: string, members: [string, unknown][]][] {
+  const known = new Set(['coverage', ...LISTS.map(({ lane }) => lane)]);
+  return Object.entries(report)
+    .filter(([name, section]) => !known.has(name) && isObject(section))
+    .map(([name, section]) => [name, Object.entries(section as object)]);
+}
+
+/** An entry of a list that is not known, in a line. */
+function plain(entry: unknown): string {
+  if (!isObject(entry)) return String(entry);
+  return Object.entries(entry)
+    .filter(([name, value]) => name !== 'count' && name !== 'tab' && typeof value !== 'object')
+    .map(([, value]) => value)
+    .join(' ');
+}
+
+/** All lists of a report: those above, then those of sections that are not known, as lines of text. */
+export function listsOf(report: Report): readonly List[] {
+  const others = otherSections(report).flatMap(([lane, members]) =>
+    members.flatMap(([name, entries]) => {
+      if (!Array.isArray(entries)) return [];
+      const other = list<{ count?: number; tab?: number }>(() => entries, {
+        title: { text: `${laneName(lane)}: ${name.replaceAll('_', ' ')}` },
+        lane,
+        name: `${lane}.${name}`,
+        texts: (one) => [plain(one)],
+        line: plain,
+        markdown: (one) => quoted(plain(one)),
+      });
+      return [other];
+    }),
+  );
+  return [...LISTS, ...others];
+}
+
 /** How many entries of each lane a report does not list. */
-export function omittedOf({ console, network, websocket, dom, actions }: Report): Map<LaneName, number> {
-  const sections = { console, network, websocket, dom, actions };
-  const omitted = new Map<LaneName, number>();
-  for (const [lane, section] of Object.entries(sections)) {
-    if ((section?.omitted ?? 0) > 0) omitted.set(lane as LaneName, section?.omitted ?? 0);
+export function omittedOf(report: Report): Map<string, number> {
+  const omitted = new Map<string, number>();
+  for (const [lane, section] of Object.entries(report)) {
+    if (!isObject(section) || !('omitted' in section)) continue;
+    if (typeof section.omitted === 'number' && section.omitted > 0) omitted.set(lane, section.omitted);
   }
   return omitted;
 }

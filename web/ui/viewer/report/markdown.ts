@@ -4,7 +4,7 @@ import { spanWords } from '../../../../extension/standing';
 import { many, t } from '../../../../extension/text';
 import { duration } from '../format';
 import { gapTabs, gapTime, gapWords } from '../words';
-import { LISTS, omittedOf } from './lists';
+import { listsOf, omittedOf } from './lists';
 
 /** A report as Markdown. */
 export function reportMarkdown(
@@ -24,9 +24,9 @@ export function reportMarkdown(
     [`${gapTime(gap)} ${gapWords(gap.reason)}`, gapTabs(gap)].filter(Boolean).join(', '),
   );
   if (r.coverage !== undefined) group(t('notObserved'), gaps ?? [r.coverage.note]);
-  for (const { title, markdown } of LISTS) {
+  for (const { heading, markdown } of listsOf(r)) {
     const lines = markdown(r);
-    group(many(title, lines.length), lines);
+    group(heading(lines.length), lines);
   }
   const omitted = [...omittedOf(r).values()].reduce((sum, n) => sum + n, 0);
   if (omitted > 0) out.push('', many('omitted', omitted));

@@ -8,7 +8,7 @@ import { SeverityMark, severityOf } from '../../severity';
 import { duration } from '../format';
 import type { ViewerModel } from '../model';
 import { gapTabs, gapTime, gapWords } from '../words';
-import { LISTS, omittedOf } from './lists';
+import { listsOf, omittedOf } from './lists';
 
 /** A report: one line of how it stands, then everything that is in it. */
 export function ReportView({ model, report }: { model: ViewerModel; report: ViewReport }): JSX.Element {
@@ -86,8 +86,9 @@ function Lists({ model, report }: { model: ViewerModel; report: ViewReport }): J
   const omitted = omittedOf(report.report);
   const has = (texts: (string | number | undefined)[]): boolean =>
     search === '' || texts.some((text) => `${text ?? ''}`.toLowerCase().includes(search));
-  const groups = LISTS.filter(({ lane }) => !without.has(lane))
-    .map(({ title, lane, lines }) => ({ title, lane, lines: lines(model, report, has) }))
+  const groups = listsOf(report.report)
+    .filter(({ lane }) => !without.has(lane))
+    .map(({ name, lane, heading, lines }) => ({ name, lane, heading, lines: lines(model, report, has) }))
     .filter(({ lines }) => lines.length > 0);
   if (groups.length === 0) {
     const filtered = search !== '' || without.size > 0;
@@ -99,14 +100,14 @@ function Lists({ model, report }: { model: ViewerModel; report: ViewReport }): J
   }
   return (
     <>
-      {groups.map(({ title, lane, lines }) => {
+      {groups.map(({ name, lane, heading, lines }) => {
         // How much of a lane is not listed is said at the first of its lists: it is less severe than what is.
         const more = omitted.get(lane) ?? 0;
         omitted.delete(lane);
         return (
-          <section class="group" key={title}>
+          <section class="group" key={name}>
             <h3>
-              {many(title, lines.length)}
+              {heading(lines.length)}
               {more > 0 && <span class="quiet"> · {many('moreOfSection', more)}</span>}
             </h3>
             <ul class="lines">{lines}</ul>

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ViewTimeline } from '../../../../extension/protocol';
 import { ERROR, HIDDEN, TimelineData, WARNING } from './data';
-import { axisTime, FOLDED, lanesAt, ROWS, zoomed } from './draw';
+import { axisTime, lanesAt, rowsOf, zoomed } from './draw';
+import { LANES, laneKind, laneName } from './lanes';
 
 function answer(over: Partial<ViewTimeline>): ViewTimeline {
   return { now: 1000, start: 0, store: 's', lanes: [], first: {}, next: {}, marks: 'm', ...over };
@@ -17,7 +18,7 @@ test('lanes are read from differences, and read on from where they were left', (
     }),
   );
   data.take(answer({ lanes: [{ lane: 'console', position: 10, time: 200, times: [0, 1], marks: '30' }] }));
-  const lane = data.lanes.console;
+  const lane = data.lane('console');
   expect([...lane.times.slice(0, lane.length)]).toEqual([100, 110, 115, 200, 201]);
   expect([...lane.positions.slice(0, lane.length)]).toEqual([5, 6, 9, 10, 11]);
   expect([...lane.marks.slice(0, lane.length)]).toEqual([0, ERROR, WARNING, HIDDEN, 0]);
@@ -36,9 +37,9 @@ test('what the host no longer holds is forgotten, so that memory does not grow w
       }),
     );
   }
-  expect(data.lanes.network.length).toBeLessThan(6100);
-  expect(data.lanes.network.times.length).toBeLessThan(20_000);
-  expect(data.lanes.network.positions[data.lanes.network.length - 1]).toBe(100_000);
+  expect(data.lane('network').length).toBeLessThan(6100);
+  expect(data.lane('network').times.length).toBeLessThan(20_000);
+  expect(data.lane('network').positions[data.lane('network').length - 1]).toBe(100_000);
 });
 
 test('what has left the host is told apart from what never was', () => {
@@ -82,10 +83,32 @@ test('zooming keeps the moment under the pointer, and stays within bounds', () =
   expect(zoomed({ from: 0, to: 30 }, 0.001, 10).to - zoomed({ from: 0, to: 30 }, 0.001, 10).from).toBeCloseTo(
     20,
   );
-  expect(lanesAt(0, 186, ROWS)).toEqual([]);
-  expect(lanesAt(30, 186, ROWS)).toEqual(['console']);
-  expect(lanesAt(167, 186, ROWS)).toEqual(['calls']);
-  expect(lanesAt(30, 68, FOLDED)).toHaveLength(6);
-  expect(lanesAt(66, 68, FOLDED)).toEqual([]);
+  const rows = rowsOf(LANES, false);
+  expect(lanesAt(0, 186, rows)).toEqual([]);
+  expect(lanesAt(30, 186, rows)).toEqual(['console']);
+  expect(lanesAt(167, 186, rows)).toEqual(['calls']);
+  expect(lanesAt(30, 68, rowsOf(LANES, true))).toHaveLength(6);
+  expect(lanesAt(66, 68, rowsOf(LANES, true))).toEqual([]);
   expect(axisTime(new Date(2026, 0, 1, 9, 5, 7, 30).getTime(), 10)).toBe('09:05:07.030');
+});
+
+test('a lane that the table does not know is shown by its name, and its entries as text', () => {
+  const data = new TimelineData();
+  data.take(
+    answer({ lanes: [{ lane: 'files', position: 1, time: 5, times: [0], marks: '0' }], first: { files: 1 } }),
+  );
+  expect(data.names).toEqual([...LANES, 'files']);
+  expect(data.count).toBe(1);
+  expect(lanesAt(185, 209, rowsOf(data.names, false))).toEqual(['files']);
+  expect(laneName('files')).toBe('files');
+  const entry = {
+    lane: 'files',
+    position: 1,
+    at: 5,
+    tab: 0,
+    mark: '0',
+    kind: 'modified',
+    text: 'src/cart.ts',
+  };
+  expect(laneKind('files').gist(entry)).toBe('modified src/cart.ts');
 });

@@ -1,11 +1,6 @@
 /** What is on the timeline, in few bytes: typed arrays that grow, so that 100,000 events cost little to keep and draw. */
 import type { ViewLane, ViewPositions, ViewTimeline } from '../../../../extension/protocol';
-
-/** The lanes from top to bottom. */
-export const LANES = ['console', 'network', 'websocket', 'dom', 'actions', 'calls'] as const;
-
-/** The name of a lane. */
-export type LaneName = (typeof LANES)[number];
+import { LANES } from './lanes';
 
 /** Severities of an event as they are kept; {@link HIDDEN} is what noise rules keep out. */
 export const [CLEAN, WARNING, ERROR, HIDDEN] = [0, 1, 2, 3] as const;
@@ -70,7 +65,7 @@ export interface Gap {
 
 /** An event as it is found under the pointer. */
 export interface Found {
-  lane: LaneName;
+  lane: string;
   position: number;
   time: number;
   mark: number;
@@ -78,12 +73,14 @@ export interface Found {
 
 /** Everything on the timeline. */
 export class TimelineData {
-  readonly lanes: Record<LaneName, Lane> = fresh();
+  readonly #lanes = new Map(LANES.map((name) => [name, new Lane()]));
+  /** The names of the lanes: those of the table, then others that the host has. A new one makes a new list. */
+  names: readonly string[] = LANES;
   gaps: Gap[] = [];
   /** Since when a lane is held that was held from an earlier time, in ms. */
   held: Readonly<Record<string, number>> = {};
   /** Where to read on. */
-  next: Partial<ViewPositions> = {};
+  next: ViewPositions = {};
   /** The state of everything but events, as the host named it last. */
   marks = '';
   /** When what is held begins, and the newest time heard of, in ms. */
@@ -92,7 +89,18 @@ export class TimelineData {
   #store = '';
 
   get count(): number {
-    return LANES.reduce((sum, name) => sum + this.lanes[name].length, 0);
+    return this.names.reduce((sum, name) => sum + this.lane(name).length, 0);
+  }
+
+  /** The events of a lane. */
+  lane(name: string): Lane {
+    let lane = this.#lanes.get(name);
+    if (lane === undefined) {
+      lane = new Lane();
+      this.#lanes.set(name, lane);
+      this.names = [...this.names, name];
+    }
+    return lane;
   }
 
   /** Takes an answer in. True when there was anything new, false when it was out of date and is to be asked anew. */
@@ -102,10 +110,8 @@ export class TimelineData {
       return false;
     }
     this.#store = answer.store;
-    for (const lane of answer.lanes) {
-      if (isLane(lane.lane)) this.lanes[lane.lane].append(lane);
-    }
-    for (const name of LANES) this.lanes[name].dropBefore(answer.first[name] ?? 0);
+    for (const lane of answer.lanes) this.lane(lane.lane).append(lane);
+    for (const [name, first] of Object.entries(answer.first)) this.lane(name).dropBefore(first);
     this.held = answer.held ?? {};
     this.next = answer.next;
     this.start = answer.start;
@@ -123,7 +129,7 @@ export class TimelineData {
   }
 
   clear(): void {
-    Object.assign(this.lanes, fresh());
+    for (const name of this.names) this.#lanes.set(name, new Lane());
     this.gaps = [];
     this.held = {};
     this.next = {};
@@ -134,16 +140,15 @@ export class TimelineData {
   /** The time of the first event, or when what is held begins. */
   get first(): number {
     let first = this.now || this.start;
-    for (const name of LANES) {
-      const { times, length } = this.lanes[name];
+    for (const { times, length } of this.#lanes.values()) {
       if (length > 0) first = Math.min(first, times[0] ?? first);
     }
     return first;
   }
 
   /** The event of a lane nearest to a time, no farther than so many ms; of several the worst, then the newest. */
-  nearest(name: LaneName, time: number, within: number): Found | undefined {
-    const { times, marks, positions, length } = this.lanes[name];
+  nearest(name: string, time: number, within: number): Found | undefined {
+    const { times, marks, positions, length } = this.lane(name);
     let best = -1;
     let bestMark = -1;
     for (let i = 0; i < length; i++) {
@@ -161,11 +166,3 @@ export class TimelineData {
 
 /** How severe a mark is beside the others: what is hidden is less than a warning. */
 export const RANK = [0, 2, 3, 1] as const;
-
-function fresh(): Record<LaneName, Lane> {
-  return Object.fromEntries(LANES.map((name) => [name, new Lane()])) as Record<LaneName, Lane>;
-}
-
-function isLane(name: string): name is LaneName {
-  return (LANES as readonly string[]).includes(name);
-}

@@ -1,6 +1,6 @@
 /** Draws the timeline. Pure: everything comes as an argument, so that a frame costs what is visible and nothing else. */
 import type { Severity } from '../../severity';
-import { CLEAN, ERROR, HIDDEN, LANES, type LaneName, RANK, type TimelineData, WARNING } from './data';
+import { CLEAN, ERROR, HIDDEN, RANK, type TimelineData, WARNING } from './data';
 
 /** The span of time that is shown, in ms since the epoch. */
 export interface Span {
@@ -44,20 +44,19 @@ export interface Frame {
   now: number;
   /** Since when nothing is heard of the host; undefined while it is connected. */
   blindSince: number | undefined;
-  /** What is drawn below one another; see {@link ROWS} and {@link FOLDED}. */
+  /** What is drawn below one another; see {@link rowsOf}. */
   rows: Rows;
   /** Lanes whose events are left out. */
   without: ReadonlySet<string>;
 }
 
 /** Rows of the timeline, each with the lanes that it shows. */
-export type Rows = readonly (readonly LaneName[])[];
+export type Rows = readonly (readonly string[])[];
 
-/** Each lane in a row of its own. */
-export const ROWS: Rows = LANES.map((lane) => [lane]);
-
-/** All lanes in one row, where there is little room. */
-export const FOLDED: Rows = [LANES];
+/** Each lane in a row of its own; all in one where there is little room. */
+export function rowsOf(lanes: readonly string[], folded: boolean): Rows {
+  return folded ? [lanes] : lanes.map((lane) => [lane]);
+}
 
 /** Heights in CSS pixels: of the flags' row, of the axis below; the rows share the rest. */
 export const FLAG_ROW = 24;
@@ -75,7 +74,7 @@ function rowBox(
 }
 
 /** The lanes of the row at a height; none beside them. */
-export function lanesAt(y: number, height: number, rows: Rows): readonly LaneName[] {
+export function lanesAt(y: number, height: number, rows: Rows): readonly string[] {
   const each = (height - FLAG_ROW - AXIS_ROW) / rows.length;
   return rows[Math.floor((y - FLAG_ROW) / each)] ?? [];
 }
@@ -139,7 +138,7 @@ function drawEvicted(
 }
 
 /** The lanes that a row shows. */
-function lanesOf({ rows, without }: Frame, index: number): LaneName[] {
+function lanesOf({ rows, without }: Frame, index: number): string[] {
   return (rows[index] ?? []).filter((name) => !without.has(name));
 }
 
@@ -184,7 +183,7 @@ function drawEvents(context: CanvasRenderingContext2D, frame: Frame, index: numb
   const scale = width / (span.to - span.from);
   let most = 0;
   for (const name of lanesOf(frame, index)) {
-    const { times, marks, length } = data.lanes[name];
+    const { times, marks, length } = data.lane(name);
     for (let i = 0; i < length; i++) {
       const at = ((times[i] as number) - span.from) * scale;
       if (at < 0 || at >= width) continue;

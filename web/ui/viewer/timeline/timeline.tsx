@@ -3,46 +3,31 @@
 import { type Signal, useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import type { JSX, TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ViewEntry } from '../../../../extension/protocol';
 import { spanWords } from '../../../../extension/standing';
-import { many, type TextKey, t } from '../../../../extension/text';
+import { t } from '../../../../extension/text';
 import { severityOf } from '../../severity';
-import { clock, duration } from '../format';
+import { clock } from '../format';
 import type { ViewerModel } from '../model';
 import { gapWords } from '../words';
-import { type Found, LANES, type LaneName } from './data';
+import type { Found } from './data';
 import {
   AXIS_ROW,
   draw,
   FLAG_ROW,
   type Flag,
-  FOLDED,
   lanesAt,
   type Palette,
-  ROWS,
+  rowsOf,
   type Span,
   zoomed,
 } from './draw';
+import { describe, laneName } from './lanes';
 
 /** The least and the most of what is shown at first, in ms. */
 const FIRST_LEAST_MS = 20_000;
 const FIRST_MOST_MS = 300_000;
 /** How near the pointer has to be to an event, in CSS pixels. */
 const NEAR = 6;
-
-const LANE_NAMES: Readonly<Record<LaneName, TextKey>> = {
-  console: 'laneConsole',
-  network: 'laneNetwork',
-  websocket: 'laneWebSocket',
-  dom: 'laneDOM',
-  actions: 'laneActions',
-  calls: 'laneCalls',
-};
-
-/** The name of a lane as it is shown. */
-export function laneName(lane: LaneName): string {
-  return t(LANE_NAMES[lane]);
-}
 
 function paletteOf(element: HTMLElement): Palette {
   const style = getComputedStyle(element);
@@ -81,7 +66,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
   const brush = useSignal<Span | undefined>(undefined);
   const hover = useSignal<Hover | undefined>(undefined);
   const folded = useFolded();
-  const rows = folded.value ? FOLDED : ROWS;
+  const rows = rowsOf(model.lanes.value, folded.value);
   /** Of the canvas, in CSS pixels: asking the canvas itself would have the page laid out in every frame. */
   const size = useSignal({ width: 0, height: 0 });
   const pressed = useRef<Pressed | undefined>(undefined);
@@ -197,7 +182,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
         </button>
         {!folded.value && (
           <div class="lane-names">
-            {LANES.map((name) => (
+            {model.lanes.value.map((name) => (
               <LaneSwitch key={name} model={model} lane={name} />
             ))}
           </div>
@@ -254,7 +239,7 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
   );
 }
 
-function LaneSwitch({ model, lane }: { model: ViewerModel; lane: LaneName }): JSX.Element {
+function LaneSwitch({ model, lane }: { model: ViewerModel; lane: string }): JSX.Element {
   const off = model.without.value.has(lane);
   return (
     <button
@@ -276,7 +261,7 @@ function LaneSwitch({ model, lane }: { model: ViewerModel; lane: LaneName }): JS
 /** What the pointer is at. */
 interface Hover {
   time: number;
-  lanes: readonly LaneName[];
+  lanes: readonly string[];
   x: number;
 }
 
@@ -397,7 +382,7 @@ function useFrames(model: ViewerModel, canvas: { current: HTMLCanvasElement | nu
       height,
       palette: palette.current,
       now,
-      rows: shown.folded.value ? FOLDED : ROWS,
+      rows: rowsOf(model.lanes.value, shown.folded.value),
       without: model.without.value,
       blindSince: connected ? undefined : model.data.now,
     });
@@ -432,9 +417,12 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
     clearTimeout(timer.current);
     if (found === undefined) return;
     timer.current = setTimeout(() => {
-      void describe(model, found).then((text) => {
-        details.value = { key, text };
-      });
+      const { lane, position } = found;
+      void describe(model.client.ask, lane, position)
+        .catch(() => laneName(lane))
+        .then((text) => {
+          details.value = { key, text };
+        });
     }, 60);
     return () => clearTimeout(timer.current);
   }, [key]);
@@ -462,7 +450,7 @@ function Tip({ model, hover, span, width }: TipProps): JSX.Element | null {
 /** The event that is nearest to a time, of those that are near. */
 function nearest(
   { data }: ViewerModel,
-  lanes: readonly LaneName[],
+  lanes: readonly string[],
   time: number,
   within: number,
 ): Found | undefined {
@@ -473,37 +461,4 @@ function nearest(
     if (best === undefined || Math.abs(found.time - time) < Math.abs(best.time - time)) best = found;
   }
   return best;
-}
-
-async function describe(model: ViewerModel, { lane, position }: Found): Promise<string> {
-  try {
-    if (lane === 'calls') {
-      const { calls } = await model.client.ask('view_calls', { positions: [position] });
-      const call = calls[0];
-      return call === undefined
-        ? t('gone')
-        : `${call.agent_name}: ${call.tool} · ${many('tokens', call.tokens)}`;
-    }
-    const { entries } = await model.client.ask('view_entries', { lane, positions: [position], brief: true });
-    const entry = entries[0];
-    return entry === undefined ? t('gone') : gist(entry);
-  } catch {
-    return laneName(lane);
-  }
-}
-
-/** An entry in a line. */
-export function gist(entry: ViewEntry): string {
-  switch (entry.lane) {
-    case 'network':
-      return `${entry.method} ${entry.url} → ${entry.status || entry.error || ''} (${duration(entry.duration_ms ?? 0)})`;
-    case 'websocket':
-      return [entry.kind, entry.url, entry.text, entry.code, entry.reason].filter(Boolean).join(' ');
-    case 'dom':
-      return [entry.kind, entry.text, entry.selector, entry.url].filter(Boolean).join(' ');
-    case 'actions':
-      return [entry.kind, entry.text, entry.value].filter(Boolean).join(' ');
-    default:
-      return entry.text || t('noText');
-  }
 }

@@ -29,7 +29,7 @@ export function Variables({ model }: { model: ViewerModel }): JSX.Element {
   const tab = model.tab.value;
   // Snapshots come and go by calls of agents; what else ends them changes the state of a tab.
   void model.drawn.value;
-  const last = model.data.lanes.calls.positions.at(-1) ?? 0;
+  const last = model.data.lane('calls').positions.at(-1) ?? 0;
   const overview = model.overview.value;
   useEffect(() => {
     let stale = false;
