@@ -32,6 +32,20 @@ test('a report reads as Markdown, and a page’s text cannot be more than text i
   expect(quoted('```')).toBe('```` ``` ````');
 });
 
+test('a section that the lists do not know is told in lines of text', () => {
+  const files = {
+    changed: [{ path: 'src/cart.ts', change: 'modified', added: 3, tab: 1, count: 2 }, 'b.ts'],
+    total: 9,
+  };
+  const text = reportMarkdown(
+    { ...report, report: { ...report.report, files: { ...files, omitted: 4 } } } as ViewReport,
+    (moment) => moment,
+  );
+  expect(text).toContain('### files: changed\n\n- `src/cart.ts modified 3` ×2\n- `b.ts`\n');
+  expect(text).toContain('- `POST /api/pay` 200 → 500 ×2');
+  expect(text).toMatch(/^4 /m);
+});
+
 test('the checkpoints read as the specification has them', () => {
   const checkpoint = (name: string, warnings = 0, note?: string) => ({
     name,
