@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	dashboardfiles "tidemark.dev/tidemark/web/dashboard"
 	"tidemark.dev/tidemark/host/internal/api"
+	dashboardfiles "tidemark.dev/tidemark/web/dashboard"
 )
 
 // docs/THREAT_MODEL.md explains the sign-in to the dashboard. `tidemark open` gets a short-lived single-use code in the
