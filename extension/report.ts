@@ -308,6 +308,72 @@ export interface Action {
   tab?: number /* int */;
 }
 /**
+ * VariablesDiff lists what debuggers saw.
+ */
+export interface VariablesDiff {
+  pauses?: Pause[];
+  hits?: TraceHits[];
+  snapshots?: SnapshotMade[];
+  /**
+   * TotalNewEvents counts pauses, ends of pauses, hits and snapshots.
+   */
+  total_new_events?: number /* int */;
+  omitted?: number /* int */;
+}
+/**
+ * Pause is a place where a thread paused.
+ */
+export interface Pause {
+  /**
+   * At is when it paused there last.
+   */
+  at: Time;
+  reason: string;
+  /**
+   * Place is function and line: "total (cart.ts:13)".
+   */
+  place?: string;
+  /**
+   * Thread is the kind of a thread that is not the page.
+   */
+  thread?: string;
+  /**
+   * By names the agents that caused it.
+   */
+  by?: string;
+  count?: number /* int */;
+  /**
+   * Paused is true while it pauses.
+   */
+  paused?: boolean;
+  tab?: number /* int */;
+}
+/**
+ * TraceHits are the hits of a tracepoint.
+ */
+export interface TraceHits {
+  id: string;
+  place?: string;
+  count: number /* int */;
+  /**
+   * Last are the values of the newest hit.
+   */
+  last?: { [key: string]: string};
+  by?: string;
+  tab?: number /* int */;
+}
+/**
+ * SnapshotMade is a variable snapshot.
+ */
+export interface SnapshotMade {
+  id: string;
+  label?: string;
+  at: Time;
+  place?: string;
+  by?: string;
+  tab?: number /* int */;
+}
+/**
  * Coverage says what was not observed. A report of a window that was fully observed has none.
  */
 export interface Coverage {
