@@ -7,13 +7,13 @@ import "strings"
 // numbers of four or more digits, decimals and hexadecimal ids {n}. Words are never folded: a
 // hexadecimal id has a digit in it, and stands alone.
 func Fingerprint(s string) string {
-	if !strings.ContainsAny(s, "0123456789") && !strings.Contains(s, "blob:") {
-		return s
-	}
 	var b strings.Builder
 	copied, i := 0, 0
 	for i < len(s) {
 		if n, fold := foldAt(s, i); n > 0 {
+			if copied == 0 {
+				b.Grow(len(s))
+			}
 			b.WriteString(s[copied:i])
 			b.WriteString(fold)
 			i += n
