@@ -137,7 +137,7 @@ func (b *ariaBench) unchanged() error {
 		n := b.count.tokens(text)
 		b.row("2,000 elements unchanged, tokens", fmt.Sprint(n), fmt.Sprintf("at most %d", budgetUnchanged), n <= budgetUnchanged)
 		above := quantile(looks, .5) - quantile(stubs, .5)
-		b.within("2,000 elements unchanged, above a stub tool, p50", above, budgetStub, "")
+		b.within("2,000 elements unchanged, above a stub tool, p50", above, budgetStub, b.byLoop(), "")
 		return nil
 	})
 }
@@ -244,9 +244,9 @@ func (b *ariaBench) large() error {
 			return err
 		}
 		held = append(held, longest)
-		b.within("20,000 elements, first look", took, budgetLarge, fmt.Sprintf("%s (%d tokens)", ms(took), b.count.tokens(text)))
+		b.within("20,000 elements, first look", took, budgetLarge, b.byLoop(), fmt.Sprintf("%s (%d tokens)", ms(took), b.count.tokens(text)))
 		middle := quantile(held, .5)
-		b.within(fmt.Sprintf("20,000 elements, longest time the page was held, middle of %d looks (worst)", len(held)), middle, budgetSlice, fmt.Sprintf("%s (%s)", ms(middle), ms(quantile(held, 1))))
+		b.within(fmt.Sprintf("20,000 elements, longest time the page was held, middle of %d looks (worst)", len(held)), middle, budgetSlice, b.byLoop(), fmt.Sprintf("%s (%s)", ms(middle), ms(quantile(held, 1))))
 		for _, kind := range tenChanges {
 			var looks []time.Duration
 			for i := range b.third(30) {
@@ -269,7 +269,7 @@ func (b *ariaBench) large() error {
 				b.figure("20,000 elements, "+kind.what+", p50 (p95)", said)
 				continue
 			}
-			b.within("20,000 elements, "+kind.what+", p50 (p95)", p50, kind.budget, said)
+			b.within("20,000 elements, "+kind.what+", p50 (p95)", p50, kind.budget, b.byLoop(), said)
 		}
 		return nil
 	})
@@ -419,7 +419,7 @@ func (b *ariaBench) differ() {
 			now.Walk(func(*aria.Node) {})
 		}))
 		if what := fmt.Sprintf("the differ, %d nodes, 100 changes", n); n == 20_000 {
-			b.within(what, took, budgetDiffer, "")
+			b.within(what, took, budgetDiffer, b.byWalk(), "")
 		} else {
 			b.figure(what, ms(took))
 		}

@@ -70,13 +70,13 @@ func TestWhatWasNotMeasuredStaysAsItWasPublished(t *testing.T) {
 func TestTheSummaryListsWhatWasMissedAndWhatWasNot(t *testing.T) {
 	r := &run{machine: machine{LoopMs: 2 * referenceLoopMs}, part: "hook"}
 	s := r.sheet("title")
-	s.within("in time", 19*time.Millisecond, 10*time.Millisecond, "")
-	s.within("late", 21*time.Millisecond, 10*time.Millisecond, "")
+	s.within("in time", 19*time.Millisecond, 10*time.Millisecond, r.byLoop(), "")
+	s.within("late", 21*time.Millisecond, 10*time.Millisecond, r.byLoop(), "")
 	s.ratio("twice", 2*time.Second, time.Second, 1.5)
 	r.report.Tables, r.report.Unmeasured = []*table{s.table}, []string{"flood"}
 	var b strings.Builder
 	r.report.summary(&b)
-	for _, want := range []string{"could not be measured: flood\n", "2 target(s) MISSED", "MISSED hook: late: 21.000 ms, wanted at most 20.000 ms (10 × 2.00)", "MISSED hook: twice: 2.00 times (2000.000 ms, 1000.000 ms), wanted at most 1.5 times"} {
+	for _, want := range []string{"could not be measured: flood\n", "2 target(s) MISSED", "MISSED hook: late: 21.000 ms, wanted at most 20.000 ms (10 × 2.00 by the loop)", "MISSED hook: twice: 2.00 times (2000.000 ms, 1000.000 ms), wanted at most 1.5 times"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the summary lacks %q:\n%s", want, b.String())
 		}

@@ -60,7 +60,7 @@ func (r *run) sourcemap() error {
 		}
 		first = append(first, time.Since(began))
 	}
-	s.within("first position, unpacking and reading the map, worst", quantile(first, 1), mapFirst, "")
+	s.within("first position, unpacking and reading the map, worst", quantile(first, 1), mapFirst, r.byWalk(), "")
 	next := make([]time.Duration, 20_000)
 	for i := range next {
 		began := time.Now()
@@ -69,7 +69,7 @@ func (r *run) sourcemap() error {
 		}
 		next[i] = time.Since(began)
 	}
-	s.within("next position, 99 %", quantile(next, .99), mapNext, "")
+	s.within("next position, 99 %", quantile(next, .99), mapNext, r.byLoop(), "")
 	s.figure("memory that the map takes", fmt.Sprintf("%.1f MB", float64(m.Size())/1e6))
 	if err := r.mappedInChromium(s, data); err != nil {
 		return err
@@ -152,6 +152,6 @@ func (r *run) mappedInChromium(s *sheet, data []byte) (err error) {
 	progress("")
 	s.figure("in Chromium, from the error to an answer with the original place, middle (worst)", fmt.Sprintf("%s (%s)", ms(quantile(whole, .5)), ms(quantile(whole, 1))))
 	usual, slowest := quantile(alone, .5), quantile(during, .99)
-	s.within("an answer while a map is on its way, 99 %, more than one when none is, middle", slowest-usual, mapSlowdown, fmt.Sprintf("%s (%s, %s)", ms(slowest-usual), ms(slowest), ms(usual)))
+	s.within("an answer while a map is on its way, 99 %, more than one when none is, middle", slowest-usual, mapSlowdown, r.byLoop(), fmt.Sprintf("%s (%s, %s)", ms(slowest-usual), ms(slowest), ms(usual)))
 	return nil
 }

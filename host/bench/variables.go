@@ -162,7 +162,7 @@ func (b *variablesBench) capture() error {
 		}
 		times = append(times, took)
 	}
-	b.within("snapshot_create, 50 variables, p50", quantile(times, .5), budgetCapture, "")
+	b.within("snapshot_create, 50 variables, p50", quantile(times, .5), budgetCapture, b.byLoop(), "")
 	if err := b.call("snapshot_clear", nil, nil); err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (b *variablesBench) deep() error {
 		}
 		times = append(times, took)
 	}
-	b.within("snapshot_create, depth 2, 4,951 fields, p50", quantile(times, .5), budgetDeep, "")
+	b.within("snapshot_create, depth 2, 4,951 fields, p50", quantile(times, .5), budgetDeep, b.byLoop(), "")
 	if err := b.call("snapshot_clear", nil, nil); err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (b *variablesBench) traces() error {
 		if tr.Hits != n+1 {
 			return fmt.Errorf("%s: %d hits were recorded, not %d: %+v", what, tr.Hits, n+1, tr.Notes)
 		}
-		b.within(what, time.Duration((each-bare)*float64(time.Millisecond)), budget, "")
+		b.within(what, time.Duration((each-bare)*float64(time.Millisecond)), budget, b.byLoop(), "")
 		return nil
 	}
 	for _, m := range []struct {
@@ -349,9 +349,9 @@ func compareVariables(s *sheet) {
 		return best(n, func() { variables.Compare(a, b) })
 	}
 	few := took(wide(0), wide(1), 200)
-	s.within("snapshot_diff, 200 variables each", few, budgetCompare, "")
+	s.within("snapshot_diff, 200 variables each", few, budgetCompare, s.r.byLoop(), "")
 	all := took(deep(100_000, 0), deep(100_000, 1), 15)
-	s.within("snapshot_diff, 100,000 paths each, every tenth another", all, budgetPaths, "")
+	s.within("snapshot_diff, 100,000 paths each, every tenth another", all, budgetPaths, s.r.byWalk(), "")
 	// Both within the processor's caches, and both beyond them: in between is the step from the ones to the others.
 	for _, n := range []int{25_000, 200_000} {
 		once, twice := took(deep(n, 0), deep(n, 1), 15), took(deep(2*n, 0), deep(2*n, 1), 15)

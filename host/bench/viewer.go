@@ -103,7 +103,7 @@ func numbers(of *testbed.Tab, script string) (list []float64, err error) {
 }
 
 func (b *viewerBench) under(what string, list []float64, share, most float64) {
-	b.within(what, time.Duration(quantile(list, share)*float64(time.Millisecond)), time.Duration(most*float64(time.Millisecond)), "")
+	b.within(what, time.Duration(quantile(list, share)*float64(time.Millisecond)), time.Duration(most*float64(time.Millisecond)), b.byLoop(), "")
 }
 
 // ready opens the viewer several times.
