@@ -28,7 +28,7 @@ const (
 
 // actRounds is how often the task is done with Tidemark and with the bare client, in turn, in each application: a call
 // that the machine held up is no figure.
-const actRounds = 9
+const actRounds = 7
 
 // act measures the acting tools beside the peers: one task on a TodoMVC in each framework.
 func (r *run) act() (err error) {

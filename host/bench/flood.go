@@ -203,11 +203,14 @@ func (f *floodSite) withListener(rates map[string][]float64) (err error) {
 		if err := tab.JS(k.flood()); err != nil {
 			return err
 		}
-		if err := testbed.Eventually(context.Background(), func() (bool, error) {
-			n := heard(k.method).n
-			return n >= k.n, fmt.Errorf("%d of %d %s heard", n, k.n, k.name)
-		}); err != nil {
-			return err
+		for n := 0; n < k.n; {
+			before := n
+			if err := testbed.Eventually(context.Background(), func() (bool, error) {
+				n = heard(k.method).n
+				return n > before, fmt.Errorf("%d of %d %s heard", n, k.n, k.name)
+			}); err != nil {
+				return err
+			}
 		}
 		h := heard(k.method)
 		rates[k.name] = append(rates[k.name], float64(h.n)/h.ms*1000)

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -126,7 +127,13 @@ func main() {
 			os.Exit(2)
 		}
 	}
-	r.binary = *binary
+	if *binary != "" {
+		path, err := filepath.Abs(*binary) // parts run it from other directories
+		if err != nil {
+			exit(err)
+		}
+		r.binary = path
+	}
 	if *against != "" {
 		exit(r.compare(*against, wanted))
 	}

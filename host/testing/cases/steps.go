@@ -123,7 +123,13 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 		}
 		answer = &act.Answer{}
 		text, err = agent.Data("browser_click", map[string]any{"ref": m[1]}, answer)
-		if err == nil && answer.Refused != nil {
+		switch {
+		case errors.Is(err, testbed.ErrTextOnly): // an older program: any line may be about what broke, at once or late
+			for line := range strings.Lines(text) {
+				answer.Broke = append(answer.Broke, diff.Consequence{Text: strings.TrimSpace(line)})
+			}
+			answer.Late, err = &act.Late{Broke: answer.Broke}, nil
+		case err == nil && answer.Refused != nil:
 			err = errors.New(text)
 		}
 		return answer, text, err

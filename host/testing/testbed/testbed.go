@@ -250,12 +250,15 @@ func (a *Agent) Text(tool string, args map[string]any) (string, error) {
 	return text, nil
 }
 
+// ErrTextOnly reports an answer without structured content, such as those of actions by older programs.
+var ErrTextOnly = errors.New("no structured content")
+
 // Data calls a tool, decodes its structured content into answer, and returns its text. It decodes an error result
-// too, if that has structured content, such as a refused action. Any other error is a [ToolError].
+// too, if that has structured content, such as a refused action. Any other error is a [ToolError]. With [ErrTextOnly] it returns the text.
 func (a *Agent) Data(tool string, args map[string]any, answer any) (text string, err error) {
 	result, text, err := a.call(tool, args)
 	if result == nil || result.StructuredContent == nil {
-		return "", cmp.Or(err, fmt.Errorf("%s returned no structured content", tool))
+		return text, cmp.Or(err, fmt.Errorf("%s: %w", tool, ErrTextOnly))
 	}
 	data, err := json.Marshal(result.StructuredContent)
 	if err != nil {
