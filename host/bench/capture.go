@@ -98,11 +98,10 @@ func (r *run) capture() error {
 			s.figure(b.name, fmt.Sprintf("%.1f µs without, %.1f more quiet, %.1f more debugger", none, quiet-none, debugger-none))
 			continue
 		}
-		measured := fmt.Sprintf("%.0f ms without, %.0f ms quiet (%.2f), %.0f ms debugger (%.2f)", none, quiet, quiet/none, debugger, debugger/none)
+		s.figure(b.name, fmt.Sprintf("%.0f ms without, %.0f ms quiet (%.2f), %.0f ms debugger (%.2f)", none, quiet, quiet/none, debugger, debugger/none))
 		if b.name == lines {
-			s.row(b.name, measured, fmt.Sprintf("quiet at most %s times", plain(linesTarget)), quiet <= linesTarget*none)
-		} else {
-			s.figure(b.name, measured)
+			times := pairwise(took["quiet"][lines], took["none"][lines])
+			s.row(lines+", quiet / without", fmt.Sprintf("%.2f times", times), fmt.Sprintf("at most %s times", plain(linesTarget)), times <= linesTarget)
 		}
 	}
 	if err := r.hooks(s, site); err != nil {
@@ -157,11 +156,7 @@ func (r *run) hooks(s *sheet, site *floodSite) (err error) {
 		}
 	}
 	for _, b := range calls {
-		times := make([]float64, rounds)
-		for i := range times {
-			times[i] = mine[b.name][i] / bare[b.name][i]
-		}
-		middle := quantile(times, .5)
+		middle := pairwise(mine[b.name], bare[b.name])
 		s.row("the hook of "+b.name+" / a bare wrapper that takes the stack", fmt.Sprintf("%.2f times (%.2f µs, %.2f µs)", middle, quantile(mine[b.name], .5), quantile(bare[b.name], .5)), fmt.Sprintf("at most %s times", plain(b.most)), middle <= b.most)
 	}
 	return nil
@@ -208,7 +203,7 @@ func burdensOf(root context.Context, site *floodSite, all []burden, first string
 		for name, ms := range list {
 			took[name] = append(took[name], ms)
 		}
-		_, err := chromedp.CallBrowser(root, target.CloseTarget, target.CloseTargetParams{TargetID: opened.TargetID})
+		_, err := chromedp.CallBrowser(root, target.CloseTarget, target.CloseTargetParams(opened))
 		return err
 	case <-time.After(2 * time.Minute):
 		return errors.New("the page did not come to its end")

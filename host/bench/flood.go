@@ -67,11 +67,7 @@ func (r *run) flood() error {
 	progress("")
 	s := r.sheet(fmt.Sprintf("Floods in Chromium, the middle of %d", rounds))
 	for _, k := range floodKinds {
-		shares := make([]float64, rounds)
-		for i := range shares {
-			shares[i] = mine[k.name][i] / bare[k.name][i]
-		}
-		share := quantile(shares, .5)
+		share := pairwise(mine[k.name], bare[k.name])
 		s.figure(k.name+", a bare listener", fmt.Sprintf("%.0f a second", quantile(bare[k.name], .5)))
 		s.row(k.name+", in the daemon / a bare listener", fmt.Sprintf("%.2f times (%.0f a second)", share, quantile(mine[k.name], .5)), fmt.Sprintf("at least %.1f times", floodTarget), share >= floodTarget)
 	}

@@ -94,3 +94,9 @@ func TestFiguresAreComparedByTheNumberThatTheyBeginWith(t *testing.T) {
 		t.Errorf("got %v", f.values)
 	}
 }
+
+func TestRatiosAreOfWhatWasMeasuredInTurn(t *testing.T) {
+	if got := pairwise([]float64{2, 300, 6}, []float64{1, 100, 4}); got != 2 {
+		t.Errorf("got %v, want the middle of 2, 3 and 1.5", got)
+	}
+}

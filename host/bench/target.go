@@ -46,16 +46,23 @@ func (s *sheet) ratio(what string, a, b time.Duration, most float64) {
 // neighbors: what slows the machine for a moment slows both.
 func paired(n int, mine, reference func()) (a, b time.Duration, times float64) {
 	var as, bs []time.Duration
-	var ratios []float64
 	for range n {
 		began := time.Now()
 		mine()
 		middle := time.Now()
 		reference()
 		as, bs = append(as, middle.Sub(began)), append(bs, time.Since(middle))
-		ratios = append(ratios, float64(as[len(as)-1])/float64(bs[len(bs)-1]))
 	}
-	return quantile(as, .5), quantile(bs, .5), quantile(ratios, .5)
+	return quantile(as, .5), quantile(bs, .5), pairwise(as, bs)
+}
+
+// pairwise is the median of the ratios of two lists of figures that were measured in turn.
+func pairwise[T ~int64 | ~float64](as, bs []T) float64 {
+	ratios := make([]float64, len(as))
+	for i := range ratios {
+		ratios[i] = float64(as[i]) / float64(bs[i])
+	}
+	return quantile(ratios, .5)
 }
 
 // beside adds how many times as long one computation takes as another in turn with it, and whether that is at most so
