@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/testing/cases"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // TestABrokenStepIsInTheAnswerOfTheActionThatCausedIt, and in no other's.
 func TestABrokenStepIsInTheAnswerOfTheActionThatCausedIt(t *testing.T) {
-	o, err := cases.RunSteps(shared.get(t).World, cases.Steps())
+	o, err := cases.RunSteps(e2etest.SharedWorld(t).World, cases.Steps())
 	if err != nil {
 		t.Fatal(err)
 	}

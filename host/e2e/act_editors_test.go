@@ -4,12 +4,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // TestRichTextEditors: each keeps a document of its own beside the page's, from which it takes back what it did not
 // notice. Two of them send when Enter is pressed.
 func TestRichTextEditors(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	built := buildApps(t)
 	for _, name := range []string{"quill", "lexical", "prosemirror"} {
 		t.Run(name, func(t *testing.T) {
@@ -17,29 +19,29 @@ func TestRichTextEditors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newSite(t, map[string]string{
+			s := e2etest.NewSite(t, map[string]string{
 				"/{$}":       `<!doctype html><meta charset="utf-8"><title>Write</title><main><div id="app"></div><p role="status" id="said"></p><input aria-label="Other"></main><script src="/editor.js"></script>`,
 				"/editor.js": string(script),
 			})
-			a := w.of(t, s)
-			p := w.open(t, s.URL)
-			first := a.look()
-			field, other := refOf(t, first, "textbox \"Message\""), refOf(t, first, `"Other"`)
+			a := w.AgentOf(t, s)
+			p := w.Open(t, s.URL)
+			first := a.Look()
+			field, other := e2etest.RefOf(t, first, "textbox \"Message\""), e2etest.RefOf(t, first, `"Other"`)
 			written := func(want string) {
 				t.Helper()
-				if got := p.text(`window.written()`); got != want {
+				if got := p.Text(`window.written()`); got != want {
 					t.Errorf("the editor holds %q, not %q", got, want)
 				}
 			}
-			do := func(tool string, args map[string]any) *acted {
+			do := func(tool string, args map[string]any) *e2etest.Acted {
 				t.Helper()
-				d := a.act(tool, args)
+				d := a.Act(tool, args)
 				if len(d.Ignored) > 0 {
 					t.Errorf("ignored: %s", d)
 				}
 				return d
 			}
-			holds(t, do("browser_type", map[string]any{"ref": field, "text": "Hello Ada"}).Page, "Hello Ada")
+			e2etest.Holds(t, do("browser_type", map[string]any{"ref": field, "text": "Hello Ada"}).Page, "Hello Ada")
 			written("Hello Ada")
 			do("browser_click", map[string]any{"ref": other})
 			do("browser_type", map[string]any{"ref": field, "text": " and Bob"}) // behind what is there
@@ -59,8 +61,8 @@ func TestRichTextEditors(t *testing.T) {
 				return
 			}
 			written("")
-			holds(t, d.Page, "sent One line; sent First; sent Second;")
-			intact(t, d)
+			e2etest.Holds(t, d.Page, "sent One line; sent First; sent Second;")
+			e2etest.Intact(t, d)
 		})
 	}
 }

@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/protocol"
 )
 
 // TestTypingIsHeardKeyByKey: many pages listen to keys, not to what a field holds.
 func TestTypingIsHeardKeyByKey(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Keys", `
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Keys", `
 		<label>Search <input id="search"></label><ul id="found"></ul>
 		<label>Amount <input id="amount"></label>
 		<fieldset><legend>Code</legend><input aria-label="Digit 1" maxlength="1"><input aria-label="Digit 2" maxlength="1"><input aria-label="Digit 3" maxlength="1"></fieldset>
@@ -24,65 +25,65 @@ func TestTypingIsHeardKeyByKey(t *testing.T) {
 		story.onkeyup = () => left.textContent = 100 - story.value.length + ' left';
 		story.onkeydown = chat.onkeydown = (e) => { if (e.key === 'Enter') sent++ };
 		chat.onkeyup = () => send.disabled = chat.textContent === ''</script>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.everything()
-	write := func(field, text string) *acted {
-		return a.act("browser_type", map[string]any{"ref": refOf(t, first, `"`+field+`"`), "text": text})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Everything()
+	write := func(field, text string) *e2etest.Acted {
+		return a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"`+field+`"`), "text": text})
 	}
 	d := write("Search", "Ada")
-	holds(t, d.Page, `"Ada"`, `"Adam"`)
-	lacks(t, d.String(), "Bob")
-	if got, want := p.text(`heard.slice(0, 6).join(', ')`), "keydown A KeyA 65 true true, keypress A KeyA 65 true true, keyup A KeyA 65 true true, keydown d KeyD 68 false true, keypress d KeyD 100 false true, keyup d KeyD 68 false true"; got != want {
+	e2etest.Holds(t, d.Page, `"Ada"`, `"Adam"`)
+	e2etest.Lacks(t, d.String(), "Bob")
+	if got, want := p.Text(`heard.slice(0, 6).join(', ')`), "keydown A KeyA 65 true true, keypress A KeyA 65 true true, keyup A KeyA 65 true true, keydown d KeyD 68 false true, keypress d KeyD 100 false true, keyup d KeyD 68 false true"; got != want {
 		t.Errorf("the page heard %s, not %s", got, want)
 	}
 	write("Amount", "1a2.5")
 	write("Digit 1", "123")
 	const name = `Zoë O'Neil 5€ (me@home!) ~"x" 日本 🎉`
 	write("Name", name)
-	if got := p.text(`[amount.value, ...[...document.querySelectorAll('fieldset input')].map((i) => i.value), document.getElementById('name').value].join('|')`); got != "125|1|2|3|"+name {
+	if got := p.Text(`[amount.value, ...[...document.querySelectorAll('fieldset input')].map((i) => i.value), document.getElementById('name').value].join('|')`); got != "125|1|2|3|"+name {
 		t.Errorf("the fields hold %s", got)
 	}
-	p.js(`heard = []`)
-	holds(t, write("Story", "one\ntwo\tthree").Page, "87 left", `"one\ntwo\tthree"`)
-	holds(t, write("Chat", "Hi\nAda").Page, `button "Send"`, "# was [disabled]")
-	if got := p.text(`sent + ' ' + chat.innerText.replace(/\n+/g, '|')`); got != "0 Hi|Ada" {
+	p.JS(`heard = []`)
+	e2etest.Holds(t, write("Story", "one\ntwo\tthree").Page, "87 left", `"one\ntwo\tthree"`)
+	e2etest.Holds(t, write("Chat", "Hi\nAda").Page, `button "Send"`, "# was [disabled]")
+	if got := p.Text(`sent + ' ' + chat.innerText.replace(/\n+/g, '|')`); got != "0 Hi|Ada" {
 		t.Errorf("the editor holds and has sent %s", got)
 	}
 	long := strings.Repeat("a long text ", 40) + "end"
-	d = a.act("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": refOf(t, first, `"Story"`), "value": long}, map[string]any{"ref": refOf(t, first, `"Search"`), "value": "Bo"}}})
-	holds(t, d.Page, `"Bob"`, "-383 left")
-	if got := p.text(`story.value`); got != long {
+	d = a.Act("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": e2etest.RefOf(t, first, `"Story"`), "value": long}, map[string]any{"ref": e2etest.RefOf(t, first, `"Search"`), "value": "Bo"}}})
+	e2etest.Holds(t, d.Page, `"Bob"`, "-383 left")
+	if got := p.Text(`story.value`); got != long {
 		t.Errorf("the field holds %s", got)
 	}
 }
 
 // TestAFieldThatGivesItsFocusAwayIsNotTypedInto: the keys would go to another one.
 func TestAFieldThatGivesItsFocusAwayIsNotTypedInto(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>Delta <input onfocus="b.focus()"></label><label>Beta <input id="b"></label><label>Gone <input onfocus="this.blur()"></label>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	delta := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Delta"`), "text": "delta"}, protocol.RefusedFailed, 0)
-	holds(t, delta.Refused.Element, `textbox "Delta"`)
-	holds(t, delta.Refused.Detail, `moves the focus to textbox "Beta"`)
-	delta = a.refusal("browser_fill_form", map[string]any{"fields": []map[string]any{{"ref": refOf(t, first, `"Delta"`), "value": "delta"}}}, protocol.RefusedFailed, 0)
-	holds(t, delta.Refused.Detail, `moves the focus to textbox "Beta"`)
-	gone := a.refusal("browser_type", map[string]any{"ref": refOf(t, first, `"Gone"`), "text": "x"}, protocol.RefusedFailed, 0)
-	holds(t, gone.Refused.Detail, `moves the focus to the page itself`)
-	if got := p.text(`[...document.querySelectorAll('input')].map((i) => i.value).join('|')`); got != "||" {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<label>Delta <input onfocus="b.focus()"></label><label>Beta <input id="b"></label><label>Gone <input onfocus="this.blur()"></label>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	delta := a.Refusal("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Delta"`), "text": "delta"}, protocol.RefusedFailed, 0)
+	e2etest.Holds(t, delta.Refused.Element, `textbox "Delta"`)
+	e2etest.Holds(t, delta.Refused.Detail, `moves the focus to textbox "Beta"`)
+	delta = a.Refusal("browser_fill_form", map[string]any{"fields": []map[string]any{{"ref": e2etest.RefOf(t, first, `"Delta"`), "value": "delta"}}}, protocol.RefusedFailed, 0)
+	e2etest.Holds(t, delta.Refused.Detail, `moves the focus to textbox "Beta"`)
+	gone := a.Refusal("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Gone"`), "text": "x"}, protocol.RefusedFailed, 0)
+	e2etest.Holds(t, gone.Refused.Detail, `moves the focus to the page itself`)
+	if got := p.Text(`[...document.querySelectorAll('input')].map((i) => i.value).join('|')`); got != "||" {
 		t.Errorf("the page has %q", got)
 	}
 }
 
 // TestWhatIsTypedPressesNoButton that gets the focus in the middle of it.
 func TestWhatIsTypedPressesNoButton(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label>Name <input id="n" oninput="d.focus()"></label><button id="d" onclick="n.value += ' DELETED'">Delete</button>`)})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	d := a.act("browser_type", map[string]any{"ref": refOf(t, a.look(), `"Name"`), "text": "a b c"})
-	holds(t, d.Page, `textbox "Name"`)
-	lacks(t, d.String(), "DELETED")
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<label>Name <input id="n" oninput="d.focus()"></label><button id="d" onclick="n.value += ' DELETED'">Delete</button>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	d := a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, a.Look(), `"Name"`), "text": "a b c"})
+	e2etest.Holds(t, d.Page, `textbox "Name"`)
+	e2etest.Lacks(t, d.String(), "DELETED")
 }

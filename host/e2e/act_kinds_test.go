@@ -10,18 +10,19 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
 
 func TestClicksCarryTheirModifiersAndButton(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Clicks", `<button id="b">Here</button><script>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Clicks", `<button id="b">Here</button><script>
 		const told = (e) => { e.preventDefault(); b.textContent = [e.type, e.button, e.altKey, e.ctrlKey, e.metaKey, e.shiftKey, e.detail, e.isTrusted].join(' ') };
 		b.onclick = b.onauxclick = b.oncontextmenu = told</script>`)})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	ref := refOf(t, a.look(), `"Here"`)
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	ref := e2etest.RefOf(t, a.Look(), `"Here"`)
 	for _, c := range []struct {
 		args map[string]any
 		want string
@@ -33,36 +34,36 @@ func TestClicksCarryTheirModifiersAndButton(t *testing.T) {
 	} {
 		c.args["ref"] = ref
 		// The button is called another thing after each, and its reference is the same.
-		holds(t, a.act("browser_click", c.args).Page, c.want)
+		e2etest.Holds(t, a.Act("browser_click", c.args).Page, c.want)
 	}
-	a.cannot("browser_click", map[string]any{"ref": ref, "modifiers": []string{"Hyper"}}, usererr.InvalidArgument, "Alt, Control, Meta and Shift")
-	a.cannot("browser_click", map[string]any{"ref": ref, "button": "fourth"}, usererr.InvalidArgument, "left, right or middle")
+	a.Cannot("browser_click", map[string]any{"ref": ref, "modifiers": []string{"Hyper"}}, usererr.InvalidArgument, "Alt, Control, Meta and Shift")
+	a.Cannot("browser_click", map[string]any{"ref": ref, "button": "fourth"}, usererr.InvalidArgument, "left, right or middle")
 }
 
 // TestWhatBecameHiddenIsNotActedOn, however it was hidden since it was shown to the agent.
 func TestWhatBecameHiddenIsNotActedOn(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Hidden", `<style>.gone { display: none } .away { visibility: hidden }</style><button id="one">One</button><button id="two">Two</button><input aria-label="Three" id="three"><script>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Hidden", `<style>.gone { display: none } .away { visibility: hidden }</style><button id="one">One</button><button id="two">Two</button><input aria-label="Three" id="three"><script>
 		window.heard = ''; document.onclick = document.oninput = (e) => { heard += e.target.id }</script>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	p.js(`one.className = 'gone'; two.className = 'away'; three.className = 'gone'`)
-	one := a.refusal("browser_click", map[string]any{"ref": refOf(t, first, `"One"`)}, protocol.RefusedHidden, 0)
-	holds(t, one.Refused.Element, `button "One" [e`)
-	a.cannot("browser_click", map[string]any{"ref": refOf(t, first, `"Two"`)}, usererr.ReferenceGone)
-	a.cannot("browser_type", map[string]any{"ref": refOf(t, first, `"Three"`), "text": "x"}, usererr.ReferenceGone)
-	if got := p.text(`heard + three.value`); got != "" {
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	p.JS(`one.className = 'gone'; two.className = 'away'; three.className = 'gone'`)
+	one := a.Refusal("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"One"`)}, protocol.RefusedHidden, 0)
+	e2etest.Holds(t, one.Refused.Element, `button "One" [e`)
+	a.Cannot("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Two"`)}, usererr.ReferenceGone)
+	a.Cannot("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Three"`), "text": "x"}, usererr.ReferenceGone)
+	if got := p.Text(`heard + three.value`); got != "" {
 		t.Errorf("the page heard %s", got)
 	}
 }
 
 // TestAPictureIsSmallEnoughForAnAgent, of a page however long.
 func TestAPictureIsSmallEnoughForAnAgent(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Long", `<div style="height:20000px;background:linear-gradient(red, blue)"></div>`)})
-	a := w.of(t, s)
-	w.open(t, s.URL)
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Long", `<div style="height:20000px;background:linear-gradient(red, blue)"></div>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
 	for _, full := range []bool{false, true} {
 		ctx, cancel := context.WithTimeout(context.Background(), testbed.Patience)
 		defer cancel()
@@ -87,20 +88,20 @@ func TestAPictureIsSmallEnoughForAnAgent(t *testing.T) {
 }
 
 func TestWaitingForWhatGoesAndForWhatComesToLife(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Wait", `<button onclick="busy.textContent = 'Loading'; setTimeout(() => busy.textContent = '', 900); pay.disabled = true; setTimeout(() => pay.disabled = false, 1500)">Load</button>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Wait", `<button onclick="busy.textContent = 'Loading'; setTimeout(() => busy.textContent = '', 900); pay.disabled = true; setTimeout(() => pay.disabled = false, 1500)">Load</button>
 		<p role="status" id="busy"></p><button id="pay" onclick="this.textContent = 'Paid'">Pay</button>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Load"`)}).Page, "Loading")
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Load"`)}).Page, "Loading")
 	began := time.Now()
-	a.do("browser_wait_for", map[string]any{"text_gone": "loading"})
-	if got := p.text(`busy.textContent`); got != "" {
+	a.Do("browser_wait_for", map[string]any{"text_gone": "loading"})
+	if got := p.Text(`busy.textContent`); got != "" {
 		t.Errorf("the page says %s", got)
 	}
-	a.do("browser_wait_for", map[string]any{"ref": refOf(t, first, `"Pay"`)})
-	if got := p.text(`String(pay.disabled)`); got != "false" {
+	a.Do("browser_wait_for", map[string]any{"ref": e2etest.RefOf(t, first, `"Pay"`)})
+	if got := p.Text(`String(pay.disabled)`); got != "false" {
 		t.Error("it was not waited for")
 	}
 	if took := time.Since(began); took > 4*time.Second {

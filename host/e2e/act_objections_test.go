@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // taken checks that an answer reports neither invalid nor ignored fields.
-func taken(t *testing.T, d *acted) {
+func taken(t *testing.T, d *e2etest.Acted) {
 	t.Helper()
 	if len(d.Invalid)+len(d.Ignored) > 0 {
 		t.Errorf("\n%s", d)
@@ -26,21 +27,21 @@ const order = `<form id="f" aria-label="Checkout" onsubmit="event.preventDefault
 
 // TestASubmitThatTheBrowserRefusesSaysWhy, each time anew, however it is tried.
 func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Order", order)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
-	click := func(button string) *acted {
-		return a.act("browser_click", map[string]any{"ref": ref(button)})
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Order", order)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	ref := func(name string) string { return e2etest.RefOf(t, first, `"`+name+`"`) }
+	click := func(button string) *e2etest.Acted {
+		return a.Act("browser_click", map[string]any{"ref": ref(button)})
 	}
-	typed := func(args map[string]any) *acted {
+	typed := func(args map[string]any) *e2etest.Acted {
 		args["clear"] = true
-		return a.act("browser_type", args)
+		return a.Act("browser_type", args)
 	}
 	// refused checks an answer for what it names, and for nothing else.
-	refused := func(d *acted, named ...act.InvalidField) {
+	refused := func(d *e2etest.Acted, named ...act.InvalidField) {
 		t.Helper()
 		t.Logf("\n%s", d)
 		for i, f := range named {
@@ -51,7 +52,7 @@ func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
 		if len(d.Invalid) != len(named) {
 			t.Errorf("%d fields are named, want %d:\n%s", len(d.Invalid), len(named), d)
 		}
-		intact(t, d)
+		e2etest.Intact(t, d)
 	}
 	named := func(role, name, message string) act.InvalidField {
 		return act.InvalidField{Element: role + ` "` + name + `" [` + ref(name) + "]", Message: message}
@@ -60,17 +61,17 @@ func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
 	for _, button := range []string{"Order", "Order", "By script", "Check"} {
 		refused(click(button), missing...)
 	}
-	a.do("browser_hover", map[string]any{"ref": ref("Name")})
-	refused(a.act("browser_press_key", map[string]any{"key": "Space", "ref": ref("Order")}), missing...)
-	refused(a.act("browser_fill_form", map[string]any{"fields": []any{
+	a.Do("browser_hover", map[string]any{"ref": ref("Name")})
+	refused(a.Act("browser_press_key", map[string]any{"key": "Space", "ref": ref("Order")}), missing...)
+	refused(a.Act("browser_fill_form", map[string]any{"fields": []any{
 		map[string]any{"ref": ref("Name"), "value": "Ada"}, map[string]any{"ref": ref("Cash"), "value": true},
 	}, "submit": ref("Order")}), named("textbox", "Email", "Please fill out this field."))
 	refused(typed(map[string]any{"ref": ref("Email"), "text": "ada", "submit": true}), named("textbox", "Email", `Please include an '@' in the email address. 'ada' is missing an '@'.`))
 	for range 2 {
-		refused(a.act("browser_press_key", map[string]any{"key": "Enter"}), named("textbox", "Email", `'ada' is missing`))
+		refused(a.Act("browser_press_key", map[string]any{"key": "Enter"}), named("textbox", "Email", `'ada' is missing`))
 	}
-	refused(a.act("browser_press_key", map[string]any{"key": "Enter", "ref": ref("Name")}), named("textbox", "Email", `'ada' is missing`))
-	if got := p.text(`sent.textContent`); got != "0" {
+	refused(a.Act("browser_press_key", map[string]any{"key": "Enter", "ref": ref("Name")}), named("textbox", "Email", `'ada' is missing`))
+	if got := p.Text(`sent.textContent`); got != "0" {
 		t.Errorf("it was submitted %s times", got)
 	}
 
@@ -81,27 +82,27 @@ func TestASubmitThatTheBrowserRefusesSaysWhy(t *testing.T) {
 	if d.Invalid[0].Message != "" {
 		t.Errorf("the browser's message may quote what is secret: %s", d.Invalid[0].Message)
 	}
-	lacks(t, d.String(), "xyzzy")
+	e2etest.Lacks(t, d.String(), "xyzzy")
 	taken(t, click("Save draft"))
 	taken(t, typed(map[string]any{"ref": ref("Confirmation code"), "text": "a@b.org", "submit": true}))
-	if got := p.text(`sent.textContent`); got != "2" {
+	if got := p.Text(`sent.textContent`); got != "2" {
 		t.Errorf("it was submitted %s times", got)
 	}
 }
 
 // TestASubmitIsToldAsRefusedInFramesAndShadowRootsToo.
 func TestASubmitIsToldAsRefusedInFramesAndShadowRootsToo(t *testing.T) {
-	w := shared.get(t)
-	inner := newSite(t, map[string]string{"/{$}": store("Inner", `<form><label>Inner <input required></label><button>Send</button></form>`)})
-	s := newSite(t, map[string]string{"/{$}": store("Outer", `<iframe title="Other" src="`+inner.URL+`" width="600" height="1200"></iframe><open-form></open-form><closed-form></closed-form><script>
+	w := e2etest.SharedWorld(t)
+	inner := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Inner", `<form><label>Inner <input required></label><button>Send</button></form>`)})
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Outer", `<iframe title="Other" src="`+inner.URL+`" width="600" height="1200"></iframe><open-form></open-form><closed-form></closed-form><script>
 		for (const mode of ['open', 'closed']) customElements.define(mode + '-form', class extends HTMLElement { connectedCallback() { this.attachShadow({mode}).innerHTML = '<form><label>In ' + mode + ' <input required></label><button>Send ' + mode + '</button></form>' } })</script>`)})
-	a := w.agent(t, "--origin", s.URL, "--origin", inner.URL)
-	w.open(t, s.URL)
-	first := a.everything()
+	a := w.NewAgent(t, "--origin", s.URL, "--origin", inner.URL)
+	w.Open(t, s.URL)
+	first := a.Everything()
 	for button, field := range map[string]string{"Send": "Inner", "Send open": "In open", "Send closed": "In closed"} {
-		d := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"`+button+`"`)})
+		d := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"`+button+`"`)})
 		t.Logf("\n%s", d)
-		want := act.InvalidField{Element: `textbox "` + field + `" [` + refOf(t, first, `"`+field+`"`) + "]", Message: "Please fill out this field."}
+		want := act.InvalidField{Element: `textbox "` + field + `" [` + e2etest.RefOf(t, first, `"`+field+`"`) + "]", Message: "Please fill out this field."}
 		if !slices.Equal(d.Invalid, []act.InvalidField{want}) {
 			t.Errorf("%+v, want %+v", d.Invalid, want)
 		}
@@ -110,30 +111,30 @@ func TestASubmitIsToldAsRefusedInFramesAndShadowRootsToo(t *testing.T) {
 
 // TestAPageThatOnlyLooksForWhatIsWrongSubmitsNothing: nor does one whose form the browser does not check.
 func TestAPageThatOnlyLooksForWhatIsWrongSubmitsNothing(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Form", `<form id="f"><label>Name <input required></label><label>Mail <input required></label><label><input type="checkbox" required> Agree</label>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Form", `<form id="f"><label>Name <input required></label><label>Mail <input required></label><label><input type="checkbox" required> Agree</label>
 			<button type="button">Help</button><button id="go" disabled>Go</button></form>
 		<form id="g" novalidate><label>Own <input required></label><button>Own go</button></form><p role="status" id="said"></p><script>
 		for (const type of ['input', 'change', 'click', 'keydown']) f.addEventListener(type, () => { go.disabled = !f.checkValidity() });
 		g.onsubmit = (e) => { e.preventDefault(); said.textContent = g.checkValidity() ? 'fine' : 'Own is missing' }</script>`)})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	first := a.look()
-	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
-	taken(t, a.act("browser_type", map[string]any{"ref": ref("Name"), "text": "Ada"}))
-	taken(t, a.act("browser_press_key", map[string]any{"key": "Backspace"}))
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	first := a.Look()
+	ref := func(name string) string { return e2etest.RefOf(t, first, `"`+name+`"`) }
+	taken(t, a.Act("browser_type", map[string]any{"ref": ref("Name"), "text": "Ada"}))
+	taken(t, a.Act("browser_press_key", map[string]any{"key": "Backspace"}))
 	for _, button := range []string{"Agree", "Agree", "Help"} {
-		taken(t, a.act("browser_click", map[string]any{"ref": ref(button)}))
+		taken(t, a.Act("browser_click", map[string]any{"ref": ref(button)}))
 	}
 	for range 2 {
-		taken(t, a.act("browser_click", map[string]any{"ref": ref("Own go")}))
+		taken(t, a.Act("browser_click", map[string]any{"ref": ref("Own go")}))
 	}
 }
 
 // TestTextThatAFieldDoesNotTakeIsToldSo, and no other.
 func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Fields", `
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Fields", `
 		<label>Refuses input <input onbeforeinput="event.preventDefault()" value="12"></label>
 		<label>Refuses keys <input onkeydown="event.preventDefault()"></label>
 		<label>Full <input maxlength="3" value="abc"></label>
@@ -149,13 +150,13 @@ func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
 		<label>Same <input value="hello"></label>
 		<form onsubmit="event.preventDefault(); heard.append(task.value + ';'); task.value = ''"><label>Task <input id="task"></label></form><p role="status" id="heard"></p>
 		<label>Chips <input onkeydown="if (event.key === 'Enter') { heard.append(this.value + ';'); this.value = '' }"></label>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	ref := func(name string) string { return refOf(t, first, `"`+name+`"`) }
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	ref := func(name string) string { return e2etest.RefOf(t, first, `"`+name+`"`) }
 	const hidden = "(a secret)"
 	// ignored are the fields that did not take their input, with what they contain and how much was typed.
-	ignored := func(d *acted) string {
+	ignored := func(d *e2etest.Acted) string {
 		var b strings.Builder
 		for _, f := range d.Ignored {
 			value := hidden
@@ -179,39 +180,39 @@ func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
 		}
 		for _, args := range ways {
 			args["ref"], args["text"] = ref(name), "hello"
-			d := a.act("browser_type", args)
+			d := a.Act("browser_type", args)
 			if name == "Puts back" && args["clear"] == nil {
 				t.Logf("\n%s", d)
 			}
-			holds(t, ignored(d), want)
-			lacks(t, d.String(), "hunter2")
+			e2etest.Holds(t, ignored(d), want)
+			e2etest.Lacks(t, d.String(), "hunter2")
 		}
 		if name != "Full" && name != "Refuses keys" { // which hears of the last character only
-			holds(t, ignored(a.act("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": ref(name), "value": "hello"}}})), want)
+			e2etest.Holds(t, ignored(a.Act("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": ref(name), "value": "hello"}}})), want)
 		}
 	}
-	holds(t, ignored(a.act("browser_type", map[string]any{"ref": ref("Refuses input"), "text": "", "clear": true})), ": 12, 0;")
+	e2etest.Holds(t, ignored(a.Act("browser_type", map[string]any{"ref": ref("Refuses input"), "text": "", "clear": true})), ": 12, 0;")
 
 	// What takes some of it, or what it makes of it, is told by the difference.
 	for _, name := range []string{"Half", "Digits", "Upper", "Same", "Task", "Chips"} {
-		taken(t, a.act("browser_type", map[string]any{"ref": ref(name), "text": "he2llo", "clear": true}))
+		taken(t, a.Act("browser_type", map[string]any{"ref": ref(name), "text": "he2llo", "clear": true}))
 	}
-	taken(t, a.act("browser_type", map[string]any{"ref": ref("Same"), "text": "he2llo", "clear": true}))
+	taken(t, a.Act("browser_type", map[string]any{"ref": ref("Same"), "text": "he2llo", "clear": true}))
 	for _, name := range []string{"Task", "Chips"} {
-		d := a.act("browser_type", map[string]any{"ref": ref(name), "text": []string{"One", "Two"}, "clear": true, "submit": true})
+		d := a.Act("browser_type", map[string]any{"ref": ref(name), "text": []string{"One", "Two"}, "clear": true, "submit": true})
 		taken(t, d)
 	}
-	if got := p.text(`heard.textContent`); got != "One;Two;One;Two;" {
+	if got := p.Text(`heard.textContent`); got != "One;Two;One;Two;" {
 		t.Errorf("it heard %s", got)
 	}
 	// Two fields of a form, and what comes after them.
-	d := a.act("browser_fill_form", map[string]any{"fields": []any{
+	d := a.Act("browser_fill_form", map[string]any{"fields": []any{
 		map[string]any{"ref": ref("Half"), "value": "x"}, map[string]any{"ref": ref("Refuses keys"), "value": "x"}, map[string]any{"ref": ref("Refuses input"), "value": "x"},
 	}})
 	t.Logf("\n%s", d)
 	if got := ignored(d); len(d.Ignored) != 2 || strings.Contains(got, "Half") {
 		t.Errorf("\n%s", d)
 	}
-	taken(t, a.act("browser_wait_for", map[string]any{"settled": true}))
-	taken(t, a.act("browser_scroll", map[string]any{"direction": "down"}))
+	taken(t, a.Act("browser_wait_for", map[string]any{"settled": true}))
+	taken(t, a.Act("browser_scroll", map[string]any{"direction": "down"}))
 }

@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
 
 // TestWaitingUntilAPageSettlesIsForItsRequests: for those, too, that an earlier answer called unfinished.
 func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Slow", `<button onclick="fetch('/slow').then((r) => { out.textContent = 'answered ' + r.status })">Ask</button><p id="out"></p>`)})
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Slow", `<button onclick="fetch('/slow').then((r) => { out.textContent = 'answered ' + r.status })">Ask</button><p id="out"></p>`)})
 	began, end := make(chan struct{}, 1), make(chan struct{})
-	s.mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+	s.Mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
 		began <- struct{}{}
 		select {
 		case <-end:
@@ -27,28 +28,28 @@ func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	ask := refOf(t, a.look(), `"Ask"`)
-	if d := a.act("browser_click", map[string]any{"ref": ask}); !slices.Equal(d.Unfinished, []string{"GET /slow"}) {
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	ask := e2etest.RefOf(t, a.Look(), `"Ask"`)
+	if d := a.Act("browser_click", map[string]any{"ref": ask}); !slices.Equal(d.Unfinished, []string{"GET /slow"}) {
 		t.Errorf("unfinished: %v", d.Unfinished)
 	}
 	<-began
-	holds(t, a.refusal("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "the page did not settle: 1 request(s) in flight: GET /slow")
+	e2etest.Holds(t, a.Refusal("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "the page did not settle: 1 request(s) in flight: GET /slow")
 	close(end)
-	holds(t, said(late(t, a.act("browser_wait_for", map[string]any{"settled": true})).Broke), "GET /slow 500")
-	holds(t, a.everything(), "answered 500")
+	e2etest.Holds(t, e2etest.Said(late(t, a.Act("browser_wait_for", map[string]any{"settled": true})).Broke), "GET /slow 500")
+	e2etest.Holds(t, a.Everything(), "answered 500")
 }
 
 // TestWaitingOnAPageThatCannotBeReadEndsInTime: an answer is given within the time that was asked for.
 func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Gone", `<a href="http://127.0.0.1:1/">Leave</a>`), "/text": `<!doctype html><title>Text</title><p>Nothing but text.`})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	holds(t, a.act("browser_navigate", map[string]any{"url": s.URL + "/text"}).Page, "interactive_only: false shows the text")
-	a.do("browser_navigate", map[string]any{"url": s.URL})
-	a.refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0)
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Gone", `<a href="http://127.0.0.1:1/">Leave</a>`), "/text": `<!doctype html><title>Text</title><p>Nothing but text.`})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": s.URL + "/text"}).Page, "interactive_only: false shows the text")
+	a.Do("browser_navigate", map[string]any{"url": s.URL})
+	a.Refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0)
 	began := time.Now()
 	_, err := a.Text("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 1000})
 	if took := time.Since(began); took > 2500*time.Millisecond {
@@ -57,17 +58,17 @@ func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
 	if err == nil || strings.TrimSpace(err.Error()) == "" {
 		t.Errorf("no reason is given: %v", err)
 	}
-	a.cannot("no_such_tool", nil, usererr.NotFound, `there is no tool "no_such_tool"`)
+	a.Cannot("no_such_tool", nil, usererr.NotFound, `there is no tool "no_such_tool"`)
 }
 
 // TestAReferenceOfAClosedTabActsOnNoOther: references count from one in each tab.
 func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Opener", `<button onclick="document.title = 'deleted'">Delete all</button>`), "/popup": store("Popup", `<button onclick="document.title = 'closing'">Close me</button>`)})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	all := refOf(t, a.look(), `"Delete all"`)
-	popup := w.open(t, s.URL+"/popup")
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Opener", `<button onclick="document.title = 'deleted'">Delete all</button>`), "/popup": e2etest.StorePage("Popup", `<button onclick="document.title = 'closing'">Close me</button>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	all := e2etest.RefOf(t, a.Look(), `"Delete all"`)
+	popup := w.Open(t, s.URL+"/popup")
 	var tab []string
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		list, err := a.Text("browser_tabs", nil)
@@ -77,7 +78,7 @@ func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, _ := strconv.Atoi(tab[1])
-	ref := refOf(t, a.snapshot(map[string]any{"tab": id}), `"Close me"`)
+	ref := e2etest.RefOf(t, a.Snapshot(map[string]any{"tab": id}), `"Close me"`)
 	if ref != all {
 		t.Fatalf("%s and %s: the test is to have the same reference in both tabs", ref, all)
 	}
@@ -88,29 +89,29 @@ func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	a.cannot("browser_click", map[string]any{"ref": ref}, usererr.ReferenceGone, "was closed")
-	holds(t, a.look(), "[Tab: ", "page: Opener]")
-	a.do("browser_click", map[string]any{"ref": all})
+	a.Cannot("browser_click", map[string]any{"ref": ref}, usererr.ReferenceGone, "was closed")
+	e2etest.Holds(t, a.Look(), "[Tab: ", "page: Opener]")
+	a.Do("browser_click", map[string]any{"ref": all})
 }
 
 // TestGoingBackWhereThereIsNoWebPageIsRefused: the tab would be lost to the agent.
 func TestGoingBackWhereThereIsNoWebPageIsRefused(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Begin", ""), "/first": store("First", ""), "/second": store("Second", "")})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	a.do("browser_navigate", map[string]any{"url": s.URL + "/first"})
-	a.do("browser_navigate", map[string]any{"url": s.URL + "/second"})
-	holds(t, a.act("browser_navigate", map[string]any{"url": "back"}).Page, "First")
-	holds(t, a.act("browser_navigate", map[string]any{"url": "forward"}).Page, "Second")
-	var back *acted
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Begin", ""), "/first": e2etest.StorePage("First", ""), "/second": e2etest.StorePage("Second", "")})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	a.Do("browser_navigate", map[string]any{"url": s.URL + "/first"})
+	a.Do("browser_navigate", map[string]any{"url": s.URL + "/second"})
+	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": "back"}).Page, "First")
+	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": "forward"}).Page, "Second")
+	var back *e2etest.Acted
 	for range 4 { // to where the tab began
-		if back = a.answer("browser_navigate", map[string]any{"url": "back"}); back.Refused != nil {
+		if back = a.Answer("browser_navigate", map[string]any{"url": "back"}); back.Refused != nil {
 			break
 		}
 	}
 	if back.Refused == nil || back.Refused.Reason != protocol.RefusedFailed {
 		t.Fatalf("it went back: %s", back)
 	}
-	holds(t, back.Refused.Detail, "has no web page to go back to")
+	e2etest.Holds(t, back.Refused.Detail, "has no web page to go back to")
 }

@@ -11,46 +11,45 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/demo"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
-const blank = `<!doctype html><title>page</title><link rel=icon href=data:,><body>`
-
 func TestTwoAgentsEachHearEverythingOnce(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
-	first, second := w.of(t, s), w.of(t, s)
-	p := w.open(t, s.URL)
-	first.changes()
-	second.changes()
-	p.js(`console.error('one')`)
-	if r := first.changes(); r.Console.TotalNewEntries != 1 {
-		t.Errorf("the first agent: %s", show(r))
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	first, second := w.AgentOf(t, s), w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first.Changes()
+	second.Changes()
+	p.JS(`console.error('one')`)
+	if r := first.Changes(); r.Console.TotalNewEntries != 1 {
+		t.Errorf("the first agent: %s", e2etest.Show(r))
 	}
-	p.js(`console.error('two')`)
-	if r := second.changes(); r.Console.TotalNewEntries != 2 || len(r.Console.NewErrors) != 2 {
-		t.Errorf("the second agent hears both: %s", show(r))
+	p.JS(`console.error('two')`)
+	if r := second.Changes(); r.Console.TotalNewEntries != 2 || len(r.Console.NewErrors) != 2 {
+		t.Errorf("the second agent hears both: %s", e2etest.Show(r))
 	}
-	if r := first.changes(); len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Message != "two" {
-		t.Errorf("the first agent hears what is new to it: %s", show(r))
+	if r := first.Changes(); len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Message != "two" {
+		t.Errorf("the first agent hears what is new to it: %s", e2etest.Show(r))
 	}
 }
 
 func TestTwoTabsAreNamedAndOneCanBeAskedFor(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank, "/b": blank})
-	a := w.of(t, s)
-	one, two := w.open(t, s.URL), w.open(t, s.URL+"/b")
-	a.changes()
-	one.js(`console.error('in one')`)
-	two.js(`console.error('in two')`)
-	r := a.changes()
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage, "/b": e2etest.BlankPage})
+	a := w.AgentOf(t, s)
+	one, two := w.Open(t, s.URL), w.Open(t, s.URL+"/b")
+	a.Changes()
+	one.JS(`console.error('in one')`)
+	two.JS(`console.error('in two')`)
+	r := a.Changes()
 	if len(r.Console.NewErrors) != 2 || r.Console.NewErrors[0].Tab == 0 || r.Console.NewErrors[0].Tab == r.Console.NewErrors[1].Tab {
-		t.Fatalf("entries do not name their tabs: %s", show(r))
+		t.Fatalf("entries do not name their tabs: %s", e2etest.Show(r))
 	}
 	for _, m := range r.Console.NewErrors {
-		narrow := a.changesWith(map[string]any{"checkpoint": r.From.String(), "tab": m.Tab, "include": []string{"console"}})
+		narrow := a.ChangesWith(map[string]any{"checkpoint": r.From.String(), "tab": m.Tab, "include": []string{"console"}})
 		if len(narrow.Console.NewErrors) != 1 || narrow.Console.NewErrors[0].Message != m.Message || narrow.Network != nil {
-			t.Errorf("tab %d: %s", m.Tab, show(narrow))
+			t.Errorf("tab %d: %s", m.Tab, e2etest.Show(narrow))
 		}
 	}
 	if _, err := a.Text("get_changes_since", map[string]any{"tab": 9999}); err == nil || !strings.Contains(err.Error(), "there is no tab 9999; watched tabs: ") {
@@ -59,56 +58,56 @@ func TestTwoTabsAreNamedAndOneCanBeAskedFor(t *testing.T) {
 }
 
 func TestTwoProjectsDoNotHearOrOverwriteEachOther(t *testing.T) {
-	w := shared.get(t)
-	s1, s2 := newSite(t, map[string]string{"/{$}": blank}), newSite(t, map[string]string{"/{$}": blank})
-	a1, a2 := w.of(t, s1), w.of(t, s2)
-	p1 := w.open(t, s1.URL)
-	w.open(t, s2.URL)
-	a1.changes()
-	a2.changes()
-	for _, a := range []*agent{a1, a2} {
+	w := e2etest.SharedWorld(t)
+	s1, s2 := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage}), e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	a1, a2 := w.AgentOf(t, s1), w.AgentOf(t, s2)
+	p1 := w.Open(t, s1.URL)
+	w.Open(t, s2.URL)
+	a1.Changes()
+	a2.Changes()
+	for _, a := range []*e2etest.Agent{a1, a2} {
 		var made struct{ Name, Replaced string }
-		a.call("checkpoint_create", map[string]any{"name": "session_start"}, &made)
+		a.Call("checkpoint_create", map[string]any{"name": "session_start"}, &made)
 		if made.Replaced != "" {
 			t.Error("one project's checkpoint replaced the other's")
 		}
 	}
-	p1.js(`console.error('only here')`)
-	if r := a1.changesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Error {
-		t.Errorf("the project itself: %s", show(r))
+	p1.JS(`console.error('only here')`)
+	if r := a1.ChangesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Error {
+		t.Errorf("the project itself: %s", e2etest.Show(r))
 	}
-	if r := a2.changesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Clean || r.Coverage != nil {
-		t.Errorf("the other project: %s", show(r))
+	if r := a2.ChangesWith(map[string]any{"checkpoint": "session_start", "wait": "settled"}); r.Severity != diff.Clean || r.Coverage != nil {
+		t.Errorf("the other project: %s", e2etest.Show(r))
 	}
-	for _, a := range []*agent{a1, a2} {
+	for _, a := range []*e2etest.Agent{a1, a2} {
 		var deleted struct{ Deleted string }
-		a.call("checkpoint_delete", map[string]any{"name": "session_start"}, &deleted)
+		a.Call("checkpoint_delete", map[string]any{"name": "session_start"}, &deleted)
 	}
 }
 
 func TestAReloadKeepsHistoryAndIsNoNews(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank + `<div class="error">Still here</div><script>console.error('on load')</script>`})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
-	p.reload()
-	r := a.changes()
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<div class="error">Still here</div><script>console.error('on load')</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	p.Reload()
+	r := a.Changes()
 	if len(r.Console.NewErrors) != 1 || r.DOM.NewErrorElements != nil || r.DOM.DisappearedElements != nil || r.Actions.NewActions[0].Type != "reload" {
-		t.Errorf("after a reload: %s", show(r))
+		t.Errorf("after a reload: %s", e2etest.Show(r))
 	}
-	all := a.changesWith(map[string]any{"checkpoint": "2020-01-01"})
+	all := a.ChangesWith(map[string]any{"checkpoint": "2020-01-01"})
 	if len(all.Console.NewErrors) != 1 || all.Console.NewErrors[0].Count != 2 {
-		t.Errorf("the reload wiped the history: %s", show(all))
+		t.Errorf("the reload wiped the history: %s", e2etest.Show(all))
 	}
 }
 
 func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	broken := make(chan struct{})
-	s := newSite(t, map[string]string{"/{$}": blank + `<script src="/app.js"></script><script>
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<script src="/app.js"></script><script>
 		const source = new EventSource('/updates'); source.onmessage = () => location.reload()</script>`})
-	s.mux.HandleFunc("/app.js", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("/app.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript")
 		w.Header().Set("Cache-Control", "no-store")
 		select {
@@ -119,7 +118,7 @@ func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
 		}
 	})
 	edit := make(chan struct{})
-	s.mux.HandleFunc("/updates", func(w http.ResponseWriter, r *http.Request) {
+	s.Mux.HandleFunc("/updates", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.(http.Flusher).Flush()
 		select {
@@ -128,12 +127,12 @@ func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	a.changes()
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	a.Changes()
 
-	if r := a.changesWith(map[string]any{"wait": "reload", "timeout_ms": 200}); *r.Settled || !strings.Contains(r.Summary, "not settled: no navigation or hot update occurred") {
-		t.Errorf("no edit was made: %s", show(r))
+	if r := a.ChangesWith(map[string]any{"wait": "reload", "timeout_ms": 200}); *r.Settled || !strings.Contains(r.Summary, "not settled: no navigation or hot update occurred") {
+		t.Errorf("no edit was made: %s", e2etest.Show(r))
 	}
 	answer := make(chan *diff.Report, 1)
 	go func() {
@@ -150,7 +149,7 @@ func TestWaitReloadIsNeverCleanBeforeTheUpdateCame(t *testing.T) {
 	close(broken)
 	edit <- struct{}{} // the development server tells the page only now
 	if r := <-answer; r.Severity != diff.Error || !*r.Settled {
-		t.Errorf("the edit broke the page: %s", show(r))
+		t.Errorf("the edit broke the page: %s", e2etest.Show(r))
 	}
 }
 
@@ -162,33 +161,33 @@ func onlySlow(r *diff.Report) bool {
 }
 
 func TestEveryBreakageOfTheDemoIsTold(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	shop := demo.New()
 	url, err := shop.Start()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = shop.Close() })
-	a := w.agent(t, "--origin", url)
-	p := w.open(t, url)
-	p.js(strings.TrimSuffix("await "+demo.Script("await ready();"), ";"))
+	a := w.NewAgent(t, "--origin", url)
+	p := w.Open(t, url)
+	p.JS(strings.TrimSuffix("await "+demo.Script("await ready();"), ";"))
 	for _, b := range demo.Breakages {
 		t.Run(b.Name, func(t *testing.T) {
 			steps := func(s string) {
 				t.Helper()
 				if s != "" {
-					p.js(strings.TrimSuffix("await "+demo.Script(s), ";"))
+					p.JS(strings.TrimSuffix("await "+demo.Script(s), ";"))
 				}
 			}
 			steps(b.Prepare)
-			a.changes()
+			a.Changes()
 			b.Break(shop)
 			if b.Reload {
-				p.reload()
+				p.Reload()
 			}
 			steps(b.Trigger)
-			r := a.changes()
-			text := strings.NewReplacer(`\"`, `"`, `\u003c`, `<`).Replace(show(r))
+			r := a.Changes()
+			text := strings.NewReplacer(`\"`, `"`, `\u003c`, `<`).Replace(e2etest.Show(r))
 			severity := b.Expect.Severity
 			if w.Way == "quiet" && strings.Contains(text, "is not valid JSON (response of") {
 				severity = "warning" // the page may have dealt with it: it cannot be told
@@ -207,43 +206,43 @@ func TestEveryBreakageOfTheDemoIsTold(t *testing.T) {
 				}
 			}
 			if t.Failed() {
-				t.Log(show(r))
+				t.Log(e2etest.Show(r))
 			}
 			b.Mend(shop)
 			if b.Reload {
-				p.reload()
+				p.Reload()
 			}
 			steps(b.Recover)
-			if r := a.changes(); r.Severity != diff.Clean && !onlySlow(r) || len(e.Failures) > 0 && r.Network.Recovered == nil && strings.HasPrefix(e.Failures[0].URL, "/api/") {
-				t.Errorf("after it was mended: %s", show(r))
+			if r := a.Changes(); r.Severity != diff.Clean && !onlySlow(r) || len(e.Failures) > 0 && r.Network.Recovered == nil && strings.HasPrefix(e.Failures[0].URL, "/api/") {
+				t.Errorf("after it was mended: %s", e2etest.Show(r))
 			}
 		})
 	}
 }
 
 func TestRawReadsHoldBodiesAndHeadersWithSecretsMasked(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
 	large := strings.Repeat("x", 100<<10)
-	s.mux.HandleFunc("/api/login", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("/api/login", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Set-Cookie", "sid=very-secret")
 		_, _ = io.WriteString(w, `{"user":"ann","access_token":"abc.def","roles":["admin"]}`)
 	})
-	s.mux.HandleFunc("/api/large", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("/api/large", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		w.Header().Set("Content-Length", strconv.Itoa(len(large)))
 		_, _ = io.WriteString(w, large)
 	})
 	const over = 64<<10 + 30
-	s.mux.HandleFunc("/api/little", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("/api/little", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = io.WriteString(w, large[:over])
 	})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	p.js(`await (await fetch('/api/login', {method: 'POST', headers: {Authorization: 'Bearer abcdefghijklmnop', 'Content-Type': 'application/json'}, body: JSON.stringify({user: 'ann', password: 'hunter2'})})).json(); await (await fetch('/api/large')).text(); await (await fetch('/api/little')).text()`)
-	a.changes()
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	p.JS(`await (await fetch('/api/login', {method: 'POST', headers: {Authorization: 'Bearer abcdefghijklmnop', 'Content-Type': 'application/json'}, body: JSON.stringify({user: 'ann', password: 'hunter2'})})).json(); await (await fetch('/api/large')).text(); await (await fetch('/api/little')).text()`)
+	a.Changes()
 	var page struct {
 		Entries []struct {
 			URL, RequestBody, ResponseBody, BodyNote string

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -22,11 +23,11 @@ import (
 // TestAPageOnTheBrowsersCommandLineIsWatched starts Chromium as anybody would, with the extension and
 // a page on its command line: the page may have loaded before the extension runs.
 func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
-	needBrowser(t)
-	s := newSite(t, map[string]string{"/{$}": blank + `<script>console.error('on load'); fetch('/gone.json')</script><img src="/gone.png"><div role=alert>Shown</div>`})
-	s.answer("/gone.json", 500)
-	s.answer("/gone.png", 404)
-	w := emptyWorld(t)
+	e2etest.NeedBrowser(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<script>console.error('on load'); fetch('/gone.json')</script><img src="/gone.png"><div role=alert>Shown</div>`})
+	s.Answer("/gone.json", 500)
+	s.Answer("/gone.png", 404)
+	w := e2etest.EmptyWorld(t)
 	extension, err := w.Extension()
 	if err != nil {
 		t.Fatal(err)
@@ -46,13 +47,13 @@ func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	})
-	a := w.agent(t) // before the browser is there
+	a := w.NewAgent(t) // before the browser is there
 	var r *diff.Report
 	err = testbed.Eventually(context.Background(), func() (bool, error) {
-		r = a.changesWith(map[string]any{"checkpoint": "2020-01-01T00:00:00Z", "wait": "settled"})
+		r = a.ChangesWith(map[string]any{"checkpoint": "2020-01-01T00:00:00Z", "wait": "settled"})
 		return r.Severity == diff.Error && r.DOM.NewErrorElements != nil, nil
 	})
-	text := show(r)
+	text := e2etest.Show(r)
 	for _, part := range []string{`"message": "on load"`, `"url": "/gone.json",`, `"status": 500`, `"url": "/gone.png",`, `"text": "Shown"`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s is missing", part)
@@ -64,18 +65,18 @@ func TestAPageOnTheBrowsersCommandLineIsWatched(t *testing.T) {
 }
 
 func TestActionsOfAPersonAreToldWithoutSecrets(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank + `<form onsubmit="return false"><label>Email <input id=email></label>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<form onsubmit="return false"><label>Email <input id=email></label>
 		<label>Password <input id=pw type=password></label><label>Card <input id=card autocomplete=cc-number></label>
 		<select id=size aria-label=Size><option>S<option>M</select><button>Sign in</button></form>`})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
 	typing := func(selector, text string) chromedp.Action[chromedp.Void] {
 		return chromedp.SendKeys(selector, text)
 	}
-	p.do(typing("#email", "ann@example.com"), typing("#pw", "hunter2hunter2"), typing("#card", "4242424242424242"), chromedp.Click("button"))
-	text := show(a.changes())
+	p.Do(typing("#email", "ann@example.com"), typing("#pw", "hunter2hunter2"), typing("#card", "4242424242424242"), chromedp.Click("button"))
+	text := e2etest.Show(a.Changes())
 	for _, part := range []string{`"target": "textbox \"Email\"",`, `"value": "ann@example.com"`, `"value": "[masked]"`, `"target": "button \"Sign in\""`, `"type": "submit"`} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s is missing", part)
@@ -92,44 +93,44 @@ func TestActionsOfAPersonAreToldWithoutSecrets(t *testing.T) {
 }
 
 func TestAFloodIsCountedToTheLastLine(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
-	p.js(`for (let i = 0; i < 20000; i++) console.log('line', i)`)
-	r := a.changesWith(map[string]any{"wait": "settled", "timeout_ms": 15000})
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	p.JS(`for (let i = 0; i < 20000; i++) console.log('line', i)`)
+	r := a.ChangesWith(map[string]any{"wait": "settled", "timeout_ms": 15000})
 	lost := 0
 	if r.Coverage != nil {
 		lost = r.Coverage.Dropped
 	}
 	// The buffer holds 10,000; the rest is read from the journal.
 	if r.BufferOverflow || r.Console.TotalNewEntries+lost != 20000 {
-		t.Errorf("%s", show(r))
+		t.Errorf("%s", e2etest.Show(r))
 	}
 	var page struct {
 		Total   int
 		Evicted uint64
 	}
-	a.call("get_browser_logs", map[string]any{"limit": 1, "search": "line"}, &page)
+	a.Call("get_browser_logs", map[string]any{"limit": 1, "search": "line"}, &page)
 	if page.Total == 0 {
 		t.Errorf("%+v", page)
 	}
 }
 
 func TestTheCommandLine(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": "<!doctype html><title>My shop</title><link rel=icon href=data:,>"})
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": "<!doctype html><title>My shop</title><link rel=icon href=data:,>"})
 	project := t.TempDir()
 	if err := os.WriteFile(filepath.Join(project, ".tidemark.toml"), fmt.Appendf(nil, "origins = [%q]\n", s.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := w.open(t, s.URL)
+	p := w.Open(t, s.URL)
 	settle := w.RunIn(project, "changes", "--wait", "settled")
 	if settle.Code != 0 || !strings.Contains(settle.Out, "clean") {
 		t.Fatalf("%+v", settle)
 	}
-	p.js(`console.error('for the person')`)
+	p.JS(`console.error('for the person')`)
 
 	if r := w.RunIn(project, "changes", "--wait", "settled", "--since", "2020-01-01", "--fail-on", "error"); r.Code != 4 || !strings.Contains(r.Out, "for the person") {
 		t.Errorf("--fail-on: %+v", r)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -36,7 +37,7 @@ func buildApps(t *testing.T) string {
 // another thing, and references are kept: all of them over what happens around them, nearly all over a
 // rendering of everything anew.
 func TestFrameworks(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	built := buildApps(t)
 	pages := map[string]string{}
 	for _, app := range testbed.Apps {
@@ -45,28 +46,28 @@ func TestFrameworks(t *testing.T) {
 			t.Fatal(err)
 		}
 		pages["/"+app+".js"] = string(script)
-		pages["/"+app] = `<!doctype html><title>` + app + `</title><nav>` + links(20) + `</nav><main id="app"></main><script src="/` + app + `.js"></script>`
+		pages["/"+app] = `<!doctype html><title>` + app + `</title><nav>` + e2etest.Links(20) + `</nav><main id="app"></main><script src="/` + app + `.js"></script>`
 	}
 	for _, app := range testbed.Apps {
-		t.Run(app, func(t *testing.T) { drive(t, w, newSite(t, pages), app) })
+		t.Run(app, func(t *testing.T) { drive(t, w, e2etest.NewSite(t, pages), app) })
 	}
 }
 
-func drive(t *testing.T, w *world, s *site, app string) {
-	p := w.open(t, s.URL+"/"+app)
-	reader, witness := w.of(t, s), w.of(t, s)
+func drive(t *testing.T, w *e2etest.World, s *e2etest.Site, app string) {
+	p := w.Open(t, s.URL+"/"+app)
+	reader, witness := w.AgentOf(t, s), w.AgentOf(t, s)
 	all := map[string]any{"interactive_only": false, "full_snapshot": true}
-	reader.everything()
-	before := parseListing(t, witness.snapshot(all))
+	reader.Everything()
+	before := parseListing(t, witness.Snapshot(all))
 	names := map[string]string{} // reference → the thing that it names
 	kept, anew, both, keptBoth, diffs := 0, 0, 0, 0, 0
-	p.js(fmt.Sprintf(`seed(%d)`, seed(app)))
+	p.JS(fmt.Sprintf(`seed(%d)`, seed(app)))
 	for i := range randomActions {
 		kind := map[int]string{12: "anew", 6: "both", 18: "both"}[i%25]
-		p.js(`window.did = await act('` + kind + `')`)
-		did := p.text(`window.did`)
-		told := reader.everything()
-		listing := witness.snapshot(all)
+		p.JS(`window.did = await act('` + kind + `')`)
+		did := p.Text(`window.did`)
+		told := reader.Everything()
+		listing := witness.Snapshot(all)
 		now := parseListing(t, listing)
 		if t.Failed() {
 			return

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // rowShapes are ways in which pages make the rows of a list, each with a button that must never be mistaken
@@ -31,26 +33,26 @@ var deleteButton = regexp.MustCompile(`button "Delete" \[(e\d+)\]`)
 // TestRowsThatAreRenderedAnewKeepTheirOwnReferences: a list is made anew as a whole, in another order, longer and
 // shorter; no button gets the reference that another row's had.
 func TestRowsThatAreRenderedAnewKeepTheirOwnReferences(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	pages := map[string]string{}
 	for name, shape := range rowShapes {
-		pages["/"+strings.ReplaceAll(name, " ", "-")] = store("Rows", `<button>Before</button><div id="rows"></div><button>After</button><script>
+		pages["/"+strings.ReplaceAll(name, " ", "-")] = e2etest.StorePage("Rows", `<button>Before</button><div id="rows"></div><button>After</button><script>
 			customElements.define('to-do', class extends HTMLElement {});
 			window.show = (list) => { document.getElementById('rows').innerHTML = list.map((i) => `+"`"+shape+"`"+`).join('') }; show([])</script>`)
 	}
-	s := newSite(t, pages)
+	s := e2etest.NewSite(t, pages)
 	for name := range rowShapes {
 		t.Run(name, func(t *testing.T) {
-			a := w.of(t, s)
-			p := w.open(t, s.URL+"/"+strings.ReplaceAll(name, " ", "-"))
+			a := w.AgentOf(t, s)
+			p := w.Open(t, s.URL+"/"+strings.ReplaceAll(name, " ", "-"))
 			random := rand.New(rand.NewPCG(1, 2))
 			of := map[string]string{} // reference → row
 			rows := []string{"apple", "banana", "cherry", "dates"}
 			before := map[string]string{} // row → reference
 			kept, stayed, next := 0, 0, 0
 			for step := range 12 {
-				p.js(fmt.Sprintf(`show(%s)`, strings.ReplaceAll(fmt.Sprintf("%q", rows), " ", ",")))
-				full := a.snapshot(map[string]any{"full_snapshot": true})
+				p.JS(fmt.Sprintf(`show(%s)`, strings.ReplaceAll(fmt.Sprintf("%q", rows), " ", ",")))
+				full := a.Snapshot(map[string]any{"full_snapshot": true})
 				found := deleteButton.FindAllStringSubmatch(full, -1)
 				if len(found) != len(rows) {
 					t.Fatalf("%d buttons for %q:\n%s", len(found), rows, full)

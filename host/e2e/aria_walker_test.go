@@ -1,21 +1,17 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -48,20 +44,15 @@ func underOne(t *testing.T, full, owner, text string) {
 	}
 }
 
-func (a *agent) whole() string {
-	a.t.Helper()
-	return a.snapshot(map[string]any{"full_snapshot": true})
-}
-
 // TestFramesStandWhereTheyAreAfterOthersWentOrCame: a frame's place among the window's frames is another
 // one as soon as a frame before it goes, and no element says so.
 func TestFramesStandWhereTheyAreAfterOthersWentOrCame(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	pages := map[string]string{}
 	for _, name := range []string{"A", "B", "C", "D"} {
 		pages["/"+name] = `<!doctype html><button>In ` + name + `</button>`
 	}
-	other := newSite(t, pages)
+	other := e2etest.NewSite(t, pages)
 	frames := func(origin, attributes string) string {
 		var b strings.Builder
 		for _, name := range []string{"A", "B", "C"} {
@@ -70,46 +61,46 @@ func TestFramesStandWhereTheyAreAfterOthersWentOrCame(t *testing.T) {
 		return `<div id="frames">` + b.String() + `</div>`
 	}
 	own := map[string]string{
-		"/same": store("Same", frames("", "")), "/cross": store("Cross", frames(other.URL, "")), "/sandbox": store("Sandbox", frames("", `sandbox="allow-scripts"`)),
-		"/inline": store("Inline", strings.ReplaceAll(strings.ReplaceAll(frames("", ""), `src="/`, `srcdoc="<button>In `), `" ></iframe>`, `</button>"></iframe>`)),
+		"/same": e2etest.StorePage("Same", frames("", "")), "/cross": e2etest.StorePage("Cross", frames(other.URL, "")), "/sandbox": e2etest.StorePage("Sandbox", frames("", `sandbox="allow-scripts"`)),
+		"/inline": e2etest.StorePage("Inline", strings.ReplaceAll(strings.ReplaceAll(frames("", ""), `src="/`, `srcdoc="<button>In `), `" ></iframe>`, `</button>"></iframe>`)),
 	}
 	for path, body := range pages {
 		own[path] = body
 	}
-	s := newSite(t, own)
+	s := e2etest.NewSite(t, own)
 	for _, path := range []string{"same", "cross", "sandbox", "inline"} {
 		t.Run(path, func(t *testing.T) {
-			a := w.of(t, s)
-			p := w.open(t, s.URL+"/"+path)
-			first := a.whole()
+			a := w.AgentOf(t, s)
+			p := w.Open(t, s.URL+"/"+path)
+			first := a.Whole()
 			for _, name := range []string{"A", "B", "C"} {
 				underOne(t, first, "T"+name, "In "+name)
 			}
-			p.js(`document.getElementById('A').remove()`)
-			d := a.look()
-			lacks(t, d, "In B", "In C")
-			full := a.whole()
-			lacks(t, full, "In A")
+			p.JS(`document.getElementById('A').remove()`)
+			d := a.Look()
+			e2etest.Lacks(t, d, "In B", "In C")
+			full := a.Whole()
+			e2etest.Lacks(t, full, "In A")
 			underOne(t, full, "TB", "In B")
 			underOne(t, full, "TC", "In C")
-			if refOf(t, first, "In B") != refOf(t, full, "In B") {
+			if e2etest.RefOf(t, first, "In B") != e2etest.RefOf(t, full, "In B") {
 				t.Error("an element of a frame that stayed has another reference")
 			}
 			// One that comes first in the page is the last of the window's frames.
-			p.js(`new Promise((done) => { const f = document.createElement('iframe'); f.title = 'TD'; f.onload = done; f.src = '` + other.URL + `/D'; document.getElementById('frames').prepend(f) })`)
-			full = a.whole()
+			p.JS(`new Promise((done) => { const f = document.createElement('iframe'); f.title = 'TD'; f.onload = done; f.src = '` + other.URL + `/D'; document.getElementById('frames').prepend(f) })`)
+			full = a.Whole()
 			underOne(t, full, "TD", "In D")
 			underOne(t, full, "TB", "In B")
 			underOne(t, full, "TC", "In C")
 			// What moves is loaded anew.
-			p.js(`new Promise((done) => { const f = document.getElementById('B'); f.onload = done; document.getElementById('frames').append(f) })`)
-			full = a.whole()
+			p.JS(`new Promise((done) => { const f = document.getElementById('B'); f.onload = done; document.getElementById('frames').append(f) })`)
+			full = a.Whole()
 			underOne(t, full, "TD", "In D")
 			underOne(t, full, "TB", "In B")
 			underOne(t, full, "TC", "In C")
-			p.js(`document.getElementById('C').style.display = 'none'`)
-			full = a.whole()
-			lacks(t, full, "In C")
+			p.JS(`document.getElementById('C').style.display = 'none'`)
+			full = a.Whole()
+			e2etest.Lacks(t, full, "In C")
 			underOne(t, full, "TD", "In D")
 			underOne(t, full, "TB", "In B")
 		})
@@ -118,68 +109,68 @@ func TestFramesStandWhereTheyAreAfterOthersWentOrCame(t *testing.T) {
 
 // TestFramesOfAPageThatCameBackAreRead: the browser keeps it as it was, and no longer lists what frames it has.
 func TestFramesOfAPageThatCameBackAreRead(t *testing.T) {
-	w := shared.get(t)
-	other := newSite(t, map[string]string{"/talk": `<!doctype html><button>Talk</button>`})
-	s := newSite(t, map[string]string{
-		"/{$}":  store("Shop", `<iframe title="Own" src="/own"></iframe><iframe title="Chat" src="`+other.URL+`/talk"></iframe>`),
+	w := e2etest.SharedWorld(t)
+	other := e2etest.NewSite(t, map[string]string{"/talk": `<!doctype html><button>Talk</button>`})
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}":  e2etest.StorePage("Shop", `<iframe title="Own" src="/own"></iframe><iframe title="Chat" src="`+other.URL+`/talk"></iframe>`),
 		"/own":  `<!doctype html><button onclick="this.textContent = 'Clicked'">Ours</button>`,
-		"/next": store("Next", `<button>There</button>`),
+		"/next": e2etest.StorePage("Next", `<button>There</button>`),
 	})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
 	underOne(t, first, "Own", "Ours")
-	p.js(`window.kept = 'kept'`)
-	p.do(chromedp.Navigate(s.URL + "/next"))
-	holds(t, a.look(), "There")
-	p.js(`setTimeout(() => history.back())`)
+	p.JS(`window.kept = 'kept'`)
+	p.Do(chromedp.Navigate(s.URL + "/next"))
+	e2etest.Holds(t, a.Look(), "There")
+	p.JS(`setTimeout(() => history.back())`)
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		kept, err := chromedp.Run(p.Ctx, chromedp.Evaluate[string](`String(window.kept)`))
 		return kept == "kept", err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	back := a.look()
-	lacks(t, back, "Not read")
+	back := a.Look()
+	e2etest.Lacks(t, back, "Not read")
 	underOne(t, back, "Own", "Ours")
 	underOne(t, back, "Chat", "Talk")
-	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, back, `"Ours"`)}).Page, `button "Clicked"`)
+	e2etest.Holds(t, a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, back, `"Ours"`)}).Page, `button "Clicked"`)
 }
 
 func TestFramesInShadowRootsStandWhereTheyAre(t *testing.T) {
-	w := shared.get(t)
-	other := newSite(t, map[string]string{"/a": `<!doctype html><button>Talk</button>`, "/b": `<!doctype html><script>document.write('<button>Size ' + innerWidth + '</button>')</script>`})
-	s := newSite(t, map[string]string{
-		"/{$}": store("Shop", `<div id="host"></div><script>const root = document.getElementById('host').attachShadow({mode: 'closed'});
+	w := e2etest.SharedWorld(t)
+	other := e2etest.NewSite(t, map[string]string{"/a": `<!doctype html><button>Talk</button>`, "/b": `<!doctype html><script>document.write('<button>Size ' + innerWidth + '</button>')</script>`})
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}": e2etest.StorePage("Shop", `<div id="host"></div><script>const root = document.getElementById('host').attachShadow({mode: 'closed'});
 			root.innerHTML = '<iframe title="Gone" src="/own"></iframe><iframe title="Own" src="/own"></iframe><iframe title="Chat" src="`+other.URL+`/a"></iframe>' +
 				'<iframe title="Wide" width="400" src="`+other.URL+`/b"></iframe><iframe title="Narrow" width="200" src="`+other.URL+`/b"></iframe>';
 			window.root = root</script>`),
 		"/own": `<!doctype html><button>Ours</button>`,
 	})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.look()
-	p.js(`root.querySelector('iframe').remove()`)
-	full := a.whole()
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Look()
+	p.JS(`root.querySelector('iframe').remove()`)
+	full := a.Whole()
 	underOne(t, full, "Own", "Ours")
 	underOne(t, full, "Chat", "Talk")
 	underOne(t, full, "Wide", "Size 400")
 	underOne(t, full, "Narrow", "Size 200")
-	p.js(`for (const f of root.querySelectorAll('[title=Wide], [title=Narrow]')) f.width = 300`)
-	full = a.whole()
-	lacks(t, full, "Size ")
-	holds(t, full, "[Not read: 2 frame(s): "+other.URL+"/b, "+other.URL+"/b]")
+	p.JS(`for (const f of root.querySelectorAll('[title=Wide], [title=Narrow]')) f.width = 300`)
+	full = a.Whole()
+	e2etest.Lacks(t, full, "Size ")
+	e2etest.Holds(t, full, "[Not read: 2 frame(s): "+other.URL+"/b, "+other.URL+"/b]")
 }
 
 // TestWhatIsWrittenInAnEditorIsItsValue: whichever node inside changes, and with its lines.
 func TestWhatIsWrittenInAnEditorIsItsValue(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Mail", `<div contenteditable aria-label="Letter" id="l"><div><p id="p">hello <b id="b">you</b></p></div></div>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Mail", `<div contenteditable aria-label="Letter" id="l"><div><p id="p">hello <b id="b">you</b></p></div></div>
 		<div contenteditable aria-label="Lines" id="lines"><p>one</p><p>second</p><div><br></div><ul><li>third <a href="/there" id="a">link</a></li></ul>four<br>five <button>Chip</button></div>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	holds(t, first, `textbox "Letter" [e`, `: "hello you"`, `"one\nsecond\n\nthird link\nfour\nfive Chip"`, `link "link" [e`, `button "Chip" [e`)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `textbox "Letter" [e`, `: "hello you"`, `"one\nsecond\n\nthird link\nfour\nfive Chip"`, `link "link" [e`, `button "Chip" [e`)
 	for _, step := range []struct{ script, want string }{
 		{`document.getElementById('b').firstChild.data = 'all'`, `: "hello all"  # was "hello you"`},
 		{`document.getElementById('b').textContent = ''`, `: "hello"  # was "hello all"`},
@@ -188,124 +179,124 @@ func TestWhatIsWrittenInAnEditorIsItsValue(t *testing.T) {
 		{`document.getElementById('p').innerHTML = '<br>'`, `: ""  # was "a\nb c"`},
 		{`document.getElementById('a').textContent = 'elsewhere'`, `link "elsewhere"`},
 	} {
-		p.js(step.script)
-		holds(t, a.look(), step.want)
+		p.JS(step.script)
+		e2etest.Holds(t, a.Look(), step.want)
 	}
-	if d := a.look(); strings.Contains(d, "# was") {
+	if d := a.Look(); strings.Contains(d, "# was") {
 		t.Error(d)
 	}
 }
 
 // TestAShadowRootIsNoticedWheneverItComes: on an element that was read before, open or closed.
 func TestAShadowRootIsNoticedWheneverItComes(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="open"></div><div id="closed"></div><section id="full"><p>Light</p></section><h2 id="h">Title</h2>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<div id="open"></div><div id="closed"></div><section id="full"><p>Light</p></section><h2 id="h">Title</h2>
 		<div id="many"></div><script>document.getElementById('many').innerHTML = '<div></div>'.repeat(3000)
 		window.grow = (id, mode, html) => { const root = document.getElementById(id).attachShadow({mode}); root.innerHTML = html; window.root = root }</script>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.look()
-	p.js(`grow('open', 'open', '<button>Through the open</button>')`)
-	holds(t, a.look(), `button "Through the open"`)
-	p.js(`root.querySelector('button').textContent = 'Open still'`)
-	holds(t, a.look(), `button "Open still"`)
-	p.js(`grow('closed', 'closed', '<button>Behind closed</button>'); grow('full', 'closed', '<button>Beside</button><slot></slot>'); grow('h', 'open', 'Other <slot></slot>')`)
-	whole := a.whole()
-	holds(t, whole, `button "Behind closed"`, `button "Beside"`, `heading "Other Title"`)
-	p.js(`root.append('!'); document.querySelector('#many > :nth-child(2000)').attachShadow({mode: 'closed'}).innerHTML = '<button>One of many</button>'`)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Look()
+	p.JS(`grow('open', 'open', '<button>Through the open</button>')`)
+	e2etest.Holds(t, a.Look(), `button "Through the open"`)
+	p.JS(`root.querySelector('button').textContent = 'Open still'`)
+	e2etest.Holds(t, a.Look(), `button "Open still"`)
+	p.JS(`grow('closed', 'closed', '<button>Behind closed</button>'); grow('full', 'closed', '<button>Beside</button><slot></slot>'); grow('h', 'open', 'Other <slot></slot>')`)
+	whole := a.Whole()
+	e2etest.Holds(t, whole, `button "Behind closed"`, `button "Beside"`, `heading "Other Title"`)
+	p.JS(`root.append('!'); document.querySelector('#many > :nth-child(2000)').attachShadow({mode: 'closed'}).innerHTML = '<button>One of many</button>'`)
 	seen := ""
 	for range 7 { // some hundred elements are asked in each
-		seen += a.look()
+		seen += a.Look()
 	}
-	holds(t, seen, `button "One of many"`, `heading "Other Title !"`)
+	e2etest.Holds(t, seen, `button "One of many"`, `heading "Other Title !"`)
 }
 
 // TestWhatIsOperableInAPictureIsKept: a drawing is more than its title.
 func TestWhatIsOperableInAPictureIsKept(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Chart", `<svg width="200" height="100"><title id="t">Sales</title><a href="/jan"><text y="20">January</text></a><g role="button" aria-label="Zoom"><rect width="9" height="9"/></g>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Chart", `<svg width="200" height="100"><title id="t">Sales</title><a href="/jan"><text y="20">January</text></a><g role="button" aria-label="Zoom"><rect width="9" height="9"/></g>
 		<foreignObject width="90" height="30"><button>Inside</button></foreignObject><text y="60">Axis</text></svg>
 		<div role="img" aria-label="Map" id="map"><span>drawn</span><a href="/pin">Pin</a></div><div role="switch" aria-checked="false" tabindex="0" aria-label="Night" id="sw"><i>on</i></div>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	holds(t, first, `img "Sales"`, `link "January"`, `button "Zoom"`, `button "Inside"`, `img "Map"`, `link "Pin"`, `switch "Night"`)
-	all := a.everything()
-	lacks(t, all, "drawn", `"on"`)
-	holds(t, all, "Axis")
-	p.js(`document.getElementById('t').textContent = 'Profit'; document.querySelector('#map a').textContent = 'Pinned'; document.getElementById('sw').innerHTML = '<button>Help</button>'`)
-	holds(t, a.look(), `img "Profit"`, `link "Pinned"`, `button "Help"`)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `img "Sales"`, `link "January"`, `button "Zoom"`, `button "Inside"`, `img "Map"`, `link "Pin"`, `switch "Night"`)
+	all := a.Everything()
+	e2etest.Lacks(t, all, "drawn", `"on"`)
+	e2etest.Holds(t, all, "Axis")
+	p.JS(`document.getElementById('t').textContent = 'Profit'; document.querySelector('#map a').textContent = 'Pinned'; document.getElementById('sw').innerHTML = '<button>Help</button>'`)
+	e2etest.Holds(t, a.Look(), `img "Profit"`, `link "Pinned"`, `button "Help"`)
 }
 
 // TestWhatIsInertIsLeftOut: nothing in it can be operated. It comes back as what it was.
 func TestWhatIsInertIsLeftOut(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="i"><button>Pay</button><p>Words</p></div><div inert><button>Never</button><dialog id="in" aria-label="Inner"><button>Yes</button></dialog></div>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<div id="i"><button>Pay</button><p>Words</p></div><div inert><button>Never</button><dialog id="in" aria-label="Inner"><button>Yes</button></dialog></div>
 		<dialog id="d" aria-label="Sure?"><button>No</button></dialog>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	lacks(t, first, "Never")
-	p.js(`document.getElementById('i').inert = true`)
-	d := a.look()
-	holds(t, d, "Removed: ", refOf(t, first, `"Pay"`))
-	lacks(t, a.everything(), "Words")
-	p.js(`document.getElementById('i').inert = false`)
-	holds(t, a.look(), `button "Pay" [`+refOf(t, first, `"Pay"`)+`]`)
-	p.js(`document.getElementById('d').showModal()`)
-	holds(t, a.look(), `dialog "Sure?" [`, `[modal]`, `button "No"`)
-	p.js(`document.getElementById('d').close(); document.getElementById('in').showModal()`)
-	inner := a.look()
-	holds(t, inner, `dialog "Inner" [`, `[modal]`, `button "Yes"`)
-	lacks(t, inner, "Never")
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Lacks(t, first, "Never")
+	p.JS(`document.getElementById('i').inert = true`)
+	d := a.Look()
+	e2etest.Holds(t, d, "Removed: ", e2etest.RefOf(t, first, `"Pay"`))
+	e2etest.Lacks(t, a.Everything(), "Words")
+	p.JS(`document.getElementById('i').inert = false`)
+	e2etest.Holds(t, a.Look(), `button "Pay" [`+e2etest.RefOf(t, first, `"Pay"`)+`]`)
+	p.JS(`document.getElementById('d').showModal()`)
+	e2etest.Holds(t, a.Look(), `dialog "Sure?" [`, `[modal]`, `button "No"`)
+	p.JS(`document.getElementById('d').close(); document.getElementById('in').showModal()`)
+	inner := a.Look()
+	e2etest.Holds(t, inner, `dialog "Inner" [`, `[modal]`, `button "Yes"`)
+	e2etest.Lacks(t, inner, "Never")
 }
 
 // TestTextThatIsHiddenWithItsSurroundingsIsLeftOut: where an element is shown and its contents are not.
 func TestTextThatIsHiddenWithItsSurroundingsIsLeftOut(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Help", `<details id="d"><summary>More</summary>Folded words</details><div style="content-visibility:hidden" id="c">Skipped words</div><div hidden="until-found" id="u">Sought words</div>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Help", `<details id="d"><summary>More</summary>Folded words</details><div style="content-visibility:hidden" id="c">Skipped words</div><div hidden="until-found" id="u">Sought words</div>
 		<style>.off .by { content-visibility: hidden }</style><div class="off" id="o"><div class="by">By class</div></div>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.everything()
-	holds(t, first, `button "More"`)
-	lacks(t, first, "Folded", "Skipped", "Sought", "By class")
-	p.js(`document.getElementById('d').open = true; document.getElementById('c').style.contentVisibility = 'visible'; document.getElementById('u').hidden = false; document.getElementById('o').className = ''`)
-	holds(t, a.everything(), "Folded words", "Skipped words", "Sought words", "By class")
-	p.js(`document.getElementById('d').open = false; document.getElementById('o').className = 'off'`)
-	gone := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
-	lacks(t, gone, "Folded", "By class")
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Everything()
+	e2etest.Holds(t, first, `button "More"`)
+	e2etest.Lacks(t, first, "Folded", "Skipped", "Sought", "By class")
+	p.JS(`document.getElementById('d').open = true; document.getElementById('c').style.contentVisibility = 'visible'; document.getElementById('u').hidden = false; document.getElementById('o').className = ''`)
+	e2etest.Holds(t, a.Everything(), "Folded words", "Skipped words", "Sought words", "By class")
+	p.JS(`document.getElementById('d').open = false; document.getElementById('o').className = 'off'`)
+	gone := a.Snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+	e2etest.Lacks(t, gone, "Folded", "By class")
 }
 
 func TestLiveRegionsAreToldAsStatusRegionsAre(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div aria-live="polite" id="l">2 results</div><section aria-label="Errors" aria-live="assertive" id="e"><p>None</p></section>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	holds(t, a.look(), `[live=polite]: "2 results"`, `region "Errors" [`, `[live=assertive]`, "None")
-	p.js(`document.getElementById('l').textContent = '3 results'; document.querySelector('#e p').textContent = 'Two'`)
-	holds(t, a.look(), `"3 results"  # was "2 results"`, `"Two"  # was "None"`)
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<div aria-live="polite" id="l">2 results</div><section aria-label="Errors" aria-live="assertive" id="e"><p>None</p></section>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	e2etest.Holds(t, a.Look(), `[live=polite]: "2 results"`, `region "Errors" [`, `[live=assertive]`, "None")
+	p.JS(`document.getElementById('l').textContent = '3 results'; document.querySelector('#e p').textContent = 'Two'`)
+	e2etest.Holds(t, a.Look(), `"3 results"  # was "2 results"`, `"Two"  # was "None"`)
 }
 
 // TestAlternativesOfPicturesInStyleSheetsAreNames: what stands after the slash is what is heard.
 func TestAlternativesOfPicturesInStyleSheetsAreNames(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style>.s::before { content: "★" / "star \"alt\" "; } .n::after { content: "→" / ""; }</style><button class="s">Rate</button><a href="/next" class="n">Next</a>`)})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	holds(t, a.look(), `star \"alt\" Rate"`, `link "Next" [e`)
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<style>.s::before { content: "★" / "star \"alt\" "; } .n::after { content: "→" / ""; }</style><button class="s">Rate</button><a href="/next" class="n">Next</a>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	e2etest.Holds(t, a.Look(), `star \"alt\" Rate"`, `link "Next" [e`)
 }
 
 // TestChoicesAreToldWithTheirStates: what is disabled, what a choice is called, what is focused.
 func TestChoicesAreToldWithTheirStates(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<select aria-label="Many" multiple size="4"><option label="lab"></option><option disabled>Off</option><optgroup label="Warm"><option>Red</option></optgroup><optgroup label="Cold" disabled><option>Blue</option></optgroup></select>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<select aria-label="Many" multiple size="4"><option label="lab"></option><option disabled>Off</option><optgroup label="Warm"><option>Red</option></optgroup><optgroup label="Cold" disabled><option>Blue</option></optgroup></select>
 		<select aria-label="One"><option label="named">x</option><optgroup label="Warm"><option>Orange</option></optgroup><option disabled>Never</option></select>
 		<div aria-disabled="true" id="d"><button>Held</button><input aria-label="Field"></div><div tabindex="0" id="f">Box</div>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
-	holds(t, first, `option "lab" [e`, `option "Off" [e`, `group "Warm" [e`, `option "Blue" [e`, `combobox "One" [e`, `[value="named"]`, `"Held"`,
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+	e2etest.Holds(t, first, `option "lab" [e`, `option "Off" [e`, `group "Warm" [e`, `option "Blue" [e`, `combobox "One" [e`, `[value="named"]`, `"Held"`,
 		`- options: ["named", {"Warm": ["Orange"]}, "Never"]  # disabled: "Never"`)
 	for _, line := range []string{`option "Off"`, `option "Blue"`, `button "Held"`, `textbox "Field"`} {
 		for l := range strings.Lines(first) {
@@ -314,154 +305,117 @@ func TestChoicesAreToldWithTheirStates(t *testing.T) {
 			}
 		}
 	}
-	a.whole()
-	p.js(`document.getElementById('d').removeAttribute('aria-disabled'); document.getElementById('f').focus()`)
-	holds(t, a.look(), `button "Held" [`, `# was [disabled]`, `# was not [focused]`)
+	a.Whole()
+	p.JS(`document.getElementById('d').removeAttribute('aria-disabled'); document.getElementById('f').focus()`)
+	e2etest.Holds(t, a.Look(), `button "Held" [`, `# was [disabled]`, `# was not [focused]`)
 }
 
 // TestWhoHasTheKeysIsTold: the option that the arrows have come to while the focus stays in the field, and what
 // opens a menu.
 func TestWhoHasTheKeysIsTold(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button aria-haspopup="true">More</button><button aria-haspopup="false">Less</button>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<button aria-haspopup="true">More</button><button aria-haspopup="false">Less</button>
 		<input id="c" role="combobox" aria-label="City" aria-expanded="true" aria-controls="l"><ul id="l" role="listbox" aria-label="Cities"><li role="option" id="o1">Bergen</li><li role="option" id="o2">Oslo</li></ul>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	holds(t, first, `[haspopup=menu]`)
-	lacks(t, first, "[active]", "haspopup=false")
-	p.js(`c.focus(); c.setAttribute('aria-activedescendant', 'o1')`)
-	bergen, oslo := refOf(t, first, `"Bergen"`), refOf(t, first, `"Oslo"`)
-	holds(t, a.look(), `option "Bergen" [`+bergen+`] [active]  # was not [active]`)
-	p.js(`c.setAttribute('aria-activedescendant', 'o2')`)
-	second := a.look()
-	holds(t, second, `option "Oslo" [`+oslo+`] [active]  # was not [active]`, `option "Bergen" [`+bergen+`]  # was [active]`)
-	lacks(t, second, "City")
-	p.js(`c.blur()`)
-	holds(t, a.look(), `option "Oslo" [`+oslo+`]  # was [active]`)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, first, `[haspopup=menu]`)
+	e2etest.Lacks(t, first, "[active]", "haspopup=false")
+	p.JS(`c.focus(); c.setAttribute('aria-activedescendant', 'o1')`)
+	bergen, oslo := e2etest.RefOf(t, first, `"Bergen"`), e2etest.RefOf(t, first, `"Oslo"`)
+	e2etest.Holds(t, a.Look(), `option "Bergen" [`+bergen+`] [active]  # was not [active]`)
+	p.JS(`c.setAttribute('aria-activedescendant', 'o2')`)
+	second := a.Look()
+	e2etest.Holds(t, second, `option "Oslo" [`+oslo+`] [active]  # was not [active]`, `option "Bergen" [`+bergen+`]  # was [active]`)
+	e2etest.Lacks(t, second, "City")
+	p.JS(`c.blur()`)
+	e2etest.Holds(t, a.Look(), `option "Oslo" [`+oslo+`]  # was [active]`)
 }
 
 // TestWhatOtherLanguagesAndMapsHoldIsRead: formulas, what stands in for an object, areas of an image.
 func TestWhatOtherLanguagesAndMapsHoldIsRead(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{
-		"/{$}": store("Mix", `<p>So <math><mi>x</mi><mo>=</mo><mn>42</mn></math> it is</p><object type="x/unknown" data="/none">Nothing to show <a href="/get">Get it</a></object>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}": e2etest.StorePage("Mix", `<p>So <math><mi>x</mi><mo>=</mo><mn>42</mn></math> it is</p><object type="x/unknown" data="/none">Nothing to show <a href="/get">Get it</a></object>
 			<object type="text/html" data="/page" width="200" height="50">Never shown</object><embed src="/other.html" type="text/html" width="200" height="50">
 			<img usemap="#m" width="50" height="50" alt="Plan" src="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg'/%3E"><map name="m"><area href="/room" alt="Room" shape="rect" coords="0,0,9,9"></map>
 			<map name="unused"><area href="/attic" alt="Attic"></map>`),
 		"/page": `<!doctype html><button>In the object</button>`, "/other.html": `<!doctype html><button>Embedded</button>`,
 	})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	all := a.everything()
-	holds(t, all, "x=42", "Nothing to show", `link "Get it"`, `link "Room"`, `button "In the object"`, `button "Embedded"`)
-	lacks(t, all, "Never shown", "Attic")
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	all := a.Everything()
+	e2etest.Holds(t, all, "x=42", "Nothing to show", `link "Get it"`, `link "Room"`, `button "In the object"`, `button "Embedded"`)
+	e2etest.Lacks(t, all, "Never shown", "Attic")
 }
 
 // TestFramesThatCannotBeReadAreNamed: an agent is told that something is there, and what.
 func TestFramesThatCannotBeReadAreNamed(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<iframe title="Refused" src="http://127.0.0.1:9/nobody"></iframe><iframe title="Paper" src="/paper"></iframe>`)})
-	s.mux.HandleFunc("/paper", func(w http.ResponseWriter, _ *http.Request) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<iframe title="Refused" src="http://127.0.0.1:9/nobody"></iframe><iframe title="Paper" src="/paper"></iframe>`)})
+	s.Mux.HandleFunc("/paper", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/pdf")
 		_, _ = io.WriteString(w, "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF")
 	})
-	a := w.of(t, s)
-	w.open(t, s.URL)
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
 	full := ""
 	if err := testbed.Eventually(t.Context(), func() (bool, error) { // the browser's reader of PDF takes its time
-		full = a.whole()
+		full = a.Whole()
 		return strings.Contains(full, s.URL+"/paper"), nil
 	}); err != nil {
 		t.Error(err)
 	}
-	holds(t, full, "[Not read: 2 frame(s): ", "http://127.0.0.1:9/nobody", s.URL+"/paper", `iframe "Refused"`)
-}
-
-// TestAPageThatCannotBeReadSaysWhy: a dialog, a crash and an error page want different things done.
-func TestAPageThatCannotBeReadSaysWhy(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<button>Buy</button>`)})
-	a := w.of(t, s)
-	fails := func(want string) {
-		t.Helper()
-		if text, err := a.Text("browser_snapshot", nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v; want %q\n%s", err, want, text)
-		}
-	}
-	p := w.open(t, s.URL)
-	a.look()
-	p.js(`setTimeout(() => alert('Stop "here"'))`)
-	if os.Getenv(testbed.WayEnv) == "quiet" {
-		fails("It may have a dialog open (alert, confirm)")
-	} else {
-		fails(`A dialog is open (alert "Stop \"here\"")`)
-	}
-	p.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
-		_, err := chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
-		return chromedp.Void{}, err
-	})
-	holds(t, a.look(), "Shop")
-	_ = p.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
-		ctx, cancel := context.WithTimeout(ctx, 2*time.Second) // a page that crashes does not answer
-		defer cancel()
-		_, err := chromedp.Call(ctx, page.Crash, cdp.Empty{})
-		return chromedp.Void{}, err
-	})
-	if os.Getenv(testbed.WayEnv) == "quiet" {
-		fails("or it crashed")
-	} else {
-		fails("The page crashed")
-	}
+	e2etest.Holds(t, full, "[Not read: 2 frame(s): ", "http://127.0.0.1:9/nobody", s.URL+"/paper", `iframe "Refused"`)
 }
 
 // TestAStyleSheetHidesWhatHoldsOthers: by a rule that a script writes, of which no mutation tells.
 func TestAStyleSheetHidesWhatHoldsOthers(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style id="s"></style><ul id="l" aria-label="Things"><li id="i"><a href="/a">First</a></li><li><a href="/b">Second</a></li></ul><p>Below</p>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.everything()
-	list, item, link := refOf(t, first, `list "Things"`), refOf(t, first, "listitem"), refOf(t, first, `link "First"`)
-	p.js(`document.getElementById('s').sheet.insertRule('#i { display: none }')`)
-	d := a.everything()
-	holds(t, d, "Removed:", item, link)
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<style id="s"></style><ul id="l" aria-label="Things"><li id="i"><a href="/a">First</a></li><li><a href="/b">Second</a></li></ul><p>Below</p>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Everything()
+	list, item, link := e2etest.RefOf(t, first, `list "Things"`), e2etest.RefOf(t, first, "listitem"), e2etest.RefOf(t, first, `link "First"`)
+	p.JS(`document.getElementById('s').sheet.insertRule('#i { display: none }')`)
+	d := a.Everything()
+	e2etest.Holds(t, d, "Removed:", item, link)
 	if strings.Contains(d, list+"]") {
 		t.Errorf("the list is there still:\n%s", d)
 	}
-	p.js(`document.getElementById('s').sheet.insertRule('#l { visibility: hidden }')`)
-	holds(t, a.everything(), "Removed:", list)
-	p.js(`const { sheet } = document.getElementById('s'); sheet.deleteRule(0); sheet.deleteRule(0)`)
-	holds(t, a.everything(), "Added:", `list "Things" [`+list, `link "First" [`+link)
+	p.JS(`document.getElementById('s').sheet.insertRule('#l { visibility: hidden }')`)
+	e2etest.Holds(t, a.Everything(), "Removed:", list)
+	p.JS(`const { sheet } = document.getElementById('s'); sheet.deleteRule(0); sheet.deleteRule(0)`)
+	e2etest.Holds(t, a.Everything(), "Added:", `list "Things" [`+list, `link "First" [`+link)
 }
 
 // TestARuleInOneOfManyShadowRootsIsTold: more of them than one look looks into, which have their turn.
 func TestARuleInOneOfManyShadowRootsIsTold(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<main></main><script>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<main></main><script>
 		customElements.define('my-button', class extends HTMLElement {
 			connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = '<style>p { margin: 0 }</style><p><button>Button ' + this.id.slice(1) + '</button></p>' }
 		});
 		document.querySelector('main').innerHTML = Array.from({length: 300}, (_, i) => '<my-button id="n' + i + '"></my-button>').join('');
 		function rule(i, text) { const [sheet] = document.getElementById('n' + i).shadowRoot.styleSheets; text ? sheet.insertRule(text) : sheet.deleteRule(0) }</script>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	holds(t, a.snapshot(map[string]any{"full_snapshot": true, "max_tokens": 20000}), `button "Button 0"`, `button "Button 299"`)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	e2etest.Holds(t, a.Snapshot(map[string]any{"full_snapshot": true, "max_tokens": 20000}), `button "Button 0"`, `button "Button 299"`)
 	for _, i := range []int{0, 150, 299, 299, 150, 0} {
 		name := fmt.Sprintf("button %q", fmt.Sprintf("Button %d", i))
-		p.js(fmt.Sprintf(`rule(%d, 'p { display: none }')`, i))
+		p.JS(fmt.Sprintf(`rule(%d, 'p { display: none }')`, i))
 		told(t, a, "Removed:")
-		p.js(fmt.Sprintf(`rule(%d)`, i))
+		p.JS(fmt.Sprintf(`rule(%d)`, i))
 		told(t, a, name)
 	}
 }
 
 // told looks until an answer holds a text.
-func told(t *testing.T, a *agent, want string) {
+func told(t *testing.T, a *e2etest.Agent, want string) {
 	t.Helper()
 	var last string
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
-		last = a.look()
+		last = a.Look()
 		return strings.Contains(last, want), nil
 	}); err != nil {
 		t.Fatalf("%q is not told, but\n%s", want, last)
@@ -470,83 +424,83 @@ func told(t *testing.T, a *agent, want string) {
 
 // TestALabelStandsForAFieldThatIsNotShown: styled checkboxes hide the real one, and draw another.
 func TestALabelStandsForAFieldThatIsNotShown(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<label><input type="checkbox" id="c" style="display:none" onchange="out.textContent = 'on: ' + c.checked"><span>Toggle it</span></label><p role="status" id="out"></p>`)})
-	a := w.of(t, s)
-	w.open(t, s.URL)
-	text := a.look()
-	holds(t, a.act("browser_click", map[string]any{"ref": refOf(t, text, "Toggle it")}).Page, "on: true")
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<label><input type="checkbox" id="c" style="display:none" onchange="out.textContent = 'on: ' + c.checked"><span>Toggle it</span></label><p role="status" id="out"></p>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	text := a.Look()
+	e2etest.Holds(t, a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, text, "Toggle it")}).Page, "on: true")
 }
 
 // TestALabelTakesThePlaceOfAHiddenField: the field of a styled upload is hidden after it was seen.
 func TestALabelTakesThePlaceOfAHiddenField(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style>.h { display: none }</style>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<style>.h { display: none }</style>
 		<label>Upload <p>a picture</p><input type="file" id="f"></label><label for="g">Terms <section>and conditions</section></label><input type="checkbox" id="g">`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	holds(t, a.whole(), `button "Upload a picture"`, `checkbox "Terms and conditions"`)
-	p.js(`f.className = g.className = 'h'`)
-	after := a.whole()
-	holds(t, after, "generic [e", `text: "Upload"`, `text: "a picture"`, `text: "Terms"`, `text: "and conditions"`)
-	p.js(`f.className = g.className = ''`)
-	back := a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
-	holds(t, back, `button "Upload a picture"`, `checkbox "Terms and conditions"`)
-	lacks(t, back, `text: "a picture"`, `text: "and conditions"`)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	e2etest.Holds(t, a.Whole(), `button "Upload a picture"`, `checkbox "Terms and conditions"`)
+	p.JS(`f.className = g.className = 'h'`)
+	after := a.Whole()
+	e2etest.Holds(t, after, "generic [e", `text: "Upload"`, `text: "a picture"`, `text: "Terms"`, `text: "and conditions"`)
+	p.JS(`f.className = g.className = ''`)
+	back := a.Snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+	e2etest.Holds(t, back, `button "Upload a picture"`, `checkbox "Terms and conditions"`)
+	e2etest.Lacks(t, back, `text: "a picture"`, `text: "and conditions"`)
 }
 
 // TestWhatHasNoRoleOfItsOwnIsTold: media and drawings, splitters with their value.
 func TestWhatHasNoRoleOfItsOwnIsTold(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<video controls aria-label="Tour" width="100"></video><canvas aria-label="Sales" width="20" height="20"></canvas>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<video controls aria-label="Tour" width="100"></video><canvas aria-label="Sales" width="20" height="20"></canvas>
 		<div role="separator" tabindex="0" aria-valuenow="5" aria-label="Divider" id="d">|</div>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	holds(t, a.look(), `video "Tour" [e`, `separator "Divider" [e`, `: "5"`)
-	holds(t, a.everything(), `canvas "Sales"`)
-	p.js(`d.setAttribute('aria-valuenow', '9')`)
-	holds(t, a.look(), `: "9"  # was "5"`)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	e2etest.Holds(t, a.Look(), `video "Tour" [e`, `separator "Divider" [e`, `: "5"`)
+	e2etest.Holds(t, a.Everything(), `canvas "Sales"`)
+	p.JS(`d.setAttribute('aria-valuenow', '9')`)
+	e2etest.Holds(t, a.Look(), `: "9"  # was "5"`)
 }
 
 // TestAFieldThatTheBrowserRefusesIsInvalid: a form that is not sent says which field is wrong.
 func TestAFieldThatTheBrowserRefusesIsInvalid(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<form><label>Name <input id="n" required></label><label>Mail <input type="email" id="m"></label><button id="b">Send</button></form>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.look()
-	lacks(t, first, "invalid")
-	send := a.act("browser_click", map[string]any{"ref": refOf(t, first, `"Send"`)})
-	holds(t, send.Page, `textbox "Name"`, "# was not [invalid]")
-	lacks(t, send.String(), `textbox "Mail"`)
-	p.js(`n.value = 'Ann'`)
-	holds(t, a.look(), `# was "", [invalid]`)
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<form><label>Name <input id="n" required></label><label>Mail <input type="email" id="m"></label><button id="b">Send</button></form>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Lacks(t, first, "invalid")
+	send := a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Send"`)})
+	e2etest.Holds(t, send.Page, `textbox "Name"`, "# was not [invalid]")
+	e2etest.Lacks(t, send.String(), `textbox "Mail"`)
+	p.JS(`n.value = 'Ann'`)
+	e2etest.Holds(t, a.Look(), `# was "", [invalid]`)
 }
 
 // TestWhatAHiddenOwnerClaimedStandsInItsOwnPlace: aria-owns moves nothing on the screen.
 func TestWhatAHiddenOwnerClaimedStandsInItsOwnPlace(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div role="group" aria-label="One" id="o1" aria-owns="x1"></div><button id="x1">First</button>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<div role="group" aria-label="One" id="o1" aria-owns="x1"></div><button id="x1">First</button>
 		<dialog open aria-label="Two" id="o2" aria-owns="x2">Words</dialog><button id="x2">Second</button>
 		<table><tr title="Line" id="r"><td><button id="b"><span id="sum">28</span> Edit</button></td></tr></table>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	first := a.whole()
-	one, two := refOf(t, first, `"First"`), refOf(t, first, `"Second"`)
-	p.js(`o1.hidden = true; o2.open = false; sum.textContent = '29'`)
-	after := a.look()
-	lacks(t, after, "Removed: ["+one, "Removed: ["+two)
-	holds(t, a.snapshot(map[string]any{"full_snapshot": true}), `button "First" [`+one+`]`, `button "Second" [`+two+`]`)
-	holds(t, a.everything(), "29 Edit")
-	p.js(`o1.hidden = false; b.inert = true; sum.textContent = '30'`)
-	holds(t, a.everything(), `group "One"`, "30 Edit")
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Whole()
+	one, two := e2etest.RefOf(t, first, `"First"`), e2etest.RefOf(t, first, `"Second"`)
+	p.JS(`o1.hidden = true; o2.open = false; sum.textContent = '29'`)
+	after := a.Look()
+	e2etest.Lacks(t, after, "Removed: ["+one, "Removed: ["+two)
+	e2etest.Holds(t, a.Snapshot(map[string]any{"full_snapshot": true}), `button "First" [`+one+`]`, `button "Second" [`+two+`]`)
+	e2etest.Holds(t, a.Everything(), "29 Edit")
+	p.JS(`o1.hidden = false; b.inert = true; sum.textContent = '30'`)
+	e2etest.Holds(t, a.Everything(), `group "One"`, "30 Edit")
 }
 
 // TestWhateverShowsAndHidesIsTold: by the very next look where the page gave any sign of it, else by the one
 // after, since all elements are asked between two looks.
 func TestWhateverShowsAndHidesIsTold(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style id="s" media="all">
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<style id="s" media="all">
 			#hint { display: none } #name:focus ~ #hint, #box:checked ~ #hint, #name:placeholder-shown ~ #hint { display: block }
 			#menu:hover button { visibility: hidden } @media (max-width: 500px) { #wide { display: none } }
 			not-yet:not(:defined) { visibility: hidden } @keyframes away { to { visibility: hidden } } #gone.away { animation: away .05s forwards }
@@ -555,10 +509,10 @@ func TestWhateverShowsAndHidesIsTold(t *testing.T) {
 		<input id="name" value="x" placeholder="Name" aria-label="Name"><input type="checkbox" id="box" aria-label="Box"><p id="hint"><a href="/hint">Hint</a></p>
 		<div id="menu"><button>Menu</button></div><button id="wide">Wide</button><button id="spare">Spare</button><not-yet><button>Yet</button></not-yet>
 		<button id="gone">Gone</button><button id="faded">Faded</button><button id="plain">Plain</button><button id="act">Act</button>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	p.js(`document.getElementById('off').disabled = true`)
-	lacks(t, a.look(), "Hint", "Yet")
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	p.JS(`document.getElementById('off').disabled = true`)
+	e2etest.Lacks(t, a.Look(), "Hint", "Yet")
 	for _, step := range []struct{ name, script, back, want string }{
 		{"a focus", `document.getElementById('name').focus()`, `document.activeElement.blur()`, "Hint"},
 		{"a box that a script ticks", `document.getElementById('box').checked = true`, `document.getElementById('box').checked = false`, "Hint"},
@@ -572,48 +526,48 @@ func TestWhateverShowsAndHidesIsTold(t *testing.T) {
 		{"a transition", `const faded = document.getElementById('faded'); await new Promise((done) => { faded.ontransitionend = done; faded.className = 'away' })`, `const faded = document.getElementById('faded'); await new Promise((done) => { faded.ontransitionend = done; faded.className = '' })`, "Faded"},
 		{"an element that is defined", `customElements.define('not-yet', class extends HTMLElement {})`, ``, "Yet"},
 	} {
-		p.js(step.script)
-		if d := a.look(); !strings.Contains(d, step.want) && !strings.Contains(d, "Removed:") {
+		p.JS(step.script)
+		if d := a.Look(); !strings.Contains(d, step.want) && !strings.Contains(d, "Removed:") {
 			t.Errorf("%s: %s is not told in\n%s", step.name, step.want, d)
 		}
 		if step.back == "" {
 			continue
 		}
-		p.js(step.back)
-		if d := a.look(); !strings.Contains(d, step.want) && !strings.Contains(d, "Removed:") {
+		p.JS(step.back)
+		if d := a.Look(); !strings.Contains(d, step.want) && !strings.Contains(d, "Removed:") {
 			t.Errorf("%s, taken back: %s is not told in\n%s", step.name, step.want, d)
 		}
 	}
 	// A rule that is written anew gives no sign whatever, however long ago the last look was.
-	p.js(`await new Promise((done) => setTimeout(done, 700))
+	p.JS(`await new Promise((done) => setTimeout(done, 700))
 		;[...document.getElementById('s').sheet.cssRules].find((rule) => rule.selectorText === '#plain').style.display = 'none'
 		await new Promise((done) => setTimeout(done, 1100))`)
-	holds(t, a.look(), "Removed:")
+	e2etest.Holds(t, a.Look(), "Removed:")
 }
 
 // TestWhateverShowsAndHidesInShadowRootsIsTold: of most of what happens in one the document does not hear.
 func TestWhateverShowsAndHidesInShadowRootsIsTold(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<div id="host"></div><style id="s">#light { display: block }</style><button id="light">Light</button><script>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<div id="host"></div><style id="s">#light { display: block }</style><button id="light">Light</button><script>
 		window.root = document.getElementById('host').attachShadow({mode: 'closed'})
 		root.innerHTML = '<style>.pop { color: red } .anim { color: red } #one:hover ~ .hov { visibility: hidden } wait-for:not(:defined) ~ .soon { display: block } .soon, .kept { display: none }</style>' +
 			'<div id="one">One</div><div id="two">Two</div><button class="hov">Hov</button><div popover class="pop"><button>Pop</button></div><button class="anim">Anim</button><wait-for></wait-for><button class="soon">Soon</button><button class="kept">Kept</button>'
 		window.of = (selector) => root.querySelector(selector)
 		window.adopted = (rule) => { const sheet = new CSSStyleSheet(); sheet.replaceSync(rule); return [sheet] }
 		root.adoptedStyleSheets = adopted('.anim { color: blue }')</script>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.look()
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Look()
 	moveTo := func(id string) {
 		t.Helper()
 		var at struct{ X, Y float64 }
-		if err := json.Unmarshal([]byte(p.text(`JSON.stringify(of('`+id+`').getBoundingClientRect())`)), &at); err != nil {
+		if err := json.Unmarshal([]byte(p.Text(`JSON.stringify(of('`+id+`').getBoundingClientRect())`)), &at); err != nil {
 			t.Fatal(err)
 		}
-		p.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X+2, at.Y+2))
+		p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at.X+2, at.Y+2))
 	}
 	moveTo("#two")
-	a.look()
+	a.Look()
 	for _, step := range []struct{ name, script, want string }{
 		{"the pointer moves in it", "#one", "Removed:"},
 		{"the pointer moves back", "#two", "Hov"},
@@ -634,9 +588,9 @@ func TestWhateverShowsAndHidesInShadowRootsIsTold(t *testing.T) {
 		if strings.HasPrefix(step.script, "#") {
 			moveTo(step.script)
 		} else {
-			p.js(step.script)
+			p.JS(step.script)
 		}
-		if d := a.look(); !strings.Contains(d, step.want) {
+		if d := a.Look(); !strings.Contains(d, step.want) {
 			t.Errorf("%s: %s is not told in\n%s", step.name, step.want, d)
 		}
 	}
@@ -644,26 +598,26 @@ func TestWhateverShowsAndHidesInShadowRootsIsTold(t *testing.T) {
 
 // TestWhatStyleSheetsChangeInTextIsTold: in what they write, and in names made of it; the whole page is asked.
 func TestWhatStyleSheetsChangeInTextIsTold(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": store("Shop", `<style id="s">#c:checked ~ p::after { content: " (needed)" } #c:checked ~ #by::after { content: "!" } #c:checked ~ aside { visibility: hidden } #c:checked ~ h2 { cursor: pointer } .gone { display: none }</style>
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<style id="s">#c:checked ~ p::after { content: " (needed)" } #c:checked ~ #by::after { content: "!" } #c:checked ~ aside { visibility: hidden } #c:checked ~ h2 { cursor: pointer } .gone { display: none }</style>
 		<input type="checkbox" id="c" aria-label="Firm"><p>Tax number</p><button aria-labelledby="by">x</button><span id="by">Go</span><aside><a href="/a" style="visibility: visible">Shown</a></aside><h2>Title</h2>
 		<select aria-label="Size"><option>S<option class="gone">M</select>
 		<select id="unseen" aria-label="Colour" size="2"><option>Red<option>Blue</select>`)})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
 	everything := func() string {
-		return a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
+		return a.Snapshot(map[string]any{"interactive_only": false, "full_snapshot": true})
 	}
 	first := everything()
-	holds(t, first, "Tax number", `button "Go"`, "complementary", `heading "Title"`, `options: ["S", "M"]`)
-	lacks(t, first, "needed", "clickable")
-	holds(t, first, `option "Red"`)
-	p.js(`document.getElementById('c').checked = true; document.getElementById('unseen').style.visibility = 'hidden'`)
+	e2etest.Holds(t, first, "Tax number", `button "Go"`, "complementary", `heading "Title"`, `options: ["S", "M"]`)
+	e2etest.Lacks(t, first, "needed", "clickable")
+	e2etest.Holds(t, first, `option "Red"`)
+	p.JS(`document.getElementById('c').checked = true; document.getElementById('unseen').style.visibility = 'hidden'`)
 	on := everything()
-	holds(t, on, "Tax number (needed)", `button "Go!"`, "[clickable]", `link "Shown"`)
-	lacks(t, on, "complementary", "Red")
-	p.js(`document.getElementById('c').checked = false`)
+	e2etest.Holds(t, on, "Tax number (needed)", `button "Go!"`, "[clickable]", `link "Shown"`)
+	e2etest.Lacks(t, on, "complementary", "Red")
+	p.JS(`document.getElementById('c').checked = false`)
 	off := everything()
-	holds(t, off, `button "Go"`, "complementary")
-	lacks(t, off, "needed", "clickable")
+	e2etest.Holds(t, off, `button "Go"`, "complementary")
+	e2etest.Lacks(t, off, "needed", "clickable")
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/wire"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -34,14 +35,14 @@ func badLog(text string) string {
 
 // TestBadInput: each row is a clear error, and the daemon goes on with nothing lost of what it has taken in.
 func TestBadInput(t *testing.T) {
-	w := noBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	good := w.NewStream("good", "life", "stream")
 	if err := good.Connect(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { good.Close() }()
 	number := 0
-	pid := daemonPID(t, w)
+	pid := e2etest.DaemonPID(t, w)
 	for _, c := range []struct {
 		name  string
 		bytes [][]byte
@@ -156,12 +157,12 @@ func TestBadInput(t *testing.T) {
 		if err := good.WaitForAll(); err != nil {
 			t.Fatal(err)
 		}
-		r := changesOf(t, w)
+		r := e2etest.ChangesOf(t, w)
 		if n := len(r.Console.NewErrors); n != 2 && r.Console.NewErrors[0].Count != 2 || r.DurationMs < 0 || r.From.After(r.To.Time) {
-			t.Errorf("%s", show(r))
+			t.Errorf("%s", e2etest.Show(r))
 		}
-		if r := changesOf(t, w); r.Console.TotalNewEntries != 0 {
-			t.Errorf("told twice: %s", show(r))
+		if r := e2etest.ChangesOf(t, w); r.Console.TotalNewEntries != 0 {
+			t.Errorf("told twice: %s", e2etest.Show(r))
 		}
 	})
 	held := heldLines(t, w)
@@ -170,7 +171,7 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("event %d is there %d times", n, held[n])
 		}
 	}
-	if now := daemonPID(t, w); now != pid {
+	if now := e2etest.DaemonPID(t, w); now != pid {
 		t.Errorf("the daemon was replaced")
 	}
 }

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	view "tidemark.dev/tidemark/host/internal/viewer"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -22,7 +21,7 @@ func onSmallDisk(t *testing.T, size int) *testbed.World {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a disk")
 	}
-	w := noBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	if err := syscall.Mount("tmpfs", w.Home, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
 		t.Skipf("no disk can be mounted here: %v", err)
 	}
@@ -61,16 +60,6 @@ func fill(t *testing.T, w *testbed.World) (free func()) {
 	}
 }
 
-func statusOf(t *testing.T, w *testbed.World) view.Status {
-	t.Helper()
-	var s view.Status
-	r := w.Run("status", "--json")
-	if err := json.Unmarshal([]byte(r.Out), &s); err != nil {
-		t.Fatalf("%s%s: %v", r.Out, r.Err, err)
-	}
-	return s
-}
-
 // TestAFullDiskLosesNothingThatWasAcknowledged: while nothing can be written nothing is acknowledged and
 // everything is told; when there is room again, all is written.
 func TestAFullDiskLosesNothingThatWasAcknowledged(t *testing.T) {
@@ -98,7 +87,7 @@ func TestAFullDiskLosesNothingThatWasAcknowledged(t *testing.T) {
 	free := fill(t, w)
 	push(3000) // more than the file's own free pages hold
 	if err := testbed.Eventually(context.Background(), func() (bool, error) {
-		return strings.Contains(statusOf(t, w).Journal.Problem, "no space left"), nil
+		return strings.Contains(e2etest.StatusOf(t, w).Journal.Problem, "no space left"), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,8 +96,8 @@ func TestAFullDiskLosesNothingThatWasAcknowledged(t *testing.T) {
 		t.Fatalf("all %d events were acknowledged", number)
 	}
 	// The agent sees everything all the same, and a checkpoint says that it is not safe yet.
-	if r := changesOf(t, w); r.Console.TotalNewEntries != number {
-		t.Errorf("%s", show(r))
+	if r := e2etest.ChangesOf(t, w); r.Console.TotalNewEntries != number {
+		t.Errorf("%s", e2etest.Show(r))
 	}
 	if r := w.Run("checkpoint", "add", "while_full", "--json"); !strings.Contains(r.Out, `"unsaved":"it is in memory only: `) {
 		t.Errorf("%s%s", r.Out, r.Err)
@@ -120,10 +109,10 @@ func TestAFullDiskLosesNothingThatWasAcknowledged(t *testing.T) {
 	if err := s.WaitForAll(); err != nil {
 		t.Fatal(err)
 	}
-	if p := statusOf(t, w).Journal.Problem; p != "" {
+	if p := e2etest.StatusOf(t, w).Journal.Problem; p != "" {
 		t.Errorf("the problem stays: %s", p)
 	}
-	killDaemon(t, w)
+	e2etest.KillDaemon(t, w)
 	held := heldLines(t, w)
 	for n := 1; n <= number; n++ {
 		if held[n] != 1 {
@@ -158,12 +147,12 @@ func TestADaemonStartsOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := testbed.Eventually(context.Background(), func() (bool, error) {
-		return statusOf(t, w).Journal.Problem != "", nil
+		return e2etest.StatusOf(t, w).Journal.Problem != "", nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if r := changesOf(t, w); r.Console.TotalNewEntries != 1 {
-		t.Errorf("%s", show(r))
+	if r := e2etest.ChangesOf(t, w); r.Console.TotalNewEntries != 1 {
+		t.Errorf("%s", e2etest.Show(r))
 	}
 	if n := s.Acknowledged(); n != 1 {
 		t.Errorf("acknowledged up to %d", n)
@@ -182,7 +171,7 @@ func TestADamagedJournalIsSetAsideWithAWord(t *testing.T) {
 		"empty":       func([]byte) []byte { return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := noBrowser(t)
+			w := e2etest.LoggedWorld(t)
 			if r := w.Run("checkpoint", "add", "session_start"); r.Code != 0 {
 				t.Fatal(r.Err)
 			}
@@ -217,7 +206,7 @@ func TestADamagedJournalIsSetAsideWithAWord(t *testing.T) {
 			if err := s.WaitForAll(); err != nil {
 				t.Fatal(err)
 			}
-			killDaemon(t, w)
+			e2etest.KillDaemon(t, w)
 			if held := heldLines(t, w); held[1] != 1 {
 				t.Errorf("%v", held)
 			}
@@ -230,7 +219,7 @@ func TestAHomeThatCannotBeWrittenTo(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can mount a disk")
 	}
-	w := noBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	disk := filepath.Join(w.Home, "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)

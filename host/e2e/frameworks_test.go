@@ -4,11 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // frameworks are pages that use a framework, or a library that replaces or wraps what the hooks of quiet
@@ -111,28 +112,25 @@ window.found.then(() => console.error('the page has ended'))
 
 // TestFrameworksWorkAsWithoutHooks runs pages of frameworks with hooks and without.
 func TestFrameworksWorkAsWithoutHooks(t *testing.T) {
-	modules, err := filepath.Abs("../../node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := e2etest.Repository("node_modules")
 	if _, err := os.Stat(modules); err != nil {
 		t.Skip("npm packages are not installed: make node_modules/.ready")
 	}
-	quiet, plain := worldIn(t, "quiet"), worldIn(t, "debugger")
+	quiet, plain := e2etest.WorldIn(t, "quiet"), e2etest.WorldIn(t, "debugger")
 	for _, f := range frameworks {
 		t.Run(f.name, func(t *testing.T) {
 			var scripts strings.Builder
 			for _, path := range f.scripts {
 				scripts.WriteString(`<script src="/modules/` + path + `"></script>`)
 			}
-			s := newSite(t, map[string]string{
+			s := e2etest.NewSite(t, map[string]string{
 				"/{$}": strings.NewReplacer("SCRIPTS", scripts.String(), "PAGE", f.page).Replace(frameworkPage), "/json": `{"a":1}`, "/html": "<!doctype html>",
 			})
-			s.mux.Handle("/modules/", http.StripPrefix("/modules/", http.FileServer(http.Dir(modules))))
+			s.Mux.Handle("/modules/", http.StripPrefix("/modules/", http.FileServer(http.Dir(modules))))
 			var found [2]string
-			for i, w := range []*world{quiet, plain} {
-				a := w.of(t, s)
-				p := w.open(t, s.URL)
+			for i, w := range []*e2etest.World{quiet, plain} {
+				a := w.AgentOf(t, s)
+				p := w.Open(t, s.URL)
 				got, err := chromedp.Run(p.Ctx, chromedp.Evaluate[json.RawMessage](`window.found`, chromedp.EvalAwaitPromise))
 				if err != nil {
 					t.Fatal(err)
@@ -141,7 +139,7 @@ func TestFrameworksWorkAsWithoutHooks(t *testing.T) {
 				if strings.HasPrefix(found[i], `"[[\"failed\"`) {
 					t.Errorf("%s", found[i])
 				}
-				if text := show(a.changes()); !strings.Contains(text, "the page has ended") {
+				if text := e2etest.Show(a.Changes()); !strings.Contains(text, "the page has ended") {
 					t.Errorf("nothing was captured: %s", text)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -29,10 +30,7 @@ func startVite(t *testing.T) *viteApp {
 	if err != nil {
 		t.Skip(err)
 	}
-	modules, err := filepath.Abs("../../node_modules")
-	if err != nil {
-		t.Fatal(err)
-	}
+	modules := e2etest.Repository("node_modules")
 	if _, err := os.Stat(filepath.Join(modules, "vite")); err != nil {
 		t.Skipf("%v; make build installs it", err)
 	}
@@ -99,7 +97,7 @@ func (a *viteApp) edit(name, from, to string) {
 // session is an agent's session with the hook set up, in a project's directory.
 type session struct {
 	t       *testing.T
-	w       *world
+	w       *e2etest.World
 	id, dir string
 }
 
@@ -170,11 +168,11 @@ func (s *session) stops() string {
 }
 
 func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	app := startVite(t)
 	s := &session{t, w, "vite-" + app.url, app.dir}
-	p := w.open(t, app.url)
-	p.js(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
+	p := w.Open(t, app.url)
+	p.JS(`while (!document.querySelector('li')) await new Promise((done) => setTimeout(done, 20))`)
 	if said := s.starts(); said != "" {
 		t.Fatalf("the page is fine as the session starts: %s", said)
 	}
@@ -237,7 +235,7 @@ func TestTheHookSpeaksWhenAnEditBreaksTheViteApplicationAndOnlyThen(t *testing.T
 }
 
 // projectOf is a directory of a project whose pages are a site's.
-func projectOf(t *testing.T, s *site) string {
+func projectOf(t *testing.T, s *e2etest.Site) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, ".tidemark.toml"), fmt.Appendf(nil, "origins = [%q]\n", s.URL), 0o600); err != nil {
@@ -247,16 +245,16 @@ func projectOf(t *testing.T, s *site) string {
 }
 
 func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
-	w := shared.get(t)
-	site := newSite(t, map[string]string{"/{$}": blank})
-	site.answer("/api/items", 500)
+	w := e2etest.SharedWorld(t)
+	site := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	site.Answer("/api/items", 500)
 	s := &session{t, w, "stop-" + site.URL, projectOf(t, site)}
-	p := w.open(t, site.URL)
+	p := w.Open(t, site.URL)
 	if said := s.starts(); said != "" {
 		t.Errorf("as the session starts: %s", said)
 	}
-	p.reload()
-	p.js(`await fetch('/api/items')`)
+	p.Reload()
+	p.JS(`await fetch('/api/items')`)
 	if said := s.edited("a.js"); !strings.Contains(said, "GET /api/items returns 500") {
 		t.Errorf("after the edit: %q", said)
 	}
@@ -269,7 +267,7 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 	if said := s.stops(); said != "" {
 		t.Errorf("as it stops again: %q", said)
 	}
-	p.js(`console.error('later, by itself')`)
+	p.JS(`console.error('later, by itself')`)
 	if said := s.stops(); !strings.Contains(said, "later, by itself") {
 		t.Errorf("something new: %q", said)
 	}
@@ -283,18 +281,18 @@ func TestAnAgentThatStopsWhileThePageIsBrokenIsToldOnce(t *testing.T) {
 }
 
 func TestTheHooksPlaceOutlivesTheDaemon(t *testing.T) {
-	needBrowser(t)
-	w := separateWorld(t)
-	site := newSite(t, map[string]string{"/{$}": blank})
+	e2etest.NeedBrowser(t)
+	w := e2etest.SeparateWorld(t)
+	site := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
 	s := &session{t, w, "outlives", projectOf(t, site)}
-	p := w.open(t, site.URL)
+	p := w.Open(t, site.URL)
 	s.starts()
-	p.reload()
-	p.js(`console.error('before')`)
+	p.Reload()
+	p.JS(`console.error('before')`)
 	if said := s.edited("a.js"); !strings.Contains(said, "before") {
 		t.Errorf("%q", said)
 	}
-	p.js(`console.error('while nobody looked')`)
+	p.JS(`console.error('while nobody looked')`)
 	if ran := w.Run("stop"); ran.Code != 0 {
 		t.Fatal(ran.Err)
 	}

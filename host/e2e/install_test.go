@@ -20,6 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tidemark.dev/tidemark/host/internal/browser"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -64,7 +65,7 @@ func (p *person) write(name, text string) {
 // run runs Tidemark and returns what it printed and its exit code.
 func (p *person) run(args ...string) (out string, code int) {
 	p.t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := exec.Command(e2etest.Binary(), args...)
 	cmd.Dir, cmd.Env = p.home, []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH")}
 	var all bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &all, &all
@@ -117,7 +118,7 @@ func (p *person) files() map[string]string {
 // TestANewUserInstallsLoadsAsksAndUninstalls: in a browser that finds the host by what install wrote and has
 // the extension from where install put it, every link holds, the first diff is told, and nothing is left.
 func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
-	needBrowser(t)
+	e2etest.NeedBrowser(t)
 	found, err := installer.FindBrowser()
 	if err != nil || installer.KindOf(found.Path) != installer.Chromium {
 		t.Skip("the manifest that it would look for is another")
@@ -172,7 +173,7 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 	}
 	defer func() { _ = b.Close() }()
 
-	s := newSite(t, map[string]string{"/{$}": blank})
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
 	ctx, cancel := chromedp.NewContext(b.Context(), chromedp.WithNewWindow(false))
 	defer cancel()
 	if err := chromedp.Do(ctx, chromedp.Navigate(s.URL)); err != nil {
@@ -193,9 +194,9 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 	}
 	t.Logf("\n%s", p.must("doctor"))
 
-	page := &tab{t, &testbed.Tab{Ctx: ctx}}
+	page := &e2etest.Tab{T: t, Tab: &testbed.Tab{Ctx: ctx}}
 	p.must("changes")
-	page.js(`console.error('the first thing that breaks')`)
+	page.JS(`console.error('the first thing that breaks')`)
 	if out := p.must("changes", "--wait", "settled"); !strings.Contains(out, "the first thing that breaks") {
 		t.Errorf("%s", out)
 	}
@@ -219,14 +220,14 @@ func TestANewUserInstallsLoadsAsksAndUninstalls(t *testing.T) {
 			t.Errorf("%s was %q and is %q", path, was, now[path])
 		}
 	}
-	if left := running(t, "HOME="+p.home); len(left) > 0 {
+	if left := e2etest.Running(t, "HOME="+p.home); len(left) > 0 {
 		t.Errorf("%d processes were left behind", len(left))
 	}
 }
 
 // TestDoctorNamesAnExtensionOfAnotherVersion: a browser goes on with the old one until it is reloaded.
 func TestDoctorNamesAnExtensionOfAnotherVersion(t *testing.T) {
-	w, err := testbed.New(binary)
+	w, err := testbed.New(e2etest.Binary())
 	if err != nil {
 		t.Fatal(err)
 	}

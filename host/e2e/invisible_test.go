@@ -8,7 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // probes are what a page can ask of the functions in whose place the hooks of quiet capture stand. Each is
@@ -88,12 +88,12 @@ function attempt(f) { try { return ['returned', f()] } catch (e) { return [e.nam
 // TestThePageCannotTellThatItIsCapturedQuietly asks the same of a page with hooks and of one without, under a
 // strict Content Security Policy too.
 func TestThePageCannotTellThatItIsCapturedQuietly(t *testing.T) {
-	quiet, plain := worldIn(t, "quiet"), worldIn(t, "debugger")
-	s := newSite(t, map[string]string{"/{$}": probed, "/json": `{"a":1}`, "/html": "<!doctype html>"})
+	quiet, plain := e2etest.WorldIn(t, "quiet"), e2etest.WorldIn(t, "debugger")
+	s := e2etest.NewSite(t, map[string]string{"/{$}": probed, "/json": `{"a":1}`, "/html": "<!doctype html>"})
 	if quiet.Way != "quiet" {
 		t.Fatal(quiet.Way)
 	}
-	s.mux.HandleFunc("/strict", func(w http.ResponseWriter, _ *http.Request) {
+	s.Mux.HandleFunc("/strict", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-probed'; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'")
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, probed)
@@ -101,8 +101,8 @@ func TestThePageCannotTellThatItIsCapturedQuietly(t *testing.T) {
 	for _, path := range []string{"/", "/strict"} {
 		for _, probe := range probes {
 			var answers [2]string
-			for i, w := range []*world{quiet, plain} {
-				p, err := w.Open(s.URL + path) // a fresh page for each: some of them break their page
+			for i, w := range []*e2etest.World{quiet, plain} {
+				p, err := w.World.Open(s.URL + path) // a fresh page for each: some of them break their page
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -118,16 +118,4 @@ func TestThePageCannotTellThatItIsCapturedQuietly(t *testing.T) {
 			}
 		}
 	}
-}
-
-// worldIn is a world of a test's own whose browser captures in one way.
-func worldIn(t *testing.T, way string) *world {
-	t.Helper()
-	needBrowser(t)
-	w, err := testbed.StartIn(binary, way)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Close() })
-	return &world{w}
 }

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"testing"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestTheCallsOfAKilledAgentEnd: what an agent waits for ends with it, also what would have taken minutes.
 func TestTheCallsOfAKilledAgentEnd(t *testing.T) {
-	w := noBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	s := w.NewStream("profile", "life", "stream")
 	if err := s.Connect(); err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -85,8 +86,8 @@ func extensionProcesses(t *testing.T, browser *exec.Cmd) []int {
 // TestAKilledBrowserOrWorkerLeavesOnlyReportedGaps kills the browser, or the process of its extensions, at
 // random instants: every number that is missing lies inside of a reported gap.
 func TestAKilledBrowserOrWorkerLeavesOnlyReportedGaps(t *testing.T) {
-	needBrowser(t)
-	w := noBrowser(t)
+	e2etest.NeedBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	var life atomic.Int32
 	server := testbed.Serve(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -128,7 +129,7 @@ func TestAKilledBrowserOrWorkerLeavesOnlyReportedGaps(t *testing.T) {
 	}
 	more()
 	killed := map[int]time.Time{} // when the browser with the newest page was killed
-	for i := range max(4, kills(t)/5) {
+	for i := range max(4, e2etest.Kills(t)/5) {
 		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond) // so that the kill falls anywhere
 		if i%2 == 0 {
 			pids := extensionProcesses(t, browser)
@@ -151,7 +152,7 @@ func TestAKilledBrowserOrWorkerLeavesOnlyReportedGaps(t *testing.T) {
 		more()
 	}
 	read()
-	gaps := changesOf(t, w, "--since", "2020-01-01").Coverage.Gaps
+	gaps := e2etest.ChangesOf(t, w, "--since", "2020-01-01").Coverage.Gaps
 	told := func(from, to time.Time) bool {
 		return slices.ContainsFunc(gaps, func(g diff.GapSpan) bool {
 			return !g.From.After(to) && (g.To == nil || !g.To.Before(from))

@@ -5,77 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
-
-// kills is how often the tests below kill something: 20 times, or as TIDEMARK_KILLS says (`make soak`).
-func kills(t *testing.T) int {
-	if s := os.Getenv("TIDEMARK_KILLS"); s != "" {
-		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	return 20
-}
-
-// noBrowser is a world without a browser.
-func noBrowser(t *testing.T) *testbed.World {
-	t.Helper()
-	w, err := testbed.New(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			log, _ := os.ReadFile(w.Home + "/daemon.log")
-			t.Logf("%s", log)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return w
-}
-
-// killDaemon kills the daemon, as the system may when memory is short, and returns when it is gone. Its first thread
-// is a zombie before the others have ended; until then its sockets accept connections, which break at once.
-func killDaemon(t *testing.T, w *testbed.World) {
-	t.Helper()
-	pid := daemonPID(t, w)
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	if err := testbed.Eventually(context.Background(), func() (bool, error) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			return true, nil
-		}
-		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-		return err != nil || len(threads) == 1 && strings.Contains(string(stat), ") Z "), nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func daemonPID(t *testing.T, w *testbed.World) int {
-	t.Helper()
-	var s struct{ PID int }
-	r := w.Run("status", "--json")
-	if err := json.Unmarshal([]byte(r.Out), &s); err != nil {
-		t.Fatalf("%s%s: %v", r.Out, r.Err, err)
-	}
-	return s.PID
-}
 
 // lines are the texts of the console entries held, by number.
 func heldLines(t *testing.T, w *testbed.World) map[int]int {
@@ -106,7 +44,7 @@ func heldLines(t *testing.T, w *testbed.World) map[int]int {
 // TestWhateverIsKilledEveryAcknowledgedEventIsThere kills the daemon, the relay, or the daemon and the
 // extension's worker together, at random instants of a numbered stream.
 func TestWhateverIsKilledEveryAcknowledgedEventIsThere(t *testing.T) {
-	w := noBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	defer func() {
@@ -130,7 +68,7 @@ func TestWhateverIsKilledEveryAcknowledgedEventIsThere(t *testing.T) {
 	}
 	connect()
 	defer func() { s.Close() }()
-	for range kills(t) {
+	for range e2etest.Kills(t) {
 		for range 1 + random.IntN(30) {
 			for range 1 + random.IntN(20) {
 				number++
@@ -149,10 +87,10 @@ func TestWhateverIsKilledEveryAcknowledgedEventIsThere(t *testing.T) {
 		case 0:
 			s.KillRelay()
 		case 1:
-			killDaemon(t, w)
+			e2etest.KillDaemon(t, w)
 			s.Close()
 		case 2:
-			killDaemon(t, w)
+			e2etest.KillDaemon(t, w)
 			s.Close()
 			// What was acknowledged is there without anybody's help.
 			acknowledged := first + int(s.Acknowledged()) - 2
@@ -182,9 +120,9 @@ func TestWhateverIsKilledEveryAcknowledgedEventIsThere(t *testing.T) {
 			t.Errorf("event %d is there %d times", n, held[n])
 		}
 	}
-	r := changesOf(t, w)
+	r := e2etest.ChangesOf(t, w)
 	if len(lost) > 0 && r.Coverage == nil {
-		t.Fatalf("%d events were lost and no gap tells of it: %s", len(lost), show(r))
+		t.Fatalf("%d events were lost and no gap tells of it: %s", len(lost), e2etest.Show(r))
 	}
 	if life <= 10 { // as many gaps as an answer lists
 		for n := range lost {
@@ -193,30 +131,20 @@ func TestWhateverIsKilledEveryAcknowledgedEventIsThere(t *testing.T) {
 				told = told || !when[n].Before(g.From.Time) && (g.To == nil || !when[n].After(g.To.Time))
 			}
 			if !told {
-				t.Errorf("event %d of %s is lost and lies in no gap: %s", n, when[n].UTC().Format(time.RFC3339Nano), show(r))
+				t.Errorf("event %d of %s is lost and lies in no gap: %s", n, when[n].UTC().Format(time.RFC3339Nano), e2etest.Show(r))
 			}
 		}
 	}
 	if life == 0 && r.Coverage != nil {
-		t.Errorf("nothing was lost: %s", show(r))
+		t.Errorf("nothing was lost: %s", e2etest.Show(r))
 	}
 	t.Logf("%d events, %d lost with %d workers", number, len(lost), life)
-}
-
-func changesOf(t *testing.T, w *testbed.World, args ...string) *diff.Report {
-	t.Helper()
-	ran := w.Run(append([]string{"changes", "--json"}, args...)...)
-	var r diff.Report
-	if err := json.Unmarshal([]byte(ran.Out), &r); err != nil {
-		t.Fatalf("%s%s: %v", ran.Out, ran.Err, err)
-	}
-	return &r
 }
 
 // TestAnAgentOutlivesTheDaemon: the MCP client's session, its place and the checkpoints go on when the
 // daemon was killed or stopped, and calls that were under way are answered.
 func TestAnAgentOutlivesTheDaemon(t *testing.T) {
-	w := noBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	s := w.NewStream("profile", "life", "stream")
 	if err := s.Connect(); err != nil {
 		t.Fatal(err)
@@ -251,14 +179,14 @@ func TestAnAgentOutlivesTheDaemon(t *testing.T) {
 	}
 	tell("before")
 	if r := ask(nil); len(r.Console.NewErrors) != 1 {
-		t.Errorf("%s", show(r))
+		t.Errorf("%s", e2etest.Show(r))
 	}
 	ask(nil) // whoever asks again has heard the answer before, and a checkpoint is on disk with all that came before it
 	if _, err := a.Text("checkpoint_create", map[string]any{"name": "session_start"}); err != nil {
 		t.Fatal(err)
 	}
 	for i, end := range []func(){
-		func() { killDaemon(t, w) },
+		func() { e2etest.KillDaemon(t, w) },
 		func() {
 			if r := w.Run("stop"); r.Code != 0 {
 				t.Fatal(r.Err)
@@ -273,10 +201,10 @@ func TestAnAgentOutlivesTheDaemon(t *testing.T) {
 		tell(fmt.Sprintf("after %c", 'a'+i))
 		r := ask(nil)
 		if len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Message != fmt.Sprintf("after %c", 'a'+i) || r.Coverage != nil {
-			t.Errorf("%d: %s", i, show(r))
+			t.Errorf("%d: %s", i, e2etest.Show(r))
 		}
 		if r := ask(map[string]any{"checkpoint": "session_start"}); len(r.Console.NewErrors) != i+1 {
-			t.Errorf("%d: %s", i, show(r))
+			t.Errorf("%d: %s", i, e2etest.Show(r))
 		}
 	}
 	// A call that is under way while the daemon is killed is answered by the next one.
@@ -291,8 +219,8 @@ func TestAnAgentOutlivesTheDaemon(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	killDaemon(t, w)
+	e2etest.KillDaemon(t, w)
 	if r := <-answered; r.Settled == nil || *r.Settled {
-		t.Errorf("%s", show(r))
+		t.Errorf("%s", e2etest.Show(r))
 	}
 }

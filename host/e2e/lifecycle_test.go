@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -14,10 +15,10 @@ import (
 // program uses a newer daemon.
 func TestANewerProgramTakesOver(t *testing.T) {
 	newer := filepath.Join(t.TempDir(), "newer")
-	if out, err := exec.Command("go", "build", "-ldflags", "-X main.version=9.9.9", "-o", newer, "tidemark.dev/tidemark/host/cmd/tidemark").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-s -w -X main.version=9.9.9", "-o", newer, "tidemark.dev/tidemark/host/cmd/tidemark").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	w := noBrowser(t)
+	w := e2etest.LoggedWorld(t)
 	old := w.Binary
 	s := w.NewStream("profile", "life", "stream")
 	if err := s.Connect(); err != nil {
@@ -72,7 +73,7 @@ func TestANewerProgramTakesOver(t *testing.T) {
 			t.Errorf("event %d is there %d times", n, held[n])
 		}
 	}
-	if r := changesOf(t, w); r.Coverage != nil {
-		t.Errorf("%s", show(r))
+	if r := e2etest.ChangesOf(t, w); r.Coverage != nil {
+		t.Errorf("%s", e2etest.Show(r))
 	}
 }

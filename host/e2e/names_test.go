@@ -5,24 +5,26 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject: they are shown, found and masked by them. Where no map tells the
 // names, texts under shortened ones are masked, and that is said.
 func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 	const secret = "correct horse battery"
-	w := startWith(t, "[debugger]\nevaluate = true\n")
+	w := e2etest.ConfiguredWorld(t, "[debugger]\nevaluate = true\n")
 	source := "export function login(customer: string, password: string): number {\n  const attempts = customer.length;\n" +
 		"  console.debug(customer, attempts, password);\n  return attempts + password.length;\n}\n" +
 		"const filler = '" + strings.Repeat("x", 600) + "';\n" + // a real bundle's line is long
 		"Object.assign(window, { filler, go: () => login('ada lovelace', '" + secret + "') + login('b', 'c') });\n"
 	for _, c := range []struct{ tool, mode string }{{"esbuild", "url"}, {"webpack", "url"}, {"esbuild", "inline"}, {"esbuild", "hidden"}} {
 		t.Run(c.tool+" "+c.mode, func(t *testing.T) {
-			dir := project(t)
+			dir := e2etest.BundledProject(t)
 			if err := os.WriteFile(filepath.Join(dir, "src/index.tsx"), []byte(source), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			bundle(t, c.tool, c.mode, dir)
+			e2etest.Bundle(t, c.tool, c.mode, dir)
 			data, err := os.ReadFile(filepath.Join(dir, "dist/assets/app.js"))
 			if err != nil {
 				t.Fatal(err)
@@ -31,9 +33,9 @@ func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 			if strings.Contains(code, "password") {
 				t.Fatalf("the names are not shortened: %s", code)
 			}
-			s := serveBundle(t, dir, nil)
-			a := w.agent(t, "--origin", s.URL, "--tools", "observe,debug")
-			p := w.open(t, s.URL)
+			s := e2etest.ServeBundle(t, dir, nil)
+			a := w.NewAgent(t, "--origin", s.URL, "--tools", "observe,debug")
+			p := w.Open(t, s.URL)
 			known := c.mode != "hidden"
 			before, _, _ := strings.Cut(code, "console.debug")
 			place := map[string]any{"url": s.URL + "/assets/app.js", "line": strings.Count(before, "\n") + 1, "column": len(before) - strings.LastIndex(before, "\n")}
@@ -51,9 +53,9 @@ func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 				told.WriteString(tool + ": " + text + "\n")
 				return text
 			}
-			b := a.breakpoint(place)
-			p.start("go()")
-			a.paused()
+			b := a.Breakpoint(place)
+			p.Start("go()")
+			a.Paused()
 			got := ask("variables_get", nil)
 			wants := []string{`"customer":"\"ada lovelace\""`, `"password":"[masked]"`}
 			if !known {
@@ -86,8 +88,8 @@ func TestVariablesOfMinifiedCodeHaveTheNamesOfTheProject(t *testing.T) {
 					args[k] = v
 				}
 				ask("snapshot_trace", args)
-				p.start("go()")
-				p.start("go()") // by now the page may tell values while it runs
+				p.Start("go()")
+				p.Start("go()") // by now the page may tell values while it runs
 				args["wait_ms"] = 500
 				if got := ask("snapshot_trace", args); !strings.Contains(got, `"hits":4`) {
 					t.Error(got)

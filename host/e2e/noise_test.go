@@ -10,6 +10,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
@@ -22,18 +23,18 @@ if (location.hash === '#broken') { console.error('the cart is broken'); fetch('/
 
 // TestWhatIsIgnoredInThePopupIsHiddenFromThenOn presses the popup's buttons in Chromium.
 func TestWhatIsIgnoredInThePopupIsHiddenFromThenOn(t *testing.T) {
-	w := ownWorld(t)
-	s := newSite(t, map[string]string{"/{$}": chatty})
-	s.answer("/api/cart", 500)
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	if r := a.changes(); r.Severity != diff.Warning {
-		t.Fatalf("%s", show(r))
+	w := e2etest.OwnWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": chatty})
+	s.Answer("/api/cart", 500)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	if r := a.Changes(); r.Severity != diff.Warning {
+		t.Fatalf("%s", e2etest.Show(r))
 	}
-	popup := w.open(t, installer.Origin+"popup/index.html")
+	popup := w.Open(t, installer.Origin+"popup/index.html")
 	press := func(label, then string) {
 		t.Helper()
-		popup.js(fmt.Sprintf(`
+		popup.JS(fmt.Sprintf(`
 const until = async (holds) => { for (let i = 0; i < 1000 && !holds(); i++) await new Promise((done) => setTimeout(done, 10)); if (!holds()) throw new Error(document.body.innerText); };
 const button = () => [...document.querySelectorAll('.findings button')].find((b) => b.textContent === %q);
 await until(() => button() && !button().disabled);
@@ -41,9 +42,9 @@ button().click();
 await until(() => { const text = document.body.innerText; return %s });`, label, then))
 	}
 	press("Ignore", `text.includes('Ignored: list of') && text.includes('hidden as noise')`)
-	p.reload()
-	if r := a.changes(); r.Severity != diff.Clean || r.NoiseHidden != 1 {
-		t.Errorf("ignored: %s", show(r))
+	p.Reload()
+	if r := a.Changes(); r.Severity != diff.Clean || r.NoiseHidden != 1 {
+		t.Errorf("ignored: %s", e2etest.Show(r))
 	}
 
 	// It outlives the daemon.
@@ -55,32 +56,32 @@ await until(() => { const text = document.body.innerText; return %s });`, label,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	p.js(`console.warn('list of 4321 children without a key')`)
-	if r := a.changes(); r.NoiseHidden != 1 || len(r.Console.NewWarnings) != 0 {
-		t.Errorf("after the daemon was replaced: %s", show(r))
+	p.JS(`console.warn('list of 4321 children without a key')`)
+	if r := a.Changes(); r.NoiseHidden != 1 || len(r.Console.NewWarnings) != 0 {
+		t.Errorf("after the daemon was replaced: %s", e2etest.Show(r))
 	}
 	if r := w.Run("noise", "list"); !strings.Contains(r.Out, "ignored in the popup") {
 		t.Errorf("%+v", r)
 	}
 
 	// What else breaks is told.
-	p.js(`location.hash = '#broken'; location.reload()`)
-	if r := a.changesWith(map[string]any{"wait": "reload"}); r.Severity != diff.Error || len(r.Console.NewErrors) != 1 || len(r.Network.Failures) != 1 || r.NoiseHidden != 1 {
-		t.Errorf("broken: %s", show(r))
+	p.JS(`location.hash = '#broken'; location.reload()`)
+	if r := a.ChangesWith(map[string]any{"wait": "reload"}); r.Severity != diff.Error || len(r.Console.NewErrors) != 1 || len(r.Network.Failures) != 1 || r.NoiseHidden != 1 {
+		t.Errorf("broken: %s", e2etest.Show(r))
 	}
 
 	// The popup still offers to take it back, and does.
-	p.js(`location.hash = ''`)
+	p.JS(`location.hash = ''`)
 	press("Undo", `!text.includes('Ignored:')`)
-	p.reload()
-	if r := a.changes(); len(r.Console.NewWarnings) != 1 || r.NoiseHidden != 0 {
-		t.Errorf("taken back: %s", show(r))
+	p.Reload()
+	if r := a.Changes(); len(r.Console.NewWarnings) != 1 || r.NoiseHidden != 0 {
+		t.Errorf("taken back: %s", e2etest.Show(r))
 	}
 }
 
 func TestARepeatedWarningIsSuggestedAndIgnoredFromTheCommandLine(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": chatty})
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": chatty})
 	project := t.TempDir()
 	file := filepath.Join(project, ".tidemark.toml")
 	if err := os.WriteFile(file, fmt.Appendf(nil, "origins = [%q]\n", s.URL), 0o600); err != nil {
@@ -94,9 +95,9 @@ func TestARepeatedWarningIsSuggestedAndIgnoredFromTheCommandLine(t *testing.T) {
 		}
 		return r.Out
 	}
-	p := w.open(t, s.URL)
+	p := w.Open(t, s.URL)
 	for range 3 {
-		p.reload()
+		p.Reload()
 		run("changes", "--wait", "settled")
 	}
 	var a noiserules.NoiseAnswer
@@ -110,7 +111,7 @@ func TestARepeatedWarningIsSuggestedAndIgnoredFromTheCommandLine(t *testing.T) {
 		t.Error(out)
 	}
 	t.Cleanup(func() { w.RunIn(project, "noise", "rm", "n1") })
-	p.reload()
+	p.Reload()
 	if out := run("changes", "--wait", "settled"); !strings.Contains(out, "clean") || !strings.Contains(out, "1 entry hidden as noise") {
 		t.Error(out)
 	}
@@ -121,7 +122,7 @@ func TestARepeatedWarningIsSuggestedAndIgnoredFromTheCommandLine(t *testing.T) {
 
 	// The same for the whole project, by its file.
 	run("noise", "add", "--project", "children without a key")
-	p.reload()
+	p.Reload()
 	if out := run("changes", "--wait", "settled"); !strings.Contains(out, "1 entry hidden as noise") {
 		t.Error(out)
 	}

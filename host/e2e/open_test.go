@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -31,10 +32,10 @@ func processesIn(t *testing.T, dir string) (list []string) {
 // alone is a world without a browser, and where the profiles of its browsers lie.
 func alone(t *testing.T) (w *testbed.World, profiles string) {
 	t.Helper()
-	needBrowser(t)
+	e2etest.NeedBrowser(t)
 	profiles = t.TempDir()
 	t.Setenv("TMPDIR", profiles)
-	w, err := testbed.New(binary)
+	w, err := testbed.New(e2etest.Binary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ const shop = `<!doctype html><title>Shop</title><link rel=icon href=data:,><h1>S
 
 func TestAnAgentWithoutABrowserOpensOne(t *testing.T) {
 	w, profiles := alone(t)
-	s := newSite(t, map[string]string{"/{$}": shop, "/kept": "<title>Kept</title><button>Stay</button>"})
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop, "/kept": "<title>Kept</title><button>Stay</button>"})
 	a := agentOf(t, w)
 	defer func() { _ = a.Close() }()
 	if _, err := a.Text("browser_snapshot", nil); err == nil || !strings.Contains(err.Error(), "browser_open") {
@@ -100,13 +101,13 @@ func TestAnAgentWithoutABrowserOpensOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, text, "headless, fresh profile), tab ", `button "Buy" [e`, "[Page: Shop]")
+	e2etest.Holds(t, text, "headless, fresh profile), tab ", `button "Buy" [e`, "[Page: Shop]")
 	// What the page did from its first line on is seen, and the tab is the current one.
 	text, err = a.Text("get_changes_since", map[string]any{"wait": "settled"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	holds(t, text, "from the first line")
+	e2etest.Holds(t, text, "from the first line")
 	if text, err = a.Text("browser_snapshot", nil); err != nil || !strings.Contains(text, "nchanged") {
 		t.Errorf("%s %v", text, err)
 	}
@@ -116,7 +117,7 @@ func TestAnAgentWithoutABrowserOpensOne(t *testing.T) {
 		if text, err = a.Text("browser_open", map[string]any{"url": s.URL + "/kept", "headless": true, "profile": "kept"}); err != nil {
 			t.Fatal(err)
 		}
-		holds(t, text, "kept profile), tab ", `button "Stay"`)
+		e2etest.Holds(t, text, "kept profile), tab ", `button "Stay"`)
 	}
 	open := openBrowsers(t, w)
 	slices.SortFunc(open, func(a, b []string) int { return len(a) - len(b) }) // they are listed by names of chance
@@ -144,7 +145,7 @@ func TestABrowserWithoutAWindowGoesWithItsAgent(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), []byte("[browser]\nkeep_minutes = 0.001\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := newSite(t, map[string]string{"/{$}": shop})
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
 	one, two := agentOf(t, w), agentOf(t, w)
 	defer func() { _ = two.Close() }()
 	for range 2 {
@@ -194,7 +195,7 @@ func TestABrowserThatCannotBeOpenedIsSaid(t *testing.T) {
 // TestADaemonThatIsKilledLeavesNoBrowser: what it could not remove itself the next one does.
 func TestADaemonThatIsKilledLeavesNoBrowser(t *testing.T) {
 	w, profiles := alone(t)
-	s := newSite(t, map[string]string{"/{$}": shop})
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
 	a := agentOf(t, w)
 	defer func() { _ = a.Close() }()
 	if _, err := a.Text("browser_open", map[string]any{"url": s.URL, "headless": true}); err != nil {
@@ -220,7 +221,7 @@ func TestADaemonThatIsKilledLeavesNoBrowser(t *testing.T) {
 
 func TestWithSeveralBrowsersATabMustBeNamedOnce(t *testing.T) {
 	w, _ := alone(t)
-	s := newSite(t, map[string]string{"/one": "<title>One</title><button>First</button>", "/two": "<title>Two</title><button>Second</button>"})
+	s := e2etest.NewSite(t, map[string]string{"/one": "<title>One</title><button>First</button>", "/two": "<title>Two</title><button>Second</button>"})
 	opener, other := agentOf(t, w), agentOf(t, w)
 	defer func() { _ = opener.Close() }()
 	defer func() { _ = other.Close() }()
@@ -233,7 +234,7 @@ func TestWithSeveralBrowsersATabMustBeNamedOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("one was picked")
 	}
-	holds(t, err.Error(), "several browsers show watched pages", "with tab 1 ("+s.URL+"/one)", "#2 with tab 2 ("+s.URL+"/two)", "Pass the tab you mean")
+	e2etest.Holds(t, err.Error(), "several browsers show watched pages", "with tab 1 ("+s.URL+"/one)", "#2 with tab 2 ("+s.URL+"/two)", "Pass the tab you mean")
 	if text, err := other.Text("browser_tabs", nil); err != nil || !strings.Contains(text, `#2"`) {
 		t.Errorf("%s %v", text, err)
 	}

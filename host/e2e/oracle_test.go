@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/installer"
 )
 
@@ -86,14 +87,14 @@ func shown(listing string) []string {
 // TestTreesAreThoseOfAnOracle: roles and names are those of Playwright's ariaSnapshot, but for what is
 // explained above.
 func TestTreesAreThoseOfAnOracle(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	buildApps(t)
 	chromium, err := installer.FindBrowser()
 	if err != nil {
 		t.Skip(err)
 	}
-	s := newSite(t, map[string]string{"/naming": naming})
-	s.mux.Handle("/", http.FileServer(http.Dir(filepath.Join("apps", "node_modules", "startbootstrap-sb-admin-2"))))
+	s := e2etest.NewSite(t, map[string]string{"/naming": naming})
+	s.Mux.Handle("/", http.FileServer(http.Dir(filepath.Join("apps", "node_modules", "startbootstrap-sb-admin-2"))))
 	paths := []string{"/naming", "/tables.html", "/index.html", "/buttons.html", "/cards.html", "/register.html", "/login.html", "/404.html", "/utilities-color.html", "/blank.html"}
 	args := []string{"oracle.mjs", chromium.Path}
 	for _, p := range paths {
@@ -111,10 +112,10 @@ func TestTreesAreThoseOfAnOracle(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(strings.Trim(path, "/"), func(t *testing.T) {
-			a := w.of(t, s)
-			w.open(t, s.URL+path)
-			a.changes() // until it is settled
-			theirs, ours := shown(oracle[s.URL+path]), shown(a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true}))
+			a := w.AgentOf(t, s)
+			w.Open(t, s.URL+path)
+			a.Changes() // until it is settled
+			theirs, ours := shown(oracle[s.URL+path]), shown(a.Snapshot(map[string]any{"interactive_only": false, "full_snapshot": true}))
 			counts := map[string]int{}
 			for _, l := range theirs {
 				counts[l]++
@@ -128,7 +129,7 @@ func TestTreesAreThoseOfAnOracle(t *testing.T) {
 				}
 			}
 			if t.Failed() && path == "/naming" {
-				t.Logf("%s\n%s", oracle[s.URL+path], a.snapshot(map[string]any{"interactive_only": false, "full_snapshot": true}))
+				t.Logf("%s\n%s", oracle[s.URL+path], a.Snapshot(map[string]any{"interactive_only": false, "full_snapshot": true}))
 			}
 		})
 	}

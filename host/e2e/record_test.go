@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tidemark.dev/tidemark/host/internal/debugger"
-	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 )
 
 // recorder has the extension's worker keep what the browser reports to it of tabs, what it asks of the debugger and
@@ -55,27 +55,21 @@ const recorder = `(() => {
 // TestRecord writes what Chromium really reports into the directory that TIDEMARK_RECORD names, as the unit tests of
 // the extension's worker replay it; without that it does nothing.
 //
-//	TIDEMARK_RECORD=$PWD/extension/background/testdata go test -count=1 -run 'TestRecord$' ./host/e2e
+//	TIDEMARK_RECORD=$PWD/extension/background/testdata go test -count=1 -run 'TestRecord$' ./host/e2e/debugging
 func TestRecord(t *testing.T) {
 	dir := os.Getenv("TIDEMARK_RECORD")
 	if dir == "" {
 		t.Skip("TIDEMARK_RECORD names no directory for recordings")
 	}
-	needBrowser(t)
-	bed, err := testbed.StartIn(binary, "quiet") // the debugger is used by debugging and acting alone
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = bed.Close() })
-	w := &world{bed}
-	askWorker[bool](t, bed, recorder)
-	record := func(name string, s *site, run func(*tab, *agent)) {
-		a := w.agent(t, "--origin", s.URL, "--tools", "observe,act,debug")
-		p := w.open(t, s.URL)
-		a.everything()
+	w := e2etest.WorldIn(t, "quiet") // the debugger is used by debugging and acting alone
+	e2etest.AskWorker[bool](t, w.World, recorder)
+	record := func(name string, s *e2etest.Site, run func(*e2etest.Tab, *e2etest.Agent)) {
+		a := w.NewAgent(t, "--origin", s.URL, "--tools", "observe,act,debug")
+		p := w.Open(t, s.URL)
+		a.Everything()
 		run(p, a)
-		a.everything()
-		lines := askWorker[string](t, bed, fmt.Sprintf(`(() => {
+		a.Everything()
+		lines := e2etest.AskWorker[string](t, w.World, fmt.Sprintf(`(() => {
 			const { tab } = recorded.find((e) => e.args?.[0]?.url?.startsWith(%q));
 			const mine = new Set(recorded.filter((e) => e.tab === tab && e.n).map(({ n }) => n));
 			const kept = recorded.filter((e) => e.tab === tab || mine.has(e.answer));
@@ -86,34 +80,34 @@ func TestRecord(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	debugged := newSite(t, map[string]string{"/{$}": debugPage, "/app.js": debugApp})
-	record("debugging", debugged, func(p *tab, a *agent) {
-		b := a.breakpoint(map[string]any{"url": "app.js", "line": 4})
-		p.start(`document.getElementById('go').click()`)
-		a.paused()
-		a.debugger("debugger_step", map[string]any{"kind": "over"})
+	debugged := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.DebugPage, "/app.js": e2etest.DebugApp})
+	record("debugging", debugged, func(p *e2etest.Tab, a *e2etest.Agent) {
+		b := a.Breakpoint(map[string]any{"url": "app.js", "line": 4})
+		p.Start(`document.getElementById('go').click()`)
+		a.Paused()
+		a.Debugger("debugger_step", map[string]any{"kind": "over"})
 		var list debugger.BreakpointList
-		a.call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
-		a.debugger("debugger_resume", nil)
-		p.title("6")
+		a.Call("breakpoint_remove", map[string]any{"id": b.ID}, &list)
+		a.Debugger("debugger_resume", nil)
+		p.WaitForTitle("6")
 	})
-	acted := newSite(t, map[string]string{"/{$}": store("Shop", `<button id="b">Add</button><input aria-label="Name"><p role="status" id="s">0 items</p><script>
+	acted := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Shop", `<button id="b">Add</button><input aria-label="Name"><p role="status" id="s">0 items</p><script>
 		b.onclick = async () => { await fetch('/api/cart', {method: 'POST'}); s.textContent = '1 item' }</script>`)})
-	acted.mux.HandleFunc("/api/cart", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
-	record("acting", acted, func(_ *tab, a *agent) {
-		page := a.look()
-		a.do("browser_click", map[string]any{"ref": refOf(t, page, `"Add"`)})
-		a.do("browser_type", map[string]any{"ref": refOf(t, page, `"Name"`), "text": "Ada"})
+	acted.Mux.HandleFunc("/api/cart", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) })
+	record("acting", acted, func(_ *e2etest.Tab, a *e2etest.Agent) {
+		page := a.Look()
+		a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, page, `"Add"`)})
+		a.Do("browser_type", map[string]any{"ref": e2etest.RefOf(t, page, `"Name"`), "text": "Ada"})
 	})
-	quiet := newSite(t, map[string]string{"/{$}": store("Quiet", `<script>
+	quiet := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Quiet", `<script>
 		console.error('it is %s', 'broken');
 		fetch('/api/ok', { headers: { Authorization: 'Bearer 4f9c2b7a1d8e6035' } }).then((r) => r.text());
 		fetch('/api/fail', { method: 'POST', body: 'x' });
 		fetch('/moved');
 		setTimeout(() => { throw new Error('it threw') });
 		history.pushState(null, '', '/pushed');</script>`)})
-	quiet.answer("/api/ok", 200)
-	quiet.answer("/api/fail", 500)
-	quiet.mux.Handle("/moved", http.RedirectHandler("/api/ok", http.StatusFound))
-	record("quiet", quiet, func(_ *tab, a *agent) { a.everything() })
+	quiet.Answer("/api/ok", 200)
+	quiet.Answer("/api/fail", 500)
+	quiet.Mux.Handle("/moved", http.RedirectHandler("/api/ok", http.StatusFound))
+	record("quiet", quiet, func(_ *e2etest.Tab, a *e2etest.Agent) { a.Everything() })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -66,16 +67,16 @@ func (r reader) read(t *testing.T, uri string) string {
 }
 
 func TestAnAgentIsToldWhenAPageBreaks(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
 	r := newReader(t, w.World, "--origin", s.URL)
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
-	a.call("checkpoint_create", map[string]any{"name": "before_break"}, &struct{}{})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	a.Call("checkpoint_create", map[string]any{"name": "before_break"}, &struct{}{})
 	uri := "tidemark://diff/before_break/now"
 	r.follow(t, uri)
-	p.js("console.error('broken `<b>` | [x](http://evil.example) \\u202e')")
+	p.JS("console.error('broken `<b>` | [x](http://evil.example) \\u202e')")
 	r.hear(t, uri)
 	if got := r.read(t, uri); !strings.Contains(got, "✖ error: 1 new console error") || !strings.Contains(got, "- ✖ ``broken `<b>` | [x](http://evil.example)``") && !strings.Contains(got, "- ✖ `` broken `<b>` | [x](http://evil.example) ``") {
 		t.Error(got)
@@ -86,7 +87,7 @@ func TestAnAgentIsToldWhenAPageBreaks(t *testing.T) {
 }
 
 func TestSubscriptionsOutliveTheDaemon(t *testing.T) {
-	w := emptyWorld(t)
+	w := e2etest.EmptyWorld(t)
 	r := newReader(t, w.World)
 	r.follow(t, "tidemark://checkpoints")
 	run := func(args ...string) {

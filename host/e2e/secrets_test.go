@@ -22,6 +22,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -29,32 +30,32 @@ import (
 // real application in real Chromium. No secret may be in an answer, a command's output, the log, the
 // journal or an export; what is innocent stays readable.
 func TestNoPlantedSecretIsTold(t *testing.T) {
-	w := ownWorld(t)
+	w := e2etest.OwnWorld(t)
 	secrets, innocent, err := testbed.PlantedTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows := slices.Concat(secrets, innocent)
 	s := newPlantation(t, rows)
-	a := w.agent(t)
-	a.changes()
+	a := w.NewAgent(t)
+	a.Changes()
 
-	p := w.open(t, s.URL)
-	a.call("checkpoint_create", map[string]any{"name": "before", "note": "before secrets"}, &struct{}{})
+	p := w.Open(t, s.URL)
+	a.Call("checkpoint_create", map[string]any{"name": "before", "note": "before secrets"}, &struct{}{})
 	for _, row := range rows {
 		plantInPage(p, row)
 	}
-	a.changes() // settled: the page's own are here
+	a.Changes() // settled: the page's own are here
 	told := map[string]string{"after planting": everythingTold(t, w, a)}
 	for _, row := range rows { // the page's address last: it takes all pages with it
 		if row.Channel == "url" {
-			p.js(fmt.Sprintf(`history.pushState({}, '', %s)`, quoted(row.Text)))
-			p.do(chromedp.Navigate(s.URL + row.Text))
-			p.js(`console.error('thrown at ' + location.href)`)
+			p.JS(fmt.Sprintf(`history.pushState({}, '', %s)`, quoted(row.Text)))
+			p.Do(chromedp.Navigate(s.URL + row.Text))
+			p.JS(`console.error('thrown at ' + location.href)`)
 			told["at "+row.ID] = everythingTold(t, w, a)
 		}
 	}
-	a.call("checkpoint_create", map[string]any{"name": "planted", "note": "after secrets"}, &struct{}{})
+	a.Call("checkpoint_create", map[string]any{"name": "planted", "note": "after secrets"}, &struct{}{})
 	told["at the end"] = everythingTold(t, w, a)
 	for _, name := range []string{"before", "planted"} {
 		told["export of "+name] = mustRun(t, w, "export", name)
@@ -106,9 +107,9 @@ func TestNoPlantedSecretIsTold(t *testing.T) {
 }
 
 // newPlantation is a site that answers with what it is asked with.
-func newPlantation(t *testing.T, rows []testbed.Planted) *site {
-	s := newSite(t, map[string]string{"/": `<!doctype html><title>plantation</title><link rel=icon href=data:,><main></main>`})
-	s.mux.HandleFunc("/echo/", func(w http.ResponseWriter, r *http.Request) {
+func newPlantation(t *testing.T, rows []testbed.Planted) *e2etest.Site {
+	s := e2etest.NewSite(t, map[string]string{"/": `<!doctype html><title>plantation</title><link rel=icon href=data:,><main></main>`})
+	s.Mux.HandleFunc("/echo/", func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 		_, _ = w.Write(body)
@@ -116,10 +117,10 @@ func newPlantation(t *testing.T, rows []testbed.Planted) *site {
 	for _, row := range rows {
 		if row.Channel == "response_header" {
 			name, value, _ := strings.Cut(row.Text, ": ")
-			s.mux.HandleFunc("/answers/"+row.ID, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(name, value) })
+			s.Mux.HandleFunc("/answers/"+row.ID, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set(name, value) })
 		}
 	}
-	s.mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
+	s.Mux.HandleFunc("/socket", func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, nil)
 		if err != nil {
 			return
@@ -135,48 +136,48 @@ func newPlantation(t *testing.T, rows []testbed.Planted) *site {
 }
 
 // plantInPage has the page do what brings a text into its channel.
-func plantInPage(p *tab, row testbed.Planted) {
-	p.t.Helper()
+func plantInPage(p *e2etest.Tab, row testbed.Planted) {
+	p.T.Helper()
 	text := quoted(row.Text)
 	name, value, _ := strings.Cut(row.Text, ": ")
 	switch row.Channel {
 	case "request_header":
 		if name == "Cookie" { // which no page may set itself
-			p.js(fmt.Sprintf(`document.cookie = %s; await fetch('/echo/cookie')`, quoted(value)))
+			p.JS(fmt.Sprintf(`document.cookie = %s; await fetch('/echo/cookie')`, quoted(value)))
 			return
 		}
-		p.js(fmt.Sprintf(`await fetch('/echo/' + %s, { headers: { %s: %s } })`, quoted(row.ID), quoted(name), quoted(value)))
+		p.JS(fmt.Sprintf(`await fetch('/echo/' + %s, { headers: { %s: %s } })`, quoted(row.ID), quoted(name), quoted(value)))
 	case "response_header":
-		p.js(fmt.Sprintf(`await fetch('/answers/' + %s)`, quoted(row.ID)))
+		p.JS(fmt.Sprintf(`await fetch('/answers/' + %s)`, quoted(row.ID)))
 	case "json_body":
-		p.js(fmt.Sprintf(`await (await fetch('/echo/' + %s, { method: 'POST', body: %s, headers: { 'content-type': 'application/json' } })).text()`, quoted(row.ID), text))
+		p.JS(fmt.Sprintf(`await (await fetch('/echo/' + %s, { method: 'POST', body: %s, headers: { 'content-type': 'application/json' } })).text()`, quoted(row.ID), text))
 	case "form_body":
 		kind := "application/x-www-form-urlencoded"
 		if strings.HasPrefix(row.Text, "--") {
 			boundary, _, _ := strings.Cut(row.Text[2:], "\r\n")
 			kind = "multipart/form-data; boundary=" + boundary
 		}
-		p.js(fmt.Sprintf(`await (await fetch('/echo/' + %s, { method: 'POST', body: %s, headers: { 'content-type': %s } })).text()`, quoted(row.ID), text, quoted(kind)))
+		p.JS(fmt.Sprintf(`await (await fetch('/echo/' + %s, { method: 'POST', body: %s, headers: { 'content-type': %s } })).text()`, quoted(row.ID), text, quoted(kind)))
 	case "query":
-		p.js(fmt.Sprintf(`await fetch(%s)`, text))
+		p.JS(fmt.Sprintf(`await fetch(%s)`, text))
 	case "websocket_frame":
-		p.js(fmt.Sprintf(`const s = new WebSocket(location.origin.replace('http', 'ws') + '/socket')
+		p.JS(fmt.Sprintf(`const s = new WebSocket(location.origin.replace('http', 'ws') + '/socket')
 			await new Promise((done) => { s.onopen = () => s.send(%s); s.onmessage = done })
 			s.close()`, text))
 	case "console_text":
-		p.js(fmt.Sprintf(`console.error(%s)
+		p.JS(fmt.Sprintf(`console.error(%s)
 			setTimeout(() => { throw new Error(%s) })
 			Promise.reject(new Error(%s))`, text, text, text))
 	case "console_object":
-		p.js(fmt.Sprintf(`console.log(%s)`, row.Text))
+		p.JS(fmt.Sprintf(`console.log(%s)`, row.Text))
 	case "input_value":
-		p.js(fmt.Sprintf(`const i = document.createElement('input'); i.id = %s; i.setAttribute('aria-label', 'Notes'); document.querySelector('main').append(i)`, quoted(row.ID)))
-		p.do(chromedp.SendKeys("#"+row.ID, row.Text+"\t"))
+		p.JS(fmt.Sprintf(`const i = document.createElement('input'); i.id = %s; i.setAttribute('aria-label', 'Notes'); document.querySelector('main').append(i)`, quoted(row.ID)))
+		p.Do(chromedp.SendKeys("#"+row.ID, row.Text+"\t"))
 	case "error_element":
-		p.js(fmt.Sprintf(`const d = document.createElement('div'); d.setAttribute('role', 'alert'); d.textContent = %s; document.querySelector('main').append(d)`, text))
+		p.JS(fmt.Sprintf(`const d = document.createElement('div'); d.setAttribute('role', 'alert'); d.textContent = %s; document.querySelector('main').append(d)`, text))
 	case "url": // planted last
 	default:
-		p.t.Fatalf("%s: the channel %q is not known", row.ID, row.Channel)
+		p.T.Fatalf("%s: the channel %q is not known", row.ID, row.Channel)
 	}
 }
 
@@ -200,7 +201,7 @@ func readable(row testbed.Planted) string {
 }
 
 // everythingTold is what every reading tool and command says.
-func everythingTold(t *testing.T, w *world, a *agent) string {
+func everythingTold(t *testing.T, w *e2etest.World, a *e2etest.Agent) string {
 	t.Helper()
 	var all strings.Builder
 	tools, err := a.ListTools(t.Context(), nil)
@@ -251,7 +252,7 @@ func everythingTold(t *testing.T, w *world, a *agent) string {
 	return all.String()
 }
 
-func mustRun(t *testing.T, w *world, args ...string) string {
+func mustRun(t *testing.T, w *e2etest.World, args ...string) string {
 	t.Helper()
 	r := w.Run(args...)
 	if r.Code != 0 {
@@ -373,14 +374,14 @@ func quoted(text string) string {
 // TestAShownSecretStaysHidden: "show password" that makes the field anew, as text or as no field at all, and the same
 // of a one-time code and a card. What was typed is told nowhere while it stands on the page.
 func TestAShownSecretStaysHidden(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	for _, c := range []struct{ name, field, secret string }{
 		{"password", `<input type="password" aria-label="Sign-in phrase">`, "Tr0ub4dor-and-3"},
 		{"code", `<input autocomplete="one-time-code" aria-label="From your phone">`, "ZK4-9917-q"},
 		{"card", `<input autocomplete="cc-number" aria-label="Card">`, "40000012x34567"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSite(t, map[string]string{"/{$}": `<!doctype html><title>sign in</title><form><label>Sign-in name <input id=name></label><span id=box>` + c.field + `</span>
+			s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>sign in</title><form><label>Sign-in name <input id=name></label><span id=box>` + c.field + `</span>
 <button type=button id=show>Show</button></form><div id=said role=alert></div><script>
 const box = document.getElementById('box'), said = document.getElementById('said'), field = () => box.querySelector('input');
 document.getElementById('show').onclick = () => {
@@ -392,19 +393,19 @@ document.getElementById('show').onclick = () => {
   said.textContent = 'You typed ' + value + '.';
 };
 </script>`})
-			a := w.of(t, s)
-			p := w.open(t, s.URL)
-			a.changes()
+			a := w.AgentOf(t, s)
+			p := w.Open(t, s.URL)
+			a.Changes()
 			var told []string
 			hear := func(text string) { told = append(told, text) }
-			first := a.everything()
-			hear(a.do("browser_type", map[string]any{"ref": refOf(t, first, "textbox "+fieldName(c.field)), "text": c.secret}))
+			first := a.Everything()
+			hear(a.Do("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, "textbox "+fieldName(c.field)), "text": c.secret}))
 			for range 2 {
-				hear(a.do("browser_click", map[string]any{"ref": refOf(t, first, `button "Show"`)}))
-				hear(a.everything())
-				hear(show(a.changes()))
+				hear(a.Do("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `button "Show"`)}))
+				hear(a.Everything())
+				hear(e2etest.Show(a.Changes()))
 			}
-			if got := p.text(`document.getElementById('said').textContent`); !strings.Contains(got, c.secret) {
+			if got := p.Text(`document.getElementById('said').textContent`); !strings.Contains(got, c.secret) {
 				t.Fatalf("the page does not show it: %q", got)
 			}
 			for _, text := range told {

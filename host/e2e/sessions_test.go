@@ -3,21 +3,22 @@ package e2e
 import (
 	"testing"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 // TestThePromptsSucceedWithDifferencesAsWithFullSnapshots: the specification's three prompts as scripted sessions;
 // the agent knows of the page what it was told, and nothing else.
 func TestThePromptsSucceedWithDifferencesAsWithFullSnapshots(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	s := testbed.Serve(testbed.SessionPages())
 	defer s.Close()
 	for _, session := range testbed.Sessions(5) {
 		t.Run(session.Prompt, func(t *testing.T) {
 			var told [2]int
 			for i, full := range []bool{false, true} {
-				a := w.agent(t, "--origin", s.URL)
-				p := w.open(t, s.URL+session.Page)
+				a := w.NewAgent(t, "--origin", s.URL)
+				p := w.Open(t, s.URL+session.Page)
 				run, err := session.Run(a.Agent, p.Tab, full)
 				if err != nil {
 					t.Errorf("full %v: %v", full, err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -29,8 +30,8 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Skip("runs with TIDEMARK_SOAK, as in `make soak`")
 	}
-	needBrowser(t)
-	w, err := testbed.Start(binary)
+	e2etest.NeedBrowser(t)
+	w, err := testbed.Start(e2etest.Binary())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestSoak(t *testing.T) {
 	for i := range 2 {
 		load.Go(func() { soakAgent(ctx, t, w, i) })
 	}
-	s := newSite(t, map[string]string{"/{$}": blank + `<script>
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<script>
 		setInterval(() => { console.log('tick', Date.now()); fetch('/api/' + Math.floor(Math.random() * 20)).catch(() => {}) }, 20)
 		setInterval(() => { const d = document.createElement('p'); d.className = 'error-message'; d.textContent = 'shown'; document.body.append(d); setTimeout(() => d.remove(), 100) }, 300)
 	</script>`})
@@ -66,15 +67,15 @@ func TestSoak(t *testing.T) {
 		}
 	})
 
-	pid := daemonPID(t, w)
+	pid := e2etest.DaemonPID(t, w)
 	var memory, goroutines []float64
 	for ctx.Err() == nil {
 		pause(ctx, max(200*time.Millisecond, length/1000))
 		memory = append(memory, anonymousMiB(t, pid))
-		goroutines = append(goroutines, float64(statusOf(t, w).Goroutines))
+		goroutines = append(goroutines, float64(e2etest.StatusOf(t, w).Goroutines))
 	}
 	load.Wait()
-	if now := daemonPID(t, w); now != pid {
+	if now := e2etest.DaemonPID(t, w); now != pid {
 		t.Errorf("the daemon was replaced: %d, then %d", pid, now)
 	}
 	// The first half fills the buffers.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -38,26 +39,26 @@ function hostile() {
 `
 
 func TestReadingVariablesRunsNothingOfThePage(t *testing.T) {
-	w := shared.get(t)
-	a, p := w.script(t, hostile+`
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, hostile+`
 Object.defineProperty(Array.prototype, 'slice', { value() { hits.push('slice'); } });
 for (const [of, name] of [[Object, 'getOwnPropertyDescriptor'], [Object, 'keys'], [Reflect, 'ownKeys'], [Map.prototype, 'get'], [Function.prototype, 'toString'], [Object.prototype, 'toString']]) {
   const real = of[name]; of[name] = function (...args) { hits.push(name); return real.apply(this, args); };
 }`)
-	a.stop(p, "hostile()")
-	s := a.take(map[string]any{"depth": 3, "expressions": []string{"getter.x", "ticket.row", "proxy.x"}})
-	v := a.variables(map[string]any{"depth": 3})
+	a.Stop(p, "hostile()")
+	s := a.TakeVariables(map[string]any{"depth": 3, "expressions": []string{"getter.x", "ticket.row", "proxy.x"}})
+	v := a.Variables(map[string]any{"depth": 3})
 	has(t, v.Variables, map[string]string{
 		"local proxy": "Proxy(Object)", "local callable": "Proxy(Function)", "local getter.x": "get/set", "local ticket.#seat": "12", "local ticket.row": "3",
 		"local error.stack": "get/set", "local list[3]": "get", `local map.get("k")`: "→ proxy", `local set.has("a")`: `"a"`, "local map.size": "get",
 	})
 	for _, path := range []string{"ticket.#seat", `map.get("k")`, "list[1].x", "long[4999]", "getter.constructor"} {
-		t.Logf("%s: %v", path, a.variables(map[string]any{"path": path}).Variables)
+		t.Logf("%s: %v", path, a.Variables(map[string]any{"path": path}).Variables)
 	}
 	t.Logf("%+v", s)
-	a.trace(map[string]any{"url": "app.js", "line": 24, "paths": []string{"getter.x", "proxy.x", "ticket.row"}, "limit": 1})
-	a.debugger("debugger_resume", nil)
-	p.title("ran nothing")
+	a.Trace(map[string]any{"url": "app.js", "line": 24, "paths": []string{"getter.x", "proxy.x", "ticket.row"}, "limit": 1})
+	a.Debugger("debugger_resume", nil)
+	p.WaitForTitle("ran nothing")
 }
 
 const kinds = `class Order { constructor() { this.Total = 3; this.Customer = { Name: 'Ada', Tags: ['a', 'b'] }; this.self = this; this.again = this.Customer; } }
@@ -88,10 +89,10 @@ function bare() { 'use strict'; debugger; }
 `
 
 func TestVariablesOfAllKindsAreRead(t *testing.T) {
-	w := shared.get(t)
-	a, p := w.script(t, kinds)
-	a.stop(p, `outer(3)(5)`)
-	v := a.variables(map[string]any{})
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, kinds)
+	a.Stop(p, `outer(3)(5)`)
+	v := a.Variables(map[string]any{})
 	has(t, v.Variables, map[string]string{
 		"argument n": "5", "local nan": "NaN", "local neg": "-0", "local big": "12345678901234567890n", "local sym": "Symbol(s)", "local re": "/x+/gi",
 		"local nothing": "null", "local fn": "(a) => a + factor", "local bytes": "[1, 2, 3]", "local err": "TypeError: bad", "local node": "div#main",
@@ -103,38 +104,38 @@ func TestVariablesOfAllKindsAreRead(t *testing.T) {
 	if _, own := v.Variables["closure"]; own {
 		t.Errorf("closures are read without being asked for: %+v", v.Variables)
 	}
-	c := a.variables(map[string]any{"scopes": []string{"closure", "module"}, "depth": 2})
+	c := a.Variables(map[string]any{"scopes": []string{"closure", "module"}, "depth": 2})
 	has(t, c.Variables, map[string]string{
 		"closure factor": "3", `closure table.get("k").hits`: "1", "closure table.get(7)": `"seven"`, "closure table.values()[2]": `"by object"`, `closure seen.has("x")`: `"x"`,
 		"closure seen.values()[1].y": "1", "module module": `"of the script"`,
 	})
-	o := a.variables(map[string]any{"path": "home", "depth": 3})
+	o := a.Variables(map[string]any{"path": "home", "depth": 3})
 	has(t, o.Variables, map[string]string{
 		"local home.Total": "3", "local home.Customer.Name": `"Ada"`, "local home.Customer.Tags[1]": `"b"`, "local home.again": "→ home.Customer", "local home.self": "→ home",
 	})
-	a.debugger("debugger_resume", nil)
+	a.Debugger("debugger_resume", nil)
 
-	p.start(`later(9)`)
-	a.paused()
-	has(t, a.variables(map[string]any{"depth": 1}).Variables, map[string]string{"argument id": "9", "local answer.id": "9"})
-	a.debugger("debugger_resume", nil)
+	p.Start(`later(9)`)
+	a.Paused()
+	has(t, a.Variables(map[string]any{"depth": 1}).Variables, map[string]string{"argument id": "9", "local answer.id": "9"})
+	a.Debugger("debugger_resume", nil)
 
-	p.start(`const g = numbers(4); g.next(); g.next();`)
-	a.paused()
-	first := a.take(nil)
-	a.on()
-	second := a.take(nil)
-	if d := a.differ(first.ID, second.ID); len(d.Modified) != 1 || d.Modified[0] != (debugger.VariableChange{Name: "at", Scope: "local", Type: "number", Old: "4", New: "5"}) {
+	p.Start(`const g = numbers(4); g.next(); g.next();`)
+	a.Paused()
+	first := a.TakeVariables(nil)
+	a.Resume()
+	second := a.TakeVariables(nil)
+	if d := differ(a, first.ID, second.ID); len(d.Modified) != 1 || d.Modified[0] != (debugger.VariableChange{Name: "at", Scope: "local", Type: "number", Old: "4", New: "5"}) {
 		t.Errorf("%+v %+v", first, d)
 	}
-	a.debugger("debugger_resume", nil)
+	a.Debugger("debugger_resume", nil)
 
-	p.start(`shop.sell('tea', { size: 1 })`)
-	a.paused()
-	has(t, a.variables(map[string]any{"depth": 1}).Variables, map[string]string{
+	p.Start(`shop.sell('tea', { size: 1 })`)
+	a.Paused()
+	has(t, a.Variables(map[string]any{"depth": 1}).Variables, map[string]string{
 		"argument what": `"tea"`, "argument price": "3", "argument more.size": "1", "argument first": `"f"`, "this this.name": `"shop"`, "block reason": "Error: x", "block inside": "1",
 	})
-	if got := a.variables(map[string]any{"frame": 1}); got.Frame != 1 {
+	if got := a.Variables(map[string]any{"frame": 1}); got.Frame != 1 {
 		t.Errorf("%+v", got)
 	}
 	for args, want := range map[string]map[string]any{
@@ -146,18 +147,18 @@ func TestVariablesOfAllKindsAreRead(t *testing.T) {
 		"path":      {"path": "a..b"},
 		"thread 7":  {"thread": 7},
 	} {
-		if text := a.refused("variables_get", want); !strings.Contains(text, args) {
+		if text := a.Refused("variables_get", want); !strings.Contains(text, args) {
 			t.Errorf("%v: %s", want, text)
 		}
 	}
-	a.debugger("debugger_resume", nil)
+	a.Debugger("debugger_resume", nil)
 
-	p.start(`bare()`)
-	a.paused()
-	if empty := a.take(nil); empty.Count != 0 {
+	p.Start(`bare()`)
+	a.Paused()
+	if empty := a.TakeVariables(nil); empty.Count != 0 {
 		t.Errorf("a function without variables: %+v", empty)
 	}
-	a.debugger("debugger_resume", nil)
+	a.Debugger("debugger_resume", nil)
 }
 
 const large = `function large() {
@@ -171,87 +172,87 @@ const large = `function large() {
 }`
 
 func TestLargeValuesAreCutAndThePageGoesOn(t *testing.T) {
-	w := shared.get(t)
-	a, p := w.script(t, large)
-	a.stop(p, "large()")
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, large)
+	a.Stop(p, "large()")
 	begin := time.Now()
-	s := a.take(map[string]any{"depth": 50})
+	s := a.TakeVariables(map[string]any{"depth": 50})
 	t.Logf("%s: %+v", time.Since(begin), s.Notes)
 	if notes := strings.Join(s.Notes, "; "); !strings.Contains(notes, "has more than 10000 properties") || !strings.Contains(notes, "over the capture limit") && !strings.Contains(notes, "took more than") {
 		t.Errorf("%+v", s.Notes)
 	}
-	if v := a.variables(map[string]any{"path": "list[999999]"}); v.Variables["local"]["list[999999]"] != "999999" {
+	if v := a.Variables(map[string]any{"path": "list[999999]"}); v.Variables["local"]["list[999999]"] != "999999" {
 		t.Errorf("%+v", v)
 	}
-	v := a.variables(map[string]any{})
+	v := a.Variables(map[string]any{})
 	if !strings.Contains(v.Variables["local"]["list"], "…") || !strings.HasPrefix(v.Variables["local"]["map"], "Map(20000)") {
 		t.Errorf("%+v", v)
 	}
-	a.debugger("debugger_resume", nil)
-	p.title("done5")
+	a.Debugger("debugger_resume", nil)
+	p.WaitForTitle("done5")
 }
 
 func TestWorkersAndFramesAreThreadsOfTheirOwn(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{
-		"/{$}":       debugPage,
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}":       e2etest.DebugPage,
 		"/app.js":    `function here(n) { const place = 'page'; debugger; } new Worker('/worker.js'); document.body.append(Object.assign(document.createElement('iframe'), { src: '/frame' }));`,
 		"/worker.js": `onmessage = () => {}; function there(n) { const place = 'worker'; debugger; } setTimeout(() => there(2), 300); setInterval(() => there(3), 400);`,
 		"/frame":     `<script>function inFrame(n) { const place = 'frame'; debugger; }</script>`,
 	})
-	a := w.debugs(t, s)
-	p := w.open(t, s.URL)
-	at := a.stop(p, "")
+	a := w.Debugs(t, s)
+	p := w.Open(t, s.URL)
+	at := a.Stop(p, "")
 	if at.Kind != "worker" {
 		t.Fatalf("%+v", at)
 	}
-	worker := a.take(map[string]any{"thread": at.Thread, "label": "worker"})
+	worker := a.TakeVariables(map[string]any{"thread": at.Thread, "label": "worker"})
 	if worker.Thread != at.Thread || worker.Function != "there" {
 		t.Errorf("%+v", worker)
 	}
-	p.start(`frames[0].inFrame(5)`)
+	p.Start(`frames[0].inFrame(5)`)
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
-		st := a.debugger("debugger_state", map[string]any{"thread": 1})
+		st := a.Debugger("debugger_state", map[string]any{"thread": 1})
 		return st.State == "paused", nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	frame := a.take(map[string]any{"thread": 1, "label": "frame"})
+	frame := a.TakeVariables(map[string]any{"thread": 1, "label": "frame"})
 	has(t, frame.Variables, map[string]string{"local place": `"frame"`, "argument n": "5"})
-	d := a.differ("worker", "frame")
+	d := differ(a, "worker", "frame")
 	if !d.ThreadMismatch || !slices.ContainsFunc(d.Notes, func(n string) bool { return strings.Contains(n, "different threads") }) {
 		t.Errorf("%+v", d)
 	}
-	if text := a.refused("snapshot_create", nil); !strings.Contains(text, "thread") {
+	if text := a.Refused("snapshot_create", nil); !strings.Contains(text, "thread") {
 		t.Error(text)
 	}
-	a.debugger("debugger_resume", map[string]any{"thread": 1})
-	a.debugger("debugger_resume", map[string]any{"thread": at.Thread})
+	a.Debugger("debugger_resume", map[string]any{"thread": 1})
+	a.Debugger("debugger_resume", map[string]any{"thread": at.Thread})
 }
 
 func TestSnapshotsEndWithTheirSession(t *testing.T) {
-	w := shared.get(t)
-	a, p := w.script(t, `function go(n) { debugger; }`)
-	a.stop(p, "go(1)")
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, `function go(n) { debugger; }`)
+	a.Stop(p, "go(1)")
 	for i := range 101 {
-		s := a.take(nil)
+		s := a.TakeVariables(nil)
 		if warned := slices.ContainsFunc(s.Notes, func(n string) bool { return strings.Contains(n, "101 snapshots") }); warned != (i == 100) {
 			t.Fatalf("%d: %+v", i, s.Notes)
 		}
 	}
-	if n := len(a.held()); n != 101 {
+	if n := len(a.VariableSnapshots()); n != 101 {
 		t.Errorf("%d are held", n)
 	}
 	p.Close()
-	if err := testbed.Eventually(t.Context(), func() (bool, error) { return len(a.held()) == 0, nil }); err != nil {
-		t.Errorf("after the tab was closed: %v, %d", err, len(a.held()))
+	if err := testbed.Eventually(t.Context(), func() (bool, error) { return len(a.VariableSnapshots()) == 0, nil }); err != nil {
+		t.Errorf("after the tab was closed: %v, %d", err, len(a.VariableSnapshots()))
 	}
 }
 
 func TestATabThatIsClosedDuringACaptureIsAnErrorInWords(t *testing.T) {
-	w := shared.get(t)
-	a, p := w.script(t, `function go() { const rows = Array.from({ length: 900 }, (_, i) => ({ i, more: { i, x: [{ i }] } })); debugger; }`)
-	a.stop(p, "go()")
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, `function go() { const rows = Array.from({ length: 900 }, (_, i) => ({ i, more: { i, x: [{ i }] } })); debugger; }`)
+	a.Stop(p, "go()")
 	done := make(chan error, 1)
 	go func() {
 		_, err := a.Text("snapshot_create", map[string]any{"depth": 5})
@@ -267,51 +268,51 @@ func TestATabThatIsClosedDuringACaptureIsAnErrorInWords(t *testing.T) {
 }
 
 func TestSnapshotsAndTracepointsNameTheProjectsFiles(t *testing.T) {
-	w := shared.get(t)
-	dir := project(t)
-	bundle(t, "esbuild", "url", dir)
-	s := serveBundle(t, dir, nil)
-	a := w.agent(t, "--origin", s.URL, "--tools", "observe,debug")
-	p := w.open(t, s.URL)
-	a.breakpoint(map[string]any{"url": "src/App.tsx", "line": 12})
-	p.start(`document.getElementById('break').click()`)
-	a.paused()
-	if snap := a.take(nil); !strings.HasPrefix(snap.Place, "src/App.tsx:12:") {
+	w := e2etest.SharedWorld(t)
+	dir := e2etest.BundledProject(t)
+	e2etest.Bundle(t, "esbuild", "url", dir)
+	s := e2etest.ServeBundle(t, dir, nil)
+	a := w.NewAgent(t, "--origin", s.URL, "--tools", "observe,debug")
+	p := w.Open(t, s.URL)
+	a.Breakpoint(map[string]any{"url": "src/App.tsx", "line": 12})
+	p.Start(`document.getElementById('break').click()`)
+	a.Paused()
+	if snap := a.TakeVariables(nil); !strings.HasPrefix(snap.Place, "src/App.tsx:12:") {
 		t.Errorf("%+v", snap)
 	}
-	a.debugger("debugger_resume", nil)
+	a.Debugger("debugger_resume", nil)
 	args := map[string]any{"url": "cart/index.tsx", "line": 8, "paths": []string{"this"}, "limit": 1}
-	if tr := a.trace(args); len(tr.Places) != 1 {
+	if tr := a.Trace(args); len(tr.Places) != 1 {
 		t.Errorf("%+v", tr)
 	}
-	p.start(`location.reload()`)
+	p.Start(`location.reload()`)
 	args["wait_ms"] = 15000
-	if tr := a.trace(args); tr.Hits != 1 {
+	if tr := a.Trace(args); tr.Hits != 1 {
 		t.Errorf("%+v", tr)
 	}
 }
 
 func TestAWorkerThatIsEndedDuringAPauseLetsThePageGoOnAndKeepsSnapshots(t *testing.T) {
-	w := shared.get(t)
-	a, p := w.script(t, `function go(n) { debugger; document.title = 'went on ' + n; }`)
-	a.stop(p, "go(1)")
-	before := a.take(map[string]any{"label": "before"})
-	w.endWorker(t)
-	p.title("went on 1")
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, `function go(n) { debugger; document.title = 'went on ' + n; }`)
+	a.Stop(p, "go(1)")
+	before := a.TakeVariables(map[string]any{"label": "before"})
+	w.EndWorker(t)
+	p.WaitForTitle("went on 1")
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
 		text, err := a.Text("debugger_state", nil) // an error while nobody is connected
 		return err == nil && strings.Contains(text, "restarted the extension"), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if held := a.held(); len(held) != 1 {
+	if held := a.VariableSnapshots(); len(held) != 1 {
 		t.Errorf("%+v", held)
 	}
-	a.stop(p, "go(2)")
-	a.take(map[string]any{"label": "after"})
-	if d := a.differ(before.ID, "after"); len(d.Modified) != 1 || d.Modified[0].Old != "1" || d.Modified[0].New != "2" {
+	a.Stop(p, "go(2)")
+	a.TakeVariables(map[string]any{"label": "after"})
+	if d := differ(a, before.ID, "after"); len(d.Modified) != 1 || d.Modified[0].Old != "1" || d.Modified[0].New != "2" {
 		t.Errorf("%+v", d)
 	}
-	a.debugger("debugger_resume", nil)
-	p.title("went on 2")
+	a.Debugger("debugger_resume", nil)
+	p.WaitForTitle("went on 2")
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/debugger"
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -30,24 +31,24 @@ function go() { new Job().run({ Total: 3, Customer: { Name: 'Ada', City: 'Warsaw
 
 // TestTheScenariosOfSnapshots are the acceptance scenarios and edge cases of the specification, by their names.
 func TestTheScenariosOfSnapshots(t *testing.T) {
-	w := shared.get(t)
-	a, p := w.script(t, scenarios)
+	w := e2etest.SharedWorld(t)
+	a, p := w.OpenScript(t, scenarios)
 	var gone debugger.VariableSnapshotsRemoved
 
 	t.Run("US3.4 given no snapshots exist, the list is empty", func(t *testing.T) {
-		if all := a.held(); len(all) != 0 {
+		if all := a.VariableSnapshots(); len(all) != 0 {
 			t.Errorf("%+v", all)
 		}
 	})
 	t.Run("US1.3 given the debugger is running, creating is an error that says so", func(t *testing.T) {
-		if text := a.refused("snapshot_create", nil); !strings.Contains(text, "running") || !strings.Contains(text, "paused") {
+		if text := a.Refused("snapshot_create", nil); !strings.Contains(text, "running") || !strings.Contains(text, "paused") {
 			t.Error(text)
 		}
 	})
-	a.stop(p, "go()")
+	a.Stop(p, "go()")
 	var first, second, third, fourth debugger.VariableSnapshot
 	t.Run("US1.1 with a label: id, label, time, thread, frame and count", func(t *testing.T) {
-		first = a.take(map[string]any{"label": "before-fix", "depth": 2})
+		first = a.TakeVariables(map[string]any{"label": "before-fix", "depth": 2})
 		if !regexp.MustCompile(`^snap-[0-9a-f-]{36}$`).MatchString(first.ID) || first.Label != "before-fix" || time.Since(first.At.Time) > time.Minute ||
 			first.Thread != 1 || first.Frame != 0 || first.Function != "run" || first.Count != 5 {
 			t.Errorf("%+v", first)
@@ -58,25 +59,25 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 		}
 	})
 	t.Run("US1.2 without a label: one is made", func(t *testing.T) {
-		if second = a.take(map[string]any{"depth": 2}); second.Label != "snapshot-2" {
+		if second = a.TakeVariables(map[string]any{"depth": 2}); second.Label != "snapshot-2" {
 			t.Errorf("%+v", second)
 		}
 	})
 	t.Run("US2.4 given two identical snapshots, there are no changes and empty lists", func(t *testing.T) {
-		d := a.differ(first.ID, second.ID)
+		d := differ(a, first.ID, second.ID)
 		if d.Summary != "no changes" || d.Added == nil || len(d.Added)+len(d.Removed)+len(d.Modified) != 0 {
 			t.Errorf("%+v", d)
 		}
 	})
-	a.on()
-	third = a.take(map[string]any{"depth": 2})
+	a.Resume()
+	third = a.TakeVariables(map[string]any{"depth": 2})
 	t.Run("US1.4 given 3 snapshots, the 4th has an id of its own and the next number", func(t *testing.T) {
-		fourth = a.take(nil)
+		fourth = a.TakeVariables(nil)
 		if fourth.Label != "snapshot-4" || slices.Contains([]string{first.ID, second.ID, third.ID}, fourth.ID) {
 			t.Errorf("%+v", fourth)
 		}
 	})
-	d := a.differ(first.ID, third.ID)
+	d := differ(a, first.ID, third.ID)
 	t.Run("US2.1 retryCount that changed from 2 to 3 is modified, with the old and the new value", func(t *testing.T) {
 		if !slices.Contains(d.Modified, debugger.VariableChange{Name: "retryCount", Scope: "argument", Type: "number", Old: "2", New: "3"}) {
 			t.Errorf("%+v", d)
@@ -100,13 +101,13 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 	})
 	t.Run("US2.5 an invalid id is named", func(t *testing.T) {
 		for _, args := range []map[string]any{{"from": first.ID, "to": "snap-nothing"}, {"from": "snap-nothing", "to": first.ID}} {
-			if text := a.refused("snapshot_diff", args); !strings.Contains(text, `"snap-nothing"`) || strings.Contains(text, `"`+first.ID+`"`) {
+			if text := a.Refused("snapshot_diff", args); !strings.Contains(text, `"snap-nothing"`) || strings.Contains(text, `"`+first.ID+`"`) {
 				t.Error(text)
 			}
 		}
 	})
 	t.Run("US4.1 depth 2 captures fields of fields", func(t *testing.T) {
-		v := a.variables(map[string]any{"path": "order", "depth": 2}).Variables["argument"]
+		v := a.Variables(map[string]any{"path": "order", "depth": 2}).Variables["argument"]
 		if v["order.Total"] != "3" || v["order.Customer"] == "" || v["order.Customer.Name"] != `"Grace"` {
 			t.Errorf("%v", v)
 		}
@@ -117,13 +118,13 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 		}
 	})
 	t.Run("US4.3 depth 0, the default, captures only what is at the top, collections with type and count", func(t *testing.T) {
-		v := a.variables(nil).Variables
+		v := a.Variables(nil).Variables
 		if v["argument"]["order"] != "{Total: 3, Customer: Object}" || v["argument"]["order.Total"] != "" || v["local"]["tempBuffer"] != "[1, 2, 3]" {
 			t.Errorf("%v", v)
 		}
 	})
 	t.Run("US3.1 the list has id, label, time, thread, function and count", func(t *testing.T) {
-		all := a.held()
+		all := a.VariableSnapshots()
 		if len(all) != 4 {
 			t.Fatalf("%+v", all)
 		}
@@ -134,42 +135,42 @@ func TestTheScenariosOfSnapshots(t *testing.T) {
 		}
 	})
 	t.Run("US3.2 one that is deleted is neither listed nor compared", func(t *testing.T) {
-		a.call("snapshot_delete", map[string]any{"id": second.ID}, &gone)
-		if gone.Removed != 1 || gone.Left != 3 || len(a.held()) != 3 {
+		a.Call("snapshot_delete", map[string]any{"id": second.ID}, &gone)
+		if gone.Removed != 1 || gone.Left != 3 || len(a.VariableSnapshots()) != 3 {
 			t.Errorf("%+v", gone)
 		}
-		if text := a.refused("snapshot_diff", map[string]any{"from": first.ID, "to": second.ID}); !strings.Contains(text, second.ID) {
+		if text := a.Refused("snapshot_diff", map[string]any{"from": first.ID, "to": second.ID}); !strings.Contains(text, second.ID) {
 			t.Error(text)
 		}
-		if text := a.refused("snapshot_delete", map[string]any{"id": second.ID}); !strings.Contains(text, second.ID) {
+		if text := a.Refused("snapshot_delete", map[string]any{"id": second.ID}); !strings.Contains(text, second.ID) {
 			t.Error(text)
 		}
 	})
-	a.debugger("debugger_resume", nil)
-	p.title("ran1,2,3")
+	a.Debugger("debugger_resume", nil)
+	p.WaitForTitle("ran1,2,3")
 	t.Run("FR-010 comparing, listing and deleting work while the page runs", func(t *testing.T) {
-		if d := a.differ(first.ID, third.ID); len(d.Modified) == 0 || len(a.held()) != 3 {
+		if d := differ(a, first.ID, third.ID); len(d.Modified) == 0 || len(a.VariableSnapshots()) != 3 {
 			t.Errorf("%+v", d)
 		}
 	})
 	t.Run("edge: a frame without variables gives a snapshot of none", func(t *testing.T) {
-		a.stop(p, "empty()")
-		if s := a.take(nil); s.Count != 0 || s.Function != "empty" {
+		a.Stop(p, "empty()")
+		if s := a.TakeVariables(nil); s.Count != 0 || s.Function != "empty" {
 			t.Errorf("%+v", s)
 		}
-		a.debugger("debugger_resume", nil)
+		a.Debugger("debugger_resume", nil)
 	})
 	t.Run("US3.3 all are removed", func(t *testing.T) {
-		a.call("snapshot_clear", nil, &gone)
-		if gone.Removed != 4 || gone.Left != 0 || len(a.held()) != 0 {
+		a.Call("snapshot_clear", nil, &gone)
+		if gone.Removed != 4 || gone.Left != 0 || len(a.VariableSnapshots()) != 0 {
 			t.Errorf("%+v", gone)
 		}
 	})
 	t.Run("edge: snapshots are gone with their session", func(t *testing.T) {
-		a.stop(p, "empty()")
-		a.take(nil)
+		a.Stop(p, "empty()")
+		a.TakeVariables(nil)
 		p.Close()
-		if err := testbed.Eventually(t.Context(), func() (bool, error) { return len(a.held()) == 0, nil }); err != nil {
+		if err := testbed.Eventually(t.Context(), func() (bool, error) { return len(a.VariableSnapshots()) == 0, nil }); err != nil {
 			t.Error(err)
 		}
 	})

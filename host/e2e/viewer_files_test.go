@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -21,31 +22,31 @@ import (
 // and reads it as whoever gets it would.
 func TestThePanelExportsTheSession(t *testing.T) {
 	b := newBasket(t)
-	in := inspect(t, b.site)
-	w, p, panel := in.world, in.page, in.panel
+	in := e2etest.Inspect(t, b.Site)
+	w, p, panel := in.World, in.Page, in.Panel
 	dir := t.TempDir()
 	if _, err := chromedp.CallBrowser(w.Browser.Context(), browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorAllow, DownloadPath: dir,
 	}); err != nil {
 		t.Fatal(err)
 	}
-	a := w.agent(t)
-	a.changes()
-	p.js(`await load()`)
-	a.call("checkpoint_create", map[string]any{"name": "session_start"}, &struct{}{})
+	a := w.NewAgent(t)
+	a.Changes()
+	p.JS(`await load()`)
+	a.Call("checkpoint_create", map[string]any{"name": "session_start"}, &struct{}{})
 	b.status.Store(500)
-	p.js(`await fetch('/api/prices?page=2&x=%3Cb%3E', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"q":"lamp"}' });
+	p.JS(`await fetch('/api/prices?page=2&x=%3Cb%3E', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"q":"lamp"}' });
 await (await fetch('/api/cart')).text();
 document.getElementById('pay').click(); console.warn('</script><script>globalThis.owned = 1</script><img src=x onerror="globalThis.owned = 1">')`)
-	a.changes()
-	run(panel, t, viewerHelp+`await until(() => says('1 failed request') && says('the cart cannot be read'), 'what happened')`)
+	a.Changes()
+	e2etest.RunIn(panel, t, e2etest.ViewerHelp+`await until(() => says('1 failed request') && says('the cart cannot be read'), 'what happened')`)
 	export := func(what, ending string) (file string, text []byte) {
 		t.Helper()
 		name, err := json.Marshal(what)
 		if err != nil {
 			t.Fatal(err)
 		}
-		run(panel, t, viewerHelp+`await press('Export'); await press(`+string(name)+`)`)
+		e2etest.RunIn(panel, t, e2etest.ViewerHelp+`await press('Export'); await press(`+string(name)+`)`)
 		if err := testbed.Eventually(t.Context(), func() (bool, error) {
 			files, err := filepath.Glob(filepath.Join(dir, "*."+ending))
 			if err != nil || len(files) != 1 {
@@ -102,15 +103,15 @@ document.getElementById('pay').click(); console.warn('</script><script>globalThi
 			t.Errorf("a secret is in the file")
 		}
 	}
-	reader := w.open(t, "about:blank")
-	reader.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+	reader := w.Open(t, "about:blank")
+	reader.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
 		if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 			return chromedp.Void{}, err
 		}
 		_, err := chromedp.Call(ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{{Offline: true}}})
 		return chromedp.Void{}, err
 	}, chromedp.Navigate("file://"+file))
-	reader.js(`
+	reader.JS(`
 const text = document.body.innerText;
 for (const part of ['session_start → clean', 'now → 2 errors, 2 warnings', '1 failed request', '/api/cart', 'the cart cannot be read', 'get_changes_since', '<img src=x onerror="globalThis.owned = 1">'])
 	if (!text.replace(/\s+/g, ' ').includes(part)) throw new Error(part + ' is not in ' + text);

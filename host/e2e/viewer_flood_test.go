@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
@@ -32,7 +33,7 @@ func TestThePanelKeepsUpWithAFlood(t *testing.T) {
 	if soak, err := time.ParseDuration(os.Getenv("TIDEMARK_SOAK")); err == nil {
 		length = min(soak, floodLong)
 	}
-	s := newSite(t, map[string]string{"/{$}": blank + `<script>
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage + `<script>
 async function flood(count) {
   const began = performance.now();
   for (let n = 0; n < count;) {
@@ -46,31 +47,31 @@ async function flood(count) {
   globalThis.flooded = performance.now() - began;
 }
 </script>`})
-	s.mux.HandleFunc("/api/item/", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{}`) })
-	in := inspect(t, s)
-	p, panel := in.page, in.panel
-	a := in.agent(t)
-	a.changes()
-	a.call("checkpoint_create", map[string]any{"name": "before_flood"}, &struct{}{})
+	s.Mux.HandleFunc("/api/item/", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{}`) })
+	in := e2etest.Inspect(t, s)
+	p, panel := in.Page, in.Panel
+	a := in.NewAgent(t)
+	a.Changes()
+	a.Call("checkpoint_create", map[string]any{"name": "before_flood"}, &struct{}{})
 	count := int(length.Seconds() * floodRate)
-	p.js(fmt.Sprintf("void flood(%d)", count))
+	p.JS(fmt.Sprintf("void flood(%d)", count))
 
 	var memory []float64
 	step := length / 24
 	for began := time.Now(); ; {
 		memory = append(memory, heapMiB(panel, t))
-		if p.text("String(globalThis.flooded ?? 0)") != "0" || time.Since(began) > 3*length+testbed.Patience {
+		if p.Text("String(globalThis.flooded ?? 0)") != "0" || time.Since(began) > 3*length+testbed.Patience {
 			break
 		}
 		pause(t.Context(), step)
 	}
-	took := p.text("String(Math.round(globalThis.flooded ?? 0))")
+	took := p.Text("String(Math.round(globalThis.flooded ?? 0))")
 	if took == "0" {
 		t.Fatal("the flood does not end")
 	}
 
 	// What the host tells of it, by count.
-	r := a.changesWith(map[string]any{"wait": "settled", "checkpoint": "before_flood", "timeout_ms": 20_000})
+	r := a.ChangesWith(map[string]any{"wait": "settled", "checkpoint": "before_flood", "timeout_ms": 20_000})
 	dropped := 0
 	if r.Coverage != nil {
 		dropped = r.Coverage.Dropped
@@ -85,7 +86,7 @@ async function flood(count) {
 
 	// The panel shows what the host holds: no event less, and of those that it no longer holds few.
 	settled := time.Now()
-	run(panel, t, viewerHelp+fmt.Sprintf(`
+	e2etest.RunIn(panel, t, e2etest.ViewerHelp+fmt.Sprintf(`
 const port = chrome.runtime.connect({ name: 'viewer' });
 let last = 0;
 const ask = (params) => new Promise((done) => {

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -15,18 +14,19 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/installer"
 )
 
 // basket is a site whose cart works, fails or is slow as a test says.
 type basket struct {
-	*site
+	*e2etest.Site
 	status, slow atomic.Int64
 }
 
 func newBasket(t *testing.T) *basket {
 	t.Helper()
-	b := &basket{site: newSite(t, map[string]string{
+	b := &basket{Site: e2etest.NewSite(t, map[string]string{
 		"/{$}": `<!doctype html><html lang="en"><head><title>Basket</title><link rel="icon" href="data:,"></head><body>
 <h1>Basket</h1><button id="pay">Pay now</button><div id="say"></div><script src="/app.js"></script></body></html>`,
 		"/app.js": `
@@ -37,80 +37,37 @@ function calm() { document.getElementById('say').textContent = ''; }
 document.getElementById('pay').addEventListener('click', () => load().catch((e) => { console.error(String(e)); alarm('Something went wrong. Your card was not charged.'); }));`,
 	})}
 	b.status.Store(200)
-	b.mux.HandleFunc("/api/cart", func(w http.ResponseWriter, _ *http.Request) {
+	b.Mux.HandleFunc("/api/cart", func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(time.Duration(b.slow.Load()) * time.Millisecond)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(int(b.status.Load()))
 		_, _ = fmt.Fprint(w, `{"items":[{"name":"Lamp","price":3900}],"token":"sk_live_0123456789abcdefghijklmn"}`)
 	})
-	b.mux.HandleFunc("/api/prices", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{}`) })
+	b.Mux.HandleFunc("/api/prices", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{}`) })
 	return b
-}
-
-// viewer is the viewer's page, as the side panel shows it, for the tab of a site.
-type viewer struct{ *tab }
-
-const viewerHelp = `
-globalThis.until ??= async (holds, what) => { for (let i = 0; i < 600 && !holds(); i++) await new Promise((done) => setTimeout(done, 20)); if (!holds()) throw new Error((what ?? holds) + ' does not come to hold in\n' + document.body.innerText); };
-globalThis.says ??= (text) => document.body.innerText.replace(/\s+/g, ' ').includes(text);
-globalThis.button ??= (text, within = document) => [...within.querySelectorAll('button, summary')].find((b) => b.textContent.trim() === text || b.getAttribute('aria-label') === text);
-globalThis.press ??= async (text, within) => { await until(() => button(text, within) && !button(text, within).disabled, 'a button ' + text); button(text, within).click(); };
-globalThis.fill ??= (element, text) => { element.value = text; element.dispatchEvent(new Event('input', { bubbles: true })); };
-globalThis.pick ??= (select, value) => { select.value = value; select.dispatchEvent(new Event('change', { bubbles: true })); };
-`
-
-// view opens the viewer in a tab of its own, and has it show the site's tab.
-func (w *world) view(t *testing.T, s *site) *viewer {
-	t.Helper()
-	v := &viewer{w.open(t, installer.Origin+"sidepanel/index.html")}
-	v.js(fmt.Sprintf(`
-await until(() => document.querySelector('.tab-select option:nth-child(2)'), 'a list of tabs');
-const mine = () => [...document.querySelectorAll('.tab-select option')].find((o) => o.title.startsWith(%q));
-await until(mine, 'the tab of the site');
-pick(document.querySelector('.tab-select'), mine().value);
-await until(() => document.querySelector('.report'), 'a report');
-// A checkpoint of another test, for all tabs, may be the newest.
-pick(document.querySelector('select[aria-label=From]'), 'start');`, s.URL))
-	return v
-}
-
-func (v *viewer) js(script string) {
-	v.t.Helper()
-	v.tab.js(viewerHelp + script)
-}
-
-func (v *viewer) shows(texts ...string) {
-	v.t.Helper()
-	for _, text := range texts {
-		quoted, err := json.Marshal(text)
-		if err != nil {
-			v.t.Fatal(err)
-		}
-		v.js(fmt.Sprintf(`await until(() => says(%s), %s)`, quoted, quoted))
-	}
 }
 
 // TestTheViewerShowsWhetherTheBrowserStoppedErroring is the specification's first use case: the agent said it
 // fixed the bug.
 func TestTheViewerShowsWhetherTheBrowserStoppedErroring(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	b := newBasket(t)
-	a := w.of(t, b.site)
-	p := w.open(t, b.URL)
-	p.js(`await load()`)
-	a.changes()
-	v := w.view(t, b.site)
-	v.shows("From start to now", "3 new endpoints")
+	a := w.AgentOf(t, b.Site)
+	p := w.Open(t, b.URL)
+	p.JS(`await load()`)
+	a.Changes()
+	v := w.OpenViewer(t, b.Site)
+	v.Shows("From start to now", "3 new endpoints")
 
 	// It breaks while the viewer is open: the person sees it without doing anything.
 	b.status.Store(500)
-	p.do(chromedp.Click("#pay"))
-	v.shows("1 failed request", "/api/cart", "200 → then 500", "the cart cannot be read", "1 error on the page", "Clicked")
-	a.call("checkpoint_create", map[string]any{"name": "before_fix"}, &struct{}{})
-	v.shows("before_fix → 2 errors, 1 warning")
+	p.Do(chromedp.Click("#pay"))
+	v.Shows("1 failed request", "/api/cart", "200 → then 500", "the cart cannot be read", "1 error on the page", "Clicked")
+	a.Call("checkpoint_create", map[string]any{"name": "before_fix"}, &struct{}{})
+	v.Shows("before_fix → 2 errors, 1 warning")
 
 	// An entry opens into what was captured, the secret masked.
-	v.js(`
+	v.JS(`
 pick(document.querySelector('select[aria-label=From]'), 'start');
 await until(() => says('1 failed request'), 'the failure');
 const line = [...document.querySelectorAll('.line')].find((l) => l.textContent.includes('/api/cart') && l.textContent.includes('500'));
@@ -123,39 +80,39 @@ if (!/masked/.test(line.textContent)) throw new Error('nobody says that somethin
 
 	// The agent says that it is fixed. Did the browser stop erroring?
 	b.status.Store(200)
-	p.js(`calm(); await load()`)
-	a.changes()
-	v.js(`await press('Show latest')`)
-	v.shows("clean From before_fix to now", "1 recovered endpoint", "500 → then 200", "1 error disappeared from the page")
+	p.JS(`calm(); await load()`)
+	a.Changes()
+	v.JS(`await press('Show latest')`)
+	v.Shows("clean From before_fix to now", "1 recovered endpoint", "500 → then 200", "1 error disappeared from the page")
 }
 
 // TestTheViewerAuditsARegression is the second: healthy before the change, and after?
 func TestTheViewerAuditsARegression(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	b := newBasket(t)
-	a := w.of(t, b.site)
-	p := w.open(t, b.URL)
-	p.js(`for (let i = 0; i < 4; i++) await load()`)
-	a.changes()
-	v := w.view(t, b.site)
+	a := w.AgentOf(t, b.Site)
+	p := w.Open(t, b.URL)
+	p.JS(`for (let i = 0; i < 4; i++) await load()`)
+	a.Changes()
+	v := w.OpenViewer(t, b.Site)
 
 	// Checkpoints are made by a person too; the naming rules speak as one types.
-	v.js(`
+	v.JS(`
 const input = document.getElementById('checkpoint-name');
 fill(input, 'Session Start');
 await until(() => says('Use underscores'), 'the naming rule');
 fill(input, 'session_start');
 await press('Set');
 await until(() => says('session_start → clean'), 'the checkpoint');`)
-	a.call("checkpoint_create", map[string]any{"name": "before_auth_refactor"}, &struct{}{})
-	p.js(`deprecated()`)
-	a.changes()
-	a.call("checkpoint_create", map[string]any{"name": "after_auth_refactor", "note": "new deprecation notice, acceptable"}, &struct{}{})
-	a.call("checkpoint_create", map[string]any{"name": "before_commit"}, &struct{}{})
-	v.shows("session_start → clean", "before_auth_refactor → clean", "after_auth_refactor → 1 warning (new deprecation notice, acceptable)", "before_commit → clean")
+	a.Call("checkpoint_create", map[string]any{"name": "before_auth_refactor"}, &struct{}{})
+	p.JS(`deprecated()`)
+	a.Changes()
+	a.Call("checkpoint_create", map[string]any{"name": "after_auth_refactor", "note": "new deprecation notice, acceptable"}, &struct{}{})
+	a.Call("checkpoint_create", map[string]any{"name": "before_commit"}, &struct{}{})
+	v.Shows("session_start → clean", "before_auth_refactor → clean", "after_auth_refactor → 1 warning (new deprecation notice, acceptable)", "before_commit → clean")
 
 	// Any two are compared: one is chosen, and then another.
-	v.js(`
+	v.JS(`
 [...document.querySelectorAll('.checkpoint .pick')].find((b) => b.textContent.includes('after_auth')).click();
 await until(() => says('From before_auth_refactor to after_auth_refactor'), 'the span');
 await until(() => says('auth.login() is deprecated'), 'the warning');
@@ -167,14 +124,14 @@ await until(() => says('From session_start to before_auth_refactor'), 'the earli
 
 	// After the change the cart is slow, and a person sees how much.
 	b.slow.Store(450)
-	p.js(`await load(); await load()`)
-	a.changes()
-	v.js(`await press('Show latest')`)
-	v.shows("1 slower endpoint")
-	v.js(`if (!document.querySelector('.spark rect.after')) throw new Error('no plot of latency')`)
+	p.JS(`await load(); await load()`)
+	a.Changes()
+	v.JS(`await press('Show latest')`)
+	v.Shows("1 slower endpoint")
+	v.JS(`if (!document.querySelector('.spark rect.after')) throw new Error('no plot of latency')`)
 
 	// Side by side, renamed, deleted.
-	v.js(`
+	v.JS(`
 const item = (name) => [...document.querySelectorAll('.checkpoint')].find((l) => l.querySelector('.name')?.textContent === name);
 item('after_auth_refactor').querySelector('summary').click();
 await press('Compare side by side', item('after_auth_refactor'));
@@ -199,14 +156,14 @@ await until(() => !item('pre_commit'), 'that it is gone');`)
 
 // TestTheViewerShowsWhatTheAgentSaw is the third: trust, and a way to stop it.
 func TestTheViewerShowsWhatTheAgentSaw(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	b := newBasket(t)
-	a := w.of(t, b.site)
-	p := w.open(t, b.URL)
-	p.js(`for (let i = 0; i < 30; i++) await load(); deprecated()`)
-	seen := a.changes()
-	v := w.view(t, b.site)
-	v.js(`
+	a := w.AgentOf(t, b.Site)
+	p := w.Open(t, b.URL)
+	p.JS(`for (let i = 0; i < 30; i++) await load(); deprecated()`)
+	seen := a.Changes()
+	v := w.OpenViewer(t, b.Site)
+	v.JS(`
 await press('Agent calls');
 const mine = () => [...document.querySelectorAll('.agent')].find((l) => l.textContent.includes(` + strconv.Quote(b.URL) + `));
 await until(mine, 'the agent');
@@ -226,22 +183,22 @@ await until(() => mine().textContent.includes('suspended'), 'that it is suspende
 	if _, err := a.Text("get_changes_since", nil); err == nil || !strings.Contains(err.Error(), "suspended") {
 		t.Errorf("an agent that is held is answered: %v", err)
 	}
-	v.js(`
+	v.JS(`
 const mine = () => [...document.querySelectorAll('.agent')].find((l) => l.textContent.includes(` + strconv.Quote(b.URL) + `));
 mine().querySelector('[role=switch]').click();
 await until(() => mine().textContent.includes('allowed'), 'that it is allowed');`)
-	a.changes()
+	a.Changes()
 }
 
 // TestTheViewerShowsHostileTextAsText has a page say what would break a viewer that believed it.
 func TestTheViewerShowsHostileTextAsText(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": `<title><img src=x onerror=globalThis.owned=1></title>`})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
-	v := w.view(t, s)
-	p.js(`
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<title><img src=x onerror=globalThis.owned=1></title>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	v := w.OpenViewer(t, s)
+	p.JS(`
 console.error('<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</scr' + 'ipt>');
 console.error('\u001b[31mred\u001b[0m \u202Eevil\u202C \u200Bend');
 console.error('long '.repeat(200000));
@@ -249,16 +206,16 @@ fetch('/<b>bold</b>?x=<script>');
 console.warn('[link](javascript:alert(1)) ${1+1} {{x}}');
 console.error('');
 document.title = '<h1>\u202Eeltit</h1>';`)
-	a.changes()
-	a.call("checkpoint_create", map[string]any{"name": "before_hostile", "note": "exe.\u202egnp \u001b[31mred"}, &struct{}{})
-	v.shows(`<img src=x onerror="globalThis.owned=1">`, "red evil end", "[link](javascript:alert(1))", "(no text)", "exe.gnp red")
+	a.Changes()
+	a.Call("checkpoint_create", map[string]any{"name": "before_hostile", "note": "exe.\u202egnp \u001b[31mred"}, &struct{}{})
+	v.Shows(`<img src=x onerror="globalThis.owned=1">`, "red evil end", "[link](javascript:alert(1))", "(no text)", "exe.gnp red")
 	if list := w.Run("checkpoint", "list").Out; strings.ContainsAny(list, "\u202e\u001b") || !strings.Contains(list, "exe.gnp red") {
 		t.Errorf("the list is %q", list)
 	}
-	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
-	popup.shows("eltit</h1>")
-	popup.js(`if (/[\u202a-\u202e\u2066-\u2069\u001b\u200b]/.test(document.body.innerText) || document.querySelector('h1')?.textContent === 'eltit') throw new Error('control characters are shown')`)
-	v.js(`
+	popup := &e2etest.Viewer{Tab: w.Open(t, installer.Origin+"popup/index.html")}
+	popup.Shows("eltit</h1>")
+	popup.JS(`if (/[\u202a-\u202e\u2066-\u2069\u001b\u200b]/.test(document.body.innerText) || document.querySelector('h1')?.textContent === 'eltit') throw new Error('control characters are shown')`)
+	v.JS(`
 for (const opener of document.querySelectorAll('.opener:enabled')) opener.click();
 await until(() => document.querySelectorAll('.occurrence').length >= 3, 'occurrences');
 await press('Events');
@@ -270,20 +227,20 @@ if (document.documentElement.scrollWidth > innerWidth + 1) throw new Error('it i
 
 // TestTheNarrowestSidePanelScrollsOneWay: nothing is cut off, and nothing but the list of what happened scrolls sideways.
 func TestTheNarrowestSidePanelScrollsOneWay(t *testing.T) {
-	w := shared.get(t)
+	w := e2etest.SharedWorld(t)
 	b := newBasket(t)
-	a := w.of(t, b.site)
-	p := w.open(t, b.URL)
-	a.changes()
-	a.call("checkpoint_create", map[string]any{"name": "before_migration_of_the_database_to_another_engine"}, &struct{}{})
+	a := w.AgentOf(t, b.Site)
+	p := w.Open(t, b.URL)
+	a.Changes()
+	a.Call("checkpoint_create", map[string]any{"name": "before_migration_of_the_database_to_another_engine"}, &struct{}{})
 	b.status.Store(500)
-	p.js(`document.getElementById('pay').click()`)
-	a.changes()
-	v := w.view(t, b.site)
+	p.JS(`document.getElementById('pay').click()`)
+	a.Changes()
+	v := w.OpenViewer(t, b.Site)
 	if _, err := shot(v.Ctx, 360, 800, false); err != nil { // Chromium's own least width
 		t.Fatal(err)
 	}
-	v.js(`
+	v.JS(`
 await until(() => says('1 failed request'), 'what happened');
 for (const tab of document.querySelectorAll('.sections button')) {
   tab.click();
@@ -295,26 +252,26 @@ for (const tab of document.querySelectorAll('.sections button')) {
 
 // TestTheViewerComesBackWithTheDaemon stops the daemon while the viewer and the popup are open.
 func TestTheViewerComesBackWithTheDaemon(t *testing.T) {
-	needBrowser(t)
-	w := separateWorld(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
-	p := w.open(t, s.URL)
-	a := w.agent(t)
-	a.changes()
-	v := w.view(t, s)
-	p.js(`console.error('before it went')`)
-	v.shows("before it went")
-	popup := &viewer{w.open(t, installer.Origin+"popup/index.html")}
-	popup.shows("before it went")
+	e2etest.NeedBrowser(t)
+	w := e2etest.SeparateWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	p := w.Open(t, s.URL)
+	a := w.NewAgent(t)
+	a.Changes()
+	v := w.OpenViewer(t, s)
+	p.JS(`console.error('before it went')`)
+	v.Shows("before it went")
+	popup := &e2etest.Viewer{Tab: w.Open(t, installer.Origin+"popup/index.html")}
+	popup.Shows("before it went")
 	if r := w.Run("stop"); r.Code != 0 {
 		t.Fatal(r.Err)
 	}
-	v.js(`
+	v.JS(`
 await until(() => document.querySelector('.banner') || says('before it went'), 'a banner, or that it is back already');
 await until(() => !document.querySelector('.banner'), 'that the banner goes');`)
-	p.js(`console.error('after it came back')`)
-	v.shows("after it came back", "before it went")
-	popup.shows("Connected", "after it came back")
+	p.JS(`console.error('after it came back')`)
+	v.Shows("after it came back", "before it went")
+	popup.Shows("Connected", "after it came back")
 }
 
 // shot is a picture of a page in a size and theme, as PNG.

@@ -11,22 +11,23 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
 	"tidemark.dev/tidemark/installer"
 )
 
 // TestAPersonIgnoresWhatIsNoise hides an entry for good in the viewer, is told why it is hidden, and has it back.
 func TestAPersonIgnoresWhatIsNoise(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
-	a.call("checkpoint_create", map[string]any{"name": "before_noise"}, &struct{}{})
-	p.js(`console.error('the clock of the coffee machine is wrong'); console.error('a real fault')`)
-	a.changes()
-	v := w.view(t, s)
-	v.js(`
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	a.Call("checkpoint_create", map[string]any{"name": "before_noise"}, &struct{}{})
+	p.JS(`console.error('the clock of the coffee machine is wrong'); console.error('a real fault')`)
+	a.Changes()
+	v := w.OpenViewer(t, s)
+	v.JS(`
 pick(document.querySelector('select[aria-label=From]'), 'before_noise');
 const line = (text) => [...document.querySelectorAll('.line')].find((l) => l.textContent.includes(text));
 await until(() => line('coffee machine') && line('a real fault'), 'both entries');
@@ -40,12 +41,12 @@ const why = document.querySelector('.hidden-entries small').textContent;
 if (!/rule/.test(why)) throw new Error('it is not said why: ' + why);`)
 
 	// The agent is told the same, and more of it is hidden as well.
-	p.js(`console.error('the clock of the coffee machine is wrong')`)
-	r := a.changesWith(map[string]any{"wait": "settled", "checkpoint": "before_noise"})
-	if text := show(r); strings.Contains(text, "coffee machine") || !strings.Contains(text, "a real fault") || r.NoiseHidden != 2 {
+	p.JS(`console.error('the clock of the coffee machine is wrong')`)
+	r := a.ChangesWith(map[string]any{"wait": "settled", "checkpoint": "before_noise"})
+	if text := e2etest.Show(r); strings.Contains(text, "coffee machine") || !strings.Contains(text, "a real fault") || r.NoiseHidden != 2 {
 		t.Errorf("the agent is told %s", text)
 	}
-	v.js(`
+	v.JS(`
 const line = (text) => [...document.querySelectorAll('.line:not(.plain)')].find((l) => l.textContent.includes(text));
 await press('Show again', document.querySelector('.hidden-entries'));
 await until(() => says('Shown again.') && line('coffee machine'), 'that it is back');`)
@@ -53,34 +54,34 @@ await until(() => says('Shown again.') && line('coffee machine'), 'that it is ba
 
 // TestWhatIsNotListedIsSaidWhereItIsMissing has more go wrong than a report lists.
 func TestWhatIsNotListedIsSaidWhereItIsMissing(t *testing.T) {
-	w := shared.get(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
-	a := w.of(t, s)
-	p := w.open(t, s.URL)
-	a.changes()
-	v := w.view(t, s)
-	p.js(`for (let i = 0; i < 60; i++) console.error('fault ' + String.fromCharCode(97 + i % 26, 97 + i / 26)); console.warn('a warning')`)
-	a.changes()
-	v.shows("60 errors, 1 warning", "50 console errors · 11 more in this section not shown")
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	v := w.OpenViewer(t, s)
+	p.JS(`for (let i = 0; i < 60; i++) console.error('fault ' + String.fromCharCode(97 + i % 26, 97 + i / 26)); console.warn('a warning')`)
+	a.Changes()
+	v.Shows("60 errors, 1 warning", "50 console errors · 11 more in this section not shown")
 }
 
 // TestAHeldAgentIsHeldByTheNextDaemon too: only a person lifts it.
 func TestAHeldAgentIsHeldByTheNextDaemon(t *testing.T) {
-	needBrowser(t)
-	w := emptyWorld(t)
-	a := w.agent(t)
-	a.call("checkpoint_list", nil, &struct{}{})
-	d := dashboard(t, shared.get(t), w.World)
-	d.js(viewerHelp + `await press('Agent calls'); await until(() => document.querySelector('.agent [role=switch]'), 'the agent');
+	e2etest.NeedBrowser(t)
+	w := e2etest.EmptyWorld(t)
+	a := w.NewAgent(t)
+	a.Call("checkpoint_list", nil, &struct{}{})
+	d := e2etest.Dashboard(t, e2etest.SharedWorld(t), w.World)
+	d.JS(e2etest.ViewerHelp + `await press('Agent calls'); await until(() => document.querySelector('.agent [role=switch]'), 'the agent');
 document.querySelector('.agent [role=switch]').click(); await until(() => says('suspended'), 'that it is held')`)
 	for range 3 { // who comes by its name is held as well, and leaves no line each time
-		again := w.agent(t)
+		again := w.NewAgent(t)
 		if _, err := again.Text("checkpoint_list", nil); err == nil || !strings.Contains(err.Error(), "suspended") {
 			t.Errorf("the agent is answered on another connection: %v", err)
 		}
 		_ = again.Close()
 	}
-	d.js(viewerHelp + `
+	d.JS(e2etest.ViewerHelp + `
 const left = () => [...document.querySelectorAll('.agent')].filter((one) => /disconnected/.test(one.textContent));
 await until(() => left().length === 1 && left()[0].querySelector('dd').textContent === '3', 'those that have left as one');
 if (document.querySelectorAll('.agent').length !== 2) throw new Error('the agents are ' + document.querySelector('.agents').innerText);`)
@@ -95,35 +96,35 @@ if (document.querySelectorAll('.agent').length !== 2) throw new Error('the agent
 // TestKeysSetACheckpointAndPause gives the extension's keyboard commands, and reads the number on its icon. A
 // browser without a window gives no extension its keys: the worker is told of the command as by them.
 func TestKeysSetACheckpointAndPause(t *testing.T) {
-	needBrowser(t)
-	w := separateWorld(t)
-	s := newSite(t, map[string]string{"/{$}": blank})
-	a := w.agent(t)
-	icon := &viewer{w.open(t, installer.Origin+"popup/index.html")}
-	p := w.open(t, s.URL)
-	p.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+	e2etest.NeedBrowser(t)
+	w := e2etest.SeparateWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.BlankPage})
+	a := w.NewAgent(t)
+	icon := &e2etest.Viewer{Tab: w.Open(t, installer.Origin+"popup/index.html")}
+	p := w.Open(t, s.URL)
+	p.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
 		return chromedp.Call(ctx, page.BringToFront, chromedp.Void{})
 	})
-	a.changes()
-	worker := attach(t, w.Browser, "the extension's worker", func(info *target.Info) bool {
+	a.Changes()
+	worker := e2etest.Attach(t, w.Browser, "the extension's worker", func(info *target.Info) bool {
 		return info.Type == "service_worker" && strings.HasPrefix(info.URL, installer.Origin)
 	})
 	command := func(name string) {
 		t.Helper()
-		run(worker, t, fmt.Sprintf(`
+		e2etest.RunIn(worker, t, fmt.Sprintf(`
 if (!(await chrome.commands.getAll()).some(({ name }) => name === %[1]q)) throw new Error('there is no such command');
 chrome.commands.onCommand.dispatch(%[1]q);`, name))
 	}
 	badge := func(what, text string) {
 		t.Helper()
-		icon.js(fmt.Sprintf(`
+		icon.JS(fmt.Sprintf(`
 const began = Date.now();
 let text;
 do { text = await chrome.action.getBadgeText({}); await new Promise((done) => setTimeout(done, 50)); } while (text !== %q && Date.now() - began < 12000);
 if (text !== %q) throw new Error(%q + ': the icon shows ' + JSON.stringify(text) + ', ' + await chrome.action.getTitle({}));`, text, text, what))
 	}
-	p.js(`console.error('one'); console.error('two'); console.warn('three')`)
-	a.changes()
+	p.JS(`console.error('one'); console.error('two'); console.warn('three')`)
+	a.Changes()
 	badge("three findings", "3")
 	command("checkpoint")
 	if err := testbed.Eventually(t.Context(), func() (bool, error) {
@@ -132,30 +133,30 @@ if (text !== %q) throw new Error(%q + ': the icon shows ' + JSON.stringify(text)
 		t.Fatalf("no checkpoint: %s", w.Run("checkpoint", "list").Out)
 	}
 	badge("a checkpoint", "")
-	p.js(`console.error('four')`)
-	a.changes()
+	p.JS(`console.error('four')`)
+	a.Changes()
 	badge("one since the checkpoint", "1")
-	p.js(`
+	p.JS(`
 window.alarm = (text) => document.body.insertAdjacentHTML('beforeend', '<p role=alert id=' + text + '>' + text + '</p>');
 alarm('stays');
 alarm('leaves');`)
-	a.changes()
+	a.Changes()
 	badge("two elements more", "3")
 	command("pause")
 	badge("paused", "II")
-	p.js(`document.getElementById('leaves').remove(); alarm('comes')`)
+	p.JS(`document.getElementById('leaves').remove(); alarm('comes')`)
 	command("pause")
 	badge("resumed", "4")
-	r := a.changes()
+	r := a.Changes()
 	if d := r.DOM; len(d.NewErrorElements) != 1 || d.NewErrorElements[0].Text != "comes" || len(d.DisappearedElements) != 1 || d.DisappearedElements[0].Text != "leaves" {
-		t.Errorf("after the pause: %s", show(r))
+		t.Errorf("after the pause: %s", e2etest.Show(r))
 	}
 }
 
 // TestADashboardThatFellBehindCatchesUp freezes the dashboard's page while more comes than buffers hold.
 func TestADashboardThatFellBehindCatchesUp(t *testing.T) {
-	w := shared.get(t)
-	home := emptyWorld(t)
+	w := e2etest.SharedWorld(t)
+	home := e2etest.EmptyWorld(t)
 	if r := home.Run("checkpoint", "add", "before_flood"); r.Code != 0 {
 		t.Fatal(r.Err)
 	}
@@ -164,15 +165,15 @@ func TestADashboardThatFellBehindCatchesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(stream.Close)
-	d := dashboard(t, w, home.World)
-	d.see("before_flood")
+	d := e2etest.Dashboard(t, w, home.World)
+	d.WaitForText("before_flood")
 	state := func(s page.SetWebLifecycleStateState) {
 		t.Helper()
-		d.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+		d.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
 			return chromedp.Call(ctx, page.SetWebLifecycleState, page.SetWebLifecycleStateParams{State: s})
 		})
 	}
-	d.do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
+	d.Do(func(ctx context.Context, _ *chromedp.Target) (chromedp.Void, error) {
 		return chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	})
 	state(page.SetWebLifecycleStateStateFrozen)
@@ -190,10 +191,10 @@ func TestADashboardThatFellBehindCatchesUp(t *testing.T) {
 		}
 	}
 	state(page.SetWebLifecycleStateStateActive)
-	d.see("a fault of the flood")
-	d.js(`
+	d.WaitForText("a fault of the flood")
+	d.JS(`
 const count = () => Number(document.querySelector('canvas').dataset.events);
 for (let i = 0; i < 600 && !(count() >= 10000 && count() < 12000); i++) await new Promise((done) => setTimeout(done, 20));
 if (!(count() >= 10000 && count() < 12000)) throw new Error('the timeline has ' + count() + ' events');`)
-	d.see("30,030 console entries")
+	d.WaitForText("30,030 console entries")
 }

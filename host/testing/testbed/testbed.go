@@ -57,7 +57,7 @@ func New(binary string) (*World, error) {
 // Build builds the program into a directory.
 func Build(dir string) (string, error) {
 	binary := filepath.Join(dir, "tidemark")
-	out, err := exec.Command("go", "build", "-o", binary, "tidemark.dev/tidemark/host/cmd/tidemark").CombinedOutput()
+	out, err := exec.Command("go", "build", "-ldflags", "-s -w", "-o", binary, "tidemark.dev/tidemark/host/cmd/tidemark").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

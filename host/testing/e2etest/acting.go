@@ -1,0 +1,67 @@
+package e2etest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/act"
+	"tidemark.dev/tidemark/host/internal/diff"
+)
+
+// Acted is an action's answer, with its text.
+type Acted struct {
+	act.Answer
+	text string
+}
+
+func (d *Acted) String() string { return d.text }
+
+// Answer calls an acting tool. Its action may be refused.
+func (a *Agent) Answer(tool string, args map[string]any) *Acted {
+	a.T.Helper()
+	var d Acted
+	var err error
+	if d.text, err = a.Data(tool, args, &d.Answer); err != nil {
+		a.T.Fatalf("%s %v: %v", tool, args, err)
+	}
+	return &d
+}
+
+// Act calls an acting tool, whose action must be carried out.
+func (a *Agent) Act(tool string, args map[string]any) *Acted {
+	a.T.Helper()
+	d := a.Answer(tool, args)
+	if d.Refused != nil {
+		a.T.Fatalf("%s %v: %s", tool, args, d)
+	}
+	return d
+}
+
+// Refusal calls an acting tool, whose action must be refused for a reason (protocol.Refused…) after some steps.
+func (a *Agent) Refusal(tool string, args map[string]any, reason string, done int) *Acted {
+	a.T.Helper()
+	d := a.Answer(tool, args)
+	if d.Refused == nil || d.Refused.Reason != reason || d.Refused.Done != done {
+		a.T.Fatalf("%s %v: want it refused as %s after %d steps: %+v\n%s", tool, args, reason, done, d.Refused, d)
+	}
+	a.T.Log(d)
+	return d
+}
+
+// Intact checks that an action broke nothing, and that its answer could know so.
+func Intact(t *testing.T, d *Acted) {
+	t.Helper()
+	if len(d.Broke) > 0 || d.Dialog != nil || d.Busy {
+		t.Errorf("it broke, or is not over:\n%s", d)
+	}
+}
+
+// Said returns the texts of what an action caused.
+func Said(list []diff.Consequence) string {
+	var b strings.Builder
+	for _, c := range list {
+		fmt.Fprintf(&b, "%s ×%d\n", c.Text, c.Count)
+	}
+	return b.String()
+}
