@@ -17,9 +17,10 @@ SOAK     ?= 30m
 KILLS    ?= 200
 REPOSITORY ?=
 AGAINST  ?=
-# End-to-end tests that need not run again with quiet capture: they choose the way themselves, or have no page.
-ONE_WAY := TestSoak|TestWhateverIsKilled|TestAnAgentOutlives|TestThePageCannot|TestFrameworks|TestASiteIsCaptured
 TARGETS  ?=
+
+# The end-to-end tests run the program that was built.
+export TIDEMARK_TEST_BINARY := $(CURDIR)/bin/tidemark
 
 GO_FILES  := $(shell git ls-files -co --exclude-standard '*.go' '*.json' '*.html' '*.css' '*.js' '*.svg' ':!:node_modules' ':!:extension/*.json' 2>/dev/null)
 EXTENSION := $(shell git ls-files -co --exclude-standard extension web package.json ':!:*.go' ':!:extension/dist' ':!:web/dashboard/dist' 2>/dev/null)
@@ -42,14 +43,16 @@ test: chromium build lint ## Everything: linters, types, Go tests with -race, ex
 	@$(NPM) test -- --reporter=json --outputFile=$(CURDIR)/.cache/vitest.json >.cache/vitest.log 2>&1 || { [ -s .cache/vitest.json ] || { cat .cache/vitest.log; exit 1; }; }
 	@REPORT=.cache/report go run ./.ci/report vitest .cache/vitest.json
 	@echo "testing the host, and both together in Chromium …"
-	@{ go test $(RACE) -timeout 40m -json ./... ./.ci/caps ./.ci/prose ./.ci/report || true; } | REPORT=.cache/report go run ./.ci/report go
-	@echo "testing both together once more, with quiet capture …"
-	@{ TIDEMARK_SOAK= TIDEMARK_TEST_WAY=quiet go test -timeout 20m -json -skip '$(ONE_WAY)' ./host/e2e || true; } | REPORT=.cache/report go run ./.ci/report go
+	@{ go test $(RACE) -timeout 20m -json $$(go list ./... | grep -v /host/e2e/timing) ./.ci/caps ./.ci/prose ./.ci/report || true; } | REPORT=.cache/report go run ./.ci/report go
+	@echo "testing capture once more, without the debugger …"
+	@{ TIDEMARK_TEST_WAY=quiet go test -timeout 20m -json ./host/e2e/capture/... || true; } | REPORT=.cache/report go run ./.ci/report go
+	@echo "testing what is sensitive to time, alone …"
+	@{ go test $(RACE) -timeout 40m -json ./host/e2e/timing || true; } | REPORT=.cache/report go run ./.ci/report go
 	@REPORT=.cache/report go run ./.ci/report total
 
 .PHONY: check
 check: build lint ## Before each commit: format, lint, types, sizes of packages, generated files, fast tests
-	@go test -short ./... ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }
+	@go test -short $$(go list ./... | grep -v /host/e2e/) ./host/e2e/{faults,hooks,install} ./.ci/caps ./.ci/prose ./.ci/report | { grep -v 'no test files' || true; }
 	@mkdir -p .cache; NO_COLOR=1 $(NPM) test >.cache/vitest.log 2>&1 || { cat .cache/vitest.log; exit 1; }
 	@grep -E '^ +Tests ' .cache/vitest.log
 
@@ -83,11 +86,11 @@ bench: chromium build ## Every figure against its target, published in docs/benc
 .PHONY: screenshots
 screenshots: chromium build ## docs/images: a picture of each view, light and dark
 	@mkdir -p docs/images
-	@TIDEMARK_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -timeout 5m -run '^TestScreenshots$$' ./host/e2e
+	@TIDEMARK_SCREENSHOTS=$(CURDIR)/docs/images go test -count=1 -timeout 5m -run '^TestScreenshots$$' ./host/e2e/viewer
 
 .PHONY: soak
 soak: chromium build ## Soak test: mixed load for SOAK (30m), a flood, KILLS (200) process kills; fails on lost events or memory growth
-	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -count=1 -timeout 3h -v -run 'TestSoak|Flood|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e | grep -v '^=== '
+	@TIDEMARK_SOAK=$(SOAK) TIDEMARK_KILLS=$(KILLS) go test -p 1 -count=1 -timeout 3h -v -run 'TestSoak|Flood|Killed|OutlivesTheDaemon|NewerProgram' ./host/e2e/... | grep -v '^=== '
 
 .PHONY: fuzz
 fuzz: ## Each fuzz target for FUZZTIME (30s)

@@ -1,4 +1,4 @@
-/** Replays to a worker what Chromium was recorded to report and to answer; see TestRecord in host/e2e. */
+/** Replays to a worker what Chromium was recorded to report and to answer; see TestRecord in host/e2e/debugging. */
 import type { FakeBrowser, FakeEvent, FakePort } from './browser';
 
 /** One line of a recording: something that was asked, the answer to it, an event, or what a content script did. */

@@ -1,0 +1,110 @@
+package acting
+
+import (
+	"bytes"
+	"context"
+	"image/jpeg"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
+)
+
+func TestClicksCarryTheirModifiersAndButton(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Clicks", `<button id="b">Here</button><script>
+		const told = (e) => { e.preventDefault(); b.textContent = [e.type, e.button, e.altKey, e.ctrlKey, e.metaKey, e.shiftKey, e.detail, e.isTrusted].join(' ') };
+		b.onclick = b.onauxclick = b.oncontextmenu = told</script>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	ref := e2etest.RefOf(t, a.Look(), `"Here"`)
+	for _, c := range []struct {
+		args map[string]any
+		want string
+	}{
+		{map[string]any{"modifiers": []string{"Shift", "Alt"}}, "click 0 true false false true 1 true"},
+		{map[string]any{"modifiers": []string{"Control"}, "double": true}, "click 0 false true false false 2 true"},
+		{map[string]any{"modifiers": []string{"Meta"}}, "click 0 false false true false 1 true"},
+		{map[string]any{"button": "middle"}, "auxclick 1 false false false false 1 true"},
+	} {
+		c.args["ref"] = ref
+		// The button is called another thing after each, and its reference is the same.
+		e2etest.Holds(t, a.Act("browser_click", c.args).Page, c.want)
+	}
+	a.Cannot("browser_click", map[string]any{"ref": ref, "modifiers": []string{"Hyper"}}, usererr.InvalidArgument, "Alt, Control, Meta and Shift")
+	a.Cannot("browser_click", map[string]any{"ref": ref, "button": "fourth"}, usererr.InvalidArgument, "left, right or middle")
+}
+
+// TestWhatBecameHiddenIsNotActedOn, however it was hidden since it was shown to the agent.
+func TestWhatBecameHiddenIsNotActedOn(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Hidden", `<style>.gone { display: none } .away { visibility: hidden }</style><button id="one">One</button><button id="two">Two</button><input aria-label="Three" id="three"><script>
+		window.heard = ''; document.onclick = document.oninput = (e) => { heard += e.target.id }</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	p.JS(`one.className = 'gone'; two.className = 'away'; three.className = 'gone'`)
+	one := a.Refusal("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"One"`)}, protocol.RefusedHidden, 0)
+	e2etest.Holds(t, one.Refused.Element, `button "One" [e`)
+	a.Cannot("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Two"`)}, usererr.ReferenceGone)
+	a.Cannot("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Three"`), "text": "x"}, usererr.ReferenceGone)
+	if got := p.Text(`heard + three.value`); got != "" {
+		t.Errorf("the page heard %s", got)
+	}
+}
+
+// TestAPictureIsSmallEnoughForAnAgent, of a page however long.
+func TestAPictureIsSmallEnoughForAnAgent(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Long", `<div style="height:20000px;background:linear-gradient(red, blue)"></div>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	for _, full := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(context.Background(), testbed.Patience)
+		defer cancel()
+		result, err := a.CallTool(ctx, &mcp.CallToolParams{Name: "browser_screenshot", Arguments: map[string]any{"full_page": full}})
+		if err != nil || result.IsError {
+			t.Fatalf("%v %+v", err, result)
+		}
+		data := result.Content[len(result.Content)-1].(*mcp.ImageContent).Data
+		picture, err := jpeg.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := picture.Bounds().Size()
+		t.Logf("full %v: %d × %d, %d bytes", full, size.X, size.Y, len(data))
+		if size.X > 1024 || size.Y > 1024 || size.X < 100 || len(data) > 200_000 {
+			t.Errorf("the picture has %d × %d and %d bytes", size.X, size.Y, len(data))
+		}
+		if tall := size.Y > 4*size.X; tall != full {
+			t.Errorf("full %v: %d × %d", full, size.X, size.Y)
+		}
+	}
+}
+
+func TestWaitingForWhatGoesAndForWhatComesToLife(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Wait", `<button onclick="busy.textContent = 'Loading'; setTimeout(() => busy.textContent = '', 900); pay.disabled = true; setTimeout(() => pay.disabled = false, 1500)">Load</button>
+		<p role="status" id="busy"></p><button id="pay" onclick="this.textContent = 'Paid'">Pay</button>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	e2etest.Holds(t, a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"Load"`)}).Page, "Loading")
+	began := time.Now()
+	a.Do("browser_wait_for", map[string]any{"text_gone": "loading"})
+	if got := p.Text(`busy.textContent`); got != "" {
+		t.Errorf("the page says %s", got)
+	}
+	a.Do("browser_wait_for", map[string]any{"ref": e2etest.RefOf(t, first, `"Pay"`)})
+	if got := p.Text(`String(pay.disabled)`); got != "false" {
+		t.Error("it was not waited for")
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}

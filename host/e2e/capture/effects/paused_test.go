@@ -1,0 +1,45 @@
+package effects
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/e2etest"
+)
+
+func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.DebugPage, "/app.js": e2etest.DebugApp})
+	a := w.Debugs(t, s)
+	p := w.Open(t, s.URL)
+	a.Changes()
+	a.Look()
+	a.Breakpoint(map[string]any{"url": "app.js", "line": 4})
+	p.Start(`console.error('before'); document.getElementById('go').click()`)
+	a.Paused()
+	for _, args := range []map[string]any{{"wait": "settled"}, {"wait": "reload"}, {}} {
+		began := time.Now()
+		r := a.ChangesWith(args)
+		if r.Coverage == nil || !strings.Contains(r.Coverage.Note, "paused in the debugger at total (app.js:4) by testbed (breakpoint)") {
+			t.Errorf("%v: %s", args, e2etest.Show(r))
+		}
+		if args["wait"] == "settled" && (r.Settled == nil || *r.Settled || w.Way != "quiet" && len(r.Console.NewErrors) != 1) {
+			t.Errorf("%v: %s", args, e2etest.Show(r))
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%v took %s", args, took)
+		}
+	}
+	a.Cannot("browser_snapshot", nil, usererr.PagePaused, "paused in the debugger at total (app.js:4)")
+	a.Cannot("browser_click", map[string]any{"ref": "e1"}, usererr.PagePaused, "paused in the debugger at total (app.js:4)")
+	a.Debugger("debugger_resume", nil) // of three hits
+	a.Debugger("debugger_resume", map[string]any{"wait_ms": 5000})
+	a.Debugger("debugger_resume", nil)
+	e2etest.Holds(t, a.Look(), `button "Go"`)
+	// What a quietly captured page had not handed over when it was paused, it does now.
+	if r := a.Changes(); r.Coverage != nil && strings.Contains(r.Coverage.Note, "paused") || w.Way == "quiet" && len(r.Console.NewErrors) != 1 {
+		t.Error(e2etest.Show(r))
+	}
+}

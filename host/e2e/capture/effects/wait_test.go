@@ -1,0 +1,117 @@
+package effects
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+	"tidemark.dev/tidemark/protocol"
+)
+
+// TestWaitingUntilAPageSettlesIsForItsRequests: for those, too, that an earlier answer called unfinished.
+func TestWaitingUntilAPageSettlesIsForItsRequests(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Slow", `<button onclick="fetch('/slow').then((r) => { out.textContent = 'answered ' + r.status })">Ask</button><p id="out"></p>`)})
+	began, end := make(chan struct{}, 1), make(chan struct{})
+	s.Mux.HandleFunc("/slow", func(w http.ResponseWriter, r *http.Request) {
+		began <- struct{}{}
+		select {
+		case <-end:
+			w.WriteHeader(http.StatusInternalServerError)
+		case <-r.Context().Done():
+		}
+	})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	ask := e2etest.RefOf(t, a.Look(), `"Ask"`)
+	if d := a.Act("browser_click", map[string]any{"ref": ask}); !slices.Equal(d.Unfinished, []string{"GET /slow"}) {
+		t.Errorf("unfinished: %v", d.Unfinished)
+	}
+	<-began
+	e2etest.Holds(t, a.Refusal("browser_wait_for", map[string]any{"settled": true, "timeout_ms": 300}, protocol.RefusedFailed, 0).Refused.Detail, "the page did not settle: 1 request(s) in flight: GET /slow")
+	close(end)
+	e2etest.Holds(t, e2etest.Said(late(t, a.Act("browser_wait_for", map[string]any{"settled": true})).Broke), "GET /slow 500")
+	e2etest.Holds(t, a.Everything(), "answered 500")
+}
+
+// TestWaitingOnAPageThatCannotBeReadEndsInTime: an answer is given within the time that was asked for.
+func TestWaitingOnAPageThatCannotBeReadEndsInTime(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Gone", `<a href="http://127.0.0.1:1/">Leave</a>`), "/text": `<!doctype html><title>Text</title><p>Nothing but text.`})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": s.URL + "/text"}).Page, "interactive_only: false shows the text")
+	a.Do("browser_navigate", map[string]any{"url": s.URL})
+	a.Refusal("browser_navigate", map[string]any{"url": "http://127.0.0.1:1/"}, protocol.RefusedLoad, 0)
+	began := time.Now()
+	_, err := a.Text("browser_wait_for", map[string]any{"text": "never", "timeout_ms": 1000})
+	if took := time.Since(began); took > 2500*time.Millisecond {
+		t.Errorf("after %s: %v", took, err)
+	}
+	if err == nil || strings.TrimSpace(err.Error()) == "" {
+		t.Errorf("no reason is given: %v", err)
+	}
+	a.Cannot("no_such_tool", nil, usererr.NotFound, `there is no tool "no_such_tool"`)
+}
+
+// TestAReferenceOfAClosedTabActsOnNoOther: references count from one in each tab.
+func TestAReferenceOfAClosedTabActsOnNoOther(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Opener", `<button onclick="document.title = 'deleted'">Delete all</button>`), "/popup": e2etest.StorePage("Popup", `<button onclick="document.title = 'closing'">Close me</button>`)})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	all := e2etest.RefOf(t, a.Look(), `"Delete all"`)
+	popup := w.Open(t, s.URL+"/popup")
+	var tab []string
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		list, err := a.Text("browser_tabs", nil)
+		tab = regexp.MustCompile(`"id":(\d+),[^}]*?/popup"`).FindStringSubmatch(list)
+		return tab != nil, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	id, _ := strconv.Atoi(tab[1])
+	ref := e2etest.RefOf(t, a.Snapshot(map[string]any{"tab": id}), `"Close me"`)
+	if ref != all {
+		t.Fatalf("%s and %s: the test is to have the same reference in both tabs", ref, all)
+	}
+	popup.Close()
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		list, err := a.Text("browser_tabs", nil)
+		return !strings.Contains(list, "/popup"), err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	a.Cannot("browser_click", map[string]any{"ref": ref}, usererr.ReferenceGone, "was closed")
+	e2etest.Holds(t, a.Look(), "[Tab: ", "page: Opener]")
+	a.Do("browser_click", map[string]any{"ref": all})
+}
+
+// TestGoingBackWhereThereIsNoWebPageIsRefused: the tab would be lost to the agent.
+func TestGoingBackWhereThereIsNoWebPageIsRefused(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Begin", ""), "/first": e2etest.StorePage("First", ""), "/second": e2etest.StorePage("Second", "")})
+	a := w.AgentOf(t, s)
+	w.Open(t, s.URL)
+	a.Do("browser_navigate", map[string]any{"url": s.URL + "/first"})
+	a.Do("browser_navigate", map[string]any{"url": s.URL + "/second"})
+	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": "back"}).Page, "First")
+	e2etest.Holds(t, a.Act("browser_navigate", map[string]any{"url": "forward"}).Page, "Second")
+	var back *e2etest.Acted
+	for range 4 { // to where the tab began
+		if back = a.Answer("browser_navigate", map[string]any{"url": "back"}); back.Refused != nil {
+			break
+		}
+	}
+	if back.Refused == nil || back.Refused.Reason != protocol.RefusedFailed {
+		t.Fatalf("it went back: %s", back)
+	}
+	e2etest.Holds(t, back.Refused.Detail, "has no web page to go back to")
+}

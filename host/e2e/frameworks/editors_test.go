@@ -1,0 +1,68 @@
+package frameworks
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
+)
+
+// TestRichTextEditors: each keeps a document of its own beside the page's, from which it takes back what it did not
+// notice. Two of them send when Enter is pressed.
+func TestRichTextEditors(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	built := buildApps(t)
+	for _, name := range []string{"quill", "lexical", "prosemirror"} {
+		t.Run(name, func(t *testing.T) {
+			script, err := os.ReadFile(filepath.Join(built, "editor-"+name+".js"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := e2etest.NewSite(t, map[string]string{
+				"/{$}":       `<!doctype html><meta charset="utf-8"><title>Write</title><main><div id="app"></div><p role="status" id="said"></p><input aria-label="Other"></main><script src="/editor.js"></script>`,
+				"/editor.js": string(script),
+			})
+			a := w.AgentOf(t, s)
+			p := w.Open(t, s.URL)
+			first := a.Look()
+			field, other := e2etest.RefOf(t, first, "textbox \"Message\""), e2etest.RefOf(t, first, `"Other"`)
+			written := func(want string) {
+				t.Helper()
+				if got := p.Text(`window.written()`); got != want {
+					t.Errorf("the editor holds %q, not %q", got, want)
+				}
+			}
+			do := func(tool string, args map[string]any) *e2etest.Acted {
+				t.Helper()
+				d := a.Act(tool, args)
+				if len(d.Ignored) > 0 {
+					t.Errorf("ignored: %s", d)
+				}
+				return d
+			}
+			e2etest.Holds(t, do("browser_type", map[string]any{"ref": field, "text": "Hello Ada"}).Page, "Hello Ada")
+			written("Hello Ada")
+			do("browser_click", map[string]any{"ref": other})
+			do("browser_type", map[string]any{"ref": field, "text": " and Bob"}) // behind what is there
+			written("Hello Ada and Bob")
+			do("browser_type", map[string]any{"ref": field, "text": "New", "clear": true})
+			written("New")
+			do("browser_fill_form", map[string]any{"fields": []any{map[string]any{"ref": field, "value": "Filled in"}, map[string]any{"ref": other, "value": "x"}}})
+			written("Filled in")
+			do("browser_press_key", map[string]any{"ref": field, "key": "Backspace"})
+			written("Filled i")
+			do("browser_type", map[string]any{"ref": field, "text": "", "clear": true})
+			written("")
+			do("browser_type", map[string]any{"ref": field, "text": "One line", "submit": true})
+			d := do("browser_type", map[string]any{"ref": field, "text": []string{"First", "Second"}, "submit": true})
+			if name == "quill" {
+				written("One line\nFirst\nSecond")
+				return
+			}
+			written("")
+			e2etest.Holds(t, d.Page, "sent One line; sent First; sent Second;")
+			e2etest.Intact(t, d)
+		})
+	}
+}

@@ -1,0 +1,250 @@
+package install
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
+)
+
+// processesIn lists the processes whose command line speaks of a directory, as those of a browser do of its profile.
+func processesIn(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if line, err := os.ReadFile(f); err == nil && strings.Contains(string(line), dir) {
+			list = append(list, filepath.Dir(f))
+		}
+	}
+	return list
+}
+
+// alone is a world without a browser, and where the profiles of its browsers lie.
+func alone(t *testing.T) (w *testbed.World, profiles string) {
+	t.Helper()
+	e2etest.NeedBrowser(t)
+	profiles = t.TempDir()
+	t.Setenv("TMPDIR", profiles)
+	w, err := testbed.New(e2etest.Binary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := processesIn(t, profiles); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+		if left, _ := filepath.Glob(filepath.Join(profiles, "tidemark-browser-*")); len(left) > 0 {
+			t.Errorf("left behind: %v", left)
+		}
+	})
+	return w, profiles
+}
+
+func agentOf(t *testing.T, w *testbed.World, args ...string) *testbed.Agent {
+	t.Helper()
+	a, err := w.Agent(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// openBrowsers are the connected browsers with their tabs' addresses.
+func openBrowsers(t *testing.T, w *testbed.World) (list [][]string) {
+	t.Helper()
+	var s struct {
+		Browsers []struct {
+			Connected bool
+			Tabs      []struct{ URL string }
+		}
+	}
+	if err := json.Unmarshal([]byte(w.Run("status", "--json").Out), &s); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range s.Browsers {
+		if !b.Connected {
+			continue
+		}
+		urls := []string{}
+		for _, tab := range b.Tabs {
+			urls = append(urls, tab.URL)
+		}
+		list = append(list, urls)
+	}
+	return list
+}
+
+const shop = `<!doctype html><title>Shop</title><link rel=icon href=data:,><h1>Shop</h1><button>Buy</button><script>console.error('from the first line')</script>`
+
+func TestAnAgentWithoutABrowserOpensOne(t *testing.T) {
+	w, profiles := alone(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop, "/kept": "<title>Kept</title><button>Stay</button>"})
+	a := agentOf(t, w)
+	defer func() { _ = a.Close() }()
+	if _, err := a.Text("browser_snapshot", nil); err == nil || !strings.Contains(err.Error(), "browser_open") {
+		t.Errorf("without a browser: %v", err)
+	}
+	text, err := a.Text("browser_open", map[string]any{"url": s.URL, "headless": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e2etest.Holds(t, text, "headless, fresh profile), tab ", `button "Buy" [e`, "[Page: Shop]")
+	// What the page did from its first line on is seen, and the tab is the current one.
+	text, err = a.Text("get_changes_since", map[string]any{"wait": "settled"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e2etest.Holds(t, text, "from the first line")
+	if text, err = a.Text("browser_snapshot", nil); err != nil || !strings.Contains(text, "nchanged") {
+		t.Errorf("%s %v", text, err)
+	}
+
+	// The kept profile is another browser, and asked for again it is the same one.
+	for range 2 {
+		if text, err = a.Text("browser_open", map[string]any{"url": s.URL + "/kept", "headless": true, "profile": "kept"}); err != nil {
+			t.Fatal(err)
+		}
+		e2etest.Holds(t, text, "kept profile), tab ", `button "Stay"`)
+	}
+	open := openBrowsers(t, w)
+	slices.SortFunc(open, func(a, b []string) int { return len(a) - len(b) }) // they are listed by names of chance
+	if len(open) != 2 || len(open[0]) != 1 || len(open[1]) != 2 {
+		t.Errorf("%q", open)
+	}
+	kept := filepath.Join(w.Home, "browser")
+	if len(processesIn(t, kept)) == 0 || len(processesIn(t, profiles)) == 0 {
+		t.Error("no browser runs")
+	}
+	// The daemon's end is theirs, at once.
+	if r := w.Run("stop"); r.Code != 0 {
+		t.Fatal(r.Err)
+	}
+	if left := processesIn(t, w.Home+"/browser"); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestABrowserWithoutAWindowGoesWithItsAgent(t *testing.T) {
+	w, profiles := alone(t)
+	if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), []byte("[browser]\nkeep_minutes = 0.001\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
+	one, two := agentOf(t, w), agentOf(t, w)
+	defer func() { _ = two.Close() }()
+	for range 2 {
+		if _, err := one.Text("browser_open", map[string]any{"url": s.URL, "headless": true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The other agent uses one of them: that one is its own from then on.
+	if _, err := two.Text("browser_snapshot", map[string]any{"tab": 2}); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := testbed.Eventually(t.Context(), func() (bool, error) {
+		left, err := filepath.Glob(filepath.Join(profiles, "tidemark-browser-*.lock"))
+		return len(left) == 1, err
+	}); err != nil {
+		t.Error(err)
+	}
+	if text, err := two.Text("browser_snapshot", map[string]any{"full_snapshot": true}); err != nil || !strings.Contains(text, "Buy") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+func TestABrowserThatCannotBeOpenedIsSaid(t *testing.T) {
+	w, _ := alone(t)
+	t.Setenv("TIDEMARK_BROWSER", "/bin/false")
+	a := agentOf(t, w, "--origin", "http://localhost:5173")
+	defer func() { _ = a.Close() }()
+	for _, c := range []struct {
+		args map[string]any
+		want string
+	}{
+		{nil, "cannot open a browser: cannot start /bin/false"},
+		{map[string]any{"url": "file:///etc/passwd"}, "must be an http or https URL"},
+		{map[string]any{"url": "http://127.0.0.1:1/"}, "this client sees only http://localhost:5173"},
+		{map[string]any{"profile": "mine"}, "must be fresh or kept"},
+		{map[string]any{"browser": "/bin/sh"}, `there is no browser "/bin/sh" here. Available: `},
+	} {
+		if _, err := a.Text("browser_open", c.args); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.args, err, c.want)
+		}
+	}
+}
+
+// TestADaemonThatIsKilledLeavesNoBrowser: what it could not remove itself the next one does.
+func TestADaemonThatIsKilledLeavesNoBrowser(t *testing.T) {
+	w, profiles := alone(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": shop})
+	a := agentOf(t, w)
+	defer func() { _ = a.Close() }()
+	if _, err := a.Text("browser_open", map[string]any{"url": s.URL, "headless": true}); err != nil {
+		t.Fatal(err)
+	}
+	var st struct{ PID int }
+	if err := json.Unmarshal([]byte(w.Run("status", "--json").Out), &st); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(st.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := testbed.Eventually(context.Background(), func() (bool, error) {
+		if _, err := a.Text("checkpoint_list", nil); err != nil { // which starts the next daemon
+			return false, err
+		}
+		left, err := filepath.Glob(filepath.Join(profiles, "tidemark-browser-*"))
+		return len(left) == 0 && len(processesIn(t, profiles)) == 0, err
+	}); err != nil {
+		t.Errorf("%v: %v", err, processesIn(t, profiles))
+	}
+}
+
+func TestWithSeveralBrowsersATabMustBeNamedOnce(t *testing.T) {
+	w, _ := alone(t)
+	s := e2etest.NewSite(t, map[string]string{"/one": "<title>One</title><button>First</button>", "/two": "<title>Two</title><button>Second</button>"})
+	opener, other := agentOf(t, w), agentOf(t, w)
+	defer func() { _ = opener.Close() }()
+	defer func() { _ = other.Close() }()
+	for _, page := range []string{"/one", "/two"} {
+		if _, err := opener.Text("browser_open", map[string]any{"url": s.URL + page, "headless": true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := other.Text("browser_snapshot", nil)
+	if err == nil {
+		t.Fatal("one was picked")
+	}
+	e2etest.Holds(t, err.Error(), "several browsers show watched pages", "with tab 1 ("+s.URL+"/one)", "#2 with tab 2 ("+s.URL+"/two)", "Pass the tab you mean")
+	if text, err := other.Text("browser_tabs", nil); err != nil || !strings.Contains(text, `#2"`) {
+		t.Errorf("%s %v", text, err)
+	}
+	for _, args := range []map[string]any{{"tab": 1}, {"full_snapshot": true}} {
+		if text, err := other.Text("browser_snapshot", args); err != nil || !strings.Contains(text, "First") {
+			t.Errorf("%v: %s %v", args, text, err)
+		}
+	}
+	// Who opened a browser means that one.
+	if text, err := opener.Text("browser_snapshot", map[string]any{"full_snapshot": true}); err != nil || !strings.Contains(text, "Second") {
+		t.Errorf("%s %v", text, err)
+	}
+}
