@@ -60,14 +60,14 @@ export type ToContent =
  * automatically, also when a port closes. A content script whose port was cut connects again and
  * reports all visible error elements again. `hooked` reports that the hooks are in the page's own world
  * (`from`: since when they were missing, in milliseconds since the epoch), or that the `witness` beside
- * the debugger is. `page` carries their records (lists of page/records.ts, each after its number of
- * records), and the number of lost ones. `stale` reports once that the document has changed since the last
+ * the debugger is. `page` carries the records of the hooks or of the `witness` (lists of page/records.ts, each
+ * after its number of records), and the number of lost ones. `stale` reports once that the document has changed since the last
  * snapshot.
  */
 export type FromContent =
   | { t: 'events'; events: ContentEvent[] }
   | { t: 'hooked'; from?: number; witness?: true }
-  | { t: 'page'; lists: string[]; dropped?: number }
+  | { t: 'page'; lists: string[]; witness?: true; dropped?: number }
   | { t: 'stale' }
   | { t: 'flushed'; id: number };
 

@@ -37,18 +37,22 @@ class Port implements ContentPort {
 let watched: Set<number>;
 let events: AnyEvent[];
 let stale: number[];
+let quiet: boolean;
+let records: string[];
 let frames: ContentFrames;
 
 beforeEach(() => {
   watched = new Set([7]);
   events = [];
   stale = [];
+  quiet = false;
+  records = [];
   frames = new ContentFrames({
     emit: (event) => events.push(event),
     watched: (tab) => watched.has(tab),
-    hooks: () => false,
+    hooks: () => quiet,
     hooked: () => undefined,
-    page: () => undefined,
+    page: (_tab, _frame, lists) => records.push(...lists),
     stale: (tab) => stale.push(tab),
     gone: () => undefined,
     changed: () => undefined,
@@ -62,6 +66,17 @@ function connect(tab: number, frame: number, document = `D${frame}`): Port {
 }
 
 const click = { kind: 'action', at: 1, action: 'click', target: 'button "Pay"' } as const;
+
+test('records are taken from the hooks that the way of capture needs, and from watched tabs', () => {
+  for (const tab of [7, 8]) {
+    const port = connect(tab, 0);
+    for (quiet of [true, false]) {
+      port.message({ t: 'page', lists: [`${tab} hooks, quiet ${quiet}`] });
+      port.message({ t: 'page', lists: [`${tab} witness, quiet ${quiet}`], witness: true });
+    }
+  }
+  expect(records).toEqual(['7 hooks, quiet true', '7 witness, quiet false']);
+});
 
 test('a new document resets its frame and is told whether it is watched', () => {
   const port = connect(7, 0);

@@ -103,7 +103,9 @@ export class ContentFrames {
       if (state === undefined || state.hooked || message.witness === true) return;
       state.hooked = true;
       this.#options.hooked(tab, frame, message.from);
-    } else if (message.t === 'page' && this.#options.watched(tab)) {
+    } else if (message.t === 'page') {
+      // A page that was left before it heard from the worker sends the records of both.
+      if (!this.#options.watched(tab) || this.#options.hooks(tab) === (message.witness === true)) return;
       this.#options.page(tab, frame, message.lists, message.dropped ?? 0);
     } else if (message.t === 'stale') {
       this.#options.stale(tab);

@@ -13,11 +13,13 @@ function main(): void {
   const ending = new AbortController();
   const recorder = new Recorder(window, (message) => link.post(message), ending.signal);
   world.tidemarkSensitive = recorder.sensitive;
-  const pass = (lists: string[], dropped: number): boolean =>
-    link.post({ t: 'page', lists, ...(dropped > 0 && { dropped }) });
-  const hooks = new PageHooks(document, HANDSHAKE, pass, ending.signal);
+  const pass =
+    (from: { witness?: true }) =>
+    (lists: string[], dropped: number): boolean =>
+      link.post({ t: 'page', lists, ...from, ...(dropped > 0 && { dropped }) });
+  const hooks = new PageHooks(document, HANDSHAKE, pass({}), ending.signal);
   // Beside the debugger it reports what the debugger does not. The hooks of quiet capture see that themselves.
-  const witness = new PageHooks(document, WITNESS_HANDSHAKE, pass, ending.signal);
+  const witness = new PageHooks(document, WITNESS_HANDSHAKE, pass({ witness: true }), ending.signal);
   const hooked = (): void => {
     const { from } = hooks;
     link.post({ t: 'hooked', ...(from !== undefined && { from }) });

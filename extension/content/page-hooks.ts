@@ -87,7 +87,10 @@ export class PageHooks {
     if (this.#on === true) this.#on = undefined;
   }
 
-  /** Passes on what the page has done so far, and what it still does at once. */
+  /**
+   * Passes on what the page has done so far, and what it still does at once. If the worker has not said yet whether
+   * it wants records, it decides when it receives them.
+   */
   leave(): void {
     this.#leaving = true;
     this.flush();
@@ -116,7 +119,7 @@ export class PageHooks {
   #send(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#on !== true) return;
+    if (this.#on !== true && !(this.#on === undefined && this.#leaving)) return;
     while (this.#kept.length > 0 || this.#dropped > 0) {
       const lists = this.#kept.slice(0, BATCH);
       if (!this.#post(lists, this.#dropped)) {

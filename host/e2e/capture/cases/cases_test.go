@@ -49,3 +49,20 @@ func TestTheFirstLoadIsFullyObserved(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// TestAPageThatIsLeftAtOnceIsObserved leaves pages before the extension's worker has answered their content
+// scripts.
+func TestAPageThatIsLeftAtOnceIsObserved(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}": `<!doctype html><title>left</title><link rel=icon href=data:,><script>
+const n = Number(location.search.slice(1)); console.warn('page', n); if (n > 0) location.replace('/?' + (n - 1))</script>`,
+	})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL+"/?8")
+	p.WaitUntil(`location.search === '?0'`)
+	r := a.ChangesWith(map[string]any{"checkpoint": "2020-01-01", "wait": "settled"})
+	if r.Console.TotalNewEntries != 9 && !strings.Contains(e2etest.Show(r), "late_attach") {
+		t.Errorf("9 pages logged a warning: %s", e2etest.Show(r))
+	}
+}
