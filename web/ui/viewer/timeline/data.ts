@@ -74,7 +74,7 @@ export interface Found {
 /** Everything on the timeline. */
 export class TimelineData {
   readonly #lanes = new Map(LANES.map((name) => [name, new Lane()]));
-  /** The names of the lanes: those of the table, then others that the host has. A new one makes a new list. */
+  /** The names of the lanes: those of the table that are always shown, then others that have had entries. A new one makes a new list. */
   names: readonly string[] = LANES;
   gaps: Gap[] = [];
   /** Since when a lane is held that was held from an earlier time, in ms. */
@@ -111,7 +111,7 @@ export class TimelineData {
     }
     this.#store = answer.store;
     for (const lane of answer.lanes) this.lane(lane.lane).append(lane);
-    for (const [name, first] of Object.entries(answer.first)) this.lane(name).dropBefore(first);
+    for (const [name, first] of Object.entries(answer.first)) this.#lanes.get(name)?.dropBefore(first);
     this.held = answer.held ?? {};
     this.next = answer.next;
     this.start = answer.start;

@@ -12,6 +12,8 @@ type Show = ComponentType<{ entry: ViewEntry }>;
 interface LaneKind {
   /** The name of the lane, in the words of the pages; absent where they have none. */
   title?: TextKey;
+  /** Set for a lane that is shown only when it has had entries. */
+  rare?: boolean;
   /** An entry in a line. */
   gist(entry: ViewEntry): string;
   /** What stands at the head of an entry. */
@@ -105,11 +107,24 @@ const KINDS: ReadonlyMap<string, LaneKind> = new Map<string, LaneKind>([
       ),
     },
   ],
+  [
+    'variables',
+    {
+      title: 'laneVariables',
+      rare: true,
+      gist: ({ kind, text, value }) => joined(kind, text, value),
+      Outcome: ({ entry: { kind, reason, via, value } }) => (
+        <span>
+          {joined(kind, reason, via)} {value !== undefined && <code>{value}</code>}
+        </span>
+      ),
+    },
+  ],
   ['calls', { ...OTHER, title: 'laneCalls', describe: describeCall }],
 ]);
 
-/** The lanes of the table, from top to bottom. */
-export const LANES: readonly string[] = [...KINDS.keys()];
+/** The lanes that are always shown, from top to bottom. */
+export const LANES: readonly string[] = [...KINDS.keys()].filter((lane) => KINDS.get(lane)?.rare !== true);
 
 /** How the entries of a lane are shown. */
 export function laneKind(lane: string): LaneKind {

@@ -167,7 +167,11 @@ export function Timeline({ model }: { model: ViewerModel }): JSX.Element {
     act();
   };
   return (
-    <section class={folded.value ? 'timeline folded' : 'timeline'} aria-label={t('timeline')}>
+    <section
+      class={folded.value ? 'timeline folded' : 'timeline'}
+      style={{ '--lanes': model.lanes.value.length }}
+      aria-label={t('timeline')}
+    >
       <div class="timeline-left">
         <button
           type="button"
