@@ -1,6 +1,7 @@
 package debugger
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,43 +10,45 @@ import (
 	"tidemark.dev/tidemark/protocol"
 )
 
-// books are the variable snapshots of several tabs.
-type books []tabBook
+// books are the variable snapshots of several targets.
+type books []book
 
-type tabBook struct {
-	tab       int
-	session   int64
+type book struct {
+	target    Target
+	began     int64
 	snapshots []*variables.Snapshot
 	warning   string
 }
 
-// book returns the book of a session of the tab's debugger. It discards the book of an earlier session.
-func (t *debugTab) book(session int64) *variables.Book {
-	if t.snapshots == nil || t.session != session {
-		t.snapshots, t.session = &variables.Book{}, session
+// book returns the book of a run of the target's debugger. It discards the book of an earlier run.
+func (s *session) book(began int64) *variables.Book {
+	if s.snapshots == nil || s.began != began {
+		s.snapshots, s.began = &variables.Book{}, began
 	}
-	return t.snapshots
+	return s.snapshots
 }
 
-// books returns the snapshots of the tabs that a client debugs. It discards snapshots of ended sessions.
+// books returns the snapshots of the targets that a client debugs. It discards snapshots of ended sessions.
 func (i *Inspector) books(ctx context.Context, client *checkpoint.Client) books {
-	return i.booksOf(ctx, client, func(_ int, t *debugTab) bool {
-		_, joined := t.seen[client]
+	return i.booksOf(ctx, client, func(s *session) bool {
+		_, joined := s.seen[client]
 		return joined
 	})
 }
 
-// booksOf returns the snapshots of the wanted tabs.
-func (i *Inspector) booksOf(ctx context.Context, client *checkpoint.Client, wanted func(tab int, t *debugTab) bool) books {
+// booksOf returns the snapshots of the wanted sessions.
+func (i *Inspector) booksOf(ctx context.Context, client *checkpoint.Client, wanted func(*session) bool) books {
 	var all books
-	i.tabs.mu.Lock()
-	for id, t := range i.tabs.tabs {
-		if wanted(id, t) && t.snapshots != nil && len(t.snapshots.All()) > 0 {
-			all = append(all, tabBook{tab: id, session: t.session})
+	i.sessions.mu.Lock()
+	for _, s := range i.sessions.all {
+		if wanted(s) && s.snapshots != nil && len(s.snapshots.All()) > 0 {
+			all = append(all, book{target: s.target, began: s.began})
 		}
 	}
-	i.tabs.mu.Unlock()
-	slices.SortFunc(all, func(a, b tabBook) int { return a.tab - b.tab })
+	i.sessions.mu.Unlock()
+	slices.SortFunc(all, func(a, b book) int {
+		return cmp.Or(a.target.Tab()-b.target.Tab(), cmp.Compare(a.target.ID(), b.target.ID()))
+	})
 	var open books
 	for _, b := range all {
 		if i.openBook(ctx, client, &b) {
@@ -56,23 +59,22 @@ func (i *Inspector) booksOf(ctx context.Context, client *checkpoint.Client, want
 }
 
 // openBook reads a book and reports whether its session is still open.
-func (i *Inspector) openBook(ctx context.Context, client *checkpoint.Client, b *tabBook) bool {
-	instance, browserTab, open := i.store.BrowserTab(b.tab)
+func (i *Inspector) openBook(ctx context.Context, client *checkpoint.Client, b *book) bool {
+	open := b.target.Open()
 	if open {
-		caller := protocol.DebugCaller{Tab: browserTab, By: i.clientName(client), ReleaseMs: int(i.release.Milliseconds())}
-		var s protocol.DebugState
-		err := i.remote.Debug(ctx, instance, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: caller}, &s, debugTimeout)
-		// A browser that does not answer, or whose extension just restarted, may still resume the session.
-		open = err != nil || s.Active && s.Session == b.session || !s.Active && s.Ended == ""
+		caller := protocol.DebugCaller{By: i.clientName(client), ReleaseMs: int(i.release.Milliseconds())}
+		s, err := b.target.State(ctx, protocol.DebugStateParams{DebugCaller: caller})
+		// A target that does not answer, or whose debugger just restarted, may still resume the session.
+		open = err != nil || s.Active && s.Session == b.began || !s.Active && s.Ended == ""
 	}
-	i.tabs.with(b.tab, func(t *debugTab) {
+	i.sessions.with(b.target, func(s *session) {
 		switch {
-		case t.snapshots == nil || t.session != b.session:
+		case s.snapshots == nil || s.began != b.began:
 			open = false
 		case !open:
-			t.snapshots = nil
+			s.snapshots = nil
 		default:
-			b.snapshots, b.warning = slices.Clone(t.snapshots.All()), t.snapshots.Warning()
+			b.snapshots, b.warning = slices.Clone(s.snapshots.All()), s.snapshots.Warning()
 		}
 	})
 	return open
@@ -80,11 +82,11 @@ func (i *Inspector) openBook(ctx context.Context, client *checkpoint.Client, b *
 
 // find returns the snapshot with an id or a label.
 func (b books) find(id string) (*variables.Snapshot, error) {
-	var book variables.Book
-	for _, tab := range b {
-		for _, s := range tab.snapshots {
-			book.Add(s)
+	var all variables.Book
+	for _, of := range b {
+		for _, s := range of.snapshots {
+			all.Add(s)
 		}
 	}
-	return book.Find(id)
+	return all.Find(id)
 }

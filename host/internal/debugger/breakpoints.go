@@ -3,10 +3,7 @@ package debugger
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,18 +32,18 @@ type BreakpointParams struct {
 	Column    int    `json:"column,omitempty"`
 	Condition string `json:"condition,omitempty"`
 	HitCount  int    `json:"hit_count,omitempty"`
-	Tab       int    `json:"tab,omitempty"`
+	Where
 }
 
 // BreakpointListParams are the arguments of breakpoint_list.
 type BreakpointListParams struct {
-	Tab int `json:"tab,omitempty"`
+	Where
 }
 
 // BreakpointRemoveParams are the arguments of breakpoint_remove.
 type BreakpointRemoveParams struct {
-	ID  string `json:"id"`
-	Tab int    `json:"tab,omitempty"`
+	ID string `json:"id"`
+	Where
 }
 
 // BreakpointList is the answer of breakpoint_list and breakpoint_remove.
@@ -108,38 +105,35 @@ func (i *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	i.tabs.join(c.tab, client)
+	i.sessions.join(c.target, client)
 	b := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
 	b.Client, b.Condition, b.HitCount = c.caller.Client, p.Condition, p.HitCount
-	i.tabs.mu.Lock()
-	i.tabs.last++
-	b.ID = fmt.Sprintf("bp-%d", i.tabs.last)
-	i.tabs.mu.Unlock()
+	b.ID = fmt.Sprintf("bp-%d", i.sessions.next())
 	if err := c.locate(ctx, b); err != nil {
 		return nil, err
 	}
 	same := ""
-	i.tabs.with(c.tab, func(t *debugTab) {
-		for _, other := range t.breakpoints {
+	i.sessions.with(c.target, func(s *session) {
+		for _, other := range s.breakpoints {
 			if other.client == client && other.url == b.url && other.line == b.line && other.column == b.column {
 				same = other.ID
 				return
 			}
 		}
-		// From now on, DebugScript checks new scripts for it.
-		t.breakpoints = append(t.breakpoints, b)
+		// From now on, new scripts are checked for it.
+		s.breakpoints = append(s.breakpoints, b)
 	})
 	if same != "" {
 		return nil, usererr.New(usererr.AlreadyExists, "your breakpoint %s is already there; remove it with breakpoint_remove first", same)
 	}
 	placed, err := c.place(ctx, b)
 	if err != nil {
-		i.tabs.with(c.tab, func(t *debugTab) {
-			t.breakpoints = slices.DeleteFunc(t.breakpoints, func(o *breakpoint) bool { return o == b })
+		i.sessions.with(c.target, func(s *session) {
+			s.breakpoints = slices.DeleteFunc(s.breakpoints, func(o *breakpoint) bool { return o == b })
 		})
 		return nil, err
 	}
@@ -150,8 +144,8 @@ func (i *Inspector) BreakpointSet(ctx context.Context, client *checkpoint.Client
 // locate finds the places of a breakpoint in generated code: in the script of that address, in source files by the
 // source maps of loaded scripts, or in any script whose address ends with the path.
 func (c *debugCall) locate(ctx context.Context, b *breakpoint) error {
-	var loaded protocol.DebugScripts
-	if err := c.ask(ctx, protocol.MethodDebugScripts, c.caller, &loaded, 0); err != nil {
+	loaded, err := c.target.Scripts(ctx, c.caller)
+	if err != nil {
 		return err
 	}
 	if strings.Contains(b.url, "://") {
@@ -216,101 +210,37 @@ func stem(path string) string {
 	return path
 }
 
-// DebugScript returns the breakpoints in a script that is about to run.
-func (i *Inspector) DebugScript(ctx context.Context, instance string, p protocol.DebugScriptParams) *protocol.DebugScriptResult {
-	out := &protocol.DebugScriptResult{Breakpoints: []protocol.DebugBreakpoint{}}
-	tab := i.store.HostTab(instance, p.Tab)
+// breakpointsIn returns the breakpoints of a target in a script that is about to run, by the script's source map, which it
+// requests only if breakpoints wait for original places.
+func (d *sessions) breakpointsIn(target, script string, sourceMap func() *sourcemap.Map) []protocol.DebugBreakpoint {
+	found := []protocol.DebugBreakpoint{}
 	var waiting []*breakpoint
-	i.tabs.with(tab, func(t *debugTab) {
-		for _, b := range t.breakpoints {
+	d.mu.Lock()
+	if s := d.all[target]; s != nil {
+		for _, b := range s.breakpoints {
 			if b.Original {
 				waiting = append(waiting, b)
 			}
 		}
-	})
+	}
+	d.mu.Unlock()
 	if len(waiting) == 0 {
-		return out
+		return found
 	}
-	m := i.scriptMap(ctx, tab, p)
+	m := sourceMap()
 	for _, b := range waiting {
-		places := b.placesIn(p.URL, m)
-		i.tabs.with(tab, func(*debugTab) {
-			kept := slices.DeleteFunc(slices.Clone(b.Places), func(o protocol.DebugPlace) bool {
-				return o.URL == p.URL || o.Pattern != "" && len(places) > 0
-			})
-			if all := append(kept, places...); !slices.Equal(all, b.Places) {
-				b.Places, b.mapped = all, b.mapped || len(places) > 0
-				out.Breakpoints = append(out.Breakpoints, b.DebugBreakpoint)
-			}
+		places := b.placesIn(script, m)
+		d.mu.Lock()
+		kept := slices.DeleteFunc(slices.Clone(b.Places), func(o protocol.DebugPlace) bool {
+			return o.URL == script || o.Pattern != "" && len(places) > 0
 		})
-	}
-	return out
-}
-
-// scriptMap returns the map of a script that was just loaded.
-func (i *Inspector) scriptMap(ctx context.Context, tab int, p protocol.DebugScriptParams) *sourcemap.Map {
-	if inline, ok := strings.CutPrefix(p.Map, "data:"); ok {
-		data, err := dataURL(inline)
-		if err != nil {
-			return nil
+		if all := append(kept, places...); !slices.Equal(all, b.Places) {
+			b.Places, b.mapped = all, b.mapped || len(places) > 0
+			found = append(found, b.DebugBreakpoint)
 		}
-		m, err := sourcemap.Parse(p.URL, data)
-		if err != nil {
-			return nil
-		}
-		return m
+		d.mu.Unlock()
 	}
-	if i.observer.Originals.Maps == nil {
-		return nil
-	}
-	began := i.clock().UnixMilli()
-	ctx, cancel := context.WithTimeout(ctx, mapsWait)
-	defer cancel()
-	return i.observer.Originals.Maps.Await(ctx, sourcemap.Script{Tab: tab, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
-}
-
-// DebugNames returns the names of identifiers before minification.
-func (i *Inspector) DebugNames(ctx context.Context, instance string, p protocol.DebugNamesParams) *protocol.DebugNames {
-	out := &protocol.DebugNames{Names: make([]string, len(p.Places)/2)}
-	m := i.namesMap(ctx, i.store.HostTab(instance, p.Tab), p)
-	if out.Known = m.HasNames(); !out.Known {
-		return out
-	}
-	for n := range out.Names {
-		if at, ok := m.Find(p.Places[2*n], p.Places[2*n+1]); ok && at.Name != "" {
-			out.Names[n] = i.observer.Originals.Clean(at.Name)
-		}
-	}
-	return out
-}
-
-// namesMap returns the map of a script of a debugged tab, nil if there is none.
-func (i *Inspector) namesMap(ctx context.Context, tab int, p protocol.DebugNamesParams) *sourcemap.Map {
-	if strings.HasPrefix(p.Map, "data:") {
-		return i.scriptMap(ctx, tab, protocol.DebugScriptParams{Tab: p.Tab, URL: p.URL, Map: p.Map})
-	}
-	now := i.clock()
-	o := i.observer.OriginalsIn(i.store.View(now))
-	s := sourcemap.Script{Tab: tab, URL: p.URL}
-	if o == nil || o.Evaluated(s) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, mapsWait)
-	defer cancel()
-	return o.Maps.Await(ctx, s, o.Holds(s, now.UnixMilli()))
-}
-
-// dataURL decodes a data: address without its scheme.
-func dataURL(rest string) ([]byte, error) {
-	kind, text, ok := strings.Cut(rest, ",")
-	if !ok {
-		return nil, errors.New("it has no data")
-	}
-	if strings.HasSuffix(kind, ";base64") {
-		return base64.StdEncoding.DecodeString(text)
-	}
-	plain, err := url.PathUnescape(text)
-	return []byte(plain), err
+	return found
 }
 
 // endsWith returns a regular expression for addresses that end with a path.
@@ -321,13 +251,9 @@ func endsWith(path string) string {
 
 // place sets or moves a breakpoint and returns its places.
 func (c *debugCall) place(ctx context.Context, b *breakpoint) (*protocol.DebugPlaced, error) {
-	var placed protocol.DebugPlaced
 	var wire protocol.DebugBreakpoint
-	c.inspector.tabs.with(c.tab, func(*debugTab) { wire = b.DebugBreakpoint })
-	if err := c.ask(ctx, protocol.MethodDebugBreakpoint, protocol.DebugBreakpointParams{DebugCaller: c.caller, Breakpoint: wire}, &placed, 0); err != nil {
-		return nil, err
-	}
-	return &placed, nil
+	c.inspector.sessions.with(c.target, func(*session) { wire = b.DebugBreakpoint })
+	return c.target.SetBreakpoint(ctx, protocol.DebugBreakpointParams{DebugCaller: c.caller, Breakpoint: wire})
 }
 
 // line describes a breakpoint for an answer.
@@ -364,7 +290,7 @@ var breakpointListTool = tool.New(tool.Definition{
 
 // BreakpointList answers breakpoint_list.
 func (i *Inspector) BreakpointList(ctx context.Context, client *checkpoint.Client, p BreakpointListParams) (*BreakpointList, error) {
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
@@ -372,13 +298,13 @@ func (i *Inspector) BreakpointList(ctx context.Context, client *checkpoint.Clien
 }
 
 func (c *debugCall) list(ctx context.Context) (*BreakpointList, error) {
-	var s protocol.DebugState
-	if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0); err != nil {
+	s, err := c.threads(ctx)
+	if err != nil {
 		return nil, err
 	}
-	out := &BreakpointList{Tab: c.tab, Breakpoints: []BreakpointLine{}, Notes: c.endings(&s)}
+	out := &BreakpointList{Tab: c.target.Tab(), Breakpoints: []BreakpointLine{}, Notes: c.endings(s)}
 	var set []*breakpoint
-	c.inspector.tabs.with(c.tab, func(t *debugTab) { set = slices.Clone(t.breakpoints) })
+	c.inspector.sessions.with(c.target, func(s *session) { set = slices.Clone(s.breakpoints) })
 	for _, b := range set {
 		placed, err := c.place(ctx, b) // already set: this only returns its places
 		if err != nil {
@@ -398,21 +324,21 @@ var breakpointRemoveTool = tool.New(tool.Definition{
 
 // BreakpointRemove answers breakpoint_remove.
 func (i *Inspector) BreakpointRemove(ctx context.Context, client *checkpoint.Client, p BreakpointRemoveParams) (*BreakpointList, error) {
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
 	found := false
 	var owner *checkpoint.Client
 	var known []string
-	i.tabs.with(c.tab, func(t *debugTab) {
-		for i, b := range t.breakpoints {
+	i.sessions.with(c.target, func(s *session) {
+		for i, b := range s.breakpoints {
 			if b.ID == p.ID && b.client != client {
 				owner = b.client
 				return
 			}
 			if b.ID == p.ID {
-				t.breakpoints = slices.Delete(t.breakpoints, i, i+1)
+				s.breakpoints = slices.Delete(s.breakpoints, i, i+1)
 				found = true
 				return
 			}
@@ -423,12 +349,11 @@ func (i *Inspector) BreakpointRemove(ctx context.Context, client *checkpoint.Cli
 	case owner != nil:
 		return nil, usererr.New(usererr.NotFound, "%s is a breakpoint of %s; it stays until that agent removes it or disconnects", p.ID, i.clientName(owner))
 	case !found && len(known) == 0:
-		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; tab %d has no breakpoints", p.ID, c.tab)
+		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; %s has no breakpoints", p.ID, c.target.Name())
 	case !found:
-		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; tab %d has %s", p.ID, c.tab, strings.Join(known, ", "))
+		return nil, usererr.New(usererr.NotFound, "there is no breakpoint %q; %s has %s", p.ID, c.target.Name(), strings.Join(known, ", "))
 	}
-	var answer struct{}
-	if err := c.ask(ctx, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: c.caller, ID: p.ID}, &answer, 0); err != nil {
+	if err := c.target.RemoveBreakpoint(ctx, protocol.DebugRemoveParams{DebugCaller: c.caller, ID: p.ID}); err != nil {
 		return nil, err
 	}
 	return c.list(ctx)

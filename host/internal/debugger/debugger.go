@@ -11,139 +11,50 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
-	"tidemark.dev/tidemark/host/internal/variables"
 	"tidemark.dev/tidemark/protocol"
 )
-
-// Remote calls the debuggers of browsers. Package link implements it.
-type Remote interface {
-	// Debug calls a debugging method of a browser and decodes its answer, within a time limit.
-	Debug(ctx context.Context, instance, method string, params, answer any, within time.Duration) error
-}
 
 // Limits of debugging.
 const (
 	// DefaultRelease is the time after which a pause ends automatically.
 	DefaultRelease = 5 * time.Minute
-	debugTimeout   = 10 * time.Second
 	// stepWait is how long a call waits for a step or a pause before it answers that the thread is running.
 	stepWait = 3 * time.Second
 	maxWait  = 60 * time.Second
 	// mapsWait is how long a call waits for source maps that are being fetched.
 	mapsWait = 4 * time.Second
+	// leaveTimeout bounds the notification of a target that a client left.
+	leaveTimeout = 10 * time.Second
 )
 
-// debugTabs is the state of all debugged tabs.
-type debugTabs struct {
-	mu   sync.Mutex
-	tabs map[int]*debugTab
-	last int // number of the newest breakpoint
-	// numbers identify clients to the extension as owners of pauses; lastClient is the newest.
-	numbers    map[*checkpoint.Client]int
-	lastClient int
-}
-
-// debugTab is the debug session of a tab, from the first call until its last agent disconnects or the tab is closed.
-type debugTab struct {
-	breakpoints []*breakpoint
-	// seen has every agent of the session, and up to when (browser clock, in milliseconds) it knows how pauses ended.
-	seen map[*checkpoint.Client]int64
-	// snapshots are variable snapshots of one session of the browser's debugger; nil if there are none.
-	snapshots *variables.Book
-	session   int64
-	traces    []trace
-	// reports are the last answers about tracepoints, for the viewer, the newest at the end.
-	reports []traceReport
-}
-
-// with calls do with a debugged tab, under the lock.
-func (d *debugTabs) with(id int, do func(*debugTab)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.tabs[id]
-	if t == nil {
-		if d.tabs == nil {
-			d.tabs = map[int]*debugTab{}
-		}
-		t = &debugTab{seen: map[*checkpoint.Client]int64{}}
-		d.tabs[id] = t
-	}
-	do(t)
-}
-
-// number returns a client's number, which is constant while it is connected.
-func (d *debugTabs) number(client *checkpoint.Client) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.numbers == nil {
-		d.numbers = map[*checkpoint.Client]int{}
-	}
-	n, known := d.numbers[client]
-	if !known {
-		d.lastClient++
-		n = d.lastClient
-		d.numbers[client] = n
-	}
-	return n
-}
-
-// join records that a client debugs a tab.
-func (d *debugTabs) join(id int, client *checkpoint.Client) {
-	d.with(id, func(t *debugTab) {
-		if _, known := t.seen[client]; !known {
-			t.seen[client] = 0
-		}
-	})
-}
-
-// debugCall is one call of a debugging tool by a client in a tab.
+// debugCall is one call of a debugging tool by a client.
 type debugCall struct {
 	inspector *Inspector
 	client    *checkpoint.Client
-	tab       int
-	instance  string
+	target    Target
 	caller    protocol.DebugCaller
 }
 
-// debug begins a call. An unknown tab is an error; 0 is the tab that the client used last.
-func (i *Inspector) debug(ctx context.Context, client *checkpoint.Client, tab int) (*debugCall, error) {
-	if i.remote == nil {
-		return nil, errors.New("no browser is available to debug")
-	}
-	id, err := i.pages.WaitForTab(ctx, client, tab)
+// debug begins a call.
+func (i *Inspector) debug(ctx context.Context, client *checkpoint.Client, at Where) (*debugCall, error) {
+	target, err := i.target(ctx, client, at)
 	if err != nil {
 		return nil, err
 	}
-	instance, browserID, ok := i.store.BrowserTab(id)
-	if !ok {
-		return nil, usererr.New(usererr.TabClosed, "tab %d was closed; browser_tabs lists the open tabs", id)
-	}
-	i.pages.Use(client, id)
-	return &debugCall{i, client, id, instance, protocol.DebugCaller{
-		Tab: browserID, By: i.clientName(client), Client: i.tabs.number(client), ReleaseMs: int(i.release.Milliseconds()), Evaluate: i.evaluate,
+	return &debugCall{i, client, target, protocol.DebugCaller{
+		By: i.clientName(client), Client: i.sessions.number(client), ReleaseMs: int(i.release.Milliseconds()), Evaluate: i.evaluate,
 	}}, nil
 }
 
-// ask calls a method of the tab's browser. Errors of the extension are returned as errors of the agent's request.
-func (c *debugCall) ask(ctx context.Context, method string, params, answer any, extra time.Duration) error {
-	err := c.inspector.remote.Debug(ctx, c.instance, method, params, answer, debugTimeout+extra)
-	var coded *protocol.Error
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &coded):
-		return fmt.Errorf("tab %d cannot be debugged: %w", c.tab, err)
-	case coded.Code == protocol.CodeUnknown:
-		return usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for debugging; run `tidemark install` and reload it")
-	}
-	return usererr.New(usererr.PageUnavailable, "tab %d: %s", c.tab, coded.Message)
+// threads returns the current state of the target.
+func (c *debugCall) threads(ctx context.Context) (*protocol.DebugState, error) {
+	return c.target.State(ctx, protocol.DebugStateParams{DebugCaller: c.caller})
 }
 
 // clientName returns the name of a client.
@@ -197,28 +108,28 @@ type StackFrame struct {
 type StateParams struct {
 	Thread int `json:"thread,omitempty"`
 	WaitMs int `json:"wait_ms,omitempty"`
-	Tab    int `json:"tab,omitempty"`
+	Where
 }
 
 // PauseParams are the arguments of debugger_pause.
 type PauseParams struct {
 	Thread     int    `json:"thread,omitempty"`
 	Exceptions string `json:"exceptions,omitempty"`
-	Tab        int    `json:"tab,omitempty"`
+	Where
 }
 
 // ResumeParams are the arguments of debugger_resume.
 type ResumeParams struct {
 	Thread int `json:"thread,omitempty"`
 	WaitMs int `json:"wait_ms,omitempty"`
-	Tab    int `json:"tab,omitempty"`
+	Where
 }
 
 // StepParams are the arguments of debugger_step.
 type StepParams struct {
 	Kind   string `json:"kind"`
 	Thread int    `json:"thread,omitempty"`
-	Tab    int    `json:"tab,omitempty"`
+	Where
 }
 
 // EvaluateParams are the arguments of debugger_evaluate.
@@ -226,7 +137,7 @@ type EvaluateParams struct {
 	Expression string `json:"expression"`
 	Frame      int    `json:"frame,omitempty"`
 	Thread     int    `json:"thread,omitempty"`
-	Tab        int    `json:"tab,omitempty"`
+	Where
 }
 
 // DebuggerValue is the answer of debugger_evaluate.
@@ -265,21 +176,19 @@ func (i *Inspector) DebuggerState(ctx context.Context, client *checkpoint.Client
 	if err := errors.Join(checkWait(p.WaitMs), checkNumbers(p.Thread, 0)); err != nil {
 		return nil, err
 	}
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
 	if p.WaitMs > 0 {
-		i.tabs.join(c.tab, client) // so that `debugger` statements pause while it waits
+		i.sessions.join(c.target, client) // so that `debugger` statements pause while it waits
 	}
-	var s protocol.DebugState
-	if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller, Thread: p.Thread, WaitMs: p.WaitMs}, &s, ms(p.WaitMs)); err != nil {
+	s, err := c.target.State(ctx, protocol.DebugStateParams{DebugCaller: c.caller, Thread: p.Thread, WaitMs: p.WaitMs})
+	if err != nil {
 		return nil, err
 	}
-	return c.state(ctx, &s, p.Thread), nil
+	return c.state(ctx, s, p.Thread), nil
 }
-
-func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
 var debuggerPauseTool = tool.New(tool.Definition{
 	Name: "debugger_pause", Title: "Pause", Effect: tool.Adds,
@@ -298,7 +207,7 @@ func (i *Inspector) DebuggerPause(ctx context.Context, client *checkpoint.Client
 	default:
 		return nil, usererr.Invalid("exceptions is %q; it must be none, uncaught or all", p.Exceptions)
 	}
-	return i.run(ctx, client, p.Tab, params)
+	return i.run(ctx, client, p.Where, params)
 }
 
 var debuggerResumeTool = tool.New(tool.Definition{
@@ -312,7 +221,7 @@ func (i *Inspector) DebuggerResume(ctx context.Context, client *checkpoint.Clien
 	if err := checkWait(p.WaitMs); err != nil {
 		return nil, err
 	}
-	return i.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: "resume", WaitMs: p.WaitMs})
+	return i.run(ctx, client, p.Where, protocol.DebugRunParams{Thread: p.Thread, Kind: "resume", WaitMs: p.WaitMs})
 }
 
 var debuggerStepTool = tool.New(tool.Definition{
@@ -328,25 +237,25 @@ func (i *Inspector) DebuggerStep(ctx context.Context, client *checkpoint.Client,
 	if !slices.Contains([]string{"over", "into", "out"}, p.Kind) {
 		return nil, usererr.Invalid("kind is %q; it must be over, into or out", p.Kind)
 	}
-	return i.run(ctx, client, p.Tab, protocol.DebugRunParams{Thread: p.Thread, Kind: p.Kind, WaitMs: int(stepWait.Milliseconds())})
+	return i.run(ctx, client, p.Where, protocol.DebugRunParams{Thread: p.Thread, Kind: p.Kind, WaitMs: int(stepWait.Milliseconds())})
 }
 
 // run resumes, pauses or steps a thread and returns its new state.
-func (i *Inspector) run(ctx context.Context, client *checkpoint.Client, tab int, p protocol.DebugRunParams) (*DebuggerState, error) {
+func (i *Inspector) run(ctx context.Context, client *checkpoint.Client, at Where, p protocol.DebugRunParams) (*DebuggerState, error) {
 	if err := checkNumbers(p.Thread, 0); err != nil {
 		return nil, err
 	}
-	c, err := i.debug(ctx, client, tab)
+	c, err := i.debug(ctx, client, at)
 	if err != nil {
 		return nil, err
 	}
-	i.tabs.join(c.tab, client)
+	i.sessions.join(c.target, client)
 	p.DebugCaller = c.caller
-	var s protocol.DebugState
-	if err := c.ask(ctx, protocol.MethodDebugRun, p, &s, ms(p.WaitMs)); err != nil {
+	s, err := c.target.Run(ctx, p)
+	if err != nil {
 		return nil, c.explain(ctx, err)
 	}
-	out := c.state(ctx, &s, 0)
+	out := c.state(ctx, s, 0)
 	if p.Kind == "pause" && out.State == "running" {
 		out.Notes = append(out.Notes, "No code ran to pause. The next statement that runs will pause; debugger_state with wait_ms waits for it.")
 	}
@@ -355,11 +264,14 @@ func (i *Inspector) run(ctx context.Context, client *checkpoint.Client, tab int,
 
 // explain adds to an error how the last pause ended, if the agent does not know it yet.
 func (c *debugCall) explain(ctx context.Context, refusal error) error {
-	var s protocol.DebugState
-	if !usererr.Is(refusal) || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
+	if !usererr.Is(refusal) {
 		return refusal
 	}
-	if notes := c.endings(&s); len(notes) > 0 {
+	s, err := c.threads(ctx)
+	if err != nil {
+		return refusal
+	}
+	if notes := c.endings(s); len(notes) > 0 {
 		return usererr.New(usererr.CodeOf(refusal), "%s %s", refusal.Error(), strings.Join(notes, " "))
 	}
 	return refusal
@@ -385,20 +297,20 @@ func (i *Inspector) DebuggerEvaluate(ctx context.Context, client *checkpoint.Cli
 	if strings.TrimSpace(p.Expression) == "" {
 		return nil, usererr.Invalid("expression is empty")
 	}
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	var v protocol.DebugValue
-	if err := c.ask(ctx, protocol.MethodDebugEvaluate, protocol.DebugEvaluateParams{DebugCaller: c.caller, Thread: p.Thread, Frame: p.Frame, Expression: p.Expression}, &v, 0); err != nil {
+	v, err := c.target.Evaluate(ctx, protocol.DebugEvaluateParams{DebugCaller: c.caller, Thread: p.Thread, Frame: p.Frame, Expression: p.Expression})
+	if err != nil {
 		return nil, c.explain(ctx, err)
 	}
 	return &DebuggerValue{Type: v.Type, Value: v.Value, Threw: v.Threw, Masked: v.Masked}, nil
 }
 
-// state converts the state of a tab to an answer, for all threads or for one.
+// state converts the state of a target to an answer, for all threads or for one.
 func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int) *DebuggerState {
-	out := &DebuggerState{Tab: c.tab, State: "running", Threads: []ThreadState{}}
+	out := &DebuggerState{Tab: c.target.Tab(), State: "running", Threads: []ThreadState{}}
 	for _, t := range s.Threads {
 		if only != 0 && t.ID != only {
 			continue
@@ -424,12 +336,12 @@ func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int)
 }
 
 // endings describes how pauses ended that the agent did not end, and marks them as seen.
-func (c *debugCall) endings(s *protocol.DebugState) []string {
+func (c *debugCall) endings(state *protocol.DebugState) []string {
 	var seen int64
-	c.inspector.tabs.with(c.tab, func(t *debugTab) { seen = t.seen[c.client] })
+	c.inspector.sessions.with(c.target, func(s *session) { seen = s.seen[c.client] })
 	newest := seen
 	var notes []string
-	for _, t := range slices.Concat(s.Threads, s.Gone) {
+	for _, t := range slices.Concat(state.Threads, state.Gone) {
 		r := t.Resumed
 		if r == nil || r.At <= seen {
 			continue
@@ -443,14 +355,14 @@ func (c *debugCall) endings(s *protocol.DebugState) []string {
 			notes = append(notes, fmt.Sprintf("The pause of thread %d ended at %s: %s.", t.ID, diff.Time{Time: time.UnixMilli(r.At)}, why))
 		}
 	}
-	if s.Ended != "" && s.EndedAt > seen {
-		newest = max(newest, s.EndedAt)
-		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s. Its breakpoints were removed.", diff.Time{Time: time.UnixMilli(s.EndedAt)}, s.Ended))
+	if state.Ended != "" && state.EndedAt > seen {
+		newest = max(newest, state.EndedAt)
+		notes = append(notes, fmt.Sprintf("Debugging ended at %s: %s. Its breakpoints were removed.", diff.Time{Time: time.UnixMilli(state.EndedAt)}, state.Ended))
 	}
-	c.inspector.tabs.with(c.tab, func(t *debugTab) {
-		t.seen[c.client] = newest
-		if !s.Active {
-			t.breakpoints = nil // the session removed them; setting them again would attach the debugger unasked
+	c.inspector.sessions.with(c.target, func(s *session) {
+		s.seen[c.client] = newest
+		if !state.Active {
+			s.breakpoints = nil // the session removed them; setting them again would attach the debugger unasked
 		}
 	})
 	return notes
@@ -477,11 +389,11 @@ func endedBy(how string, release time.Duration) string {
 	return ""
 }
 
-// others returns a note that names the other agents of the tab.
+// others returns a note that names the other agents of the target.
 func (c *debugCall) others() []string {
 	var clients []*checkpoint.Client
-	c.inspector.tabs.with(c.tab, func(t *debugTab) {
-		for other := range t.seen {
+	c.inspector.sessions.with(c.target, func(s *session) {
+		for other := range s.seen {
 			if other != c.client {
 				clients = append(clients, other)
 			}
@@ -516,77 +428,4 @@ func (c *debugCall) stack(ctx context.Context, frames []protocol.DebugFrame) []S
 		out = append(out, line)
 	}
 	return out
-}
-
-// departure is a debugged tab that a client left.
-type departure struct {
-	tab         int
-	breakpoints []string
-}
-
-// Forget ends debugging for a client that disconnected: the whole session if it was alone in a tab, else only its own
-// breakpoints and pauses. It does not wait for the browsers.
-func (i *Inspector) Forget(client *checkpoint.Client) {
-	if i.remote == nil {
-		return
-	}
-	caller := protocol.DebugCaller{By: client.Name, ReleaseMs: int(i.release.Milliseconds())}
-	for _, left := range i.tabs.leave(client, &caller) {
-		go i.endDebugging(left, caller) // ends within debugTimeout
-	}
-}
-
-// leave removes a client from all tabs and sets its number in caller.
-func (d *debugTabs) leave(client *checkpoint.Client, caller *protocol.DebugCaller) (left []departure) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	caller.Client = d.numbers[client]
-	delete(d.numbers, client)
-	for id, t := range d.tabs {
-		if _, known := t.seen[client]; !known {
-			continue
-		}
-		delete(t.seen, client)
-		one := departure{tab: id}
-		t.breakpoints = slices.DeleteFunc(t.breakpoints, func(b *breakpoint) bool {
-			if b.client == client {
-				one.breakpoints = append(one.breakpoints, b.ID)
-			}
-			return b.client == client
-		})
-		if len(t.seen) == 0 {
-			delete(d.tabs, id)
-		}
-		left = append(left, one)
-	}
-	return left
-}
-
-// endDebugging notifies a tab's browser that a client left. The client's own pauses are released, even while another
-// client debugs the tab. A disconnected browser needs no notification.
-func (i *Inspector) endDebugging(left departure, caller protocol.DebugCaller) {
-	instance, tab, ok := i.store.BrowserTab(left.tab)
-	if !ok {
-		return
-	}
-	caller.Tab = tab
-	ctx, cancel := context.WithTimeout(context.Background(), debugTimeout)
-	defer cancel()
-	i.tabs.mu.Lock()
-	t := i.tabs.tabs[left.tab]
-	shared := t != nil && len(t.seen) > 0
-	i.tabs.mu.Unlock()
-	var answer struct{}
-	if !shared {
-		_ = i.remote.Debug(ctx, instance, protocol.MethodDebugEnd, caller, &answer, debugTimeout)
-		return
-	}
-	err := i.remote.Debug(ctx, instance, protocol.MethodDebugLeave, caller, &answer, debugTimeout)
-	var coded *protocol.Error
-	if !errors.As(err, &coded) || coded.Code != protocol.CodeUnknown {
-		return
-	}
-	for _, id := range left.breakpoints { // an older extension can only remove breakpoints
-		_ = i.remote.Debug(ctx, instance, protocol.MethodDebugRemove, protocol.DebugRemoveParams{DebugCaller: caller, ID: id}, &answer, debugTimeout)
-	}
 }

@@ -6,52 +6,34 @@ import (
 	"strings"
 	"time"
 
-	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
-	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
 
-// debugMaps finds original places in the code that a debugged tab runs now. Unlike for log entries, it waits for source
-// maps: an agent requested the places, and the page is paused.
+// debugMaps finds the source files of a target's code. It waits for source maps that are being fetched.
 type debugMaps struct {
-	ctx    context.Context
-	until  time.Time
-	places *observe.Places
-	tab    int
-	origin string
-	now    int64
+	ctx   context.Context
+	until time.Time
+	code  Code // nil if the scripts are the source files
 }
 
 // maps returns a debugMaps that waits for source maps for at most wait in total.
 func (c *debugCall) maps(ctx context.Context, wait time.Duration) *debugMaps {
-	now := c.inspector.clock()
-	v := c.inspector.store.View(now)
-	m := &debugMaps{ctx: ctx, until: time.Now().Add(wait), places: c.inspector.observer.OriginalsIn(v), tab: c.tab, now: now.UnixMilli()}
-	for _, t := range v.Tabs {
-		if t.ID == c.tab {
-			m.origin = t.Origin
-		}
-	}
-	return m
+	return &debugMaps{ctx: ctx, until: time.Now().Add(wait), code: c.target.Code()}
 }
 
 // mapOf returns the map of a script, nil if there is none.
 func (m *debugMaps) mapOf(script string) *sourcemap.Map {
-	if m.places == nil || !strings.HasPrefix(script, "http://") && !strings.HasPrefix(script, "https://") {
-		return nil
-	}
-	s := sourcemap.Script{Tab: m.tab, URL: script}
-	if m.places.Evaluated(s) {
+	if m.code == nil {
 		return nil
 	}
 	ctx, cancel := context.WithDeadline(m.ctx, m.until)
 	defer cancel()
-	return m.places.Maps.Await(ctx, s, m.places.Holds(s, m.now))
+	return m.code.Map(ctx, script)
 }
 
-// debugPlace is a place in the code of a debugged tab, as file:line:column.
+// debugPlace is a place in the code of a target, as file:line:column.
 type debugPlace struct {
 	// source is the original place if known, else the place in the script; script is the latter, "" if source has it.
 	source, script string
@@ -61,13 +43,16 @@ type debugPlace struct {
 
 // place returns the original place of a place in a script.
 func (m *debugMaps) place(script string, line, column int) debugPlace {
-	at := fmt.Sprintf("%s:%d:%d", m.short(script), line, column)
+	if m.code == nil {
+		return debugPlace{source: fmt.Sprintf("%s:%d:%d", script, line, column)}
+	}
+	at := fmt.Sprintf("%s:%d:%d", m.code.Short(script), line, column)
 	if p, ok := m.mapOf(script).Find(line, column); ok {
-		if name := m.places.Clean(p.Source); name != "" {
+		if name := m.code.Clean(p.Source); name != "" {
 			return debugPlace{source: fmt.Sprintf("%s:%d:%d", name, p.Line, p.Column), script: at}
 		}
 	}
-	return debugPlace{source: at, generated: m.places.Generated(m.tab, observe.Frame{URL: script, Line: line, Column: column})}
+	return debugPlace{source: at, generated: m.code.Generated(script, line, column)}
 }
 
 // String returns the place, with the place in the script if they differ.
@@ -76,17 +61,6 @@ func (p debugPlace) String() string {
 		return p.source + " = " + p.script
 	}
 	return diff.Marked(p.source, p.generated)
-}
-
-// short returns a script's address, without the origin if it is the page's origin.
-func (m *debugMaps) short(script string) string {
-	if script == "" {
-		return "(evaluated)"
-	}
-	if origin, path := capture.SplitURL(script); origin == m.origin && origin != "" {
-		return path
-	}
-	return script
 }
 
 // function returns the name of a function before it was minified. The map has the name at its place before the
@@ -100,7 +74,7 @@ func (m *debugMaps) function(f protocol.DebugFrame) string {
 	for _, between := range []string{"", "=", ":", "=async ", ":async ", "=function", ":function", "=async function"} {
 		column := f.NameColumn - len(between) - len(called)
 		if p, ok := sm.Find(f.NameLine, column); ok && p.Name != "" {
-			return strings.TrimSuffix(f.Function, called) + m.places.Clean(p.Name)
+			return strings.TrimSuffix(f.Function, called) + m.code.Clean(p.Name)
 		}
 	}
 	return f.Function

@@ -42,7 +42,7 @@ func (i *Inspector) SnapshotList(ctx context.Context, client *checkpoint.Client)
 	for _, b := range books {
 		tab := 0
 		if len(books) > 1 {
-			tab = b.tab
+			tab = b.target.Tab()
 		}
 		for _, s := range b.snapshots {
 			out.Snapshots = append(out.Snapshots, snapshotLine(s, tab))
@@ -91,10 +91,10 @@ func (i *Inspector) SnapshotClear(ctx context.Context, client *checkpoint.Client
 func (i *Inspector) removeSnapshots(books books, remove func(*variables.Book) int) *VariableSnapshotsRemoved {
 	out := &VariableSnapshotsRemoved{}
 	for _, b := range books {
-		i.tabs.with(b.tab, func(t *debugTab) {
-			if t.snapshots != nil && t.session == b.session {
-				out.Removed += remove(t.snapshots)
-				out.Left += len(t.snapshots.All())
+		i.sessions.with(b.target, func(s *session) {
+			if s.snapshots != nil && s.began == b.began {
+				out.Removed += remove(s.snapshots)
+				out.Left += len(s.snapshots.All())
 			}
 		})
 	}

@@ -35,7 +35,7 @@ type TraceParams struct {
 	Every     int    `json:"every,omitempty"`
 	Limit     int    `json:"limit,omitempty"`
 	WaitMs    int    `json:"wait_ms,omitempty"`
-	Tab       int    `json:"tab,omitempty"`
+	Where
 }
 
 // Trace is the answer of snapshot_trace.
@@ -113,11 +113,11 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	if err != nil {
 		return nil, err
 	}
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
-	c.inspector.tabs.join(c.tab, client)
+	c.inspector.sessions.join(c.target, client)
 	at := &breakpoint{client: client, url: p.URL, line: p.Line, column: p.Column}
 	if err := c.locate(ctx, at); err != nil {
 		return nil, err
@@ -125,11 +125,11 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	params := protocol.DebugTraceParams{
 		DebugCaller: c.caller, ID: c.traceID(p), Places: at.Places, Paths: paths, Condition: p.Condition, Every: p.Every, Limit: p.Limit, WaitMs: p.WaitMs,
 	}
-	var recorded protocol.DebugTraced
-	if err := c.ask(ctx, protocol.MethodDebugTrace, params, &recorded, ms(p.WaitMs)); err != nil {
+	recorded, err := c.target.Trace(ctx, params)
+	if err != nil {
 		return nil, c.explain(ctx, err)
 	}
-	out := c.traceAnswer(ctx, p, &recorded)
+	out := c.traceAnswer(ctx, p, recorded)
 	for _, went := range out.Evolution {
 		if at.mapped && strings.Contains(went, "no such variable") {
 			out.Notes = append(out.Notes, generatedNames)
@@ -137,7 +137,7 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 		}
 	}
 	c.keepReport(params.ID, p, out)
-	if err := c.recordHits(ctx, params.ID, p, &recorded); err != nil {
+	if err := c.recordHits(ctx, params.ID, p, recorded); err != nil {
 		return nil, err
 	}
 	if out.State == "done" {
@@ -149,16 +149,16 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 // traceID returns the id of the client's tracepoint with these arguments, or of a new one.
 func (c *debugCall) traceID(p TraceParams) (id string) {
 	key := fmt.Sprintf("%q %d %d %q %q %d %d", p.URL, p.Line, p.Column, p.Paths, p.Condition, p.Every, p.Limit)
-	c.inspector.tabs.with(c.tab, func(t *debugTab) {
-		for _, one := range t.traces {
+	c.inspector.sessions.with(c.target, func(s *session) {
+		for _, one := range s.traces {
 			if one.client == c.client && one.key == key {
 				id = one.id
 				return
 			}
 		}
-		c.inspector.tabs.last++
-		id = fmt.Sprintf("tp-%d", c.inspector.tabs.last)
-		t.traces = append(t.traces, trace{client: c.client, key: key, id: id})
+		c.inspector.sessions.last++
+		id = fmt.Sprintf("tp-%d", c.inspector.sessions.last)
+		s.traces = append(s.traces, trace{client: c.client, key: key, id: id})
 	})
 	return id
 }
@@ -166,9 +166,9 @@ func (c *debugCall) traceID(p TraceParams) (id string) {
 // recordHits records the hits since the last call.
 func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, recorded *protocol.DebugTraced) error {
 	all := recorded.Hits
-	c.inspector.tabs.with(c.tab, func(t *debugTab) {
-		for i := range t.traces {
-			if one := &t.traces[i]; one.id == id {
+	c.inspector.sessions.with(c.target, func(s *session) {
+		for i := range s.traces {
+			if one := &s.traces[i]; one.id == id {
 				all, one.recorded = all[min(one.recorded, len(all)):], max(one.recorded, len(all))
 			}
 		}
@@ -177,7 +177,7 @@ func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, re
 	events := make([]event.Event, len(rows))
 	for i, row := range rows {
 		e := &event.Inspection{
-			Head: event.Head{At: all[i].At, Subject: event.InTab(c.tab, "")}, Op: event.Hit, By: event.Clean(c.caller.By), Name: id,
+			Head: event.Head{At: all[i].At, Subject: c.target.Subject()}, Op: event.Hit, By: event.Clean(c.caller.By), Name: id,
 			Location: event.Clean(fmt.Sprintf("%s:%d", p.URL, p.Line)),
 		}
 		for j, name := range names {
@@ -189,8 +189,8 @@ func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, re
 }
 
 func (c *debugCall) forgetTrace(id string) {
-	c.inspector.tabs.with(c.tab, func(t *debugTab) {
-		t.traces = slices.DeleteFunc(t.traces, func(one trace) bool { return one.id == id })
+	c.inspector.sessions.with(c.target, func(s *session) {
+		s.traces = slices.DeleteFunc(s.traces, func(one trace) bool { return one.id == id })
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -25,8 +24,6 @@ const (
 	// maxVariableLines bounds the values of one answer, maxDiffLines the entries of each list of a difference.
 	maxVariableLines = 80
 	maxDiffLines     = 100
-	// captureTime is the additional time for reading a large graph of objects.
-	captureTime = 10 * time.Second
 )
 
 var scopes = []string{
@@ -41,7 +38,7 @@ type VariableSnapshotParams struct {
 	Depth       int      `json:"depth,omitempty"`
 	Scopes      []string `json:"scopes,omitempty"`
 	Expressions []string `json:"expressions,omitempty"`
-	Tab         int      `json:"tab,omitempty"`
+	Where
 }
 
 // VariablesParams are the arguments of variables_get.
@@ -51,7 +48,7 @@ type VariablesParams struct {
 	Frame  int      `json:"frame,omitempty"`
 	Scopes []string `json:"scopes,omitempty"`
 	Thread int      `json:"thread,omitempty"`
-	Tab    int      `json:"tab,omitempty"`
+	Where
 }
 
 // VariableSnapshotLine describes a variable snapshot.
@@ -162,7 +159,7 @@ func (i *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Clien
 	if len(p.Label) > 100 {
 		return nil, usererr.Invalid("label is %d bytes long; the maximum is 100", len(p.Label))
 	}
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +175,8 @@ func (i *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Clien
 	s.Label = p.Label
 	out := &VariableSnapshot{}
 	var before *variables.Snapshot
-	i.tabs.with(c.tab, func(t *debugTab) {
-		book := t.book(read.Session)
+	i.sessions.with(c.target, func(in *session) {
+		book := in.book(read.Session)
 		if other, err := book.Find(s.Label); err == nil && s.Label != "" {
 			out.Notes = append(out.Notes, fmt.Sprintf("%s also has the label %q, which now means the newest", other.ID, s.Label))
 		}
@@ -191,7 +188,7 @@ func (i *Inspector) SnapshotCreate(ctx context.Context, client *checkpoint.Clien
 	})
 	out.VariableSnapshotLine = snapshotLine(s, 0)
 	if err := i.sink.Append(ctx, &event.Inspection{
-		Head: event.Head{At: s.At.UnixMilli(), Subject: event.InTab(c.tab, "")}, Op: event.Snapshot, By: event.Clean(c.caller.By), Name: s.ID, Label: event.Clean(s.Label),
+		Head: event.Head{At: s.At.UnixMilli(), Subject: c.target.Subject()}, Op: event.Snapshot, By: event.Clean(c.caller.By), Name: s.ID, Label: event.Clean(s.Label),
 		Location: event.Clean(out.Place), Count: out.Count,
 	}); err != nil {
 		return nil, err
@@ -252,7 +249,7 @@ func (i *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client,
 		}
 		params.Path = wirePath(path)
 	}
-	c, err := i.debug(ctx, client, p.Tab)
+	c, err := i.debug(ctx, client, p.Where)
 	if err != nil {
 		return nil, err
 	}
@@ -274,11 +271,14 @@ func (i *Inspector) VariablesGet(ctx context.Context, client *checkpoint.Client,
 
 // generated adds to an error about an unknown name that code with a source map may have other names.
 func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal error) error {
-	var s protocol.DebugState
-	if !strings.Contains(refusal.Error(), " no variable") || c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0) != nil {
+	if !strings.Contains(refusal.Error(), " no variable") {
 		return refusal
 	}
-	for _, t := range c.state(ctx, &s, p.Thread).Threads {
+	s, err := c.threads(ctx)
+	if err != nil {
+		return refusal
+	}
+	for _, t := range c.state(ctx, s, p.Thread).Threads {
 		if t.State == "paused" && p.Frame < len(t.Stack) && t.Stack[p.Frame].Script != "" {
 			return usererr.New(usererr.CodeOf(refusal), "%s %s", refusal.Error(), generatedNames)
 		}
@@ -289,31 +289,25 @@ func (c *debugCall) generated(ctx context.Context, p VariablesParams, refusal er
 // generatedNames explains why a name was not found in code with a source map.
 const generatedNames = "Variables that the source map does not name have the names of the generated code, which a minifier may have shortened."
 
-// variables reads the variables of a paused frame through the extension.
+// variables reads the variables of a paused frame.
 func (c *debugCall) variables(ctx context.Context, p protocol.DebugVariablesParams) (*protocol.DebugVariables, error) {
 	p.DebugCaller = c.caller
-	joined := false
-	c.inspector.tabs.mu.Lock()
-	if t := c.inspector.tabs.tabs[c.tab]; t != nil {
-		_, joined = t.seen[c.client]
-	}
-	c.inspector.tabs.mu.Unlock()
-	if !joined {
-		// Reading would start debugging a tab that no agent debugs.
-		var s protocol.DebugState
-		if err := c.ask(ctx, protocol.MethodDebugState, protocol.DebugStateParams{DebugCaller: c.caller}, &s, 0); err != nil {
+	if !c.inspector.sessions.joined(c.target, c.client) {
+		// Reading would start debugging a target that no agent debugs.
+		s, err := c.threads(ctx)
+		if err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(s.Threads, func(t protocol.DebugThread) bool { return t.Paused != nil }) {
-			return nil, usererr.New(usererr.PageRunning, "tab %d is running and must be paused. Set a breakpoint with breakpoint_set and have the page reach it, or call debugger_pause", c.tab)
+			return nil, usererr.New(usererr.PageRunning, "%s is running and must be paused. Set a breakpoint with breakpoint_set and have the page reach it, or call debugger_pause", c.target.Name())
 		}
 	}
-	c.inspector.tabs.join(c.tab, c.client)
-	var read protocol.DebugVariables
-	if err := c.ask(ctx, protocol.MethodDebugVariables, p, &read, captureTime); err != nil {
+	c.inspector.sessions.join(c.target, c.client)
+	read, err := c.target.Variables(ctx, p)
+	if err != nil {
 		return nil, c.explain(ctx, err)
 	}
-	return &read, nil
+	return read, nil
 }
 
 var snapshotDiffTool = tool.New(tool.Definition{

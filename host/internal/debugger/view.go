@@ -32,36 +32,33 @@ func (i *Inspector) ViewVariables(ctx context.Context, p protocol.ViewParams) (*
 			out.Snapshots = append(out.Snapshots, *b.line(i))
 		}
 	}
-	open := map[int]bool{}
-	for _, t := range i.store.View(i.clock()).Tabs {
-		open[t.ID] = true
-	}
-	i.tabs.mu.Lock()
-	defer i.tabs.mu.Unlock()
-	for id, t := range i.tabs.tabs {
-		for _, one := range t.reports {
-			if open[id] && (p.Tab == 0 || id == p.Tab) {
-				out.Traces = append(out.Traces, one.ViewTrace)
-			}
+	i.sessions.mu.Lock()
+	defer i.sessions.mu.Unlock()
+	for _, s := range i.sessions.all {
+		if !s.in(p.Tab) || !s.target.Open() {
+			continue
+		}
+		for _, one := range s.reports {
+			out.Traces = append(out.Traces, one.ViewTrace)
 		}
 	}
 	slices.SortStableFunc(out.Traces, func(a, b protocol.ViewTrace) int { return int(a.At - b.At) })
 	return out, nil
 }
 
-// viewBooks returns the snapshots of a tab, or of all tabs for 0.
+// in reports whether a session is that of a tab; 0 for any target.
+func (s *session) in(tab int) bool { return tab == 0 || s.target.Tab() == tab }
+
+// viewBooks returns the snapshots of a tab, or of all targets for 0.
 func (i *Inspector) viewBooks(ctx context.Context, tab int) books {
-	if i.remote == nil {
-		return nil
-	}
-	return i.booksOf(ctx, clients.Viewer(checkpoint.Scope{}), func(id int, _ *debugTab) bool { return tab == 0 || id == tab })
+	return i.booksOf(ctx, clients.Viewer(checkpoint.Scope{}), func(s *session) bool { return s.in(tab) })
 }
 
 // line describes a snapshot of a book.
-func (b *tabBook) line(i int) *protocol.ViewVariableSnapshot {
+func (b *book) line(i int) *protocol.ViewVariableSnapshot {
 	s := b.snapshots[i]
 	line := &protocol.ViewVariableSnapshot{
-		ID: s.ID, Label: s.Label, At: s.At.UnixMilli(), Tab: b.tab, Thread: s.Thread, Frame: s.Frame, Function: s.Function, Place: s.Place,
+		ID: s.ID, Label: s.Label, At: s.At.UnixMilli(), Tab: b.target.Tab(), Thread: s.Thread, Frame: s.Frame, Function: s.Function, Place: s.Place,
 		Depth: s.Depth, Count: s.Count(),
 	}
 	for _, before := range b.snapshots[:i] {
@@ -74,10 +71,10 @@ func (b *tabBook) line(i int) *protocol.ViewVariableSnapshot {
 
 // get returns the snapshot with an id, and its description.
 func (b books) get(id string) (*variables.Snapshot, *protocol.ViewVariableSnapshot, error) {
-	for _, tab := range b {
-		for i, s := range tab.snapshots {
+	for _, of := range b {
+		for i, s := range of.snapshots {
 			if s.ID == id {
-				return s, tab.line(i), nil
+				return s, of.line(i), nil
 			}
 		}
 	}
@@ -109,15 +106,13 @@ func (i *Inspector) ViewVariableTree(ctx context.Context, p protocol.ViewVariabl
 
 // ViewResume resumes everything that is paused in a tab, for the user.
 func (i *Inspector) ViewResume(ctx context.Context, p protocol.ViewResumeParams) (tool.Nothing, error) {
-	instance, tab, ok := i.store.BrowserTab(p.Tab)
-	if !ok || i.remote == nil {
+	target, ok := i.tabs.Open(p.Tab)
+	if !ok {
 		return tool.Nothing{}, usererr.New(usererr.TabClosed, "tab %d was closed", p.Tab)
 	}
-	var s protocol.DebugState
-	err := i.remote.Debug(ctx, instance, protocol.MethodDebugRun, protocol.DebugRunParams{
-		DebugCaller: protocol.DebugCaller{Tab: tab, By: "viewer", ReleaseMs: int(i.release.Milliseconds())}, Kind: "release",
-	}, &s, debugTimeout)
-	if err != nil {
+	if _, err := target.Run(ctx, protocol.DebugRunParams{
+		DebugCaller: protocol.DebugCaller{By: "viewer", ReleaseMs: int(i.release.Milliseconds())}, Kind: "release",
+	}); err != nil {
 		return tool.Nothing{}, fmt.Errorf("cannot resume the page: %w", err)
 	}
 	return tool.Nothing{}, nil
@@ -334,7 +329,7 @@ type traceReport struct {
 // keepReport keeps an answer about a tracepoint for the viewer.
 func (c *debugCall) keepReport(id string, p TraceParams, t *Trace) {
 	report := traceReport{id, protocol.ViewTrace{
-		Tab: c.tab, Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.inspector.clock().UnixMilli(), State: t.State, Hits: t.Hits, Rows: t.Rows,
+		Tab: c.target.Tab(), Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.inspector.clock().UnixMilli(), State: t.State, Hits: t.Hits, Rows: t.Rows,
 		Notes: slices.DeleteFunc(slices.Clone(t.Notes), func(note string) bool { return note == traceContinues }), Columns: []string{}, Evolution: []string{},
 	}}
 	names := p.Paths
@@ -344,9 +339,9 @@ func (c *debugCall) keepReport(id string, p TraceParams, t *Trace) {
 	for _, name := range names {
 		report.Columns, report.Evolution = append(report.Columns, name), append(report.Evolution, t.Evolution[name])
 	}
-	c.inspector.tabs.with(c.tab, func(tab *debugTab) {
-		tab.reports = slices.DeleteFunc(tab.reports, func(one traceReport) bool { return one.id == id })
-		tab.reports = append(tab.reports, report)
-		tab.reports = tab.reports[max(0, len(tab.reports)-maxReports):]
+	c.inspector.sessions.with(c.target, func(s *session) {
+		s.reports = slices.DeleteFunc(s.reports, func(one traceReport) bool { return one.id == id })
+		s.reports = append(s.reports, report)
+		s.reports = s.reports[max(0, len(s.reports)-maxReports):]
 	})
 }

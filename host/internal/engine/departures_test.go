@@ -98,7 +98,7 @@ func TestLeavingDoesNotWaitForBrowsers(t *testing.T) {
 		}
 		a, leave := w.Engine.Clients.Join("", "agent", checkpoint.Scope{})
 		for _, tab := range []int{1, 2} {
-			if _, err := w.Engine.Inspector.DebuggerPause(t.Context(), a, debugger.PauseParams{Tab: tab}); err != nil {
+			if _, err := w.Engine.Inspector.DebuggerPause(t.Context(), a, debugger.PauseParams{Where: debugger.Where{Tab: tab}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -98,7 +98,8 @@ func New(o Options) *Engine {
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Settings: o.Launching, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{
-		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Clients: registry, Sink: capture.NewSink(o.Store, "debugger", o.Clock), Remote: o.Debugger, Settings: o.Debugging, Clock: o.Clock,
+		Tabs:    &debugger.Tabs{Store: o.Store, Pages: e.Pages, Observer: e.Observer, Remote: o.Debugger, Clock: o.Clock},
+		Clients: registry, Sink: capture.NewSink(o.Store, "debugger", o.Clock), Settings: o.Debugging, Clock: o.Clock,
 		Scope: func(tab int) (checkpoint.Scope, error) { return e.Viewer.Scope(tab) },
 	})
 	e.Viewer = viewer.New(viewer.Options{

@@ -205,7 +205,7 @@ func TestEveryWaitEndsWithItsContext(t *testing.T) {
 				return refusal(w.Engine.Actor.Screenshot(ctx, c, act.ScreenshotParams{Tab: 2}))
 			},
 			"debugger_pause": func(ctx context.Context, c *checkpoint.Client) error {
-				_, err := w.Engine.Inspector.DebuggerPause(ctx, c, debugger.PauseParams{Tab: 1})
+				_, err := w.Engine.Inspector.DebuggerPause(ctx, c, debugger.PauseParams{Where: debugger.Where{Tab: 1}})
 				return err
 			},
 			"browser_console_messages": func(ctx context.Context, c *checkpoint.Client) error {
