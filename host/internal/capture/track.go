@@ -432,5 +432,8 @@ func (v *View) RawBytes(s Section, from uint64, inScope func(event.Subject) bool
 	return v.tracks[s.Track()].raw(from, inScope)
 }
 
+// First returns the position of the oldest entry of a section that can be read.
+func (v *View) First(s Section) uint64 { return v.tracks[s.Track()].First() }
+
 // FirstInRing returns the position of the oldest entry of a section that its buffer holds.
 func (v *View) FirstInRing(s Section) uint64 { return v.tracks[s.Track()].FirstInRing() }

@@ -111,20 +111,10 @@ type section interface {
 	empty() bool
 }
 
-// computers compute the sections and put them into a report.
-var computers = map[Section]func(*computation, *Report) section{
-	capture.ConsoleSection:   func(c *computation, r *Report) section { r.Console = c.console(); return r.Console },
-	capture.NetworkSection:   func(c *computation, r *Report) section { r.Network = c.network(); return r.Network },
-	capture.WebSocketSection: func(c *computation, r *Report) section { r.WebSocket = c.websocket(); return r.WebSocket },
-	capture.DOMSection:       func(c *computation, r *Report) section { r.DOM = c.dom(); return r.DOM },
-	capture.ActionsSection:   func(c *computation, r *Report) section { r.Actions = c.actions(); return r.Actions },
-	capture.VariablesSection: func(c *computation, r *Report) section {
-		d := c.variables()
-		if !d.empty() || len(c.o.Include) > 0 {
-			r.Variables = d
-		}
-		return d
-	},
+// Lined is a section that is shown as a list of lines, where nothing else says how it reads.
+type Lined interface {
+	// Lines returns its title, the number of new entries, and a line for each entry that it lists.
+	Lines() (title string, total int, lines []string)
 }
 
 // computation is the state of one Compute.

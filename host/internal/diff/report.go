@@ -101,6 +101,31 @@ type Report struct {
 	encoded []byte // the report's JSON as it was counted; nil before
 }
 
+// computers compute the sections and put them into a report.
+var computers = map[Section]func(*computation, *Report) section{
+	capture.ConsoleSection:   func(c *computation, r *Report) section { r.Console = c.console(); return r.Console },
+	capture.NetworkSection:   func(c *computation, r *Report) section { r.Network = c.network(); return r.Network },
+	capture.WebSocketSection: func(c *computation, r *Report) section { r.WebSocket = c.websocket(); return r.WebSocket },
+	capture.DOMSection:       func(c *computation, r *Report) section { r.DOM = c.dom(); return r.DOM },
+	capture.ActionsSection:   func(c *computation, r *Report) section { r.Actions = c.actions(); return r.Actions },
+	capture.VariablesSection: func(c *computation, r *Report) section {
+		d := c.variables()
+		if !d.empty() || len(c.o.Include) > 0 {
+			r.Variables = d
+		}
+		return d
+	},
+}
+
+// Sections yields the sections that the report has, in the order of its fields.
+func (r *Report) Sections(yield func(section any) bool) {
+	for _, section := range r.sections {
+		if !yield(section) {
+			return
+		}
+	}
+}
+
 // Untrusted marks answers that quote pages.
 const Untrusted = "untrusted"
 

@@ -31,6 +31,12 @@ type Event interface{ Header() *Head }
 // Header returns the event's head.
 func (h *Head) Header() *Head { return h }
 
+// Lined is an event that says how it reads on a timeline: its kind in a word, and a line of text.
+type Lined interface {
+	Event
+	Line() (kind, text string)
+}
+
 // Level orders console messages.
 type Level uint8
 

@@ -101,23 +101,23 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 			out = append(out, s)
 		}
 	}
-	if r.Console != nil {
-		add(console(r.Console))
-	}
-	if r.Network != nil {
-		add(network(r.Network))
-	}
-	if r.WebSocket != nil {
-		add(websocket(r.WebSocket))
-	}
-	if r.DOM != nil {
-		add(dom(r.DOM, clock))
-	}
-	if r.Actions != nil {
-		add(actions(r.Actions, clock))
-	}
-	if r.Variables != nil {
-		add(variables(r.Variables, clock))
+	for d := range r.Sections {
+		switch d := d.(type) {
+		case *diff.ConsoleDiff:
+			add(console(d))
+		case *diff.NetworkDiff:
+			add(network(d))
+		case *diff.WebSocketDiff:
+			add(websocket(d))
+		case *diff.DOMDiff:
+			add(dom(d, clock))
+		case *diff.ActionsDiff:
+			add(actions(d, clock))
+		case *diff.VariablesDiff:
+			add(variables(d, clock))
+		case diff.Lined:
+			add(lined(d))
+		}
 	}
 	return out
 }
@@ -291,6 +291,16 @@ func variables(d *diff.VariablesDiff, clock func(diff.Time) string) section {
 		add(s.By, s.Tab, []word{said("snapshot "), quote(cmp.Or(s.Label, s.ID)), said(" at "), quote(s.Place)}, said(clock(s.At)).as(muted))
 	}
 	return section{"Variables", fmt.Sprint(d.TotalNewEvents), rows, d.Omitted}
+}
+
+// lined shows a section that has no words of its own here. What it lists may come from the page.
+func lined(d diff.Lined) section {
+	title, total, lines := d.Lines()
+	out := section{title: title, count: fmt.Sprint(total), omitted: total - len(lines)}
+	for _, line := range lines {
+		out.rows = append(out.rows, row{sign: done, head: []word{quote(line)}})
+	}
+	return out
 }
 
 // remarks returns the remarks on the report.

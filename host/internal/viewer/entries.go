@@ -13,7 +13,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/observe"
-	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -134,9 +133,9 @@ type hit struct {
 	show func() protocol.ViewEntry
 }
 
-func search[T any, P event.Pointer[T]](s *entrySearch, view *ring.View[T], from uint64, show func(*entrySearch, *T) protocol.ViewEntry) {
+func search[E event.Event](s *entrySearch, view entries[E], from uint64, show func(*entrySearch, E) protocol.ViewEntry) {
 	for pos, entry := range view.From(from) {
-		h := P(entry).Header()
+		h := entry.Header()
 		if s.p.Tab != 0 && h.Tab() != s.p.Tab {
 			continue
 		}
@@ -150,13 +149,10 @@ func search[T any, P event.Pointer[T]](s *entrySearch, view *ring.View[T], from 
 	}
 }
 
-func at[T any, P event.Pointer[T]](s *entrySearch, view *ring.View[T], pos uint64, show func(*entrySearch, *T) protocol.ViewEntry) protocol.ViewEntry {
-	if entry := view.At(pos); entry != nil {
-		return withHead(pos, P(entry).Header(), show(s, entry))
-	}
+func at[E event.Event](s *entrySearch, view entries[E], pos uint64, show func(*entrySearch, E) protocol.ViewEntry) protocol.ViewEntry {
 	for found, entry := range view.From(pos) {
 		if found == pos {
-			return withHead(pos, P(entry).Header(), show(s, entry))
+			return withHead(pos, entry.Header(), show(s, entry))
 		}
 		break
 	}

@@ -12,7 +12,6 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
-	"tidemark.dev/tidemark/host/internal/ring"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -130,7 +129,7 @@ type laneReader struct {
 }
 
 // lane adds one lane to the answer and returns the position to continue from.
-func lane[T any](r *laneReader, name string, view *ring.View[T], after uint64, head func(*T) *event.Head, mark func(*T) byte) uint64 {
+func lane[E any](r *laneReader, name string, view entries[E], after uint64, head func(E) *event.Head, mark func(E) byte) uint64 {
 	out := protocol.ViewLane{Lane: name, Times: []int64{}}
 	var marks strings.Builder
 	last, lastTime, contiguous := uint64(0), int64(0), true
