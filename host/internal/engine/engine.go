@@ -58,6 +58,8 @@ type Options struct {
 	Config string
 	// Debugger may be nil. Then agents cannot debug.
 	Debugger debugger.Remote
+	// Targets provide debug targets that are no tabs.
+	Targets []debugger.Provider
 	// Debugging are the user's settings for it.
 	Debugging debugger.Settings
 	Snapshots pages.Settings
@@ -98,8 +100,8 @@ func New(o Options) *Engine {
 	})
 	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Settings: o.Launching, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{
-		Tabs:    &debugger.Tabs{Store: o.Store, Pages: e.Pages, Observer: e.Observer, Remote: o.Debugger, Clock: o.Clock},
-		Clients: registry, Sink: capture.NewSink(o.Store, "debugger", o.Clock), Settings: o.Debugging, Clock: o.Clock,
+		Tabs:   &debugger.Tabs{Store: o.Store, Pages: e.Pages, Observer: e.Observer, Remote: o.Debugger, Clock: o.Clock},
+		Others: o.Targets, Clients: registry, Sink: capture.NewSink(o.Store, "debugger", o.Clock), Settings: o.Debugging, Clock: o.Clock,
 		Scope: func(tab int) (checkpoint.Scope, error) { return e.Viewer.Scope(tab) },
 	})
 	e.Viewer = viewer.New(viewer.Options{
