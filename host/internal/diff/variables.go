@@ -1,8 +1,11 @@
 package diff
 
 import (
+	"slices"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/protocol"
 )
 
 // pauseKey is what makes two pauses one line.
@@ -32,7 +35,7 @@ func (c *computation) variables() *VariablesDiff {
 			} else {
 				p.Ref.add(pos)
 			}
-			p.At, p.Paused = at, true
+			p.At, p.Paused = at, c.pauses(e)
 			p.Count++
 		case event.Resumed:
 			if p := pauses[pauseKey{e.Tab(), e.Reason, e.Location, e.Thread, e.By}]; p != nil {
@@ -66,6 +69,14 @@ func (c *computation) variables() *VariablesDiff {
 	d.Snapshots = take(r, d.Snapshots)
 	d.Omitted = r.omitted
 	return d
+}
+
+// pauses says whether a pause lasts as far as is known: the tab still has it, or the window ended before now.
+func (c *computation) pauses(e *event.Inspection) bool {
+	same := func(p *protocol.TabPaused) bool { return p != nil && p.At == e.At }
+	return c.o.Ended || slices.ContainsFunc(c.v.Tabs, func(t capture.Tab) bool {
+		return t.ID == e.Tab() && (same(t.Paused) || same(t.PausedPart))
+	})
 }
 
 func (d *VariablesDiff) filter(bool) int {

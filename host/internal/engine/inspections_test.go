@@ -62,6 +62,10 @@ func TestPausesHitsAndSnapshotsAreASection(t *testing.T) {
 	if again := w.Changes(a, params{}); again.Variables != nil {
 		t.Errorf("told twice: %s", show(again))
 	}
+	w.Inspect(event.Inspection{Op: event.Paused, Location: "old (cart.ts:1)"})
+	if r := w.Changes(a, params{}); len(r.Variables.Pauses) != 1 || r.Variables.Pauses[0].Paused {
+		t.Errorf("the tab is not paused there any more, although nobody saw the end: %s", show(r))
+	}
 	w.CloseTab(7)
 	if r := w.Changes(a, params{Include: []string{"variables"}}); r.Variables.TotalNewEvents != 1 {
 		t.Errorf("the pause did not end with its tab: %s", show(r))
