@@ -59,8 +59,9 @@ type trace struct {
 	client *checkpoint.Client
 	key    string
 	id     string
-	// recorded counts the hits that are on the track.
+	// recorded counts the hits that are on the track, since the one at the time first: hits begin anew with a session.
 	recorded int
+	first    int64
 }
 
 func (p *TraceParams) check() ([][]protocol.DebugKey, error) {
@@ -163,15 +164,26 @@ func (c *debugCall) traceID(p TraceParams) (id string) {
 	return id
 }
 
-// recordHits records the hits since the last call.
-func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, recorded *protocol.DebugTraced) error {
-	all := recorded.Hits
+// withTrace calls do with a tracepoint, under the lock.
+func (c *debugCall) withTrace(id string, do func(*trace)) {
 	c.inspector.sessions.with(c.target, func(s *session) {
 		for i := range s.traces {
-			if one := &s.traces[i]; one.id == id {
-				all, one.recorded = all[min(one.recorded, len(all)):], max(one.recorded, len(all))
+			if s.traces[i].id == id {
+				do(&s.traces[i])
 			}
 		}
+	})
+}
+
+// recordHits records the hits since the last call. A call that is canceled meanwhile leaves them to the next one.
+func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, recorded *protocol.DebugTraced) error {
+	all := recorded.Hits
+	c.withTrace(id, func(t *trace) {
+		if len(all) > 0 && all[0].At != t.first {
+			t.recorded, t.first = 0, all[0].At
+		}
+		all = all[min(t.recorded, len(all)):]
+		t.recorded += len(all)
 	})
 	names, rows := hits(p.Paths, all)
 	events := make([]event.Event, len(rows))
@@ -185,7 +197,11 @@ func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, re
 		}
 		events[i] = e
 	}
-	return c.inspector.sink.Append(ctx, events...)
+	err := c.inspector.sink.Append(ctx, events...)
+	if err != nil {
+		c.withTrace(id, func(t *trace) { t.recorded -= len(all) })
+	}
+	return err
 }
 
 func (c *debugCall) forgetTrace(id string) {

@@ -25,6 +25,6 @@ type Inspection struct {
 const (
 	Paused   = "paused"   // a thread paused
 	Resumed  = "resumed"  // a thread no longer pauses
-	Hit      = "hit"      // a tracepoint was hit
+	Hit      = "hit"      // a tracepoint was hit; recorded when its agent reads the hits
 	Snapshot = "snapshot" // variables were captured
 )
