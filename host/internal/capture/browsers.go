@@ -53,8 +53,8 @@ func (s *Store) Hello(h *protocol.Hello, now time.Time) int64 {
 	restarted := known && h.Session != "" && b.session != h.Session
 	if restarted {
 		// The browser was restarted: its old tabs no longer exist, whatever ids the new ones have.
-		for theirs, id := range b.tabs {
-			s.closeTabLocked(b, theirs, id, now)
+		for browserID, id := range b.tabs {
+			s.closeTabLocked(b, browserID, id, now)
 		}
 	}
 	switch {
@@ -207,16 +207,16 @@ func (s *Store) SetTabs(instance string, tabs []protocol.Tab, now time.Time) {
 		s.pauseLocked(event.InTab(id, t.origin), t.PausedPart, p.PausedPart, now)
 		t.Paused, t.PausedPart = p.Paused, p.PausedPart
 	}
-	for theirs, id := range b.tabs {
-		if !open[theirs] {
-			s.closeTabLocked(b, theirs, id, now)
+	for browserID, id := range b.tabs {
+		if !open[browserID] {
+			s.closeTabLocked(b, browserID, id, now)
 		}
 	}
 	s.notifyLocked()
 }
 
-func (s *Store) closeTabLocked(b *browser, theirs, id int, now time.Time) {
-	delete(b.tabs, theirs)
+func (s *Store) closeTabLocked(b *browser, browserID, id int, now time.Time) {
+	delete(b.tabs, browserID)
 	head := event.Head{At: now.UnixMilli(), Subject: event.InTab(id, "")}
 	if t := s.tabs[id]; t != nil {
 		head.Place = t.origin
@@ -236,8 +236,8 @@ func (s *Store) forgetSilentLocked(now time.Time) {
 		if b.connections > 0 || b.silentSince.IsZero() || now.Sub(b.silentSince) < goneAfter {
 			continue
 		}
-		for theirs, id := range b.tabs {
-			s.closeTabLocked(b, theirs, id, now)
+		for browserID, id := range b.tabs {
+			s.closeTabLocked(b, browserID, id, now)
 		}
 	}
 }
@@ -250,9 +250,9 @@ func (s *Store) BrowserTab(id int) (instance string, browserID int, ok bool) {
 	if t == nil {
 		return "", 0, false
 	}
-	for theirs, ours := range t.browser.tabs {
+	for browserID, ours := range t.browser.tabs {
 		if ours == id {
-			return t.browser.instance, theirs, true
+			return t.browser.instance, browserID, true
 		}
 	}
 	return "", 0, false

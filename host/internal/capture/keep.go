@@ -188,8 +188,8 @@ func (d *Delta) Merge(later *Delta) {
 // Index numbers the endpoints of the store's tables.
 func (s *Store) Index() *Index { return s.index }
 
-// WaitForRoom returns when there is room for more unsaved data.
-func (s *Store) WaitForRoom(ctx context.Context) error {
+// waitForRoom returns when there is room for more unsaved data.
+func (s *Store) waitForRoom(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		full, room := s.keep.size > maxUnkept, s.keep.room
@@ -223,9 +223,9 @@ func (s *Store) stateLocked(now time.Time) State {
 			silent = b.silentSince.UnixMilli()
 		}
 		st.Browsers = append(st.Browsers, BrowserState{b.instance, b.name, b.version, b.session, b.stream, b.next, b.lastEvent.UnixMilli(), silent})
-		for theirs, ours := range b.tabs {
+		for browserID, ours := range b.tabs {
 			t := s.tabs[ours]
-			st.Tabs = append(st.Tabs, TabState{ours, theirs, b.instance, t.url, t.title, t.Watched, t.DOM, t.unseen})
+			st.Tabs = append(st.Tabs, TabState{ours, browserID, b.instance, t.url, t.title, t.Watched, t.DOM, t.unseen})
 		}
 	}
 	slices.SortFunc(st.Browsers, func(a, b BrowserState) int { return cmp.Compare(a.Instance, b.Instance) })

@@ -23,7 +23,7 @@ func NewSink(s *Store, recorder string, clock func() time.Time) *Sink {
 // behind, so that a recorder cannot outrun the disk. The error is that of a ctx that ended during the wait; then it has
 // taken none.
 func (k *Sink) Append(ctx context.Context, events ...event.Event) error {
-	if err := k.store.WaitForRoom(ctx); err != nil {
+	if err := k.store.waitForRoom(ctx); err != nil {
 		return err
 	}
 	k.store.mu.Lock()
@@ -48,7 +48,7 @@ type Stream struct {
 // numbers, and nil events (which could not be decoded), become gaps. Events of another stream than that of the source's
 // last hello are refused with an error of package protocol.
 func (k *Sink) AppendStream(ctx context.Context, from Stream, events []event.Event) error {
-	if err := k.store.WaitForRoom(ctx); err != nil {
+	if err := k.store.waitForRoom(ctx); err != nil {
 		return err
 	}
 	if _, bad := k.store.Apply(from.Instance, from.Name, from.First, events, k.clock()); bad != nil {

@@ -1,7 +1,6 @@
 package capture
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -188,22 +187,22 @@ type row interface {
 
 // tracks are all of them.
 var tracks = [Gaps]row{
-	Console: newTrack(ConsoleSection, "Console", Limit{10_000, 6 << 20}, ring.Options[event.Console]{
+	Console: newTrack(ConsoleSection, Browsers, "Console", Limit{10_000, 6 << 20}, ring.Options[event.Console]{
 		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Weigh: rawConsole,
 	}),
-	Network: newTrack(NetworkSection, "Network", Limit{5_000, 16 << 20}, ring.Options[event.Network]{
+	Network: newTrack(NetworkSection, Browsers, "Network", Limit{5_000, 16 << 20}, ring.Options[event.Network]{
 		Chunk: 8, Size: sizeOfNetwork, Weigh: rawNetwork,
 	}).with((*Store).addNetwork, func(s *Store, e *event.Network) { s.oldTable = s.oldTable.apply(e) }),
-	WebSocket: newTrack(WebSocketSection, "WebSocket", Limit{20_000, 8 << 20}, ring.Options[event.WebSocket]{
+	WebSocket: newTrack(WebSocketSection, Browsers, "WebSocket", Limit{20_000, 8 << 20}, ring.Options[event.WebSocket]{
 		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame, Weigh: rawWebSocket,
 	}),
-	DOM: newTrack(DOMSection, "DOM", Limit{2_000, 1 << 20}, ring.Options[Change]{
+	DOM: newTrack(DOMSection, Browsers, "DOM", Limit{2_000, 1 << 20}, ring.Options[Change]{
 		Chunk: 64, Size: sizeOfChange,
 	}).with((*Store).change, func(s *Store, c *Change) { s.oldDOM = s.oldDOM.apply(c) }),
-	Actions: newTrack(ActionsSection, "Actions", Limit{2_000, 1 << 20}, ring.Options[event.Action]{
+	Actions: newTrack(ActionsSection, Browsers, "Actions", Limit{2_000, 1 << 20}, ring.Options[event.Action]{
 		Chunk: 64, Size: sizeOfAction, Weigh: rawAction,
 	}),
-	Variables: newTrack(VariablesSection, "Variables", Limit{2_000, 1 << 20}, ring.Options[event.Inspection]{
+	Variables: newTrack(VariablesSection, Browsers, "Variables", Limit{2_000, 1 << 20}, ring.Options[event.Inspection]{
 		Chunk: 64, Size: sizeOfInspection,
 	}),
 }
@@ -214,14 +213,14 @@ type trackOf[T any, P event.Pointer[T]] struct {
 	pos    string
 	limits Limit
 	ring   ring.Options[T]
-	from   string           // the recorder; "" is the one of browsers
+	from   string           // the recorder
 	append func(*Store, T)  // appends an entry; nil: nothing but the buffer changes
 	evict  func(*Store, *T) // takes what is evicted; may be nil
 }
 
-// newTrack makes a track. Options are those of its buffer, without limits, start and eviction.
-func newTrack[T any, P event.Pointer[T]](name Section, position string, l Limit, o ring.Options[T]) *trackOf[T, P] {
-	return &trackOf[T, P]{name: name, pos: position, limits: l, ring: o}
+// newTrack makes a track that a recorder records. Options are those of its buffer, without limits, start and eviction.
+func newTrack[T any, P event.Pointer[T]](name Section, recorder, position string, l Limit, o ring.Options[T]) *trackOf[T, P] {
+	return &trackOf[T, P]{name: name, from: recorder, pos: position, limits: l, ring: o}
 }
 
 // with gives a track a state beside the buffer, which changes with every entry that is appended or evicted.
@@ -234,7 +233,7 @@ func (t *trackOf[T, P]) section() Section { return t.name }
 
 func (t *trackOf[T, P]) position() string { return t.pos }
 
-func (t *trackOf[T, P]) recorder() string { return cmp.Or(t.from, Browsers) }
+func (t *trackOf[T, P]) recorder() string { return t.from }
 
 func (t *trackOf[T, P]) defaults() Limit { return t.limits }
 

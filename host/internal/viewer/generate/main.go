@@ -61,11 +61,8 @@ func (p param) tags(in string) string {
 	if p.name == "tab" && strings.HasPrefix(in, "query") {
 		all = append(all, allTabs)
 	}
-	var sections []string
-	for _, s := range capture.Sections {
-		sections = append(sections, string(s))
-	}
-	return "`" + strings.ReplaceAll(strings.Join(all, " "), "(sections)", strings.Join(sections, ",")) + "`"
+	sections := strings.ReplaceAll(capture.SectionNames(), " ", "")
+	return "`" + strings.ReplaceAll(strings.Join(all, " "), "(sections)", sections) + "`"
 }
 
 // hasBody reports whether a request with this verb has its parameters in a body.
