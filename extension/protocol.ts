@@ -1683,7 +1683,7 @@ export interface Response {
    */
   result?: any;
   /**
-   * Error is why there is no result.
+   * Error is the reason if there is no result.
    */
   error?: Error;
 }

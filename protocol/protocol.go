@@ -146,7 +146,7 @@ type Response struct {
 	ID int64 `json:"id" rule:"min=1"`
 	// Result is what the method returns.
 	Result any `json:"result,omitempty"`
-	// Error is why there is no result.
+	// Error is the reason if there is no result.
 	Error *Error `json:"error,omitempty"`
 }
 
