@@ -62,6 +62,7 @@ func TestPausesHitsAndSnapshotsAreASection(t *testing.T) {
 	if again := w.Changes(a, params{}); again.Variables != nil {
 		t.Errorf("told twice: %s", show(again))
 	}
+	w.Pass(time.Second)
 	w.Inspect(event.Inspection{Op: event.Paused, Location: "old (cart.ts:1)"})
 	if r := w.Changes(a, params{}); len(r.Variables.Pauses) != 1 || r.Variables.Pauses[0].Paused {
 		t.Errorf("the tab is not paused there any more, although nobody saw the end: %s", show(r))
