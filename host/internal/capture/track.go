@@ -258,6 +258,8 @@ type List interface {
 	Len() int
 	// At returns a pointer to an entry.
 	At(i int) event.Event
+	// Emptied returns a list of n empty entries, in the memory of this one if that suffices.
+	Emptied(n int) List
 }
 
 // NewList makes a list of n empty entries of a section, for a journal to read into.
@@ -268,6 +270,15 @@ type listOf[T any, P event.Pointer[T]] []T
 func (l listOf[T, P]) Len() int { return len(l) }
 
 func (l listOf[T, P]) At(i int) event.Event { return P(&l[i]) }
+
+func (l listOf[T, P]) Emptied(n int) List {
+	if n > cap(l) {
+		return make(listOf[T, P], n)
+	}
+	l = l[:n]
+	clear(l)
+	return l
+}
 
 // buffer is the buffer of a track, for code that treats all tracks alike.
 type buffer interface {

@@ -47,7 +47,7 @@ func TestEntriesAreWrittenAndReadFieldByField(t *testing.T) {
 
 func read(t *rapid.T, section capture.Section, data []byte, want event.Event) {
 	t.Helper()
-	got, err := decodeEntries(section, data, 1)
+	got, err := decodeEntries(section, data, 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func FuzzEntriesOfADamagedBlock(f *testing.F) {
 	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) // four thousand million fields
 	f.Fuzz(func(_ *testing.T, data []byte) {
 		for _, section := range capture.Sections {
-			_, _ = decodeEntries(section, data, 1)
+			_, _ = decodeEntries(section, data, 1, nil)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"iter"
 
 	"go.etcd.io/bbolt"
@@ -18,6 +17,8 @@ type Past struct {
 	logs  map[capture.Section]*sectionLog
 	index *capture.Index
 	lost  int
+	// sealeds are buffers of blocks that were opened.
+	sealeds [][]byte
 }
 
 // Past begins a reading. Index is the index of the store whose tables share values with the reading.
@@ -49,11 +50,18 @@ func (p *Past) sealed(section capture.Section, b block) (data []byte, err error)
 		if bucket == nil {
 			return errDamaged
 		}
-		data = bytes.Clone(bucket.Get(b.key()))
+		var spare []byte
+		if n := len(p.sealeds); n > 0 {
+			spare, p.sealeds = p.sealeds[n-1], p.sealeds[:n-1]
+		}
+		data = append(spare[:0], bucket.Get(b.key())...)
 		return nil
 	})
 	return data, err
 }
+
+// release takes a buffer back for the next block.
+func (p *Past) release(sealed []byte) { p.sealeds = append(p.sealeds, sealed) }
 
 // read opens a block.
 func (p *Past) read(section capture.Section, b block) (opened, error) {
@@ -61,6 +69,7 @@ func (p *Past) read(section capture.Section, b block) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
+	defer p.release(data)
 	return p.s.openBlock(b, data)
 }
 
@@ -83,20 +92,22 @@ const ahead = 3
 // decoded is a block's entries, or why they cannot be read.
 type decoded struct {
 	block
-	list capture.List
-	err  error
+	sealed []byte
+	list   capture.List
+	err    error
 }
 
-// decode opens a block in a separate goroutine, which ends even if no receiver waits.
-func (p *Past) decode(section capture.Section, b block) <-chan decoded {
+// decode opens a block in a separate goroutine, which ends even if no receiver waits. Spare is a list for its entries, or
+// nil.
+func (p *Past) decode(section capture.Section, b block, spare capture.List) <-chan decoded {
 	done := make(chan decoded, 1)
 	data, err := p.sealed(section, b)
 	go func() {
-		d := decoded{block: b, err: err}
+		d := decoded{block: b, sealed: data, err: err}
 		if d.err == nil {
 			var content opened
 			if content, d.err = p.s.openBlock(b, data); d.err == nil {
-				d.list, d.err = decodeEntries(section, content.entries, b.entries)
+				d.list, d.err = decodeEntries(section, content.entries, b.entries, spare)
 			}
 		}
 		done <- d
@@ -106,19 +117,30 @@ func (p *Past) decode(section capture.Section, b block) <-chan decoded {
 
 // Entries implements [capture.Past]. It records and skips unreadable entries.
 func (p *Past) Entries(section capture.Section, from, to uint64) iter.Seq2[uint64, event.Event] {
+	return p.entries(section, from, to, false)
+}
+
+// entries yields entries. With once set, a yielded entry may be used only until the next one.
+func (p *Past) entries(section capture.Section, from, to uint64, once bool) iter.Seq2[uint64, event.Event] {
 	return func(yield func(uint64, event.Event) bool) {
 		log := p.logs[section]
 		i := log.find(from)
 		var coming []<-chan decoded
+		var spare []capture.List
 		for {
 			for ; len(coming) < ahead && i < len(log.blocks) && log.blocks[i].pos < to; i++ {
-				coming = append(coming, p.decode(section, log.blocks[i]))
+				var list capture.List
+				if n := len(spare); n > 0 {
+					list, spare = spare[n-1], spare[:n-1]
+				}
+				coming = append(coming, p.decode(section, log.blocks[i], list))
 			}
 			if len(coming) == 0 {
 				return
 			}
 			d := <-coming[0]
 			coming = coming[1:]
+			p.release(d.sealed)
 			if d.err != nil {
 				p.miss(section, d.block, d.err)
 				continue
@@ -128,6 +150,9 @@ func (p *Past) Entries(section capture.Section, from, to uint64) iter.Seq2[uint6
 				if pos >= from && pos < to && !yield(pos, d.list.At(j)) {
 					return
 				}
+			}
+			if once {
+				spare = append(spare, d.list)
 			}
 		}
 	}
@@ -234,7 +259,7 @@ func (p *Past) Tail(section capture.Section, limit capture.Limit, index *capture
 		n, raw = n+int(log.blocks[i].entries), raw+int(log.blocks[i].raw)
 	}
 	from := log.blocks[i].pos
-	t := capture.Tail{From: from, Entries: p.Entries(section, from, 1<<63-1)}
+	t := capture.Tail{From: from, Entries: p.entries(section, from, 1<<63-1, true)}
 	if i > 0 {
 		t.Before = log.blocks[i-1].last
 	}
