@@ -68,6 +68,7 @@ export const EVENTS: Readonly<Record<string, Rules>> = {
     column: { is: 'whole', optional: true },
     stack: { is: 'texts', optional: true },
     request: { is: 'text', optional: true },
+    logged: { is: 'text', optional: true },
     target: { is: 'text', optional: true },
   },
   request: {
@@ -103,6 +104,7 @@ export const EVENTS: Readonly<Record<string, Rules>> = {
     body_note: { is: 'text', optional: true },
     target: { is: 'text', optional: true },
     backfilled: { is: 'flag', optional: true },
+    stack: { is: 'texts', optional: true },
   },
   websocket: {
     at: { is: 'whole', min: 1 },
@@ -117,6 +119,8 @@ export const EVENTS: Readonly<Record<string, Rules>> = {
     code: { is: 'whole', optional: true },
     reason: { is: 'text', optional: true },
     leaving: { is: 'flag', optional: true },
+    status: { is: 'whole', optional: true, max: 999 },
+    stack: { is: 'texts', optional: true },
   },
   action: {
     at: { is: 'whole', min: 1 },

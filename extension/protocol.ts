@@ -1120,6 +1120,11 @@ export interface ConsoleEvent extends EventHead {
    */
   request?: string;
   /**
+   * Logged is the place of the console call, "function (url:line:column)", if the stack is that of an error
+   * that the call logged.
+   */
+  logged?: string;
+  /**
    * Target is where the code ran, if not in the tab's main document.
    */
   target?: 'iframe' | 'worker' | 'service_worker';
@@ -1231,6 +1236,11 @@ export interface NetworkEvent extends EventHead {
    * Backfilled is true for entries recovered from the browser's records because capture started late.
    */
   backfilled?: boolean;
+  /**
+   * Stack has lines "function (url:line:column)": the code that made the request, the innermost frame first, and
+   * then the code that scheduled it. A request of the document itself has one line, with the document's address.
+   */
+  stack?: string[];
 }
 /**
  * WebSocketEvent is one event of a WebSocket connection.
@@ -1272,6 +1282,14 @@ export interface WebSocketEvent extends EventHead {
    * Leaving is true when leaving or reloading the page closed the connection.
    */
   leaving?: boolean;
+  /**
+   * Status is the HTTP status of a refused handshake, if the browser reports it.
+   */
+  status?: number /* int */;
+  /**
+   * Stack has lines "function (url:line:column)": the code that opened the connection. Frames have none.
+   */
+  stack?: string[];
 }
 /**
  * ActionEvent is one user action. Drivers that send trusted input count as users.

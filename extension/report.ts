@@ -85,6 +85,14 @@ export interface Report {
    */
   variables?: VariablesDiff;
   /**
+   * Storms are requests, connections and messages that repeat without end.
+   */
+  storms?: Storm[];
+  /**
+   * Repeated is what the reader was already given; the last one sums up those that are not shown.
+   */
+  repeated?: Repeated[];
+  /**
    * Settled is set by a wait: false with UnsettledBecause when the time ran out.
    */
   settled?: boolean;
@@ -120,6 +128,33 @@ export interface Report {
  */
 export const Untrusted = "untrusted";
 /**
+ * Storm is one thing that repeats fast and without end.
+ */
+export interface Storm {
+  /**
+   * What is a request, a connection or a message: "GET /notifications".
+   */
+  what: string;
+  count: number /* int */;
+  span_ms: number /* int64 */;
+  /**
+   * Initiator is file:line of the code that causes it.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
+  tab?: number /* int */;
+}
+/**
+ * Repeated is an entry that the reader was already given, and how often it occurred in the window.
+ */
+export interface Repeated {
+  message: string;
+  count: number /* int */;
+}
+/**
  * ConsoleDiff lists messages that were logged.
  */
 export interface ConsoleDiff {
@@ -141,8 +176,34 @@ export interface Message {
    * Generated is true where Source is a line of generated code: its map is missing, or was not there in time.
    */
   generated?: boolean;
+  /**
+   * LoggedAt is file:line of the console call, where Source is that of the error that it logged.
+   */
+  logged_at?: string;
   count: number /* int */;
   tab?: number /* int */;
+}
+/**
+ * Request is what every entry of the network section has: of the request that it shows.
+ */
+export interface Request {
+  /**
+   * Operation is the name of the GraphQL operation.
+   */
+  operation?: string;
+  /**
+   * StartedAt is when the request was sent, and DurationMs how long it took.
+   */
+  started_at?: Time;
+  duration_ms?: number /* int */;
+  /**
+   * Initiator is file:line of the first frame in the project's own code that made the request.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
 }
 /**
  * NetworkDiff lists endpoints whose state changed.
@@ -159,7 +220,7 @@ export interface NetworkDiff {
 /**
  * Failure is an endpoint that fails and did not before.
  */
-export interface Failure {
+export interface Failure extends Request {
   method: string;
   url: string;
   status: number /* int */;
@@ -170,12 +231,16 @@ export interface Failure {
    * NowStatus is the status of a later request that did not fail any more.
    */
   now_status?: number /* int */;
+  /**
+   * Detail is the first meaningful line of the failed answer.
+   */
+  detail?: string;
   tab?: number /* int */;
 }
 /**
  * Degraded is an endpoint that has become slow.
  */
-export interface Degraded {
+export interface Degraded extends Request {
   method: string;
   url: string;
   avg_ms: number /* int */;
@@ -185,7 +250,7 @@ export interface Degraded {
 /**
  * Changed is an endpoint that fails no more.
  */
-export interface Changed {
+export interface Changed extends Request {
   method: string;
   url: string;
   status: number /* int */;
@@ -195,7 +260,7 @@ export interface Changed {
 /**
  * Endpoint is an endpoint that was never seen before.
  */
-export interface Endpoint {
+export interface Endpoint extends Request {
   method: string;
   url: string;
   status: number /* int */;
@@ -220,6 +285,14 @@ export interface Disconnection {
   code?: number /* int */;
   reason?: string;
   count?: number /* int */;
+  /**
+   * Initiator is file:line of the code that opened the connection.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
   tab?: number /* int */;
 }
 /**
@@ -228,7 +301,19 @@ export interface Disconnection {
 export interface SocketError {
   url: string;
   message: string;
+  /**
+   * Status is the HTTP status of a refused handshake.
+   */
+  status?: number /* int */;
   count?: number /* int */;
+  /**
+   * Initiator is file:line of the code that opened the connection.
+   */
+  initiator?: string;
+  /**
+   * Generated is true where Initiator is a line of generated code.
+   */
+  generated?: boolean;
   tab?: number /* int */;
 }
 /**
@@ -245,6 +330,14 @@ export interface Connection {
 export interface DOMDiff {
   new_error_elements?: NewElement[];
   disappeared_elements?: GoneElement[];
+  /**
+   * Flashes are messages that came and went while one field was filled in; they do not count as errors.
+   */
+  flashes?: NewElement[];
+  /**
+   * PageEmptySince is when the page became empty because its code failed.
+   */
+  page_empty_since?: Time;
   url_changed?: URLChange;
   crashed?: Crash[];
   omitted?: number /* int */;

@@ -61,6 +61,9 @@ type ConsoleEvent struct {
 	Stack []string `json:"stack,omitempty" rule:"cap=MaxStack"`
 	// Request is the id of the network request that a browser entry is about.
 	Request string `json:"request,omitempty"`
+	// Logged is the place of the console call, "function (url:line:column)", if the stack is that of an error
+	// that the call logged.
+	Logged string `json:"logged,omitempty" rule:"line"`
 	// Target is where the code ran, if not in the tab's main document.
 	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'" rule:"open"`
 }
@@ -123,6 +126,9 @@ type NetworkEvent struct {
 	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'" rule:"open"`
 	// Backfilled is true for entries recovered from the browser's records because capture started late.
 	Backfilled bool `json:"backfilled,omitempty"`
+	// Stack has lines "function (url:line:column)": the code that made the request, the innermost frame first, and
+	// then the code that scheduled it. A request of the document itself has one line, with the document's address.
+	Stack []string `json:"stack,omitempty" rule:"cap=MaxStack"`
 }
 
 // WebSocketEvent is one event of a WebSocket connection.
@@ -146,6 +152,10 @@ type WebSocketEvent struct {
 	Reason string `json:"reason,omitempty" rule:"line"`
 	// Leaving is true when leaving or reloading the page closed the connection.
 	Leaving bool `json:"leaving,omitempty"`
+	// Status is the HTTP status of a refused handshake, if the browser reports it.
+	Status int `json:"status,omitempty" rule:"max=999"`
+	// Stack has lines "function (url:line:column)": the code that opened the connection. Frames have none.
+	Stack []string `json:"stack,omitempty" rule:"cap=MaxStack"`
 }
 
 // ActionEvent is one user action. Drivers that send trusted input count as users.

@@ -56,7 +56,7 @@ func KeyOf(n *event.Network) EndpointKey {
 		return *n.Endpoint
 	}
 	origin, path := SplitURL(n.URL)
-	return EndpointKey{Page: n.Origin(), Origin: origin, Method: n.Method, Path: TemplatePath(path)}
+	return EndpointKey{Page: n.Origin(), Origin: origin, Method: n.Method, Path: TemplatePath(path), Operation: n.Operation}
 }
 
 // SplitURL splits an address into its origin and path, without query and fragment. An address that

@@ -123,15 +123,11 @@ const (
 // strings' headers.
 
 func sizeOfConsole(e *event.Console) int {
-	n := 280 + len(e.Text) + len(e.URL)
-	for _, line := range e.Stack {
-		n += 16 + len(line)
-	}
-	return n
+	return 300 + len(e.Text) + len(e.URL) + len(e.Logged) + sizeOfLines(e.Stack)
 }
 
 func sizeOfNetwork(e *event.Network) int {
-	n := 400 + len(e.URL) + len(e.RequestBody) + len(e.ResponseBody) + len(e.Error)
+	n := 460 + len(e.URL) + len(e.RequestBody) + len(e.ResponseBody) + len(e.Error) + len(e.Detail) + sizeOfLines(e.Stack)
 	for _, h := range []map[string]string{e.RequestHeaders, e.ResponseHeaders} {
 		for k, v := range h {
 			n += 48 + len(k) + len(v)
@@ -140,7 +136,17 @@ func sizeOfNetwork(e *event.Network) int {
 	return n
 }
 
-func sizeOfWebSocket(e *event.WebSocket) int { return 200 + len(e.Text) + len(e.URL) + len(e.Reason) }
+func sizeOfWebSocket(e *event.WebSocket) int {
+	return 240 + len(e.Text) + len(e.URL) + len(e.Reason) + sizeOfLines(e.Stack)
+}
+
+func sizeOfLines(lines []string) int {
+	n := 0
+	for _, line := range lines {
+		n += 16 + len(line)
+	}
+	return n
+}
 
 func sizeOfAction(e *event.Action) int {
 	return 200 + len(e.Target) + len(e.Selector) + len(e.Value)

@@ -74,7 +74,7 @@ func (x *Index) add(k EndpointKey) int {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	k = EndpointKey{Page: x.wordLocked(k.Page), Origin: x.wordLocked(k.Origin), Method: x.wordLocked(k.Method), Path: x.wordLocked(k.Path)}
+	k = EndpointKey{Page: x.wordLocked(k.Page), Origin: x.wordLocked(k.Origin), Method: x.wordLocked(k.Method), Path: x.wordLocked(k.Path), Operation: x.wordLocked(k.Operation)}
 	x.ids[k] = len(x.keys)
 	x.keys = append(x.keys, &k)
 	return len(x.keys) - 1

@@ -38,7 +38,9 @@ type FileEndpoint struct {
 	Page   string `json:"page"`
 	Method string `json:"method"`
 	URL    string `json:"url"`
-	Status int    `json:"status"`
+	// Operation is the name of the GraphQL operation.
+	Operation string `json:"operation,omitempty"`
+	Status    int    `json:"status"`
 	// Failing and Error are about the newest request.
 	Failing bool   `json:"failing,omitempty"`
 	Error   string `json:"error,omitempty"`
@@ -73,11 +75,11 @@ func Export(c Checkpoint, journal string) *File {
 	}
 	for k, e := range c.Endpoints.All {
 		f.Endpoints = append(f.Endpoints, FileEndpoint{
-			Page: k.Page, Method: k.Method, URL: k.Origin + k.Path, Status: e.Status, Failing: e.Failing, Error: e.Error, Requests: e.Measured, MeanMs: e.MeanMs(),
+			Page: k.Page, Method: k.Method, URL: k.Origin + k.Path, Operation: k.Operation, Status: e.Status, Failing: e.Failing, Error: e.Error, Requests: e.Measured, MeanMs: e.MeanMs(),
 		})
 	}
 	slices.SortFunc(f.Endpoints, func(a, b FileEndpoint) int {
-		return cmp.Or(cmp.Compare(a.Page, b.Page), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Method, b.Method))
+		return cmp.Or(cmp.Compare(a.Page, b.Page), cmp.Compare(a.URL, b.URL), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Operation, b.Operation))
 	})
 	counts := map[FileElement]int{}
 	for k, n := range c.DOMState.Elements() {
@@ -145,7 +147,7 @@ func (f *File) Moment(journal string, start capture.Moment, pages []string, inde
 	for _, e := range f.Endpoints {
 		origin, path := capture.SplitURL(e.URL)
 		m.Endpoints.Set(
-			capture.EndpointKey{Page: renamed(e.Page), Origin: renamed(origin), Method: e.Method, Path: path},
+			capture.EndpointKey{Page: renamed(e.Page), Origin: renamed(origin), Method: e.Method, Path: path, Operation: e.Operation},
 			capture.Endpoint{Status: e.Status, Failing: e.Failing, Error: e.Error, Measured: e.Requests, TotalMs: e.MeanMs * float64(e.Requests)},
 		)
 	}

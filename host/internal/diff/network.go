@@ -135,13 +135,13 @@ func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 			d.StillFailing++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
-			recovered = append(recovered, &tally[Changed]{entry: Changed{w.key.Method, url, w.now.Status, w.base.Status, tab, w.ref}, count: 1, last: w.last})
+			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last})
 		}
 		if !w.known && w.failures == 0 {
-			fresh = append(fresh, &tally[Endpoint]{entry: Endpoint{w.key.Method, url, w.now.Status, tab, w.ref}, count: 1, last: w.last})
+			fresh = append(fresh, &tally[Endpoint]{entry: Endpoint{Method: w.key.Method, URL: url, Status: w.now.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last})
 		}
 		if mean, before := w.meanMs(), w.base.MeanMs(); w.known && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*before {
-			degraded = append(degraded, &tally[Degraded]{entry: Degraded{w.key.Method, url, int(mean + 0.5), int(before + 0.5), tab, w.ref}, count: w.answered, last: w.last})
+			degraded = append(degraded, &tally[Degraded]{entry: Degraded{Method: w.key.Method, URL: url, AvgMs: int(mean + 0.5), PreviousAvgMs: int(before + 0.5), Tab: tab, Ref: w.ref}, count: w.answered, last: w.last})
 		}
 	}
 	c.count(len(failures), "network failure", Error)

@@ -75,6 +75,11 @@ type Report struct {
 	// Variables is nil, too, when nothing happened and no sections were asked for by name.
 	Variables *VariablesDiff `json:"variables,omitempty"`
 
+	// Storms are requests, connections and messages that repeat without end.
+	Storms []Storm `json:"storms,omitempty"`
+	// Repeated is what the reader was already given; the last one sums up those that are not shown.
+	Repeated []Repeated `json:"repeated,omitempty"`
+
 	// Settled is set by a wait: false with UnsettledBecause when the time ran out.
 	Settled          *bool  `json:"settled,omitempty"`
 	UnsettledBecause string `json:"unsettled_because,omitempty"`
@@ -129,6 +134,26 @@ func (r *Report) Sections(yield func(section any) bool) {
 // Untrusted marks answers that quote pages.
 const Untrusted = "untrusted"
 
+// Storm is one thing that repeats fast and without end.
+type Storm struct {
+	// What is a request, a connection or a message: "GET /notifications".
+	What   string `json:"what"`
+	Count  int    `json:"count"`
+	SpanMs int64  `json:"span_ms"`
+	// Initiator is file:line of the code that causes it.
+	Initiator string `json:"initiator,omitempty"`
+	// Generated is true where Initiator is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
+	Tab       int  `json:"tab,omitempty"`
+	Ref       *Ref `json:"-"`
+}
+
+// Repeated is an entry that the reader was already given, and how often it occurred in the window.
+type Repeated struct {
+	Message string `json:"message"`
+	Count   int    `json:"count"`
+}
+
 // ConsoleDiff lists messages that were logged.
 type ConsoleDiff struct {
 	NewErrors       []Message `json:"new_errors,omitempty"`
@@ -144,9 +169,24 @@ type Message struct {
 	Source string `json:"source,omitempty"`
 	// Generated is true where Source is a line of generated code: its map is missing, or was not there in time.
 	Generated bool `json:"generated,omitempty"`
-	Count     int  `json:"count"`
-	Tab       int  `json:"tab,omitempty"`
-	Ref       *Ref `json:"-"`
+	// LoggedAt is file:line of the console call, where Source is that of the error that it logged.
+	LoggedAt string `json:"logged_at,omitempty"`
+	Count    int    `json:"count"`
+	Tab      int    `json:"tab,omitempty"`
+	Ref      *Ref   `json:"-"`
+}
+
+// Request is what every entry of the network section has: of the request that it shows.
+type Request struct {
+	// Operation is the name of the GraphQL operation.
+	Operation string `json:"operation,omitempty"`
+	// StartedAt is when the request was sent, and DurationMs how long it took.
+	StartedAt  Time `json:"started_at,omitzero"`
+	DurationMs int  `json:"duration_ms,omitempty"`
+	// Initiator is file:line of the first frame in the project's own code that made the request.
+	Initiator string `json:"initiator,omitempty"`
+	// Generated is true where Initiator is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
 }
 
 // NetworkDiff lists endpoints whose state changed.
@@ -169,9 +209,12 @@ type Failure struct {
 	Error          string `json:"error,omitempty"`
 	Count          int    `json:"count,omitempty"`
 	// NowStatus is the status of a later request that did not fail any more.
-	NowStatus int  `json:"now_status,omitempty"`
-	Tab       int  `json:"tab,omitempty"`
-	Ref       *Ref `json:"-"`
+	NowStatus int `json:"now_status,omitempty"`
+	// Detail is the first meaningful line of the failed answer.
+	Detail string `json:"detail,omitempty"`
+	Request `tstype:",extends"`
+	Tab int  `json:"tab,omitempty"`
+	Ref *Ref `json:"-"`
 }
 
 // Degraded is an endpoint that has become slow.
@@ -180,8 +223,9 @@ type Degraded struct {
 	URL           string `json:"url"`
 	AvgMs         int    `json:"avg_ms"`
 	PreviousAvgMs int    `json:"previous_avg_ms"`
-	Tab           int    `json:"tab,omitempty"`
-	Ref           *Ref   `json:"-"`
+	Request `tstype:",extends"`
+	Tab int  `json:"tab,omitempty"`
+	Ref *Ref `json:"-"`
 }
 
 // Changed is an endpoint that fails no more.
@@ -190,8 +234,9 @@ type Changed struct {
 	URL            string `json:"url"`
 	Status         int    `json:"status"`
 	PreviousStatus int    `json:"previous_status"`
-	Tab            int    `json:"tab,omitempty"`
-	Ref            *Ref   `json:"-"`
+	Request `tstype:",extends"`
+	Tab int  `json:"tab,omitempty"`
+	Ref *Ref `json:"-"`
 }
 
 // Endpoint is an endpoint that was never seen before.
@@ -199,8 +244,9 @@ type Endpoint struct {
 	Method string `json:"method"`
 	URL    string `json:"url"`
 	Status int    `json:"status"`
-	Tab    int    `json:"tab,omitempty"`
-	Ref    *Ref   `json:"-"`
+	Request `tstype:",extends"`
+	Tab int  `json:"tab,omitempty"`
+	Ref *Ref `json:"-"`
 }
 
 // WebSocketDiff lists what happened to connections.
@@ -219,17 +265,27 @@ type Disconnection struct {
 	Code   int    `json:"code,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Count  int    `json:"count,omitempty"`
-	Tab    int    `json:"tab,omitempty"`
-	Ref    *Ref   `json:"-"`
+	// Initiator is file:line of the code that opened the connection.
+	Initiator string `json:"initiator,omitempty"`
+	// Generated is true where Initiator is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
+	Tab       int  `json:"tab,omitempty"`
+	Ref       *Ref `json:"-"`
 }
 
 // SocketError is a frame or a connection that said that something failed.
 type SocketError struct {
 	URL     string `json:"url"`
 	Message string `json:"message"`
-	Count   int    `json:"count,omitempty"`
-	Tab     int    `json:"tab,omitempty"`
-	Ref     *Ref   `json:"-"`
+	// Status is the HTTP status of a refused handshake.
+	Status int `json:"status,omitempty"`
+	Count  int `json:"count,omitempty"`
+	// Initiator is file:line of the code that opened the connection.
+	Initiator string `json:"initiator,omitempty"`
+	// Generated is true where Initiator is a line of generated code.
+	Generated bool `json:"generated,omitempty"`
+	Tab       int  `json:"tab,omitempty"`
+	Ref       *Ref `json:"-"`
 }
 
 // Connection is a connection that was opened.
@@ -244,6 +300,10 @@ type Connection struct {
 type DOMDiff struct {
 	NewErrorElements    []NewElement  `json:"new_error_elements,omitempty"`
 	DisappearedElements []GoneElement `json:"disappeared_elements,omitempty"`
+	// Flashes are messages that came and went while one field was filled in; they do not count as errors.
+	Flashes []NewElement `json:"flashes,omitempty"`
+	// PageEmptySince is when the page became empty because its code failed.
+	PageEmptySince *Time `json:"page_empty_since,omitempty"`
 	URLChanged          *URLChange    `json:"url_changed,omitempty"`
 	Crashed             []Crash       `json:"crashed,omitempty"`
 	Omitted             int           `json:"omitted,omitempty"`

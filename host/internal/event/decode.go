@@ -171,6 +171,8 @@ func (d *Decoder) decode(raw gjson.Result, known addresses) (Event, *protocol.Er
 		if e.Length == 0 {
 			e.Length = r.uncut
 		}
+	case *Network:
+		e.interpret(d.redact)
 	case *WebSocket:
 		e.Bad = e.Op == "error" || e.IsFrame() && saysError(e.Text)
 	}

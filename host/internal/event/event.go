@@ -79,6 +79,8 @@ type Console struct {
 	Target   string
 	// Joined is true for an entry that only repeats what another event says; package capture sets it.
 	Joined bool
+	// Logged is the place of the console call, where Stack is that of an error that the call logged.
+	Logged string
 }
 
 // Request is the beginning of a request.
@@ -97,6 +99,8 @@ type EndpointKey struct {
 	Method string
 	// Path has {id} in place of ids and {hash} in place of the hashes in the names of built files.
 	Path string
+	// Operation is the name of the GraphQL operation; "" for other requests.
+	Operation string
 }
 
 // Network is a request that has ended, or whose streamed answer has begun.
@@ -114,12 +118,20 @@ type Network struct {
 	RequestBody, ResponseBody, BodyNote, Target string
 	// Endpoint is what capture.KeyOf found, kept because every report asks for it; nil until a buffer has the request.
 	Endpoint *EndpointKey `msgpack:"-"`
+	// Stack has the frames that made the request, the innermost first.
+	Stack []string
+	// Operation is the name of its GraphQL operation; "" for other requests.
+	Operation string
+	// Refused is true for a GraphQL answer that lists errors, whatever its status.
+	Refused bool
+	// Detail is the first meaningful line of an answer that reports a failure, of at most [MaxDetail] characters.
+	Detail string
 }
 
-// Failed reports whether the request failed: a status of 400 or more, no status, or an interrupted answer. An aborted
-// request did not fail. It counts as answered if it had a status by then.
+// Failed reports whether the request failed: a status of 400 or more, no status, an interrupted answer, or an answer with
+// GraphQL errors. An aborted request did not fail. It counts as answered if it had a status by then.
 func (n *Network) Failed() bool {
-	return n.Status >= 400 || n.Error != "" && n.Error != "net::ERR_ABORTED" && !n.Canceled
+	return n.Status >= 400 || n.Refused || n.Error != "" && n.Error != "net::ERR_ABORTED" && !n.Canceled
 }
 
 // Answered reports whether the request had an answer that was not a failure.
@@ -140,6 +152,10 @@ type WebSocket struct {
 	Joined bool
 	// Bad is true for a frame whose JSON says that something failed, and for a connection's error.
 	Bad bool
+	// Status is the HTTP status of a refused handshake; 0 when there was none or it is not known.
+	Status int
+	// Stack has the frames that opened the connection, the innermost first; frames have none.
+	Stack []string
 }
 
 // IsFrame reports whether it is a sent or received frame, not a step of the connection.

@@ -113,6 +113,8 @@ func (r *reader) readConsoleEvent(obj gjson.Result) *Console {
 			m.Stack = r.lines(name, v, protocol.MaxStack)
 		case "request":
 			m.Request = r.word(name, v, protocol.MaxShort)
+		case "logged":
+			m.Logged = r.line(name, v, protocol.MaxShort)
 		case "target":
 			m.Target = r.usual(name, v, consoleEventTargets, protocol.MaxShort)
 		}
@@ -210,6 +212,8 @@ func (r *reader) readNetworkEvent(obj gjson.Result) *Network {
 			m.Target = r.usual(name, v, networkEventTargets, protocol.MaxShort)
 		case "backfilled":
 			m.Backfilled = r.flag(name, v)
+		case "stack":
+			m.Stack = r.lines(name, v, protocol.MaxStack)
 		}
 	})
 	r.require(seen, networkEventNeeds)
@@ -249,6 +253,10 @@ func (r *reader) readWebSocketEvent(obj gjson.Result) *WebSocket {
 			m.Reason = r.line(name, v, protocol.MaxShort)
 		case "leaving":
 			m.Leaving = r.flag(name, v)
+		case "status":
+			m.Status = int(r.whole(name, v, 0, 999))
+		case "stack":
+			m.Stack = r.lines(name, v, protocol.MaxStack)
 		}
 	})
 	r.require(seen, webSocketEventNeeds)

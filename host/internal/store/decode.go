@@ -130,7 +130,7 @@ func (r *entryReader) texts(into *[]string) {
 	*into = []string{}
 	for range n {
 		s := ""
-		if r.text(&s); r.err != nil {
+		if r.word(&s); r.err != nil { // a line of a stack: others have it too
 			return
 		}
 		*into = append(*into, s)
@@ -157,9 +157,9 @@ func (r *entryReader) headers(into *map[string]string) {
 // headFields is how many fields of an entry its head has; the others are the fields after it.
 const (
 	headFields      = 4
-	consoleFields   = 12
-	networkFields   = 20
-	websocketFields = 11
+	consoleFields   = 13
+	networkFields   = 24
+	websocketFields = 13
 	actionFields    = 5
 	changeFields    = 5
 )
@@ -206,6 +206,8 @@ func (r *entryReader) console(e *event.Console) {
 			r.word(&e.Target)
 		case 11:
 			r.bool(&e.Joined)
+		case 12:
+			r.word(&e.Logged)
 		default:
 			r.head(&e.Head, i)
 		}
@@ -255,6 +257,14 @@ func (r *entryReader) network(e *event.Network) {
 			r.word(&e.BodyNote)
 		case 19:
 			r.word(&e.Target)
+		case 20:
+			r.texts(&e.Stack)
+		case 21:
+			r.word(&e.Operation)
+		case 22:
+			r.bool(&e.Refused)
+		case 23:
+			r.word(&e.Detail)
 		default:
 			r.head(&e.Head, i)
 		}
@@ -286,6 +296,10 @@ func (r *entryReader) websocket(e *event.WebSocket) {
 			r.bool(&e.Joined)
 		case 10:
 			r.bool(&e.Bad)
+		case 11:
+			r.int(&e.Status)
+		case 12:
+			r.texts(&e.Stack)
 		default:
 			r.head(&e.Head, i)
 		}

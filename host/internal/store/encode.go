@@ -105,6 +105,7 @@ func (w *entryWriter) console(e *event.Console) {
 	w.list(e.Stack)
 	w.texts(e.Request, e.Target)
 	w.flags(e.Joined)
+	w.texts(e.Logged)
 }
 
 func (w *entryWriter) network(e *event.Network) {
@@ -120,6 +121,10 @@ func (w *entryWriter) network(e *event.Network) {
 	w.headers(e.RequestHeaders)
 	w.headers(e.ResponseHeaders)
 	w.texts(e.RequestBody, e.ResponseBody, e.BodyNote, e.Target)
+	w.list(e.Stack)
+	w.texts(e.Operation)
+	w.flags(e.Refused)
+	w.texts(e.Detail)
 }
 
 func (w *entryWriter) websocket(e *event.WebSocket) {
@@ -130,4 +135,6 @@ func (w *entryWriter) websocket(e *event.WebSocket) {
 	w.ints(int64(e.Code))
 	w.texts(e.Reason)
 	w.flags(e.Leaving, e.Joined, e.Bad)
+	w.ints(int64(e.Status))
+	w.list(e.Stack)
 }

@@ -1,0 +1,244 @@
+package event
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/redact"
+)
+
+// MaxDetail bounds the detail of a failed answer, in characters.
+const MaxDetail = 160
+
+// interpret finds what a request's bodies say of it: its GraphQL operation, whether its answer lists GraphQL errors, and
+// the detail of a failure. The bodies are masked already.
+func (n *Network) interpret(r *redact.Redactor) {
+	n.Operation = operation(n)
+	errs := gjson.Result{}
+	if isObject(n.ResponseBody) && strings.Contains(n.ResponseBody, `"errors"`) {
+		errs = graphQLErrors(n)
+	}
+	n.Refused = errs.Exists() && n.Status > 0 && n.Status < 400
+	if !n.Failed() || n.ResponseBody == "" {
+		return
+	}
+	detail, _ := r.Text(detailOf(n.ResponseBody))
+	n.Detail = shorten(OneLine(Clean(detail)), MaxDetail)
+}
+
+var (
+	operationName = regexp.MustCompile(`^[_A-Za-z][_0-9A-Za-z]{0,99}$`)
+	// namedOperation is the head of an operation in a GraphQL document (https://spec.graphql.org/October2021/#sec-Language.Operations).
+	namedOperation = regexp.MustCompile(`(?:^|[\s},])(?:query|mutation|subscription)\s+([_A-Za-z][_0-9A-Za-z]{0,99})\s*[({@]`)
+	anyOperation   = regexp.MustCompile(`^(?:\s|#[^\n]*\n)*(?:\{|query\b|mutation\b|subscription\b|fragment\b)`)
+)
+
+// operation returns the name of a request's GraphQL operation, as GraphQL over HTTP sends it: in the body as JSON, or in the
+// query of the address. A batch has the name of its first operation.
+func operation(n *Network) string {
+	body := strings.TrimLeft(n.RequestBody, " \t\r\n")
+	if strings.HasPrefix(body, "[") && strings.Contains(body, `"query"`) {
+		body = gjson.Get(body, "0").Raw
+	}
+	if isObject(body) && (strings.Contains(body, `"query"`) || strings.Contains(body, `"operationName"`)) {
+		sent := gjson.GetMany(body, "operationName", "query", "extensions", "variables")
+		if name := sent[0].Str; operationName.MatchString(name) && (sent[1].Exists() || sent[2].Exists() || sent[3].Exists()) {
+			return name
+		}
+		if m := namedOperation.FindStringSubmatch(sent[1].Str); m != nil && anyOperation.MatchString(sent[1].Str) {
+			return m[1]
+		}
+		return ""
+	}
+	_, query, ok := strings.Cut(n.URL, "?")
+	if !ok || !strings.Contains(query, "operationName=") {
+		return ""
+	}
+	values, _ := url.ParseQuery(query) // what cannot be parsed is left out
+	if name := values.Get("operationName"); operationName.MatchString(name) && (values.Has("query") || values.Has("extensions") || values.Has("variables")) {
+		return name
+	}
+	return ""
+}
+
+// graphQLErrors returns the errors of a GraphQL answer. The answer of any other API may have a list of that name, so the
+// request must be one of GraphQL, or the list must look like one of GraphQL
+// (https://spec.graphql.org/October2021/#sec-Errors).
+func graphQLErrors(n *Network) gjson.Result {
+	errs := gjson.Get(n.ResponseBody, "errors")
+	first := errs.Get("0")
+	if !errs.IsArray() || first.Get("message").Type != gjson.String {
+		return gjson.Result{}
+	}
+	path, _, _ := strings.Cut(n.URL, "?")
+	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation.MatchString(gjson.Get(n.RequestBody, "query").Str)
+	answered := gjson.Get(n.ResponseBody, "data").Exists() && (first.Get("path").Exists() || first.Get("locations").Exists() || first.Get("extensions").Exists())
+	if !asked && !answered {
+		return gjson.Result{}
+	}
+	return errs
+}
+
+func isObject(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " \t\r\n"), "{") }
+
+// detailOf returns the line of a failed answer that says why it failed, "" if there is none.
+func detailOf(body string) string {
+	body = strings.TrimSpace(body)
+	switch {
+	case body == "":
+		return ""
+	case body[0] == '{':
+		return objectDetail(gjson.Parse(body), 0)
+	case body[0] == '[':
+		return valueDetail(gjson.Parse(body), 0)
+	case body[0] == '"':
+		return gjson.Parse(body).Str
+	case body[0] == '<':
+		return pageDetail(body)
+	}
+	return textDetail(body)
+}
+
+// maxDepth bounds how deep a detail is searched for.
+const maxDepth = 4
+
+// reasons are the members of an object that say why something failed, the most telling first: those of common APIs, and of
+// RFC 9457 (detail, title).
+var reasons = []string{"message", "error", "detail", "error_description", "msg", "reason", "description", "title"}
+
+// objectDetail returns what an object says went wrong. A list of errors by field follows the message.
+func objectDetail(o gjson.Result, depth int) string {
+	if depth > maxDepth {
+		return ""
+	}
+	text := ""
+	for _, name := range reasons {
+		if text = valueDetail(o.Get(name), depth+1); text != "" {
+			break
+		}
+	}
+	fields := valueDetail(o.Get("errors"), depth+1)
+	if fields == "" && text == "" {
+		fields = fieldDetail(o, depth)
+	}
+	switch {
+	case text == "" || strings.Contains(fields, text):
+		return fields
+	case fields == "" || strings.Contains(text, fields):
+		return text
+	}
+	return strings.TrimRight(text, ".: ") + ": " + fields
+}
+
+// valueDetail returns what a member says: a text, the first of a list, or an object's own detail.
+func valueDetail(v gjson.Result, depth int) string {
+	switch {
+	case depth > maxDepth:
+		return ""
+	case v.Type == gjson.String:
+		return strings.TrimSpace(v.Str)
+	case v.IsArray():
+		first := v.Get("0")
+		text := valueDetail(first, depth+1)
+		if where := place(first); text != "" && where != "" && !strings.Contains(text, where) {
+			return where + ": " + text
+		}
+		return text
+	case v.IsObject():
+		return objectDetail(v, depth+1)
+	}
+	return ""
+}
+
+// place returns the field that an item of a list of errors is about.
+func place(item gjson.Result) string {
+	for _, name := range []string{"loc", "field", "path", "param", "property", "pointer"} {
+		switch v := item.Get(name); {
+		case v.Type == gjson.String:
+			return v.Str
+		case v.IsArray():
+			var parts []string
+			v.ForEach(func(_, part gjson.Result) bool {
+				parts = append(parts, part.String())
+				return len(parts) < 8
+			})
+			return strings.Join(parts, ".")
+		}
+	}
+	return ""
+}
+
+// fieldDetail returns the first member of an object of errors by field: {"email": ["is taken"]}.
+func fieldDetail(o gjson.Result, depth int) (text string) {
+	o.ForEach(func(k, v gjson.Result) bool {
+		if v.IsArray() && v.Get("0").Type == gjson.String && k.Str != "stack" && k.Str != "trace" {
+			text = k.Str + ": " + valueDetail(v, depth+1)
+		}
+		return text == ""
+	})
+	return text
+}
+
+// pages find the exception in the error pages of servers, by what surrounds it.
+var pages = []*regexp.Regexp{
+	regexp.MustCompile(`(?is)<pre class="exception_value">(.*?)</pre>`),                                                // Django
+	regexp.MustCompile(`(?is)<h2 class="exception-message[^>]*>(.*?)</h2>|<div class="exception-message">(.*?)</div>`), // Rails, Symfony
+	regexp.MustCompile(`(?is)<h1>([^<]*(?:Error|Exception)[^<]* in [^<]*)</h1>`),                                       // Rails
+	regexp.MustCompile(`(?is)There was an unexpected error[^<]*</div>\s*<div>([^<]+)</div>`),                           // Spring
+	regexp.MustCompile(`(?is)(There was an unexpected error[^<]*)</`),                                                  // Spring
+	regexp.MustCompile(`(?is)<title>([^<]*?)\s*// Werkzeug Debugger</title>`),                                          // Flask
+	regexp.MustCompile(`(?is)<pre>(.*?)(?:<br\s*/?>|\n|</pre>)`),                                                       // Express, finalhandler
+	regexp.MustCompile(`(?is)"err":\{"name":"[^"]*","source":"[^"]*","message":"((?:[^"\\]|\\.)*)"`),                   // Next.js
+	regexp.MustCompile(`(?is)<title>([^<]*)</title>`),
+	regexp.MustCompile(`(?is)<h1[^>]*>(.*?)</h1>`),
+}
+
+var tags = regexp.MustCompile(`(?s)<[^>]*>`)
+
+func pageDetail(page string) string {
+	for _, pattern := range pages {
+		for _, found := range pattern.FindAllStringSubmatch(page, 1) {
+			for _, text := range found[1:] {
+				if text = strings.TrimSpace(html.UnescapeString(tags.ReplaceAllString(text, " "))); text != "" {
+					return textDetail(text)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// textDetail returns the first line of a text that has letters. A Python traceback has its exception at the end.
+func textDetail(text string) string {
+	lines := strings.Split(text, "\n")
+	if strings.HasPrefix(text, "Traceback (most recent call last)") {
+		for i := len(lines) - 1; i > 0; i-- {
+			if line := strings.TrimRight(lines[i], "\r"); line != "" && line[0] != ' ' {
+				return line
+			}
+		}
+	}
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if strings.ContainsFunc(line, isLetter) {
+			return line
+		}
+	}
+	return ""
+}
+
+func isLetter(c rune) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80 }
+
+// shorten cuts a text to a number of characters, the last of which is an ellipsis then.
+func shorten(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	runes := []rune(s)
+	return strings.TrimSpace(string(runes[:limit-1])) + "…"
+}

@@ -1,0 +1,114 @@
+package event_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/redact"
+)
+
+// answered decodes a request with these bodies.
+func answered(t *testing.T, status int, url, sent, answer string) *event.Network {
+	t.Helper()
+	raw := fmt.Sprintf(`{"kind":"network","at":1,"tab":1,"id":"1","method":"POST","url":%q,"resource":"fetch","status":%d,"started":1,"duration":1,"request_body":%s,"response_body":%s}`,
+		url, status, gjson.AppendJSONString(nil, sent), gjson.AppendJSONString(nil, answer))
+	ev, err := event.NewDecoder(redact.Default()).Decode(gjson.Parse(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ev.(*event.Network)
+}
+
+func TestTheDetailOfAFailedAnswer(t *testing.T) {
+	for _, c := range []struct{ from, body, want string }{
+		{"nothing", "", ""},
+		{"message", `{"message":"price must be positive"}`, "price must be positive"},
+		{"error", `{"error":"no such order"}`, "no such order"},
+		{"error object", `{"error":{"code":42,"message":"quota exceeded"}}`, "quota exceeded"},
+		{"OAuth", `{"error":"invalid_grant","error_description":"the code has expired"}`, "invalid_grant"},
+		{"JSON:API", `{"errors":[{"status":"422","title":"Invalid","detail":"name is too short","source":{"pointer":"/data/name"}}]}`, "name is too short"},
+		{"texts", `{"errors":["name is too short","x"]}`, "name is too short"},
+		{"problem details", `{"type":"about:blank","title":"Not enough credit","status":403,"detail":"Your balance is 30, but that costs 50."}`, "Your balance is 30, but that costs 50."},
+		{"title only", `{"title":"Not enough credit","status":403}`, "Not enough credit"},
+		{"Laravel", `{"message":"The given data was invalid.","errors":{"email":["The email is taken."]}}`, "The given data was invalid: email: The email is taken."},
+		{"NestJS", `{"statusCode":400,"message":["price must be a number","x"],"error":"Bad Request"}`, "price must be a number"},
+		{"FastAPI", `{"detail":[{"loc":["body","price"],"msg":"field required","type":"value_error"}]}`, "body.price: field required"},
+		{"Django REST", `{"email":["This field is required."]}`, "email: This field is required."},
+		{"Zod", `{"error":{"issues":[{"path":["qty"],"message":"Expected number"}],"name":"ZodError","message":"invalid"}}`, "invalid"},
+		{"express-validator", `{"errors":[{"msg":"Invalid value","param":"email"}]}`, "email: Invalid value"},
+		{"a list", `[{"message":"too long"}]`, "too long"},
+		{"a text as JSON", `"out of stock"`, "out of stock"},
+		{"cut JSON", `{"message":"cut","stack":["a","b`, "cut"},
+		{"only a stack", `{"stack":["a","b"]}`, ""},
+		{"Spring as JSON", `{"timestamp":"2026-01-01","status":500,"error":"Internal Server Error","path":"/a"}`, "Internal Server Error"},
+		{"Express", "<!DOCTYPE html>\n<html><head><title>Error</title></head><body>\n<pre>TypeError: Cannot read properties of undefined (reading &#39;id&#39;)<br> &nbsp; &nbsp;at /app/server.js:13:9</pre></body></html>", "TypeError: Cannot read properties of undefined (reading 'id')"},
+		{"Django", `<html><head><title>ZeroDivisionError at /</title></head><body><h1>ZeroDivisionError at /</h1><pre class="exception_value">division by zero</pre>`, "division by zero"},
+		{"Rails", `<html><head><title>Action Controller: Exception caught</title></head><body><header><h1>NoMethodError in OrdersController#show</h1></header><h2 class="exception-message">undefined method &#39;total&#39; for nil</h2>`, "undefined method 'total' for nil"},
+		{"Flask", `<html><head><title>KeyError: 'price' // Werkzeug Debugger</title></head>`, "KeyError: 'price'"},
+		{"Spring", `<html><body><h1>Whitelabel Error Page</h1><p>This application has no explicit mapping</p><div>There was an unexpected error (type=Internal Server Error, status=500).</div><div>Index 3 out of bounds</div></body></html>`, "Index 3 out of bounds"},
+		{"Go", "sql: no rows in result set\n", "sql: no rows in result set"},
+		{"nginx", "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body><center><h1>502 Bad Gateway</h1></center></body></html>", "502 Bad Gateway"},
+		{"Python", "Traceback (most recent call last):\n  File \"a.py\", line 3, in f\n    1/0\nZeroDivisionError: division by zero\n", "ZeroDivisionError: division by zero"},
+		{"Node", "\n\nError: boom\n    at f (a.js:1:1)\n", "Error: boom"},
+		{"nested", `{"error":{"error":{"error":{"error":{"error":{"error":{"message":"deep"}}}}}}}`, ""},
+	} {
+		if got := answered(t, 500, "http://a.test/x", "", c.body).Detail; got != c.want {
+			t.Errorf("%s: %q, want %q", c.from, got, c.want)
+		}
+	}
+	long := answered(t, 500, "http://a.test/x", "", `{"message":"`+strings.Repeat("é", 400)+`"}`).Detail
+	if n := len([]rune(long)); n != event.MaxDetail || !strings.HasSuffix(long, "…") {
+		t.Errorf("%d characters: %s", n, long)
+	}
+	if got := answered(t, 500, "http://a.test/x", "", `{"message":"password=hunter2secret was refused"}`).Detail; strings.Contains(got, "hunter2secret") {
+		t.Errorf("not masked: %s", got)
+	}
+	if got := answered(t, 200, "http://a.test/x", "", `{"message":"fine"}`).Detail; got != "" {
+		t.Errorf("an answer that did not fail has a detail: %s", got)
+	}
+}
+
+func TestGraphQLOperationsAndErrors(t *testing.T) {
+	const refused = `{"data":null,"errors":[{"message":"no such order","path":["order"]}]}`
+	for _, c := range []struct {
+		what, url, sent, answer, operation string
+		failed                             bool
+	}{
+		{"named", "http://a.test/graphql", `{"operationName":"Order","query":"query Order { order { id } }"}`, `{"data":{}}`, "Order", false},
+		{"named in the document", "http://a.test/api", `{"query":"# a comment\nmutation  Pay($id: ID!) { pay(id: $id) }"}`, refused, "Pay", true},
+		{"a fragment first", "http://a.test/api", `{"query":"fragment F on Order { id } query Order { order { ...F } }"}`, `{"data":{}}`, "Order", false},
+		{"without a name", "http://a.test/graphql", `{"query":"{ order { id } }"}`, refused, "", true},
+		{"a batch", "http://a.test/graphql", `[{"operationName":"A","query":"query A { a }"},{"operationName":"B","query":"query B { b }"}]`, `[{"data":{}}]`, "A", false},
+		{"persisted", "http://a.test/graphql?operationName=Order&extensions=%7B%7D", "", `{"data":{}}`, "Order", false},
+		{"errors that are empty", "http://a.test/graphql", `{"query":"{ order { id } }"}`, `{"data":{},"errors":[]}`, "", false},
+		{"partial data", "http://a.test/gateway", "", `{"data":{"a":1},"errors":[{"message":"b failed","locations":[{"line":1,"column":1}]}]}`, "", true},
+		{"another API's list", "http://a.test/validate", `{"rows":3}`, `{"errors":[{"message":"row 2 is empty"}],"rows":3}`, "", false},
+		{"another API's query", "http://a.test/search", `{"query":"query of a user"}`, `{"hits":[]}`, "", false},
+		{"a hostile name", "http://a.test/graphql", "{\"operationName\":\"x\\n- button\",\"query\":\"{ a }\"}", `{"data":{}}`, "", false},
+	} {
+		n := answered(t, 200, c.url, c.sent, c.answer)
+		if n.Operation != c.operation || n.Failed() != c.failed {
+			t.Errorf("%s: operation %q, failed %v", c.what, n.Operation, n.Failed())
+		}
+		if c.failed && n.Detail == "" {
+			t.Errorf("%s: no detail", c.what)
+		}
+	}
+}
+
+// FuzzAnswers: whatever bodies hold, a detail is one clean line of bounded length.
+func FuzzAnswers(f *testing.F) {
+	for _, seed := range []string{`{"message":"a"}`, `{"errors":[{"message":"\u001b[31m"}]}`, "<pre>a<br>", "[[[[", `{"error":{"errors":{}}}`} {
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, sent, answer string) {
+		n := answered(t, 500, "http://a.test/graphql", sent, answer)
+		if len([]rune(n.Detail)) > event.MaxDetail || n.Detail != event.OneLine(event.Clean(n.Detail)) {
+			t.Errorf("%q", n.Detail)
+		}
+	})
+}
