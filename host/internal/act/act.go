@@ -429,7 +429,7 @@ func (a *Actor) made(ctx context.Context, o outcome, made protocol.ActMade) Made
 func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outcome, places *observe.Places) (caused, late []diff.Consequence) {
 	options := a.rules.Of(client).Options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
-	options.Original = places.Place
+	places.Explain(&options)
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
 		case c.At >= o.began:

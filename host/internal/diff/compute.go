@@ -35,6 +35,9 @@ type Options struct {
 	// Original tells where an entry came from, and whether that is its original place; nil where all are told as
 	// they were logged. It is called for entries that are shown, and decides nothing but how their source reads.
 	Original func(*event.Console) (Place, bool)
+	// Initiator tells which code of the project is the first in a stack, of code that ran in a tab at a time, in
+	// milliseconds since the epoch. It may be nil, and is called for entries that are shown.
+	Initiator func(tab int, at int64, stack []string) Place
 	// Refs has everything in the report say which entries it was made of.
 	Refs bool
 }
@@ -77,13 +80,19 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 			sections = append(sections, computers[s](&c, r))
 		}
 	}
+	omitted := c.listStorms(r)
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings
 	r.BufferOverflow = c.overflow
 	r.NoiseHidden, r.NoiseProblems = c.noiseHidden, o.NoiseProblems
 	r.Coverage = c.coverage()
 	r.DOMUnavailable = r.DOM != nil && c.domUnavailable()
 	r.Summary = c.summary(r.Coverage)
-	omitted := 0
+	if o.Filter == ErrorsOnly {
+		r.SeverityHidden += dropAll(&r.Storms)
+	}
+	if len(r.Storms) > 0 {
+		r.PageText = Untrusted
+	}
 	for _, s := range sections {
 		if o.Filter != "" && o.Filter != All {
 			r.SeverityHidden += s.filter(o.Filter == ErrorsOnly)
@@ -133,6 +142,8 @@ type computation struct {
 	manyTabs    bool
 	loads       map[int]int64   // when each tab last loaded a page; nil until needed
 	backfilled  map[tabURL]bool // failed requests that were found afterwards; nil until needed
+	storms      []*foundStorm
+	updated     map[int]int64 // when a tab was loaded or updated last, where that ends storms
 }
 
 func (c *computation) raise(s Severity) { c.severity = worse(c.severity, s) }
@@ -300,6 +311,8 @@ type tally[T any] struct {
 	count int
 	last  uint64
 	ref   *Ref
+	// shown is the event that stands for all, where they are shown by it.
+	shown event.Event
 }
 
 func byFrequency[T any](list []*tally[T]) []*tally[T] {

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,10 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		c.Count = 1
 		list = append(list, c)
 	}
+	storms := Storms(from, v, o)
+	for _, s := range storms {
+		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line()})
+	}
 	var told []event.Event
 	names, places := sourceNames{}, map[*event.Console]Place{}
 	Entries(from, v, o, func(e Entry) {
@@ -62,7 +67,9 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			}
 			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text})
 		case *event.Network:
-			add(request(ev))
+			if r := request(ev, &o); !r.Request || !slices.ContainsFunc(storms, func(s Storm) bool { return s.What == requestName(ev) }) {
+				add(r)
+			}
 		case *event.WebSocket:
 			url := shownSocketURL(ev.Origin(), ev.URL)
 			switch {
@@ -97,6 +104,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			add(Consequence{At: e.At, Severity: Error, Text: "the page crashed"})
 		}
 	}
+	slices.SortStableFunc(list, func(a, b Consequence) int { return cmp.Compare(a.At, b.At) })
 	return list
 }
 
@@ -108,22 +116,24 @@ func place(e *event.Console, o Options) Place {
 	return p
 }
 
-func request(e *event.Network) Consequence {
-	origin, path := capture.SplitURL(e.URL)
-	text := e.Method + " " + shownURL(e.Origin(), origin, path)
-	c := Consequence{At: e.Started, Severity: Clean, Request: true}
-	if c.At == 0 {
-		c.At = e.At
-	}
+func request(e *event.Network, o *Options) Consequence {
+	c := Consequence{At: startOf(e), Severity: Clean, Request: true, Text: requestName(e)}
 	switch {
-	case e.Failed() && e.Status >= 400:
-		c.Severity, c.Request, c.Text = Error, false, fmt.Sprintf("%s %d", text, e.Status)
 	case e.Failed():
-		c.Severity, c.Request, c.Text = Error, false, text+" "+Shorten(event.OneLine(e.Error))
-	case e.Status == 0:
-		c.Text = text
-	default:
-		c.Text = fmt.Sprintf("%s %d", text, e.Status)
+		c.Severity, c.Request = Error, false
+		if e.Status >= 400 {
+			c.Text += fmt.Sprintf(" %d", e.Status)
+		} else {
+			c.Text += " " + Shorten(event.OneLine(reason(e)))
+		}
+		if e.Detail != "" {
+			c.Text += fmt.Sprintf(" %q", e.Detail)
+		}
+		if p := initiator(e, o); p.File != "" {
+			c.Text += " from " + Marked(PlaceName(p), p.Generated)
+		}
+	case e.Status != 0:
+		c.Text += fmt.Sprintf(" %d", e.Status)
 	}
 	if c.Request && !slices.Contains([]string{"fetch", "xhr", "document", "eventsource"}, e.Resource) {
 		c.Text = "" // pictures, styles, scripts: they say nothing by themselves

@@ -44,6 +44,7 @@ func (c *computation) console() *ConsoleDiff {
 			same[t.entry] = append(same[t.entry], e)
 		}
 	})
+	errors, warnings = c.foldStorms(errors, warnings)
 	c.count(len(errors), "new console error", Error)
 	c.count(len(warnings), "new console warning", Warning)
 

@@ -1,18 +1,13 @@
 package diff
 
 import (
+	"cmp"
+	"slices"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
-)
-
-// degradedFactor, degradedMs and degradedSample define a degraded endpoint: slower than the mean of
-// at least so many earlier requests by more than the factor, and than so many milliseconds.
-const (
-	degradedFactor = 3
-	degradedMs     = 100
-	degradedSample = 3
 )
 
 // endpointWindow is what happened to one endpoint in the window.
@@ -27,8 +22,13 @@ type endpointWindow struct {
 	stillBad  int            // requests of one that is not
 	failure   *event.Network // the newest request of it
 	before    int            // status before it began to fail, 0 when there was none
+	counted   int
 	answered  int
 	answerMs  float64
+	slowest   *event.Network // of those answered
+	newest    *event.Network
+	static    bool // all its requests were for files of a page
+	run       run
 	last      uint64
 	firstPath string
 	manyPaths bool
@@ -45,13 +45,14 @@ func (c *computation) network() *NetworkDiff {
 			continue
 		}
 		d.TotalNewRequests++
-		if !capture.Counts(e) || c.hides(e) {
+		counts := capture.Counts(e)
+		if counts && c.hides(e) || !counts && (!repeats(e) || c.keptOut(e)) {
 			continue
 		}
 		key := capture.KeyOf(e)
 		w := found[key]
 		if w == nil {
-			w = &endpointWindow{key: key}
+			w = &endpointWindow{key: key, static: true}
 			w.base, w.known = c.from.Endpoints.Get(key)
 			if w.base.Failing && c.hidesFailure(key, w.base) {
 				w.base.Failing = false // so that failing in another way is news
@@ -60,15 +61,25 @@ func (c *computation) network() *NetworkDiff {
 			found[key] = w
 			order = append(order, w)
 		}
-		w.take(pos, e)
-		w.refer(c, pos, e)
+		w.static = w.static && isStatic(e)
+		w.run.add(&requestTempo, startOf(e))
+		if counts {
+			w.take(pos, e)
+			w.refer(c, pos, e)
+		}
 	}
-	c.networkLists(d, order)
+	c.networkLists(d, found, order)
 	return d
 }
 
+// mayStorm says whether an endpoint may have a storm.
+func (c *computation) mayStorm(w *endpointWindow) bool {
+	return w != nil && !w.static && (w.run.long || w.run.near && c.short())
+}
+
 func (w *endpointWindow) take(pos uint64, e *event.Network) {
-	w.last, w.tab = pos, e.Tab()
+	w.last, w.tab, w.newest = pos, e.Tab(), e
+	w.counted++
 	_, path := capture.SplitURL(e.URL)
 	if w.firstPath == "" {
 		w.firstPath = path
@@ -87,6 +98,9 @@ func (w *endpointWindow) take(pos uint64, e *event.Network) {
 	case capture.Measures(e):
 		w.answered++
 		w.answerMs += e.Duration
+		if w.slowest == nil || e.Duration > w.slowest.Duration {
+			w.slowest = e
+		}
 	}
 	w.now = w.now.After(e)
 }
@@ -111,17 +125,25 @@ func (w *endpointWindow) refer(c *computation, pos uint64, e *event.Network) {
 	}
 }
 
-func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
+func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) {
 	var failures []*tally[Failure]
 	var degraded []*tally[Degraded]
 	var recovered []*tally[Changed]
 	var fresh []*tally[Endpoint]
+	var stormy map[capture.EndpointKey]bool
+	if slices.ContainsFunc(order, c.mayStorm) {
+		stormy = c.requestStorms(func(k capture.EndpointKey) bool { return c.mayStorm(found[k]) })
+	}
+	slower := c.slower(found, order)
 	for _, w := range order {
+		if w.counted == 0 {
+			continue
+		}
 		url, tab := w.shownURL(), c.tab(w.tab)
 		if w.failures > 0 {
 			f := Failure{
 				Method: w.key.Method, URL: url, Status: w.failure.Status, PreviousStatus: w.before,
-				Error: Shorten(w.failure.Error), Count: several(w.failures), Tab: tab, Ref: w.failed,
+				Error: Shorten(reason(w.failure)), Count: several(w.failures), Detail: w.failure.Detail, Tab: tab, Ref: w.failed,
 			}
 			if f.Status >= 400 {
 				f.Error = "" // the status says it
@@ -129,30 +151,75 @@ func (c *computation) networkLists(d *NetworkDiff, order []*endpointWindow) {
 			if !w.now.Failing {
 				f.NowStatus = w.now.Status
 			}
-			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last})
+			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last, shown: w.failure})
 		}
 		if w.stillBad > 0 && w.now.Failing && w.failures == 0 {
 			d.StillFailing++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
-			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last})
+			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest})
 		}
-		if !w.known && w.failures == 0 {
-			fresh = append(fresh, &tally[Endpoint]{entry: Endpoint{Method: w.key.Method, URL: url, Status: w.now.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last})
+		if !w.known && w.failures == 0 && !w.static && !stormy[w.key] {
+			fresh = append(fresh, &tally[Endpoint]{entry: Endpoint{Method: w.key.Method, URL: url, Status: w.now.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest})
 		}
-		if mean, before := w.meanMs(), w.base.MeanMs(); w.known && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*before {
-			degraded = append(degraded, &tally[Degraded]{entry: Degraded{Method: w.key.Method, URL: url, AvgMs: int(mean + 0.5), PreviousAvgMs: int(before + 0.5), Tab: tab, Ref: w.ref}, count: w.answered, last: w.last})
+		if slower[w] && !stormy[w.key] {
+			degraded = append(degraded, &tally[Degraded]{entry: Degraded{Method: w.key.Method, URL: url, AvgMs: int(w.meanMs() + 0.5), PreviousAvgMs: int(w.base.MeanMs() + 0.5), Tab: tab, Ref: w.ref}, count: w.answered, last: w.last, shown: w.slowest})
 		}
 	}
 	c.count(len(failures), "network failure", Error)
 	c.count(len(degraded), "degraded endpoint", Warning)
 
 	r := newRoom()
-	d.Failures = entries(take(r, byFrequency(failures)))
-	d.Degraded = entries(take(r, byFrequency(degraded)))
-	d.Recovered = entries(take(r, byFrequency(recovered)))
-	d.NewEndpoints = entries(take(r, byFrequency(fresh)))
+	failures, degraded = byStart(take(r, byFrequency(failures))), byStart(take(r, byFrequency(degraded)))
+	recovered, fresh = byStart(take(r, byFrequency(recovered))), byStart(take(r, byFrequency(fresh)))
 	d.Omitted = r.omitted
+
+	places := c.locate(shownBy(failures), shownBy(degraded), shownBy(recovered), shownBy(fresh))
+	request := func(e event.Event) Request {
+		n, initiator, generated := e.(*event.Network), places.source(e), places.of[e].Generated
+		return Request{
+			Operation: n.Operation, StartedAt: Time{time.UnixMilli(startOf(n)).UTC()}, DurationMs: int(n.Duration + 0.5),
+			Initiator: initiator, Generated: generated,
+		}
+	}
+	for _, t := range failures {
+		t.entry.Request = request(t.shown)
+	}
+	for _, t := range degraded {
+		t.entry.Request = request(t.shown)
+	}
+	for _, t := range recovered {
+		t.entry.Request = request(t.shown)
+	}
+	for _, t := range fresh {
+		t.entry.Request = request(t.shown)
+	}
+	d.Failures, d.Degraded, d.Recovered, d.NewEndpoints = entries(failures), entries(degraded), entries(recovered), entries(fresh)
+}
+
+// reason is why a request failed, where no status says it.
+func reason(e *event.Network) string {
+	if e.Error == "" && e.Refused {
+		return "GraphQL error"
+	}
+	return e.Error
+}
+
+// byStart orders entries by when the requests began that they are shown by.
+func byStart[T any](list []*tally[T]) []*tally[T] {
+	slices.SortStableFunc(list, func(a, b *tally[T]) int {
+		return cmp.Compare(startOf(a.shown.(*event.Network)), startOf(b.shown.(*event.Network)))
+	})
+	return list
+}
+
+// shownBy returns the requests that entries are shown by.
+func shownBy[T any](list []*tally[T]) []event.Event {
+	shown := make([]event.Event, len(list))
+	for i, t := range list {
+		shown[i] = t.shown
+	}
+	return shown
 }
 
 func entries[T any](list []*tally[T]) []T {

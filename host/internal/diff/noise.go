@@ -11,7 +11,7 @@ import (
 )
 
 // Fold is the fingerprint by which noise rules know an event: of a console entry its message, of a
-// request method, templated address and how it went, of a connection what happened to it and where. It is cut to what a rule can have.
+// request method, templated address, GraphQL operation and how it went, of a connection what happened to it and where. It is cut to what a rule can have.
 func Fold(ev event.Event) string {
 	s := ""
 	switch e := ev.(type) {
@@ -21,9 +21,13 @@ func Fold(ev event.Event) string {
 		origin, path := capture.SplitURL(e.URL)
 		outcome := strconv.Itoa(e.Status)
 		if e.Status < 400 && e.Failed() {
-			outcome = e.Error
+			outcome = reason(e)
 		}
-		s = e.Method + " " + origin + capture.TemplatePath(path) + " " + outcome
+		s = e.Method + " " + origin + capture.TemplatePath(path)
+		if e.Operation != "" {
+			s += " " + e.Operation
+		}
+		s += " " + outcome
 	case *event.WebSocket:
 		origin, path := capture.SplitURL(e.URL)
 		s = e.Op + " " + origin + capture.TemplatePath(path)
@@ -53,19 +57,23 @@ type seenKey struct {
 // hides says whether noise rules keep an entry out of the report. A user's rule does so only when the
 // same was there before the checkpoint, unless it says otherwise.
 func (c *computation) hides(ev event.Event) bool {
+	hidden := c.keptOut(ev)
+	if hidden {
+		c.noiseHidden++
+	}
+	return hidden
+}
+
+// keptOut is hides without counting.
+func (c *computation) keptOut(ev event.Event) bool {
 	if c.o.Noise == nil {
 		return false
 	}
 	if c.builtIn(ev) != nil {
-		c.noiseHidden++
 		return true
 	}
 	rule := c.o.Noise.User(ev, Fold)
-	if rule == nil || !c.mayHide(rule, ev) {
-		return false
-	}
-	c.noiseHidden++
-	return true
+	return rule != nil && c.mayHide(rule, ev)
 }
 
 // builtIn is the rule of the table that keeps an entry out, nil when none does. What tells of a page that is not up to
@@ -109,7 +117,10 @@ func (c *computation) hidesFailure(k capture.EndpointKey, e capture.Endpoint) bo
 	if c.o.Noise == nil {
 		return false
 	}
-	before := &event.Network{Head: event.Head{Subject: event.InTab(0, k.Page)}, Method: k.Method, URL: k.Origin + k.Path, Status: e.Status, Error: e.Error}
+	before := &event.Network{
+		Head: event.Head{Subject: event.InTab(0, k.Page)}, Method: k.Method, URL: k.Origin + k.Path, Operation: k.Operation,
+		Status: e.Status, Error: e.Error, Refused: e.Status > 0 && e.Status < 400 && e.Error == "",
+	}
 	return c.o.Noise.User(before, Fold) != nil
 }
 

@@ -64,8 +64,11 @@ func (r *Report) sections(yield func(string, section) bool) {
 }
 
 // Lists yields each section of the report with its lists that are not empty, by their names, and the reference of every
-// entry.
+// entry. The list of storms is in no section.
 func (r *Report) Lists(yield func(section string, lists map[string][]*Ref) bool) {
+	if storms := refsOf(reflect.ValueOf(r.Storms)); storms != nil && !yield("", map[string][]*Ref{"storms": storms}) {
+		return
+	}
 	for name, section := range r.sections {
 		lists, fields := map[string][]*Ref{}, reflect.ValueOf(section).Elem()
 		for i := range fields.NumField() {

@@ -1,6 +1,9 @@
 package diff
 
 import (
+	"cmp"
+	"slices"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -10,6 +13,7 @@ func (c *computation) websocket() *WebSocketDiff {
 	var closed tallies[Disconnection]
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
+	var ends run
 	total, frames := inScope(&c.o, c.v.WebSocket(), c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
 		if e.IsFrame() {
 			d.TotalNewMessages++
@@ -17,18 +21,18 @@ func (c *computation) websocket() *WebSocketDiff {
 		if !reportable(e) || c.hides(e) {
 			return
 		}
+		if e.Op == "close" || e.Op == "error" {
+			ends.add(&socketTempo, e.At)
+		}
 		url, tab := shownSocketURL(e.Origin(), e.URL), c.tab(e.Tab())
 		switch {
 		case e.Bad:
-			message := e.Text
-			if message == "" {
-				message = "the connection failed" // Chromium does not tell a page why
-			}
-			k := SocketError{URL: url, Message: Fingerprint(message), Tab: tab}
-			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Tab: tab}, c, e)
+			message := socketError(e)
+			k := SocketError{URL: url, Message: Fingerprint(message), Status: e.Status, Tab: tab}
+			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Status: e.Status, Tab: tab}, c, e)
 		case e.Op == "close":
-			k := Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}
-			closed.add(k, pos, k, c, e)
+			k := Disconnection{URL: url, Code: e.Code, Reason: Fingerprint(Shorten(e.Reason)), Tab: tab}
+			closed.add(k, pos, Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}, c, e)
 		case e.Op == "open":
 			k := Connection{URL: url, Tab: tab}
 			opened.add(k, pos, k, c, e)
@@ -38,22 +42,34 @@ func (c *computation) websocket() *WebSocketDiff {
 	d.TotalNewMessages += frames // no other is left out
 	c.count(len(closed.list), "disconnection", Warning)
 	c.count(len(failed.list), "WebSocket error", Warning)
+	if ends.long || ends.near && c.short() {
+		stormy := c.socketStorms()
+		opened.list = slices.DeleteFunc(opened.list, func(t *tally[Connection]) bool {
+			return stormy[socketKeyOf(t.shown.(*event.WebSocket))]
+		})
+	}
 
 	r := newRoom()
-	for _, t := range take(r, byFrequency(closed.list)) {
-		t.entry.Count, t.entry.Ref = several(t.count), t.ref
-		d.Disconnections = append(d.Disconnections, t.entry)
+	closures, failures := take(r, byFrequency(closed.list)), take(r, byFrequency(failed.list))
+	places := c.locate(shownBy(closures), shownBy(failures))
+	for _, t := range closures {
+		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
 	}
-	for _, t := range take(r, byFrequency(failed.list)) {
-		t.entry.Count, t.entry.Ref = several(t.count), t.ref
-		d.ErrorMessages = append(d.ErrorMessages, t.entry)
+	for _, t := range failures {
+		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
 	}
+	d.Disconnections, d.ErrorMessages = entries(closures), entries(failures)
 	for _, t := range take(r, byFrequency(opened.list)) {
 		t.entry.Count, t.entry.Ref = several(t.count), t.ref
 		d.NewConnections = append(d.NewConnections, t.entry)
 	}
 	d.Omitted = r.omitted
 	return d
+}
+
+// socketError is what a connection or a frame says that failed.
+func socketError(e *event.WebSocket) string {
+	return cmp.Or(e.Text, "the connection failed") // Chromium does not tell a page why
 }
 
 // tallies counts equal entries, in the order in which they came first.
@@ -68,11 +84,14 @@ func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Ev
 	}
 	e := t.found[key]
 	if e == nil {
-		e = &tally[T]{entry: entry, ref: c.ref(pos, ev)}
+		e = &tally[T]{entry: entry, ref: c.ref(pos, ev), shown: ev}
 		t.found[key] = e
 		t.list = append(t.list, e)
 	} else {
 		e.ref.add(pos)
+	}
+	if stackOf(ev) != nil || stackOf(e.shown) == nil {
+		e.shown = ev
 	}
 	e.count++
 	e.last = pos

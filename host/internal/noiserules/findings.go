@@ -68,6 +68,9 @@ func unruled(r *diff.Report) (list []*protocol.Finding, more int) {
 	if len(r.DOM.Crashed)+len(r.DOM.NewErrorElements) == diff.MaxEntries {
 		more = r.DOM.Omitted
 	}
+	for _, s := range r.Storms {
+		add("storm", event.Warning, s.Line())
+	}
 	for _, d := range r.Network.Degraded {
 		add("network", event.Warning, fmt.Sprintf("%s %s became slower: %d → %d ms", d.Method, d.URL, d.PreviousAvgMs, d.AvgMs))
 	}

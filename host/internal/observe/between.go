@@ -48,7 +48,7 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 		return nil, nil, err
 	}
 	places := o.OriginalsIn(v)
-	r.options.Original = places.Place
+	places.Explain(&r.options)
 	var err error
 	var begin capture.Moment
 	switch {
@@ -108,7 +108,7 @@ func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r change
 	}
 	defer past.Close()
 	places := o.OriginalsIn(v)
-	r.options.Original = places.Place
+	places.Explain(&r.options)
 	report := past.report(from, v, nil, r.options)
 	client.Lock()
 	report.Checkpoint = client.AutoName()

@@ -152,7 +152,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	client.Unlock()
 	v := o.store.View(o.clock())
 	places := o.OriginalsIn(v)
-	r.options.Original = places.Place
+	places.Explain(&r.options)
 	from, v, past, err := o.baseline(ctx, client, &r, v)
 	if err != nil {
 		return nil, nil, err

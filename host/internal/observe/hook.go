@@ -140,7 +140,7 @@ func (o *Observer) hookStart(ctx context.Context, client *checkpoint.Client, s *
 			return nil, nil, err
 		}
 		places, options := o.OriginalsIn(v), options
-		options.Original = places.Place
+		places.Explain(&options)
 		return diff.Compute(lastUpdate(v, options), v, options), places, nil
 	})
 	if err == nil {

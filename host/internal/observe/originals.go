@@ -182,16 +182,21 @@ func (f Frame) isWeb() bool {
 	return f.Line > 0 && (strings.HasPrefix(f.URL, "http://") || strings.HasPrefix(f.URL, "https://"))
 }
 
-// find returns the original place of a frame.
+// find returns the original place of a frame of an entry.
 func (p *Places) find(c *event.Console, f Frame) (sourcemap.Position, bool) {
+	return p.findAt(c.Tab(), c.At, f)
+}
+
+// findAt returns the original place of a frame of code that ran in a tab at a time.
+func (p *Places) findAt(tab int, at int64, f Frame) (sourcemap.Position, bool) {
 	if p == nil || !f.isWeb() {
 		return sourcemap.Position{}, false
 	}
-	s := sourcemap.Script{Tab: c.Tab(), URL: f.URL}
+	s := sourcemap.Script{Tab: tab, URL: f.URL}
 	if p.Evaluated(s) {
 		return sourcemap.Position{}, false
 	}
-	holds := p.Holds(s, c.At)
+	holds := p.Holds(s, at)
 	m := p.Maps.Get(s, holds)
 	if m == nil {
 		if p.Maps.Want(s, holds) {
@@ -237,6 +242,65 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 	}
 	return diff.Place{File: c.URL, Line: c.Line, Generated: p.Generated(c.Tab(), TopFrame(c))}, false
 }
+
+// Initiator returns the code that made a request or opened a connection, as file:line, and whether that is a line of
+// generated code. See [Places.InitiatorPlace].
+func (p *Places) Initiator(tab int, at int64, stack []string) (source string, generated bool) {
+	place := p.InitiatorPlace(tab, at, stack)
+	return diff.PlaceName(place), place.Generated
+}
+
+// InitiatorPlace returns the place of the first frame of a stack that is the project's own, of code that ran in a tab at a
+// time. It is one whose original place is known and not ignored, or of a script that is its own source. Without any it is
+// the first frame of generated code, or of a library.
+func (p *Places) InitiatorPlace(tab int, at int64, stack []string) diff.Place {
+	var generated, library diff.Place
+	keep := func(into *diff.Place, place diff.Place) {
+		if into.File == "" {
+			*into = place
+		}
+	}
+	for _, line := range stack {
+		f, ok := parseFrame(line)
+		if !ok || f.URL == "" {
+			continue
+		}
+		place := diff.Place{File: f.URL, Line: f.Line}
+		if f.function == "" { // the document's own markup
+			return place
+		}
+		if isLibrary(f.URL) {
+			keep(&library, place)
+			continue
+		}
+		if pos, ok := p.findAt(tab, at, f); ok {
+			place = diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}
+			if !pos.Ignored && !isLibrary(pos.Source) {
+				return place
+			}
+			keep(&library, place)
+			continue
+		}
+		if place.Generated = p.Generated(tab, f); !place.Generated {
+			return place
+		}
+		keep(&generated, place)
+	}
+	if generated.File != "" {
+		return generated
+	}
+	return library
+}
+
+// isLibrary reports whether a file is not the project's own: an installed package, or the client of a development server.
+func isLibrary(file string) bool {
+	return slices.ContainsFunc([]string{"node_modules/", "/.vite/", "/@vite/", "/@react-refresh", "webpack/runtime/", "webpack/bootstrap"}, func(part string) bool {
+		return strings.Contains(file, part)
+	})
+}
+
+// Explain has a report name the places of its entries.
+func (p *Places) Explain(o *diff.Options) { o.Original, o.Initiator = p.Place, p.InitiatorPlace }
 
 // Stack returns an entry's stack with original places where they are known. Other generated lines are marked.
 func (p *Places) Stack(c *event.Console) []string {
@@ -296,17 +360,24 @@ const (
 	askFor   = 256
 )
 
-// AskForMaps requests the maps of errors and warnings as they arrive, so that a later answer need not wait. It
-// returns when ctx ends.
+// AskForMaps requests the maps of errors, warnings and failed requests as they arrive, so that a later answer need not
+// wait. It returns when ctx ends.
 func (o *Observer) AskForMaps(ctx context.Context) {
 	if o.Originals.Maps == nil {
 		return
 	}
-	next := o.store.View(o.clock()).Console().Next()
+	begin := o.store.View(o.clock())
+	next, request := begin.Console().Next(), begin.Network().Next()
 	for {
 		changed := o.store.Changed()
-		if v := o.store.View(o.clock()); v.Console().Next() > next {
+		if v := o.store.View(o.clock()); v.Console().Next() > next || v.Network().Next() > request {
 			places, rules := o.OriginalsIn(v), o.rules.In("", o.clock()).Rules
+			for _, n := range v.Network().InRing().From(max(request, v.Network().Next()-min(v.Network().Next(), askFor))) {
+				if n.Failed() && rules.Network(n) == nil {
+					places.InitiatorPlace(n.Tab(), n.Started, n.Stack)
+				}
+			}
+			request = v.Network().Next()
 			for _, c := range v.Console().Marked(max(next, v.Console().Next()-min(v.Console().Next(), askFor))) {
 				if c.Level >= event.Warning && !c.Joined && rules.Console(c) == nil {
 					places.Source(c)

@@ -14,7 +14,7 @@ import (
 
 // A page is settled when no event arrived for quiet and no request younger than slowRequest is in flight. An older
 // request is a stream or a long poll, which a page may keep open indefinitely. Polling never ends, so it does not
-// count either.
+// count either. A storm is no polling: a page that is in one is not settled, and the wait ends when that is certain.
 const (
 	quiet       = 300 * time.Millisecond
 	slowRequest = 2 * time.Second
@@ -43,13 +43,17 @@ func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64
 			out.Because = "the page is paused in the debugger" // a paused page cannot settle
 			return out, nil
 		}
-		wait, because := unsettled(o.clock(), v, r, updates)
+		wait, because, storm := unsettled(o.clock(), v, r, updates)
 		if because == "" {
 			o.sync(ctx, r, deadline, out)
-			if wait, because = unsettled(o.clock(), o.store.View(o.clock()), r, updates); because == "" {
+			if wait, because, storm = unsettled(o.clock(), o.store.View(o.clock()), r, updates); because == "" {
 				out.OK = true
 				return out, nil
 			}
+		}
+		if storm {
+			out.Because = because
+			return out, nil
 		}
 		left := deadline.Sub(o.clock())
 		if left <= 0 {
@@ -98,16 +102,32 @@ func (o *Observer) sync(ctx context.Context, r *changesRequest, deadline time.Ti
 }
 
 // unsettled returns why the pages in scope are not settled, and the longest wait before the next look. It returns ""
-// when they are settled.
-func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64) (time.Duration, string) {
+// when they are settled. Storm is true when they are not going to be.
+func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64) (wait time.Duration, because string, storm bool) {
 	if r.wait == "reload" && !updated(v, r, updates) {
 		if r.giveUp.IsZero() {
-			return r.timeout, "no navigation or hot update occurred"
+			return r.timeout, "no navigation or hot update occurred", false
 		}
 		if left := r.giveUp.Sub(now); left > 0 {
-			return left, "no navigation or hot update occurred"
+			return left, "no navigation or hot update occurred", false
 		}
 	}
+	if s, ok := diff.Ongoing(v, r.options); ok {
+		return 0, "a storm goes on: " + s.Line(), true
+	}
+	if wait, because = inFlight(now, v, r); because != "" {
+		return wait, because, false
+	}
+	for _, t := range v.Tabs {
+		if since := now.Sub(t.LastEvent); since < quiet && r.options.InScope(t.Subject()) {
+			return quiet - since, "events are still arriving", false
+		}
+	}
+	return 0, "", false
+}
+
+// inFlight names the requests that a wait is for. It returns "" when there are none.
+func inFlight(now time.Time, v *capture.View, r *changesRequest) (time.Duration, string) {
 	var flights []string
 	soonest := slowRequest
 	for _, f := range v.Flights {
@@ -121,19 +141,11 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 		_, path := capture.SplitURL(f.URL)
 		flights = append(flights, f.Method+" "+path)
 	}
-	if len(flights) > 0 {
-		shown := flights
-		if len(shown) > 3 {
-			shown = shown[:3]
-		}
-		return soonest, fmt.Sprintf("%d request(s) in flight: %s", len(flights), strings.Join(shown, ", "))
+	if len(flights) == 0 {
+		return 0, ""
 	}
-	for _, t := range v.Tabs {
-		if since := now.Sub(t.LastEvent); since < quiet && r.options.InScope(t.Subject()) {
-			return quiet - since, "events are still arriving"
-		}
-	}
-	return 0, ""
+	shown := flights[:min(len(flights), 3)]
+	return soonest, fmt.Sprintf("%d request(s) in flight: %s", len(flights), strings.Join(shown, ", "))
 }
 
 // updated says whether a navigation or hot update occurred since a position.

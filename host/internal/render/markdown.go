@@ -82,7 +82,7 @@ func marked(words []word, by string) string {
 			text = code(w.text)
 		}
 		if text != "" {
-			said = append(said, text+w.mark)
+			said = append(said, w.before+text+w.mark)
 		}
 	}
 	return strings.Join(said, by)

@@ -167,7 +167,7 @@ func toned(words []word, by string) string {
 	var said []string
 	for _, w := range words {
 		if w.text != "" {
-			said = append(said, w.tone.render(Flat(w.text+w.mark)))
+			said = append(said, w.tone.render(Flat(w.before+w.text+w.mark)))
 		}
 	}
 	return strings.Join(said, by)

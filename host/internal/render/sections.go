@@ -29,8 +29,8 @@ type word struct {
 	text   string
 	tone   tone
 	quoted bool
-	// mark follows the text and is not quoted.
-	mark string
+	// before and mark surround the text and are not quoted.
+	before, mark string
 }
 
 func said(text string) word    { return word{text: text} }
@@ -45,6 +45,19 @@ func mutedQuote(s string) word { return quote(s).as(muted) }
 func source(m *diff.Message) word {
 	w := mutedQuote(m.Source)
 	if m.Generated {
+		w.mark = " (generated)"
+	}
+	return w
+}
+
+// initiator returns the code that made a request or opened a connection.
+func initiator(source string, generated bool) word {
+	if source == "" {
+		return word{}
+	}
+	w := mutedQuote(source)
+	w.before = "from "
+	if generated {
 		w.mark = " (generated)"
 	}
 	return w
@@ -101,6 +114,7 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 			out = append(out, s)
 		}
 	}
+	add(storms(r.Storms))
 	for d := range r.Sections {
 		switch d := d.(type) {
 		case *diff.ConsoleDiff:
@@ -179,10 +193,19 @@ func status(n int, reason string) string {
 	return fmt.Sprint(n)
 }
 
+// storms lists what repeats without end.
+func storms(list []diff.Storm) section {
+	var rows []row
+	for _, s := range list {
+		rows = append(rows, row{warned, []word{quote(s.What)}, []word{saidTimes(s.Count), said("in " + Duration(s.SpanMs)), initiator(s.Initiator, s.Generated), saidTab(s.Tab)}})
+	}
+	return section{title: "Storms", count: "repeated without end", rows: rows}
+}
+
 func network(d *diff.NetworkDiff) section {
 	var rows []row
-	add := func(s sign, method, url string, tail ...word) {
-		rows = append(rows, row{s, []word{quote(method + " " + url)}, tail})
+	add := func(s sign, method, url string, r *diff.Request, tab int, tail ...word) {
+		rows = append(rows, row{s, []word{quote(strings.TrimSpace(method + " " + url + " " + r.Operation))}, append(tail, initiator(r.Initiator, r.Generated), saidTab(tab))})
 	}
 	for _, f := range d.Failures {
 		var was, now word
@@ -192,26 +215,37 @@ func network(d *diff.NetworkDiff) section {
 		if f.NowStatus > 0 {
 			now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
 		}
-		add(failed, f.Method, f.URL, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count), saidTab(f.Tab))
+		add(failed, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), detail(f.Detail), was, now, saidTimes(f.Count))
 	}
 	for _, e := range d.Degraded {
-		add(warned, e.Method, e.URL, said(fmt.Sprintf("%d ms", e.AvgMs)).as(doubtful), said(fmt.Sprintf("was %d ms", e.PreviousAvgMs)).as(muted), saidTab(e.Tab))
+		add(warned, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d ms", e.AvgMs)).as(doubtful), said(fmt.Sprintf("was %d ms", e.PreviousAvgMs)).as(muted))
 	}
 	for _, e := range d.Recovered {
 		was := "no answer"
-		if e.PreviousStatus > 0 {
+		switch {
+		case e.PreviousStatus >= 400:
 			was = fmt.Sprint(e.PreviousStatus)
+		case e.PreviousStatus > 0:
+			was = "failing"
 		}
-		add(mended, e.Method, e.URL, said(fmt.Sprintf("%d again", e.Status)).as(well), said("was "+was).as(muted), saidTab(e.Tab))
+		add(mended, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d again", e.Status)).as(well), said("was "+was).as(muted))
 	}
 	for _, e := range d.NewEndpoints {
-		add(added, e.Method, e.URL, said(fmt.Sprint(e.Status)), saidTab(e.Tab))
+		add(added, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)))
 	}
 	count := counted(d.TotalNewRequests, "request", "requests")
 	if d.StillFailing > 0 {
 		count += ", " + counted(d.StillFailing, "endpoint still fails", "endpoints still fail")
 	}
 	return section{"Network", count, rows, d.Omitted}
+}
+
+// detail returns why a request failed, in the words of its answer.
+func detail(text string) word {
+	if text == "" {
+		return word{}
+	}
+	return quote(fmt.Sprintf("%q", text))
 }
 
 func websocket(d *diff.WebSocketDiff) section {
@@ -221,10 +255,14 @@ func websocket(d *diff.WebSocketDiff) section {
 		if e.Code > 0 {
 			code = said(fmt.Sprint(e.Code))
 		}
-		rows = append(rows, row{warned, []word{quote(e.URL)}, []word{said("closed"), code, quote(e.Reason), saidTimes(e.Count), saidTab(e.Tab)}})
+		rows = append(rows, row{warned, []word{quote(e.URL)}, []word{said("closed"), code, quote(e.Reason), saidTimes(e.Count), initiator(e.Initiator, e.Generated), saidTab(e.Tab)}})
 	}
 	for _, e := range d.ErrorMessages {
-		rows = append(rows, row{warned, []word{quote(e.URL), said(" "), quote(e.Message)}, []word{saidTimes(e.Count), saidTab(e.Tab)}})
+		var refused word
+		if e.Status > 0 {
+			refused = said(fmt.Sprint(e.Status)).as(bad)
+		}
+		rows = append(rows, row{warned, []word{quote(e.URL), said(" "), quote(e.Message)}, []word{refused, saidTimes(e.Count), initiator(e.Initiator, e.Generated), saidTab(e.Tab)}})
 	}
 	for _, e := range d.NewConnections {
 		rows = append(rows, row{added, []word{quote(e.URL)}, []word{said("opened"), saidTimes(e.Count), saidTab(e.Tab)}})

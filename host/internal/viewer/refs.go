@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"slices"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -33,12 +34,26 @@ func (r *referring) list(name, lane string, refs []*diff.Ref) []protocol.ViewRef
 		}
 		out[i].Positions = ref.Positions[max(0, len(ref.Positions)-diff.MaxRefs):]
 		out[i].Tab, out[i].Selector = ref.Tab, ref.Element.Selector
+		if lane == "" {
+			out[i].Lane = laneOf(ref.Event)
+		}
 		r.describe(&out[i], ref.Event)
 		if slices.Contains(timed, name) {
 			r.wanted[ref.Endpoint] = append(r.wanted[ref.Endpoint], &out[i])
 		}
 	}
 	return out
+}
+
+// laneOf returns the lane of an entry of a storm.
+func laneOf(ev event.Event) string {
+	switch ev.(type) {
+	case *event.Console:
+		return string(capture.ConsoleSection)
+	case *event.WebSocket:
+		return string(capture.WebSocketSection)
+	}
+	return string(capture.NetworkSection)
 }
 
 // describe fills in an entry's source, and the finding that a noise rule can match.
@@ -73,7 +88,7 @@ func (r *referring) all(report *diff.Report) map[string][]protocol.ViewRef {
 	r.wanted = map[capture.EndpointKey][]*protocol.ViewRef{}
 	for section, lists := range report.Lists {
 		for list, refs := range lists {
-			name := section + "." + list
+			name := strings.TrimPrefix(section+"."+list, ".")
 			out[name] = r.list(name, section, refs)
 		}
 	}

@@ -212,7 +212,7 @@ func (v *Viewer) report(ctx context.Context, p protocol.ViewReportParams) (*prot
 	}
 	o.Refs, o.Beginning = true, w.fromName == checkpoint.Start
 	places := v.observer.OriginalsIn(w.v)
-	o.Original = places.Place
+	places.Explain(&o)
 	r := v.observer.Compute(ctx, w.from, w.v, w.until(), o)
 	r.Checkpoint = w.fromName
 	r.CountTokens()

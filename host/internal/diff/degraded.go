@@ -1,0 +1,132 @@
+package diff
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// degradedFactor, degradedMs and degradedSample define an endpoint that may be degraded: slower than the mean of at least so
+// many earlier requests by more than the factor, and than so many milliseconds.
+const (
+	degradedFactor = 3
+	degradedMs     = 100
+	degradedSample = 3
+)
+
+// timing is the evidence that an endpoint is degraded: durations in milliseconds, and the time of the slow requests.
+type timing struct {
+	before, now []float64
+	from, to    float64
+	others      []float64 // by how much other requests of that time were slower than their endpoints' means
+}
+
+// slower returns which endpoints are degraded. A busy machine slows all requests down, and some requests are slow now and
+// then. So an endpoint is degraded only if it is slower than other requests of the same time by the factor too, each
+// compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before.
+func (c *computation) slower(found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) map[*endpointWindow]bool {
+	evidence := map[*endpointWindow]*timing{}
+	for _, w := range order {
+		if mean := w.meanMs(); w.known && !w.static && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*w.base.MeanMs() {
+			evidence[w] = &timing{}
+		}
+	}
+	if len(evidence) == 0 {
+		return nil
+	}
+	c.time(found, evidence)
+	slower := map[*endpointWindow]bool{}
+	for w, t := range evidence {
+		slower[w] = t.isSlower(w)
+	}
+	return slower
+}
+
+// time gathers the evidence: earlier requests as far as the buffer has them, and the window's.
+func (c *computation) time(found map[capture.EndpointKey]*endpointWindow, evidence map[*endpointWindow]*timing) {
+	window := c.from.Pos[capture.Network]
+	of := func(e *event.Network) (*endpointWindow, *timing) {
+		if !capture.Measures(e) || !c.o.InScope(e.Subject) {
+			return nil, nil
+		}
+		w := found[capture.KeyOf(e)]
+		return w, evidence[w]
+	}
+	for pos, e := range c.v.Network().InRing().From(0) {
+		if pos >= window {
+			break
+		}
+		if _, t := of(e); t != nil {
+			t.before = append(t.before, e.Duration)
+		}
+	}
+	for _, e := range c.v.Network().From(window) {
+		if _, t := of(e); t != nil {
+			began := float64(startOf(e))
+			if len(t.now) == 0 {
+				t.from, t.to = began, began
+			}
+			t.from, t.to, t.now = min(t.from, began), max(t.to, began+e.Duration), append(t.now, e.Duration)
+		}
+	}
+	for _, e := range c.v.Network().From(window) {
+		w, own := of(e)
+		if w == nil || w.base.Measured == 0 {
+			continue
+		}
+		for _, t := range evidence {
+			if began := float64(startOf(e)); t != own && began <= t.to && began+e.Duration >= t.from {
+				t.others = append(t.others, (e.Duration+jitterMs)/(w.base.MeanMs()+jitterMs))
+			}
+		}
+	}
+}
+
+// jitterMs is added to durations that are compared: a few milliseconds more say nothing of a file that took one.
+const jitterMs = 20
+
+func (t *timing) isSlower(w *endpointWindow) bool {
+	if mean := w.meanMs(); len(t.others) > 0 && mean <= degradedFactor*w.base.MeanMs()*max(1, share(t.others, 1, 2)) {
+		return false
+	}
+	return len(t.before) < degradedSample || share(t.now, 1, 2) > share(t.before, 9, 10)
+}
+
+// share returns the value that a share of the values does not exceed.
+func share(values []float64, part, of int) float64 {
+	slices.Sort(values)
+	return values[(part*len(values)+of-1)/of-1]
+}
+
+// staticResources are the browser's types of the files that a page is made of.
+var staticResources = []string{"script", "stylesheet", "font", "image", "media", "texttrack", "manifest"}
+
+// staticNames are the endings of their names.
+var staticNames = namesOf(`js mjs cjs jsx ts mts tsx vue svelte astro css scss sass less styl map wasm
+	woff woff2 ttf otf eot png jpg jpeg gif svg webp avif ico mp3 mp4 webm`)
+
+func namesOf(list string) map[string]bool {
+	names := map[string]bool{}
+	for name := range strings.FieldsSeq(list) {
+		names["."+name] = true
+	}
+	return names
+}
+
+// isStatic says whether a request was for a file that a page is made of, a module, chunk, style sheet, font or picture.
+func isStatic(e *event.Network) bool {
+	if slices.Contains(staticResources, e.Resource) {
+		return true
+	}
+	if e.Method != "GET" {
+		return false
+	}
+	address := e.URL
+	if i := strings.IndexAny(address, "?#"); i >= 0 {
+		address = address[:i]
+	}
+	return staticNames[path.Ext(address)]
+}

@@ -1,0 +1,62 @@
+package diff
+
+import "tidemark.dev/tidemark/host/internal/event"
+
+// stackOf returns the code that made a request or opened a connection.
+func stackOf(ev event.Event) []string {
+	switch e := ev.(type) {
+	case *event.Network:
+		return e.Stack
+	case *event.WebSocket:
+		return e.Stack
+	}
+	return nil
+}
+
+// initiator is the code that made a request, opened a connection or logged.
+func (c *computation) initiator(ev event.Event) Place {
+	if e, ok := ev.(*event.Console); ok {
+		return place(e, c.o)
+	}
+	return initiator(ev, &c.o)
+}
+
+func initiator(ev event.Event, o *Options) Place {
+	stack := stackOf(ev)
+	if len(stack) == 0 || o.Initiator == nil {
+		return Place{}
+	}
+	at := ev.Header().At
+	if e, ok := ev.(*event.Network); ok {
+		at = startOf(e)
+	}
+	return o.Initiator(ev.Header().Tab(), at, stack)
+}
+
+// initiators are the places of events' initiators, and how they read beside each other.
+type initiators struct {
+	of    map[event.Event]Place
+	names sourceNames
+}
+
+// locate finds the initiators of events.
+func (c *computation) locate(lists ...[]event.Event) initiators {
+	found := initiators{map[event.Event]Place{}, sourceNames{}}
+	for _, list := range lists {
+		for _, e := range list {
+			found.of[e] = c.initiator(e)
+			found.names.add(found.of[e].File)
+		}
+	}
+	return found
+}
+
+// source returns the initiator of an event as file:line, "" when it is not known.
+func (i *initiators) source(e event.Event) string { return i.names.source(i.of[e]) }
+
+// PlaceName returns a place as file:line, where no other place is beside it.
+func PlaceName(p Place) string {
+	names := sourceNames{}
+	names.add(p.File)
+	return names.source(p)
+}

@@ -1,0 +1,490 @@
+package diff
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/ring"
+)
+
+// MaxStorms bounds the storms of a report.
+const MaxStorms = 10
+
+// A storm may have begun before the window of a report: by lookBack, in milliseconds, and as many entries, at most.
+const (
+	lookBack        = 10_000
+	lookBackEntries = 2048
+)
+
+// Requests of one endpoint that differ in their addresses or bodies are pages, uploads or somebody's typing, until they are
+// this many, over this many milliseconds.
+const (
+	variedRequests = 100
+	variedSpan     = 20_000
+)
+
+// repetition is what repeats: all that is the same of one tab.
+type repetition struct {
+	pace   pace
+	newest event.Event
+	first  int64 // when the first one of the window began
+	ref    *Ref
+}
+
+func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, began, ended int64, counts bool) {
+	r.pace.add(t, began, ended, counts)
+	if stack := stackOf(ev); r.newest == nil || len(stack) > 0 || len(stackOf(r.newest)) == 0 {
+		r.newest = ev
+	}
+	if !counts {
+		return
+	}
+	if r.first == 0 {
+		r.first = began
+	}
+	if r.ref == nil {
+		r.ref = c.ref(pos, ev)
+	} else {
+		r.ref.add(pos)
+	}
+}
+
+// foundStorm is a storm before its initiator has a name.
+type foundStorm struct {
+	Storm
+	place    Place
+	from, to int64
+	on       bool // it goes on at the end of the view
+}
+
+// storm adds a storm to those of the report. One of the same thing in the same tab is part of it.
+func (c *computation) storm(what string, t *tempo, r *repetition) {
+	p := &r.pace
+	if p.total == 0 {
+		return // all of it was before the window
+	}
+	s := foundStorm{from: max(p.from, r.first), to: p.to, on: p.goesOn(t, c.v.At.UnixMilli())}
+	s.Storm = Storm{What: what, Count: p.total, Tab: c.tab(r.newest.Header().Tab()), Ref: r.ref}
+	s.place = c.initiator(r.newest)
+	for _, other := range c.storms {
+		if other.What == what && other.Tab == s.Tab {
+			other.from, other.to, other.on = min(other.from, s.from), max(other.to, s.to), other.on || s.on
+			other.Count += s.Count
+			return
+		}
+	}
+	c.storms = append(c.storms, &s)
+}
+
+// listStorms puts the storms into a report, those with the most repetitions first.
+func (c *computation) listStorms(r *Report) (omitted int) {
+	c.count(len(c.storms), "storm", Warning)
+	slices.SortStableFunc(c.storms, func(a, b *foundStorm) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.from, b.from), strings.Compare(a.What, b.What), a.Tab-b.Tab) })
+	shown := c.storms[:min(len(c.storms), MaxStorms)]
+	names := sourceNames{}
+	for _, s := range shown {
+		names.add(s.place.File)
+	}
+	for _, s := range shown {
+		s.SpanMs, s.Initiator, s.Generated = s.to-s.from, names.source(s.place), s.place.Generated
+		r.Storms = append(r.Storms, s.Storm)
+	}
+	return len(c.storms) - len(shown)
+}
+
+// Line returns a storm in a line: "GET /notifications ×503 in 95.0 s from Notifications.tsx:50".
+func (s *Storm) Line() string {
+	line := fmt.Sprintf("%s ×%d in %.1f s", s.What, s.Count, float64(s.SpanMs)/1000)
+	if s.Initiator != "" {
+		line += " from " + Marked(s.Initiator, s.Generated)
+	}
+	return line
+}
+
+// Storms returns the storms since a moment, as a report has them. They may have begun before it.
+func Storms(from capture.Moment, v *capture.View, o Options) []Storm {
+	r := Report{}
+	c := computation{from: from, v: v, o: o, severity: Clean}
+	c.nameTabs()
+	c.findStorms()
+	c.listStorms(&r)
+	return r.Storms
+}
+
+// Ongoing returns a storm that goes on at the end of a view, and whether there is one. What a tab did before it was loaded
+// or updated the last time does not count.
+func Ongoing(v *capture.View, o Options) (Storm, bool) {
+	o.Beginning, o.Original, o.Initiator, o.Refs = true, nil, nil, false
+	c := computation{v: v, o: o, updated: map[int]int64{}}
+	now := v.At.UnixMilli()
+	c.from.At = v.At
+	c.from.Pos[capture.Network] = before(v.Network(), v.Network().Next(), now)
+	c.from.Pos[capture.WebSocket] = before(v.WebSocket(), v.WebSocket().Next(), now)
+	c.from.Pos[capture.Console] = before(v.Console(), v.Console().Next(), now)
+	for _, u := range v.Updates.From(0) {
+		c.updated[u.Tab()] = max(c.updated[u.Tab()], u.At)
+	}
+	c.findStorms()
+	c.storms = slices.DeleteFunc(c.storms, func(s *foundStorm) bool { return !s.on })
+	r := Report{}
+	c.listStorms(&r)
+	if len(r.Storms) == 0 {
+		return Storm{}, false
+	}
+	return r.Storms[0], true
+}
+
+// findStorms finds the storms of all sections.
+func (c *computation) findStorms() {
+	all := func(capture.EndpointKey) bool { return true }
+	c.requestStorms(all)
+	c.socketStorms()
+	c.messageStorms()
+	c.floods()
+}
+
+// before returns the position from which entries before a position are looked at.
+func before[T any, P event.Pointer[T]](v *ring.View[T], pos uint64, at int64) uint64 {
+	near := v.InRing()
+	first := max(near.First(), pos-min(pos, lookBackEntries))
+	for pos > first && P(near.At(pos-1)).Header().At >= at-lookBack {
+		pos--
+	}
+	return pos
+}
+
+// short says that a window may have too little of a storm to recognize it alone.
+func (c *computation) short() bool { return c.v.At.Sub(c.from.At).Milliseconds() < lookBack }
+
+// sameRequest is what makes requests the same. Endpoints alone have neither address nor body.
+type sameRequest struct {
+	endpoint  capture.EndpointKey
+	tab       int
+	url, body string
+	size      int
+}
+
+// maxSameBody is how much of a body is compared, in bytes.
+const maxSameBody = 1024
+
+func sameAs(e *event.Network) sameRequest {
+	_, rest := capture.SplitURL(e.URL)
+	if path, query, ok := strings.Cut(e.URL, "?"); ok {
+		rest = path + "?" + Fingerprint(query) // which folds time stamps and random numbers
+	}
+	return sameRequest{capture.KeyOf(e), e.Tab(), rest, e.RequestBody[:min(len(e.RequestBody), maxSameBody)], len(e.RequestBody)}
+}
+
+// repeats says whether a request may be one of a storm. Files of a page are none: a page that shows the pictures of a camera
+// loads them anew all the time. Requests that a page gives up are, where it makes them anew each time.
+func repeats(e *event.Network) bool {
+	return (capture.Counts(e) || e.Canceled && e.Resource != "preflight") && !isStatic(e)
+}
+
+// startOf is when a request began, in milliseconds since the epoch.
+func startOf(e *event.Network) int64 { return cmp.Or(e.Started, e.At) }
+
+// requestStorms finds storms among the requests of those endpoints that may have one, and returns which have.
+func (c *computation) requestStorms(may func(capture.EndpointKey) bool) map[capture.EndpointKey]bool {
+	found := map[sameRequest]*repetition{}
+	var order []sameRequest
+	window := c.from.Pos[capture.Network]
+	t := &requestTempo
+	for pos, e := range c.v.Network().From(before(c.v.Network(), window, c.from.At.UnixMilli())) {
+		if !c.o.InScope(e.Subject) || !repeats(e) || !may(capture.KeyOf(e)) || c.keptOut(e) || e.Resource != "document" && startOf(e) <= c.updated[e.Tab()] {
+			continue
+		}
+		same := sameAs(e)
+		for _, k := range []sameRequest{same, {endpoint: same.endpoint, tab: same.tab}} {
+			r := found[k]
+			if r == nil {
+				r = &repetition{}
+				found[k], order = r, append(order, k)
+			}
+			r.add(t, c, pos, e, startOf(e), startOf(e)+int64(e.Duration), pos >= window)
+		}
+	}
+	stormy := map[capture.EndpointKey]bool{}
+	add := func(k sameRequest, r *repetition) {
+		if r.pace.storm && r.pace.total > 0 {
+			stormy[k.endpoint] = true
+			c.storm(requestName(r.newest.(*event.Network)), t, r)
+		}
+	}
+	for _, k := range order {
+		if k.url != "" {
+			add(k, found[k])
+		}
+	}
+	for _, k := range order {
+		if r := found[k]; k.url == "" && !stormy[k.endpoint] && r.pace.total >= variedRequests && r.pace.to-r.pace.from >= variedSpan {
+			add(k, r)
+		}
+	}
+	return stormy
+}
+
+// requestName is a request in a few words: "POST /graphql AddToCart".
+func requestName(e *event.Network) string {
+	origin, path := capture.SplitURL(e.URL)
+	return strings.TrimSpace(e.Method + " " + shownURL(e.Origin(), origin, path) + " " + e.Operation)
+}
+
+// socketKey is what makes connections the same. The query may have a token.
+type socketKey struct {
+	tab int
+	url string
+}
+
+func socketKeyOf(e *event.WebSocket) socketKey {
+	origin, path := capture.SplitURL(e.URL)
+	return socketKey{e.Tab(), origin + path}
+}
+
+// socketStorms finds connections that are made again and again, and returns which.
+func (c *computation) socketStorms() map[socketKey]bool {
+	found := map[socketKey]*repetition{}
+	var order []socketKey
+	window := c.from.Pos[capture.WebSocket]
+	for pos, e := range c.v.WebSocket().Marked(before(c.v.WebSocket(), window, c.from.At.UnixMilli())) {
+		if e.Op != "close" && e.Op != "error" || !c.o.InScope(e.Subject) || !reportable(e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
+			continue
+		}
+		k := socketKeyOf(e)
+		r := found[k]
+		if r == nil {
+			r = &repetition{}
+			found[k], order = r, append(order, k)
+		}
+		r.add(&socketTempo, c, pos, e, e.At, e.At, pos >= window)
+	}
+	stormy := map[socketKey]bool{}
+	for _, k := range order {
+		if r := found[k]; r.pace.storm && r.pace.total > 0 {
+			stormy[k] = true
+			e := r.newest.(*event.WebSocket)
+			c.storm("WebSocket "+shownSocketURL(e.Origin(), e.URL), &socketTempo, r)
+		}
+	}
+	return stormy
+}
+
+// lineKey is a line of code that logs.
+type lineKey struct {
+	tab   int
+	level event.Level
+	url   string
+	line  int
+}
+
+func lineOf(e *event.Console) lineKey { return lineKey{e.Tab(), e.Level, e.URL, e.Line} }
+
+// sameMessage is what makes messages of one line the same: their texts without numbers.
+type sameMessage struct {
+	lineKey
+	text string
+}
+
+func sameMessageAs(e *event.Console) sameMessage { return sameMessage{lineOf(e), withoutNumbers(e.Text)} }
+
+// withoutNumbers returns the beginning of a text with 0 in place of each number.
+func withoutNumbers(s string) string {
+	s = s[:min(len(s), MaxMessage)]
+	if !strings.ContainsAny(s, "0123456789") {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if !isDigit(s[i]) {
+			b.WriteByte(s[i])
+		} else if i == 0 || !isDigit(s[i-1]) {
+			b.WriteByte('0')
+		}
+	}
+	return b.String()
+}
+
+// messageStorms finds warnings and errors that are logged again and again, and returns which.
+func (c *computation) messageStorms() map[sameMessage]bool {
+	window := c.from.Pos[capture.Console]
+	lines := map[lineKey]*run{}
+	var key lineKey
+	var line *run
+	long := false
+	for _, e := range c.v.Console().Marked(window) {
+		if e.Level < event.Warning {
+			continue
+		}
+		if k := lineOf(e); line == nil || k != key { // one after the other are often of one line
+			if key, line = k, lines[k]; line == nil {
+				line = &run{}
+				lines[k] = line
+			}
+		}
+		line.add(&messageTempo, e.At)
+		long = long || line.long || line.near && c.short()
+	}
+	if !long {
+		return nil
+	}
+	found := map[sameMessage]*repetition{}
+	var order []sameMessage
+	for pos, e := range c.v.Console().Marked(before(c.v.Console(), window, c.from.At.UnixMilli())) {
+		if l := lines[lineOf(e)]; l == nil || !l.long && !(l.near && c.short()) || !c.tells(e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
+			continue
+		}
+		k := sameMessageAs(e)
+		r := found[k]
+		if r == nil {
+			r = &repetition{}
+			found[k], order = r, append(order, k)
+		}
+		r.add(&messageTempo, c, pos, e, e.At, e.At, pos >= window)
+	}
+	stormy := map[sameMessage]bool{}
+	for _, k := range order {
+		if r := found[k]; r.pace.storm && r.pace.total > 0 {
+			stormy[k] = true
+			c.storm(messageName(r.newest.(*event.Console)), &messageTempo, r)
+		}
+	}
+	return stormy
+}
+
+// foldStorms finds the storms among messages. A warning of one is in the list of storms instead, an error stays, once for
+// all of its storm.
+func (c *computation) foldStorms(errors, warnings []*tally[*event.Console]) (_, _ []*tally[*event.Console]) {
+	c.floods()
+	n := 0
+	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
+		for _, t := range list {
+			n += t.count
+		}
+	}
+	if n < 2 || n < messageTempo.beats && !c.short() {
+		return errors, warnings
+	}
+	stormy := c.messageStorms()
+	if len(stormy) == 0 {
+		return errors, warnings
+	}
+	first := map[sameMessage]*tally[*event.Console]{}
+	errors = slices.DeleteFunc(errors, func(t *tally[*event.Console]) bool {
+		k := sameMessageAs(t.entry)
+		if !stormy[k] {
+			return false
+		}
+		into := first[k]
+		if into == nil {
+			first[k] = t
+			return false
+		}
+		into.count, into.last = into.count+t.count, max(into.last, t.last)
+		return true
+	})
+	return errors, slices.DeleteFunc(warnings, func(t *tally[*event.Console]) bool { return stormy[sameMessageAs(t.entry)] })
+}
+
+// maxStormText bounds the text of a message in the name of its storm, in bytes.
+const maxStormText = 80
+
+// messageName is a message in a few words: "console warning: Maximum update depth exceeded".
+func messageName(e *event.Console) string {
+	text := event.OneLine(e.Text)
+	if len(text) > maxStormText {
+		text = strings.ToValidUTF8(text[:maxStormText], "") + "…"
+	}
+	return fmt.Sprintf("console %s: %s", e.Level, text)
+}
+
+// A flood is one line that logs floodRate times a second for floodSpan milliseconds, at least. Only what goes on at the end
+// of the window is found: entries that are neither warnings nor errors are not looked at otherwise.
+const (
+	floodRate   = 20
+	floodSpan   = 3000
+	floodSlots  = 6
+	floodSample = 1024
+)
+
+// floods finds floods of entries that are neither warnings nor errors.
+func (c *computation) floods() {
+	near := c.v.Console().InRing()
+	next := near.Next()
+	if next-near.First() < floodRate*floodSpan/1000 || next <= c.from.Pos[capture.Console] {
+		return
+	}
+	newest := near.At(next - 1).At
+	first := near.First()
+	for from, to := first, next; from < to; { // the first entry of the span
+		if middle := (from + to) / 2; near.At(middle).At > newest-floodSpan {
+			to, first = middle, middle
+		} else {
+			from, first = middle+1, middle+1
+		}
+	}
+	n := next - first
+	if n < floodRate*floodSpan/1000 || first == near.First() && near.Evicted() == 0 {
+		return
+	}
+	type lineCount struct {
+		n     uint64
+		slots uint
+	}
+	lines := map[lineKey]*lineCount{}
+	step := max(1, n/floodSample)
+	for pos := first; pos < next; pos += step {
+		e := near.At(pos)
+		if e.Level >= event.Warning {
+			continue
+		}
+		k := lineOf(e)
+		l := lines[k]
+		if l == nil {
+			l = &lineCount{}
+			lines[k] = l
+		}
+		l.n += step
+		l.slots |= 1 << ((pos - first) * floodSlots / n)
+	}
+	for k, l := range lines {
+		if l.n < floodRate*floodSpan/1000 || l.slots != 1<<floodSlots-1 {
+			delete(lines, k)
+		}
+	}
+	if len(lines) > 0 {
+		c.countFloods(func(k lineKey) bool { return lines[k] != nil })
+	}
+}
+
+// countFloods adds the floods of lines of code to the storms.
+func (c *computation) countFloods(flooding func(lineKey) bool) {
+	found := map[lineKey]*repetition{}
+	for pos, e := range c.v.Console().InRing().From(c.from.Pos[capture.Console]) {
+		if e.Level >= event.Warning || !c.o.InScope(e.Subject) || e.At <= c.updated[e.Tab()] {
+			continue
+		}
+		k := lineOf(e)
+		r := found[k]
+		if r == nil {
+			if !flooding(k) || c.keptOut(e) {
+				continue
+			}
+			r = &repetition{pace: pace{storm: true, hot: true, from: e.At}, first: e.At}
+			found[k] = r
+		}
+		r.newest, r.pace.to, r.pace.ended = e, e.At, e.At
+		r.pace.total++
+		if r.ref == nil {
+			r.ref = c.ref(pos, e)
+		} else {
+			r.ref.add(pos)
+		}
+	}
+	for _, r := range found {
+		c.storm(messageName(r.newest.(*event.Console)), &messageTempo, r)
+	}
+}
