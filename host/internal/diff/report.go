@@ -211,10 +211,10 @@ type Failure struct {
 	// NowStatus is the status of a later request that did not fail any more.
 	NowStatus int `json:"now_status,omitempty"`
 	// Detail is the first meaningful line of the failed answer.
-	Detail string `json:"detail,omitempty"`
+	Detail  string `json:"detail,omitempty"`
 	Request `tstype:",extends"`
-	Tab int  `json:"tab,omitempty"`
-	Ref *Ref `json:"-"`
+	Tab     int  `json:"tab,omitempty"`
+	Ref     *Ref `json:"-"`
 }
 
 // Degraded is an endpoint that has become slow.
@@ -223,9 +223,9 @@ type Degraded struct {
 	URL           string `json:"url"`
 	AvgMs         int    `json:"avg_ms"`
 	PreviousAvgMs int    `json:"previous_avg_ms"`
-	Request `tstype:",extends"`
-	Tab int  `json:"tab,omitempty"`
-	Ref *Ref `json:"-"`
+	Request       `tstype:",extends"`
+	Tab           int  `json:"tab,omitempty"`
+	Ref           *Ref `json:"-"`
 }
 
 // Changed is an endpoint that fails no more.
@@ -234,19 +234,19 @@ type Changed struct {
 	URL            string `json:"url"`
 	Status         int    `json:"status"`
 	PreviousStatus int    `json:"previous_status"`
-	Request `tstype:",extends"`
-	Tab int  `json:"tab,omitempty"`
-	Ref *Ref `json:"-"`
+	Request        `tstype:",extends"`
+	Tab            int  `json:"tab,omitempty"`
+	Ref            *Ref `json:"-"`
 }
 
 // Endpoint is an endpoint that was never seen before.
 type Endpoint struct {
-	Method string `json:"method"`
-	URL    string `json:"url"`
-	Status int    `json:"status"`
+	Method  string `json:"method"`
+	URL     string `json:"url"`
+	Status  int    `json:"status"`
 	Request `tstype:",extends"`
-	Tab int  `json:"tab,omitempty"`
-	Ref *Ref `json:"-"`
+	Tab     int  `json:"tab,omitempty"`
+	Ref     *Ref `json:"-"`
 }
 
 // WebSocketDiff lists what happened to connections.
@@ -303,10 +303,10 @@ type DOMDiff struct {
 	// Flashes are messages that came and went while one field was filled in; they do not count as errors.
 	Flashes []NewElement `json:"flashes,omitempty"`
 	// PageEmptySince is when the page became empty because its code failed.
-	PageEmptySince *Time `json:"page_empty_since,omitempty"`
-	URLChanged          *URLChange    `json:"url_changed,omitempty"`
-	Crashed             []Crash       `json:"crashed,omitempty"`
-	Omitted             int           `json:"omitted,omitempty"`
+	PageEmptySince *Time      `json:"page_empty_since,omitempty"`
+	URLChanged     *URLChange `json:"url_changed,omitempty"`
+	Crashed        []Crash    `json:"crashed,omitempty"`
+	Omitted        int        `json:"omitted,omitempty"`
 }
 
 // NewElement is an error element that was not visible before.

@@ -83,7 +83,9 @@ func (c *computation) storm(what string, t *tempo, r *repetition) {
 // listStorms puts the storms into a report, those with the most repetitions first.
 func (c *computation) listStorms(r *Report) (omitted int) {
 	c.count(len(c.storms), "storm", Warning)
-	slices.SortStableFunc(c.storms, func(a, b *foundStorm) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.from, b.from), strings.Compare(a.What, b.What), a.Tab-b.Tab) })
+	slices.SortStableFunc(c.storms, func(a, b *foundStorm) int {
+		return cmp.Or(b.Count-a.Count, cmp.Compare(a.from, b.from), strings.Compare(a.What, b.What), a.Tab-b.Tab)
+	})
 	shown := c.storms[:min(len(c.storms), MaxStorms)]
 	names := sourceNames{}
 	for _, s := range shown {
@@ -289,7 +291,9 @@ type sameMessage struct {
 	text string
 }
 
-func sameMessageAs(e *event.Console) sameMessage { return sameMessage{lineOf(e), withoutNumbers(e.Text)} }
+func sameMessageAs(e *event.Console) sameMessage {
+	return sameMessage{lineOf(e), withoutNumbers(e.Text)}
+}
 
 // withoutNumbers returns the beginning of a text with 0 in place of each number.
 func withoutNumbers(s string) string {

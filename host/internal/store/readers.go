@@ -17,7 +17,7 @@ type moment struct {
 
 // checkpointFile holds all named checkpoints. Shared values are written once.
 type checkpointFile struct {
-	Keys []capture.EndpointKey
+	Keys endpointKeys
 	Rows []checkpointRow
 }
 
@@ -28,7 +28,7 @@ type checkpointRow struct {
 
 // clientFile holds all clients that may return.
 type clientFile struct {
-	Keys []capture.EndpointKey
+	Keys endpointKeys
 	Rows []clientRow
 }
 

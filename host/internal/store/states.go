@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -75,9 +77,44 @@ type elementCount struct {
 	Count   int
 }
 
+// endpointKeys are encoded as arrays. Those of older programs have fewer fields.
+type endpointKeys []capture.EndpointKey
+
+// DecodeMsgpack implements [msgpack.CustomDecoder].
+func (k *endpointKeys) DecodeMsgpack(d *msgpack.Decoder) error {
+	n, err := d.DecodeArrayLen()
+	if err != nil {
+		return err
+	}
+	*k = make(endpointKeys, 0, min(max(n, 0), maxKeysAhead))
+	for range n {
+		fields, err := d.DecodeArrayLen()
+		if err != nil {
+			return err
+		}
+		var key capture.EndpointKey
+		into := []*string{&key.Page, &key.Origin, &key.Method, &key.Path, &key.Operation}
+		for i := range fields {
+			if i >= len(into) {
+				err = d.Skip()
+			} else {
+				*into[i], err = d.DecodeString()
+			}
+			if err != nil {
+				return err
+			}
+		}
+		*k = append(*k, key)
+	}
+	return nil
+}
+
+// maxKeysAhead bounds what is allocated for a number of keys that a damaged file may give.
+const maxKeysAhead = 1 << 12
+
 // keyList numbers what several tables have in common.
 type keyList struct {
-	Keys []capture.EndpointKey
+	Keys endpointKeys
 	ids  map[capture.EndpointKey]int
 }
 
@@ -129,7 +166,7 @@ func (st pageState) page() *capture.DOMState {
 
 // tableFrame is a table as a block begins with it.
 type tableFrame struct {
-	Keys []capture.EndpointKey
+	Keys endpointKeys
 	Rows []endpointRow
 }
 
