@@ -4,9 +4,11 @@ import "tidemark.dev/tidemark/host/internal/event"
 
 // A page that polls is never quiet. Requests are polling when their endpoint was asked at a steady rhythm, for
 // steadyFor and over steadyGaps periods at least, and when they come in that rhythm: those of a page that
-// has just been loaded do not. All times are in milliseconds.
+// has just been loaded do not. One that begins within loopGap of the end of the one before is part of a loop. All times
+// are in milliseconds. A faster rhythm is known as a storm before it is steady (package diff).
 const (
-	steadyFor  = 2_000
+	steadyFor  = 3_000
+	loopGap    = 100
 	steadyGaps = 4
 	// maxInterleaved is how many polls of one endpoint are distinguished.
 	maxInterleaved = 3
@@ -29,14 +31,16 @@ type pollKey struct {
 type poll struct {
 	starts        []int64 // of the newest requests, the newest last
 	period, since int64   // 0: no rhythm
+	open          int     // requests that have not ended
+	ended         int64   // when one ended last
 }
 
-// takes records a request, and reports whether it is polling.
-func (p *polls) takes(e *event.Request) bool {
+// takes records a request. It returns the rhythm of its endpoint, nil if it has none, and whether the request is polling.
+func (p *polls) takes(e *event.Request) (*poll, bool) {
 	switch e.Resource {
 	case "fetch", "xhr", "preflight", "eventsource", "ping":
 	default:
-		return false // every update reloads the resources of a page
+		return nil, false // every update reloads the resources of a page
 	}
 	if *p == nil || len(*p) >= maxPolls {
 		*p = polls{}
@@ -48,14 +52,18 @@ func (p *polls) takes(e *event.Request) bool {
 		r = &poll{}
 		(*p)[key] = r
 	}
-	return r.takes(e.At)
+	return r, r.takes(e.At)
 }
+
+// ends records the end of a request that [polls.takes] has recorded.
+func (r *poll) ends(at int64) { r.open, r.ended = max(0, r.open-1), at }
 
 func (r *poll) takes(at int64) bool {
 	if n := len(r.starts); n > 0 && (at < r.starts[n-1] || at-r.starts[n-1] > pollEnds) {
 		*r = poll{} // another clock, or another time
 	}
-	polling := r.expects(at)
+	polling := r.expects(at) && (r.open > 0 || at-r.ended > loopGap)
+	r.open++
 	if len(r.starts) > steadyGaps*maxInterleaved {
 		r.starts = append(r.starts[:0], r.starts[1:]...)
 	}

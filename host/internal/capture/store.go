@@ -187,7 +187,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	}
 	how := s.noise.Update(ev)
 	wasActive := time.Time{}
-	polled := s.isPolling(b, ev)
+	rhythm, polled := s.isPolling(b, ev)
 	if t != nil && (how != "" || !isSocketFrame(ev) && !polled) {
 		wasActive, t.active = t.active, now // a frame that announces an update counts as new: its effect on the page is still to come
 	}
@@ -211,7 +211,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		if len(s.flights) >= maxFlights {
 			clear(s.flights)
 		}
-		s.flights[requestKey{b.instance, e.Tab(), e.ID}] = Flight{Tab: e.Tab(), Origin: e.Origin(), Method: e.Method, URL: e.URL, Began: now, Polling: polled}
+		s.flights[requestKey{b.instance, e.Tab(), e.ID}] = Flight{Tab: e.Tab(), Origin: e.Origin(), Method: e.Method, URL: e.URL, Began: now, Polling: polled, rhythm: rhythm}
 	case *event.Network:
 		s.networkEvent(b, e)
 	case *event.WebSocket:
@@ -242,15 +242,20 @@ func (s *Store) recordLocked(ev event.Event) {
 	}
 }
 
-// isPolling reports whether an event is the beginning or the end of a request that a page repeats at a steady rate.
-func (s *Store) isPolling(b *browser, ev event.Event) bool {
+// isPolling reports whether an event is the beginning or the end of a request that a page repeats at a steady rate. At the
+// beginning it returns the rhythm of the request's endpoint.
+func (s *Store) isPolling(b *browser, ev event.Event) (*poll, bool) {
 	switch e := ev.(type) {
 	case *event.Request:
 		return s.polls.takes(e)
 	case *event.Network:
-		return s.flights[requestKey{b.instance, e.Tab(), e.ID}].Polling
+		f := s.flights[requestKey{b.instance, e.Tab(), e.ID}]
+		if f.rhythm != nil {
+			f.rhythm.ends(e.At)
+		}
+		return nil, f.Polling
 	}
-	return false
+	return nil, false
 }
 
 func (s *Store) networkEvent(b *browser, e *event.Network) {

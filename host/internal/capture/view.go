@@ -57,6 +57,8 @@ type Flight struct {
 	Began time.Time
 	// Polling is true for one that the page makes at a steady rhythm.
 	Polling bool
+
+	rhythm *poll // of its endpoint; nil if it cannot have one
 }
 
 // Subject is the tab of the request.

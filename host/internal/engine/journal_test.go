@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/testing/enginetest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -48,7 +49,7 @@ func TestAJournalOfFormat2(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(bytes.TrimSpace(want), report) {
+		if enginetest.Untimed(report) != string(bytes.TrimSpace(want)) { // that daemon did not report times
 			t.Errorf("%s: the report is %s", reading, report)
 		}
 		if err := disk.Commit(s.Drain(now), nil); err != nil {

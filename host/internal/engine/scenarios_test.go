@@ -67,7 +67,8 @@ func TestScenarios(t *testing.T) {
 			w.Changes(a, params{})
 			w.Request("POST", "/api/users", 500, 10)
 			r := w.Changes(a, params{})
-			expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0] == diff.Failure{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200}, r)
+			sent := diff.Request{StartedAt: diff.Time{Time: w.Now}, DurationMs: 10}
+			expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0] == diff.Failure{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Request: sent}, r)
 		}},
 		{"5 new endpoint never seen before", func(t *testing.T, w *enginetest.World) {
 			w.Request("GET", "/api/new", 200, 10)

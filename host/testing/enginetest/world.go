@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -280,6 +281,12 @@ func (w *World) Changes(c *checkpoint.Client, p observe.ChangesParams) *diff.Rep
 	}
 	return r
 }
+
+// timed is when a request of a report began and how long it took.
+var timed = regexp.MustCompile(`,\s*"started_at":\s*"[^"]*"(,\s*"duration_ms":\s*\d+)?`)
+
+// Untimed returns a report's JSON without the times of its requests.
+func Untimed(data []byte) string { return string(timed.ReplaceAll(data, nil)) }
 
 // Call calls a tool with JSON arguments and returns its answer as JSON.
 func (w *World) Call(c *checkpoint.Client, tool, args string) (string, error) {

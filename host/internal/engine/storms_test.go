@@ -1,0 +1,303 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+)
+
+// often does something at an interval, for a while.
+func often(w *enginetest.World, every, span time.Duration, do func(i int)) {
+	for i := range int(span / every) {
+		do(i)
+		w.Pass(every)
+	}
+}
+
+// stack is the stack of a request as JSON.
+const stack = `"stack":["load (http://localhost:5173/src/cart.js:31:5)","(anonymous) (http://localhost:5173/src/main.js:2:1)"]`
+
+// fetch sends a request with a body, and who made it.
+func fetch(w *enginetest.World, method, path, body string, status int) {
+	w.Send("network", fmt.Sprintf(`"id":"f%d","method":%q,"url":%q,"resource":"fetch","status":%d,"started":%d,"duration":5,"request_body":%q,%s`,
+		w.Now.UnixNano(), method, enginetest.Page+path, status, w.Now.UnixMilli(), body, stack))
+}
+
+// TestStorms lists what repeats, and the storms that a report has.
+func TestStorms(t *testing.T) {
+	socket := func(w *enginetest.World, op, more string) {
+		w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":"ws://localhost:5173/live?token=%d","op":%q%s`, w.Now.UnixNano(), w.Now.UnixNano(), op, more))
+	}
+	for _, c := range []struct {
+		name   string
+		happen func(w *enginetest.World)
+		want   string
+		wrong  []string // what else the report must not have
+	}{
+		{
+			"a loop of requests", func(w *enginetest.World) {
+				often(w, 190*time.Millisecond, 95*time.Second, func(int) { fetch(w, "GET", "/notifications", "", 200) })
+			},
+			"GET /notifications ×500 in 94.8 s from cart.js:31", []string{"new_endpoints"},
+		},
+		{
+			"one with a time stamp in its address", func(w *enginetest.World) {
+				often(w, 100*time.Millisecond, 5*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/feed?_=", 1769164200000+i), "", 200) })
+			},
+			"GET /feed ×50 in 4.9 s from cart.js:31", nil,
+		},
+		{
+			"a loop of a GraphQL query", func(w *enginetest.World) {
+				often(w, 100*time.Millisecond, 5*time.Second, func(int) {
+					fetch(w, "POST", "/graphql", `{"operationName":"Me","query":"query Me { me { id } }"}`, 200)
+				})
+			},
+			"POST /graphql Me ×50 in 4.9 s from cart.js:31", nil,
+		},
+		{
+			"a loop that fails", func(w *enginetest.World) {
+				often(w, 200*time.Millisecond, 6*time.Second, func(int) { fetch(w, "POST", "/api/cart", "{}", 500) })
+			},
+			"POST /api/cart ×30 in 5.8 s from cart.js:31", nil,
+		},
+		{
+			"pages without end", func(w *enginetest.World) {
+				often(w, 200*time.Millisecond, 30*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/items?page=", i), "", 200) })
+			},
+			"GET /items ×150 in 29.8 s from cart.js:31", nil,
+		},
+		{
+			"a page that reloads itself", func(w *enginetest.World) {
+				often(w, 200*time.Millisecond, 4*time.Second, func(int) {
+					w.Send("network", fmt.Sprintf(`"id":"d%d","method":"GET","url":"%s/","resource":"document","status":200,"started":%d,"duration":5`, w.Now.UnixNano(), enginetest.Page, w.Now.UnixMilli()))
+					w.Send("navigation", `"how":"reload","url":"`+enginetest.Page+`/"`)
+				})
+			},
+			"GET / ×20 in 3.8 s", nil,
+		},
+		{
+			"requests that are given up each time", func(w *enginetest.World) {
+				often(w, 150*time.Millisecond, 4*time.Second, func(int) {
+					w.Send("network", fmt.Sprintf(`"id":"c%d","method":"GET","url":"%s/api/a","resource":"fetch","status":0,"canceled":true,"started":%d,"duration":1`, w.Now.UnixNano(), enginetest.Page, w.Now.UnixMilli()))
+				})
+			},
+			"GET /api/a ×26 in 3.8 s", nil,
+		},
+		{
+			"a socket that is refused and tries again", func(w *enginetest.World) {
+				often(w, time.Second, 20*time.Second, func(int) {
+					socket(w, "error", `,"text":"refused","status":403,`+stack)
+					socket(w, "close", "")
+				})
+			},
+			"WebSocket /live ×20 in 19.0 s from cart.js:31", []string{"disconnections"},
+		},
+		{
+			"one that is closed and tries again", func(w *enginetest.World) {
+				often(w, 300*time.Millisecond, 6*time.Second, func(int) {
+					socket(w, "open", ","+stack)
+					socket(w, "close", `,"code":1008,"reason":"session expired",`+stack)
+				})
+			},
+			"WebSocket /live ×20 in 5.7 s from cart.js:31", []string{"new_connections"},
+		},
+		{
+			"a warning with each rendering", func(w *enginetest.World) {
+				often(w, 100*time.Millisecond, 5*time.Second, func(i int) { w.Log("warning", fmt.Sprint("rendered Cart, time ", i)) })
+			},
+			"console warning: rendered Cart, time 49 ×50 in 4.9 s from app.js:42", []string{"new_warnings"},
+		},
+		{
+			"a flood of logs", func(w *enginetest.World) {
+				often(w, 16*time.Millisecond, 8*time.Second, func(i int) { w.Log("log", fmt.Sprint("frame ", i)) })
+			},
+			"console log: frame 499 ×500 in 8.0 s from app.js:42", nil,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			c.happen(w)
+			r := w.Changes(a, params{})
+			var got []string
+			for _, s := range r.Storms {
+				got = append(got, s.Line())
+			}
+			if strings.Join(got, "; ") != c.want || r.Severity == diff.Clean || !strings.Contains(r.Summary, "1 storm(s)") || r.PageText != diff.Untrusted {
+				t.Errorf("%q, %s: %s", got, r.Severity, r.Summary)
+			}
+			for _, list := range c.wrong {
+				if strings.Contains(show(r), list) {
+					t.Errorf("%s in %s", list, show(r))
+				}
+			}
+			w.Pass(time.Minute)
+			if later := w.Changes(a, params{}); later.Severity != diff.Clean || len(later.Storms) != 0 {
+				t.Errorf("a minute later: %s", show(later))
+			}
+		})
+	}
+}
+
+func TestWhatIsNoStorm(t *testing.T) {
+	for name, happen := range map[string]func(w *enginetest.World){
+		"polling each second": func(w *enginetest.World) {
+			often(w, time.Second, 5*time.Minute, func(int) { fetch(w, "GET", "/api/state", "", 200) })
+		},
+		"polling four times a second": func(w *enginetest.World) {
+			often(w, 250*time.Millisecond, time.Minute, func(int) { fetch(w, "GET", "/api/state", "", 200) })
+		},
+		"typing into a search": func(w *enginetest.World) {
+			often(w, 120*time.Millisecond, 4*time.Second, func(i int) { fetch(w, "GET", "/search?q="+strings.Repeat("a", i+1), "", 200) })
+		},
+		"saving a draft with each key": func(w *enginetest.World) {
+			often(w, 120*time.Millisecond, 9*time.Second, func(i int) { fetch(w, "PUT", "/draft", `{"text":"`+strings.Repeat("a", i+1)+`"}`, 200) })
+		},
+		"a list whose rows load one by one": func(w *enginetest.World) {
+			often(w, 20*time.Millisecond, 4*time.Second, func(i int) { fetch(w, "GET", fmt.Sprint("/api/items/", i), "", 200) })
+		},
+		"many parts of a page that ask for the same at its start": func(w *enginetest.World) {
+			often(w, 30*time.Millisecond, time.Second, func(int) { fetch(w, "GET", "/api/me", "", 200) })
+		},
+		"a GraphQL page that starts": func(w *enginetest.World) {
+			often(w, 50*time.Millisecond, 3*time.Second, func(i int) {
+				fetch(w, "POST", "/graphql", fmt.Sprintf(`{"operationName":"Item","query":"query Item { item }","variables":{"id":%d}}`, i), 200)
+			})
+		},
+		"the picture of a camera": func(w *enginetest.World) {
+			often(w, 100*time.Millisecond, 20*time.Second, func(i int) { w.Request("GET", fmt.Sprint("/camera.jpg?t=", 1000+i), 200, 5) })
+		},
+		"a socket that backs off": func(w *enginetest.World) {
+			for wait := 200 * time.Millisecond; wait < 40*time.Second; wait *= 2 {
+				w.Socket("error", "refused")
+				w.Pass(wait)
+			}
+		},
+		"frames of a socket": func(w *enginetest.World) {
+			often(w, 20*time.Millisecond, 10*time.Second, func(int) { w.Socket("received", `{"price":1}`) })
+		},
+		"an error each second": func(w *enginetest.World) {
+			often(w, time.Second, time.Minute, func(int) { w.Log("error", "no connection") })
+		},
+		"a thousand lines at once": func(w *enginetest.World) {
+			often(w, time.Millisecond, time.Second, func(i int) { w.Log("log", fmt.Sprint("row ", i)) })
+			w.Log("warning", "many rows")
+		},
+		"different warnings of one line": func(w *enginetest.World) {
+			often(w, 100*time.Millisecond, 5*time.Second, func(i int) { w.Log("warning", "no key for "+letters(i)) })
+		},
+		"a development server that is asked whether it is back": func(w *enginetest.World) {
+			often(w, 100*time.Millisecond, 10*time.Second, func(int) { w.Request("GET", "/__vite_ping", 200, 5) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			happen(w)
+			if r := w.Changes(a, params{}); len(r.Storms) != 0 || strings.Contains(r.Summary, "storm") {
+				t.Errorf("%+v: %s", r.Storms, r.Summary)
+			}
+		})
+	}
+}
+
+func TestAStormIsReportedInEachWindowWhileItGoesOn(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	reported := 0
+	for range 12 {
+		often(w, 200*time.Millisecond, time.Second, func(int) { fetch(w, "GET", "/api/a", "", 200) })
+		r := w.Changes(a, params{})
+		if len(r.Storms) == 1 {
+			reported += r.Storms[0].Count
+			if r.Severity != diff.Warning || reported > 5 && r.Storms[0].Count != 5 {
+				t.Errorf("%s", show(r))
+			}
+		}
+	}
+	// The first looks are too early to tell.
+	if reported < 50 {
+		t.Errorf("%d requests are reported as a storm", reported)
+	}
+}
+
+func TestStormsAreFilteredHiddenAndNarrowedAsOtherEntries(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	storm := func() {
+		often(w, 100*time.Millisecond, 5*time.Second, func(int) { fetch(w, "GET", "/api/a", "", 200) })
+	}
+	storm()
+	if r := w.Changes(a, params{Severity: "errors_only"}); r.Storms != nil || r.Severity != diff.Warning || r.SeverityHidden != 1 {
+		t.Errorf("errors only: %s", show(r))
+	}
+	storm()
+	if r := w.Changes(a, params{Include: []string{"console"}}); r.Storms != nil || r.Severity != diff.Clean {
+		t.Errorf("another section: %s", show(r))
+	}
+	if r := w.Changes(w.Scoped("http://localhost:9999"), params{}); r.Storms != nil {
+		t.Errorf("another project: %s", show(r))
+	}
+	if _, err := w.Call(a, "configure_noise", `{"action":"add","kind":"network","fingerprint":"GET http://localhost:5173/api/a 200"}`); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.Changes(a, params{}); r.Storms != nil || r.Severity != diff.Clean || r.NoiseHidden == 0 {
+		t.Errorf("noise: %s", show(r))
+	}
+}
+
+// TestAPageInAStormIsNotSettled shows that a wait ends as soon as a storm is certain, and names it.
+func TestAPageInAStormIsNotSettled(t *testing.T) {
+	loop := func(b *bubble, every time.Duration) {
+		for i := range 200 {
+			id := fmt.Sprint("s", i)
+			n := &event.Network{ID: id, Method: "GET", URL: "http://localhost/notifications", Resource: "fetch", Status: 200}
+			b.after(time.Duration(i)*every, &event.Request{ID: id, Method: "GET", URL: n.URL, Resource: "fetch"})
+			b.after(time.Duration(i)*every+5*time.Millisecond, n)
+		}
+	}
+	for _, every := range []time.Duration{20 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 220 * time.Millisecond} {
+		inBubble(t, func(b *bubble) {
+			loop(b, every)
+			time.Sleep(10 * time.Millisecond)
+			r, took := b.wait(params{Wait: "settled"})
+			if *r.Settled || took > 2500*time.Millisecond || took < time.Second || !strings.Contains(r.UnsettledBecause, "a storm goes on: GET /notifications ×") {
+				t.Errorf("every %s: %s after %s", every, show(r), took)
+			}
+			time.Sleep(500 * time.Millisecond)
+			if r, took = b.wait(params{Wait: "settled"}); *r.Settled || took != 0 || len(r.Storms) != 1 || r.Severity != diff.Warning {
+				t.Errorf("again, every %s: %s after %s", every, show(r), took)
+			}
+		})
+	}
+	inBubble(t, func(b *bubble) {
+		loop(b, 50*time.Millisecond) // for ten seconds
+		time.Sleep(15 * time.Second)
+		if r, took := b.wait(params{Wait: "settled"}); !*r.Settled || took != 0 || len(r.Storms) != 1 {
+			t.Errorf("a storm that is over: %s after %s", show(r), took)
+		}
+	})
+}
+
+func TestAStormThatAnUpdateEndedDoesNotCount(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		for i := range 50 {
+			b.after(time.Duration(i)*100*time.Millisecond, &event.Network{ID: fmt.Sprint(i), Method: "GET", URL: "http://localhost/a", Resource: "fetch", Status: 200})
+		}
+		b.after(4950*time.Millisecond, &event.Navigation{How: "reload", URL: "http://localhost/"})
+		timeout := 10_000
+		r, took := b.wait(params{Wait: "reload", TimeoutMs: &timeout})
+		if !*r.Settled || took != 5250*time.Millisecond {
+			t.Errorf("%s after %s", show(r), took)
+		}
+	})
+}
