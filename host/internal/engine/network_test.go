@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -265,4 +266,99 @@ func TestTwoProjectsThatUseOneAPIAreKeptApart(t *testing.T) {
 	w.Changes(a, params{})
 	w.Send("network", `"tab":8,"id":"r","method":"GET","url":"http://localhost:9000/api","resource":"fetch","status":500,"started":1,"duration":1`)
 	is(t, w.Changes(a, params{}).Network, `{"failures":[{"method":"GET","url":"http://localhost:9000/api","status":500}],"total_new_requests":1}`)
+}
+
+// TestDegradedNeedsEvidence lists requests before and after the last look, each with its start in milliseconds after
+// the look and its duration, and the endpoints that are degraded.
+func TestDegradedNeedsEvidence(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		before, since []string
+		want          string
+	}{
+		{"one that is slower, alone", []string{"/a 0 40", "/a 50 40", "/a 100 40"}, []string{"/a 0 400"}, "/a"},
+		{
+			"one that is slower among others", []string{"/a 0 40", "/a 50 40", "/a 100 40", "/b 0 30", "/c 0 50"},
+			[]string{"/a 0 400", "/b 100 35", "/c 200 45"}, "/a",
+		},
+		{
+			"all that are slower alike", []string{"/a 0 40", "/a 50 40", "/a 100 40", "/b 0 30", "/b 9 30", "/b 9 30", "/c 0 50", "/c 0 50", "/c 0 50"},
+			[]string{"/a 0 400", "/b 100 290", "/c 200 510"}, "",
+		},
+		{
+			"a busy machine that makes files slower too", []string{"/a 0 60", "/a 50 60", "/a 100 60", "/x.js 0 2", "/y.css 0 3"},
+			[]string{"/a 0 300", "/x.js 10 140", "/y.css 20 160"}, "",
+		},
+		{
+			"one that is slower at another time than the rest", []string{"/a 0 40", "/a 50 40", "/a 100 40", "/b 0 30", "/b 9 30", "/b 9 30"},
+			[]string{"/a 0 400", "/b 60000 290"}, "/a /b",
+		},
+		{
+			"one that always varied", []string{"/a 0 10", "/a 50 10", "/a 100 900", "/a 150 20", "/a 200 30", "/a 250 10"},
+			[]string{"/a 0 800"}, "",
+		},
+		{
+			"an outlier among ten does not count", []string{"/a 0 10", "/a 50 10", "/a 100 700", "/a 150 20", "/a 200 30", "/a 250 10", "/a 9 9", "/a 9 9", "/a 9 9", "/a 9 9", "/a 9 9"},
+			[]string{"/a 0 600"}, "/a",
+		},
+		{
+			"one slow request of many", []string{"/a 0 40", "/a 50 45", "/a 100 90"},
+			[]string{"/a 0 40", "/a 50 40", "/a 100 3000"}, "",
+		},
+		{"a file", []string{"/x.js 0 5", "/x.js 10 5", "/x.js 20 5", "/a.css 0 5", "/a.css 0 5", "/a.css 0 5"}, []string{"/x.js 0 900", "/a.css 9000 900"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			send := func(list []string) {
+				for i, r := range list {
+					var path string
+					var start, ms int64
+					if _, err := fmt.Sscan(r, &path, &start, &ms); err != nil {
+						t.Fatal(err)
+					}
+					w.Send("network", fmt.Sprintf(`"id":"e%d-%d","method":"GET","url":"%s%s","resource":"fetch","status":200,"started":%d,"duration":%d`,
+						w.Now.UnixNano(), i, enginetest.Page, path, w.Now.UnixMilli()+start, ms))
+				}
+			}
+			send(c.before)
+			w.Changes(a, params{})
+			w.Pass(time.Hour)
+			send(c.since)
+			var got []string
+			r := w.Changes(a, params{})
+			for _, d := range r.Network.Degraded {
+				got = append(got, d.URL)
+			}
+			if strings.Join(got, " ") != c.want || (r.Severity == diff.Warning) != (c.want != "") {
+				t.Errorf("%q, %s", got, r.Severity)
+			}
+		})
+	}
+}
+
+func TestFilesOfAPageAreNoEndpointsUnlessTheyFail(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	send := func(status int) *diff.NetworkDiff {
+		for i, r := range []string{
+			"script /src/main", "stylesheet /theme", "font /f", "image /avatar/7", "media /film", "manifest /app.webmanifest",
+			"fetch /src/App.tsx?t=1769164200000", "xhr /chunk-4f3a9c21.mjs", "fetch /pkg/app.wasm", "other /style.css#top",
+		} {
+			kind, path, _ := strings.Cut(r, " ")
+			w.Send("network", fmt.Sprintf(`"id":"f%d","method":"GET","url":"%s%s","resource":%q,"status":%d,"started":%d,"duration":5`, i, enginetest.Page, path, kind, status, w.Now.UnixMilli()))
+		}
+		return w.Changes(a, params{}).Network
+	}
+	is(t, send(200), `{"total_new_requests":10}`)
+	if n := send(404); len(n.Failures) != 10 {
+		t.Errorf("%s", show(n))
+	}
+	if n := send(200); len(n.Recovered) != 10 || n.NewEndpoints != nil {
+		t.Errorf("%s", show(n))
+	}
+	requests(w, "GET /api/locales.json 200 5", "GET /api/v1.0/users 200 5", "POST /upload.js 200 5", "GET / 200 5")
+	if n := w.Changes(a, params{}).Network; len(n.NewEndpoints) != 4 {
+		t.Errorf("%s", show(n))
+	}
 }

@@ -1,0 +1,159 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+)
+
+// sent sends a request that was made by frames, innermost first: "function /script.js:column".
+func sent(w *enginetest.World, method, path string, status int, more string, frames ...string) {
+	var lines []string
+	for _, f := range frames {
+		var function, script string
+		var column int
+		if _, err := fmt.Sscan(strings.NewReplacer(":", " ").Replace(f), &function, &script, &column); err != nil {
+			panic(err)
+		}
+		lines = append(lines, fmt.Sprintf("%q", fmt.Sprintf("%s (%s%s:1:%d)", function, enginetest.Page, script, column)))
+	}
+	w.Send("network", fmt.Sprintf(`"id":"r%d","method":%q,"url":%q,"resource":"fetch","status":%d,"started":%d,"duration":12,"stack":[%s]%s`,
+		w.Now.UnixNano(), method, enginetest.Page+path, status, w.Now.UnixMilli(), strings.Join(lines, ","), more))
+	w.Pass(time.Millisecond)
+}
+
+func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
+	const twoFiles = `{"version":3,"sources":["node_modules/axios/lib/xhr.js","src/cart.ts"],"mappings":"AAAA,UC8BA"}`
+	for _, c := range []struct {
+		name   string
+		frames []string
+		want   string
+	}{
+		{"of its own script", []string{"load /plain.js:5"}, "plain.js:1"},
+		{"by its source map", []string{"load /app.js:45"}, "App.tsx:5"},
+		{"a library in the same bundle is left out", []string{"send /bundle.js:1", "save /bundle.js:11"}, "cart.ts:31"},
+		{"a package is left out", []string{"get /node_modules/.vite/deps/axios.js:9", "load /app.js:45"}, "App.tsx:5"},
+		{"a known place wins over one that is not known", []string{"f /missing.js:1", "load /app.js:45"}, "App.tsx:5"},
+		{"else generated code", []string{"get /node_modules/axios.js:9", "f /missing.js:7", "g /missing.js:9"}, "missing.js:1 (generated)"},
+		{"else a library", []string{"send /bundle.js:1", "get /node_modules/axios.js:9"}, "xhr.js:1"},
+		{"none without a stack", nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := &server{}
+			s.put("/app.js", oneFile("src/App.tsx"))
+			s.put("/bundle.js", []byte(twoFiles))
+			s.put("/plain.js", nil)
+			w := enginetest.NewWithMaps(t, s.fetch)
+			for _, script := range []string{"/app.js", "/bundle.js", "/plain.js"} {
+				loaded(w, script, "")
+			}
+			a := w.Agent()
+			w.Changes(a, params{})
+			ask := func() *diff.NetworkDiff { return w.Changes(w.Agent(), params{}).Network }
+			sent(w, "POST", "/api/cart", 422, `,"mime":"application/json","response_body":"{\"message\":\"qty must be positive\"}"`, c.frames...)
+			sent(w, "GET", "/api/new", 200, "", c.frames...)
+			ask()
+			s.fetched(w)
+			ask() // a frame below the first may need a map of its own
+			s.fetched(w)
+			n := ask()
+			for _, r := range []diff.Request{n.Failures[0].Request, n.NewEndpoints[0].Request} {
+				if got := diff.Marked(r.Initiator, r.Generated); got != c.want || r.DurationMs != 12 || r.StartedAt.IsZero() {
+					t.Errorf("%q, %+v", got, r)
+				}
+			}
+			if n.Failures[0].Detail != "qty must be positive" {
+				t.Errorf("%+v", n.Failures[0])
+			}
+		})
+	}
+}
+
+func TestTheDocumentsOwnRequestsAreNotReadAgainForAMap(t *testing.T) {
+	s := &server{}
+	w := enginetest.NewWithMaps(t, s.fetch)
+	w.Send("network", fmt.Sprintf(`"id":"r1","method":"GET","url":"%s/gone.css","resource":"stylesheet","status":404,"started":%d,"duration":1,"stack":[" (%s/:12:0)"]`, enginetest.Page, w.Now.UnixMilli(), enginetest.Page))
+	if f := w.Changes(w.Agent(), params{}).Network.Failures[0]; f.Initiator != "(page):12" || f.Generated {
+		t.Errorf("%+v", f)
+	}
+	if got := s.fetched(w); got != "" {
+		t.Errorf("fetched %s", got)
+	}
+}
+
+func TestInitiatorsOfOneBaseNameAreToldApart(t *testing.T) {
+	s := &server{}
+	s.put("/src/cart/api.js", nil)
+	s.put("/src/user/api.js", nil)
+	w := enginetest.NewWithMaps(t, s.fetch)
+	sent(w, "GET", "/api/a", 500, "", "f /src/cart/api.js:3")
+	sent(w, "GET", "/api/b", 500, "", "f /src/user/api.js:4")
+	w.Changes(w.Agent(), params{})
+	s.fetched(w)
+	n := w.Changes(w.Agent(), params{}).Network
+	if n.Failures[0].Initiator != "src/cart/api.js:1" || n.Failures[1].Initiator != "src/user/api.js:1" {
+		t.Errorf("%+v", n.Failures)
+	}
+}
+
+func TestMapsOfFailedRequestsAreAskedForAsTheyComeIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.put("/app.js", oneFile("src/App.tsx"))
+		w := enginetest.NewWithMaps(t, s.fetch)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go w.Engine.Observer.AskForMaps(ctx)
+		synctest.Wait()
+		sent(w, "GET", "/api/fine", 200, "", "f /other.js:3")
+		sent(w, "GET", "/api/a", 500, "", "f /app.js:45")
+		time.Sleep(time.Second)
+		if got := s.fetched(w); got != "1/app.js" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestASocketsEndHasItsInitiatorAndStatus(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for i := range 2 {
+		w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":"ws://localhost:5173/live","op":"error","text":"Unexpected response code: 403","status":403,%s`, i, stack))
+		w.Send("websocket", fmt.Sprintf(`"id":"x%d","url":"ws://localhost:5173/feed","op":"close","code":1006,"reason":"session %d ended",%s`, i, 4711+i, stack))
+	}
+	is(t, w.Changes(w.Agent(), params{}).WebSocket, `{"disconnections":[{"url":"/feed","code":1006,"reason":"session 4711 ended","count":2,"initiator":"cart.js:31"}],`+
+		`"error_messages":[{"url":"/live","message":"Unexpected response code: 403","status":403,"count":2,"initiator":"cart.js:31"}],"total_new_events":4}`)
+}
+
+func TestRequestsAreListedByTheirStart(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	// They end in another order than they began, and the one that fails most often began last.
+	for i, path := range []string{"/d", "/b", "/c", "/a", "/d"} {
+		began := map[string]int{"/a": 10, "/b": 20, "/c": 30, "/d": 40 + i}[path]
+		for _, r := range []struct {
+			prefix string
+			status int
+		}{{"/bad", 500}, {"/fine", 200}} {
+			w.Send("network", fmt.Sprintf(`"id":"o%d%s","method":"GET","url":"%s%s%s","resource":"fetch","status":%d,"started":%d,"duration":500`,
+				i, r.prefix, enginetest.Page, r.prefix, path, r.status, w.Now.UnixMilli()+int64(began)))
+		}
+	}
+	var failed, fine []string
+	n := w.Changes(a, params{}).Network
+	for _, f := range n.Failures {
+		failed = append(failed, f.URL)
+	}
+	for _, e := range n.NewEndpoints {
+		fine = append(fine, e.URL)
+	}
+	if got := strings.Join(failed, " ") + " " + strings.Join(fine, " "); got != "/bad/a /bad/b /bad/c /bad/d /fine/a /fine/b /fine/c /fine/d" {
+		t.Error(got)
+	}
+}
