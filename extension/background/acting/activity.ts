@@ -3,6 +3,7 @@
  * snapshot.
  */
 import type { ActResult, AnyEvent } from '../../protocol';
+import { Storms } from './storms';
 
 interface Flight {
   readonly at: number;
@@ -13,6 +14,8 @@ interface Flight {
 
 interface TabActivity {
   readonly flights: Map<string, Flight>;
+  /** Requests that the page makes without end: they are not waited for. */
+  readonly storms: Storms;
   /** Whether another document is requested or loading. */
   loading: boolean;
   /** Counts the documents that were committed, and everything else that changes the address. */
@@ -54,6 +57,7 @@ export class Activity {
     if (state === undefined) {
       state = {
         flights: new Map(),
+        storms: new Storms(),
         loading: false,
         documents: 0,
         navigations: 0,
@@ -73,9 +77,11 @@ export class Activity {
       const { flights } = state;
       if (event.resource === 'document') state.requested = { path: pathOf(event.url), at: event.at };
       if (flights.size >= MAX_FLIGHTS) flights.clear();
-      flights.set(event.id, { at: Date.now(), what: `${event.method} ${pathOf(event.url)}` });
+      flights.set(event.id, { at: Date.now(), what: nameOf(event) });
     } else if (event.kind === 'network') {
-      this.#tabs.get(event.tab)?.flights.delete(event.id);
+      const state = this.#tabs.get(event.tab);
+      state?.flights.delete(event.id);
+      state?.storms.saw(event, nameOf(event));
       this.changed(event.tab);
     }
   }
@@ -134,6 +140,7 @@ export class Activity {
     if (step === 'commits') {
       state.documents++;
       state.flights.clear();
+      state.storms.clear();
     }
     this.changed(tab);
   }
@@ -172,16 +179,23 @@ export class Activity {
   /** Requests of the tab that began at a time or after it, and may end any moment. */
   flights(tab: number, since: number): string[] {
     const now = Date.now();
-    return [...this.#of(tab).flights.values()]
-      .filter(({ at, answered = now }) => at >= since && now - at < SLOW_MS && now - answered < BODY_MS)
+    return this.#begunSince(tab, since)
+      .filter(({ at, answered = now }) => now - at < SLOW_MS && now - answered < BODY_MS)
       .map(({ what }) => what);
   }
 
   /** All requests of the tab that began since a time and have not ended, however old. */
   unended(tab: number, since: number): string[] {
-    return [...this.#of(tab).flights.values()]
-      .filter(({ at }) => at >= since)
-      .map(({ what, answered }) => (answered === undefined ? what : `${what} (answered, body not read)`));
+    return this.#begunSince(tab, since).map(({ what, answered }) =>
+      answered === undefined ? what : `${what} (answered, body not read)`,
+    );
+  }
+
+  /** Requests of the tab that began since a time and have not ended, but for those of storms. */
+  #begunSince(tab: number, since: number): Flight[] {
+    const { flights, storms } = this.#of(tab);
+    const now = Date.now();
+    return [...flights.values()].filter(({ at, what }) => at >= since && !storms.goesOn(what, now));
   }
 
   /** Something in a tab has changed: wakes all waits for it. */
@@ -213,6 +227,9 @@ export class Activity {
     this.changed(tab);
   }
 }
+
+/** What a request is called. */
+const nameOf = ({ method, url }: { method: string; url: string }): string => `${method} ${pathOf(url)}`;
 
 function pathOf(url: string): string {
   try {

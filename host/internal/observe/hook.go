@@ -46,10 +46,10 @@ type HookAnswer struct {
 
 // HookProblem is one problem.
 type HookProblem struct {
-	// Kind is overlay, crash, console or network.
+	// Kind is overlay, crash, console, network or storm.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
-	// Source is the problem's file and line, or for a request its previous status.
+	// Source is the problem's file and line. A request has its previous status too.
 	Source string `json:"source,omitempty"`
 	// Generated is true where Source is a line of generated code.
 	Generated bool `json:"generated,omitempty"`
@@ -404,12 +404,20 @@ func problems(r *diff.Report) []HookProblem {
 				if f.Status < 400 { // no response, or one that broke off
 					p.Text = fmt.Sprintf("%s %s fails: %s", f.Method, f.URL, f.Error)
 				}
-				if f.PreviousStatus != 0 {
-					p.Source = fmt.Sprintf("was %d", f.PreviousStatus)
+				var source []string
+				if f.Initiator != "" {
+					source = append(source, diff.Marked(f.Initiator, f.Generated))
 				}
+				if f.PreviousStatus != 0 {
+					source = append(source, fmt.Sprintf("was %d", f.PreviousStatus))
+				}
+				p.Source = strings.Join(source, ", ")
 				list = append(list, p)
 			}
 		}
+	}
+	for _, s := range r.Storms {
+		list = append(list, HookProblem{Kind: "storm", Text: s.What + " repeats without end", Source: s.Initiator, Generated: s.Generated, Count: s.Count, Tab: s.Tab})
 	}
 	return list
 }

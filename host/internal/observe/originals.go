@@ -244,20 +244,38 @@ func (p *Places) Place(c *event.Console) (diff.Place, bool) {
 }
 
 // Initiator returns the code that made a request or opened a connection, as file:line, and whether that is a line of
-// generated code. See [Places.InitiatorPlace].
+// generated code. See [Places.Caller].
 func (p *Places) Initiator(tab int, at int64, stack []string) (source string, generated bool) {
 	place := p.InitiatorPlace(tab, at, stack)
 	return diff.PlaceName(place), place.Generated
 }
 
-// InitiatorPlace returns the place of the first frame of a stack that is the project's own, of code that ran in a tab at a
-// time. It is one whose original place is known and not ignored, or of a script that is its own source. Without any it is
-// the first frame of generated code, or of a library.
+// InitiatorPlace is [Places.Caller] for package diff.
 func (p *Places) InitiatorPlace(tab int, at int64, stack []string) diff.Place {
-	var generated, library diff.Place
-	keep := func(into *diff.Place, place diff.Place) {
-		if into.File == "" {
-			*into = place
+	c := p.Caller(tab, at, stack)
+	if c.Original.Source != "" {
+		return diff.Place{File: c.Original.Source, Line: c.Original.Line, Shared: c.Original.Shared}
+	}
+	return diff.Place{File: c.URL, Line: c.Line, Generated: c.Generated}
+}
+
+// Caller is the code that made a request or opened a connection.
+type Caller struct {
+	Frame
+	// Original has no source where the frame is not known to come from one.
+	Original sourcemap.Position
+	// Generated is true for a line of generated code whose original place is not known.
+	Generated bool
+}
+
+// Caller returns the first frame of a stack that is the project's own, of code that ran in a tab at a time. It is one whose
+// original place is known and not ignored, or of a script that is its own source. Without any it is the first frame of
+// generated code, or of a library. It has no address if the stack has no frame.
+func (p *Places) Caller(tab int, at int64, stack []string) Caller {
+	var generated, library Caller
+	keep := func(into *Caller, c Caller) {
+		if into.URL == "" {
+			*into = c
 		}
 	}
 	for _, line := range stack {
@@ -265,28 +283,27 @@ func (p *Places) InitiatorPlace(tab int, at int64, stack []string) diff.Place {
 		if !ok || f.URL == "" {
 			continue
 		}
-		place := diff.Place{File: f.URL, Line: f.Line}
+		c := Caller{Frame: f}
 		if f.function == "" { // the document's own markup
-			return place
+			return c
 		}
 		if isLibrary(f.URL) {
-			keep(&library, place)
+			keep(&library, c)
 			continue
 		}
 		if pos, ok := p.findAt(tab, at, f); ok {
-			place = diff.Place{File: pos.Source, Line: pos.Line, Shared: pos.Shared}
-			if !pos.Ignored && !isLibrary(pos.Source) {
-				return place
+			if c.Original = pos; !pos.Ignored && !isLibrary(pos.Source) {
+				return c
 			}
-			keep(&library, place)
+			keep(&library, c)
 			continue
 		}
-		if place.Generated = p.Generated(tab, f); !place.Generated {
-			return place
+		if c.Generated = p.Generated(tab, f); !c.Generated {
+			return c
 		}
-		keep(&generated, place)
+		keep(&generated, c)
 	}
-	if generated.File != "" {
+	if generated.URL != "" {
 		return generated
 	}
 	return library

@@ -25,6 +25,7 @@ func full() *diff.Report {
 	return &diff.Report{
 		From: at(0), To: at(45), Checkpoint: "auto_7", DurationMs: 45123, Severity: diff.Error,
 		Summary: "2 new console error(s), 2 network failure(s)",
+		Storms: []diff.Storm{{What: "GET /notifications", Count: 503, SpanMs: 95000, Initiator: "Notifications.tsx:50"}},
 		Console: &diff.ConsoleDiff{
 			NewErrors: []diff.Message{
 				{Message: "TypeError: Cannot read properties of undefined (reading 'id')", Source: "app.js:42", Count: 5},
@@ -35,17 +36,18 @@ func full() *diff.Report {
 		},
 		Network: &diff.NetworkDiff{
 			Failures: []diff.Failure{
-				{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Count: 2, NowStatus: 201},
+				{Method: "POST", URL: "/api/users", Status: 500, PreviousStatus: 200, Count: 2, NowStatus: 201, Detail: "qty must be `positive`", Request: diff.Request{StartedAt: at(3), DurationMs: 12, Initiator: "cart.ts:31"}},
+				{Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, Error: "GraphQL error", Request: diff.Request{Operation: "AddToCart", Initiator: "app.js:1", Generated: true}},
 				{Method: "GET", URL: "http://127.0.0.1:9/rates", Error: "net::ERR_CONNECTION_REFUSED"},
 			},
 			Degraded:     []diff.Degraded{{Method: "GET", URL: "/api/projects", AvgMs: 2100, PreviousAvgMs: 150}},
-			Recovered:    []diff.Changed{{Method: "GET", URL: "/api/cart", Status: 200, PreviousStatus: 503}, {Method: "GET", URL: "/api/x", Status: 200}},
+			Recovered:    []diff.Changed{{Method: "GET", URL: "/api/cart", Status: 200, PreviousStatus: 503}, {Method: "GET", URL: "/api/x", Status: 200}, {Method: "POST", URL: "/graphql", Status: 200, PreviousStatus: 200, Request: diff.Request{Operation: "Me"}}},
 			NewEndpoints: []diff.Endpoint{{Method: "GET", URL: "/api/new", Status: 200}},
 			StillFailing: 1, TotalNewRequests: 12,
 		},
 		WebSocket: &diff.WebSocketDiff{
-			Disconnections: []diff.Disconnection{{URL: "/live", Code: 1011, Reason: "restart", Count: 2}},
-			ErrorMessages:  []diff.SocketError{{URL: "/live", Message: `{"type":"error"}`}},
+			Disconnections: []diff.Disconnection{{URL: "/live", Code: 1011, Reason: "restart", Count: 2, Initiator: "live.ts:9"}},
+			ErrorMessages:  []diff.SocketError{{URL: "/live", Message: `{"type":"error"}`}, {URL: "/feed", Message: "refused", Status: 403, Initiator: "live.ts:12"}},
 			NewConnections: []diff.Connection{{URL: "/live"}}, TotalNewMessages: 1, TotalNewEvents: 5,
 		},
 		DOM: &diff.DOMDiff{

@@ -205,7 +205,8 @@ func storms(list []diff.Storm) section {
 func network(d *diff.NetworkDiff) section {
 	var rows []row
 	add := func(s sign, method, url string, r *diff.Request, tab int, tail ...word) {
-		rows = append(rows, row{s, []word{quote(strings.TrimSpace(method + " " + url + " " + r.Operation))}, append(tail, initiator(r.Initiator, r.Generated), saidTab(tab))})
+		head := []word{quote(strings.TrimSpace(method + " " + url + " " + r.Operation))}
+		rows = append(rows, row{s, head, append(tail, initiator(r.Initiator, r.Generated), saidTab(tab))})
 	}
 	for _, f := range d.Failures {
 		var was, now word
@@ -215,7 +216,11 @@ func network(d *diff.NetworkDiff) section {
 		if f.NowStatus > 0 {
 			now = said(fmt.Sprintf("now %d", f.NowStatus)).as(well)
 		}
-		add(failed, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), detail(f.Detail), was, now, saidTimes(f.Count))
+		add(failed, f.Method, f.URL, &f.Request, f.Tab, said(status(f.Status, f.Error)).as(bad), was, now, saidTimes(f.Count))
+		if f.Detail != "" {
+			last := &rows[len(rows)-1]
+			last.head = append(last.head, said(" "), quote(fmt.Sprintf("%q", f.Detail)))
+		}
 	}
 	for _, e := range d.Degraded {
 		add(warned, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprintf("%d ms", e.AvgMs)).as(doubtful), said(fmt.Sprintf("was %d ms", e.PreviousAvgMs)).as(muted))
@@ -238,14 +243,6 @@ func network(d *diff.NetworkDiff) section {
 		count += ", " + counted(d.StillFailing, "endpoint still fails", "endpoints still fail")
 	}
 	return section{"Network", count, rows, d.Omitted}
-}
-
-// detail returns why a request failed, in the words of its answer.
-func detail(text string) word {
-	if text == "" {
-		return word{}
-	}
-	return quote(fmt.Sprintf("%q", text))
 }
 
 func websocket(d *diff.WebSocketDiff) section {

@@ -58,8 +58,13 @@ func laneOf(ev event.Event) string {
 
 // describe fills in an entry's source, and the finding that a noise rule can match.
 func (r *referring) describe(out *protocol.ViewRef, ev event.Event) {
-	if c, ok := ev.(*event.Console); ok {
-		out.Source = placeOf(r.places, c)
+	switch e := ev.(type) {
+	case *event.Console:
+		out.Source = placeOf(r.places, e)
+	case *event.Network:
+		out.Source = callerOf(r.places, e.Tab(), e.Started, e.Stack)
+	case *event.WebSocket:
+		out.Source = callerOf(r.places, e.Tab(), e.At, e.Stack)
 	}
 	switch ev.(type) {
 	case *event.Console, *event.Network, *event.WebSocket:
@@ -79,6 +84,19 @@ func placeOf(places *observe.Places, c *event.Console) *protocol.Place {
 		p.File, p.FileLine, p.FileColumn = o.Source, o.Line, o.Column
 	} else {
 		p.Generated = places.Generated(c.Tab(), observe.TopFrame(c))
+	}
+	return p
+}
+
+// callerOf returns the place of the code that made a request or opened a connection, nil when it is unknown.
+func callerOf(places *observe.Places, tab int, at int64, stack []string) *protocol.Place {
+	c := places.Caller(tab, at, stack)
+	if c.URL == "" {
+		return nil
+	}
+	p := &protocol.Place{URL: c.URL, Line: c.Line, Column: c.Column, Generated: c.Generated}
+	if o := c.Original; o.Source != "" {
+		p.File, p.FileLine, p.FileColumn = o.Source, o.Line, o.Column
 	}
 	return p
 }

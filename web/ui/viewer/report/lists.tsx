@@ -15,6 +15,7 @@ import type {
   NewElement,
   Report,
   SocketError,
+  Storm,
   URLChange,
 } from '../../../../extension/report';
 import { type CountedKey, many, t } from '../../../../extension/text';
@@ -93,16 +94,38 @@ function list<T extends { count?: number; tab?: number }>(
 
 const times = (count = 1): string => (count > 1 ? ` ×${count}` : '');
 
-/** An address, with the method that it was asked by. */
-function address({ method, url }: { method?: string; url: string }): JSX.Element {
+/** What a list has of a request or a connection. */
+interface Addressed {
+  method?: string;
+  url: string;
+  operation?: string;
+  detail?: string;
+}
+
+/** An address, with the method that it was asked by, the GraphQL operation, and why it failed. */
+function address({ method, url, operation, detail }: Addressed): JSX.Element {
   return (
     <>
       {method !== undefined && <code>{method}</code>} <span class="url">{url}</span>
+      {operation !== undefined && (
+        <>
+          {' '}
+          <code>{operation}</code>
+        </>
+      )}
+      {detail !== undefined && <> {detail}</>}
     </>
   );
 }
 
-const addressText = ({ method, url }: { method: string; url: string }): string => quoted(`${method} ${url}`);
+const addressText = ({ method, url, operation }: Addressed): string =>
+  quoted([method, url, operation].filter(Boolean).join(' '));
+
+/** Where a request or a connection came from, as Markdown. */
+const fromText = ({ initiator, generated }: { initiator?: string; generated?: boolean }): string =>
+  initiator === undefined
+    ? ''
+    : ` from ${quoted(initiator)}${generated === true ? ` ${t('generated')}` : ''}`;
 
 function element({ text, selector }: { text: string; selector: string }): JSX.Element {
   return (
@@ -123,7 +146,9 @@ const message = {
     `${quoted(m.message) || t('noText')} ${m.source ?? ''}`.trim(),
 } as const;
 
-const status = (code: number | undefined, error?: string): string => String(code || error || t('noAnswer'));
+/** How a request went: of one that failed without a failing status, the error. */
+const status = (code: number | undefined, error?: string): string =>
+  code !== undefined && code >= 400 ? String(code) : String(error || code || t('noAnswer'));
 
 /** The lists, the worst first. */
 const LISTS: readonly List[] = [
@@ -138,13 +163,13 @@ const LISTS: readonly List[] = [
     lane: 'network',
     severity: 'error',
     name: 'network.failures',
-    texts: (f) => [f.method, f.url, f.status, f.error],
+    texts: (f) => [f.method, f.url, f.operation, f.status, f.error, f.detail, f.initiator],
     line: address,
     aside: (f, entry) => (
       <Change before={f.previous_status} status={f.status} error={f.error} now={f.now_status} entry={entry} />
     ),
     markdown: (f) =>
-      `${addressText(f)} ${f.previous_status ? `${f.previous_status} → ` : ''}${status(f.status, f.error)}${f.now_status ? ` → ${f.now_status}` : ''}`,
+      `${addressText(f)} ${f.previous_status ? `${f.previous_status} → ` : ''}${status(f.status, f.error)}${f.now_status ? ` → ${f.now_status}` : ''}${f.detail ? ` ${quoted(f.detail)}` : ''}${fromText(f)}`,
   }),
   list<Crash>(({ dom }) => dom?.crashed, {
     title: 'groupCrashed',
@@ -155,6 +180,16 @@ const LISTS: readonly List[] = [
     line: ({ url }) => url,
     aside: ({ at }) => <time>{hour(Date.parse(at))}</time>,
     markdown: ({ url }) => quoted(url),
+  }),
+  list<Storm>(({ storms }) => storms, {
+    title: 'groupStorms',
+    lane: 'storms',
+    severity: 'warning',
+    name: 'storms',
+    texts: (s) => [s.what, s.initiator],
+    line: ({ what }) => what,
+    aside: ({ span_ms }) => <span class="quiet">{t('stormSpan', duration(span_ms))}</span>,
+    markdown: (s) => `${quoted(s.what)} ${t('stormSpan', duration(s.span_ms))}${fromText(s)}`,
   }),
   list<Message>(({ console }) => console?.new_warnings, {
     ...message,
@@ -167,7 +202,7 @@ const LISTS: readonly List[] = [
     lane: 'network',
     severity: 'warning',
     name: 'network.degraded',
-    texts: (d) => [d.method, d.url],
+    texts: (d) => [d.method, d.url, d.operation, d.initiator],
     line: address,
     aside: (d, entry) => (
       <span class="change">
@@ -175,30 +210,32 @@ const LISTS: readonly List[] = [
         {duration(d.previous_avg_ms)} <Arrow /> <b>{duration(d.avg_ms)}</b>
       </span>
     ),
-    markdown: (d) => `${addressText(d)} ${duration(d.previous_avg_ms)} → ${duration(d.avg_ms)}`,
+    markdown: (d) => `${addressText(d)} ${duration(d.previous_avg_ms)} → ${duration(d.avg_ms)}${fromText(d)}`,
   }),
   list<Disconnection>(({ websocket }) => websocket?.disconnections, {
     title: 'groupClosed',
     lane: 'websocket',
     severity: 'warning',
     name: 'websocket.disconnections',
-    texts: (d) => [d.url, d.reason, d.code],
+    texts: (d) => [d.url, d.reason, d.code, d.initiator],
     line: address,
     aside: (d) => <span class="quiet">{[d.code, d.reason].filter(Boolean).join(' ')}</span>,
-    markdown: (d) => [quoted(d.url), d.code, d.reason && quoted(d.reason)].filter(Boolean).join(' '),
+    markdown: (d) =>
+      [quoted(d.url), d.code, d.reason && quoted(d.reason)].filter(Boolean).join(' ') + fromText(d),
   }),
   list<SocketError>(({ websocket }) => websocket?.error_messages, {
     title: 'groupSocketErrors',
     lane: 'websocket',
     severity: 'warning',
     name: 'websocket.error_messages',
-    texts: (e) => [e.url, e.message],
+    texts: (e) => [e.url, e.message, e.status, e.initiator],
     line: (e) => (
       <>
         {address(e)} {e.message}
       </>
     ),
-    markdown: (e) => `${quoted(e.url)} ${quoted(e.message)}`,
+    aside: (e) => <span class="quiet">{e.status}</span>,
+    markdown: (e) => [quoted(e.url), quoted(e.message), e.status].filter(Boolean).join(' ') + fromText(e),
   }),
   list<NewElement>(({ dom }) => dom?.new_error_elements, {
     title: 'groupElements',
@@ -220,10 +257,10 @@ const LISTS: readonly List[] = [
     lane: 'network',
     severity: 'clean',
     name: 'network.recovered',
-    texts: (c) => [c.method, c.url],
+    texts: (c) => [c.method, c.url, c.operation, c.initiator],
     line: address,
     aside: (c, entry) => <Change before={c.previous_status} status={c.status} entry={entry} />,
-    markdown: (c) => `${addressText(c)} ${c.previous_status} → ${c.status}`,
+    markdown: (c) => `${addressText(c)} ${c.previous_status} → ${c.status}${fromText(c)}`,
   }),
   list<GoneElement>(({ dom }) => dom?.disappeared_elements, {
     title: 'groupVanished',
@@ -238,10 +275,10 @@ const LISTS: readonly List[] = [
     title: 'groupEndpoints',
     lane: 'network',
     name: 'network.new_endpoints',
-    texts: (e) => [e.method, e.url],
+    texts: (e) => [e.method, e.url, e.operation, e.initiator],
     line: address,
     aside: (e) => <Status status={e.status} />,
-    markdown: (e) => `${addressText(e)} ${e.status}`,
+    markdown: (e) => `${addressText(e)} ${e.status}${fromText(e)}`,
   }),
   list<Connection>(({ websocket }) => websocket?.new_connections, {
     title: 'groupOpened',
@@ -362,7 +399,7 @@ function Change({ before, status, error, now, entry }: ChangeProps): JSX.Element
           <Status status={before} /> <Arrow />{' '}
         </>
       )}
-      <Status status={status} error={error} />
+      <Status status={error && status < 400 ? 0 : status} error={error} />
       {now !== undefined && (
         <>
           {' '}

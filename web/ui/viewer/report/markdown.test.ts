@@ -32,6 +32,43 @@ test('a report reads as Markdown, and a page’s text cannot be more than text i
   expect(quoted('```')).toBe('```` ``` ````');
 });
 
+test('requests say where they come from and why they failed, and storms are listed', () => {
+  const text = reportMarkdown(
+    {
+      ...report,
+      report: {
+        ...report.report,
+        network: {
+          failures: [
+            {
+              method: 'POST',
+              url: '/graphql',
+              operation: 'AddToCart',
+              status: 200,
+              error: 'GraphQL error',
+              detail: 'qty must be `positive`',
+              initiator: 'cart.ts:31',
+              started_at: '2026-01-01T10:00:01.000Z',
+            },
+          ],
+        },
+        storms: [
+          {
+            what: 'GET /notifications',
+            count: 503,
+            span_ms: 95_000,
+            initiator: 'Notes.js:5',
+            generated: true,
+          },
+        ],
+      },
+    } as ViewReport,
+    (moment) => moment,
+  );
+  expect(text).toContain('- `POST /graphql AddToCart` GraphQL error `` qty must be `positive` `` from `cart.ts:31`');
+  expect(text).toContain('- `GET /notifications` in 1 min 35 s from `Notes.js:5` (generated) ×503');
+});
+
 test('a section that the lists do not know is told in lines of text', () => {
   const files = {
     changed: [{ path: 'src/cart.ts', change: 'modified', added: 3, tab: 1, count: 2 }, 'b.ts'],

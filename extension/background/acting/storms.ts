@@ -1,0 +1,89 @@
+/**
+ * Requests that a page makes again and again. An action does not wait for them. The host reports them, and decides by
+ * the same times (host/internal/diff/pace.go).
+ */
+import type { NetworkEvent } from '../../protocol';
+
+/** So many times, each APART_MS after the one before or later, in ms. */
+const BEATS = 12;
+const APART_MS = 100;
+/** The mean gap of a storm, and of one whose requests each begin as soon as the one before has ended; in ms. */
+const FAST_MS = 225;
+const SLOW_MS = 700;
+/** A longer gap ends a storm, in ms. */
+const STALL_MS = 900;
+/** How soon after the end of the one before a request begins in a loop, in ms. */
+const LOOP_MS = [-30, 100] as const;
+/** The most requests that are distinguished. */
+const MAX_KINDS = 200;
+/** How much of a body is compared, in characters. */
+const MAX_BODY = 1024;
+
+interface Beat {
+  readonly at: number;
+  /** Whether it began as soon as the one before had ended. */
+  readonly follows: boolean;
+}
+
+interface Repetition {
+  beats: Beat[];
+  ended: number;
+}
+
+/** Numbers that differ each time: time stamps and random numbers. */
+const CHANGING = /\d{4,}|\d+\.\d+/g;
+
+export class Storms {
+  readonly #repeated = new Map<string, Repetition>();
+  /** When the newest request of a storm ended, by what a flight is called. */
+  readonly #storms = new Map<string, number>();
+
+  /** Takes a request that has ended, and what its flight is called. */
+  saw(event: NetworkEvent, what: string): void {
+    if (event.resource === 'preflight') return;
+    const [address = '', query = ''] = event.url.split('?', 2);
+    const body = event.request_body ?? '';
+    const kind = `${event.method} ${address}?${query.replaceAll(CHANGING, '0')} ${body.length} ${body.slice(0, MAX_BODY)}`;
+    let repetition = this.#repeated.get(kind);
+    if (repetition === undefined) {
+      if (this.#repeated.size >= MAX_KINDS) this.#repeated.clear();
+      repetition = { beats: [], ended: 0 };
+      this.#repeated.set(kind, repetition);
+    }
+    const ended = event.started + event.duration;
+    if (add(repetition, event.started, ended)) this.#storms.set(what, ended);
+  }
+
+  /** Whether requests of that name are made without end at a time, in ms since the epoch. */
+  goesOn(what: string, now: number): boolean {
+    const ended = this.#storms.get(what);
+    if (ended === undefined) return false;
+    if (now - ended <= STALL_MS) return true;
+    this.#storms.delete(what);
+    return false;
+  }
+
+  /** Forgets all: the page is another one. */
+  clear(): void {
+    this.#repeated.clear();
+    this.#storms.clear();
+  }
+}
+
+/** Adds a request to what it repeats, and returns whether that is a storm. */
+function add(repetition: Repetition, began: number, ended: number): boolean {
+  const { beats } = repetition;
+  const gap = began - (beats.at(-1)?.at ?? Number.NEGATIVE_INFINITY);
+  if (gap >= APART_MS) {
+    if (gap > STALL_MS) beats.length = 0;
+    const pause = began - repetition.ended;
+    beats.push({ at: began, follows: pause >= LOOP_MS[0] && pause <= LOOP_MS[1] });
+    if (beats.length > BEATS) beats.shift();
+  }
+  repetition.ended = Math.max(repetition.ended, ended);
+  const [first, ...others] = beats;
+  const last = others.at(-1);
+  if (first === undefined || last === undefined || beats.length < BEATS) return false;
+  const mean = (last.at - first.at) / others.length;
+  return mean <= FAST_MS || (mean <= SLOW_MS && others.every(({ follows }) => follows));
+}
