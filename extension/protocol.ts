@@ -1316,16 +1316,21 @@ export interface ActionEvent extends EventHead {
    * Frame is the browser's id of the frame; 0 for the top.
    */
   frame?: number /* int */;
+  /**
+   * Began is the time of the first input of a burst of typing, if it is earlier than At.
+   */
+  began?: number /* int64 */;
 }
 /**
- * ElementEvent is one change of an error element on the page.
+ * ElementEvent is one change of an error element on the page, or of the page's content as a whole.
  */
 export interface ElementEvent extends EventHead {
   /**
    * Op reports that an element appeared, changed its text or disappeared. After "reset" the frame has
-   * another document, or none, and its error elements no longer exist.
+   * another document, or none, and its error elements no longer exist. "emptied" and "filled" are about the
+   * document of the top frame: it has no visible content since At, or has some again.
    */
-  op: 'appeared' | 'changed' | 'gone' | 'reset';
+  op: 'appeared' | 'changed' | 'gone' | 'reset' | 'emptied' | 'filled';
   /**
    * Frame is the browser's id of the frame; 0 for the top.
    */
@@ -1346,6 +1351,10 @@ export interface ElementEvent extends EventHead {
    * Text is the text of the element.
    */
   text?: string;
+  /**
+   * Alert is true for an element that calls for attention: one with an alert role, an overlay, or a toast.
+   */
+  alert?: boolean;
 }
 /**
  * NavigationEvent reports that the tab's top document was replaced or changed its address.

@@ -172,14 +172,17 @@ type ActionEvent struct {
 	Value string `json:"value,omitempty" rule:"text,cap=MaxShort"`
 	// Frame is the browser's id of the frame; 0 for the top.
 	Frame int `json:"frame,omitempty"`
+	// Began is the time of the first input of a burst of typing, if it is earlier than At.
+	Began int64 `json:"began,omitempty"`
 }
 
-// ElementEvent is one change of an error element on the page.
+// ElementEvent is one change of an error element on the page, or of the page's content as a whole.
 type ElementEvent struct {
 	EventHead `tstype:",extends"`
 	// Op reports that an element appeared, changed its text or disappeared. After "reset" the frame has
-	// another document, or none, and its error elements no longer exist.
-	Op string `json:"op" tstype:"'appeared' | 'changed' | 'gone' | 'reset'"`
+	// another document, or none, and its error elements no longer exist. "emptied" and "filled" are about the
+	// document of the top frame: it has no visible content since At, or has some again.
+	Op string `json:"op" tstype:"'appeared' | 'changed' | 'gone' | 'reset' | 'emptied' | 'filled'"`
 	// Frame is the browser's id of the frame; 0 for the top.
 	Frame int `json:"frame"`
 	// Document identifies the document in the frame.
@@ -190,6 +193,8 @@ type ElementEvent struct {
 	Selector string `json:"selector,omitempty" rule:"line"`
 	// Text is the text of the element.
 	Text string `json:"text,omitempty" rule:"text,cap=MaxShort"`
+	// Alert is true for an element that calls for attention: one with an alert role, an overlay, or a toast.
+	Alert bool `json:"alert,omitempty"`
 }
 
 // NavigationEvent reports that the tab's top document was replaced or changed its address.

@@ -384,21 +384,30 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 
 // addConsequences adds the consequences to an answer. The page is not locked.
 func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, done *finished) (*Answer, error) {
-	type consequences struct{ caused, late []diff.Consequence }
-	c, err := observe.WithPlaces(ctx, observe.PlacesWait, func(bool) (c consequences, places *observe.Places, _ error) {
-		places = a.observer.OriginalsIn(done.v)
-		c.caused, c.late = a.consequences(client, done.v, done.outcome, places)
-		return c, places, nil
-	})
-	if err != nil {
-		return nil, err
-	}
 	answer := done.answer
-	answer.Broke, answer.Requests = broken(c.caused), requests(c.caused)
-	if answer.Late.Broke = broken(c.late); answer.Late.empty() {
+	_, err := observe.WithPlaces(ctx, observe.PlacesWait, func(last bool) (*Answer, *observe.Places, error) {
+		// One answer at a time for each client, so that none repeats what another has reported.
+		end, err := client.Turn(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer end()
+		places := a.observer.OriginalsIn(done.v)
+		caused, late := a.consequences(client, done.v, done.outcome, places)
+		if !last && places.Waits() {
+			return nil, places, nil
+		}
+		answer.Broke, answer.Repeated = broken(caused)
+		answer.Requests, answer.Flashes = requests(caused), flashes(caused)
+		answer.Late.Broke, answer.Late.Repeated = broken(late)
+		answer.Late.Requests = slices.DeleteFunc(requests(late), func(c diff.Consequence) bool { return c.Given })
+		a.observer.Give(client, answer.given(), nil)
+		return answer, places, nil
+	})
+	if answer.Late.empty() {
 		answer.Late = nil
 	}
-	return answer, nil
+	return answer, err
 }
 
 // after returns a tab's page after an action: the one that the browser sent with the result, else a new read.
@@ -430,6 +439,7 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	options := a.rules.Of(client).Options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	places.Explain(&options)
+	options.Given = a.observer.Given(client)
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
 		case c.At >= o.began:
@@ -441,13 +451,27 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	return caused, late
 }
 
-// broken returns the errors, then the warnings.
-func broken(list []diff.Consequence) (found []diff.Consequence) {
+// broken returns the errors, then the warnings, and apart those that the agent was already given.
+func broken(list []diff.Consequence) (found, repeated []diff.Consequence) {
 	for _, severity := range []diff.Severity{diff.Error, diff.Warning} {
 		for _, c := range list {
-			if c.Severity == severity {
+			switch {
+			case c.Severity != severity:
+			case c.Given:
+				repeated = append(repeated, c)
+			default:
 				found = append(found, c)
 			}
+		}
+	}
+	return found, repeated
+}
+
+// flashes returns the messages that the page took back itself.
+func flashes(list []diff.Consequence) (found []diff.Consequence) {
+	for _, c := range list {
+		if c.Flash {
+			found = append(found, c)
 		}
 	}
 	return found

@@ -3,6 +3,7 @@ package act
 import (
 	"encoding/base64"
 
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -25,8 +26,11 @@ type Answer struct {
 	Invalid []InvalidField `json:"invalid,omitempty"`
 	Ignored []IgnoredField `json:"ignored,omitempty"`
 	// Broke are the errors and warnings that the action caused, errors first. Requests are the requests that succeeded.
+	// Repeated are errors and warnings that the agent was already given. Flashes are messages that the page took back.
 	Broke    []diff.Consequence `json:"broke,omitempty"`
 	Requests []diff.Consequence `json:"requests,omitempty"`
+	Repeated []diff.Consequence `json:"repeated,omitempty"`
+	Flashes  []diff.Consequence `json:"flashes,omitempty"`
 	// Unfinished are requests of the action that have not ended.
 	Unfinished []string `json:"unfinished,omitempty"`
 	Made
@@ -50,6 +54,28 @@ type Answer struct {
 	// Image is a screenshot, in base64, and Mime its type.
 	Image string `json:"image,omitempty"`
 	Mime  string `json:"mime,omitempty"`
+}
+
+// MaxBroke and MaxRequests limit the problems and the requests that the text of an answer lists.
+const (
+	MaxBroke    = 12
+	MaxRequests = 5
+)
+
+// given returns what the text of the answer shows.
+func (a *Answer) given() (shown []checkpoint.Entry) {
+	show := func(most int, list []diff.Consequence) {
+		for _, c := range list[:min(len(list), most)] {
+			shown = append(shown, c.Entries...)
+		}
+	}
+	show(MaxBroke, a.Broke)
+	show(MaxBroke, a.Late.Broke)
+	show(len(a.Repeated), a.Repeated)
+	show(len(a.Late.Repeated), a.Late.Repeated)
+	show(MaxRequests, a.Requests)
+	show(MaxRequests, a.Late.Requests)
+	return shown
 }
 
 // Failed returns [usererr.ActionRefused] if the action was refused, else "".
@@ -121,8 +147,11 @@ type OpenedTab struct {
 // Late is what happened between the previous answer and an action.
 type Late struct {
 	// First means that there was no previous answer.
-	First bool               `json:"first,omitempty"`
-	Broke []diff.Consequence `json:"broke,omitempty"`
+	First bool `json:"first,omitempty"`
+	// Broke, Requests and Repeated are the same as in [Answer].
+	Broke    []diff.Consequence `json:"broke,omitempty"`
+	Requests []diff.Consequence `json:"requests,omitempty"`
+	Repeated []diff.Consequence `json:"repeated,omitempty"`
 	Made
 	// Page is the difference of the page up to the action. Merged means that it was too large to show apart and is part
 	// of the answer's Page.
@@ -132,5 +161,5 @@ type Late struct {
 
 // empty reports whether there is nothing late.
 func (l *Late) empty() bool {
-	return len(l.Broke) == 0 && len(l.Opened) == 0 && len(l.Downloads) == 0 && l.Page == "" && !l.Merged
+	return len(l.Broke)+len(l.Requests)+len(l.Repeated) == 0 && len(l.Opened) == 0 && len(l.Downloads) == 0 && l.Page == "" && !l.Merged
 }

@@ -11,13 +11,16 @@ import (
 // Change is an entry of the DOM buffer.
 type Change struct {
 	event.Head
-	// Op is "appeared" or "gone" (an error element), "navigated" or "crashed" (the tab).
+	// Op is "appeared" or "gone" (an error element), "navigated" or "crashed" (the tab), "emptied" (the page lost its
+	// content because its code failed) or "filled" (it has content again).
 	Op string
 	// Element is set for the first two.
 	Element ElementKey
-	// How, From and URL are set for the others: how as in event.Navigation, the address before (""
-	// when not known) and after.
+	// How, From and URL are set for a tab: how as in event.Navigation, the address before ("" when not known)
+	// and after.
 	How, From, URL string
+	// Alert is true for an element that appeared and calls for attention.
+	Alert bool
 }
 
 // ElementKey is what makes two error elements the same to a reader, across reloads.
@@ -27,11 +30,12 @@ type ElementKey struct {
 	Selector, Text string
 }
 
-// DOMState is what the DOM section knows at one moment: which error elements are visible (and how often)
-// and the address of each tab. A DOMState that was shared never changes.
+// DOMState is what the DOM section knows at one moment: which error elements are visible (and how often), the address
+// of each tab, and which tabs show an empty page. A DOMState that was shared never changes.
 type DOMState struct {
 	elements map[ElementKey]int
 	urls     map[int]string
+	empty    map[int]int64
 	shared   bool
 }
 
@@ -59,13 +63,29 @@ func (p *DOMState) URLs() map[int]string {
 	return p.urls
 }
 
+// Empty returns since when tabs show a page that is empty because its code failed, in milliseconds since the Unix
+// epoch. The map must not be changed.
+func (p *DOMState) Empty() map[int]int64 {
+	if p == nil {
+		return nil
+	}
+	return p.empty
+}
+
+// NewDOMState makes a state of the error elements that are visible, and how often, the address of each tab, and since
+// when tabs are empty. The maps may be nil.
+func NewDOMState(elements map[ElementKey]int, urls map[int]string, empty map[int]int64) *DOMState {
+	p := &DOMState{elements: map[ElementKey]int{}, urls: map[int]string{}, empty: map[int]int64{}}
+	maps.Copy(p.elements, elements)
+	maps.Copy(p.urls, urls)
+	maps.Copy(p.empty, empty)
+	return p
+}
+
 // apply takes one more change in and returns the state to use from now on.
 func (p *DOMState) apply(c *Change) *DOMState {
-	switch {
-	case p == nil:
-		p = &DOMState{elements: map[ElementKey]int{}, urls: map[int]string{}}
-	case p.shared:
-		p = &DOMState{elements: maps.Clone(p.elements), urls: maps.Clone(p.urls)}
+	if p == nil || p.shared {
+		p = NewDOMState(p.Elements(), p.URLs(), p.Empty())
 	}
 	switch c.Op {
 	case "appeared":
@@ -76,8 +96,16 @@ func (p *DOMState) apply(c *Change) *DOMState {
 		}
 	case "navigated":
 		p.urls[c.Tab()] = c.URL
+		if c.How == "load" || c.How == "reload" {
+			delete(p.empty, c.Tab())
+		}
+	case "emptied":
+		p.empty[c.Tab()] = c.At
+	case "filled":
+		delete(p.empty, c.Tab())
 	case "closed":
 		delete(p.urls, c.Tab())
+		delete(p.empty, c.Tab())
 	}
 	return p
 }
@@ -110,17 +138,59 @@ func (s *Store) elementEvent(e *event.Element) {
 			s.change(Change{Head: e.Head, Op: "gone", Element: old})
 		}
 		s.live[id], s.keep.live = key, true
-		s.change(Change{Head: e.Head, Op: "appeared", Element: key})
+		s.change(Change{Head: e.Head, Op: "appeared", Element: key, Alert: e.Alert})
 	case "gone":
 		if old, known := s.live[id]; known {
 			delete(s.live, id)
 			s.keep.live = true
 			s.change(Change{Head: e.Head, Op: "gone", Element: old})
 		}
+	case "emptied":
+		s.emptied(e)
+	case "filled":
+		if t := s.tabs[e.Tab()]; t != nil {
+			t.emptied = nil
+		}
+		if s.domState.Empty()[e.Tab()] != 0 {
+			s.change(Change{Head: e.Head, Op: "filled"})
+		}
 	case "reset":
 		s.forgetElements(e.Head, func(id elementID) bool {
 			return id.tab == e.Tab() && id.frame == e.Frame && id.document != e.Document
 		})
+	}
+}
+
+// A page became empty because its code failed if an error was logged at most failedBefore milliseconds before, or
+// failedAfter milliseconds after.
+const (
+	failedBefore = 5000
+	failedAfter  = 2000
+)
+
+// emptied takes in that the page of a tab has no visible content. It waits for the error that is the cause.
+func (s *Store) emptied(e *event.Element) {
+	t := s.tabs[e.Tab()]
+	if t == nil || e.Frame != 0 || s.domState.Empty()[e.Tab()] != 0 {
+		return
+	}
+	t.emptied = e
+	s.blame(t)
+}
+
+// failed takes in an error of a tab's page.
+func (s *Store) failed(t *tab, e *event.Console) {
+	if e.Level == event.Error && e.Via != "browser" && s.noise.Console(e) == nil {
+		t.failedAt = max(t.failedAt, e.At)
+		s.blame(t)
+	}
+}
+
+// blame records that a page is empty if it is known to have failed.
+func (s *Store) blame(t *tab) {
+	if e := t.emptied; e != nil && e.At-failedBefore <= t.failedAt && t.failedAt <= e.At+failedAfter {
+		t.emptied = nil
+		s.change(Change{Head: e.Head, Op: "emptied"})
 	}
 }
 

@@ -291,7 +291,8 @@ func Restore(limits Limits, rules *noise.Rules, now time.Time, st *State, j Jour
 		}
 		s.skipTo(track, st.Next[t], now)
 	}
-	s.domState = NewDOMState(s.domState.Elements(), st.URLs)
+	s.domState = NewDOMState(s.domState.Elements(), st.URLs, s.domState.Empty())
+	maps.DeleteFunc(s.domState.empty, func(tab int, _ int64) bool { return st.URLs[tab] == "" })
 	if st.Gaps != nil {
 		s.gaps.list, s.gaps.last = slices.Clone(st.Gaps.List), st.Gaps.Last
 	}
@@ -337,15 +338,6 @@ func (s *Store) addNetwork(e event.Network) {
 }
 
 func (s *Store) change(c Change) { s.domState = s.domState.apply(s.dom.add(c)) }
-
-// NewDOMState makes a state of the error elements that are visible, and how often, and the address of each
-// tab.
-func NewDOMState(elements map[ElementKey]int, urls map[int]string) *DOMState {
-	p := &DOMState{elements: map[ElementKey]int{}, urls: map[int]string{}}
-	maps.Copy(p.elements, elements)
-	maps.Copy(p.urls, urls)
-	return p
-}
 
 // Replay returns a table after more requests, to rebuild one from saved data.
 func (t *Table) Replay(n *event.Network) *Table { return t.apply(n) }

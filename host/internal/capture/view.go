@@ -31,8 +31,17 @@ type Tab struct {
 	Paused *protocol.TabPaused
 	// PausedPart is set while the page runs and the debugger pauses a worker or a frame of it.
 	PausedPart *protocol.TabPaused
+	// Loaded is when the page was loaded; zero where that is not known.
+	Loaded Load
 	// LastEvent is when anything but a socket frame or polling came from it last, by the host's clock.
 	LastEvent time.Time
+}
+
+// Load is when a tab loaded its page: the time in milliseconds since the Unix epoch, and the positions of the page's
+// first entries.
+type Load struct {
+	At  int64
+	Pos Positions
 }
 
 // Subject is the tab as the subject of events.

@@ -28,11 +28,12 @@ const (
 	MaxName  = 50
 )
 
-// Now and Start are accepted wherever a checkpoint can be named. Now is the present moment, Start the beginning of the
-// history. No checkpoint may have these names.
+// Now, Start and Buffers are accepted wherever a checkpoint can be named. Now is the present moment, Start the beginning
+// of the history, Buffers the beginning of what is in memory. No checkpoint may have these names.
 const (
-	Now   = "now"
-	Start = "start"
+	Now     = "now"
+	Start   = "start"
+	Buffers = "auto_0"
 )
 
 // Checkpoint is a named moment.

@@ -27,6 +27,7 @@ type Client struct {
 	told  map[capture.Section]Told // nil before the first call
 	looks uint64                   // the update that a wait for one counts from
 	calls int
+	given *Given
 	heard *ClientState // what the client has certainly received, nil if that is everything
 }
 
@@ -64,6 +65,8 @@ type ClientState struct {
 	Seen time.Time
 	// Held says that the user suspended its access.
 	Held bool
+	// Given are the entries that it was shown.
+	Given *Given
 }
 
 // StateLocked returns the state to save. While the newest answer may not have reached the client, it returns the state
@@ -72,16 +75,36 @@ func (c *Client) StateLocked() ClientState {
 	if c.heard != nil {
 		return *c.heard
 	}
-	return ClientState{Name: c.Name, Scope: c.Scope, Auto: c.auto, Told: maps.Clone(c.told), Calls: c.calls}
+	return ClientState{Name: c.Name, Scope: c.Scope, Auto: c.auto, Told: maps.Clone(c.told), Calls: c.calls, Given: c.given}
 }
 
 // RestoreLocked makes the client continue from its saved state.
 func (c *Client) RestoreLocked(st ClientState) {
-	c.auto, c.told, c.calls, c.heard = st.Auto, maps.Clone(st.Told), st.Calls, nil
+	c.auto, c.told, c.calls, c.given, c.heard = st.Auto, maps.Clone(st.Told), st.Calls, st.Given, nil
 }
 
 // HeardLocked records that the client has received every answer so far.
 func (c *Client) HeardLocked() { c.heard = nil }
+
+// answeredLocked keeps the state before an answer until it is certain that the client received it.
+func (c *Client) answeredLocked() {
+	if c.heard == nil {
+		before := c.StateLocked()
+		c.heard = &before
+	}
+}
+
+// GivenLocked returns the entries that answers showed to the client.
+func (c *Client) GivenLocked() *Given { return c.given }
+
+// GiveLocked records the entries that an answer shows, and what it reports as over. An entry that is over is shown in
+// full when it occurs again.
+func (c *Client) GiveLocked(shown []Entry, over []uint64) {
+	if given := c.given.with(shown, over); given != c.given {
+		c.answeredLocked()
+		c.given = given
+	}
+}
 
 // AutoName returns the name of the client's own checkpoint, "" before its first call. The caller holds the lock.
 func (c *Client) AutoName() string {
@@ -91,15 +114,30 @@ func (c *Client) AutoName() string {
 	return fmt.Sprintf("auto_%d", c.calls)
 }
 
-// SinceLocked returns the client's cursor for those sections. A section that was never reported begins at the start.
-func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture.Moment {
-	m, start := c.auto, v.Start()
+// UnreadLocked returns those of the sections that were never reported to the client.
+func (c *Client) UnreadLocked(include []capture.Section) (unread []capture.Section) {
+	for _, s := range included(include) {
+		if _, told := c.told[s]; !told {
+			unread = append(unread, s)
+		}
+	}
+	return unread
+}
+
+func included(include []capture.Section) []capture.Section {
+	if len(include) == 0 {
+		return capture.Sections
+	}
+	return include
+}
+
+// SinceLocked returns the client's cursor for those sections. A section that was never reported begins at a start.
+func (c *Client) SinceLocked(start capture.Moment, include []capture.Section) capture.Moment {
+	m := c.auto
 	if c.told == nil {
 		return start
 	}
-	if len(include) == 0 {
-		include = capture.Sections
-	}
+	include = included(include)
 	for i, s := range include {
 		last, ok := c.told[s]
 		if !ok {
@@ -118,17 +156,12 @@ func (c *Client) SinceLocked(v *capture.View, include []capture.Section) capture
 
 // AdvanceLocked moves the client's cursor for those sections to the view.
 func (c *Client) AdvanceLocked(v *capture.View, include []capture.Section) {
-	if c.heard == nil {
-		before := c.StateLocked()
-		c.heard = &before
-	}
+	c.answeredLocked()
 	if c.told == nil {
 		c.told = map[capture.Section]Told{}
 		c.auto = v.Start()
 	}
-	if len(include) == 0 {
-		include = capture.Sections
-	}
+	include = included(include)
 	now := v.Now()
 	for _, s := range include {
 		copySection(&c.auto, now, s)

@@ -156,7 +156,7 @@ func (f *File) Moment(journal string, start capture.Moment, pages []string, inde
 		// Tab 0 stands for any: the tabs of another time have other ids.
 		elements[capture.ElementKey{Origin: renamed(e.Origin), Selector: e.Selector, Text: e.Text}] += max(1, e.Count)
 	}
-	m.DOMState = capture.NewDOMState(elements, nil)
+	m.DOMState = capture.NewDOMState(elements, nil, nil)
 	return m
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/ring"
@@ -38,8 +39,42 @@ type Options struct {
 	// Initiator tells which code of the project is the first in a stack, of code that ran in a tab at a time, in
 	// milliseconds since the epoch. It may be nil, and is called for entries that are shown.
 	Initiator func(tab int, at int64, stack []string) Place
+	// Logged tells where the project's own code logged an error that came from elsewhere; false where it did not. It may
+	// be nil.
+	Logged func(*event.Console) (Place, bool)
+	// Given are the entries that the reader was already shown, by what [Report.Given] returned. Such an entry is counted,
+	// not listed. Nil lists everything.
+	Given Given
+	// Late says of a request that it belongs to an action of the reader whose answer did not have it yet. It may be nil.
+	Late func(pos uint64, e *event.Network) bool
+	// First leaves out what happened before the newest load of each tab; nil leaves out nothing.
+	First *FirstLook
 	// Refs has everything in the report say which entries it was made of.
 	Refs bool
+}
+
+// Given are entries that a reader was shown.
+type Given interface {
+	// Has reports whether an entry is among them, About whether one is about the same thing.
+	Has(as uint64) bool
+	About(of uint64) bool
+}
+
+// FirstLook is where sections begin that the reader has not read yet.
+type FirstLook struct {
+	Sections []Section
+	Loads    map[int]capture.Load
+}
+
+// before reports whether an entry of a tab that began at a time belongs to a page that the tab no longer shows.
+func (f *FirstLook) before(s Section, pos uint64, tab int, began int64) bool {
+	load, loaded := f.Loads[tab]
+	return loaded && pos < load.Pos[s.Track()] && began < load.At && slices.Contains(f.Sections, s)
+}
+
+// covers reports whether the report speaks of an entry that began at a time, in milliseconds since the Unix epoch.
+func (o *Options) covers(s Section, pos uint64, subject event.Subject, began int64) bool {
+	return o.InScope(subject) && (o.First == nil || !o.First.before(s, pos, subject.Tab(), began))
 }
 
 // Place is a place in a file.
@@ -74,12 +109,14 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 	c.nameTabs()
 	r := &Report{From: Time{from.At}, To: Time{v.At}, DurationMs: max(0, v.At.Sub(from.At).Milliseconds())}
 	var sections []section
-	for _, s := range capture.Sections {
+	for _, s := range inOrder {
 		if o.includes(s) {
+			c.section = s
 			c.overflow = c.overflow || v.Evicted(s, from.Pos[s.Track()], o.InScope)
 			sections = append(sections, computers[s](&c, r))
 		}
 	}
+	c.listRepeated(r)
 	omitted := c.listStorms(r)
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings
 	r.BufferOverflow = c.overflow
@@ -100,13 +137,36 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 		if s.quotes() {
 			r.PageText = Untrusted
 		}
+		if s, keeps := s.(interface {
+			given() (shown []checkpoint.Entry, over []uint64)
+		}); keeps && o.Given != nil {
+			shown, over := s.given()
+			r.shown, r.over = append(r.shown, shown...), append(r.over, over...)
+		}
 		omitted += s.omitted()
+	}
+	if len(r.Repeated) > 0 {
+		r.PageText = Untrusted
 	}
 	if omitted > 0 {
 		r.Note = fmt.Sprintf("%d more not shown. Read them with the raw tools or a narrower include.", omitted)
 	}
 	return r
 }
+
+// inOrder are all sections in the order in which they are computed: the console leaves out what another section says.
+var inOrder = slices.SortedStableFunc(slices.Values(capture.Sections), func(a, b Section) int {
+	late := func(s Section) int {
+		switch s {
+		case capture.NetworkSection:
+			return 0
+		case capture.ConsoleSection:
+			return 1
+		}
+		return 2
+	}
+	return late(a) - late(b)
+})
 
 // section is one section of a report.
 type section interface {
@@ -132,7 +192,8 @@ type computation struct {
 	v        *capture.View
 	o        Options
 	severity Severity
-	parts    []string // of the summary, worst first
+	section  Section // the one under way
+	parts    []part  // of the summary
 	errors   int
 	warnings int
 
@@ -144,6 +205,22 @@ type computation struct {
 	backfilled  map[tabURL]bool // failed requests that were found afterwards; nil until needed
 	storms      []*foundStorm
 	updated     map[int]int64 // when a tab was loaded or updated last, where that ends storms
+
+	repeated                         map[repeatKey]*repeat
+	repeatOrder                      []*repeat
+	repeatedErrors, repeatedWarnings int
+
+	// By tab, nil until needed: when errors were thrown, pages left and requests aborted.
+	thrown, left, aborted map[int]moments
+	failing               map[failed]moments // requests that the report lists as failed, or repeated
+	overlays              []*overlay
+	fillings              map[int][]filling // of fields, by tab; nil until needed
+}
+
+// part is a part of a summary.
+type part struct {
+	section Section
+	text    string
 }
 
 func (c *computation) raise(s Severity) { c.severity = worse(c.severity, s) }
@@ -153,7 +230,7 @@ func (c *computation) count(n int, what string, s Severity) {
 	if n == 0 {
 		return
 	}
-	c.parts = append(c.parts, fmt.Sprintf("%d %s(s)", n, what))
+	c.parts = append(c.parts, part{c.section, fmt.Sprintf("%d %s(s)", n, what)})
 	if s == Error {
 		c.errors += n
 	} else {
@@ -205,10 +282,10 @@ func (c *computation) nameTabs() {
 
 // inScope calls each with the entries of a buffer that are in scope, and returns how many there are. Where everything
 // is, entries that the buffer does not mark are left out of the calls, and counted in left.
-func inScope[T any, P event.Pointer[T]](o *Options, v *ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
-	if !o.EveryTab() {
+func inScope[T any, P event.Pointer[T]](o *Options, s Section, v *ring.View[T], from uint64, each func(pos uint64, e *T)) (total, left int) {
+	if !o.EveryTab() || o.First != nil {
 		for pos, e := range v.From(from) {
-			if h := P(e).Header(); o.InScope(h.Subject) {
+			if h := P(e).Header(); o.covers(s, pos, h.Subject, h.At) {
 				total++
 				each(pos, e)
 			}
@@ -237,9 +314,19 @@ func (c *computation) tab(id int) int {
 }
 
 func (c *computation) summary(coverage *Coverage) string {
-	s := "No significant changes"
-	if len(c.parts) > 0 {
-		s = strings.Join(c.parts, ", ")
+	slices.SortStableFunc(c.parts, func(a, b part) int { return int(a.section.Track()) - int(b.section.Track()) })
+	var parts []string
+	for _, p := range c.parts {
+		parts = append(parts, p.text)
+	}
+	s, repeated := strings.Join(parts, ", "), CountRepeated(c.repeatedErrors, c.repeatedWarnings)
+	switch {
+	case s == "" && repeated == "":
+		s = "No significant changes"
+	case s == "":
+		s = "no new problems; " + repeated
+	case repeated != "":
+		s += "; " + repeated
 	}
 	if coverage != nil {
 		s += notObserved + coverage.Note
@@ -260,7 +347,7 @@ func (c *computation) actions() *ActionsDiff {
 	d := &ActionsDiff{}
 	var shown []Action
 	for pos, a := range c.v.Actions().From(c.from.Pos[capture.Actions]) {
-		if c.o.InScope(a.Subject) && (c.o.Own == nil || !c.o.Own(a.Tab(), a.At)) {
+		if c.o.covers(c.section, pos, a.Subject, a.At) && (c.o.Own == nil || !c.o.Own(a.Tab(), a.At)) {
 			d.TotalNewActions++
 			shown = append(shown, Action{Type: a.Type, Target: Shorten(a.Target), Value: Shorten(a.Value), At: Time{a.Time()}, Tab: c.tab(a.Tab()), Ref: c.ref(pos, a)})
 		}
@@ -313,6 +400,15 @@ type tally[T any] struct {
 	ref   *Ref
 	// shown is the event that stands for all, where they are shown by it.
 	shown event.Event
+	keys  []checkpoint.Entry // what the reader will know it by
+}
+
+// keysOf returns the entries that a list stands for.
+func keysOf[T any](list []*tally[T]) (keys []checkpoint.Entry) {
+	for _, t := range list {
+		keys = append(keys, t.keys...)
+	}
+	return keys
 }
 
 func byFrequency[T any](list []*tally[T]) []*tally[T] {

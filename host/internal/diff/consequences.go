@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -19,89 +20,176 @@ type Consequence struct {
 	// Request is set for requests that did not fail; Count is how often the same happened.
 	Request bool `json:"-"`
 	Count   int  `json:"count"`
+	// Given is true for what the reader was already given, Flash for a message that the page took back itself.
+	Given bool `json:"-"`
+	Flash bool `json:"-"`
+	// Entries are what the reader will know it by.
+	Entries []checkpoint.Entry `json:"-"`
+
+	same  string // what equal ones have in common, but for what the fields above say
+	path  string // of a request, as its text has it
+	query string
+}
+
+// consequences collects what happened. Equal ones are one, where they came on the same side of since.
+type consequences struct {
+	list  []Consequence
+	since int64
+}
+
+func (l *consequences) add(c Consequence, entry checkpoint.Entry) {
+	i := slices.IndexFunc(l.list, func(e Consequence) bool {
+		return e.same == c.same && e.Severity == c.Severity && e.Given == c.Given && e.Flash == c.Flash && (e.At >= l.since) == (c.At >= l.since)
+	})
+	if i < 0 {
+		i = len(l.list)
+		l.list = append(l.list, c)
+	}
+	l.list[i].Count++
+	if entry.As != 0 {
+		l.list[i].Entries = addEntry(l.list[i].Entries, entry)
+	}
 }
 
 // Consequences are what happened since a moment: what broke, whether the same was broken before or not, and
 // the requests that a page's scripts made. Noise rules hide what they hide elsewhere. Equal ones are one,
 // where they came on the same side of since (milliseconds since the Unix epoch).
 func Consequences(from capture.Moment, v *capture.View, since int64, o Options) []Consequence {
-	var list []Consequence
-	add := func(c Consequence) {
-		i := slices.IndexFunc(list, func(e Consequence) bool {
-			return e.Text == c.Text && e.Severity == c.Severity && (e.At >= since) == (c.At >= since)
-		})
-		if i >= 0 {
-			list[i].Count++
-			return
+	c := computation{from: from, v: v, o: o}
+	c.overlays = c.shownOverlays()
+	all := consequences{since: since}
+	add := func(is Consequence, entry checkpoint.Entry) {
+		if is.same == "" {
+			is.same = is.Text
 		}
-		c.Count = 1
-		list = append(list, c)
+		is.Given = o.given(entry)
+		all.add(is, entry)
 	}
 	storms := Storms(from, v, o)
 	for _, s := range storms {
-		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line()})
+		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line()}, checkpoint.Entry{})
 	}
 	var told []event.Event
-	names, places := sourceNames{}, map[*event.Console]Place{}
 	Entries(from, v, o, func(e Entry) {
 		if e.Hidden() {
 			return
 		}
 		told = append(told, e.Event)
-		if c, ok := e.Event.(*event.Console); ok {
-			p := place(c, o)
-			places[c] = p
-			names.add(p.File)
+		if n, ok := e.Event.(*event.Network); ok && n.Failed() {
+			c.lists(n)
 		}
+	})
+	names, places := sourceNames{}, map[*event.Console][2]Place{}
+	told = slices.DeleteFunc(told, func(e event.Event) bool {
+		m, ok := e.(*event.Console)
+		if !ok || c.isSaidElsewhere(m) {
+			return ok
+		}
+		p := place(m, o)
+		places[m] = [2]Place{p, c.loggedAt(m, p)}
+		names.add(p.File)
+		if logged := places[m][1].File; logged != "" {
+			names.add(logged)
+		}
+		return false
 	})
 	for _, e := range told {
 		switch ev := e.(type) {
 		case *event.Console:
 			text := Shorten(event.OneLine(ev.Text))
-			if source := names.source(places[ev]); source != "" {
-				text += Marked(" ("+source+")", places[ev].Generated)
+			if source := names.source(places[ev][0]); source != "" {
+				source = Marked(source, places[ev][0].Generated)
+				if logged := names.source(places[ev][1]); logged != "" {
+					source += ", logged at " + logged
+				}
+				text += " (" + source + ")"
 			}
-			severity, word := Warning, "warning"
-			if levelOf(ev, o.Noise) == event.Error {
+			severity, word, level := Warning, "warning", levelOf(ev, o.Noise)
+			if level == event.Error {
 				severity, word = Error, "error"
 			}
-			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text})
+			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + sameText(ev)}, consoleEntry(ev, level))
 		case *event.Network:
-			if r := request(ev, &o); !r.Request || !slices.ContainsFunc(storms, func(s Storm) bool { return s.What == requestName(ev) }) {
-				add(r)
+			is := request(ev, &o)
+			if is.Request && slices.ContainsFunc(storms, func(s Storm) bool { return s.What == requestName(ev) }) {
+				continue
+			}
+			is.path = requestName(ev)
+			is.query = queryOf(ev.URL)
+			is.same = is.Text + withoutBusters(is.query)
+			if is.Request {
+				all.add(is, requestEntry(ev))
+			} else {
+				add(is, failureEntry(ev))
 			}
 		case *event.WebSocket:
-			url := shownSocketURL(ev.Origin(), ev.URL)
-			switch {
-			case ev.Bad:
-				message := ev.Text
-				if message == "" {
-					message = "the connection failed"
-				}
-				add(Consequence{At: ev.At, Severity: Warning, Text: "WebSocket " + url + ": " + Shorten(event.OneLine(message))})
-			case ev.Op == "close":
-				add(Consequence{At: ev.At, Severity: Warning, Text: strings.TrimSpace("WebSocket " + url + " closed " + Shorten(event.OneLine(ev.Reason)))})
+			if ev.Bad || ev.Op == "close" {
+				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev)}, socketEntry(ev))
 			}
 		}
 	}
-	shown := map[capture.ElementKey]bool{}
-	for _, e := range v.DOM().From(from.Pos[capture.DOM]) {
-		origin := e.Origin()
-		if e.Element != (capture.ElementKey{}) {
-			origin = e.Element.Origin
+	c.addElements(add)
+	return all.withQueries()
+}
+
+// addElements adds error elements that were not visible before, and what became of the page as a whole.
+func (c *computation) addElements(add func(Consequence, checkpoint.Entry)) {
+	s := c.elements(func(_ uint64, e *capture.Change) {
+		switch {
+		case e.Op == "crashed":
+			add(Consequence{At: e.At, Severity: Error, Text: "the page crashed"}, checkpoint.Entry{})
+		case e.Op == "emptied" && c.v.DOMState.Empty()[e.Tab()] == e.At:
+			add(Consequence{At: e.At, Severity: Error, Text: "the page is empty"}, checkpoint.Entry{})
 		}
-		if !o.InScope(event.InTab(e.Tab(), origin)) {
+	})
+	for _, k := range s.order {
+		// A page that is drawn anew shows what it showed before: that is no news.
+		w := s.found[k]
+		if o := c.overlayOf(k); w.before > 0 || o != nil && o.told {
 			continue
 		}
-		switch e.Op {
-		case "appeared":
-			// A page that is drawn anew shows what it showed before: that is no news.
-			if !shown[e.Element] && from.DOMState.Elements()[e.Element] == 0 {
-				add(Consequence{At: e.At, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", e.Element.Selector, Shorten(event.OneLine(e.Element.Text)))})
+		for _, l := range w.shown(func(l life) bool { return c.flash(k.Tab, l, s.left[k.Tab]) }) {
+			is := Consequence{At: l.from, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", k.Selector, Shorten(event.OneLine(k.Text)))}
+			switch {
+			case l.flash:
+				is = Consequence{At: l.from, Severity: Clean, Text: fmt.Sprintf("%q", Shorten(event.OneLine(k.Text))), Flash: true}
+				add(is, checkpoint.Entry{})
+				continue
+			case IsOverlay(k.Selector):
+				is.Severity = Error
 			}
-			shown[e.Element] = true
-		case "crashed":
-			add(Consequence{At: e.At, Severity: Error, Text: "the page crashed"})
+			add(is, elementEntry(k, w.before))
+		}
+	}
+}
+
+// maxQuery bounds the query of a request in a line, in characters.
+const maxQuery = 60
+
+// queryOf returns the query of an address, with its question mark.
+func queryOf(url string) string {
+	url, _, _ = strings.Cut(url, "#")
+	if i := strings.IndexByte(url, '?'); i >= 0 && i < len(url)-1 {
+		return cutTo(event.OneLine(url[i:]), maxQuery)
+	}
+	return ""
+}
+
+// withoutBusters returns a query without what only keeps answers from being cached: times in digits.
+func withoutBusters(query string) string {
+	parts := strings.Split(strings.TrimPrefix(query, "?"), "&")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool {
+		_, value, _ := strings.Cut(p, "=")
+		return len(value) >= 10 && digitsLen(value) == len(value)
+	}), "&")
+}
+
+// withQueries gives requests their query where it is all that tells two of them apart.
+func (l *consequences) withQueries() []Consequence {
+	list := slices.Clone(l.list)
+	for i, c := range l.list {
+		if c.path != "" && c.query != "" && slices.ContainsFunc(l.list, func(e Consequence) bool { return e.Text == c.Text && e.same != c.same }) {
+			list[i].Text = strings.Replace(c.Text, c.path, c.path+c.query, 1)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Consequence) int { return cmp.Compare(a.At, b.At) })

@@ -2,9 +2,11 @@ package diff
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -17,15 +19,27 @@ type messageKey struct {
 
 func (c *computation) console() *ConsoleDiff {
 	d := &ConsoleDiff{}
+	c.overlays = c.shownOverlays()
 	found := map[messageKey]*tally[*event.Console]{}
-	same := map[*event.Console][]*event.Console{} // the entries of a group, by its first
+	same := map[*tally[*event.Console]][]*event.Console{}
 	var errors, warnings []*tally[*event.Console]
-	d.TotalNewEntries, _ = inScope(&c.o, c.v.Console(), c.from.Pos[capture.Console], func(pos uint64, e *event.Console) {
-		if !c.tells(e) || c.hides(e) {
+	d.TotalNewEntries, _ = inScope(&c.o, c.section, c.v.Console(), c.from.Pos[capture.Console], func(pos uint64, e *event.Console) {
+		if !c.tells(pos, e) || c.hides(e) || c.isSaidElsewhere(e) {
 			return
 		}
 		level := levelOf(e, c.o.Noise)
-		k := messageKey{level, Fingerprint(e.Text), c.tab(e.Tab())}
+		k := messageKey{level, sameText(e), c.tab(e.Tab())}
+		var entry checkpoint.Entry
+		if c.o.Given != nil {
+			severity := Warning
+			if level == event.Error {
+				severity = Error
+			}
+			entry = consoleEntry(e, level)
+			if c.repeats(entry, severity, k.tab, level.String()+k.fingerprint, e.Text) {
+				return
+			}
+		}
 		t := found[k]
 		if t == nil {
 			t = &tally[*event.Console]{entry: e, ref: c.ref(pos, e)}
@@ -37,11 +51,17 @@ func (c *computation) console() *ConsoleDiff {
 			}
 		} else {
 			t.ref.add(pos)
+			if t.entry.Via == "console" && e.Via != "console" {
+				t.entry = e // the error itself, not the line that logs it
+			}
 		}
 		t.count++
 		t.last = pos
 		if c.o.Original != nil {
-			same[t.entry] = append(same[t.entry], e)
+			same[t] = append(same[t], e)
+		}
+		if c.o.Given != nil {
+			t.keys = addEntry(t.keys, entry)
 		}
 	})
 	errors, warnings = c.foldStorms(errors, warnings)
@@ -51,25 +71,58 @@ func (c *computation) console() *ConsoleDiff {
 	r := newRoom()
 	names := sourceNames{}
 	errors, warnings = take(r, byFrequency(errors)), take(r, byFrequency(warnings))
-	places := map[*event.Console]Place{}
+	places := map[*event.Console][2]Place{}
 	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
 		for _, t := range list {
-			p := c.place(t.entry, same[t.entry])
+			p := [2]Place{c.place(t.entry, same[t])}
+			p[1] = c.loggedAt(t.entry, p[0])
 			places[t.entry] = p
-			names.add(p.File)
+			names.add(p[0].File)
+			if p[1].File != "" {
+				names.add(p[1].File)
+			}
 		}
 	}
 	messages := func(list []*tally[*event.Console]) (out []Message) {
 		for _, t := range list {
-			p := places[t.entry]
+			p, e := places[t.entry], t.entry
 			out = append(out, Message{
-				Message: Shorten(t.entry.Text), Source: names.source(p), Generated: p.Generated, Count: t.count, Tab: c.tab(t.entry.Tab()), Ref: t.ref,
+				Message: Shorten(e.Text), Source: names.source(p[0]), Generated: p[0].Generated, LoggedAt: names.source(p[1]), Count: t.count, Tab: c.tab(e.Tab()), Ref: t.ref,
 			})
 		}
 		return out
 	}
 	d.NewErrors, d.NewWarnings, d.Omitted = messages(errors), messages(warnings), r.omitted
+	d.errors, d.warnings = keysOf(errors), keysOf(warnings)
 	return d
+}
+
+// isSaidElsewhere reports whether a message only says what another entry of the report says better.
+func (c *computation) isSaidElsewhere(e *event.Console) bool {
+	if c.echo(e) || c.ofRequest(e) || c.leaving(e) {
+		return true
+	}
+	if e.Level != event.Error {
+		return false
+	}
+	o := quotedBy(c.overlays, e)
+	if o != nil && ownCode(e) {
+		o.told = true
+		return false
+	}
+	return o != nil
+}
+
+// loggedAt is where the project's code logged an error that came from another place; the zero Place where it did not.
+func (c *computation) loggedAt(e *event.Console, source Place) Place {
+	if c.o.Logged == nil || e.Logged == "" {
+		return Place{}
+	}
+	p, own := c.o.Logged(e)
+	if !own || p.File == source.File && p.Line == source.Line {
+		return Place{}
+	}
+	return p
 }
 
 // toldByBackfill recognises the browser's log entry about a failed request that was found in the
@@ -199,7 +252,12 @@ func (d *ConsoleDiff) filter(errorsOnly bool) int {
 	if !errorsOnly {
 		return 0
 	}
+	d.warnings = nil
 	return dropAll(&d.NewWarnings)
+}
+
+func (d *ConsoleDiff) given() (shown []checkpoint.Entry, over []uint64) {
+	return slices.Concat(d.errors, d.warnings), nil
 }
 
 func (d *ConsoleDiff) quotes() bool { return len(d.NewErrors)+len(d.NewWarnings) > 0 }

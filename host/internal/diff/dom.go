@@ -3,102 +3,240 @@ package diff
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
 // elementWindow is what happened to one error element in the window.
 type elementWindow struct {
 	before, now int // how often it was and is visible
-	appeared    Time
-	gone        *Time
 	last        uint64
-	isNew       bool
+	lives       []life // during which more of it were visible than before, at most maxLives
+	all         int    // how many there were
 	ref         *Ref
 }
 
-func (c *computation) dom() *DOMDiff {
-	d := &DOMDiff{}
-	found := map[capture.ElementKey]*elementWindow{}
-	var order []capture.ElementKey
-	at := func(k capture.ElementKey) *elementWindow {
-		w := found[k]
-		if w == nil {
-			n := c.from.DOMState.Elements()[k]
-			w = &elementWindow{before: n, now: n}
-			if n == 0 {
-				// A state from elsewhere knows no tabs, and whatever is there has come since.
-				anywhere := k
-				anywhere.Tab = 0
-				w.before = c.from.DOMState.Elements()[anywhere]
-			}
-			found[k] = w
-			order = append(order, k)
-		}
-		return w
+// life is how long an element was visible.
+type life struct {
+	from, to int64 // in milliseconds since the Unix epoch; 0 where it is not known, or not over
+	alert    bool
+}
+
+// maxLives bounds how many lives of one element are listed, the newest.
+const maxLives = 5
+
+func (w *elementWindow) isNew() bool { return w.all > 0 }
+
+// flicker is how soon an element is back that was redrawn, in milliseconds.
+const flicker = 250
+
+// begins begins a life, or goes on with the one before.
+func (w *elementWindow) begins(l life) {
+	if n := len(w.lives); n > 0 && l.from-w.lives[n-1].to <= flicker {
+		w.lives[n-1].to, w.lives[n-1].alert = 0, w.lives[n-1].alert || l.alert
+		return
 	}
-	moved := map[int]uint64{} // tabs that changed their address, and where
+	w.all++
+	if w.lives = append(w.lives, l); len(w.lives) > maxLives {
+		w.lives = append(w.lives[:0], w.lives[1:]...)
+	}
+}
+
+// lasts reports whether the newest life is not over.
+func (w *elementWindow) lasts() bool { return w.isNew() && w.lives[len(w.lives)-1].to == 0 }
+
+// take takes one more change.
+func (w *elementWindow) take(e *capture.Change) {
+	switch e.Op {
+	case "appeared":
+		if w.now++; w.now > w.before && !w.lasts() {
+			w.begins(life{from: e.At, alert: e.Alert})
+		}
+	case "gone":
+		if w.now = max(0, w.now-1); w.now <= w.before && w.lasts() {
+			w.lives[len(w.lives)-1].to = e.At
+		}
+	}
+}
+
+// elements are the error elements that changed in the window, in the order of their first change.
+type elements struct {
+	found map[capture.ElementKey]*elementWindow
+	order []capture.ElementKey
+	// moved are the tabs that changed their address, and where; left is when.
+	moved map[int]uint64
+	left  map[int]moments
+}
+
+func (s *elements) at(c *computation, k capture.ElementKey) *elementWindow {
+	w := s.found[k]
+	if w == nil {
+		n := c.from.DOMState.Elements()[k]
+		w = &elementWindow{before: n, now: n}
+		if n == 0 {
+			// A state from elsewhere knows no tabs, and whatever is there has come since.
+			anywhere := k
+			anywhere.Tab = 0
+			w.before = c.from.DOMState.Elements()[anywhere]
+		}
+		s.found[k] = w
+		s.order = append(s.order, k)
+	}
+	return w
+}
+
+// elements reads the changes of the window. Each is called with those that are about no element.
+func (c *computation) elements(each func(pos uint64, e *capture.Change)) *elements {
+	s := &elements{found: map[capture.ElementKey]*elementWindow{}, moved: map[int]uint64{}, left: map[int]moments{}}
 	for pos, e := range c.v.DOM().From(c.from.Pos[capture.DOM]) {
 		origin := e.Origin()
 		if e.Element != (capture.ElementKey{}) {
 			origin = e.Element.Origin // it belongs to the page that it was on, whatever took its place
 		}
-		if !c.o.InScope(event.InTab(e.Tab(), origin)) {
+		if !c.o.covers(capture.DOMSection, pos, event.InTab(e.Tab(), origin), e.At) {
 			continue
 		}
 		switch e.Op {
-		case "appeared":
-			w := at(e.Element)
-			if w.now++; w.now > w.before && !w.isNew {
-				w.isNew, w.appeared = true, Time{e.Time()}
-			}
-			w.gone, w.last = nil, pos
-			w.refer(c, pos, e)
-		case "gone":
-			w := at(e.Element)
-			if w.now = max(0, w.now-1); w.now == 0 {
-				w.gone = &Time{e.Time()}
-			}
+		case "appeared", "gone":
+			w := s.at(c, e.Element)
+			w.take(e)
 			w.last = pos
 			w.refer(c, pos, e)
 		case "navigated":
-			moved[e.Tab()] = pos
-		case "crashed":
-			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab()), Ref: c.ref(pos, e)})
+			s.moved[e.Tab()] = pos
+			if e.How != "hash" {
+				s.left[e.Tab()] = append(s.left[e.Tab()], e.At)
+			}
+		default:
+			each(pos, e)
 		}
 	}
 	if c.v.Evicted(capture.DOMSection, c.from.Pos[capture.DOM], c.o.InScope) {
 		for _, k := range c.changedUnseen() {
-			w := at(k)
-			w.now = c.v.DOMState.Elements()[k]
-			w.isNew = w.isNew || w.now > w.before
-			if w.now > 0 {
-				w.gone = nil
+			w := s.at(c, k)
+			if w.now = c.v.DOMState.Elements()[k]; w.now > w.before && !w.lasts() {
+				w.begins(life{alert: true})
 			}
 		}
 	}
-	var fresh []*tally[NewElement]
+	return s
+}
+
+func (c *computation) dom() *DOMDiff {
+	d := &DOMDiff{}
+	s := c.elements(func(pos uint64, e *capture.Change) {
+		if e.Op == "crashed" {
+			d.Crashed = append(d.Crashed, Crash{URL: e.URL, At: Time{e.Time()}, Tab: c.tab(e.Tab()), Ref: c.ref(pos, e)})
+		}
+	})
+	var fresh, flashes []*tally[NewElement]
 	var gone []*tally[GoneElement]
-	for _, k := range order {
-		w := found[k]
-		switch {
-		case w.isNew:
-			fresh = append(fresh, &tally[NewElement]{entry: NewElement{k.Selector, Shorten(k.Text), w.appeared, w.gone, c.tab(k.Tab), w.ref}, count: 1, last: w.last})
-		case w.before > 0 && w.now == 0 && !c.closed(k.Tab):
-			gone = append(gone, &tally[GoneElement]{entry: GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab), w.ref}, count: 1, last: w.last})
+	broken, overlaid := map[*elementWindow]bool{}, map[*elementWindow]bool{}
+	for _, k := range s.order {
+		w := s.found[k]
+		entry := elementEntry(k, w.before)
+		if o := c.overlayOf(k); o != nil && o.told {
+			d.shown = append(d.shown, entry) // with the error that says it
+			continue
+		}
+		for _, l := range w.shown(func(l life) bool { return c.flash(k.Tab, l, s.left[k.Tab]) }) {
+			t := &tally[NewElement]{entry: l.element(k, c.tab(k.Tab), w.ref), count: 1, last: w.last, keys: []checkpoint.Entry{entry}}
+			severity := Warning
+			if IsOverlay(k.Selector) {
+				severity = Error
+			}
+			switch {
+			case l.flash:
+				flashes = append(flashes, t)
+			case c.repeats(entry, severity, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text):
+			default:
+				fresh = append(fresh, t)
+				broken[w], overlaid[w] = severity == Warning, severity == Error
+			}
+		}
+		if !w.isNew() && w.before > 0 && w.now == 0 && !c.closed(k.Tab) {
+			gone = append(gone, &tally[GoneElement]{entry: GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab), w.ref}, count: 1, last: w.last, keys: []checkpoint.Entry{entry}})
 		}
 	}
-	d.URLChanged = c.urlChange(moved)
+	d.URLChanged = c.urlChange(s.moved)
+	d.PageEmptySince = c.emptySince()
 	c.count(len(d.Crashed), "crashed page", Error)
-	c.count(len(fresh), "new error element", Warning)
+	if d.PageEmptySince != nil {
+		c.count(1, "empty page", Error)
+	}
+	c.count(countTrue(overlaid), "new error overlay", Error)
+	c.count(countTrue(broken), "new error element", Warning)
 
 	r := newRoom()
 	d.Crashed = take(r, d.Crashed)
-	d.NewErrorElements = entries(take(r, byFrequency(fresh)))
-	d.DisappearedElements = entries(take(r, byFrequency(gone)))
+	fresh, gone = take(r, byFrequency(fresh)), take(r, byFrequency(gone))
+	d.NewErrorElements, d.DisappearedElements = entries(fresh), entries(gone)
+	d.Flashes = entries(take(r, byFrequency(flashes)))
+	d.shown, d.over = append(d.shown, keysOf(fresh)...), keysOf(gone)
 	d.Omitted = r.omitted
 	return d
+}
+
+func countTrue[K comparable](m map[K]bool) (n int) {
+	for _, is := range m {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// overlayOf returns the overlay that an element is, nil for any other.
+func (c *computation) overlayOf(k capture.ElementKey) *overlay {
+	i := slices.IndexFunc(c.overlays, func(o *overlay) bool { return o.element == k })
+	if i < 0 {
+		return nil
+	}
+	return c.overlays[i]
+}
+
+// shownLife is a life that is listed.
+type shownLife struct {
+	life
+	flash bool
+}
+
+// shown returns the lives to list. One that lasts stands for those before it, but for flashes.
+func (w *elementWindow) shown(flash func(life) bool) (list []shownLife) {
+	for i, l := range w.lives {
+		one := shownLife{l, flash(l)}
+		if one.flash || !w.lasts() || i == len(w.lives)-1 {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+func (l life) element(k capture.ElementKey, tab int, ref *Ref) NewElement {
+	e := NewElement{Selector: k.Selector, Text: Shorten(k.Text), Tab: tab, Ref: ref}
+	if l.from > 0 {
+		e.AppearedAt = Time{time.UnixMilli(l.from).UTC()}
+	}
+	if l.to > 0 {
+		e.GoneAt = &Time{time.UnixMilli(l.to).UTC()}
+	}
+	return e
+}
+
+// emptySince is since when a page in scope is empty because its code failed, nil if none is.
+func (c *computation) emptySince() (since *Time) {
+	for tab, at := range c.v.DOMState.Empty() {
+		if !c.o.InScope(event.InTab(tab, capture.OriginOf(c.v.DOMState.URL(tab)))) {
+			continue
+		}
+		if t := (Time{time.UnixMilli(at).UTC()}); since == nil || t.Before(since.Time) {
+			since = &t
+		}
+	}
+	return since
 }
 
 // closed says whether a tab has gone, and with it what it showed: that is not mended.
@@ -165,19 +303,30 @@ func (c *computation) domUnavailable() bool {
 }
 
 func (d *DOMDiff) filter(errorsOnly bool) int {
-	n := dropAll(&d.DisappearedElements)
+	n := dropAll(&d.DisappearedElements) + dropAll(&d.Flashes)
+	d.over = nil
 	if errorsOnly {
-		n += dropAll(&d.NewErrorElements)
+		all := len(d.NewErrorElements)
+		d.NewErrorElements = slices.DeleteFunc(d.NewErrorElements, func(e NewElement) bool { return !IsOverlay(e.Selector) })
+		n += all - len(d.NewErrorElements)
+		d.shown = nil
 	}
 	return n
 }
 
+func (d *DOMDiff) given() (shown []checkpoint.Entry, over []uint64) {
+	for _, e := range d.over {
+		over = append(over, e.Of)
+	}
+	return d.shown, over
+}
+
 func (d *DOMDiff) quotes() bool {
-	return len(d.NewErrorElements)+len(d.DisappearedElements)+len(d.Crashed) > 0 || d.URLChanged != nil
+	return len(d.NewErrorElements)+len(d.Flashes)+len(d.DisappearedElements)+len(d.Crashed) > 0 || d.URLChanged != nil
 }
 
 func (d *DOMDiff) omitted() int { return d.Omitted }
 
 func (d *DOMDiff) empty() bool {
-	return len(d.NewErrorElements)+len(d.DisappearedElements)+len(d.Crashed) == 0 && d.URLChanged == nil
+	return len(d.NewErrorElements)+len(d.Flashes)+len(d.DisappearedElements)+len(d.Crashed) == 0 && d.URLChanged == nil && d.PageEmptySince == nil
 }

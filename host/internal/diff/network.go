@@ -2,11 +2,14 @@ package diff
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -18,10 +21,12 @@ type endpointWindow struct {
 	base  capture.Endpoint // as it was before the window
 	now   capture.Endpoint // after the newest request
 
-	failures  int            // requests of a failure that is news
-	stillBad  int            // requests of one that is not
-	failure   *event.Network // the newest request of it
-	before    int            // status before it began to fail, 0 when there was none
+	failures  int                // requests of a failure that is news
+	repeated  int                // requests of one that the reader was already given
+	keys      []checkpoint.Entry // of the failures
+	stillBad  int                // requests of one that is not
+	failure   *event.Network     // the newest request of it
+	before    int                // status before it began to fail, 0 when there was none
 	counted   int
 	answered  int
 	answerMs  float64
@@ -41,7 +46,7 @@ func (c *computation) network() *NetworkDiff {
 	found := map[capture.EndpointKey]*endpointWindow{}
 	var order []*endpointWindow
 	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
-		if !c.o.InScope(e.Subject) {
+		if !c.o.covers(c.section, pos, e.Subject, e.Started) {
 			continue
 		}
 		d.TotalNewRequests++
@@ -64,7 +69,7 @@ func (c *computation) network() *NetworkDiff {
 		w.static = w.static && isStatic(e)
 		w.run.add(&requestTempo, startOf(e))
 		if counts {
-			w.take(pos, e)
+			w.take(c, pos, e)
 			w.refer(c, pos, e)
 		}
 	}
@@ -77,7 +82,7 @@ func (c *computation) mayStorm(w *endpointWindow) bool {
 	return w != nil && !w.static && (w.run.long || w.run.near && c.short())
 }
 
-func (w *endpointWindow) take(pos uint64, e *event.Network) {
+func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 	w.last, w.tab, w.newest = pos, e.Tab(), e
 	w.counted++
 	_, path := capture.SplitURL(e.URL)
@@ -87,14 +92,8 @@ func (w *endpointWindow) take(pos uint64, e *event.Network) {
 		w.manyPaths = true
 	}
 	switch {
-	case e.Failed() && w.now.Failing && w.failures == 0:
-		w.stillBad++
 	case e.Failed():
-		if !w.now.Failing {
-			w.before = w.now.Status
-		}
-		w.failures++
-		w.failure = e
+		w.fail(c, e)
 	case capture.Measures(e):
 		w.answered++
 		w.answerMs += e.Duration
@@ -103,6 +102,42 @@ func (w *endpointWindow) take(pos uint64, e *event.Network) {
 		}
 	}
 	w.now = w.now.After(e)
+}
+
+// fail takes a request that failed. That is news unless the endpoint failed before, or the reader was already given it.
+// A reader that folds is also told of an endpoint that failed before if it was never given a failure of it.
+func (w *endpointWindow) fail(c *computation, e *event.Network) {
+	var entry checkpoint.Entry
+	if c.o.Given != nil {
+		entry = failureEntry(e)
+	}
+	known, news := c.o.given(entry), w.failures+w.repeated > 0
+	if w.now.Failing && !news && (c.o.Given == nil || c.o.Given.About(entry.Of)) {
+		w.stillBad++
+		return
+	}
+	c.lists(e)
+	if known {
+		w.repeated++
+		c.repeats(entry, Error, c.tab(w.tab), strconv.FormatUint(entry.As, 16), strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Method, w.shownURL(), howFailed(e))))
+		return
+	}
+	if !w.now.Failing {
+		w.before = w.now.Status
+	}
+	w.failures++
+	w.failure = e
+	if c.o.Given != nil {
+		w.keys = addEntry(w.keys, entry)
+	}
+}
+
+// howFailed is the status of a failed request, or why it has none.
+func howFailed(e *event.Network) string {
+	if e.Status >= 400 {
+		return strconv.Itoa(e.Status)
+	}
+	return reason(e)
 }
 
 // refer has a request belong to what is told of the endpoint.
@@ -151,15 +186,15 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 			if !w.now.Failing {
 				f.NowStatus = w.now.Status
 			}
-			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last, shown: w.failure})
+			failures = append(failures, &tally[Failure]{entry: f, count: w.failures, last: w.last, shown: w.failure, keys: w.keys})
 		}
-		if w.stillBad > 0 && w.now.Failing && w.failures == 0 {
+		if w.stillBad > 0 && w.now.Failing && w.failures+w.repeated == 0 {
 			d.StillFailing++
 		}
 		if w.known && w.base.Failing && !w.now.Failing {
-			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest})
+			recovered = append(recovered, &tally[Changed]{entry: Changed{Method: w.key.Method, URL: url, Status: w.now.Status, PreviousStatus: w.base.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest, keys: w.identity()})
 		}
-		if !w.known && w.failures == 0 && !w.static && !stormy[w.key] {
+		if !w.known && w.failures+w.repeated == 0 && !w.static && !stormy[w.key] {
 			fresh = append(fresh, &tally[Endpoint]{entry: Endpoint{Method: w.key.Method, URL: url, Status: w.now.Status, Tab: tab, Ref: w.ref}, count: 1, last: w.last, shown: w.newest})
 		}
 		if slower[w] && !stormy[w.key] {
@@ -195,6 +230,7 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 		t.entry.Request = request(t.shown)
 	}
 	d.Failures, d.Degraded, d.Recovered, d.NewEndpoints = entries(failures), entries(degraded), entries(recovered), entries(fresh)
+	d.shown, d.over = keysOf(failures), keysOf(recovered)
 }
 
 // reason is why a request failed, where no status says it.
@@ -220,6 +256,11 @@ func shownBy[T any](list []*tally[T]) []event.Event {
 		shown[i] = t.shown
 	}
 	return shown
+}
+
+// identity is what the failures of the endpoint are about.
+func (w *endpointWindow) identity() []checkpoint.Entry {
+	return []checkpoint.Entry{{Of: uint64(endpointIdentity(w.key))}}
 }
 
 func entries[T any](list []*tally[T]) []T {
@@ -271,10 +312,18 @@ func pick(cond bool, a, b string) string {
 
 func (d *NetworkDiff) filter(errorsOnly bool) int {
 	n := dropAll(&d.NewEndpoints) + dropAll(&d.Recovered)
+	d.over = nil
 	if errorsOnly {
 		n += dropAll(&d.Degraded)
 	}
 	return n
+}
+
+func (d *NetworkDiff) given() (shown []checkpoint.Entry, over []uint64) {
+	for _, e := range d.over {
+		over = append(over, e.Of)
+	}
+	return d.shown, over
 }
 
 func (d *NetworkDiff) quotes() bool {

@@ -193,8 +193,8 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 		}
 		each(e)
 	}
-	for _, e := range v.Console().Marked(from.Pos[capture.Console]) {
-		if c.tells(e) {
+	for pos, e := range v.Console().Marked(from.Pos[capture.Console]) {
+		if c.tells(pos, e) {
 			tell(e)
 		}
 	}
@@ -211,6 +211,6 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 }
 
 // tells says whether a report tells of a console entry.
-func (c *computation) tells(e *event.Console) bool {
-	return c.o.InScope(e.Subject) && e.Level >= event.Warning && !e.Joined && !c.toldByBackfill(e)
+func (c *computation) tells(pos uint64, e *event.Console) bool {
+	return c.o.covers(capture.ConsoleSection, pos, e.Subject, e.At) && e.Level >= event.Warning && !e.Joined && !c.toldByBackfill(e)
 }

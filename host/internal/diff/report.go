@@ -10,10 +10,12 @@ package diff
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 )
 
 // MaxEntries bounds what is shown in one section; MaxMessage the length of a message, in characters.
@@ -35,9 +37,11 @@ const (
 	Error   Severity = "error"
 )
 
+// rankOf orders severities.
+func rankOf(s Severity) int { return slices.Index([]Severity{Clean, Warning, Error}, s) }
+
 func worse(a, b Severity) Severity {
-	rank := map[Severity]int{Clean: 0, Warning: 1, Error: 2}
-	if rank[b] > rank[a] {
+	if rankOf(b) > rankOf(a) {
 		return b
 	}
 	return a
@@ -104,6 +108,8 @@ type Report struct {
 	RawTokens int `json:"-"`
 
 	encoded []byte // the report's JSON as it was counted; nil before
+	shown   []checkpoint.Entry
+	over    []uint64
 }
 
 // computers compute the sections and put them into a report.
@@ -160,6 +166,8 @@ type ConsoleDiff struct {
 	NewWarnings     []Message `json:"new_warnings,omitempty"`
 	TotalNewEntries int       `json:"total_new_entries,omitempty"`
 	Omitted         int       `json:"omitted,omitempty"`
+
+	errors, warnings []checkpoint.Entry // what is listed
 }
 
 // Message is one message, however often it was logged.
@@ -198,6 +206,8 @@ type NetworkDiff struct {
 	StillFailing     int        `json:"still_failing,omitempty"`
 	TotalNewRequests int        `json:"total_new_requests,omitempty"`
 	Omitted          int        `json:"omitted,omitempty"`
+
+	shown, over []checkpoint.Entry // failures that are listed, endpoints that are listed as recovered
 }
 
 // Failure is an endpoint that fails and did not before.
@@ -257,6 +267,8 @@ type WebSocketDiff struct {
 	TotalNewMessages int             `json:"total_new_messages,omitempty"`
 	TotalNewEvents   int             `json:"total_new_events,omitempty"`
 	Omitted          int             `json:"omitted,omitempty"`
+
+	shown []checkpoint.Entry // what is listed
 }
 
 // Disconnection is a connection that closed.
@@ -307,6 +319,8 @@ type DOMDiff struct {
 	URLChanged     *URLChange `json:"url_changed,omitempty"`
 	Crashed        []Crash    `json:"crashed,omitempty"`
 	Omitted        int        `json:"omitted,omitempty"`
+
+	shown, over []checkpoint.Entry // elements that are listed as new, and as gone
 }
 
 // NewElement is an error element that was not visible before.
@@ -433,14 +447,17 @@ type GapSpan struct {
 }
 
 // Shorten cuts a message to MaxMessage characters, on one line.
-func Shorten(s string) string {
+func Shorten(s string) string { return cutTo(s, MaxMessage) }
+
+// cutTo cuts a text to a number of characters.
+func cutTo(s string, most int) string {
 	s = strings.TrimSpace(s)
-	if len(s) <= MaxMessage {
+	if len(s) <= most {
 		return s
 	}
 	n := 0
 	for i := range s {
-		if n++; n == MaxMessage {
+		if n++; n == most {
 			if strings.TrimSpace(s[i:]) == s[i:] && len([]rune(s[i:])) == 1 {
 				return s
 			}

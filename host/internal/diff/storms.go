@@ -338,7 +338,7 @@ func (c *computation) messageStorms() map[sameMessage]bool {
 	found := map[sameMessage]*repetition{}
 	var order []sameMessage
 	for pos, e := range c.v.Console().Marked(before(c.v.Console(), window, c.from.At.UnixMilli())) {
-		if l := lines[lineOf(e)]; l == nil || !l.long && !(l.near && c.short()) || !c.tells(e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
+		if l := lines[lineOf(e)]; l == nil || !l.long && !(l.near && c.short()) || !c.tells(pos, e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
 			continue
 		}
 		k := sameMessageAs(e)
@@ -388,6 +388,9 @@ func (c *computation) foldStorms(errors, warnings []*tally[*event.Console]) (_, 
 			return false
 		}
 		into.count, into.last = into.count+t.count, max(into.last, t.last)
+		for _, e := range t.keys {
+			into.keys = addEntry(into.keys, e)
+		}
 		return true
 	})
 	return errors, slices.DeleteFunc(warnings, func(t *tally[*event.Console]) bool { return stormy[sameMessageAs(t.entry)] })

@@ -3,8 +3,11 @@ package diff
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -14,7 +17,7 @@ func (c *computation) websocket() *WebSocketDiff {
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
 	var ends run
-	total, frames := inScope(&c.o, c.v.WebSocket(), c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
+	total, frames := inScope(&c.o, c.section, c.v.WebSocket(), c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
 		if e.IsFrame() {
 			d.TotalNewMessages++
 		}
@@ -25,17 +28,24 @@ func (c *computation) websocket() *WebSocketDiff {
 			ends.add(&socketTempo, e.At)
 		}
 		url, tab := shownSocketURL(e.Origin(), e.URL), c.tab(e.Tab())
+		var entry checkpoint.Entry
+		if c.o.Given != nil && e.Op != "open" {
+			entry = socketEntry(e)
+			if c.repeats(entry, Warning, tab, strconv.FormatUint(entry.As, 16), socketText(e)) {
+				return
+			}
+		}
 		switch {
 		case e.Bad:
 			message := socketError(e)
 			k := SocketError{URL: url, Message: Fingerprint(message), Status: e.Status, Tab: tab}
-			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Status: e.Status, Tab: tab}, c, e)
+			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Status: e.Status, Tab: tab}, c, e, entry)
 		case e.Op == "close":
 			k := Disconnection{URL: url, Code: e.Code, Reason: Fingerprint(Shorten(e.Reason)), Tab: tab}
-			closed.add(k, pos, Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}, c, e)
+			closed.add(k, pos, Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}, c, e, entry)
 		case e.Op == "open":
 			k := Connection{URL: url, Tab: tab}
-			opened.add(k, pos, k, c, e)
+			opened.add(k, pos, k, c, e, entry)
 		}
 	})
 	d.TotalNewEvents = total
@@ -51,6 +61,7 @@ func (c *computation) websocket() *WebSocketDiff {
 
 	r := newRoom()
 	closures, failures := take(r, byFrequency(closed.list)), take(r, byFrequency(failed.list))
+	d.shown = slices.Concat(keysOf(closures), keysOf(failures))
 	places := c.locate(shownBy(closures), shownBy(failures))
 	for _, t := range closures {
 		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
@@ -72,13 +83,22 @@ func socketError(e *event.WebSocket) string {
 	return cmp.Or(e.Text, "the connection failed") // Chromium does not tell a page why
 }
 
+// socketText says what happened to a connection.
+func socketText(e *event.WebSocket) string {
+	url := shownSocketURL(e.Origin(), e.URL)
+	if e.Bad {
+		return "WebSocket " + url + ": " + Shorten(event.OneLine(socketError(e)))
+	}
+	return strings.TrimSpace("WebSocket " + url + " closed " + Shorten(event.OneLine(e.Reason)))
+}
+
 // tallies counts equal entries, in the order in which they came first.
 type tallies[T comparable] struct {
 	found map[T]*tally[T]
 	list  []*tally[T]
 }
 
-func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Event) {
+func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Event, known checkpoint.Entry) {
 	if t.found == nil {
 		t.found = map[T]*tally[T]{}
 	}
@@ -95,15 +115,21 @@ func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Ev
 	}
 	e.count++
 	e.last = pos
+	if c.o.Given != nil {
+		e.keys = addEntry(e.keys, known)
+	}
 }
 
 func (d *WebSocketDiff) filter(errorsOnly bool) int {
 	n := dropAll(&d.NewConnections)
 	if errorsOnly {
 		n += dropAll(&d.Disconnections) + dropAll(&d.ErrorMessages)
+		d.shown = nil
 	}
 	return n
 }
+
+func (d *WebSocketDiff) given() (shown []checkpoint.Entry, over []uint64) { return d.shown, nil }
 
 func (d *WebSocketDiff) quotes() bool {
 	return len(d.Disconnections)+len(d.NewConnections)+len(d.ErrorMessages) > 0

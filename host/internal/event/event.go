@@ -166,9 +166,11 @@ type Action struct {
 	Head
 	Type, Target, Selector, Value string
 	Frame                         int
+	// Began is when a burst of typing began, in milliseconds since the Unix epoch; 0 if that was At.
+	Began int64
 }
 
-// Element is a change of an error element.
+// Element is a change of an error element, or of the page's content as a whole.
 type Element struct {
 	Head
 	Op             string
@@ -176,6 +178,8 @@ type Element struct {
 	Document       string
 	ID             int
 	Selector, Text string
+	// Alert is true for an element that calls for attention.
+	Alert bool
 }
 
 // Navigation is a change of the tab's top document or its address.

@@ -286,6 +286,8 @@ func (r *reader) readActionEvent(obj gjson.Result) *Action {
 			m.Value = r.text(name, v, protocol.MaxShort)
 		case "frame":
 			m.Frame = int(r.count(name, v))
+		case "began":
+			m.Began = r.count(name, v)
 		}
 	})
 	r.require(seen, actionEventNeeds)
@@ -293,12 +295,12 @@ func (r *reader) readActionEvent(obj gjson.Result) *Action {
 }
 
 var elementEventNeeds = []need{
-	{"op", "one of [\"appeared\" \"changed\" \"gone\" \"reset\"]"},
+	{"op", "one of [\"appeared\" \"changed\" \"gone\" \"reset\" \"emptied\" \"filled\"]"},
 	{"frame", "a whole number from 0"},
 	{"document", "a string"},
 	{"id", "a whole number from 0"},
 }
-var elementEventOps = []string{"appeared", "changed", "gone", "reset"}
+var elementEventOps = []string{"appeared", "changed", "gone", "reset", "emptied", "filled"}
 
 func (r *reader) readElementEvent(obj gjson.Result) *Element {
 	m := &Element{}
@@ -321,6 +323,8 @@ func (r *reader) readElementEvent(obj gjson.Result) *Element {
 			m.Selector = r.line(name, v, protocol.MaxShort)
 		case "text":
 			m.Text = r.text(name, v, protocol.MaxShort)
+		case "alert":
+			m.Alert = r.flag(name, v)
 		}
 	})
 	r.require(seen, elementEventNeeds)

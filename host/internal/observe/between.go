@@ -54,7 +54,7 @@ func (o *Observer) between(ctx context.Context, client *checkpoint.Client, p Bet
 	switch {
 	case file != nil:
 		begin = o.momentOf(file, client.Scope, v, v.Start())
-	case from == "":
+	case from == "", from == checkpoint.Buffers:
 		r.options.Beginning = true
 		begin = v.Start()
 	default:
@@ -109,6 +109,7 @@ func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r change
 	defer past.Close()
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
+	r.options.Given = o.Given(client)
 	report := past.report(from, v, nil, r.options)
 	client.Lock()
 	report.Checkpoint = client.AutoName()

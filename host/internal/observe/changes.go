@@ -40,6 +40,8 @@ type changesRequest struct {
 	options    diff.Options
 	wait       string
 	timeout    time.Duration
+	// fold counts entries that the client was already given instead of listing them, and records what the answer gives.
+	fold bool
 	// slow makes a wait include requests of any age.
 	slow bool
 	// giveUp is when a wait for a reload stops expecting one. Zero means never.
@@ -75,6 +77,9 @@ func (o *Observer) checkChanges(client *checkpoint.Client, p ChangesParams) (*ch
 			return nil, usererr.Invalid("timeout_ms is %d; it must be from 0 to %d", ms, maxTimeout.Milliseconds())
 		}
 		r.timeout = time.Duration(*p.TimeoutMs) * time.Millisecond
+	}
+	if r.checkpoint == checkpoint.Now {
+		return nil, usererr.Invalid("checkpoint is %q, so there is nothing to compare. Pass a checkpoint or an earlier time, or omit it to read changes since your last call.", r.checkpoint)
 	}
 	if checkpoint.LooksLikeTime(r.checkpoint) {
 		t, err := checkpoint.ParseTime(r.checkpoint, o.location)
@@ -124,7 +129,7 @@ func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 	if err != nil {
 		return nil, err
 	}
-	r.file = file
+	r.file, r.fold = file, r.checkpoint == "" && file == nil
 	if err := tabs.Check(o.store.View(o.clock()), client.Scope, p.Tab); err != nil {
 		return nil, err
 	}
@@ -153,13 +158,16 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	v := o.store.View(o.clock())
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
+	if r.fold {
+		r.options.Given = o.Given(client)
+	}
 	from, v, past, err := o.baseline(ctx, client, &r, v)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer past.Close()
 	report := past.report(from, v, nil, r.options)
-	if !last && places.waits() {
+	if !last && places.Waits() {
 		return nil, places, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -176,7 +184,9 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	}
 	name := client.AutoName()
 	client.Unlock()
-	if advance && o.disk != nil {
+	if shown, over := report.Given(); r.fold {
+		o.Give(client, shown, over)
+	} else if advance && o.disk != nil {
 		o.disk.ReadersChanged()
 	}
 	switch report.Checkpoint = r.checkpoint; {
@@ -208,7 +218,11 @@ func (o *Observer) wait(ctx context.Context, client *checkpoint.Client, r *chang
 // checkpointOf returns the named checkpoint that the request compares with, nil when it names none. auto is the name
 // of the client's automatic checkpoint.
 func (o *Observer) checkpointOf(client *checkpoint.Client, auto string, r *changesRequest) (*checkpoint.Checkpoint, error) {
-	if r.checkpoint == "" || !r.time.IsZero() || r.checkpoint == auto {
+	switch r.checkpoint {
+	case "", auto, checkpoint.Buffers, checkpoint.Start:
+		return nil, nil
+	}
+	if !r.time.IsZero() {
 		return nil, nil
 	}
 	c, err := o.named.Get(client.Scope.Key(), r.checkpoint)
@@ -219,7 +233,7 @@ func (o *Observer) checkpointOf(client *checkpoint.Client, auto string, r *chang
 // are too short, the view reads the disk too. The caller closes the reading.
 func (o *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *changesRequest, v *capture.View) (capture.Moment, *capture.View, *Reading, error) {
 	client.Lock()
-	auto, since := client.AutoName(), client.SinceLocked(v, r.options.Include)
+	auto, unread := client.AutoName(), client.UnreadLocked(r.options.Include)
 	client.Unlock()
 	named, err := o.checkpointOf(client, auto, r)
 	if err != nil {
@@ -237,11 +251,24 @@ func (o *Observer) baseline(ctx context.Context, client *checkpoint.Client, r *c
 		from = o.momentOf(r.file, client.Scope, v, v.Start())
 	case named != nil:
 		from = named.Moment
-	case auto == "":
+	case r.checkpoint == checkpoint.Buffers:
 		r.options.Beginning = true
-		return v.Start(), v, nil, nil // a first call covers what is in the buffers
+		return v.Start(), v, nil, nil
+	case r.checkpoint == checkpoint.Start:
+		r.options.Beginning = true
+		from = v.Start()
 	default:
-		from = since
+		r.options.Beginning = auto == ""
+		from = v.Start()
+		if len(unread) > 0 {
+			from, r.options.First = firstLook(v, &r.options, unread)
+		}
+		if auto == "" && r.options.First == nil {
+			return from, v, nil, nil // it covers what is in the buffers
+		}
+		client.Lock()
+		from = client.SinceLocked(from, r.options.Include)
+		client.Unlock()
 	}
 	v, past := o.reach(ctx, from, v, o.foreign(r.file))
 	return from, v, past, nil

@@ -221,7 +221,7 @@ func (o *Observer) Moment(ctx context.Context, scope checkpoint.Scope, name stri
 	switch name = strings.TrimSpace(name); {
 	case name == Now:
 		return v.Now(), nil
-	case name == checkpoint.Start:
+	case name == checkpoint.Start, name == checkpoint.Buffers:
 		return v.Start(), nil
 	case checkpoint.LooksLikeTime(name):
 		t, err := checkpoint.ParseTime(name, o.location)

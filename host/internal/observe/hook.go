@@ -274,7 +274,7 @@ func (o *Observer) hookLook(ctx context.Context, client *checkpoint.Client, s *h
 		}
 		v := o.store.View(o.clock())
 		client.Lock()
-		since := client.SinceLocked(v, nil)
+		since := client.SinceLocked(v.Start(), nil)
 		client.Unlock()
 		asked, err := o.checkChanges(client, ask)
 		if err != nil {
@@ -372,19 +372,13 @@ func (s *hookSession) openLocked(list []HookProblem) {
 	}
 }
 
-// overlays are the selectors of development servers' error overlays.
-var overlays = []string{
-	"vite-error-overlay", "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
-	"rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
-}
-
 // problems returns what is broken at the end of a report's window, best cause first. Removed overlays and requests
 // that succeed again are left out.
 func problems(r *diff.Report) []HookProblem {
 	var list []HookProblem
 	if d := r.DOM; d != nil {
 		for _, e := range d.NewErrorElements {
-			if e.GoneAt == nil && slices.Contains(overlays, e.Selector) {
+			if e.GoneAt == nil && diff.IsOverlay(e.Selector) {
 				list = append(list, HookProblem{Kind: "overlay", Text: e.Text, Tab: e.Tab})
 			}
 		}

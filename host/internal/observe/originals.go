@@ -317,7 +317,9 @@ func isLibrary(file string) bool {
 }
 
 // Explain has a report name the places of its entries.
-func (p *Places) Explain(o *diff.Options) { o.Original, o.Initiator = p.Place, p.InitiatorPlace }
+func (p *Places) Explain(o *diff.Options) {
+	o.Original, o.Initiator, o.Logged = p.Place, p.InitiatorPlace, p.Logged
+}
 
 // Stack returns an entry's stack with original places where they are known. Other generated lines are marked.
 func (p *Places) Stack(c *event.Console) []string {
@@ -349,7 +351,7 @@ const PlacesWait = 150 * time.Millisecond
 func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last bool) (T, *Places, error)) (T, error) {
 	last := most <= 0 || ctx.Err() != nil
 	out, places, err := answer(last)
-	if err != nil || last || !places.waits() {
+	if err != nil || last || !places.Waits() {
 		return out, err
 	}
 	places.rest(ctx, most)
@@ -360,8 +362,8 @@ func WithPlaces[T any](ctx context.Context, most time.Duration, answer func(last
 	return out, err
 }
 
-// waits says whether needed maps are being fetched.
-func (p *Places) waits() bool { return p != nil && len(p.coming) > 0 }
+// Waits says whether needed maps are being fetched.
+func (p *Places) Waits() bool { return p != nil && len(p.coming) > 0 }
 
 // rest waits for those maps.
 func (p *Places) rest(ctx context.Context, most time.Duration) {

@@ -13,8 +13,8 @@ import (
 
 // Limits of an action's text: lines of problems, requests in a line, and fields that rejected or ignored input.
 const (
-	maxBroke    = 12
-	maxRequests = 5
+	maxBroke    = act.MaxBroke
+	maxRequests = act.MaxRequests
 	maxFields   = 5
 )
 
@@ -48,6 +48,7 @@ func writeRefused(b *strings.Builder, a *act.Answer) {
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems during the attempt:\n" + strings.Join(lines, "\n") + "\n")
 	}
+	b.WriteString(repeatedAgain(a.Repeated))
 	before := late(a.Late)
 	b.WriteString(before)
 	if before != "" && a.Page != "" {
@@ -73,7 +74,15 @@ func writeDone(b *strings.Builder, a *act.Answer) {
 	if lines := broke(a.Broke); len(lines) > 0 {
 		b.WriteString("Problems:\n" + strings.Join(lines, "\n") + "\n")
 	} else if a.Dialog == nil && !a.Busy && a.Paused == "" {
-		b.WriteString("No problems.\n")
+		if len(a.Repeated) > 0 {
+			b.WriteString("No new problems.\n")
+		} else {
+			b.WriteString("No problems.\n")
+		}
+	}
+	b.WriteString(repeatedAgain(a.Repeated))
+	if lines := requests(a.Flashes); len(lines) > 0 {
+		b.WriteString("Shown briefly: " + strings.Join(lines, ", ") + "\n")
 	}
 	if lines := requests(a.Requests); len(lines) > 0 {
 		b.WriteString("Requests: " + strings.Join(lines, ", ") + "\n")
@@ -149,6 +158,26 @@ func repeated(c diff.Consequence) string {
 	return c.Text
 }
 
+// repeatedAgain counts the problems that the agent was already given, and names some of them.
+func repeatedAgain(list []diff.Consequence) string {
+	if len(list) == 0 {
+		return ""
+	}
+	var all []diff.Repeated
+	errors := 0
+	for _, c := range list {
+		all = append(all, diff.Repeated{Message: c.Text, Count: c.Count})
+		if c.Severity == diff.Error {
+			errors++
+		}
+	}
+	var texts []string
+	for _, r := range diff.SumRepeated(all) {
+		texts = append(texts, repeated(diff.Consequence{Text: r.Message, Count: r.Count}))
+	}
+	return diff.CountRepeated(errors, len(list)-errors) + ": " + strings.Join(texts, "; ") + "\n"
+}
+
 // made reports what a page opened and downloaded.
 func made(m act.Made) string {
 	var b strings.Builder
@@ -181,6 +210,10 @@ func late(l *act.Late) string {
 	b.WriteString(heading)
 	for _, line := range broke(l.Broke) {
 		b.WriteString(line + "\n")
+	}
+	b.WriteString(repeatedAgain(l.Repeated))
+	if lines := requests(l.Requests); len(lines) > 0 {
+		b.WriteString("Requests (late): " + strings.Join(lines, ", ") + "\n")
 	}
 	b.WriteString(made(l.Made))
 	if l.Merged {

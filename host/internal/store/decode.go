@@ -160,8 +160,8 @@ const (
 	consoleFields   = 13
 	networkFields   = 24
 	websocketFields = 13
-	actionFields    = 5
-	changeFields    = 5
+	actionFields    = 6
+	changeFields    = 6
 )
 
 func (r *entryReader) head(h *event.Head, i int) {
@@ -319,6 +319,8 @@ func (r *entryReader) action(e *event.Action) {
 			r.text(&e.Value)
 		case 4:
 			r.int(&e.Frame)
+		case 5:
+			r.int64(&e.Began)
 		default:
 			r.head(&e.Head, i)
 		}
@@ -338,6 +340,8 @@ func (r *entryReader) change(e *capture.Change) {
 			r.text(&e.From)
 		case 4:
 			r.text(&e.URL)
+		case 5:
+			r.bool(&e.Alert)
 		default:
 			r.head(&e.Head, i)
 		}

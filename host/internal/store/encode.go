@@ -29,12 +29,13 @@ func encodeEntry(e *msgpack.Encoder, value event.Event) error {
 	case *event.Action:
 		w.begin(&v.Head, actionFields)
 		w.texts(v.Type, v.Target, v.Selector, v.Value)
-		w.ints(int64(v.Frame))
+		w.ints(int64(v.Frame), v.Began)
 	case *capture.Change:
 		w.begin(&v.Head, changeFields)
 		w.texts(v.Op)
 		w.put(e.Encode(v.Element))
 		w.texts(v.How, v.From, v.URL)
+		w.flags(v.Alert)
 	default:
 		return e.Encode(value)
 	}

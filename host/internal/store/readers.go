@@ -40,6 +40,7 @@ type clientRow struct {
 	Calls    int
 	Seen     int64
 	Held     bool
+	Given    []checkpoint.Entry
 }
 
 func (l *keyList) moment(m capture.Moment) moment {
@@ -66,7 +67,7 @@ func EncodeClients(list []checkpoint.ClientState) ([]byte, error) {
 	var keys keyList
 	var f clientFile
 	for _, c := range list {
-		f.Rows = append(f.Rows, clientRow{c.ID, c.Name, c.Scope.Origins, keys.moment(c.Auto), c.Told, c.Calls, c.Seen.UnixMilli(), c.Held})
+		f.Rows = append(f.Rows, clientRow{c.ID, c.Name, c.Scope.Origins, keys.moment(c.Auto), c.Told, c.Calls, c.Seen.UnixMilli(), c.Held, c.Given.Entries()})
 	}
 	f.Keys = keys.Keys
 	return marshal(f)
@@ -105,7 +106,7 @@ func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, re
 		keys := &keyList{Keys: clients.Keys}
 		for _, r := range clients.Rows {
 			readers = append(readers, checkpoint.ClientState{
-				ID: r.ID, Name: r.Name, Scope: checkpoint.Scope{Origins: r.Origins}, Auto: keys.restore(r.Auto, index), Told: r.Told, Calls: r.Calls, Seen: time.UnixMilli(r.Seen), Held: r.Held,
+				ID: r.ID, Name: r.Name, Scope: checkpoint.Scope{Origins: r.Origins}, Auto: keys.restore(r.Auto, index), Told: r.Told, Calls: r.Calls, Seen: time.UnixMilli(r.Seen), Held: r.Held, Given: checkpoint.NewGiven(r.Given),
 			})
 		}
 	}

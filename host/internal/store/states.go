@@ -70,6 +70,7 @@ func (f *gapFile) state() *capture.GapState {
 type pageState struct {
 	Elements []elementCount
 	URLs     map[int]string
+	Empty    map[int]int64
 }
 
 type elementCount struct {
@@ -146,7 +147,7 @@ func (l *keyList) table(rows []endpointRow, index *capture.Index) *capture.Table
 }
 
 func pageOf(p *capture.DOMState) pageState {
-	st := pageState{URLs: p.URLs()}
+	st := pageState{URLs: p.URLs(), Empty: p.Empty()}
 	for k, n := range p.Elements() {
 		st.Elements = append(st.Elements, elementCount{k, n})
 	}
@@ -161,7 +162,7 @@ func (st pageState) page() *capture.DOMState {
 	for _, e := range st.Elements {
 		elements[e.Element] += e.Count
 	}
-	return capture.NewDOMState(elements, st.URLs)
+	return capture.NewDOMState(elements, st.URLs, st.Empty)
 }
 
 // tableFrame is a table as a block begins with it.

@@ -222,7 +222,7 @@ func markOfInspection(*event.Inspection, *noise.Rules) byte { return protocol.Ma
 
 func markOfChange(c *capture.Change, _ *noise.Rules) byte {
 	switch c.Op {
-	case "crashed":
+	case "crashed", "emptied":
 		return protocol.MarkError
 	case "appeared":
 		return protocol.MarkWarning
