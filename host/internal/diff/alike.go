@@ -195,13 +195,9 @@ func (c *computation) leaving(e *event.Console) bool {
 			}
 		})
 	}
-	// It was logged before the page was replaced, or hardly after.
-	i, _ := slices.BinarySearch(c.left[e.Tab()], e.At-leavingAfter)
+	i, _ := slices.BinarySearch(c.left[e.Tab()], e.At+1)
 	return i < len(c.left[e.Tab()]) && c.left[e.Tab()][i] <= e.At+alikeWithin && c.aborted[e.Tab()].near(e.At)
 }
-
-// leavingAfter is how long after a page was replaced an error of it may be logged, in milliseconds.
-const leavingAfter = 100
 
 // overlays are the selectors of development servers' error overlays.
 var overlays = []string{

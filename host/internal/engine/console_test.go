@@ -48,12 +48,16 @@ func TestErrorsAreKeptBeforeWarnings(t *testing.T) {
 func TestTheSameMessageAsBeforeIsNewWhenItIsLoggedAgain(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	a := w.Agent()
-	for range 2 {
-		w.Log("error", "again")
-		if got := messages(w.Changes(a, params{}).Console.NewErrors); got != "again×1" {
-			t.Error(got)
-		}
+	w.Log("error", "again")
+	w.Changes(a, params{})
+	since := params{Checkpoint: diff.Time{Time: w.Now}.String()}
+	w.Pass(time.Second)
+	w.Log("error", "again")
+	if got := messages(w.Changes(a, since).Console.NewErrors); got != "again×1" {
+		t.Error(got)
 	}
+	r := w.Changes(a, params{}) // the cursor's call counts what it has given before
+	expect(t, len(r.Console.NewErrors) == 0 && len(r.Repeated) == 1 && r.Repeated[0] == diff.Repeated{Message: "again", Count: 1} && r.Severity == diff.Error, r)
 }
 
 func TestMessagesAreCutAtTwoHundredCharacters(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/testing/enginetest"
 )
@@ -33,7 +34,7 @@ func TestAFailedHotUpdateIsReportedUntilThePageReloads(t *testing.T) {
 			t.Errorf("%s: %s, %+v", c.text, r.Severity, r.Console)
 		}
 		load(7)
-		if r := w.Changes(w.Agent(), params{}); r.Severity != diff.Clean || r.NoiseHidden != 1 {
+		if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); r.Severity != diff.Clean || r.NoiseHidden != 1 {
 			t.Errorf("%s after a reload: %s, %+v", c.text, r.Severity, r.Console)
 		}
 	}

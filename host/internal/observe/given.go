@@ -50,7 +50,11 @@ func firstLook(v *capture.View, options *diff.Options, unread []capture.Section)
 	if len(first.Loads) == 0 {
 		return from, nil
 	}
-	from.At, from.Pos = time.UnixMilli(earliest.At).UTC(), earliest.Pos
+	from.At = time.UnixMilli(earliest.At).UTC()
+	from.Pos = v.MomentAt(from.At.Add(-time.Millisecond)).Pos
+	for t := range from.Pos {
+		from.Pos[t] = min(from.Pos[t], earliest.Pos[t])
+	}
 	from.Pos[capture.Gaps] = v.Now().Pos[capture.Gaps] // gaps that had ended say nothing of the page
 	return from, first
 }
