@@ -213,6 +213,10 @@ export interface NetworkDiff {
   degraded?: Degraded[];
   recovered?: Changed[];
   new_endpoints?: Endpoint[];
+  /**
+   * Late are requests that an action of the reader made, and that succeeded after its answer.
+   */
+  late?: Endpoint[];
   still_failing?: number /* int */;
   total_new_requests?: number /* int */;
   omitted?: number /* int */;

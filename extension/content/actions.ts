@@ -59,7 +59,7 @@ export class Actions {
   /** Checkboxes and the like that a script clicked: the following change is not the user's. */
   readonly #scripted = new WeakSet<Element>();
 
-  #typing: { field: HTMLElement; at: number } | null = null;
+  #typing: { field: HTMLElement; began: number; at: number } | null = null;
   #typingTimer: ReturnType<typeof setTimeout> | undefined;
   #lastInput = Number.NEGATIVE_INFINITY;
   /** When Enter was last pressed in a text field: browsers then click the form's button by themselves. */
@@ -163,7 +163,8 @@ export class Actions {
     const { inputType } = event as InputEvent;
     if (inputType === 'insertLineBreak' || inputType === 'insertParagraph') this.#pending.drop(field);
     if (this.#typing !== null && this.#typing.field !== field) this.#endTyping();
-    this.#typing = { field, at: this.#now() };
+    const at = this.#now();
+    this.#typing = { field, began: this.#typing?.began ?? at, at };
     clearTimeout(this.#typingTimer);
     this.#typingTimer = setTimeout(() => this.#endTyping(), TYPING_PAUSE);
   }
@@ -219,7 +220,8 @@ export class Actions {
     }
     // In a field of several lines Enter is a new line, or sends: then the page empties the field in
     // its own handler, so what was typed is read now.
-    const typed = this.#typing?.field === element ? this.#prepare('type', element, this.#typing.at) : null;
+    const typing = this.#typing?.field === element ? this.#typing : null;
+    const typed = typing === null ? null : this.#prepare('type', element, typing.at, undefined, typing.began);
     this.#pending.add(
       element,
       () => {
@@ -245,7 +247,7 @@ export class Actions {
     const typing = this.#typing;
     if (typing === null) return;
     this.#forgetTyping();
-    this.#prepare('type', typing.field, typing.at)();
+    this.#prepare('type', typing.field, typing.at, undefined, typing.began)();
   }
 
   #forgetTyping(): void {
@@ -257,8 +259,9 @@ export class Actions {
    * Reads everything about an action now, while the page is as it was, and returns what reports it.
    * The value of a sensitive field is never read into an event.
    */
-  #prepare(action: ActionKind, element: Element, at: number, key?: string): () => void {
+  #prepare(action: ActionKind, element: Element, at: number, key?: string, began = at): () => void {
     const event: ContentEvent = { kind: 'action', at, action, ...describe(element) };
+    if (began < at) event.began = began;
     if (key !== undefined) event.value = key;
     else if (action === 'type' || action === 'select') {
       const toggled =

@@ -32,6 +32,7 @@ export const shadowRootOf = getter<Element, ShadowRoot | null>(Element.prototype
 const childCountOf = getter<Element, number>(Element.prototype, 'childElementCount');
 /** The tag as HTML writes it, in lower case. */
 export const tagOf = getter<Element, string>(Element.prototype, 'localName');
+export const bodyOf = getter<Document, HTMLElement | null>(Document.prototype, 'body');
 export const readyStateOf = getter<Document, DocumentReadyState>(Document.prototype, 'readyState');
 
 /** An attribute's value, "" if absent: no rule here distinguishes the two. */

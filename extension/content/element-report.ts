@@ -11,6 +11,8 @@ export interface Reported {
   since: number;
   selector: string;
   text: string;
+  /** Whether it calls for attention. */
+  alert: boolean;
 }
 
 /**
@@ -29,9 +31,9 @@ export class ReportBatch {
     this.#document = document;
   }
 
-  appeared(selector: string, text: string, at: number): Reported {
+  appeared(selector: string, text: string, at: number, alert: boolean): Reported {
     this.#lastID++;
-    const reported: Reported = { id: this.#lastID, since: at, selector, text };
+    const reported: Reported = { id: this.#lastID, since: at, selector, text, alert };
     this.#arrived.set(reported.id, reported);
     this.#events.push(this.describe(reported));
     return reported;
@@ -48,8 +50,9 @@ export class ReportBatch {
 
   /** The report that the element appeared, when it did. */
   describe(reported: Reported): ElementReport {
-    const { id, since, selector, text } = reported;
-    return { kind: 'element', op: 'appeared', at: since, document: this.#document, id, selector, text };
+    const { id, since, selector, text, alert } = reported;
+    const head = { kind: 'element', op: 'appeared', at: since, document: this.#document } as const;
+    return { ...head, id, selector, text, ...(alert && { alert }) };
   }
 
   /** Returns the collected reports and starts a new batch. */

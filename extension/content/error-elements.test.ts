@@ -43,6 +43,23 @@ function told(): string[] {
   return events.splice(0).map(({ op, selector, text }) => `${op} ${selector} ${text}`);
 }
 
+describe('an error element calls for attention', () => {
+  it.each([
+    ['<div class="error">Boom</div>', undefined],
+    ['<div class="error" role="alert">Boom</div>', true],
+    ['<div aria-live="assertive"><p class="error">Boom</p></div>', true],
+    ['<div class="error"><p role="alert">Boom</p></div>', true],
+    ['<li data-sonner-toast data-type="error">Upload failed</li>', undefined],
+    ['<div><input aria-invalid="true" aria-describedby="d"><p id="d">Too short</p></div>', undefined],
+    ['<div><input aria-invalid="true" aria-describedby="d"><p id="d" role="alert">No</p></div>', true],
+  ])('%s: %s', (html, alert) => {
+    elements.start(window);
+    add(html);
+    elements.flush();
+    expect(events.map((event) => event.alert)).toEqual([alert]);
+  });
+});
+
 describe('an error element', () => {
   it.each([
     ['<div class="error">Boom</div>', '.error Boom'],

@@ -15,7 +15,7 @@ import {
   tagOf,
 } from './dom';
 import { ReportBatch, type Reported } from './element-report';
-import { type Candidate, candidateOf, errorSelector, errorText } from './error-rules';
+import { type Candidate, candidateOf, errorSelector, errorText, isAlert } from './error-rules';
 import { isAnimating, visibilityOf } from './visibility';
 
 /** What the watcher of error elements needs of its surroundings. */
@@ -25,6 +25,8 @@ export interface ErrorElementsOptions {
   /** Takes what was found, in order. */
   emit: (events: ContentEvent[]) => void;
   signal: AbortSignal;
+  /** Told of the page's changes, before they are examined. */
+  onChanges?: (records: readonly MutationRecord[]) => void;
   /** Told of every open shadow root that is found. */
   onShadowRoot?: (root: ShadowRoot) => void;
   now?: () => number;
@@ -161,6 +163,7 @@ export class ErrorElements {
 
   #take(records: readonly MutationRecord[]): void {
     if (records.length === 0) return;
+    this.#options.onChanges?.(records);
     const at = this.#now();
     const added = new Map<Element, Element | null>();
     const touched = new Set<Element>();
@@ -207,7 +210,9 @@ export class ErrorElements {
         ? null
         : errorText(element, outer.candidate, outer.element);
       if (said !== null && outer.candidate !== 'field') {
-        this.#batch.gone(this.#batch.appeared(errorSelector(outer.element, outer.candidate), said, at), at);
+        const alert = isAlert(outer.element, outer.candidate);
+        const selector = errorSelector(outer.element, outer.candidate);
+        this.#batch.gone(this.#batch.appeared(selector, said, at, alert), at);
         return;
       }
     }
@@ -216,7 +221,8 @@ export class ErrorElements {
       if (candidate === null || this.#known.has(inside) || isHiddenByItself(inside, element)) continue;
       const text = errorText(inside, candidate, inside === element ? parent : parentOf(inside));
       if (text === null) continue;
-      this.#batch.gone(this.#batch.appeared(errorSelector(inside, candidate), text, at), at);
+      const alert = isAlert(inside, candidate);
+      this.#batch.gone(this.#batch.appeared(errorSelector(inside, candidate), text, at, alert), at);
       return; // the outermost element represents those inside it
     }
   }
@@ -258,7 +264,7 @@ export class ErrorElements {
       if (!this.#overflowed) {
         this.#overflowed = true;
         const text = `More than ${MAX_ENTRIES} elements of this page look like errors. The rest are not watched.`;
-        this.#batch.appeared('*', text, at);
+        this.#batch.appeared('*', text, at, true);
       }
       return undefined;
     }
@@ -356,7 +362,8 @@ export class ErrorElements {
     for (const other of this.#known.values()) {
       if (other.reported !== null && contains(entry.element, other.element)) this.#hide(other, at);
     }
-    entry.reported = this.#batch.appeared(errorSelector(entry.element, entry.candidate), text, at);
+    const alert = isAlert(entry.element, entry.candidate);
+    entry.reported = this.#batch.appeared(errorSelector(entry.element, entry.candidate), text, at, alert);
     if (entry.candidate !== 'overlay' || tagOf(entry.element) !== 'iframe') return;
     const inside = (entry.element as HTMLIFrameElement).contentDocument;
     if (inside !== null) this.#observe(inside);
@@ -378,7 +385,9 @@ export class ErrorElements {
       // It came and went while looks were put off.
       const text = errorText(element, entry.candidate);
       if (text === null) continue;
-      this.#batch.gone(this.#batch.appeared(errorSelector(element, entry.candidate), text, entry.putOff), at);
+      const alert = isAlert(element, entry.candidate);
+      const selector = errorSelector(element, entry.candidate);
+      this.#batch.gone(this.#batch.appeared(selector, text, entry.putOff, alert), at);
     }
   }
 

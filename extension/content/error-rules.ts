@@ -164,6 +164,26 @@ function describesInvalidField(element: Element): boolean {
   return field !== null && !hiddenByMarkup(field);
 }
 
+/** Elements that a screen reader announces at once. */
+const ALERTS = '[role=alert], [role=alertdialog], [aria-live=assertive]';
+
+/** Whether an error element calls for attention: it has an alert role, or it is an overlay or a toast. */
+export function isAlert(element: Element, candidate: Candidate): boolean {
+  if (candidate === 'overlay' || candidate === 'toast') return true;
+  const said = candidate === 'field' ? messagesOfField(element) : [element];
+  return said.some((one) => closest(one, ALERTS) !== null || first(one, ALERTS) !== null);
+}
+
+/** The elements that say what is wrong with a field. */
+function messagesOfField(element: Element): Element[] {
+  const ids = `${attribute(element, 'aria-errormessage')} ${attribute(element, 'aria-describedby')}`;
+  return ids
+    .split(/\s+/)
+    .filter((id) => id !== '')
+    .map((id) => first(rootOf(element), `[id=${JSON.stringify(id)}]`))
+    .filter((one) => one !== null);
+}
+
 /** The selector by which an error element is reported. */
 export function errorSelector(element: Element, candidate: Candidate): string {
   if (candidate === 'overlay') return overlayOf(element)?.selector ?? tagOf(element);

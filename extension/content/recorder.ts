@@ -1,5 +1,6 @@
 import type { ContentEvent, FromContent, ToContent } from '../messages';
 import { Actions } from './actions';
+import { EmptyPage } from './empty-page';
 import { ErrorElements } from './error-elements';
 import { SensitiveFields } from './sensitive';
 
@@ -19,6 +20,7 @@ export class Recorder {
   readonly #sensitive: SensitiveFields;
   readonly #actions: Actions;
   readonly #elements: ErrorElements;
+  readonly #empty: EmptyPage | undefined;
   #on = false;
   #mask = '';
   /** Events that no worker has taken, in order; sent once there is one. */
@@ -37,9 +39,13 @@ export class Recorder {
       sensitive: this.#sensitive,
       signal,
     });
+    const document = documentName();
+    const emit = (event: ContentEvent): void => this.#emit([event]);
+    if (view.parent === view) this.#empty = new EmptyPage(view.document, { document, emit, signal });
     this.#elements = new ErrorElements(view.document, {
-      document: documentName(),
+      document,
       emit: (events) => this.#emit(events),
+      onChanges: (records) => this.#empty?.changed(records),
       onShadowRoot: (root) => this.#sensitive.observe(root),
       signal,
     });
@@ -81,11 +87,13 @@ export class Recorder {
       this.#kept = [];
       this.#actions.discard();
       this.#elements.stop(!anew);
+      this.#empty?.stop();
       this.#sensitive.unobserve();
     } else if (!this.#on) {
       this.#on = true;
       this.#sensitive.observe(this.#view.document);
       this.#elements.start(this.#view);
+      this.#empty?.start(this.#view);
     } else if (anew) {
       this.#tellAgain();
     }
@@ -93,7 +101,7 @@ export class Recorder {
 
   /** The worker is a new one: it knows nothing of what is shown, and has not heard what was kept. */
   #tellAgain(): void {
-    const shown = this.#elements.shown();
+    const shown = [...this.#elements.shown(), ...(this.#empty?.shown() ?? [])];
     const isShown = new Set(shown.map((event) => event.kind === 'element' && event.id));
     const appeared = new Set<number>();
     const missed = this.#kept.filter((event) => {

@@ -142,6 +142,9 @@ func (a *Actor) act(ctx context.Context, client *checkpoint.Client, act action) 
 	if err := a.pages.Paused(id); err != nil {
 		return nil, err
 	}
+	client.Lock()
+	client.HeardLocked() // a new action means that the client got the previous answer
+	client.Unlock()
 	leased, release, err := a.permit(ctx, client, id, act)
 	if err != nil {
 		return nil, err

@@ -2,10 +2,13 @@ package act
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
+	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -35,6 +38,30 @@ func (l *Leases) AgentsSeenFrom(instance string) []protocol.Agent {
 type acted struct {
 	tab      int
 	from, to int64
+}
+
+// LateOf returns a function that reports whether a request was made by an action of a client and arrived after the
+// action's answer; nil if the client never acted.
+func (a *Actor) LateOf(client *checkpoint.Client) func(pos uint64, e *event.Network) bool {
+	did := a.DidBy(client)
+	if did == nil {
+		return nil
+	}
+	reported := map[int]uint64{} // the position up to which answers have reported a tab's requests
+	return func(pos uint64, e *event.Network) bool {
+		if !did(e.Tab(), e.Started) {
+			return false
+		}
+		until, known := reported[e.Tab()]
+		if !known {
+			until = math.MaxUint64
+			if m, first := a.pages.ReportedUntil(a.pages.Tab(e.Tab()), client); !first {
+				until = m.Pos[capture.Network]
+			}
+			reported[e.Tab()] = until
+		}
+		return pos >= until
+	}
 }
 
 // maxDid is how many actions of an agent are kept.

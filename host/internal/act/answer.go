@@ -73,8 +73,6 @@ func (a *Answer) given() (shown []checkpoint.Entry) {
 	show(MaxBroke, a.Late.Broke)
 	show(len(a.Repeated), a.Repeated)
 	show(len(a.Late.Repeated), a.Late.Repeated)
-	show(MaxRequests, a.Requests)
-	show(MaxRequests, a.Late.Requests)
 	return shown
 }
 

@@ -118,7 +118,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			is.query = queryOf(ev.URL)
 			is.same = is.Text + withoutBusters(is.query)
 			if is.Request {
-				all.add(is, requestEntry(ev))
+				add(is, requestEntry(ev))
 			} else {
 				add(is, failureEntry(ev))
 			}

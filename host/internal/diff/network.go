@@ -74,6 +74,7 @@ func (c *computation) network() *NetworkDiff {
 		}
 	}
 	c.networkLists(d, found, order)
+	d.Late = c.late(d)
 	return d
 }
 
@@ -311,7 +312,7 @@ func pick(cond bool, a, b string) string {
 }
 
 func (d *NetworkDiff) filter(errorsOnly bool) int {
-	n := dropAll(&d.NewEndpoints) + dropAll(&d.Recovered)
+	n := dropAll(&d.NewEndpoints) + dropAll(&d.Recovered) + dropAll(&d.Late)
 	d.over = nil
 	if errorsOnly {
 		n += dropAll(&d.Degraded)
@@ -327,7 +328,7 @@ func (d *NetworkDiff) given() (shown []checkpoint.Entry, over []uint64) {
 }
 
 func (d *NetworkDiff) quotes() bool {
-	return len(d.Failures)+len(d.NewEndpoints)+len(d.Degraded)+len(d.Recovered) > 0
+	return len(d.Failures)+len(d.Late)+len(d.NewEndpoints)+len(d.Degraded)+len(d.Recovered) > 0
 }
 
 func (d *NetworkDiff) omitted() int { return d.Omitted }

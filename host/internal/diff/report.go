@@ -199,10 +199,12 @@ type Request struct {
 
 // NetworkDiff lists endpoints whose state changed.
 type NetworkDiff struct {
-	Failures         []Failure  `json:"failures,omitempty"`
-	Degraded         []Degraded `json:"degraded,omitempty"`
-	Recovered        []Changed  `json:"recovered,omitempty"`
-	NewEndpoints     []Endpoint `json:"new_endpoints,omitempty"`
+	Failures     []Failure  `json:"failures,omitempty"`
+	Degraded     []Degraded `json:"degraded,omitempty"`
+	Recovered    []Changed  `json:"recovered,omitempty"`
+	NewEndpoints []Endpoint `json:"new_endpoints,omitempty"`
+	// Late are requests that an action of the reader made, and that succeeded after its answer.
+	Late             []Endpoint `json:"late,omitempty"`
 	StillFailing     int        `json:"still_failing,omitempty"`
 	TotalNewRequests int        `json:"total_new_requests,omitempty"`
 	Omitted          int        `json:"omitted,omitempty"`

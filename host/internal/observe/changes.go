@@ -159,7 +159,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
 	if r.fold {
-		r.options.Given = o.Given(client)
+		r.options.Given, r.options.Late = o.Given(client), o.late(client)
 	}
 	from, v, past, err := o.baseline(ctx, client, &r, v)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/clients"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noiserules"
 )
 
@@ -63,6 +64,9 @@ type Options struct {
 	Location *time.Location
 	// Own returns which actions a client did itself, nil for none. See [diff.Options.Own].
 	Own func(*checkpoint.Client) func(tab int, at int64) bool
+	// Late returns which requests a client's actions made whose answers did not have them yet, nil for none. See
+	// [diff.Options.Late].
+	Late func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
 	// Notify is called when a checkpoint is added or removed.
 	Notify func()
 }
@@ -80,6 +84,7 @@ type Observer struct {
 	clock     func() time.Time
 	location  *time.Location
 	own       func(*checkpoint.Client) func(tab int, at int64) bool
+	late      func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
 	notify    func()
 
 	readings chan struct{} // one for each disk read under way
@@ -91,7 +96,7 @@ type Observer struct {
 func New(options Options) *Observer {
 	o := &Observer{
 		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, Originals: options.Originals,
-		clock: options.Clock, location: options.Location, own: options.Own, notify: options.Notify, readings: make(chan struct{}, maxReadings),
+		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, notify: options.Notify, readings: make(chan struct{}, maxReadings),
 	}
 	options.Clients.OnForget(o.hooks.forget)
 	return o

@@ -41,9 +41,13 @@ func saidTab(id int) word      { return said(tab(id)) }
 func saidTabs(ids []int) word  { return said(tabs(ids)) }
 func mutedQuote(s string) word { return quote(s).as(muted) }
 
-// source returns the place of a message, marked if it is in generated code.
+// source returns the place of a message, marked if it is in generated code, and that of the call that logged it.
 func source(m *diff.Message) word {
-	w := mutedQuote(m.Source)
+	text := m.Source
+	if m.LoggedAt != "" {
+		text += ", logged at " + m.LoggedAt
+	}
+	w := mutedQuote(text)
 	if m.Generated {
 		w.mark = " (generated)"
 	}
@@ -115,6 +119,7 @@ func sections(r *diff.Report, clock func(diff.Time) string) []section {
 		}
 	}
 	add(storms(r.Storms))
+	add(repeatedSection(r.Repeated))
 	for d := range r.Sections {
 		switch d := d.(type) {
 		case *diff.ConsoleDiff:
@@ -193,6 +198,15 @@ func status(n int, reason string) string {
 	return fmt.Sprint(n)
 }
 
+// repeatedSection lists what the reader was already given.
+func repeatedSection(list []diff.Repeated) section {
+	var rows []row
+	for _, e := range list {
+		rows = append(rows, row{unknown, []word{quote(e.Message)}, []word{saidTimes(e.Count)}})
+	}
+	return section{title: "Repeated", count: "reported before", rows: rows}
+}
+
 // storms lists what repeats without end.
 func storms(list []diff.Storm) section {
 	var rows []row
@@ -238,6 +252,9 @@ func network(d *diff.NetworkDiff) section {
 	for _, e := range d.NewEndpoints {
 		add(added, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)))
 	}
+	for _, e := range d.Late {
+		add(done, e.Method, e.URL, &e.Request, e.Tab, said(fmt.Sprint(e.Status)), said("late").as(muted))
+	}
 	count := counted(d.TotalNewRequests, "request", "requests")
 	if d.StillFailing > 0 {
 		count += ", " + counted(d.StillFailing, "endpoint still fails", "endpoints still fail")
@@ -272,13 +289,20 @@ func dom(d *diff.DOMDiff, clock func(diff.Time) string) section {
 	for _, e := range d.Crashed {
 		rows = append(rows, row{failed, []word{said("the page crashed: "), quote(e.URL)}, []word{said(clock(e.At)), saidTab(e.Tab)}})
 	}
-	for _, e := range d.NewErrorElements {
-		var gone word
-		if e.GoneAt != nil {
-			gone = said("removed after " + Duration(e.GoneAt.Sub(e.AppearedAt.Time).Milliseconds()))
-		}
-		rows = append(rows, row{warned, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), gone, saidTab(e.Tab)}})
+	if d.PageEmptySince != nil {
+		rows = append(rows, row{failed, []word{said("the page is empty")}, []word{said("since " + clock(*d.PageEmptySince))}})
 	}
+	elements := func(list []diff.NewElement, s sign, how string) {
+		for _, e := range list {
+			var gone word
+			if e.GoneAt != nil {
+				gone = said(how + " after " + Duration(e.GoneAt.Sub(e.AppearedAt.Time).Milliseconds()))
+			}
+			rows = append(rows, row{s, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), gone, saidTab(e.Tab)}})
+		}
+	}
+	elements(d.NewErrorElements, warned, "removed")
+	elements(d.Flashes, done, "flash, removed")
 	for _, e := range d.DisappearedElements {
 		rows = append(rows, row{mended, []word{quote(e.Text)}, []word{mutedQuote(e.Selector), said("removed"), saidTab(e.Tab)}})
 	}

@@ -30,6 +30,10 @@ import { quoted } from './quoted';
 
 type Texts = (string | number | undefined)[];
 
+interface EmptyPage {
+  since: string;
+}
+
 /** One kind of entry, and how it is shown. */
 interface Kind<T> {
   /** Its heading: a text that speaks of a number, or one that does not. */
@@ -138,12 +142,16 @@ function element({ text, selector }: { text: string; selector: string }): JSX.El
 const elementText = ({ text, selector }: { text: string; selector: string }): string =>
   `${quoted(text) || t('noText')} ${quoted(selector)}`;
 
+const loggedAt = ({ logged_at }: { logged_at?: string }): string =>
+  logged_at === undefined ? '' : t('loggedAt', logged_at);
+
 const message = {
   lane: 'console',
-  texts: (m: { message: string; source?: string }): Texts => [m.message, m.source],
-  line: (m: { message: string }): string => m.message || t('noText'),
-  markdown: (m: { message: string; source?: string }): string =>
-    `${quoted(m.message) || t('noText')} ${m.source ?? ''}`.trim(),
+  texts: (m: Message): Texts => [m.message, m.source, m.logged_at],
+  line: (m: Message): string => m.message || t('noText'),
+  aside: (m: Message): ComponentChildren => <span class="quiet">{loggedAt(m)}</span>,
+  markdown: (m: Message): string =>
+    `${quoted(m.message) || t('noText')} ${[m.source, loggedAt(m)].filter(Boolean).join(', ')}`.trim(),
 } as const;
 
 /** How a request went: of one that failed without a failing status, the error. */
@@ -250,6 +258,29 @@ const LISTS: readonly List[] = [
       ) : (
         <span class="quiet">{t('goneAt', hour(Date.parse(e.gone_at)))}</span>
       ),
+    markdown: elementText,
+  }),
+  list<EmptyPage>(
+    ({ dom }) => (dom?.page_empty_since === undefined ? undefined : [{ since: dom.page_empty_since }]),
+    {
+      title: 'groupEmpty',
+      lane: 'dom',
+      severity: 'error',
+      name: 'dom.page_empty_since',
+      opens: false,
+      texts: () => [],
+      line: () => t('pageIsEmpty'),
+      aside: ({ since }) => <time>{hour(Date.parse(since))}</time>,
+      markdown: ({ since }) => `${t('pageIsEmpty')} ${hour(Date.parse(since))}`,
+    },
+  ),
+  list<NewElement>(({ dom }) => dom?.flashes, {
+    title: 'groupFlashes',
+    lane: 'dom',
+    name: 'dom.flashes',
+    texts: (e) => [e.selector, e.text],
+    line: element,
+    aside: (e) => e.gone_at != null && <span class="quiet">{t('goneAt', hour(Date.parse(e.gone_at)))}</span>,
     markdown: elementText,
   }),
   list<Changed>(({ network }) => network?.recovered, {

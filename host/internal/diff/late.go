@@ -1,0 +1,44 @@
+package diff
+
+import (
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// maxLate bounds how many late requests are listed, the newest.
+const maxLate = 10
+
+// late lists the requests that an action of the reader made, and that succeeded after its answer. It returns nil for a
+// reader that does not act.
+func (c *computation) late(d *NetworkDiff) (list []Endpoint) {
+	if c.o.Late == nil {
+		return nil
+	}
+	var found []event.Event
+	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
+		if !c.o.InScope(e.Subject) || !e.Answered() || request(e, &Options{}).Text == "" || c.keptOut(e) || !c.o.Late(pos, e) || c.o.given(requestEntry(e)) {
+			continue
+		}
+		if found = append(found, e); len(found) > maxLate {
+			found = found[1:]
+		}
+	}
+	places := c.locate(found)
+	for _, ev := range found {
+		e := ev.(*event.Network)
+		d.shown = append(d.shown, requestEntry(e))
+		list = append(list, Endpoint{Method: e.Method, URL: shownPath(e), Status: e.Status, Tab: c.tab(e.Tab()), Request: Request{
+			Operation: e.Operation, StartedAt: Time{time.UnixMilli(startOf(e)).UTC()}, DurationMs: int(e.Duration + 0.5),
+			Initiator: places.source(e), Generated: places.of[e].Generated,
+		}})
+	}
+	return list
+}
+
+// shownPath is the address of a request as it is shown, with its query.
+func shownPath(e *event.Network) string {
+	origin, path := capture.SplitURL(e.URL)
+	return shownURL(e.Origin(), origin, path) + queryOf(e.URL)
+}
