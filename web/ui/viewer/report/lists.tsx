@@ -32,6 +32,7 @@ type Texts = (string | number | undefined)[];
 
 interface EmptyPage {
   since: string;
+  tab?: number;
 }
 
 /** One kind of entry, and how it is shown. */

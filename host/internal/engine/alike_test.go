@@ -1,0 +1,132 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+)
+
+// TestOneFailureIsOneEntry has one failure reported in several ways.
+func TestOneFailureIsOneEntry(t *testing.T) {
+	log := func(level, via, text, url string) func(*enginetest.World) {
+		return func(w *enginetest.World) {
+			w.Send("console", fmt.Sprintf(`"level":%q,"via":%q,"text":%q,"url":%q,"line":3`, level, via, text, url))
+		}
+	}
+	app := enginetest.Page + "/src/app.tsx"
+	for _, c := range []struct {
+		name    string
+		steps   []func(*enginetest.World)
+		want    string // the entries
+		summary string
+	}{
+		{"an exception, the line that logs it, and React's about the component", []func(*enginetest.World){
+			log("error", "console", "Error: no id", enginetest.Page+"/log.js"),
+			log("error", "exception", "Error: no id", app),
+			log("warning", "console", "An error occurred in the <App> component.\n\nConsider adding an error boundary", enginetest.Page+"/react-dom.js"),
+			log("error", "console", "The above error occurred in the <App> component:\n    at App", enginetest.Page+"/react-dom.js"),
+		}, "Error: no id (app.tsx:3) ×2", "1 new console error(s)"},
+		{"what a framework says of an error that is not there", []func(*enginetest.World){
+			log("error", "console", "The above error occurred in the <App> component:", app),
+		}, "The above error occurred in the <App> component: (app.tsx:3) ×1", "1 new console error(s)"},
+		{"a warning of React by component", []func(*enginetest.World){
+			log("error", "console", "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `List`. See https://reactjs.org/link/warning-keys", app),
+			log("error", "console", "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `Table`. See https://reactjs.org/link/warning-keys", app),
+		}, "Warning: Each child in a list should have a unique \"key\" prop.\n\nCheck the render method of `List`. See https://reactjs.org/link/warning-keys (app.tsx:3) ×2", "1 new console error(s)"},
+		{"the same after a hot update", []func(*enginetest.World){
+			log("error", "console", "cannot load http://localhost:5173/src/app.tsx?t=1732140000000 now", app),
+			log("error", "console", "cannot load http://localhost:5173/src/app.tsx now", app),
+		}, "cannot load http://localhost:5173/src/app.tsx?t=1732140000000 now (app.tsx:3) ×2", "1 new console error(s)"},
+		{"a request and what the client says of it", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			log("error", "rejection", "AxiosError: Request failed with status code 500", app),
+		}, "POST /api/pay 500", "1 network failure(s)"},
+		{"a request without an answer", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 0, 3) },
+			log("error", "console", "TypeError: Failed to fetch", app),
+		}, "POST /api/pay 0", "1 network failure(s)"},
+		{"a request and an error of another one", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			log("error", "rejection", "AxiosError: Request failed with status code 404", app),
+		}, "AxiosError: Request failed with status code 404 (app.tsx:3) ×1; POST /api/pay 500", "1 new console error(s), 1 network failure(s)"},
+		{"a request and an error that says more", []func(*enginetest.World){
+			func(w *enginetest.World) { w.Request("POST", "/api/pay", 500, 3) },
+			log("error", "console", "payment failed: Request failed with status code 500", app),
+		}, "payment failed: Request failed with status code 500 (app.tsx:3) ×1; POST /api/pay 500", "1 new console error(s), 1 network failure(s)"},
+		{"an error of the project's code and the overlay that shows it", []func(*enginetest.World){
+			log("error", "exception", "TypeError: Cannot read properties of undefined", app),
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "nextjs-portal", "Unhandled Runtime Error – TypeError: Cannot read properties of undefined")
+			},
+		}, "TypeError: Cannot read properties of undefined (app.tsx:3) ×1", "1 new console error(s)"},
+		{"an error of a development server's client and its overlay", []func(*enginetest.World){
+			log("error", "console", "[plugin:vite:react] Unexpected token (3:7)", enginetest.Page+"/@vite/client"),
+			func(w *enginetest.World) {
+				w.Element("appeared", 1, "vite-error-overlay", "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx")
+			},
+		}, "[plugin:vite:react] Unexpected token (3:7) – /src/app.tsx", "1 new error overlay(s)"},
+		{"a request that ended because the page was left", []func(*enginetest.World){
+			func(w *enginetest.World) {
+				w.Send("network", `"id":"x","method":"GET","url":"http://localhost:5173/slow","resource":"fetch","status":0,"canceled":true,"error":"net::ERR_ABORTED","started":1,"duration":5`)
+			},
+			log("error", "console", "TypeError: Failed to fetch", app),
+			func(w *enginetest.World) {
+				w.Send("navigation", fmt.Sprintf(`"how":"load","url":%q`, enginetest.Page+"/next"))
+			},
+		}, "", "No significant changes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			for _, step := range c.steps {
+				w.Pass(50 * time.Millisecond)
+				step(w)
+			}
+			r := w.Changes(a, params{})
+			var got []string
+			for _, m := range append(r.Console.NewErrors, r.Console.NewWarnings...) {
+				got = append(got, fmt.Sprintf("%s (%s) ×%d", m.Message, m.Source, m.Count))
+			}
+			for _, f := range r.Network.Failures {
+				got = append(got, fmt.Sprintf("%s %s %d", f.Method, f.URL, f.Status))
+			}
+			for _, e := range r.DOM.NewErrorElements {
+				got = append(got, e.Text)
+			}
+			if strings.Join(got, "; ") != c.want || r.Summary != c.summary {
+				t.Errorf("%q\n%s", got, show(r))
+			}
+			for _, step := range c.steps { // once more: all of it was given
+				w.Pass(50 * time.Millisecond)
+				step(w)
+			}
+			if again := w.Changes(a, params{}); again.Errors+again.Warnings > 0 && !strings.HasPrefix(again.Summary, "no new problems") && len(again.DOM.NewErrorElements) > 0 {
+				t.Errorf("again: %s", show(again))
+			}
+		})
+	}
+}
+
+func TestRequestsOfAnActionKeepTheQueryThatTellsThemApart(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	from := w.Store.View(w.Now).Now()
+	for _, path := range []string{"/items?page=1", "/items?page=2", "/items?page=2", "/me?_=1732140000001", "/me?_=1732140000002", "/cart?x=1"} {
+		w.Request("GET", path, 200, 1)
+	}
+	w.Request("GET", "/bad?id=1", 500, 1)
+	w.Request("GET", "/bad?id=2", 500, 1)
+	var got []string
+	for _, c := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
+		got = append(got, fmt.Sprintf("%s ×%d", c.Text, c.Count))
+	}
+	const want = "GET /items?page=1 200 ×1, GET /items?page=2 200 ×2, GET /me 200 ×2, GET /cart 200 ×1, GET /bad?id=1 500 ×1, GET /bad?id=2 500 ×1"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("%s", strings.Join(got, ", "))
+	}
+}

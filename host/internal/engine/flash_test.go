@@ -1,0 +1,146 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+)
+
+func TestFlashes(t *testing.T) {
+	shown := func(w *enginetest.World, id int, alert bool, life time.Duration) {
+		w.Send("element", fmt.Sprintf(`"op":"appeared","frame":0,"document":"d1","id":%d,"selector":".hint","text":"Too short","alert":%v`, id, alert))
+		w.Pass(life)
+		w.Element("gone", id, "", "")
+	}
+	typed := func(w *enginetest.World, target string, began time.Time) {
+		w.Send("action", fmt.Sprintf(`"action":"type","target":%q,"value":"x","began":%d`, target, began.UnixMilli()))
+	}
+	for _, c := range []struct {
+		name             string
+		run              func(*enginetest.World)
+		flashes, errors  int
+		severity         diff.Severity
+		problems, briefs int // of an action
+	}{
+		{"twice while one field is filled in", func(w *enginetest.World) {
+			began := w.Now
+			w.Pass(100 * time.Millisecond)
+			shown(w, 1, false, time.Second)
+			w.Pass(time.Second)
+			shown(w, 2, false, time.Second)
+			typed(w, "textbox Name", began)
+		}, 2, 0, diff.Clean, 0, 1},
+		{"with pauses in the typing", func(w *enginetest.World) {
+			typed(w, "textbox Name", w.Now)
+			shown(w, 1, false, 3*time.Second)
+			typed(w, "textbox Name", w.Now)
+		}, 1, 0, diff.Clean, 0, 1},
+		{"with an alert role", func(w *enginetest.World) {
+			began := w.Now
+			w.Pass(100 * time.Millisecond)
+			shown(w, 1, true, time.Second)
+			typed(w, "textbox Name", began)
+		}, 0, 1, diff.Warning, 1, 0},
+		{"over two fields", func(w *enginetest.World) {
+			typed(w, "textbox Name", w.Now)
+			shown(w, 1, false, 3*time.Second)
+			typed(w, "textbox Mail", w.Now)
+		}, 0, 1, diff.Warning, 1, 0},
+		{"that lasts", func(w *enginetest.World) {
+			w.Element("appeared", 1, ".hint", "Too short")
+			w.Pass(time.Second)
+			typed(w, "textbox Name", w.Now.Add(-time.Second))
+		}, 0, 1, diff.Warning, 1, 0},
+		{"without a field", func(w *enginetest.World) { shown(w, 1, false, time.Second) }, 0, 1, diff.Warning, 1, 0},
+		{"as the page is left", func(w *enginetest.World) {
+			shown(w, 1, false, 200*time.Millisecond)
+			w.Send("navigation", fmt.Sprintf(`"how":"history","url":%q`, enginetest.Page+"/next"))
+		}, 1, 0, diff.Clean, 0, 1},
+		{"an alert as the page is left", func(w *enginetest.World) {
+			shown(w, 1, true, 200*time.Millisecond)
+			w.Send("navigation", fmt.Sprintf(`"how":"history","url":%q`, enginetest.Page+"/next"))
+		}, 0, 1, diff.Warning, 1, 0},
+		{"twice, far apart, without a field", func(w *enginetest.World) {
+			shown(w, 1, false, time.Second)
+			w.Pass(50 * time.Second)
+			shown(w, 2, false, time.Second)
+		}, 0, 2, diff.Warning, 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			from := w.Store.View(w.Now).Now()
+			w.Pass(time.Second)
+			c.run(w)
+			w.Pass(5 * time.Second)
+			r := w.Changes(a, params{})
+			expect(t, len(r.DOM.Flashes) == c.flashes && len(r.DOM.NewErrorElements) == c.errors && r.Severity == c.severity, r)
+			for _, e := range append(r.DOM.Flashes, r.DOM.NewErrorElements...) {
+				if e.GoneAt != nil && e.GoneAt.Sub(e.AppearedAt.Time) > 3*time.Second {
+					t.Errorf("removed after %s", e.GoneAt.Sub(e.AppearedAt.Time))
+				}
+			}
+			problems, briefs := 0, 0
+			for _, one := range diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{}) {
+				if one.Flash {
+					briefs++
+				} else if one.Severity != diff.Clean {
+					problems++
+				}
+			}
+			if problems != c.problems || briefs != c.briefs {
+				t.Errorf("an action has %d problems, %d flashes", problems, briefs)
+			}
+		})
+	}
+}
+
+func TestAPageThatGoesEmptyBecauseItsCodeFailed(t *testing.T) {
+	thrown := `"level":"error","via":"exception","text":"Error: no id"`
+	emptied := func(w *enginetest.World) {
+		w.Send("element", `"op":"emptied","frame":0,"document":"d1","id":0`)
+	}
+	filled := func(w *enginetest.World) { w.Send("element", `"op":"filled","frame":0,"document":"d1","id":0`) }
+	load := func(how string) func(*enginetest.World) {
+		return func(w *enginetest.World) { w.Send("navigation", fmt.Sprintf(`"how":%q,"url":%q`, how, enginetest.Page+"/next")) }
+	}
+	throw := func(w *enginetest.World) { w.Send("console", thrown) }
+	for _, c := range []struct {
+		name  string
+		steps []func(*enginetest.World)
+		empty bool
+	}{
+		{"an error before", []func(*enginetest.World){throw, emptied}, true},
+		{"an error after", []func(*enginetest.World){emptied, throw}, true},
+		{"no error", []func(*enginetest.World){emptied}, false},
+		{"a line of the browser", []func(*enginetest.World){emptied, func(w *enginetest.World) {
+			w.Send("console", `"level":"error","via":"browser","category":"network","text":"Failed to load resource"`)
+		}}, false},
+		{"content again", []func(*enginetest.World){throw, emptied, filled}, false},
+		{"another document", []func(*enginetest.World){throw, emptied, load("load")}, false},
+		{"another view of the same document", []func(*enginetest.World){throw, emptied, load("history")}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			w.Changes(a, params{})
+			for _, step := range c.steps {
+				w.Pass(100 * time.Millisecond)
+				step(w)
+			}
+			r := w.Changes(a, params{})
+			expect(t, (r.DOM.PageEmptySince != nil) == c.empty, r)
+			if c.empty {
+				expect(t, r.Severity == diff.Error && r.Summary == "1 new console error(s), 1 empty page(s)", r)
+				w.Pass(time.Minute)
+				r = w.Changes(a, params{}) // it still is
+				expect(t, r.DOM.PageEmptySince != nil && r.Severity == diff.Error, r)
+			}
+		})
+	}
+}

@@ -1,0 +1,262 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/enginetest"
+)
+
+func TestWhatAClientWasGivenIsCounted(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second func(*enginetest.World)
+		repeated      string
+		summary       string
+		severity      diff.Severity
+	}{
+		{"the same error", func(w *enginetest.World) { w.Log("error", "boom") }, func(w *enginetest.World) {
+			for range 3 {
+				w.Log("error", "boom")
+			}
+		}, "[{boom 3}]", "no new problems; 1 repeated error", diff.Error},
+		{"beside a new one", func(w *enginetest.World) { w.Log("error", "boom") }, func(w *enginetest.World) {
+			w.Log("error", "boom")
+			w.Log("error", "bang")
+		}, "[{boom 1}]", "1 new console error(s); 1 repeated error", diff.Error},
+		{"with other numbers", func(w *enginetest.World) { w.Log("warning", "order 12345 is late") }, func(w *enginetest.World) { w.Log("warning", "order 67890 is late") },
+			"[{order 67890 is late 1}]", "no new problems; 1 repeated warning", diff.Warning},
+		{"with another time stamp of a hot update", func(w *enginetest.World) {
+			thrownIn(w, "boom at /src/app.tsx?t=1732140000001", "App", "/src/app.tsx?t=1732140000001", 10)
+		}, func(w *enginetest.World) {
+			thrownIn(w, "boom at /src/app.tsx?t=1732140099999", "App", "/src/app.tsx?t=1732140099999", 14)
+		}, "[{boom at /src/app.tsx?t=1732140099999 1}]", "no new problems; 1 repeated error", diff.Error},
+		{"from other code", func(w *enginetest.World) { thrownIn(w, "boom", "App", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "Cart", "/src/app.tsx", 10) },
+			"[]", "1 new console error(s)", diff.Error},
+		{"from another line of code without a name", func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 11) },
+			"[]", "1 new console error(s)", diff.Error},
+		{"an endpoint that failed, worked, and fails again", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 500, 1) },
+			"[{GET /a 500 1}]", "no new problems; 1 repeated error", diff.Error},
+		{"in another way", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 404, 1) },
+			"[]", "1 network failure(s)", diff.Error},
+		{"a frame", func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) }, func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) },
+			`[{WebSocket /live: {"error":"full"} 1}]`, "no new problems; 1 repeated warning", diff.Warning},
+		{"an element", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no"); w.Element("gone", 1, "", "") }, func(w *enginetest.World) { w.Element("appeared", 2, ".e", "no") },
+			"[{error element no 1}]", "no new problems; 1 repeated warning", diff.Warning},
+		{"an element that goes", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no") }, func(w *enginetest.World) { w.Element("gone", 1, "", "") }, "[]", "No significant changes", diff.Clean},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := enginetest.New(t, capture.Limits{})
+			a := w.Agent()
+			c.first(w)
+			w.Changes(a, params{})
+			w.Pass(time.Second)
+			since := params{Checkpoint: diff.Time{Time: w.Now.Add(-time.Millisecond)}.String()}
+			c.second(w)
+			if named := w.Changes(a, since); len(named.Repeated) > 0 || named.Severity != c.severity {
+				t.Errorf("from a time: %s", show(named))
+			}
+			r := w.Changes(a, params{})
+			if fmt.Sprint(r.Repeated) != c.repeated || r.Summary != c.summary || r.Severity != c.severity {
+				t.Errorf("%s", show(r))
+			}
+			if other := w.Changes(w.Agent(), params{}); len(other.Repeated) > 0 {
+				t.Errorf("another client: %s", show(other))
+			}
+		})
+	}
+}
+
+// thrownIn sends an error of a function.
+func thrownIn(w *enginetest.World, text, function, path string, line int) {
+	url := enginetest.Page + path
+	w.Send("console", fmt.Sprintf(`"level":"error","via":"console","text":%q,"url":%q,"line":%d,"column":7,"stack":["%s (%s:%d:7)"]`, text, url, line, function, url, line))
+}
+
+func TestWhatIsReportedAsFixedIsNewsWhenItBreaksAgain(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	for range 2 {
+		w.Request("GET", "/a", 500, 1)
+		w.Element("appeared", 1, ".e", "no")
+		r := w.Changes(a, params{})
+		expect(t, len(r.Network.Failures) == 1 && len(r.DOM.NewErrorElements) == 1 && len(r.Repeated) == 0, r)
+		w.Request("GET", "/a", 200, 1)
+		w.Element("gone", 1, "", "")
+		r = w.Changes(a, params{})
+		expect(t, len(r.Network.Recovered) == 1 && len(r.DOM.DisappearedElements) == 1, r)
+	}
+}
+
+func TestWhatAFilterHidOrHadNoRoomIsNotRepeated(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Log("warning", "careful")
+	w.Changes(a, params{Severity: "errors_only"})
+	w.Log("warning", "careful")
+	r := w.Changes(a, params{})
+	expect(t, len(r.Console.NewWarnings) == 1 && len(r.Repeated) == 0, r)
+
+	for range 2 { // 60 errors, of which 50 are shown: the others have their turn next
+		for i := range 60 {
+			w.Log("error", "error "+letters(i))
+		}
+		r = w.Changes(a, params{})
+	}
+	expect(t, len(r.Console.NewErrors) == 10 && len(r.Repeated) == 6 && r.Repeated[5] == diff.Repeated{Message: "45 more", Count: 45}, r)
+	expect(t, r.Summary == "10 new console error(s); 50 repeated errors", r)
+}
+
+// TestEverythingIsShownBeforeItIsCounted plays random errors to clients that look now and then, and keeps its own record
+// of what each was shown: whatever occurs is listed once before it is only counted, and no occurrence is lost.
+func TestEverythingIsShownBeforeItIsCounted(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := enginetest.New(t, capture.Limits{})
+		var agents []*checkpoint.Client
+		shown, fresh := make([]map[string]bool, 2), make([]map[string]int, 2)
+		for i := range 2 {
+			c, leave := w.Engine.Clients.Join(fmt.Sprint("client ", i), "agent", checkpoint.Scope{})
+			defer leave()
+			agents = append(agents, c)
+			shown[i], fresh[i] = map[string]bool{}, map[string]int{}
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"error": func(rt *rapid.T) {
+				text := "error " + letters(rapid.IntRange(0, 70).Draw(rt, "which"))
+				w.Log(rapid.SampledFrom([]string{"error", "warning"}).Draw(rt, "level"), text)
+				for i := range fresh {
+					fresh[i][text]++
+				}
+			},
+			"many": func(*rapid.T) {
+				for n := range 60 {
+					w.Log("error", "error "+letters(n))
+					for i := range fresh {
+						fresh[i]["error "+letters(n)]++
+					}
+				}
+			},
+			"restart": func(*rapid.T) { // of the daemon, which writes what clients received
+				for _, c := range agents {
+					c.Lock()
+					c.HeardLocked()
+					st := c.StateLocked()
+					st.Given = checkpoint.NewGiven(st.Given.Entries())
+					c.RestoreLocked(st)
+					c.Unlock()
+				}
+			},
+			"look": func(rt *rapid.T) {
+				i := rapid.IntRange(0, 1).Draw(rt, "who")
+				p := params{Severity: rapid.SampledFrom([]string{"", "errors_only"}).Draw(rt, "severity")}
+				r, err := w.Engine.Observer.Changes(context.Background(), agents[i], p)
+				if err != nil {
+					rt.Fatal(err)
+				}
+				total := 0
+				for _, n := range fresh[i] {
+					total += n
+				}
+				counted := 0
+				for _, list := range [][]diff.Message{r.Console.NewErrors, r.Console.NewWarnings} {
+					for _, m := range list {
+						counted += m.Count
+						shown[i][m.Message] = true
+					}
+				}
+				for _, e := range r.Repeated {
+					if counted += e.Count; !strings.HasSuffix(e.Message, " more") && !shown[i][e.Message] {
+						rt.Fatalf("%q was never shown: %s", e.Message, show(r))
+					}
+				}
+				if p.Severity == "" && r.Console.Omitted == 0 && counted != total {
+					rt.Fatalf("%d of %d: %s", counted, total, show(r))
+				}
+				if (total > 0) != (r.Severity != diff.Clean) {
+					rt.Fatalf("%d entries: %s", total, show(r))
+				}
+				fresh[i] = map[string]int{}
+			},
+		})
+	})
+}
+
+func TestWhatAClientWasGivenIsBounded(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	for i := range 3000 {
+		w.Log("error", "error "+letters(i))
+		if i%40 == 39 {
+			w.Log("error", "always")
+			w.Changes(a, params{})
+		}
+	}
+	a.Lock()
+	n := len(a.GivenLocked().Entries())
+	a.Unlock()
+	if n < 1000 || n > 2000 {
+		t.Errorf("%d entries are remembered", n)
+	}
+	w.Log("error", "always")
+	w.Log("error", "error "+letters(0))
+	r := w.Changes(a, params{})
+	expect(t, len(r.Repeated) == 1 && r.Repeated[0].Message == "always" && len(r.Console.NewErrors) == 1, r)
+}
+
+func TestAFirstLookBeginsAtTheNewestLoadOfEachTab(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	load := func(tab int, url string) {
+		w.Pass(time.Second)
+		w.Send("navigation", fmt.Sprintf(`"tab":%d,"how":"load","url":%q`, tab, url))
+	}
+	in := func(tab int, text string) {
+		w.Pass(time.Second)
+		w.Send("console", fmt.Sprintf(`"tab":%d,"level":"error","via":"console","text":%q`, tab, text))
+	}
+	w.Open(8, enginetest.Page+"/other")
+	load(7, enginetest.Page+"/")
+	in(7, "of the page before")
+	load(8, enginetest.Page+"/other")
+	in(8, "of the other tab")
+	w.Request("GET", "/before", 500, 1)
+	load(7, enginetest.Page+"/next")
+	loaded := w.Now
+	in(7, "of the page")
+	w.Request("GET", "/before", 500, 1)
+
+	a := w.Agent()
+	r := w.Changes(a, params{Include: []string{"console"}})
+	got := messages(r.Console.NewErrors)
+	expect(t, strings.Contains(got, "of the page×1") && strings.Contains(got, "of the other tab×1") && !strings.Contains(got, "before") && r.From.Before(loaded), r)
+	in(7, "later")
+	r = w.Changes(a, params{}) // the other sections begin where the first look would have begun
+	expect(t, messages(r.Console.NewErrors) == "later×1" && len(r.Network.Failures) == 1 && r.Network.Failures[0].Count == 0 && r.DOM.URLChanged == nil, r)
+
+	r = w.Changes(w.Agent(), params{Tab: 1})
+	expect(t, r.From.Equal(loaded) && len(r.Console.NewErrors) == 2, r)
+	for _, all := range []string{checkpoint.Buffers, checkpoint.Start} {
+		r = w.Changes(a, params{Checkpoint: all})
+		expect(t, len(r.Console.NewErrors) == 4 && len(r.Repeated) == 0 && r.Checkpoint == all, r)
+	}
+	if _, err := w.Engine.Observer.Changes(t.Context(), a, params{Checkpoint: checkpoint.Now}); err == nil || !strings.Contains(err.Error(), "nothing to compare") {
+		t.Error(err)
+	}
+}
+
+func TestAFirstLookHasTheDocumentOfItsPage(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	w.Pass(time.Second)
+	w.Send("network", fmt.Sprintf(`"id":"d","method":"GET","url":%q,"resource":"document","status":500,"started":%d,"duration":5`, enginetest.Page+"/", w.Now.UnixMilli()))
+	w.Pass(10 * time.Millisecond)
+	w.Send("navigation", fmt.Sprintf(`"how":"load","url":%q`, enginetest.Page+"/"))
+	r := w.Changes(w.Agent(), params{})
+	expect(t, len(r.Network.Failures) == 1 && r.Network.Failures[0].Status == 500, r)
+}
