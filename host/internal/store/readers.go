@@ -3,6 +3,8 @@ package store
 import (
 	"time"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 )
@@ -41,6 +43,11 @@ type clientRow struct {
 	Seen     int64
 	Held     bool
 	Given    []checkpoint.Entry
+}
+
+// DecodeMsgpack implements [msgpack.CustomDecoder].
+func (r *clientRow) DecodeMsgpack(d *msgpack.Decoder) error {
+	return decodeFields(d, &r.ID, &r.Name, &r.Origins, &r.Auto, &r.Told, &r.Calls, &r.Seen, &r.Held, &r.Given)
 }
 
 func (l *keyList) moment(m capture.Moment) moment {

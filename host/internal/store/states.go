@@ -73,6 +73,27 @@ type pageState struct {
 	Empty    map[int]int64
 }
 
+// DecodeMsgpack implements [msgpack.CustomDecoder].
+func (st *pageState) DecodeMsgpack(d *msgpack.Decoder) error {
+	return decodeFields(d, &st.Elements, &st.URLs, &st.Empty)
+}
+
+// decodeFields reads a struct that is encoded as an array. Older programs wrote fewer fields, newer ones may write more.
+func decodeFields(d *msgpack.Decoder, fields ...any) error {
+	n, err := d.DecodeArrayLen()
+	for i := range max(n, 0) {
+		switch {
+		case err != nil:
+			return err
+		case i < len(fields):
+			err = d.Decode(fields[i])
+		default:
+			err = d.Skip()
+		}
+	}
+	return err
+}
+
 type elementCount struct {
 	Element capture.ElementKey
 	Count   int
