@@ -65,8 +65,6 @@ type action struct {
 	readOnly bool
 	// waits is what the action waits for, as a sentence that holds afterwards; "" for one that does not wait.
 	waits string
-	// navigates marks an action that opens another page. The answer lists that page in full.
-	navigates bool
 	// focus includes focus changes in the answer.
 	focus bool
 	// followUp continues from the result of the steps. It may be nil.
@@ -343,9 +341,6 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	done := &finished{outcome: o, answer: answer}
 	if !o.action.blind {
 		late.Page, late.Merged = o.lateChanges(a.clock())
-	}
-	if o.action.navigates && result.Refused == "" {
-		o.refs.seen.Reset()
 	}
 	if result.Dialog == nil && !result.Busy && !o.action.blind {
 		tree, err := a.after(ctx, o, t)

@@ -53,7 +53,7 @@ func (a *Actor) Navigate(ctx context.Context, client *checkpoint.Client, p Navig
 			return a.openTab(ctx, client, to)
 		}
 	}
-	return a.act(ctx, client, action{tab: p.Tab, what: "go to " + to, navigates: true, settle: loadTimeout, steps: func(*references) ([]protocol.ActStep, error) {
+	return a.act(ctx, client, action{tab: p.Tab, what: "go to " + to, settle: loadTimeout, steps: func(*references) ([]protocol.ActStep, error) {
 		return []protocol.ActStep{{Op: protocol.StepNavigate, Texts: []string{to}}}, nil
 	}})
 }

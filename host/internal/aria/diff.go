@@ -23,6 +23,7 @@ type Diff struct {
 	Touched, Total int
 
 	touched []int // the elements that Touched counts, and text
+	own     []int // those of touched that differ themselves, not only in their text
 }
 
 // Change is a node whose own properties differ. In is its parent, and Around the parent of that.
@@ -134,8 +135,11 @@ func (d *Diff) Share() float64 {
 type differ struct {
 	old, now refs[*Node]
 	d        Diff
-	touched  refs[bool]
+	touched  refs[touch]
 }
+
+// touch is how an element differs: at all, and itself.
+type touch struct{ counted, own bool }
 
 // differs are reused, because their lists are as long as pages are large.
 var differs = sync.Pool{New: func() any { return &differ{} }}
@@ -345,8 +349,16 @@ func (df *differ) removed(n, in *Node, inside bool) {
 }
 
 func (df *differ) touch(ref int) {
-	if t := df.touched.at(ref); !*t {
-		*t = true
+	if t := df.touched.at(ref); !t.own {
+		t.own = true
+		df.d.own = append(df.d.own, ref)
+	}
+	df.count(ref)
+}
+
+func (df *differ) count(ref int) {
+	if t := df.touched.at(ref); !t.counted {
+		t.counted = true
 		df.d.touched = append(df.d.touched, ref)
 		if ref > 0 {
 			df.d.Touched++
@@ -357,7 +369,7 @@ func (df *differ) touch(ref int) {
 // touchText counts an element as touched if text on its line was.
 func (df *differ) touchText(c, in *Node) {
 	if c.IsText() && in != nil && in.Role != roleDocument {
-		df.touch(in.Ref)
+		df.count(in.Ref)
 	}
 }
 
@@ -389,12 +401,17 @@ func (d *Diff) unlist(page *Node) {
 }
 
 // touchedIn returns the elements and text that a difference touches.
-func touchedIn(d *Diff) map[int]bool {
-	refs := make(map[int]bool, len(d.touched))
-	for _, ref := range d.touched {
-		refs[ref] = true
+func touchedIn(d *Diff) map[int]bool { return setOf(d.touched) }
+
+// ownIn returns the elements and text that differ themselves.
+func ownIn(d *Diff) map[int]bool { return setOf(d.own) }
+
+func setOf(refs []int) map[int]bool {
+	set := make(map[int]bool, len(refs))
+	for _, ref := range refs {
+		set[ref] = true
 	}
-	return refs
+	return set
 }
 
 // unchanged returns the references in a view of a page as ranges, except for the excepted ones. No range includes another

@@ -373,7 +373,7 @@ func (d *dom) edit() {
 		return
 	}
 	pick := func() *protocol.AriaNode { return d.nodes[rapid.SampledFrom(d.others()).Draw(d.t, "which")] }
-	switch rapid.IntRange(0, 6).Draw(d.t, "edit") {
+	switch rapid.IntRange(0, 7).Draw(d.t, "edit") {
 	case 0, 1:
 		d.change(pick())
 	case 2:
@@ -411,6 +411,18 @@ func (d *dom) edit() {
 		}
 		if n := pick(); n.Role == "button" || n.Role == "textbox" {
 			n.States = []string{focused}
+		}
+	case 7: // the application shows another view: some of the page stays
+		d.frame.URL = "https://app.example.com/" + strings.ToLower(d.word())
+		d.frame.Title = d.word()
+		for range rapid.IntRange(0, 30).Draw(d.t, "text") {
+			d.next++
+			d.nodes[d.next] = &protocol.AriaNode{ID: d.next, Role: RoleText, Name: d.word()}
+			p := d.nodes[rapid.SampledFrom(d.holders()).Draw(d.t, "in")]
+			p.Children = append(slices.Clone(p.Children), d.next)
+		}
+		for _, n := range []*protocol.AriaNode{pick(), pick(), pick()} {
+			d.change(n)
 		}
 	}
 }
@@ -481,14 +493,19 @@ func TestWhatIsCalledUnchangedIsAsItWasShown(t *testing.T) {
 				most := rapid.SampledFrom([]int{0, 60, 2000}).Draw(t, "most")
 				focus := rapid.Bool().Draw(t, "focus")
 				asked = fmt.Sprintf("action, at most %d, focus %v", most, focus)
-				before := seen.whole.shown
+				before, wasListed := seen.whole.shown, seen.part.listed && len(seen.part.left) == 0
 				text = seen.Caused(page, tree, now, most, focus)
 				kind = KindDiff
-				if strings.HasPrefix(text, "[Page: ") || strings.HasPrefix(text, "[The page now]") {
+				switch {
+				case isListing(text):
 					kind, interactive = KindFull, true
+				case strings.Contains(text, "[Interactive elements only"):
+					interactive = true
 				}
 				// Until the agent has looked at all of it, what it was not shown is no change; nor is the focus.
-				if why := agent.read(text, tree, kind, interactive, false); strings.Contains(why, "is called") {
+				// Of another view, it is told all changes of the interactive part, which it knew.
+				routed := interactive && kind == KindDiff && wasListed && focus
+				if why := agent.read(text, tree, kind, interactive, false); strings.Contains(why, "is called") || routed && why != "" {
 					t.Fatalf("%s: %s\n%s\n%s\nbefore\n%s", asked, why, text, strings.Join(said, "\n"), dumpOf(before))
 				}
 			} else {
@@ -521,6 +538,16 @@ func TestWhatIsCalledUnchangedIsAsItWasShown(t *testing.T) {
 			said = append(said, "--- "+asked+"\n"+text)
 		}
 	})
+}
+
+// isListing reports whether the answer of an action lists the page, instead of its changes.
+func isListing(text string) bool {
+	for l := range strings.Lines(text) {
+		if !strings.HasPrefix(l, "[") {
+			return strings.HasPrefix(l, "- ") || strings.HasPrefix(l, "# ")
+		}
+	}
+	return false
 }
 
 func dumpOf(n *Node) string {

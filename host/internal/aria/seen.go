@@ -41,9 +41,6 @@ type view struct {
 	again map[int]bool
 }
 
-// Reset clears the record, so that the next snapshot is a full one.
-func (s *Seen) Reset() { *s = Seen{} }
-
 // Newest returns the number of the newest tree that the agent was shown.
 func (s *Seen) Newest() int { return max(s.whole.unsure, s.part.unsure) }
 
@@ -70,19 +67,20 @@ func (s *Seen) Node(ref int) *Node {
 // sawAll records that a difference reported all changes up to a tree, which the agent knows as shown.
 func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 	part := Interactive(shown)
-	if s.part.shown != nil && samePage(s.part.tree, t) {
+	if s.part.shown != nil && sameDocument(s.part.tree, t) {
 		part = s.partAfter(part, d)
 	}
-	var unreported map[int]bool // elements whose change of focus was not reported
-	if shown != t.Root && len(s.whole.again)+len(s.part.again) > 0 {
-		unreported = touchedIn(Compare(shown, t.Root))
-	}
-	again := func(v view) map[int]bool {
-		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] })
+	left := s.whole.left
+	again := func(v *view, shown, now *Node) map[int]bool { // without elements that are now known as they are
+		if len(v.again) == 0 || shown == now && len(left) == 0 {
+			return nil
+		}
+		unreported, own := touchedIn(Compare(shown, now)), ownIn(d)
+		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
 		return v.again
 	}
-	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: s.whole.left, again: again(s.whole)}
-	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, again: again(s.part)}
+	s.whole = view{tree: t, shown: shown, at: now, unsure: t.Number, listed: s.whole.listed, left: left, again: again(&s.whole, shown, t.Root)}
+	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed, left: s.part.left, again: again(&s.part, part, Interactive(t.Root))}
 	s.known, s.labels, s.moved = t.Number, nil, nil
 	if shown != t.Root {
 		s.moved = t.Root
@@ -126,10 +124,16 @@ func (s *Seen) sawWhole(t *Tree, d *Diff, now time.Time, a *Answer) {
 		s.sawAll(t, t.Root, d, now)
 		return
 	}
+	unshown := map[int]bool{} // elements that were left out this time, and have changed since they were shown
+	if len(a.left) > 0 && s.whole.shown != nil && sameDocument(s.whole.tree, t) {
+		maps.Copy(unshown, s.unshown)
+		maps.Copy(unshown, touchedIn(Compare(s.whole.shown, t.Root)))
+		maps.DeleteFunc(unshown, func(ref int, _ bool) bool { return !a.left[ref] })
+	}
 	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number, listed: true, left: a.left}
-	s.known, s.labels, s.unshown, s.moved = t.Number, nil, nil, nil
+	s.known, s.labels, s.unshown, s.moved = t.Number, nil, unshown, nil
 	part := Interactive(t.Root)
-	if len(a.left) == 0 || s.part.shown == nil || !samePage(s.part.tree, t) {
+	if len(a.left) == 0 || s.part.shown == nil || !sameDocument(s.part.tree, t) {
 		s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed && len(a.left) == 0}
 		return
 	}
@@ -142,16 +146,21 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	if a.Kind == KindFull {
 		before, left = nil, a.left
 	}
-	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: true, left: left}
-	if s.whole.shown == nil || !samePage(s.whole.tree, t) {
+	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: s.part.listed || a.Kind == KindFull, left: left}
+	if s.whole.shown == nil || !sameDocument(s.whole.tree, t) {
 		s.firstLook(t, now)
 		return
 	}
 	known := afterLook(s.whole.shown, t.Root, part, before, left)
 	d := Compare(known, t.Root)
-	if d.Share() > MaxChanged {
+	if d.Share() > MaxChanged || !sameRoute(s.whole.tree, t) {
+		unshown := touchedIn(d)
+		if a.Kind != KindFull { // what was not listed again stays unshown
+			maps.Copy(unshown, s.unshown)
+			maps.Copy(unshown, s.whole.again)
+		}
 		s.firstLook(t, now)
-		s.unshown = touchedIn(d)
+		s.unshown = unshown
 		return
 	}
 	if d.Empty() {
@@ -168,8 +177,8 @@ func (s *Seen) sawPart(t *Tree, part *Node, now time.Time, a *Answer) {
 	s.labels = touchedIn(Compare(Interactive(known), part))
 }
 
-// firstLook treats a page as known although only its interactive part was shown. On a page that is mostly new, text that
-// was not shown is not a change. A request for the whole then returns a listing.
+// firstLook treats a page as known although only its interactive part was shown. On a page that is mostly new, or another
+// view of an application, text that was not shown is not a change. A request for the whole then returns a listing.
 func (s *Seen) firstLook(t *Tree, now time.Time) {
 	s.whole = view{tree: t, shown: t.Root, at: now, unsure: t.Number}
 	s.known, s.labels, s.unshown, s.moved = t.Number, nil, nil, nil
@@ -186,7 +195,7 @@ func (v *view) addReported(d *Diff) {
 	if v.again == nil {
 		v.again = map[int]bool{}
 	}
-	for _, ref := range d.touched {
+	for _, ref := range d.own {
 		v.again[ref] = true
 	}
 }
@@ -198,11 +207,11 @@ func (s *Seen) glimpsed(t *Tree, nodes []*Node) {
 		n.Walk(func(n *Node) { shown[n.Ref] = true })
 	}
 	for v, now := range map[*view]*Node{&s.whole: t.Root, &s.part: Interactive(t.Root)} {
-		if v.shown == nil || !samePage(v.tree, t) {
+		if v.shown == nil || !sameDocument(v.tree, t) {
 			continue
 		}
 		d := Compare(v.shown, now)
-		d.touched = slices.DeleteFunc(d.touched, func(ref int) bool { return !shown[ref] })
+		d.own = slices.DeleteFunc(d.own, func(ref int) bool { return !shown[ref] })
 		v.addReported(d)
 	}
 }
@@ -212,10 +221,15 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 	if len(v.again)+len(s.labels) == 0 {
 		return false
 	}
-	touched, there := touchedIn(d), references(t.Root)
+	touched, own, there := touchedIn(d), ownIn(d), references(t.Root)
 	was, is := references(v.shown), references(now)
 	for ref := range v.again {
-		if !touched[ref] && (was[ref] || is[ref] || !there[ref]) {
+		if !own[ref] && (was[ref] || is[ref] || !there[ref]) {
+			return true
+		}
+	}
+	for _, c := range d.Changed {
+		if c.New.HasValue && c.Old.Value == c.New.Value && v.again[c.New.Ref] { // its line would not show the value
 			return true
 		}
 	}
@@ -237,18 +251,18 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 }
 
 // Caused returns the changes, text included, since the last answer about the page. It is part of the answer of an action.
-// It has no heading on the same page, and lists the interactive part of a different page in full. It returns "" if nothing
-// changed. Focus changes are included only if focus is set.
+// It names the address and the title if they changed, and lists the interactive part of a different document in full. It
+// returns "" if nothing changed. Focus changes are included only if focus is set.
+//
+// Where an application changes its address to show another view, the answer has no more than a listing would have: all
+// changes if they are short, else those of the interactive part.
 func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool) string {
 	r := Request{Interactive: true, Format: FormatCompact, Now: now, MaxTokens: maxTokens}
 	before := s.whole
-	if before.shown == nil || !samePage(before.tree, t) {
+	if before.shown == nil || !sameDocument(before.tree, t) {
 		return s.relist(t, full(t, Interactive(t.Root), r, ""), now)
 	}
-	var text string
-	if before.tree.URL != t.URL {
-		text = "[URL: " + oneLine(t.URL, maxHeader) + "]\n"
-	}
+	text := moved(before.tree, t)
 	d, known := Compare(before.shown, t.Root), t.Root
 	outdated := s.outdated(d, &before, t.Root, t)
 	switch {
@@ -262,15 +276,18 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 		}
 		known = refocused(t.Root, pending)
 	}
-	if unsure := newlyUnsure(p, &before, t.Root); len(unsure) > 0 {
-		text += "[Re-rendered, probably the same: " + spans(rangesOf(unsure)) + "]\n"
-	}
+	text += rerendered(newlyUnsure(p, &before, t.Root))
 	if d.Empty() && !outdated {
 		s.sawAll(t, known, d, now)
 		return text
 	}
 	changes := compactDiff(d)
 	reduced := Interactive(t.Root)
+	if !outdated && !sameRoute(before.tree, t) {
+		if whole := full(t, reduced, r, ""); len(text)+len(changes) > len(whole.Text) {
+			return s.routed(p, t, whole, now, focus)
+		}
+	}
 	if outdated || d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {
 		if whole := full(t, reduced, r, ""); outdated || len(whole.Text) <= len(changes) {
 			listing := s.relist(t, whole, now)
@@ -288,12 +305,46 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	return text + incomplete(t) + changes
 }
 
+// routed is the part of [Seen.Caused] for another view of an application with more text than its listing has: the changes of
+// the interactive part, or the listing if that is shorter.
+func (s *Seen) routed(p *Page, t *Tree, whole *Answer, now time.Time, focus bool) string {
+	reduced := Interactive(t.Root)
+	d, known := Compare(s.part.shown, reduced), reduced
+	outdated := s.outdated(d, &s.part, reduced, t)
+	if !focus {
+		d, known = withoutFocus(d, reduced)
+	}
+	d.unlist(t.Root)
+	text := moved(s.whole.tree, t) + "[Interactive elements only; interactive_only: false shows the text]\n"
+	text += rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
+	if outdated || len(text) >= len(whole.Text) {
+		return s.relist(t, whole, now)
+	}
+	s.sawPart(t, known, now, &Answer{Kind: KindDiff})
+	return text
+}
+
+// moved returns the lines that name a new title and a new address, "" if both are the same.
+func moved(before, t *Tree) string {
+	var text string
+	if !sameTitle(before, t) {
+		text = "[Page: " + oneLine(t.Title, maxHeader) + "]\n"
+	}
+	switch {
+	case !sameRoute(before, t):
+		text += "[URL: " + strings.Join(strings.Fields(t.URL), " ") + "]\n"
+	case before.URL != t.URL:
+		text += "[URL: " + oneLine(t.URL, maxHeader) + "]\n"
+	}
+	return text
+}
+
 // relist records a listing of the interactive part of a page and returns its text. If the listing was cut, the next snapshot
 // lists the part again, because the agent did not request the cut.
 func (s *Seen) relist(t *Tree, a *Answer, now time.Time) string {
 	before, part := s.whole, Interactive(t.Root)
 	s.firstLook(t, now)
-	if before.shown != nil && samePage(before.tree, t) {
+	if before.shown != nil && sameDocument(before.tree, t) {
 		s.unshown = touchedIn(Compare(afterLook(before.shown, t.Root, part, nil, a.left), t.Root))
 	}
 	s.part = view{tree: t, shown: part, at: now, unsure: t.Number, listed: len(a.left) == 0}

@@ -99,7 +99,7 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 	if r.Full || !v.listed {
 		return full(t, root, r, ""), nil
 	}
-	if !samePage(v.tree, t) {
+	if !sameDocument(v.tree, t) {
 		return full(t, root, r, "different page"), nil
 	}
 	d := Compare(v.shown, root)
@@ -153,11 +153,16 @@ func newlyUnsure(p *Page, v *view, root *Node) []int {
 	return out
 }
 
-// samePage reports whether two trees show one page: the same document, address without fragment, and title without
-// numbers. If a new fragment replaces most of the page, [MaxChanged] leads to a full snapshot.
-func samePage(a, b *Tree) bool {
-	return a.Document == b.Document && withoutFragment(a.URL) == withoutFragment(b.URL) && titleWithoutCounts(a.Title) == titleWithoutCounts(b.Title)
-}
+// sameDocument reports whether two trees show one document, so that a difference between them is meaningful: elements that
+// survive a change of the address keep their references. A reload makes another document.
+func sameDocument(a, b *Tree) bool { return a.Document == b.Document }
+
+// sameRoute reports whether two trees of one document have the same address, apart from its fragment. A single-page
+// application changes it to show another view.
+func sameRoute(a, b *Tree) bool { return withoutFragment(a.URL) == withoutFragment(b.URL) }
+
+// sameTitle reports whether two trees have the same title, apart from counts.
+func sameTitle(a, b *Tree) bool { return titleWithoutCounts(a.Title) == titleWithoutCounts(b.Title) }
 
 // counts matches the counts that applications add to a title: "Inbox (3)", "[12] Inbox".
 var counts = regexp.MustCompile(`\s*[(\[]\d+\+?[)\]]\s*`)
@@ -173,23 +178,37 @@ func withoutFragment(url string) string {
 func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Request) string {
 	var b strings.Builder
 	unchanged := s.unchanged(v, t, root, d, r.Interactive)
-	if d.Empty() && len(unsure) == 0 {
-		return fmt.Sprintf("[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, briefTitle), r.tabLine(), oneLine(t.URL, briefURL), unchanged)
+	empty := d.Empty() && len(unsure) == 0
+	switch {
+	case !sameRoute(v.tree, t) || !sameTitle(v.tree, t):
+		b.WriteString(heading(t, r) + unchanged)
+	case empty:
+		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, briefTitle), r.tabLine(), oneLine(t.URL, briefURL), unchanged)
+	default:
+		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader), unchanged)
 	}
-	fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader), unchanged)
-	if len(unsure) > 0 {
-		fmt.Fprintf(&b, "[Re-rendered, probably the same: %s]\n", spans(rangesOf(unsure)))
+	if empty {
+		return b.String()
 	}
+	b.WriteString(rerendered(unsure))
 	b.WriteString("[Changes only; full_snapshot for all]\n")
 	b.WriteString(incomplete(t))
 	return b.String()
+}
+
+// rerendered returns the line with the references that passed to other elements without certainty, "" without any.
+func rerendered(unsure []int) string {
+	if len(unsure) == 0 {
+		return ""
+	}
+	return "[Re-rendered, probably the same: " + spans(rangesOf(unsure)) + "]\n"
 }
 
 // unchanged returns the line with the elements that are as the agent was shown them. It excludes elements that were not
 // shown, and those with changed text that this view does not show.
 func (s *Seen) unchanged(v *view, t *Tree, root *Node, d *Diff, interactive bool) string {
 	except := []map[int]bool{v.left, touchedIn(d)}
-	if interactive && s.whole.shown != nil && samePage(s.whole.tree, t) {
+	if interactive && s.whole.shown != nil && sameDocument(s.whole.tree, t) {
 		except = append(except, s.unshown, touchedIn(Compare(afterLook(s.whole.shown, t.Root, root, v.shown, v.left), t.Root)))
 	}
 	list, more := unchanged(root, t.Root, except...)

@@ -47,8 +47,8 @@ func (s *site) set(id int, role, name string, children ...int) *protocol.AriaNod
 	return &s.frame.Nodes[len(s.frame.Nodes)-1]
 }
 
-// show sends what was set since the last time, and asks.
-func (s *site) show(r Request) *Answer {
+// read sends what was set since the last time.
+func (s *site) read() *Tree {
 	s.t.Helper()
 	s.frame.Version++
 	tree, err := s.page.Apply(&protocol.AriaResult{Frames: []protocol.AriaFrame{s.frame}})
@@ -56,6 +56,19 @@ func (s *site) show(r Request) *Answer {
 		s.t.Fatal(err)
 	}
 	s.frame.Since, s.frame.Nodes = s.frame.Version, nil
+	return tree
+}
+
+// caused sends what was set since the last time, and is told of it as the effect of an action.
+func (s *site) caused() string {
+	s.t.Helper()
+	return s.seen.Caused(s.page, s.read(), s.now, 2000, false)
+}
+
+// show sends what was set since the last time, and asks.
+func (s *site) show(r Request) *Answer {
+	s.t.Helper()
+	tree := s.read()
 	r.Now, r.Format = s.now, or(r.Format, FormatCompact)
 	if r.FullAfter == 0 {
 		r.FullAfter = 30 * time.Second
@@ -91,23 +104,92 @@ func TestTheSamePageIsToldByItsChanges(t *testing.T) {
 	s.is(s.show(Request{}), KindUnchanged)
 }
 
-func TestAnotherPageIsToldInFull(t *testing.T) {
+func TestAReloadIsToldInFull(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{})
+	all := newSite(s.t).frame
+	s.frame.Document, s.frame.Since, s.frame.Nodes = "two", 0, all.Nodes
+	s.is(s.show(Request{}), KindFull)
+}
+
+// TestAnotherViewOfAnApplicationIsToldByItsChanges: the address changes, the document and its shell stay.
+func TestAnotherViewOfAnApplicationIsToldByItsChanges(t *testing.T) {
 	for what, change := range map[string]func(*site){
 		"path":  func(s *site) { s.frame.URL = "https://app.example.com/done" },
 		"query": func(s *site) { s.frame.URL += "?step=2" },
-		"host":  func(s *site) { s.frame.URL = "https://example.org/checkout" },
 		"title": func(s *site) { s.frame.Title = "Thank you" },
-		"reload": func(s *site) {
-			all := newSite(s.t).frame
-			s.frame.Document, s.frame.Since, s.frame.Nodes = "two", 0, all.Nodes
-		},
 	} {
 		s := newSite(t)
 		s.show(Request{})
 		change(s)
-		if a := s.show(Request{}); a.Kind != KindFull {
-			t.Errorf("%s: %s", what, a.Kind)
+		head := fmt.Sprintf("[Page: %s]\n[URL: %s]\n", s.frame.Title, s.frame.URL)
+		if a := s.is(s.show(Request{}), KindUnchanged); a.Text != head+"[Unchanged: e2-e35]\n" {
+			t.Errorf("%s:\n%s", what, a.Text)
 		}
+		change(s)
+		s.frame.URL += "&"
+		s.set(4, "button", "Again")
+		a := s.is(s.show(Request{}), KindDiff)
+		if !strings.HasPrefix(a.Text, "[Page: ") || !strings.Contains(a.Text, `button "Again" [e4]`) || strings.Contains(a.Text, "Section") {
+			t.Errorf("%s:\n%s", what, a.Text)
+		}
+	}
+}
+
+// article replaces the form of a site by another view: a heading, a link and text.
+func (s *site) article(name string, paragraphs int) {
+	s.frame.URL, s.frame.Title = "https://app.example.com/"+name, name
+	s.set(1, roleDocument, "", 70, 50)
+	kids := []int{71, 72}
+	for i := range paragraphs {
+		kids = append(kids, 200+2*i)
+		s.set(200+2*i, "paragraph", "", 201+2*i)
+		s.set(201+2*i, RoleText, fmt.Sprintf("Long text %d of %s.", i, name))
+	}
+	s.set(70, "main", "", kids...)
+	s.set(71, "heading", name)
+	s.set(72, "link", "Share "+name)
+}
+
+// TestAnActionThatLeadsToAnotherViewListsNoShell: nor the text of that view, if it is longer than a listing.
+func TestAnActionThatLeadsToAnotherViewListsNoShell(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{Interactive: true})
+	s.article("Kettles", 50)
+	told := s.caused()
+	for _, part := range []string{"[Page: Kettles]\n[URL: https://app.example.com/Kettles]\n", "interactive_only: false shows the text", `link "Share Kettles"`, "Removed: [e2-e4]"} {
+		if !strings.Contains(told, part) {
+			t.Errorf("%q is missing in\n%s", part, told)
+		}
+	}
+	if strings.Contains(told, "Section") || strings.Contains(told, "Long text") {
+		t.Error(told)
+	}
+	// What was left out is no change later, and not called unchanged, because it was never shown.
+	if again := s.caused(); again != "" {
+		t.Errorf("told again:\n%s", again)
+	}
+	if a := s.is(s.show(Request{Interactive: true}), KindUnchanged); strings.Contains(a.Text, "e37") {
+		t.Errorf("the view's parts were shown without their text:\n%s", a.Text)
+	}
+	if a := s.is(s.show(Request{}), KindFull); !strings.Contains(a.Text, "Long text 7 of Kettles") {
+		t.Error(a.Text)
+	}
+}
+
+func TestAnActionThatLeadsToAShortViewTellsItsText(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{Interactive: true})
+	s.article("Order 4711", 1)
+	told := s.caused()
+	if !strings.Contains(told, "Long text 0 of Order 4711") || strings.Contains(told, "Section") {
+		t.Error(told)
+	}
+	s.frame.Since, s.frame.Document = 0, "two" // the same after a reload
+	all := newSite(t).frame
+	s.frame.Nodes = all.Nodes
+	if told := s.caused(); !strings.Contains(told, "Section") {
+		t.Error(told)
 	}
 }
 
