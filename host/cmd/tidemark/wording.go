@@ -7,8 +7,7 @@ import (
 
 // inCommands replaces the tools and parameters that a text names for agents by the commands and flags of this program.
 var inCommands = strings.NewReplacer(
-	"browser_open or `tidemark browser URL`", "`tidemark browser URL`",
-	"browser_open", "`tidemark browser`",
+	"browser_open", "`tidemark browser URL`",
 	"browser_snapshot", "`tidemark snapshot`",
 	"browser_tabs", "`tidemark status`",
 	"get_changes_since", "`tidemark changes`",
@@ -20,6 +19,7 @@ var inCommands = strings.NewReplacer(
 	"checkpoint_list", "`tidemark checkpoint list`",
 	"checkpoint_delete", "`tidemark checkpoint rm`",
 	"omit checkpoint", "omit --since",
+	"configure_noise with the action explain", "`tidemark noise explain`",
 	"configure_noise", "`tidemark noise`",
 	"only one of diff and", "only one of --diff and",
 	"full_snapshot", "--full",

@@ -9,9 +9,9 @@ func TestAnswersNameCommands(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for text, want := range map[string]string{
-		"no browser is connected. Open one with browser_open or `tidemark browser URL`.": "no browser is connected. Open one with `tidemark browser URL`.",
-		"create one with checkpoint_create, or omit checkpoint to read changes":          "create one with `tidemark checkpoint add`, or omit --since to read changes",
-		"name is missing. Pass a name from checkpoint_list.":                             "name is missing. Pass a name from `tidemark checkpoint list`.",
+		"no browser is connected. Open the page with browser_open.":             "no browser is connected. Open the page with `tidemark browser URL`.",
+		"create one with checkpoint_create, or omit checkpoint to read changes": "create one with `tidemark checkpoint add`, or omit --since to read changes",
+		"name is missing. Pass a name from checkpoint_list.":                    "name is missing. Pass a name from `tidemark checkpoint list`.",
 	} {
 		if got := inCommands.Replace(text); got != want {
 			t.Errorf("%s", got)

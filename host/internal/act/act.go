@@ -135,7 +135,7 @@ func (a *Actor) act(ctx context.Context, client *checkpoint.Client, act action) 
 		return nil, err
 	}
 	if a.hands == nil {
-		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
+		return nil, pages.NoBrowser()
 	}
 	if err := a.pages.Paused(id); err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (a *Actor) do(ctx context.Context, id int, instance string, browserTab int,
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &coded) && coded.Code == protocol.CodeUnknown:
-		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting. Run `tidemark install` and reload the extension.")
+		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for acting. Ask the user to run `tidemark install` and to reload it.")
 	case errors.As(err, &coded):
 		code := usererr.PageUnavailable
 		switch coded.Code {

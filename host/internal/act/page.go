@@ -98,7 +98,7 @@ func (a *Actor) opened(ctx context.Context, client *checkpoint.Client, id int, a
 // newTab opens a tab and returns when it is watched.
 func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string) (int, *protocol.ActResult, error) {
 	if a.hands == nil {
-		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
+		return 0, nil, pages.NoBrowser()
 	}
 	var instances []string
 	for _, b := range a.store.View(a.clock()).Browsers {
@@ -108,7 +108,7 @@ func (a *Actor) newTab(ctx context.Context, client *checkpoint.Client, to string
 	}
 	switch len(instances) {
 	case 0:
-		return 0, nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
+		return 0, nil, pages.NoBrowser()
 	case 1:
 	default:
 		return 0, nil, usererr.New(usererr.Ambiguous, "%d browsers are connected. Pass a tab of the one you mean; browser_tabs lists them.", len(instances))

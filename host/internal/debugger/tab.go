@@ -107,7 +107,7 @@ func call[A any](ctx context.Context, t *tab, method string, params func(browser
 	case !errors.As(err, &coded):
 		return nil, fmt.Errorf("tab %d cannot be debugged: %w", t.number, err)
 	case coded.Code == protocol.CodeUnknown:
-		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for debugging; run `tidemark install` and reload it")
+		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for debugging. Ask the user to run `tidemark install` and to reload it.")
 	}
 	return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", t.number, coded.Message)
 }

@@ -52,10 +52,8 @@ func (c *computation) coverage() *Coverage {
 		}
 		say(words)
 	}
-	for _, b := range c.v.Browsers {
-		if !b.Connected && c.o.Tab == 0 && !c.o.Ended {
-			say("a browser is not connected")
-		}
+	for _, words := range c.disconnected() {
+		say(words)
 	}
 	if words := c.unwatched(); words != "" {
 		cov.Unwatched = true
@@ -72,6 +70,29 @@ func (c *computation) coverage() *Coverage {
 		cov.Note += fmt.Sprintf(" (%d events lost)", cov.Dropped)
 	}
 	return &cov
+}
+
+// disconnected says which browsers are not connected. Beside another one, that matters only where the browser's tabs are in
+// scope.
+func (c *computation) disconnected() (words []string) {
+	if c.o.Tab != 0 || c.o.Ended {
+		return nil
+	}
+	if !slices.ContainsFunc(c.v.Browsers, func(b capture.Browser) bool { return b.Connected }) {
+		if len(c.v.Browsers) > 0 {
+			words = append(words, "a browser is not connected")
+		}
+		return words
+	}
+	for _, b := range c.v.Browsers {
+		for _, t := range c.v.Tabs {
+			if !b.Connected && t.Instance == b.Instance && t.Origin != "" && c.o.InScope(t.Subject()) {
+				words = append(words, fmt.Sprintf("the browser of tab %d is not connected", t.ID))
+				break
+			}
+		}
+	}
+	return words
 }
 
 // gaps are those of the window and the scope; what was before the start is one of them.

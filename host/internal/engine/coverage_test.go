@@ -180,6 +180,26 @@ func TestABrowserThatComesBackWithEventsMissingLeavesAGap(t *testing.T) {
 	is(t, w.Changes(a, params{}).Coverage, `null`)
 }
 
+// TestABrowserThatLeftIsReportedOnlyWhereItsTabsAreInScope: beside another browser.
+func TestABrowserThatLeftIsReportedOnlyWhereItsTabsAreInScope(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	mine, others := w.Scoped("localhost:5173"), w.Scoped("localhost:3000")
+	w.Changes(mine, params{})
+	w.Store.Hello(&protocol.Hello{Protocol: 1, Extension: "1", Browser: "Chromium 156", Instance: "another", Stream: "t", First: 1}, w.Now)
+	w.Store.SetTabs("another", []protocol.Tab{{ID: 1, URL: "http://localhost:3000/", Watched: true, DOM: true, Capture: "debugger"}}, w.Now)
+	w.Changes(others, params{})
+	w.Pass(time.Second)
+	w.Store.Disconnected("another", w.Now)
+	w.Pass(time.Second)
+	is(t, w.Changes(mine, params{}).Coverage, `null`)
+	if got := note(w.Changes(others, params{})); !strings.HasPrefix(got, "the browser of tab 2 is not connected; no watched tab shows") {
+		t.Error(got)
+	}
+	if got := note(w.Changes(w.Agent(), params{})); strings.Contains(got, "a browser") {
+		t.Error(got)
+	}
+}
+
 func TestEvictionsAreReportedToTheClientsThatMissedEntries(t *testing.T) {
 	limits := capture.DefaultLimits()
 	limits[capture.Console].Count = 5

@@ -175,7 +175,7 @@ func (c *Call) Say(text string) ([]byte, error) {
 func (c *Call) text(a *observe.HookAnswer) string {
 	if len(a.Problems) == 0 {
 		if c.Event == observe.HookStart && a.Watched == 0 {
-			return "Tidemark watches no tab of this project, so it reports no errors. `tidemark browser URL` opens a watched one."
+			return "Tidemark watches no tab of this project, so it reports no errors. browser_open opens a watched one."
 		}
 		return ""
 	}

@@ -208,7 +208,7 @@ func call(ctx context.Context, e *engine.Engine, t *engine.Tool, client *checkpo
 		return nil, nil, ctx.Err()
 	}
 	if !usererr.Is(err) {
-		err = fmt.Errorf("%s failed: %w; `tidemark status` shows whether the host is well", t.Name, err)
+		err = fmt.Errorf("%s failed: %w. If it fails again, ask the user to run `tidemark doctor`.", t.Name, err)
 	}
 	result := failure(err)
 	if _, isText := render.ForAgent(t.Answer); isText || t.Set == tool.Debug { // it may name elements, values and places

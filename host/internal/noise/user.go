@@ -87,7 +87,7 @@ func (r *UserRule) Check() error {
 		return fmt.Errorf("the note has %d bytes; the limit is %d", len(r.Note), maxRuleNote)
 	}
 	if r.Fingerprint != "" && r.Kind == "" {
-		return fmt.Errorf("a fingerprint needs its kind: console, network or websocket; `tidemark noise explain` shows both")
+		return fmt.Errorf("a fingerprint needs its kind: console, network or websocket; configure_noise with the action explain shows both")
 	}
 	r.parts = nil
 	longest := 0

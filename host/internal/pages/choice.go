@@ -69,14 +69,19 @@ func (p *Pages) TabFor(client *checkpoint.Client, id int) (int, error) {
 
 // noTab returns why no tab can be read: no browser is connected, or no watched tab is in a client's scope.
 func noTab(v *capture.View, scope checkpoint.Scope) error {
-	const open = "Open the page with browser_open or `tidemark browser URL`"
+	const open = "Open the page with browser_open"
 	switch {
 	case !slices.ContainsFunc(v.Browsers, func(b capture.Browser) bool { return b.Connected }):
-		return usererr.New(usererr.NoBrowser, "no browser is connected. "+open+".")
+		return NoBrowser()
 	case len(scope.Origins) > 0:
 		return usererr.New(usererr.NotWatched, "no watched tab shows %s. "+open+", or have the user turn it on in Tidemark's popup.", strings.Join(scope.Origins, " or "))
 	}
 	return usererr.New(usererr.NotWatched, "no tab is watched. "+open+", or have the user turn it on in Tidemark's popup.")
+}
+
+// NoBrowser returns the error of a call that needs a browser while none is connected.
+func NoBrowser() error {
+	return usererr.New(usererr.NoBrowser, "no browser is connected. Open the page with browser_open.")
 }
 
 // ambiguous returns an error that lists the watched tabs by browser if several browsers have some.

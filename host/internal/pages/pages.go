@@ -264,7 +264,7 @@ func (t *Tab) ask(ctx context.Context, look func(known []protocol.AriaKnown) (*p
 // is locked before and after, and unlocked while waiting for the browser.
 func (p *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tree, error) {
 	if p.reader == nil {
-		return nil, usererr.New(usererr.NoBrowser, "no browser is connected. Open one with browser_open or `tidemark browser URL`.")
+		return nil, NoBrowser()
 	}
 	instance, browserTab, ok := p.store.BrowserTab(id)
 	if !ok {
@@ -301,7 +301,7 @@ func (p *Pages) Look(ctx context.Context, id int, t *Tab, whole bool) (*aria.Tre
 			t.Unlocked(func() { err = p.pausedNow(ctx, id) })
 			return nil, err
 		case coded.Code == protocol.CodeUnknown:
-			return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for snapshots. Run `tidemark install` and reload the extension.")
+			return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for snapshots. Ask the user to run `tidemark install` and to reload it.")
 		case coded.Code != protocol.CodeUnavailable || !p.clock().Before(until):
 			return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", id, coded.Message)
 		}
