@@ -88,7 +88,7 @@ export const StepDialog = "dialog"; // answers the open dialog: Accept, Texts[0]
 /**
  * Operations of an [ActStep].
  */
-export const StepRest = "rest"; // only waits
+export const StepRest = "rest"; // only waits; with RestAll in Texts[0], also for requests that began before
 /**
  * Operations of an [ActStep].
  */
@@ -113,6 +113,10 @@ export const StepReady = "ready"; // waits until the element is ready for an act
  * Operations of an [ActStep].
  */
 export const StepChange = "change"; // waits until the document changes, at most SettleMs
+/**
+ * RestAll is the text of a [StepRest] that also waits for requests that began before it.
+ */
+export const RestAll = "all";
 /**
  * ActParams are steps to carry out in order. Each step starts once the effects of the one before have settled.
  */

@@ -19,7 +19,7 @@ const (
 	StepScroll     = "scroll"
 	StepNavigate   = "navigate" // Texts[0] is an address, back, forward or reload
 	StepDialog     = "dialog"   // answers the open dialog: Accept, Texts[0] for a prompt
-	StepRest       = "rest"     // only waits
+	StepRest       = "rest"     // only waits; with RestAll in Texts[0], also for requests that began before
 	StepEvaluate   = "evaluate" // evaluates Texts[0] in the page; an element is passed as this and element
 	StepScreenshot = "screenshot"
 	StepStop       = "stop"   // must be the only step: cancels the remaining steps of the action running in the tab
@@ -27,6 +27,9 @@ const (
 	StepReady      = "ready"  // waits until the element is ready for an action
 	StepChange     = "change" // waits until the document changes, at most SettleMs
 )
+
+// RestAll is the text of a [StepRest] that also waits for requests that began before it.
+const RestAll = "all"
 
 // ActParams are steps to carry out in order. Each step starts once the effects of the one before have settled.
 type ActParams struct {

@@ -19,6 +19,7 @@ import {
   RefusedFailed,
   RefusedLoad,
   RefusedNoDialog,
+  RestAll,
   StepChange,
   StepClick,
   StepDialog,
@@ -94,7 +95,8 @@ export class Acting {
     const looks = steps.every(({ op }) => LOOKS.has(op));
     if (!looks) this.#running.set(tab, run);
     const look = await this.#lookBefore(params, result);
-    const since = Date.now();
+    const [first] = steps;
+    const since = first?.op === StepRest && first.texts?.[0] === RestAll ? 0 : Date.now();
     try {
       for (const step of steps) {
         if (run.stopped) throw new Refused({ refused: RefusedFailed, text: 'the action was stopped' });

@@ -3,12 +3,15 @@ package install
 import (
 	"context"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tidemark.dev/tidemark/host/testing/e2etest"
 	"tidemark.dev/tidemark/host/testing/testbed"
@@ -112,13 +115,14 @@ func TestAnAgentWithoutABrowserOpensOne(t *testing.T) {
 		t.Errorf("%s %v", text, err)
 	}
 
-	// The kept profile is another browser, and asked for again it is the same one.
-	for range 2 {
-		if text, err = a.Text("browser_open", map[string]any{"url": s.URL + "/kept", "headless": true, "profile": "kept"}); err != nil {
+	// The kept profile is another browser, and asked for again it is the same one. A page that is open is not opened again.
+	for _, path := range []string{"/kept", "/kept?", "/kept"} {
+		if text, err = a.Text("browser_open", map[string]any{"url": s.URL + path, "headless": true, "profile": "kept"}); err != nil {
 			t.Fatal(err)
 		}
-		e2etest.Holds(t, text, "kept profile), tab ", `button "Stay"`)
+		e2etest.Holds(t, text, "kept profile), tab ", "[URL: "+s.URL+"/kept")
 	}
+	e2etest.Holds(t, text, "(already open, headless, kept profile), tab 2\n")
 	open := openBrowsers(t, w)
 	slices.SortFunc(open, func(a, b []string) int { return len(a) - len(b) }) // they are listed by names of chance
 	if len(open) != 2 || len(open[0]) != 1 || len(open[1]) != 2 {
@@ -140,6 +144,42 @@ func TestAnAgentWithoutABrowserOpensOne(t *testing.T) {
 	}
 }
 
+// TestABrowserIsOpenOnceItsPageHasRendered: also where that takes requests that come after loading.
+func TestABrowserIsOpenOnceItsPageHasRendered(t *testing.T) {
+	w, _ := alone(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Late</title><link rel=icon href=data:,><div id=app></div><script>
+		addEventListener('load', () => setTimeout(async () => {
+			const name = await (await fetch('/api/slow')).text()
+			setTimeout(() => { document.getElementById('app').innerHTML = '<button>' + name + '</button>' }, 300)
+		}))</script>`})
+	s.Mux.HandleFunc("/api/slow", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(2500 * time.Millisecond): // longer than what settling waits for
+		case <-r.Context().Done():
+		}
+		_, _ = io.WriteString(w, "Rendered")
+	})
+	a := agentOf(t, w)
+	defer func() { _ = a.Close() }()
+	text, err := a.Text("browser_open", map[string]any{"url": s.URL, "headless": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e2etest.Holds(t, text, `button "Rendered" [e`)
+	e2etest.Lacks(t, text, "empty", "loading")
+	// Another agent has its own browser.
+	other := agentOf(t, w)
+	defer func() { _ = other.Close() }()
+	if text, err = other.Text("browser_open", map[string]any{"url": s.URL, "headless": true}); err != nil {
+		t.Fatal(err)
+	}
+	e2etest.Holds(t, text, "(headless, fresh profile), tab 2\n")
+	if text, err = other.Text("browser_open", map[string]any{"url": s.URL}); err != nil {
+		t.Fatal(err)
+	}
+	e2etest.Holds(t, text, "(already open, headless, fresh profile), tab 2\n", "[Same page: Late]")
+}
+
 func TestABrowserWithoutAWindowGoesWithItsAgent(t *testing.T) {
 	w, profiles := alone(t)
 	if err := os.WriteFile(filepath.Join(w.Home, "config.toml"), []byte("[browser]\nkeep_minutes = 0.001\n"), 0o600); err != nil {
@@ -149,7 +189,7 @@ func TestABrowserWithoutAWindowGoesWithItsAgent(t *testing.T) {
 	one, two := agentOf(t, w), agentOf(t, w)
 	defer func() { _ = two.Close() }()
 	for range 2 {
-		if _, err := one.Text("browser_open", map[string]any{"url": s.URL, "headless": true}); err != nil {
+		if _, err := one.Text("browser_open", map[string]any{"url": s.URL, "headless": true, "profile": "fresh"}); err != nil {
 			t.Fatal(err)
 		}
 	}

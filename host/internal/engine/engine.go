@@ -100,7 +100,7 @@ func New(o Options) *Engine {
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,
 		Config: o.Config, Clock: o.Clock, Sets: e.SetsOf, Number: func(c *checkpoint.Client) int { return e.Viewer.Agents.Number(c) }, Notify: signal.Notify,
 	})
-	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Settings: o.Launching, Clock: o.Clock})
+	e.Opener = launch.New(launch.Options{Store: o.Store, Pages: e.Pages, Clients: registry, Launcher: o.Launcher, Loader: e.Actor, Settings: o.Launching, Clock: o.Clock})
 	e.Inspector = debugger.New(debugger.Options{
 		Tabs:   &debugger.Tabs{Store: o.Store, Pages: e.Pages, Observer: e.Observer, Remote: o.Debugger, Clock: o.Clock},
 		Others: o.Targets, Clients: registry, Sink: capture.NewSink(o.Store, "debugger", o.Clock), Settings: o.Debugging, Clock: o.Clock,

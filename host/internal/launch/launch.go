@@ -33,6 +33,21 @@ type Launcher interface {
 	Launch(context.Context, LaunchRequest) (OwnBrowser, error)
 }
 
+// Loader waits for pages. Package act implements it.
+type Loader interface {
+	// UntilLoaded returns when the page of a watched tab is usable, or when its time to load is over.
+	UntilLoaded(ctx context.Context, tab int) Loaded
+}
+
+// Loaded is the state of a page after the wait for it.
+type Loaded struct {
+	// Loading means that the page is still loading. Requests is how many of its requests have not ended.
+	Loading  bool
+	Requests int
+	// Empty means that the page has not rendered anything.
+	Empty bool
+}
+
 // LaunchRequest describes the browser to open.
 type LaunchRequest struct {
 	// URL is an http or https URL, "" for an empty page.
@@ -76,6 +91,7 @@ type Options struct {
 	Clients *clients.Registry
 	// Launcher may be nil. Agents then cannot open browsers.
 	Launcher Launcher
+	Loader   Loader
 	Settings Settings
 	Clock    func() time.Time
 }
@@ -86,6 +102,7 @@ type Opener struct {
 	store   *capture.Store
 	pages   *pages.Pages
 	clients *clients.Registry
+	loader  Loader
 	clock   func() time.Time
 
 	own ownBrowsers
@@ -93,7 +110,7 @@ type Opener struct {
 
 // New makes an opener.
 func New(o Options) *Opener {
-	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: o.Settings.keepOpen()}}
+	return &Opener{store: o.Store, pages: o.Pages, clients: o.Clients, loader: o.Loader, clock: o.Clock, own: ownBrowsers{launcher: o.Launcher, keepOpen: o.Settings.keepOpen()}}
 }
 
 // Back reports that a client has returned.
@@ -197,10 +214,15 @@ type OpenParams struct {
 
 // BrowserOpened is the answer of browser_open.
 type BrowserOpened struct {
-	Browser  string   `json:"browser"`
-	Headless bool     `json:"headless,omitempty"`
-	Profile  string   `json:"profile"`
-	Tab      int      `json:"tab"`
+	Browser  string `json:"browser"`
+	Headless bool   `json:"headless,omitempty"`
+	// Profile is "" for a browser that no agent opened.
+	Profile string `json:"profile,omitempty"`
+	Tab     int    `json:"tab"`
+	// Reused means that the tab already showed the page.
+	Reused bool `json:"reused,omitempty"`
+	// Loading is how many requests have not ended if the page is still loading, else 0.
+	Loading  int      `json:"loading,omitempty"`
 	Notes    []string `json:"notes,omitempty"`
 	// Snapshot is the snapshot of the page, "" when the page cannot be read.
 	Snapshot string `json:"snapshot,omitempty"`
@@ -209,11 +231,17 @@ type BrowserOpened struct {
 // AgentText returns the answer as text for an agent.
 func (b BrowserOpened) AgentText() string {
 	var text strings.Builder
-	shape := b.Profile + " profile"
-	if b.Headless {
-		shape = "headless, " + shape
+	var shape []string
+	if b.Reused {
+		shape = append(shape, "already open")
 	}
-	fmt.Fprintf(&text, "%s (%s), tab %d", b.Browser, shape, b.Tab)
+	if b.Headless {
+		shape = append(shape, "headless")
+	}
+	if b.Profile != "" {
+		shape = append(shape, b.Profile+" profile")
+	}
+	fmt.Fprintf(&text, "%s (%s), tab %d", b.Browser, strings.Join(shape, ", "), b.Tab)
 	for _, n := range b.Notes {
 		text.WriteString("\n" + n)
 	}
@@ -257,7 +285,7 @@ func (p *OpenParams) request(scope checkpoint.Scope) (LaunchRequest, error) {
 
 var browserOpenTool = tool.New(tool.Definition{
 	Name: "browser_open", Title: "Open a browser", Effect: tool.Creates,
-	Description: "Open a separate browser when none shows your page.",
+	Description: "Open a page in a separate browser. A tab that shows it is used instead, unless profile is fresh.",
 	Arguments: `
 		"url":{"type":"string"},
 		"headless":{"type":"boolean","description":"without a window"},
@@ -267,9 +295,19 @@ var browserOpenTool = tool.New(tool.Definition{
 
 // BrowserOpen answers browser_open.
 func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p OpenParams) (*BrowserOpened, error) {
+	anywhere := p.Profile != "fresh" && p.Browser == ""
 	r, err := p.request(client.Scope)
 	if err != nil {
 		return nil, err
+	}
+	if tab, b, ok := e.showing(client, r); ok && anywhere {
+		e.pages.Use(client, tab.ID)
+		answer := &BrowserOpened{Browser: tab.Browser, Tab: tab.ID, Reused: true}
+		if b != nil {
+			answer.Headless, answer.Profile = b.Headless(), b.profile()
+		}
+		e.look(ctx, client, answer)
+		return answer, ctx.Err()
 	}
 	if e.own.launcher == nil {
 		return nil, usererr.New(usererr.NoBrowser, "cannot open a browser here. Ask the user to run `tidemark browser`.")
@@ -290,16 +328,86 @@ func (e *Opener) BrowserOpen(ctx context.Context, client *checkpoint.Client, p O
 	answer := &BrowserOpened{Browser: tab.Browser, Headless: b.Headless(), Profile: p.Profile, Tab: tab.ID, Notes: slices.Clone(b.Notes())}
 	switch {
 	case tab.Watched:
-		s, err := e.pages.Operable(ctx, client, tab.ID)
-		if err != nil {
-			answer.Notes = append(answer.Notes, event.Clean(err.Error()))
-		} else {
-			answer.Snapshot = s.Snapshot
+		if e.look(ctx, client, answer); ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 	case r.URL != "":
 		answer.Notes = append(answer.Notes, p.URL+" is not watched: only localhost, loopback addresses and *.test are automatic. The user can turn it on in the popup of a browser with a window.")
 	}
 	return answer, nil
+}
+
+// look waits until the page of an answer is usable, and adds its snapshot. A page that has not rendered yet has none.
+func (e *Opener) look(ctx context.Context, client *checkpoint.Client, answer *BrowserOpened) {
+	state := e.loader.UntilLoaded(ctx, answer.Tab)
+	if state.Loading {
+		answer.Loading = state.Requests
+		loading := "still loading"
+		if state.Requests > 0 {
+			loading = fmt.Sprintf("still loading: %d request(s)", state.Requests)
+		}
+		answer.Notes = append(answer.Notes, loading+". Wait with browser_wait_for.")
+		if state.Empty {
+			return
+		}
+	}
+	s, err := e.pages.Operable(ctx, client, answer.Tab)
+	if err != nil {
+		answer.Notes = append(answer.Notes, event.Clean(err.Error()))
+		return
+	}
+	answer.Snapshot = s.Snapshot
+}
+
+// showing returns the watched tab in a client's scope that shows the requested page: the one that the client used last, else
+// the newest. b is its browser if an agent opened it. Browsers of other agents do not count.
+func (e *Opener) showing(client *checkpoint.Client, r LaunchRequest) (tab capture.Tab, b *ownBrowser, ok bool) {
+	if r.URL == "" {
+		return tab, nil, false
+	}
+	last := e.pages.LastOf(client)
+	for _, t := range e.store.View(e.clock()).Tabs {
+		if !t.Watched || !client.Scope.CoversOrigin(t.Origin) || !sameAddress(t.URL, r.URL) || ok && tab.ID == last {
+			continue
+		}
+		of, owner := e.own.of(t.Instance)
+		if owner != nil && owner != client || r.Kept && (of == nil || !of.kept) || r.Headless && (of == nil || !of.Headless()) {
+			continue
+		}
+		tab, b, ok = t, of, true
+	}
+	return tab, b, ok
+}
+
+// sameAddress reports whether two addresses are the same. An empty path is the root.
+func sameAddress(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	if errX != nil || errY != nil {
+		return false
+	}
+	x.Path, y.Path = cmp.Or(x.Path, "/"), cmp.Or(y.Path, "/")
+	return x.String() == y.String()
+}
+
+// of returns a browser that an agent opened, with that agent, or nil.
+func (o *ownBrowsers) of(instance string) (*ownBrowser, *checkpoint.Client) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, b := range o.openLocked() {
+		if b.Instance() == instance {
+			return b, b.owner
+		}
+	}
+	return nil, nil
+}
+
+// profile is the name of the browser's profile in answers.
+func (b *ownBrowser) profile() string {
+	if b.kept {
+		return "kept"
+	}
+	return "fresh"
 }
 
 // open starts a browser, or opens a page in the browser that already uses the kept profile.
