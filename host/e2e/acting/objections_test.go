@@ -2,6 +2,8 @@ package acting
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -215,4 +217,56 @@ func TestTextThatAFieldDoesNotTakeIsToldSo(t *testing.T) {
 	}
 	taken(t, a.Act("browser_wait_for", map[string]any{"settled": true}))
 	taken(t, a.Act("browser_scroll", map[string]any{"direction": "down"}))
+}
+
+// TestFieldsThatAPageEmptiesAreReported: after a submission that the server refuses, and only then.
+func TestFieldsThatAPageEmptiesAreReported(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Sign in", `<form id="f" aria-label="Sign in"><label>Email <input id="email"></label>
+		<label>Password <input id="password" type="password"></label><label>Nickname <input id="nick"></label><button>Log in</button></form><button id="empty">Start over</button><script>
+		const clear = () => { email.value = ''; password.value = '' }
+		f.onsubmit = async (event) => {
+			event.preventDefault()
+			await fetch('/config').catch(() => undefined)
+			const answer = await fetch('/sign-in', {method: 'POST', body: email.value})
+			if (email.value !== 'kept') clear()
+		}
+		document.getElementById('empty').onclick = clear</script>`)})
+	s.Answer("/config", 404)
+	s.Mux.HandleFunc("/sign-in", func(rw http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if string(body) != "ada" {
+			rw.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	ref := func(name string) string { return e2etest.RefOf(t, first, `"`+name+`"`) }
+	fill := func(email string) []any {
+		return []any{map[string]any{"ref": ref("Email"), "value": email}, map[string]any{"ref": ref("Password"), "value": "swordfish"}}
+	}
+	emptied := func(d *e2etest.Acted, names ...string) {
+		t.Helper()
+		var want []string
+		for _, name := range names {
+			want = append(want, `textbox "`+name+`" [`+ref(name)+"]")
+		}
+		if !slices.Equal(d.Emptied, want) {
+			t.Errorf("%q, want %q\n%s", d.Emptied, want, d)
+		}
+	}
+	emptied(a.Act("browser_fill_form", map[string]any{"fields": fill("eve"), "submit": ref("Log in")}), "Email", "Password")
+	emptied(a.Act("browser_fill_form", map[string]any{"fields": fill("kept"), "submit": ref("Log in")}))
+	emptied(a.Act("browser_fill_form", map[string]any{"fields": fill("ada"), "submit": ref("Log in")})) // it was accepted
+	// Filled in by an earlier action, or by the user.
+	a.Do("browser_type", map[string]any{"ref": ref("Email"), "text": "eve"})
+	p.JS(`password.value = 'swordfish'; nick.value = 'E'; for (const field of [password, nick]) field.dispatchEvent(new Event('input', {bubbles: true}))`)
+	emptied(a.Act("browser_press_key", map[string]any{"key": "Enter", "ref": ref("Email")}), "Email", "Password")
+	a.Do("browser_fill_form", map[string]any{"fields": fill("eve")})
+	emptied(a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, "Start over")}))
+	// The tree is that of the page after it: the focus is where the page has it.
+	if text := a.Snapshot(map[string]any{"full_snapshot": true}); strings.Count(text, "[focused]") > 1 {
+		t.Error(text)
+	}
 }

@@ -207,6 +207,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 	from, first := a.pages.ReportedUntil(t, client)
 	on := &actingTab{actor: a, id: id, instance: instance, browserTab: browserTab, tab: t, refs: r, action: act}
 	on.before = t.Page.Tree()
+	fills := r.fills(steps)
 	result, err := on.do(ctx, steps)
 	if err != nil {
 		return nil, err
@@ -243,7 +244,7 @@ func (a *Actor) actOn(ctx context.Context, client *checkpoint.Client, id int, ac
 	if on.began == 0 {
 		on.began = began
 	}
-	return a.finish(ctx, client, t, outcome{id: id, action: act, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first})
+	return a.finish(ctx, client, t, outcome{id: id, action: act, steps: on.steps, result: result, refs: r, names: on.names, gone: gone, before: on.before, follows: on.follows, began: on.began, from: from, first: first, fills: fills})
 }
 
 // certain reports whether the elements of steps are certainly those that the agent was shown.
@@ -319,6 +320,8 @@ type outcome struct {
 	began int64
 	from  capture.Moment
 	first bool
+	// fills are the fields that the steps fill, or clear: then false.
+	fills map[int]bool
 }
 
 // finished is an action after its last request to the page.
@@ -370,6 +373,7 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 		t.Unlocked(func() { late.Made = a.made(ctx, o, *result.Late) })
 	}
 	answer.Invalid, answer.Ignored = o.objections()
+	answer.Emptied = o.emptied(done.v)
 	if result.Refused != "" {
 		answer.Refused = o.refusal()
 		return done, nil

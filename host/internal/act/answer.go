@@ -25,6 +25,8 @@ type Answer struct {
 	// Invalid are the fields that blocked the submission of a form. Ignored are the fields that ignored input.
 	Invalid []InvalidField `json:"invalid,omitempty"`
 	Ignored []IgnoredField `json:"ignored,omitempty"`
+	// Emptied are the filled fields that the page emptied after a request of the submitted form failed.
+	Emptied []string `json:"emptied,omitempty"`
 	// Broke are the errors and warnings that the action caused, errors first. Requests are the requests that succeeded.
 	// Repeated are errors and warnings that the agent was already given. Flashes are messages that the page took back.
 	Broke    []diff.Consequence `json:"broke,omitempty"`

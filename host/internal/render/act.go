@@ -223,7 +223,7 @@ func late(l *act.Late) string {
 	return b.String()
 }
 
-// fields reports the fields that blocked the submission of a form, and those that ignored input.
+// fields reports the fields that blocked the submission of a form, those that ignored input, and those that were emptied.
 func fields(a *act.Answer) string {
 	var unsent, untaken []string
 	for _, f := range a.Invalid {
@@ -239,7 +239,7 @@ func fields(a *act.Answer) string {
 		}
 		untaken = append(untaken, fmt.Sprintf("%s %s (%s)", f.Element, still(f.Value), typed))
 	}
-	return fieldList("Not submitted:", unsent) + fieldList("Input ignored:", untaken)
+	return fieldList("Not submitted:", unsent) + fieldList("Input ignored:", untaken) + fieldList("Emptied by the page:", a.Emptied)
 }
 
 // still describes the unchanged value of a field.

@@ -60,6 +60,7 @@ func acted() []struct {
 		{"an invalid field", act.Answer{Invalid: many[:1], Unchanged: true}},
 		{"an invalid field with a secret", act.Answer{Invalid: []act.InvalidField{{Element: `textbox "PIN" [e1]`}}, Unchanged: true}},
 		{"many fields", act.Answer{Invalid: many, Ignored: manyIgnored, Page: page}},
+		{"emptied fields", act.Answer{Emptied: []string{`textbox "Email" [e3]`, `textbox "Password" [e4]`}, Broke: []diff.Consequence{{Severity: diff.Error, Text: "POST /api/sign-in 401", Count: 1}}, Unchanged: true}},
 		{"ignored fields", act.Answer{Ignored: []act.IgnoredField{{Element: `textbox "A" [e1]`, Typed: 5, Value: &empty}, {Element: `textbox "B" [e2]`, Typed: 1}}, Unchanged: true}},
 		{"opened and downloaded", act.Answer{Made: act.Made{Opened: []act.OpenedTab{{}, {ID: 4}, {ID: 5, URL: "http://localhost/b"}}, Downloads: []string{"a.csv", "b.csv"}}, Unchanged: true}},
 		{"a value", act.Answer{Value: `{"a":1}`, Unchanged: true}},
