@@ -13,7 +13,6 @@ import type { SensitiveFields } from '../sensitive';
 import { isEditingHost } from '../text';
 import { Ahead } from './ahead';
 import {
-  activeIn,
   fold,
   INTERACTIVE,
   isControl,
@@ -25,18 +24,17 @@ import {
   readGeneric,
   traceless,
 } from './element';
+import { Focus } from './focus';
 import { Labels } from './labels';
 import { Lines } from './lines';
 import {
   canGrow,
   childrenOf,
-  hostOf,
   isClickable,
   isPart,
   Part,
   type Segment,
   sameFacts,
-  shadowIf,
   shadowOf,
   shownAs,
   TRANSPARENT,
@@ -126,15 +124,14 @@ export class AriaTree {
   #look = 0;
   #left = 0;
   #mask = '';
-  #focused: Element | null = null;
-  /** The one that the focused element says has the keys. */
-  #active: Element | null = null;
+  readonly #focused: Focus;
 
   /** Changed is called whenever the document has. */
   constructor(document: Document, sensitive: SensitiveFields, changed: () => void) {
     this.#document = document;
     this.#sensitive = sensitive;
     this.#changed = changed;
+    this.#focused = new Focus(document);
     this.#signals = new Signals(document, this.#ahead.soon);
     this.#observe(document);
   }
@@ -292,20 +289,9 @@ export class AriaTree {
   }
 
   #focus(): void {
-    let focused = this.#document.activeElement;
-    for (let root = shadowIf(focused); root?.activeElement; root = shadowIf(focused))
-      focused = root.activeElement;
-    if (focused !== this.#focused) {
-      this.#signals.came(); // a frame that takes the focus has no event
-      for (const element of [this.#focused, focused]) {
-        for (let at = element; at !== null && at !== undefined; at = hostOf(at)) this.#stale.touched(at);
-      }
-      this.#focused = focused;
-    }
-    const active = focused === null ? null : activeIn(focused);
-    if (active === this.#active) return;
-    for (const element of [this.#active, active]) if (element !== null) this.#stale.touched(element);
-    this.#active = active;
+    const moved = this.#focused.moved();
+    if (moved.size > 0) this.#signals.came(); // a frame that takes the focus has no event
+    for (const element of moved) this.#stale.touched(element);
   }
 
   #mutated(records: readonly MutationRecord[]): void {
@@ -438,6 +424,7 @@ export class AriaTree {
       part.hushes = isEditingHost(part.element) || (LEAVES.has(part.facts.role) && !isDrawing(part));
       if (part.shown === 'itself hidden' || (part.hushed && !isKeptInside(part.facts.role)))
         part.facts = TRANSPARENT;
+      this.#focused.read(part.element, part.facts.states);
       this.#references.note(part);
       if (before === TRANSPARENT) {
         // A label represents a field only until the field is shown.
