@@ -35,11 +35,15 @@ type Check struct {
 	Fix string `json:"fix,omitempty"`
 }
 
+// errMissing means that a place where a browser looks has nothing.
+var errMissing = errors.New("is missing")
+
 const installFix = "run `tidemark install` to write it"
 
 // CheckBrowsers checks that browsers are installed and find the host. It also returns the programs that their
-// manifests start, without duplicates.
-func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []string) {
+// manifests start, without duplicates. A browser without a manifest that the record lists is not broken: Tidemark may
+// only be used with browsers that it opens itself.
+func (s *System) CheckBrowsers(hostDir string, r *Record) (checks []Check, programs []string) {
 	reachable := false
 	for _, b := range s.Find() {
 		where := b.Program
@@ -55,6 +59,11 @@ func (s *System) CheckBrowsers(hostDir string) (checks []Check, programs []strin
 		c := Check{Link: "manifest", Subject: b.Name, State: OK}
 		for _, l := range s.links(&b, hostDir) {
 			program, detail, err := s.checkLink(l)
+			if errors.Is(err, errMissing) && r.find(l.path, l.registry) == nil {
+				c.State, c.Detail = None, "not set up: Tidemark captures only in separate profiles of this browser"
+				c.Fix = "run `tidemark install` to capture in your own profile too"
+				break
+			}
 			if err != nil {
 				c.State, c.Detail, c.Fix = Broken, err.Error(), installFix
 				if data, rerr := safefile.Read(s.disk(l.path), maxManifest); rerr == nil && !l.registry && !readManifest(data).own() {
@@ -82,14 +91,17 @@ func (s *System) checkLink(l link) (program, detail string, err error) {
 		if err != nil {
 			return "", "", err
 		}
-		if !there || value != l.value {
+		if !there {
+			return "", "", fmt.Errorf(`HKEY_CURRENT_USER\%s %w`, l.path, errMissing)
+		}
+		if value != l.value {
 			return "", "", fmt.Errorf(`HKEY_CURRENT_USER\%s does not point to %s`, l.path, l.value)
 		}
 		return "", l.value, nil
 	}
 	data, err := safefile.Read(s.disk(l.path), maxManifest)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", "", fmt.Errorf("%s is missing", l.path)
+		return "", "", fmt.Errorf("%s %w", l.path, errMissing)
 	}
 	if err != nil {
 		return "", "", err
@@ -114,8 +126,8 @@ func (s *System) checkLink(l link) (program, detail string, err error) {
 	return m.Path, l.path, nil
 }
 
-// CheckExtension checks that dir holds the extension of this program.
-func CheckExtension(dir string) Check {
+// CheckExtension checks that dir holds the extension of this program, if an installation has unpacked it there.
+func CheckExtension(dir string, r *Record) Check {
 	c := Check{Link: "extension unpacked", Subject: "unpacked", State: Broken, Detail: dir, Fix: "run `tidemark install` to unpack it"}
 	own, err := unpack.Embedded()
 	if err != nil {
@@ -125,6 +137,8 @@ func CheckExtension(dir string) Check {
 	switch version := unpack.Version(dir); {
 	case own.In(dir):
 		c.State, c.Detail, c.Fix = OK, version+" in "+dir, ""
+	case version == "" && r.Extension() == "":
+		c.State, c.Detail, c.Fix = None, "not unpacked for your own browser", "run `tidemark install` to unpack it"
 	case version == "":
 		c.Detail = "not found in " + dir
 	default:

@@ -32,7 +32,7 @@ func TestEveryBrowserOfEverySystem(t *testing.T) {
 			h.browser(p)
 			h.keys["Software"] = ""
 			before := h.all()
-			if checks, _ := h.CheckBrowsers(h.join(h.Home, "tidemark")); checks[1].State != Broken || checks[1].Fix == "" {
+			if checks, _ := h.CheckBrowsers(h.join(h.Home, "tidemark"), &Record{}); checks[1].State != None || checks[1].Fix == "" {
 				t.Errorf("%s on %s: %+v", p.id, system, checks)
 			}
 			steps := h.install()
@@ -48,7 +48,7 @@ func TestEveryBrowserOfEverySystem(t *testing.T) {
 					t.Errorf("%s is %q", st.Path, h.keys[st.written.Path])
 				}
 			}
-			checks, programs := h.CheckBrowsers(h.join(h.Home, "tidemark"))
+			checks, programs := h.CheckBrowsers(h.join(h.Home, "tidemark"), &Record{})
 			if slices.ContainsFunc(checks, func(c Check) bool { return c.State != OK }) || len(checks) != 2 || !slices.Equal(programs, []string{h.binary}) {
 				t.Errorf("%s on %s: %+v, %s", p.id, system, checks, programs)
 			}
@@ -104,7 +104,7 @@ func TestConfinedBrowsersAreTold(t *testing.T) {
 		}
 	}
 	h.same(before)
-	checks, _ := h.CheckBrowsers("")
+	checks, _ := h.CheckBrowsers("", &Record{})
 	if last := checks[len(checks)-1]; len(checks) != 3 || last.State != Broken || last.Fix == "" {
 		t.Errorf("%+v", checks)
 	}
@@ -340,7 +340,7 @@ func TestAManifestThatWasDamagedIsWrittenAnew(t *testing.T) {
 	want := h.read(path)
 	for _, damaged := range []string{"bad", "", "{}", want[:40], "[]"} {
 		h.write(path, damaged, 0o644)
-		checks, _ := h.CheckBrowsers("")
+		checks, _ := h.CheckBrowsers("", &Record{})
 		if checks[1].State != Broken || !strings.Contains(checks[1].Fix, "run `tidemark install` to write it") {
 			t.Errorf("%q: %+v", damaged, checks)
 		}

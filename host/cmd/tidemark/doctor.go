@@ -39,7 +39,7 @@ func newDoctor() *cobra.Command {
   - connected extensions, and a round trip to each and its tabs
   - the agents' settings and the MCP servers that they start
 
-Exits with 1 when a check fails. The test event uses a temporary home and leaves no trace in yours.`,
+Exits with 1 when a check fails. What is not set up is advice, not a failure. The test event uses a temporary home and leaves no trace in yours.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := home.Find(version)
@@ -71,8 +71,12 @@ Exits with 1 when a check fails. The test event uses a temporary home and leaves
 
 func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnosis, error) {
 	d := &diagnosis{}
-	checks, programs := sys.CheckBrowsers(h.State)
-	d.Checks = append(checks, installer.CheckExtension(extensionDir(h)))
+	record, err := installer.ReadRecord(recordFile(h))
+	if err != nil {
+		return nil, err
+	}
+	checks, programs := sys.CheckBrowsers(h.State, record)
+	d.Checks = append(ownBrowser(checks), installer.CheckExtension(extensionDir(h), record))
 	if len(programs) == 0 {
 		self, err := os.Executable()
 		if err != nil {
@@ -100,7 +104,7 @@ func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnos
 		d.Checks = append(d.Checks, checkEvent(ctx, p))
 	}
 	if answers {
-		d.Checks = append(d.Checks, checkExtensions(ctx, h)...)
+		d.Checks = append(d.Checks, checkExtensions(ctx, h, record)...)
 	} else {
 		d.Checks = append(d.Checks, without("extension connected", "connected"), without("round", ""))
 	}
@@ -115,6 +119,18 @@ func diagnose(ctx context.Context, sys *installer.System, h home.Home) (*diagnos
 	}
 	d.OK = d.count(installer.Broken) == 0
 	return d, nil
+}
+
+// ownBrowser replaces the check that found no browser where there is one that `tidemark browser` can launch.
+func ownBrowser(checks []installer.Check) []installer.Check {
+	last := len(checks) - 1
+	if last < 0 || checks[last].Link != "browser" || checks[last].State != installer.Broken {
+		return checks
+	}
+	if b, err := installer.FindBrowser(); err == nil {
+		checks[last] = installer.Check{Link: "browser", Subject: "separate profiles", State: installer.OK, Detail: b.Path}
+	}
+	return checks
 }
 
 func (d *diagnosis) count(state installer.State) int {
@@ -185,8 +201,9 @@ func checkSockets(h home.Home) installer.Check {
 	return c
 }
 
-// checkExtensions checks the connected extensions and makes a round trip to each.
-func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
+// checkExtensions checks the connected extensions and makes a round trip to each. Without an installation, no extension needs
+// to be connected.
+func checkExtensions(ctx context.Context, h home.Home, r *installer.Record) []installer.Check {
 	const name = "extension connected"
 	c := clientOf(h)
 	call := func(request func(context.Context, any) error, out any) error {
@@ -215,11 +232,13 @@ func checkExtensions(ctx context.Context, h home.Home) []installer.Check {
 		checks = append(checks, check)
 	}
 	if len(checks) == 0 {
+		missing := installer.Check{Link: name, Subject: "connected", State: installer.None, Detail: "no browser is connected", Fix: "run `tidemark browser URL` to open one"}
+		if r.Extension() != "" {
+			missing.State = installer.Broken
+			missing.Fix = "start a browser. If one is running, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(h)
+		}
 		return []installer.Check{
-			{
-				Link: name, Subject: "connected", State: installer.Broken, Detail: "no browser is connected",
-				Fix: "start a browser. If one is running, load the extension: chrome://extensions, Developer mode, Load unpacked, " + extensionDir(h),
-			},
+			missing,
 			{Link: "round", State: installer.None, Detail: "skipped: no browser is connected"},
 		}
 	}

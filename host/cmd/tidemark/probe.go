@@ -164,10 +164,31 @@ func checkRelay(ctx context.Context, program string) installer.Check {
 	return c
 }
 
+// A daemon that was just killed can still accept a connection and reset it. Like the extension, the check then starts another
+// relay, which starts the next daemon.
+const (
+	probeTries = 3
+	probeAgain = 100 * time.Millisecond
+)
+
 // probe returns the version of the daemon that a relay reaches.
-func probe(ctx context.Context, program string) (string, error) {
+func probe(ctx context.Context, program string) (host string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	for try := 1; ; try++ {
+		if host, err = probeOnce(ctx, program); err == nil || try == probeTries {
+			return host, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(probeAgain):
+		}
+	}
+}
+
+// probeOnce is [probe] with one relay.
+func probeOnce(ctx context.Context, program string) (string, error) {
 	p, err := startRelay(ctx, program)
 	if err != nil {
 		return "", err
