@@ -40,6 +40,9 @@ type request struct {
 	lost     int // number of daemons that exited before answering it
 }
 
+// parseError is JSON-RPC's code of a line that is not valid JSON.
+const parseError = -32700
+
 // maxLost is the number of daemons that may exit before one request is given up, because the request itself may
 // crash them.
 const maxLost = 3
@@ -138,8 +141,11 @@ type message struct {
 }
 
 func (b *bridge) fromAgent(ctx context.Context, line []byte) error {
+	if !json.Valid(line) { // it would end the connection to the daemon
+		return b.answer(nil, "error", map[string]any{"code": parseError, "message": "Parse error: the line is not valid JSON"})
+	}
 	var m message
-	_ = json.Unmarshal(line, &m) // the daemon answers invalid JSON
+	_ = json.Unmarshal(line, &m) // the daemon answers what is no message
 	isRequest := m.ID != nil && m.Method != ""
 	switch {
 	case m.Method == "initialize" && isRequest:

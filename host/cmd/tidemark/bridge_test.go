@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -89,5 +90,23 @@ func echo(conn net.Conn) {
 		if _, err := fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":\"from the daemon\"}\n", id[:1]); err != nil {
 			return
 		}
+	}
+}
+
+// TestALineThatIsNotJSONIsAnswered: the connection goes on.
+func TestALineThatIsNotJSONIsAnswered(t *testing.T) {
+	var out bytes.Buffer
+	b := &bridge{in: strings.NewReader("{\"jsonrpc\":\nnot json\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"), out: &out, dial: func(context.Context) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go echo(theirs)
+		return ours, nil
+	}}
+	if err := b.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Split(out.String(), "\n")
+	const refused = `{"error":{"code":-32700,"message":"Parse error: the line is not valid JSON"},"id":null,"jsonrpc":"2.0"}`
+	if len(got) != 4 || got[0] != refused || got[1] != refused || !strings.Contains(got[2], "from the daemon") {
+		t.Errorf("%q", got)
 	}
 }

@@ -29,7 +29,8 @@ func newChanges() *cobra.Command {
 		Short: "Show what changed since you last asked",
 		Long: `Show what changed in the watched tabs since you last asked, or since a checkpoint, a time or an exported
 checkpoint file.
-Only calls without --since advance your cursor. --watch never advances it.`,
+Only calls without --since advance your cursor. --watch never advances it. With --fail-on, it exits when the severity
+is reached.`,
 		Example: `  tidemark changes
   tidemark changes --since before_refactor
   tidemark changes --since 2026-01-23T10:25:00Z --include console,network
@@ -53,7 +54,7 @@ Only calls without --since advance your cursor. --watch never advances it.`,
 				return compareChanges(cmd, c, p, asJSON, failOn)
 			}
 			if watch {
-				return watchChanges(cmd, c, p, asJSON)
+				return watchChanges(cmd, c, p, asJSON, failOn)
 			}
 			var raw json.RawMessage
 			if err := c.Tool(cmd.Context(), "get_changes_since", p, &raw); err != nil {
@@ -112,7 +113,7 @@ func checkFailOn(failOn string) error {
 func judge(report *diff.Report, failOn string) error {
 	switch {
 	case failOn == "":
-	case report.Severity == diff.Error, report.Severity == diff.Warning && failOn == "warning":
+	case reaches(report, failOn):
 		return errConditionHeld
 	case report.Coverage != nil && report.Coverage.Unwatched:
 		return usererr.New(usererr.NoBrowser, "--fail-on has nothing to check: %s. Open the page with `tidemark browser URL` and run this again", report.Coverage.Note)
@@ -120,7 +121,13 @@ func judge(report *diff.Report, failOn string) error {
 	return nil
 }
 
-func watchChanges(cmd *cobra.Command, c *viewclient.Client, p observe.ChangesParams, asJSON bool) error {
+// reaches reports whether the severity of a report reaches --fail-on.
+func reaches(report *diff.Report, failOn string) bool {
+	return failOn != "" && (report.Severity == diff.Error || report.Severity == diff.Warning && failOn == "warning")
+}
+
+// watchChanges shows reports until the command is interrupted, or until one reaches --fail-on.
+func watchChanges(cmd *cobra.Command, c *viewclient.Client, p observe.ChangesParams, asJSON bool, failOn string) error {
 	out := cmd.OutOrStdout()
 	first := true
 	return c.Watch(cmd.Context(), p, func(line []byte) error {
@@ -135,7 +142,13 @@ func watchChanges(cmd *cobra.Command, c *viewclient.Client, p observe.ChangesPar
 			fmt.Fprintln(out)
 		}
 		first = false
-		return show(out, line, asJSON, &report)
+		if err := show(out, line, asJSON, &report); err != nil {
+			return err
+		}
+		if reaches(&report, failOn) {
+			return errConditionHeld
+		}
+		return nil
 	})
 }
 

@@ -51,13 +51,41 @@ func OpenAPI(version string) ([]byte, error) {
 
 // Refuse answers with problem details.
 func Refuse(w http.ResponseWriter, status int, detail string) {
-	data, err := json.Marshal(&huma.ErrorModel{Title: http.StatusText(status), Status: status, Detail: detail})
+	data, err := json.Marshal(&huma.ErrorModel{Type: typeOf(status), Title: http.StatusText(status), Status: status, Detail: detail})
 	if err != nil {
 		data = []byte("{}") // plain strings always marshal
 	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // the client may have disconnected
+}
+
+// problemType begins the type of problem details. The code of the error follows.
+const problemType = "urn:tidemark:error:"
+
+// typeOf returns the type of an error that has only an HTTP status.
+func typeOf(status int) string {
+	code := usererr.InvalidArgument
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		code = usererr.Unauthorized
+	case status == http.StatusNotFound:
+		code = usererr.NotFound
+	case status >= http.StatusInternalServerError:
+		code = usererr.Internal
+	}
+	return problemType + string(code)
+}
+
+func init() { // errors that the library finds itself have a type too
+	plain := huma.NewError
+	huma.NewError = func(status int, message string, details ...error) huma.StatusError {
+		err := plain(status, message, details...)
+		if model, ok := err.(*huma.ErrorModel); ok {
+			model.Type = typeOf(status)
+		}
+		return err
+	}
 }
 
 // rest is one API under construction.
@@ -125,7 +153,7 @@ func serveMethod[A, I, P any](r *rest, name string, params func(*I) P) {
 // problemOf converts an error to problem details.
 func problemOf(err error) error {
 	e := usererr.EntryOf(usererr.CodeOf(err))
-	return &huma.ErrorModel{Type: "urn:tidemark:error:" + string(e.Code), Title: http.StatusText(e.Status), Status: e.Status, Detail: err.Error()}
+	return &huma.ErrorModel{Type: problemType + string(e.Code), Title: http.StatusText(e.Status), Status: e.Status, Detail: err.Error()}
 }
 
 // ReportAnswer describes [protocol.ViewReport].

@@ -36,6 +36,7 @@ const (
 	AgentStopped      Code = "agent_stopped"
 	AgentSuspended    Code = "agent_suspended"
 	NotSaved          Code = "not_saved"
+	Unauthorized      Code = "unauthorized"
 	// Internal is a failure of Tidemark, not a mistake of the caller.
 	Internal Code = "internal"
 )
@@ -71,6 +72,7 @@ var Codes = []Entry{
 	{AgentSuspended, "A user suspended this agent's access.", 403, 1},
 	{NotSaved, "The change was made, but only in memory. The message gives the reason.", 500, 1},
 	{Internal, "Tidemark failed. `tidemark status` shows the state of the host.", 500, 1},
+	{Unauthorized, "The token of an HTTP request is missing, wrong or expired, or its host or origin is not accepted.", 401, 1},
 }
 
 // Error is an error that the caller can do something about.

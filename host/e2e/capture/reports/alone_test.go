@@ -135,6 +135,9 @@ func TestTheCommandLine(t *testing.T) {
 	if r := w.RunIn(project, "changes", "--wait", "settled", "--since", "2020-01-01", "--fail-on", "error"); r.Code != 4 || !strings.Contains(r.Out, "for the person") {
 		t.Errorf("--fail-on: %+v", r)
 	}
+	if r := w.RunIn(project, "changes", "--watch", "--since", "2020-01-01", "--fail-on", "error"); r.Code != 4 || !strings.Contains(r.Out, "for the person") {
+		t.Errorf("--watch --fail-on: %+v", r)
+	}
 	r := w.RunIn(project, "changes", "--json")
 	var report diff.Report
 	if err := json.Unmarshal([]byte(r.Out), &report); err != nil || report.Severity != diff.Error || report.Checkpoint != "auto_2" {
