@@ -19,6 +19,8 @@ export interface PairRules {
   phraseLast: ReadonlySet<string>;
   /** A key that ends in one of these words is no secret. */
   innocentLast: ReadonlySet<string>;
+  /** These keys, in lower case, are no secrets: standard headers that say what is allowed. */
+  public: ReadonlySet<string>;
   /** A key in which this is not found is no secret; only for speed. */
   stems: RegExp;
   /** After `password:` in free text these words begin a sentence, not a secret. */
@@ -50,6 +52,7 @@ export const MAX_KEY = 64;
  */
 export function keyStrength(key: string, rules: PairRules): Strength {
   if (!rules.stems.test(key.length > MAX_KEY ? key.slice(-MAX_KEY) : key)) return 'innocent';
+  if (rules.public.has(key.toLowerCase())) return 'innocent';
   const words = keyWords(key);
   const last = words.at(-1);
   if (last === undefined || rules.innocentLast.has(last)) return 'innocent';

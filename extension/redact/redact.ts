@@ -34,6 +34,7 @@ const pairs: PairRules = {
   phrases: keys.phrases.map((phrase) => ` ${phrase} `),
   phraseLast: new Set(keys.phrases.map((phrase) => phrase.slice(phrase.lastIndexOf(' ') + 1))),
   innocentLast: new Set(keys.innocent_last),
+  public: new Set(keys.public),
   stems: new RegExp(keys.stems.join('|'), 'i'),
   prose: new Set(keys.prose),
   placeholders: new Set(keys.placeholders),

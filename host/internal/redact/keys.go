@@ -32,7 +32,7 @@ func (r *Redactor) keyStrength(key string) strength {
 		return strong
 	}
 	last := words[len(words)-1]
-	if r.innocentLast[last] {
+	if r.innocentLast[last] || r.public[strings.ToLower(key)] {
 		return innocent
 	}
 	for _, w := range words {

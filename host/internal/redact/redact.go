@@ -22,7 +22,7 @@ type Redactor struct {
 	mask                                       string
 	headers, any, last, maybe, innocentLast    map[string]bool
 	prose, placeholders, schemes, lineSchemes  map[string]bool
-	phraseLast, open                           map[string]bool // phraseLast: the last words of phrases
+	phraseLast, open, public                   map[string]bool // phraseLast: the last words of phrases
 	phrases, anyEnd, lastEnd, stems, variables []string
 	// named are the user's phrases of keys.
 	named  []string

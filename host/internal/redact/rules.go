@@ -33,6 +33,8 @@ type Rules struct {
 		Phrases []string `json:"phrases"`
 		// InnocentLast: a key that ends in one of these words is not secret (password_length).
 		InnocentLast []string `json:"innocent_last"`
+		// Public: these keys, in lower case, are not secret. They are standard headers that say what is allowed.
+		Public []string `json:"public"`
 		// Stems: a key that contains none of these is not secret. They only save time.
 		Stems []string `json:"stems"`
 		// Prose: after `password:` in free text these words begin a sentence, not a secret.
@@ -119,6 +121,7 @@ func Extend(base Rules, user User) (*Redactor, error) {
 		last:         set(k.Last),
 		maybe:        set(k.Maybe),
 		innocentLast: set(k.InnocentLast),
+		public:       set(k.Public),
 		prose:        set(k.Prose),
 		placeholders: set(k.Placeholders),
 		schemes:      set(k.Schemes),
