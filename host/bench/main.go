@@ -95,6 +95,7 @@ var parts = []part{
 	{"variables", (*run).variables, false},
 	{"act", (*run).act, false},
 	{"sessions", (*run).sessions, false},
+	{"hunts", (*run).hunts, false},
 }
 
 func main() {
@@ -106,7 +107,7 @@ func main() {
 	all := strings.Join(names, ",")
 	only := flag.String("only", all, "which parts")
 	flag.BoolVar(&r.quick, "quick", false, "a third of everything")
-	flag.StringVar(&r.match, "match", "", "signal, act: only cases whose name contains this, with their answers")
+	flag.StringVar(&r.match, "match", "", "signal, act, hunts: only cases whose name contains this, with their answers")
 	file := flag.String("json", "", "also write the figures to this file")
 	binary := flag.String("binary", "", "measure this program instead of building the checkout's")
 	against := flag.String("against", "", "build this commit and run both programs in turn")
