@@ -42,6 +42,8 @@ type agent struct {
 	// count counts tokens.
 	count func(string) int
 	told  []answer
+	// refused is true when the step that shows the bug was answered with an error.
+	refused bool
 	// show, if it is set, gets each call with its answer.
 	show func(format string, args ...any)
 }
@@ -198,7 +200,7 @@ var drivers = map[string]driver{
 		follow: []follow{
 			always("get_changes_since", map[string]any{"wait": "settled"}),
 			always("get_network_requests", map[string]any{}),
-			always("get_browser_logs", map[string]any{"level": "warn"}),
+			always("get_browser_logs", map[string]any{"level": "warning"}),
 			always("get_network_bodies", map[string]any{"status_min": 400, "limit": 1}),
 			always("browser_snapshot", map[string]any{}),
 		},
@@ -266,7 +268,7 @@ var drivers = map[string]driver{
 			},
 			always("take_snapshot", map[string]any{}),
 			func(a *agent, b *Bug) (string, map[string]any) {
-				if b.Trigger == nil || !a.told[0].refused {
+				if !a.refused {
 					return "", nil // only what cannot be used is a matter of styles
 				}
 				return "get_css_styles", map[string]any{"uid": a.find(b.Trigger.Click)}

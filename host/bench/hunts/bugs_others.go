@@ -3,8 +3,8 @@ package hunts
 var sveltekit = []Bug{
 	{
 		App: "sveltekit", Kind: "hydration mismatch",
-		Patches: []Patch{{"src/routes/+page.svelte", `<strong>src/routes/+page.svelte</strong>`, `{#if typeof window === 'undefined'}<strong>this page</strong>{:else}<a href="/about">this page</a>{/if}`}},
-		Cause:   []Place{{"src/routes/+page.svelte", `typeof window`}},
+		Patches: []Patch{{"src/routes/+page.svelte", `<strong>src/routes/+page.svelte</strong>`, `<strong>{@html new Date().toISOString()}</strong>`}},
+		Cause:   []Place{{"src/routes/+page.svelte", `{@html`}},
 		Trigger: &Step{Open: "/"},
 	},
 	{

@@ -47,7 +47,7 @@ var tally = []Bug{
 		Trigger: &Step{Fill: []Field{{`textbox "Comment"`, "See you there"}}, Submit: `button "Add comment"`},
 	},
 	{
-		App: "tally", Kind: "GraphQL error, unknown field",
+		App: "tally", Kind: "GraphQL error", Detail: "unknown field",
 		Patches: []Patch{{"src/queries.ts", "      amount\n      note\n      comments {", "      amount\n      memo\n      comments {"}},
 		Cause:   []Place{{"src/queries.ts", "      memo"}},
 		Shown:   []Place{{"src/pages/PaymentDetail.tsx", `(PAYMENT, { id })`}},
@@ -55,7 +55,7 @@ var tally = []Bug{
 		Trigger: &Step{Click: `link "Lunch"`},
 	},
 	{
-		App: "tally", Kind: "GraphQL error, resolver",
+		App: "tally", Kind: "GraphQL error", Detail: "resolver",
 		Patches: []Patch{{"server/graphql.ts", `one.to === user.name).reduce(`, `one.to === user.name).sum(`}},
 		Cause:   []Place{{"server/graphql.ts", `.sum(`}},
 		Shown:   []Place{{"src/pages/Profile.tsx", `(SUMMARY)`}},
@@ -73,7 +73,7 @@ var tally = []Bug{
 		App: "tally", Kind: "hydration mismatch",
 		Patches: []Patch{{"src/components/Header.tsx", `<span>{user.name}</span>`, `<span>{user.name}, {performance.now()}</span>`}},
 		Cause:   []Place{{"src/components/Header.tsx", `performance.now()`}},
-		Trigger: &Step{Open: "/"},
+		Trigger: &Step{Open: "/pay"},
 	},
 	{
 		App: "tally", Kind: "race",

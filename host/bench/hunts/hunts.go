@@ -23,7 +23,9 @@ type Place struct{ File, Text string }
 // Bug is a bug in an application, and how a user comes to see it.
 type Bug struct {
 	App, Kind string
-	Patches   []Patch
+	// Detail tells apart the bugs of a kind in one application.
+	Detail  string
+	Patches []Patch
 	// Cause is what is wrong. Shown is the code that shows it: that throws, or sends what fails.
 	Cause, Shown []Place
 	// Before brings the page to where the bug is. Trigger shows the bug; without it, the page does so by itself, and the
@@ -33,7 +35,12 @@ type Bug struct {
 }
 
 // Name names a bug among all.
-func (b *Bug) Name() string { return b.App + ": " + b.Kind }
+func (b *Bug) Name() string {
+	if b.Detail == "" {
+		return b.App + ": " + b.Kind
+	}
+	return fmt.Sprintf("%s: %s (%s)", b.App, b.Kind, b.Detail)
+}
 
 // Step is what a user does.
 type Step struct {

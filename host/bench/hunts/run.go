@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Options say what to run, and with what.
@@ -174,6 +175,10 @@ func (o *Options) bug(b *Bug, s *server, results *Results) (err error) {
 	return nil
 }
 
+// thinks is how long an agent thinks about what it saw, at least. Tools that do not wait for a page's answers to a step
+// would else not know of them.
+const thinks = time.Second
+
 // hunt has an agent see the bug, and then make its calls until one names the cause.
 func (a *agent) hunt(b *Bug, lines []line, h *Hunt) error {
 	for i := range b.Before {
@@ -192,10 +197,13 @@ func (a *agent) hunt(b *Bug, lines []line, h *Hunt) error {
 		return h.Named
 	}
 	if b.Trigger != nil {
-		if got, err := a.do(b.Trigger); err != nil || heard(got) {
+		got, err := a.do(b.Trigger)
+		if err != nil || heard(got) {
 			return err
 		}
+		a.refused = got.refused
 	}
+	time.Sleep(thinks)
 	for _, next := range a.kind.follow {
 		tool, args := next(a, b)
 		if tool == "" || args == nil {

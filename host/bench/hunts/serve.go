@@ -104,7 +104,7 @@ var scaffolds = map[string]func(dir string) error{
 		templates := filepath.Join(dir, "node_modules", "create-react-admin", "templates")
 		return errors.Join(
 			overlay(dir, filepath.Join(templates, "common")),
-			overlay(filepath.Join(dir, "src"), filepath.Join(templates, "ra-data-json-server", "dataProvider.ts")),
+			overlay(dir, filepath.Join(templates, "ra-data-json-server")),
 		)
 	},
 	"sveltekit": func(dir string) error {
