@@ -90,9 +90,9 @@ var admin = []Bug{
 	},
 	{
 		App: "admin", Kind: "socket loop",
-		Patches: []Patch{{"src/live.ts", "return () => socket.close();\n  }, []);", "return () => socket.close();\n  }, [connected]);"}},
+		Patches: []Patch{{"src/live.ts", "  }, []);", "  }, [connected]);"}},
 		Cause:   []Place{{"src/live.ts", `[connected]`}},
-		Shown:   []Place{{"src/live.ts", `new WebSocket(`}, {"src/live.ts", `socket.close()`}},
+		Shown:   []Place{{"src/live.ts", `new WebSocket(`}, {"src/live.ts", `socket?.close()`}},
 		Before:  []Step{{Open: "/#/posts", Expect: "A harbour at night"}},
 	},
 }

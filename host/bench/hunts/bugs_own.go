@@ -8,7 +8,7 @@ const signedIn = `button "Sign out"`
 var Ready = map[string][]Step{
 	"tally": {
 		{Open: "/"},
-		{Fill: []Field{{`textbox "E-mail"`, "ada@example.com"}, {`textbox "Password"`, "calculus"}}, Submit: `button "Sign in"`, Expect: signedIn},
+		{Fill: []Field{{`textbox "E-mail"`, "ada@example.com"}, {`textbox "Password"`, "calculus"}}, Submit: `button "Sign in"`, Unless: signedIn, Expect: signedIn},
 	},
 	"board":     {{Open: "/"}},
 	"sveltekit": {{Open: "/sverdle"}, {Open: "/"}},

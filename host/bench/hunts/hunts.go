@@ -53,6 +53,8 @@ type Step struct {
 	Submit string
 	// Seek is a text that should be on the page.
 	Seek string
+	// Unless is an element of a page on which there is nothing to do.
+	Unless string
 	// Expect is what the page then has, as an agent must know it to go on; "" is anything.
 	Expect string
 }

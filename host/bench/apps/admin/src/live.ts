@@ -5,9 +5,15 @@ export function useLive() {
   const [connected, setConnected] = useState(0);
 
   useEffect(() => {
-    const socket = new WebSocket(`ws://${window.location.host}/live`);
-    socket.onmessage = () => setConnected((before) => before + 1);
-    return () => socket.close();
+    let socket: WebSocket | undefined;
+    const soon = setTimeout(() => {
+      socket = new WebSocket(`ws://${window.location.host}/live`);
+      socket.onmessage = () => setConnected((before) => before + 1);
+    });
+    return () => {
+      clearTimeout(soon);
+      socket?.close();
+    };
   }, []);
 
   return connected > 0;

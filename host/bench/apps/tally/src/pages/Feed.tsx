@@ -40,17 +40,15 @@ export function Feed() {
             onChange={(event) => slide(Number(event.target.value))}
           />
         </label>
-        <output>${most}</output>
+        <output>{money(most * 100)}</output>
       </div>
       {state.matches('failed') && <p role="alert">The payments could not be loaded</p>}
       <ul className="feed">
         {items.map((item) => (
           <li key={item.id}>
             <Link to={`/payments/${item.id}`}>{item.note}</Link>
-            <span>
-              {item.from} paid {item.to} {money(item.amount)}
-            </span>
-            <span>{item.likes} likes</span>
+            <span>{`${item.from} paid ${item.to} ${money(item.amount)}`}</span>
+            <span>{`${item.likes} likes`}</span>
             <button type="button" onClick={() => like(item.id)} aria-label={`Like ${item.note}`}>
               Like
             </button>

@@ -38,7 +38,7 @@ export function Notifications() {
           </li>
         ))}
       </ul>
-      {dismissed > 0 && <p role="status">{dismissed} dismissed</p>}
+      {dismissed > 0 && <p role="status">{`${dismissed} dismissed`}</p>}
     </>
   );
 }

@@ -24,9 +24,7 @@ export function PaymentDetail({ id }: { id: string }) {
       <h2>Comments</h2>
       <ul>
         {payment.comments.map((comment) => (
-          <li key={comment.id}>
-            {comment.by}: {comment.text}
-          </li>
+          <li key={comment.id}>{`${comment.by}: ${comment.text}`}</li>
         ))}
       </ul>
       <CommentForm id={id} onDone={(comments) => setPayment({ ...payment, comments })} />
