@@ -66,7 +66,7 @@ func connectOurs(w *testbed.World, url string) (*hunts.Tool, func() error, error
 	if err != nil {
 		return nil, nil, err
 	}
-	tab, err := w.Open(url + "/@vite/client") // a page of the application's origin on which nothing happens
+	tab, err := w.Open(url + hunts.Blank)
 	if err != nil {
 		return nil, nil, errors.Join(err, agent.Close())
 	}

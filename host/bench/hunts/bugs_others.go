@@ -5,7 +5,7 @@ var sveltekit = []Bug{
 		App: "sveltekit", Kind: "hydration mismatch",
 		Patches: []Patch{{"src/routes/+page.svelte", `<strong>src/routes/+page.svelte</strong>`, `<strong>{@html new Date().toISOString()}</strong>`}},
 		Cause:   []Place{{"src/routes/+page.svelte", `{@html`}},
-		Trigger: &Step{Open: "/"},
+		Before:  []Step{{Open: "/"}},
 	},
 	{
 		App: "sveltekit", Kind: "missing await",
@@ -21,7 +21,7 @@ var sveltekit = []Bug{
 	});
 `}},
 		Cause:   []Place{{"src/routes/Counter.svelte", `fetch('/visits')`}},
-		Trigger: &Step{Open: "/"},
+		Before:  []Step{{Open: "/"}},
 	},
 	{
 		App: "sveltekit", Kind: "covered button",

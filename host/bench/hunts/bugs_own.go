@@ -73,7 +73,7 @@ var tally = []Bug{
 		App: "tally", Kind: "hydration mismatch",
 		Patches: []Patch{{"src/components/Header.tsx", `<span>{user.name}</span>`, `<span>{user.name}, {performance.now()}</span>`}},
 		Cause:   []Place{{"src/components/Header.tsx", `performance.now()`}},
-		Trigger: &Step{Open: "/pay"},
+		Before:  []Step{{Open: "/pay"}},
 	},
 	{
 		App: "tally", Kind: "race",

@@ -28,8 +28,8 @@ type Bug struct {
 	Patches []Patch
 	// Cause is what is wrong. Shown is the code that shows it: that throws, or sends what fails.
 	Cause, Shown []Place
-	// Before brings the page to where the bug is. Trigger shows the bug; without it, the page does so by itself, and the
-	// first answer is that to a look at what happened.
+	// Before brings the page to where the bug is. Trigger shows the bug. Without it, the page does so by itself once it is
+	// open: the first answer is that of the last step where that names the cause, else that to a look at what happened.
 	Before  []Step
 	Trigger *Step
 }
@@ -61,6 +61,9 @@ type Step struct {
 
 // Field is a field, by its role and name, and its value.
 type Field struct{ What, Value string }
+
+// Blank is a page of each application on which nothing happens.
+const Blank = "/blank.txt"
 
 // line is a line of a file.
 type line struct {

@@ -181,11 +181,6 @@ const thinks = time.Second
 
 // hunt has an agent see the bug, and then make its calls until one names the cause.
 func (a *agent) hunt(b *Bug, lines []line, h *Hunt) error {
-	for i := range b.Before {
-		if _, err := a.do(&b.Before[i]); err != nil {
-			return err
-		}
-	}
 	// heard counts an answer, and says whether the hunt is over.
 	heard := func(got answer) bool {
 		h.Calls++
@@ -196,12 +191,22 @@ func (a *agent) hunt(b *Bug, lines []line, h *Hunt) error {
 		}
 		return h.Named
 	}
+	var last answer
+	for i := range b.Before {
+		var err error
+		if last, err = a.do(&b.Before[i]); err != nil {
+			return err
+		}
+	}
 	if b.Trigger != nil {
 		got, err := a.do(b.Trigger)
 		if err != nil || heard(got) {
 			return err
 		}
 		a.refused = got.refused
+	} else if named(last.text, lines) {
+		heard(last)
+		return nil
 	}
 	time.Sleep(thinks)
 	for _, next := range a.kind.follow {
