@@ -20,8 +20,8 @@ var sveltekit = []Bug{
 		restore();
 	});
 `}},
-		Cause:   []Place{{"src/routes/Counter.svelte", `fetch('/visits')`}},
-		Before:  []Step{{Open: "/"}},
+		Cause:  []Place{{"src/routes/Counter.svelte", `fetch('/visits')`}},
+		Before: []Step{{Open: "/"}},
 	},
 	{
 		App: "sveltekit", Kind: "covered button",

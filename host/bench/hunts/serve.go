@@ -226,7 +226,7 @@ func (s *server) stop() error {
 	_ = s.in.Close()
 	ended := time.AfterFunc(5*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer ended.Stop()
-	for range s.answers { //nolint:revive // until its output ends
+	for range s.answers { // until its output ends
 	}
 	_ = s.cmd.Wait() // killed or not, it has ended
 	return nil
