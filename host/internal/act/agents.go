@@ -67,6 +67,17 @@ func (a *Actor) LateOf(client *checkpoint.Client) func(pos uint64, e *event.Netw
 // maxDid is how many actions of an agent are kept.
 const maxDid = 256
 
+// maxPast is how many actions of all agents together are kept, those of agents that have left included.
+const maxPast = 4096
+
+// didByAgent reports whether any agent acted on a tab at a time.
+func (s *agents) didByAgent(tab int, at int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.past, func(d acted) bool { return d.tab == tab && d.from <= at && at <= d.to }) ||
+		slices.ContainsFunc(s.list, func(a *agentState) bool { return a.Acting && a.Tab == tab && a.Since.UnixMilli() <= at })
+}
+
 // didBy returns a function that reports whether a client acted on a tab at a time; nil if it never acted.
 func (s *agents) didBy(client *checkpoint.Client) func(tab int, at int64) bool {
 	s.mu.Lock()

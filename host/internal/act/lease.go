@@ -58,6 +58,7 @@ type agents struct {
 	list []*agentState
 	// waits are the calls under way that only read a page. They have no lease and are not shown as acting.
 	waits map[*wait]struct{}
+	past  []acted // the last actions of all agents, the newest last
 	// changed is called without the lock when the result of [Leases.Agents] changes. It may be nil.
 	changed func()
 }
@@ -111,6 +112,9 @@ func (l *Leases) End(client *checkpoint.Client, why error) { l.agents.end(client
 func (l *Leases) DidBy(client *checkpoint.Client) func(tab int, at int64) bool {
 	return l.agents.didBy(client)
 }
+
+// DidByAgent reports whether any agent acted on a tab at a time, in milliseconds since the Unix epoch.
+func (l *Leases) DidByAgent(tab int, at int64) bool { return l.agents.didByAgent(tab, at) }
 
 // OnAgents registers f to be called when the result of [Leases.Agents] changes. Call it before any other method.
 func (l *Leases) OnAgents(f func()) { l.agents.changed = f }
@@ -212,7 +216,9 @@ func (l *Leases) take(ctx context.Context, client *checkpoint.Client, tab int, w
 	return ctx, func() {
 		s.mu.Lock()
 		mine.Acting, mine.cancel, mine.ended = false, nil, l.clock()
-		mine.did = append(mine.did[max(0, len(mine.did)-maxDid+1):], acted{tab, now.UnixMilli(), mine.ended.UnixMilli()})
+		did := acted{tab, now.UnixMilli(), mine.ended.UnixMilli()}
+		mine.did = append(mine.did[max(0, len(mine.did)-maxDid+1):], did)
+		s.past = append(s.past[max(0, len(s.past)-maxPast+1):], did)
 		s.mu.Unlock()
 		cancel(nil)
 		l.notifyChanged()

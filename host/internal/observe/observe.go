@@ -67,6 +67,8 @@ type Options struct {
 	// Late returns which requests a client's actions made whose answers did not have them yet, nil for none. See
 	// [diff.Options.Late].
 	Late func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
+	// ByAgent reports whether any agent acted on a tab at a time.
+	ByAgent func(tab int, at int64) bool
 	// Notify is called when a checkpoint is added or removed.
 	Notify func()
 }
@@ -85,6 +87,7 @@ type Observer struct {
 	location  *time.Location
 	own       func(*checkpoint.Client) func(tab int, at int64) bool
 	late      func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
+	byAgent   func(tab int, at int64) bool
 	notify    func()
 
 	readings chan struct{} // one for each disk read under way
@@ -96,7 +99,7 @@ type Observer struct {
 func New(options Options) *Observer {
 	o := &Observer{
 		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, Originals: options.Originals,
-		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, notify: options.Notify, readings: make(chan struct{}, maxReadings),
+		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, readings: make(chan struct{}, maxReadings),
 	}
 	options.Clients.OnForget(o.hooks.forget)
 	return o

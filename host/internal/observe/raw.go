@@ -290,11 +290,13 @@ type ActionEntry struct {
 	Target   string `json:"target"`
 	Selector string `json:"selector,omitempty"`
 	Value    string `json:"value,omitempty"`
+	// By is "agent" for what an agent did, "" for the user.
+	By string `json:"by,omitempty"`
 }
 
 var getEnhancedActionsTool = tool.New(tool.Definition{
 	Name: "get_enhanced_actions", Title: "User actions", Effect: tool.Reads,
-	Description: "List what the user did in the browser: clicks, typing, navigation.",
+	Description: "List what was done in the browser: clicks, typing, navigation, by the user or by an agent.",
 	Arguments:   paging,
 }, func(o *Observer, _ context.Context, c *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
 	return o.Actions(c, p)
@@ -306,6 +308,10 @@ func (o *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing
 		(*capture.View).Actions,
 		func(*event.Action) bool { return true },
 		func(h EntryHead, a *event.Action) ActionEntry {
-			return ActionEntry{EntryHead: h, Type: a.Type, Target: a.Target, Selector: a.Selector, Value: a.Value}
+			e := ActionEntry{EntryHead: h, Type: a.Type, Target: a.Target, Selector: a.Selector, Value: a.Value}
+			if o.byAgent != nil && o.byAgent(a.Tab(), a.At) {
+				e.By = "agent"
+			}
+			return e
 		})
 }

@@ -54,7 +54,11 @@ func (v *Viewer) PopupCheckpoint(ctx context.Context, instance string, p protoco
 
 // PopupIgnore adds a permanent noise rule for a finding.
 func (v *Viewer) PopupIgnore(_ context.Context, instance string, p protocol.IgnoreParams) (*protocol.IgnoreResult, error) {
-	return v.rules.Ignore(&checkpoint.Client{Name: "popup", Scope: v.popupScope(instance, p.Tab)}, p)
+	result, err := v.rules.Ignore(&checkpoint.Client{Name: "popup", Scope: v.popupScope(instance, p.Tab)}, p)
+	if err == nil {
+		v.signal.Notify()
+	}
+	return result, err
 }
 
 // PopupUnignore removes a noise rule.
