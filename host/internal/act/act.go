@@ -345,7 +345,8 @@ func (a *Actor) finish(ctx context.Context, client *checkpoint.Client, t *pages.
 	if !o.action.blind {
 		late.Page, late.Merged = o.lateChanges(a.clock())
 	}
-	if result.Dialog == nil && !result.Busy && !o.action.blind {
+	errorPage := result.Refused == protocol.RefusedLoad // nobody may read it
+	if result.Dialog == nil && !result.Busy && !o.action.blind && !errorPage {
 		tree, err := a.after(ctx, o, t)
 		switch {
 		case err != nil && ctx.Err() != nil:

@@ -154,8 +154,8 @@ func newlyUnsure(p *Page, v *view, root *Node) []int {
 }
 
 // sameDocument reports whether two trees show one document, so that a difference between them is meaningful: elements that
-// survive a change of the address keep their references. A reload makes another document.
-func sameDocument(a, b *Tree) bool { return a.Document == b.Document }
+// survive a change of the address keep their references. A reload makes another document, document.open another root.
+func sameDocument(a, b *Tree) bool { return a.Document == b.Document && a.Root.Ref == b.Root.Ref }
 
 // sameRoute reports whether two trees of one document have the same address, apart from its fragment. A single-page
 // application changes it to show another view.

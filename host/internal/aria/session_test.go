@@ -136,6 +136,24 @@ func TestAnotherViewOfAnApplicationIsToldByItsChanges(t *testing.T) {
 	}
 }
 
+// TestADocumentThatIsWrittenAnewIsToldInFull: document.open empties it, and what is written then has another root.
+func TestADocumentThatIsWrittenAnewIsToldInFull(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{Interactive: true})
+	s.frame.Root = 0
+	if told := s.caused(); !strings.Contains(told, "# the page is empty") {
+		t.Error(told)
+	}
+	s.is(s.show(Request{Interactive: true}), KindUnchanged)
+	s.frame.Root = 90
+	s.set(90, roleDocument, "", 91)
+	s.set(91, "button", "New")
+	if told := s.caused(); !strings.Contains(told, `button "New"`) {
+		t.Error(told)
+	}
+	s.is(s.show(Request{Interactive: true}), KindUnchanged)
+}
+
 // article replaces the form of a site by another view: a heading, a link and text.
 func (s *site) article(name string, paragraphs int) {
 	s.frame.URL, s.frame.Title = "https://app.example.com/"+name, name

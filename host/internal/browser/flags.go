@@ -33,6 +33,7 @@ var baseFlags = []string{
 	"--disable-domain-reliability",
 	"--metrics-recording-only",
 	"--no-pings",
+	"--disable-auto-reload", // an error page would load its address again and again
 	"--disable-features=AutofillServerCommunication,CertificateTransparencyComponentUpdater," +
 		"DialMediaRouteProvider,InterestFeedContentSuggestions,MediaRouter,OptimizationHints,Translate",
 	// QUIC hides requests' timing from captures and needs UDP.

@@ -37,7 +37,7 @@ func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
 	a.Debugger("debugger_resume", nil) // of three hits
 	a.Debugger("debugger_resume", map[string]any{"wait_ms": 5000})
 	a.Debugger("debugger_resume", nil)
-	e2etest.Holds(t, a.Look(), `button "Go"`)
+	e2etest.Holds(t, a.Whole(), `button "Go"`)
 	// What a quietly captured page had not handed over when it was paused, it does now.
 	if r := a.Changes(); r.Coverage != nil && strings.Contains(r.Coverage.Note, "paused") || w.Way == "quiet" && len(r.Console.NewErrors) != 1 {
 		t.Error(e2etest.Show(r))
