@@ -375,7 +375,7 @@ type ViewCall struct {
 	Agent     int     `json:"agent"`
 	AgentName string  `json:"agent_name"`
 	Tool      string  `json:"tool"`
-	// Tokens is the size of the answer, estimated as bytes / 4. RawRead is the estimate for reading the same data raw;
+	// Tokens is the size of the answer, estimated. RawRead is the estimate for reading the same data raw;
 	// 0 where it does not apply.
 	Tokens  int  `json:"tokens"`
 	RawRead int  `json:"raw_read,omitempty"`

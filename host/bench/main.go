@@ -5,7 +5,7 @@
 // and says by which of its two loops; every miss is listed at the end. A part that could not be measured does not keep the others from it. It fails only then: a
 // missed target is printed, not an exit code. It uses homes of its own and ends what it starts.
 //
-//	go run ./host/bench [-only PART,PART…] [-quick] [-json FILE] [-match TEXT] [-against REV | -publish]
+//	go run ./host/bench [-only PART,PART…] [-quick] [-json FILE] [-answers FILE] [-match TEXT] [-against REV | -publish]
 package main
 
 import (
@@ -109,6 +109,7 @@ func main() {
 	flag.BoolVar(&r.quick, "quick", false, "a third of everything")
 	flag.StringVar(&r.match, "match", "", "signal, act, hunts: only cases whose name contains this, with their answers")
 	file := flag.String("json", "", "also write the figures to this file")
+	answersFile := flag.String("answers", "", "also write a sample of the answers to this file: testdata/answers.jsonl is what token counts are fitted to")
 	binary := flag.String("binary", "", "measure this program instead of building the checkout's")
 	against := flag.String("against", "", "build this commit and run both programs in turn")
 	publish := flag.Bool("publish", false, "write the figures to docs/bench.json, and those that README.md quotes into it")
@@ -138,7 +139,14 @@ func main() {
 	if *against != "" {
 		exit(r.compare(*against, wanted))
 	}
+	heard := &answers{}
+	if *answersFile != "" {
+		testbed.Heard = func(tool, text string) { heard.add(answer{r.part, tool, text}) }
+	}
 	err := r.measure(wanted)
+	if *answersFile != "" {
+		err = errors.Join(err, heard.write(*answersFile))
+	}
 	if *publish && err == nil {
 		err = r.report.publish(!r.quick && r.match == "")
 	}

@@ -3,6 +3,8 @@ package aria
 import (
 	"fmt"
 	"strings"
+
+	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
 // narrowed answers a request for a part of the page and returns the nodes of that part. The record of what the agent was
@@ -47,8 +49,8 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node
 		return &Answer{Kind: KindPart, Text: head + "[Nothing interactive here; interactive_only: false shows all]\n"}, nil, nil
 	}
 	body := listing(nodes, r)
-	if r.MaxTokens > 0 && len(head)+len(body) > r.bytes() {
-		body, _ = fitted(&Node{Role: roleDocument, Children: nodes}, r, r.bytes()-len(head))
+	if !r.fits(head + body) {
+		body, _ = fitted(&Node{Role: roleDocument, Children: nodes}, r, r.MaxTokens-tokens.Estimate(head))
 	}
 	return &Answer{Kind: KindPart, Text: head + body}, nodes, nil
 }
@@ -73,12 +75,12 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 	return kept, matches
 }
 
-// fitted lists the most useful part of a tree within a budget of bytes: first alerts, dialogs and headings, then interactive
+// fitted lists the most useful part of a tree within a budget of tokens: first alerts, dialogs and headings, then interactive
 // elements and landmarks, then the rest, each in page order. The text reports how many elements are left out. fitted
 // returns it with the elements of which it does not show everything.
 func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
-	const note = 120     // bytes for the note on what is left out
-	const leastLine = 16 // of a node
+	const note = 30     // for the note on what is left out
+	const leastLine = 5 // of a node
 	budget -= note
 	only := map[*Node]bool{}
 	var around []*Node
@@ -86,11 +88,11 @@ func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 		if r.Format == FormatYAML {
 			w := &blocks{}
 			w.node(alone(n), 2*len(around))
-			return w.b.Len() + 12 // and its line "children:"
+			return tokens.Estimate(w.b.String()) + 3 // and its line "children:"
 		}
 		w := &compact{}
 		w.node(alone(n), len(around), 1)
-		return w.b.Len() + 1
+		return tokens.Estimate(w.b.String())
 	}
 	var pass func(n *Node, wanted func(*Node) bool)
 	pass = func(n *Node, wanted func(*Node) bool) {
@@ -190,12 +192,12 @@ func alone(n *Node) *Node {
 
 // cutDiff returns the part of a difference that fits. The next answer repeats all of it, so that nothing gets lost.
 func cutDiff(text string, r Request) *Answer {
-	const note = 140
+	const note = 30
 	lines := strings.SplitAfter(text, "\n")
 	var b strings.Builder
-	shown := 0
+	shown, cost := 0, 0
 	for _, l := range lines {
-		if b.Len()+len(l) > r.bytes()-note && shown > 3 {
+		if cost += tokens.Estimate(l); cost > r.MaxTokens-note && shown > 3 {
 			break
 		}
 		b.WriteString(l)

@@ -297,7 +297,7 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 			return listing
 		}
 	}
-	if most := r.bytes(); most > 0 && len(changes) > most {
+	if !r.fits(changes) {
 		s.sawCut(d)
 		return text + cutDiff(changes, r).Text // the next answer repeats what did not fit
 	}

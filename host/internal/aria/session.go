@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
 // Request describes the snapshot to return.
@@ -19,7 +21,7 @@ type Request struct {
 	// it to lines with that text.
 	Root, Depth int
 	Search      string
-	// MaxTokens, if above 0, limits the answer, at [BytesPerToken].
+	// MaxTokens, if above 0, limits the answer, as package tokens estimates it.
 	MaxTokens int
 	// Tab, if above 0, is named in the answer, because the agent sees several tabs.
 	Tab int
@@ -55,12 +57,10 @@ type Answer struct {
 	cut bool
 }
 
-// BytesPerToken is the estimated number of bytes for a token of a snapshot. It is lower than for prose because of short
-// names, brackets and references.
-const BytesPerToken = 2.4
-
-// bytes returns the maximum size of the answer; 0 means no limit.
-func (r Request) bytes() int { return int(BytesPerToken * float64(r.MaxTokens)) }
+// fits reports whether a text is within the limit. A token has at least one byte.
+func (r Request) fits(text string) bool {
+	return r.MaxTokens <= 0 || len(text) <= r.MaxTokens || tokens.Estimate(text) <= r.MaxTokens
+}
 
 // MaxChanged is the largest share of changed elements for which a difference is returned.
 const MaxChanged = .7
@@ -129,7 +129,7 @@ func (s *Seen) decide(p *Page, v *view, t *Tree, root *Node, r Request) (*Answer
 			return full(t, root, r, "it is shorter than the changes"), d
 		}
 	}
-	if r.MaxTokens > 0 && len(text) > r.bytes() {
+	if !r.fits(text) {
 		return cutDiff(text, r), d
 	}
 	return &Answer{Kind: KindDiff, Text: text}, d
@@ -292,8 +292,8 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 		body = "# the page is empty\n"
 	}
 	var left map[int]bool
-	if r.MaxTokens > 0 && len(head)+len(body) > r.bytes() {
-		body, left = fitted(root, r, r.bytes()-len(head))
+	if !r.fits(head + body) {
+		body, left = fitted(root, r, r.MaxTokens-tokens.Estimate(head))
 	}
 	return &Answer{Kind: KindFull, Text: head + body, Why: why, left: left}
 }

@@ -16,6 +16,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
 // MaxEntries bounds what is shown in one section; MaxMessage the length of a message, in characters.
@@ -469,22 +470,19 @@ func cutTo(s string, most int) string {
 	return s
 }
 
-// bytesPerToken is the specification's estimate.
-const bytesPerToken = 4
-
 // tokenCount is how a report's JSON begins its count, before it is counted. No text within can look like it: the
 // quotes of a text are escaped.
 const tokenCount = `"token_count":0`
 
-// CountTokens sets TokenCount: the length of the report's JSON in bytes / 4. It comes last: what [Encode] writes of
-// the report from now on is what was counted.
+// CountTokens sets TokenCount, the estimate of package tokens for the report's JSON. It comes last: what [Encode] writes
+// of the report from now on is what was counted.
 func (r *Report) CountTokens() {
 	r.TokenCount, r.encoded = 0, nil
 	data, err := Encode(r)
 	if err != nil {
 		return // a report of plain values always marshals
 	}
-	r.TokenCount = (len(data) + len("00")) / bytesPerToken
+	r.TokenCount = tokens.Estimate(data) // a count of up to three digits is one token, as the zero is
 	before, after, _ := bytes.Cut(data, []byte(tokenCount))
 	counted := append(make([]byte, 0, len(data)+8), before...)
 	counted = strconv.AppendInt(append(counted, tokenCount[:len(tokenCount)-1]...), int64(r.TokenCount), 10)

@@ -14,6 +14,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
 	"tidemark.dev/tidemark/host/internal/ring"
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/protocol"
@@ -32,9 +33,10 @@ type Call struct {
 	Took      time.Duration
 	Tool      string
 	Arguments string
-	// Answer is the answer as sent, cut to a limit. Bytes is its full length.
+	// Answer is the answer as sent, cut to a limit. Bytes and Tokens are its full length.
 	Answer string
 	Bytes  int
+	Tokens int
 	Failed bool
 	// RawRead is the number of tokens that the raw entries behind the answer would have taken.
 	RawRead int
@@ -56,7 +58,7 @@ func markOfCall(c *Call) byte {
 // Called records an agent's call, with the answer as sent.
 func (a *Agents) Called(client *checkpoint.Client, c Call) {
 	name := a.clients.NameOf(client)
-	c.Bytes = len(c.Answer)
+	c.Bytes, c.Tokens = len(c.Answer), tokens.Estimate(c.Answer)
 	c.Arguments, c.Answer = cutTo(c.Arguments, maxCallAnswer), cutTo(c.Answer, maxCallAnswer)
 	c.head = event.Head{At: c.At.UnixMilli()}
 	a.mu.Lock()
@@ -64,7 +66,7 @@ func (a *Agents) Called(client *checkpoint.Client, c Call) {
 	agent := a.agentLocked(client, name)
 	c.agent = agent.id
 	agent.calls++
-	agent.tokens += observe.TokensOf(c.Bytes)
+	agent.tokens += c.Tokens
 	agent.rawRead += c.RawRead
 	a.calls.Append(c)
 	a.signal.Notify()
@@ -114,7 +116,7 @@ func (v *Viewer) Calls(ctx context.Context, p protocol.ViewCallsParams) (*protoc
 		out.Total++
 		call := protocol.ViewCall{
 			Position: pos, At: c.head.At, Ms: float64(c.Took.Microseconds()) / 1000, Agent: listedAs(c.agent), AgentName: names[listedAs(c.agent)], Tool: c.Tool,
-			Tokens: observe.TokensOf(c.Bytes), RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
+			Tokens: c.Tokens, RawRead: c.RawRead, Failed: c.Failed, Gist: c.Gist,
 		}
 		if len(p.Positions) > 0 {
 			if bytes += len(c.Answer) + len(c.Arguments); bytes > maxEntryBytes/2 && len(out.Calls) > 0 {

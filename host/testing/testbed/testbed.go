@@ -205,6 +205,9 @@ func (w *World) connect(options *mcp.ClientOptions, args []string) (*Agent, erro
 	return &Agent{session, cmd.Process}, nil
 }
 
+// Heard, if not nil, is called with the text of each answer. Set it before the first agent connects.
+var Heard func(tool, text string)
+
 // Agent is an MCP client.
 type Agent struct {
 	*mcp.ClientSession
@@ -233,6 +236,9 @@ func (a *Agent) call(tool string, args map[string]any) (*mcp.CallToolResult, str
 	text, ok := result.Content[0].(*mcp.TextContent)
 	if !ok {
 		return nil, "", fmt.Errorf("%s returned a %T", tool, result.Content[0])
+	}
+	if Heard != nil {
+		Heard(tool, text.Text)
 	}
 	if result.IsError {
 		code, _ := result.Meta["code"].(string)
