@@ -23,7 +23,7 @@ const (
 	budgetTaskCalls   = 10
 	budgetTask        = 700  // tokens
 	aboveBare         = 1.4  // times as long as a bare client
-	budgetDefinitions = 2420 // tokens of the default sets
+	budgetDefinitions = 2600 // tokens of the default sets
 )
 
 // actRounds is how often the task is done with Tidemark and with the bare client, in turn, in each application: a call

@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +19,10 @@ func pagingFlags(cmd *cobra.Command, p *observe.ReadParams) (asJSON *bool) {
 	f.Uint64Var(new(uint64), "after", 0, "continue after this position (default: the newest entries)")
 	f.Int("limit", 100, "number of entries, from 1 to 1000")
 	f.IntVar(&p.Tab, "tab", 0, "only this tab (see tidemark status)")
+	most := f.Int("max-tokens", math.MaxInt32, "limit in tokens (default: everything)")
+	f.Lookup("max-tokens").DefValue = "0" // help does not show a zero default
 	cmd.PreRunE = func(*cobra.Command, []string) error {
+		p.MaxTokens = most
 		if f.Changed("after") {
 			n, err := f.GetUint64("after")
 			if err != nil {
@@ -33,24 +39,49 @@ func pagingFlags(cmd *cobra.Command, p *observe.ReadParams) (asJSON *bool) {
 		}
 		return nil
 	}
-	return f.Bool("json", false, "print the JSON that an agent gets")
+	asJSON = f.Bool("json", false, "print the JSON that an agent gets")
+	return asJSON
 }
 
-// rest prints how to read more entries.
+// rest prints what a page does not have, and how to read it.
 func rest[T any](cmd *cobra.Command, page *observe.Listing[T]) error {
 	out := cmd.OutOrStdout()
+	var lines []string
 	switch {
-	case page.Total == 0:
+	case page.Total == 0 && page.Files == 0:
 		return render.Line(out, "no entries yet")
-	case page.Next > 0:
-		return render.Line(out, "%s", render.Faint(fmt.Sprintf("%d of %d shown. Continue with --after %d", len(page.Entries), page.Total, page.Next)))
+	case page.Left > 0:
+		lines = append(lines, fmt.Sprintf("%d left out to fit --max-tokens. Continue with --after %d", page.Left, *page.Next))
+	case page.Next != nil:
+		lines = append(lines, fmt.Sprintf("%d of %d shown. Continue with --after %d", len(page.Entries), page.Total, *page.Next))
 	case page.Total > len(page.Entries):
-		return render.Line(out, "%s", render.Faint(fmt.Sprintf("newest %d of %d. Use --limit to show more", len(page.Entries), page.Total)))
+		lines = append(lines, fmt.Sprintf("newest %d of %d. Use --limit to show more", len(page.Entries), page.Total))
+	}
+	if page.Files > 0 {
+		lines = append(lines, fmt.Sprintf("%d loaded files are not listed. Use --url / to list them", page.Files))
+	}
+	if len(page.Missing) > 0 {
+		lines = append(lines, fmt.Sprintf("no longer kept, or not in scope: %s", strings.Trim(fmt.Sprint(page.Missing), "[]")))
+	}
+	for _, line := range lines {
+		if err := render.Line(out, "%s", render.Faint(line)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func at(h observe.EntryHead) string { return render.Faint(h.At.Local().Format("15:04:05.000")) }
+func at(h observe.EntryHead) string { return clock(h.At) }
+
+func clock(t diff.Time) string { return render.Faint(t.Local().Format("15:04:05.000")) }
+
+// times returns how often equal entries occurred, "" for one.
+func times(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" ×%d", n)
+}
 
 func newLogs() *cobra.Command {
 	var p observe.LogsParams
@@ -61,8 +92,9 @@ func newLogs() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var page observe.Listing[observe.LogEntry]
 		return callAndShow(cmd, "get_browser_logs", p, &page, *asJSON, func() error {
-			for _, e := range page.Entries {
-				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s  %s", at(e.EntryHead), render.Level(e.Level), render.Flat(e.Message), render.Faint(render.Flat(diff.Marked(e.Source, e.Generated)))); err != nil {
+			for _, g := range observe.Folded(page.Entries) {
+				e := g.First
+				if err := render.Line(cmd.OutOrStdout(), "%s  %s  %s%s  %s", at(e.EntryHead), render.Level(e.Level), render.Flat(e.Message), times(g.Count), render.Faint(render.Flat(diff.Marked(e.Source, e.Generated)))); err != nil {
 					return err
 				}
 			}
@@ -73,18 +105,41 @@ func newLogs() *cobra.Command {
 }
 
 func newNetwork() *cobra.Command {
-	var p observe.NetworkParams
-	cmd := &cobra.Command{Use: "network", Short: "Show requests", Args: noArgs}
+	var p observe.BodiesParams
+	var bodies bool
+	cmd := &cobra.Command{
+		Use:   "network [POSITION...]",
+		Short: "Show requests, or the headers and bodies of some",
+		Example: `  tidemark network
+  tidemark network --status-min 400 --bodies
+  tidemark network 12 15`,
+	}
 	asJSON := pagingFlags(cmd, &p.ReadParams)
 	cmd.Flags().StringVar(&p.Method, "method", "", "only this method")
 	cmd.Flags().StringVar(&p.URL, "url", "", "only URLs that contain this text")
 	cmd.Flags().IntVar(&p.StatusMin, "status-min", 0, "only this status or higher (400: failures)")
+	cmd.Flags().BoolVar(&bodies, "bodies", false, "show headers and bodies")
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		for _, arg := range args {
+			position, err := strconv.ParseUint(arg, 10, 64)
+			if err != nil {
+				return usageError{fmt.Errorf("%q is not a position. `tidemark network` lists requests with their positions.", arg)}
+			}
+			p.Positions = append(p.Positions, position)
+		}
+		return nil
+	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var page observe.Listing[observe.NetworkEntry]
-		return callAndShow(cmd, "get_network_bodies", p, &page, *asJSON, func() error {
+		if bodies || len(p.Positions) > 0 {
+			var page observe.Listing[observe.BodiesEntry]
+			return callAndShow(cmd, "get_network_bodies", p, &page, *asJSON, func() error { return showBodies(cmd, &page) })
+		}
+		var page observe.Listing[observe.RequestEntry]
+		return callAndShow(cmd, "get_network_requests", p.RequestsParams, &page, *asJSON, func() error {
 			t := render.Table{}
-			for _, e := range page.Entries {
-				t.Row(at(e.EntryHead), render.Status(e.Status, e.Error, e.Canceled), e.Method, fmt.Sprintf("%.0f ms", e.DurationMs), e.Resource, e.URL)
+			for _, g := range observe.Folded(page.Entries) {
+				e := g.First
+				t.Row(requestCells(e, g.Count)...)
 			}
 			if err := t.Write(cmd.OutOrStdout()); err != nil {
 				return err
@@ -93,6 +148,38 @@ func newNetwork() *cobra.Command {
 		})
 	}
 	return cmd
+}
+
+// requestCells returns the cells of a table of requests.
+func requestCells(e *observe.RequestEntry, count int) []string {
+	address := e.URL + times(count)
+	for _, more := range []string{e.Operation, diff.Marked(e.Initiator, e.Generated), e.Detail} {
+		if more = strings.TrimSpace(render.Flat(more)); more != "" {
+			address += "  " + render.Faint(more)
+		}
+	}
+	return []string{
+		fmt.Sprint(e.Position), clock(e.StartedAt), render.Status(e.Status, e.Error, e.Canceled), e.Method, fmt.Sprintf("%.0f ms", e.DurationMs), e.Resource, address,
+	}
+}
+
+// showBodies shows requests with what was sent and received.
+func showBodies(cmd *cobra.Command, page *observe.Listing[observe.BodiesEntry]) error {
+	out := cmd.OutOrStdout()
+	for i := range page.Entries {
+		e := &page.Entries[i]
+		t := render.Table{}
+		t.Row(requestCells(&e.RequestEntry, 1)...)
+		if err := t.Write(out); err != nil {
+			return err
+		}
+		for _, line := range e.Sent() {
+			if err := render.Line(out, "  %s", render.Flat(line)); err != nil {
+				return err
+			}
+		}
+	}
+	return rest(cmd, page)
 }
 
 func newWebSocket() *cobra.Command {
@@ -104,12 +191,13 @@ func newWebSocket() *cobra.Command {
 		var page observe.Listing[observe.SocketEntry]
 		return callAndShow(cmd, "get_websocket_events", p, &page, *asJSON, func() error {
 			t := render.Table{}
-			for _, e := range page.Entries {
+			for _, g := range observe.Folded(page.Entries) {
+				e := g.First
 				text := e.Text
 				if e.Binary {
 					text = fmt.Sprintf("(binary, %d bytes)", e.Size)
 				}
-				t.Row(at(e.EntryHead), e.Event, e.URL, text)
+				t.Row(at(e.EntryHead), e.Event, e.URL, text+times(g.Count))
 			}
 			if err := t.Write(cmd.OutOrStdout()); err != nil {
 				return err
@@ -128,12 +216,13 @@ func newActions() *cobra.Command {
 		var page observe.Listing[observe.ActionEntry]
 		return callAndShow(cmd, "get_enhanced_actions", p, &page, *asJSON, func() error {
 			t := render.Table{}
-			for _, e := range page.Entries {
+			for _, g := range observe.Folded(page.Entries) {
+				e := g.First
 				value := ""
 				if e.Value != "" {
 					value = fmt.Sprintf("= %q", e.Value)
 				}
-				t.Row(at(e.EntryHead), e.Type, e.Target, value)
+				t.Row(at(e.EntryHead), e.Type, e.Target, value+times(g.Count))
 			}
 			if err := t.Write(cmd.OutOrStdout()); err != nil {
 				return err

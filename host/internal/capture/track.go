@@ -188,19 +188,19 @@ type row interface {
 // tracks are all of them.
 var tracks = [Gaps]row{
 	Console: newTrack(ConsoleSection, Browsers, "Console", Limit{10_000, 6 << 20}, ring.Options[event.Console]{
-		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage, Weigh: rawConsole,
+		Chunk: 64, Size: sizeOfConsole, Mark: notableMessage,
 	}),
 	Network: newTrack(NetworkSection, Browsers, "Network", Limit{5_000, 16 << 20}, ring.Options[event.Network]{
-		Chunk: 8, Size: sizeOfNetwork, Weigh: rawNetwork,
+		Chunk: 8, Size: sizeOfNetwork,
 	}).with((*Store).addNetwork, func(s *Store, e *event.Network) { s.oldTable = s.oldTable.apply(e) }),
 	WebSocket: newTrack(WebSocketSection, Browsers, "WebSocket", Limit{20_000, 8 << 20}, ring.Options[event.WebSocket]{
-		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame, Weigh: rawWebSocket,
+		Chunk: 64, Size: sizeOfWebSocket, Mark: notableFrame,
 	}),
 	DOM: newTrack(DOMSection, Browsers, "DOM", Limit{2_000, 1 << 20}, ring.Options[Change]{
 		Chunk: 64, Size: sizeOfChange,
 	}).with((*Store).change, func(s *Store, c *Change) { s.oldDOM = s.oldDOM.apply(c) }),
 	Actions: newTrack(ActionsSection, Browsers, "Actions", Limit{2_000, 1 << 20}, ring.Options[event.Action]{
-		Chunk: 64, Size: sizeOfAction, Weigh: rawAction,
+		Chunk: 64, Size: sizeOfAction,
 	}),
 	Variables: newTrack(VariablesSection, Browsers, "Variables", Limit{2_000, 1 << 20}, ring.Options[event.Inspection]{
 		Chunk: 64, Size: sizeOfInspection,
@@ -340,8 +340,6 @@ type span interface {
 	Next() uint64
 	// events yields the entries from a position on.
 	events(from uint64) iter.Seq2[uint64, event.Event]
-	// raw is [View.RawBytes].
-	raw(from uint64, inScope func(event.Subject) bool) int
 	// after is the first position whose entry is later than a time. Entries that arrived a little out of order are read
 	// rather than missed. It is before if an entry later than the time has left the buffer; gone is the time of the newest
 	// of those.
@@ -368,19 +366,6 @@ func (s spanOf[T, P]) events(from uint64) iter.Seq2[uint64, event.Event] {
 			}
 		}
 	}
-}
-
-func (s spanOf[T, P]) raw(from uint64, inScope func(event.Subject) bool) (bytes int) {
-	v := *s.View
-	if inScope == nil {
-		bytes, v = v.Weight(from), v.Until(v.FirstInRing())
-	}
-	for _, e := range v.From(from) {
-		if inScope == nil || inScope(P(e).Header().Subject) {
-			bytes += v.Weigh(e)
-		}
-	}
-	return bytes
 }
 
 func (s spanOf[T, P]) after(ms, gone int64, before uint64) uint64 {
@@ -434,12 +419,6 @@ func (v *View) Variables() *ring.View[event.Inspection] { return in[event.Inspec
 // Events yields the entries of a section from a position on, oldest first.
 func (v *View) Events(s Section, from uint64) iter.Seq2[uint64, event.Event] {
 	return v.tracks[s.Track()].events(from)
-}
-
-// RawBytes returns about how many bytes a tool that returns whole entries needs for the entries of a section from a
-// position on. InScope selects pages; nil means all, which takes no time for entries in the buffer.
-func (v *View) RawBytes(s Section, from uint64, inScope func(event.Subject) bool) int {
-	return v.tracks[s.Track()].raw(from, inScope)
 }
 
 // First returns the position of the oldest entry of a section that can be read.

@@ -314,7 +314,7 @@ func TestConcurrentClientsAndWriters(t *testing.T) {
 						t.Errorf("position %d, want %d", e.Position, after)
 					}
 				}
-				if n += len(page.Entries); page.Next == 0 {
+				if n += len(page.Entries); page.Next == nil {
 					return
 				}
 			}

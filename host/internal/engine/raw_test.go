@@ -61,7 +61,7 @@ func TestRawEntriesInFull(t *testing.T) {
 	const head = `"position":1,"at":"2026-01-23T10:30:00.000Z","tab":1`
 	for tool, want := range map[string]string{
 		"get_browser_logs": `{"page_text":"untrusted","entries":[{` + head + `,"level":"error","via":"exception","message":"TypeError: x","source":"http://localhost:5173/src/app.js:42:7","stack":["go (app.js:42:7)"],"target":"worker"}],"total":1,"evicted":0}`,
-		"get_network_bodies": `{"page_text":"untrusted","entries":[{` + head + `,"masked":3,"method":"POST","url":"http://localhost:5173/api?token=[masked]","resource":"fetch","status":500,"duration_ms":12.5,"mime":"application/json","size":99,` +
+		"get_network_bodies": `{"page_text":"untrusted","entries":[{` + head + `,"masked":3,"method":"POST","url":"http://localhost:5173/api?token=[masked]","resource":"fetch","status":500,"started_at":"2026-01-23T10:29:59.990Z","duration_ms":12.5,"mime":"application/json","size":99,` +
 			`"request_headers":{"Authorization":"[masked]"},"request_body":"{\"password\":\"[masked]\"}","response_body":"{}","body_note":"n"}],"total":1,"evicted":0}`,
 		"get_websocket_events": `{"page_text":"untrusted","entries":[{` + head + `,"connection":"w","url":"ws://localhost:5173/live","event":"close","code":1006,"reason":"gone"}],"total":1,"evicted":0}`,
 		"get_enhanced_actions": `{"page_text":"untrusted","entries":[{` + head + `,"type":"type","target":"textbox \"Email\"","selector":"#email","value":"a@b.c"},{` + strings.Replace(head, "1", "2", 1) +
@@ -130,8 +130,8 @@ func TestRawReadsAreFiltered(t *testing.T) {
 		{narrowed, "get_browser_logs", `{}`, "6"},
 		{everything, "get_network_bodies", `{"method":"post"}`, "2"},
 		{everything, "get_network_bodies", `{"url":"/b"}`, "3 4"},
-		{everything, "get_network_bodies", `{"status_min":400}`, "2 3 4 5"},
-		{everything, "get_network_bodies", `{"status_min":500,"method":"GET"}`, "3 4 5"},
+		{everything, "get_network_bodies", `{"status_min":400}`, "5 2 3 4"},
+		{everything, "get_network_bodies", `{"status_min":500,"method":"GET"}`, "5 3 4"}, // listed by start: 5 began first,
 		{narrowed, "get_network_bodies", `{}`, ""},
 		{everything, "get_websocket_events", `{"url":"two"}`, "2"},
 		{everything, "get_enhanced_actions", `{"tab":1}`, ""},
@@ -204,16 +204,18 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 		{everything, "checkpoint_delete", `{}`, "name is missing"},
 		{everything, "checkpoint_delete", `{"name":"nope"}`, `there is no checkpoint "nope"`},
 		{everything, "get_browser_logs", `{"level":"loud"}`, `level is "loud"; it must be debug, log, info, warning or error`},
-		{everything, "get_browser_logs", `{"since":1}`, `get_browser_logs has no argument "since"; it takes level, search, after, limit, tab`},
+		{everything, "get_browser_logs", `{"since":1}`, `get_browser_logs has no argument "since"; it takes level, search, after, limit, tab, max_tokens, format`},
 		{everything, "get_network_bodies", `{"status_min":-1}`, "status_min is -1; it must be from 0 to 599"},
-		{everything, "get_network_bodies", `{"path":""}`, "it takes method, url, status_min, after, limit, tab"},
-		{everything, "get_websocket_events", `{"op":""}`, "it takes url, after, limit, tab"},
-		{everything, "get_enhanced_actions", `{"op":""}`, "it takes after, limit, tab"},
+		{everything, "get_network_bodies", `{"path":""}`, "it takes positions, method, url, status_min, after, limit, tab, max_tokens, format"},
+		{everything, "get_websocket_events", `{"op":""}`, "it takes url, after, limit, tab, max_tokens, format"},
+		{everything, "get_enhanced_actions", `{"op":""}`, "it takes after, limit, tab, max_tokens, format"},
 	}
-	for _, tool := range []string{"get_browser_logs", "get_network_bodies", "get_websocket_events", "get_enhanced_actions"} {
+	for _, tool := range []string{"get_browser_logs", "get_network_requests", "get_network_bodies", "get_websocket_events", "get_enhanced_actions"} {
 		mistakes = append(mistakes,
 			mistake{everything, tool, `{"limit":0}`, "limit is 0; it must be from 1 to 1000"},
 			mistake{everything, tool, `{"limit":1001}`, "limit is 1001; it must be from 1 to 1000"},
+			mistake{everything, tool, `{"max_tokens":99}`, "max_tokens is 99; it must be 100 or more"},
+			mistake{everything, tool, `{"format":"yaml"}`, `format is "yaml"; it must be lines or json`},
 			mistake{everything, tool, `{"limit":"10"}`, "limit must be a whole number, not a string"},
 			mistake{everything, tool, `{"after":-1}`, "after must be a whole number"},
 			mistake{everything, tool, `{"after":2}`, "after is 2, but the newest position is "},

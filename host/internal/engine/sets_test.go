@@ -155,7 +155,7 @@ func TestDisconnectedAgentsOfOneNameAreOneEntry(t *testing.T) {
 	}
 	second := first + 1
 	list := agents()
-	if len(list) != 1 || list[0].ID != first || list[0].Calls != 4 || list[0].Tokens != 8 || !list[0].Held || list[0].Here {
+	if len(list) != 1 || list[0].ID != first || list[0].Calls != 4 || list[0].Tokens != 12 || !list[0].Held || list[0].Here {
 		t.Errorf("four disconnected agents are listed as %+v", list)
 	}
 	if one, other := calls(first), calls(second); one != 4 || other != 4 {

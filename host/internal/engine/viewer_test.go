@@ -11,6 +11,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewer"
@@ -301,11 +302,11 @@ func TestAgentsCallsAreKeptWithinBoundsAndCounted(t *testing.T) {
 		w.Engine.Viewer.Agents.Called(a, viewer.Call{At: w.Now, Took: time.Millisecond, Tool: "get_changes_since", Arguments: "{}", Answer: strings.Repeat("x", 100_000), RawRead: 1000 * i})
 	}
 	overview := view[protocol.ViewOverview](t, w, "view_overview", protocol.ViewParams{})
-	if len(overview.Agents) != 1 || overview.Agents[0].Calls != 3 || overview.Agents[0].Tokens != 75_000 || overview.Agents[0].RawRead != 3000 {
+	if len(overview.Agents) != 1 || overview.Agents[0].Calls != 3 || overview.Agents[0].Tokens != 3*tokens.Estimate(strings.Repeat("x", 100_000)) || overview.Agents[0].RawRead != 3000 {
 		t.Errorf("agents are %+v", overview.Agents)
 	}
 	calls := view[protocol.ViewCalls](t, w, "view_calls", protocol.ViewCallsParams{})
-	if len(calls.Calls) != 3 || calls.Calls[0].Answer != "" || calls.Calls[0].Tokens != 25_000 {
+	if len(calls.Calls) != 3 || calls.Calls[0].Answer != "" || 3*calls.Calls[0].Tokens != overview.Agents[0].Tokens {
 		t.Errorf("calls are %+v", calls)
 	}
 	one := view[protocol.ViewCalls](t, w, "view_calls", protocol.ViewCallsParams{Positions: []uint64{2}}).Calls

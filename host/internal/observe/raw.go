@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
@@ -15,30 +17,52 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 )
 
-// Limits of a raw read.
+// Limits of a raw read, in entries and in tokens.
 const (
-	defaultLimit = 100
-	maxLimit     = 1000
+	defaultLimit     = 100
+	maxLimit         = 1000
+	minMaxTokens     = 100
+	defaultMaxTokens = 2000
 )
 
-// Listing is a page of a buffer.
+// Listing is a page of a buffer. Agents get it as lines unless they request JSON.
 type Listing[T any] struct {
 	// PageText is [diff.Untrusted] when there are entries, because they quote pages.
 	PageText string `json:"page_text,omitempty"`
 	Entries  []T    `json:"entries"`
-	// Next is the position to pass as after for the next page, 0 at the end.
-	Next uint64 `json:"next,omitempty"`
+	// Next is the position to pass as after for what this page does not have; nil at the end.
+	Next *uint64 `json:"next,omitempty"`
+	// Left counts the entries within the limit that did not fit max_tokens.
+	Left int `json:"left_out,omitempty"`
+	// Files counts the successful requests for scripts, style sheets, fonts and pictures that are not listed.
+	Files int `json:"files,omitempty"`
+	// Missing are requested positions that no entry in memory and scope has.
+	Missing []uint64 `json:"missing,omitempty"`
 	// Total counts the kept entries that match.
 	Total int `json:"total"`
 	// Evicted counts the entries of the whole buffer that are no longer kept.
 	Evicted uint64 `json:"evicted"`
+
+	lines  func(*Listing[T]) string
+	asJSON bool
+}
+
+// AgentLines returns the listing in lines, and false if the agent requested JSON.
+func (l *Listing[T]) AgentLines() (string, bool) {
+	if l.lines == nil || l.asJSON {
+		return "", !l.asJSON
+	}
+	return l.lines(l), true
 }
 
 // ReadParams are the arguments of every raw read.
 type ReadParams struct {
-	After *uint64 `json:"after,omitempty"`
-	Limit *int    `json:"limit,omitempty"`
-	Tab   int     `json:"tab,omitempty"`
+	After     *uint64 `json:"after,omitempty"`
+	Limit     *int    `json:"limit,omitempty"`
+	Tab       int     `json:"tab,omitempty"`
+	MaxTokens *int    `json:"max_tokens,omitempty"`
+	// Format is lines (the default) or json.
+	Format string `json:"format,omitempty"`
 }
 
 // EntryHead begins every entry of a raw read.
@@ -47,61 +71,154 @@ type EntryHead struct {
 	At       diff.Time `json:"at"`
 	Tab      int       `json:"tab"`
 	Masked   int       `json:"masked,omitempty"`
+	// Cut names the parts of the entry that were shortened to fit max_tokens.
+	Cut []string `json:"cut,omitempty"`
+
+	// key is what equal entries had in common before they were cut.
+	key string
+}
+
+// a reading is a raw read of the buffer of T whose entries are shown as E.
+type reading[T, E any] struct {
+	pick  func(*capture.View) *ring.View[T]
+	match func(uint64, *T) bool
+	show  func(EntryHead, *T) E
+	// file reports whether an entry that matches is only counted as a file; nil: none is.
+	file func(*T) bool
+	// what are the entries, in the plural.
+	what string
+}
+
+// bounds are the checked arguments of a raw read.
+type bounds struct {
+	limit, tokens int
+	asJSON        bool
+}
+
+func (p *ReadParams) check() (b bounds, err error) {
+	b = bounds{limit: defaultLimit, tokens: defaultMaxTokens, asJSON: p.Format == "json"}
+	if p.Limit != nil {
+		b.limit = *p.Limit
+		if b.limit < 1 || b.limit > maxLimit {
+			return b, usererr.Invalid("limit is %d; it must be from 1 to %d", b.limit, maxLimit)
+		}
+	}
+	if p.MaxTokens != nil {
+		b.tokens = *p.MaxTokens
+		if b.tokens < minMaxTokens {
+			return b, usererr.Invalid("max_tokens is %d; it must be %d or more", b.tokens, minMaxTokens)
+		}
+	}
+	if p.Format != "" && p.Format != "lines" && p.Format != "json" {
+		return b, usererr.Invalid("format is %q; it must be lines or json", p.Format)
+	}
+	return b, nil
+}
+
+// hit is an entry that matches.
+type hit[T any] struct {
+	pos uint64
+	v   *T
 }
 
 // read returns a page of a buffer: the oldest entries following after, or without after the newest.
-func read[T any, P event.Pointer[T], E any](o *Observer, scope checkpoint.Scope, p ReadParams, pick func(*capture.View) *ring.View[T], match func(*T) bool, show func(EntryHead, *T) E) (*Listing[E], error) {
-	limit := defaultLimit
-	if p.Limit != nil {
-		limit = *p.Limit
-		if limit < 1 || limit > maxLimit {
-			return nil, usererr.Invalid("limit is %d; it must be from 1 to %d", limit, maxLimit)
-		}
+func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scope checkpoint.Scope, p ReadParams, r reading[T, E]) (*Listing[E], error) {
+	b, err := p.check()
+	if err != nil {
+		return nil, err
 	}
-	v := o.store.View(o.clock())
 	if err := tabs.Check(v, scope, p.Tab); err != nil {
 		return nil, err
 	}
-	view := pick(v)
+	view := r.pick(v)
 	if p.After != nil && *p.After >= view.Next() {
 		return nil, usererr.Invalid("after is %d, but the newest position is %d. Pass next from an earlier answer, or omit after for the newest entries.", *p.After, view.Next()-1)
 	}
-	page := &Listing[E]{Entries: []E{}, Evicted: view.Evicted()}
-	type hit struct {
-		pos uint64
-		v   *T
-	}
-	var hits []hit
+	newest := p.After == nil
+	page := &Listing[E]{Entries: []E{}, Evicted: view.Evicted(), asJSON: b.asJSON, lines: func(l *Listing[E]) string { return text[E, R](l, r.what, newest) }}
+	var hits []hit[T]
 	for pos, entry := range view.From(0) {
 		head := P(entry).Header()
-		if !scope.Covers(head.Subject) || p.Tab != 0 && head.Tab() != p.Tab || !match(entry) {
+		if !scope.Covers(head.Subject) || p.Tab != 0 && head.Tab() != p.Tab || !r.match(pos, entry) {
+			continue
+		}
+		if r.file != nil && r.file(entry) {
+			page.Files++
 			continue
 		}
 		page.Total++
-		if p.After != nil && pos <= *p.After {
-			continue
-		}
-		if p.After != nil && len(hits) > limit {
+		if p.After != nil && (pos <= *p.After || len(hits) > b.limit) {
 			continue // counted only
 		}
-		hits = append(hits, hit{pos, entry})
+		hits = append(hits, hit[T]{pos, entry})
 	}
-	if len(hits) > limit {
-		if p.After != nil {
-			page.Next = hits[limit-1].pos
-			hits = hits[:limit]
-		} else {
-			hits = hits[len(hits)-limit:]
-		}
+	more := len(hits) > b.limit
+	if p.After != nil {
+		hits = hits[:min(len(hits), b.limit)]
+	} else {
+		hits = hits[max(0, len(hits)-b.limit):]
 	}
-	for _, h := range hits {
-		head := P(h.v).Header()
-		page.Entries = append(page.Entries, show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab(), Masked: head.Masked}, h.v))
+	taken := fill[T, P, E, R](page, hits, b, newest, r.show)
+	page.Left = len(hits) - taken
+	switch {
+	case newest && page.Left > 0:
+		before := hits[0].pos - 1
+		page.Next = &before
+	case !newest && (more || page.Left > 0):
+		page.Next = &hits[taken-1].pos
 	}
 	if len(page.Entries) > 0 {
 		page.PageText = diff.Untrusted
 	}
 	return page, nil
+}
+
+// fill adds entries to a page until they need more tokens than allowed: from the oldest on, or from the newest. It returns
+// how many it added. The first one is added however long it is, cut to fit.
+func fill[T any, P event.Pointer[T], E any, R rawEntry[E]](page *Listing[E], hits []hit[T], b bounds, newest bool, show func(EntryHead, *T) E) (taken int) {
+	most := max(b.tokens-around, minMaxTokens/2)
+	each := max(most/min(max(len(hits), 1), 4), min(most, leastEntry))
+	used, last := 0, ""
+	known := map[string]bool{}
+	for ; taken < len(hits); taken++ {
+		h := hits[taken]
+		if newest {
+			h = hits[len(hits)-1-taken]
+		}
+		head := P(h.v).Header()
+		e := show(EntryHead{Position: h.pos, At: diff.Time{Time: head.Time()}, Tab: head.Tab(), Masked: head.Masked}, h.v)
+		same := R(&e).same()
+		R(&e).head().key = same
+		if b.asJSON || same == "" || !known[same] || R(&e).ordered() && same != last {
+			used += fit[E, R](&e, each, b.asJSON)
+		}
+		if used > most && taken > 0 {
+			break
+		}
+		known[same], last = true, same
+		page.Entries = append(page.Entries, e)
+	}
+	slices.SortStableFunc(page.Entries, func(a, b E) int {
+		return cmp.Or(R(&a).at().Compare(R(&b).at()), cmp.Compare(R(&a).head().Position, R(&b).head().Position))
+	})
+	return taken
+}
+
+// leastEntry is how many tokens an entry may have at least, if max_tokens allows as many.
+const leastEntry = 150
+
+// fit cuts an entry to about so many tokens, and returns how many it needs.
+func fit[E any, R rawEntry[E]](e *E, most int, asJSON bool) (need int) {
+	whole := *e
+	for share := most; ; {
+		*e = whole
+		R(e).shrink(share)
+		need = cost[E, R](e, asJSON)
+		if need <= most || share < 20 {
+			return need
+		}
+		share = share * most / need * 9 / 10
+	}
 }
 
 // LogsParams are the arguments of get_browser_logs.
@@ -128,6 +245,8 @@ type LogEntry struct {
 	Target    string   `json:"target,omitempty"`
 	// Joined is true for an entry that repeats a failed request or another error.
 	Joined bool `json:"joined,omitempty"`
+
+	page string // the page's origin
 }
 
 var getBrowserLogsTool = tool.New(tool.Definition{
@@ -148,98 +267,36 @@ func (o *Observer) Logs(ctx context.Context, client *checkpoint.Client, p LogsPa
 		}
 	}
 	search := strings.ToLower(p.Search)
-	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[LogEntry], *Places, error) { return o.logs(client, p, least, search) })
-}
-
-func (o *Observer) logs(client *checkpoint.Client, p LogsParams, least event.Level, search string) (*Listing[LogEntry], *Places, error) {
-	var places *Places
-	page, err := read[event.Console](o, client.Scope, p.ReadParams,
-		func(v *capture.View) *ring.View[event.Console] {
-			places = o.OriginalsIn(v)
-			return v.Console()
-		},
-		func(c *event.Console) bool {
-			return c.Level >= least && (search == "" || strings.Contains(strings.ToLower(c.Text), search))
-		},
-		func(h EntryHead, c *event.Console) LogEntry {
-			source := c.URL
-			if source != "" && c.Line > 0 {
-				source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
-			}
-			generated := false
-			if p, ok := places.Source(c); ok {
-				source = fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
-			} else {
-				generated = places.Generated(c.Tab(), TopFrame(c))
-			}
-			return LogEntry{EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.Stack(c), Category: c.Category, Target: c.Target, Joined: c.Joined}
+	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[LogEntry], *Places, error) {
+		v := o.store.View(o.clock())
+		places := o.OriginalsIn(v)
+		page, err := read[event.Console](v, client.Scope, p.ReadParams, reading[event.Console, LogEntry]{
+			pick: (*capture.View).Console,
+			match: func(_ uint64, c *event.Console) bool {
+				return c.Level >= least && (search == "" || strings.Contains(strings.ToLower(c.Text), search))
+			},
+			show: func(h EntryHead, c *event.Console) LogEntry { return logEntry(h, c, places) },
+			what: "console entries",
 		})
-	return page, places, err
+		return page, places, err
+	})
 }
 
-// NetworkParams are the arguments of get_network_bodies.
-type NetworkParams struct {
-	Method string `json:"method,omitempty"`
-	// URL is a part of the address.
-	URL string `json:"url,omitempty"`
-	// StatusMin is the lowest status to include. Requests that failed without a status always match.
-	StatusMin int `json:"status_min,omitempty"`
-	ReadParams
-}
-
-// NetworkEntry is one request.
-type NetworkEntry struct {
-	EntryHead
-	Method          string            `json:"method"`
-	URL             string            `json:"url"`
-	Resource        string            `json:"resource,omitempty"`
-	Status          int               `json:"status"`
-	Error           string            `json:"error,omitempty"`
-	Canceled        bool              `json:"canceled,omitempty"`
-	DurationMs      float64           `json:"duration_ms"`
-	Mime            string            `json:"mime,omitempty"`
-	Size            int64             `json:"size,omitempty"`
-	Cached          bool              `json:"cached,omitempty"`
-	Stream          bool              `json:"stream,omitempty"`
-	RequestHeaders  map[string]string `json:"request_headers,omitempty"`
-	RequestBody     string            `json:"request_body,omitempty"`
-	ResponseHeaders map[string]string `json:"response_headers,omitempty"`
-	ResponseBody    string            `json:"response_body,omitempty"`
-	BodyNote        string            `json:"body_note,omitempty"`
-	Target          string            `json:"target,omitempty"`
-	Backfilled      bool              `json:"backfilled,omitempty"`
-}
-
-var getNetworkBodiesTool = tool.New(tool.Definition{
-	Name: "get_network_bodies", Title: "Requests", Effect: tool.Reads,
-	Description: "List requests with headers and text bodies, secrets masked. Use it to see why a request failed.",
-	Arguments: `
-		"method":{"type":"string"},
-		"url":{"type":"string","description":"part of the address"},
-		"status_min":{"type":"integer","description":"400: failures only"},` + paging,
-}, func(o *Observer, _ context.Context, c *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
-	return o.Network(c, p)
-})
-
-// Network answers get_network_bodies.
-func (o *Observer) Network(client *checkpoint.Client, p NetworkParams) (*Listing[NetworkEntry], error) {
-	if p.StatusMin < 0 || p.StatusMin > 599 {
-		return nil, usererr.Invalid("status_min is %d; it must be from 0 to 599", p.StatusMin)
+func logEntry(h EntryHead, c *event.Console, places *Places) LogEntry {
+	source := c.URL
+	if source != "" && c.Line > 0 {
+		source = fmt.Sprintf("%s:%d:%d", c.URL, c.Line, c.Column)
 	}
-	return read[event.Network](o, client.Scope, p.ReadParams,
-		(*capture.View).Network,
-		func(n *event.Network) bool {
-			return (p.Method == "" || strings.EqualFold(p.Method, n.Method)) && strings.Contains(n.URL, p.URL) &&
-				(n.Status >= p.StatusMin || n.Status < 400 && n.Failed())
-		},
-		func(h EntryHead, n *event.Network) NetworkEntry {
-			return NetworkEntry{
-				EntryHead: h, Method: n.Method, URL: n.URL, Resource: n.Resource, Status: n.Status, Error: n.Error, Canceled: n.Canceled,
-				DurationMs: n.Duration, Mime: n.Mime, Size: n.Size, Cached: n.Cached, Stream: n.Stream,
-				RequestHeaders: n.RequestHeaders, RequestBody: n.RequestBody, ResponseHeaders: n.ResponseHeaders, ResponseBody: n.ResponseBody,
-				BodyNote: n.BodyNote, Target: n.Target, Backfilled: n.Backfilled,
-			}
-		})
+	generated := false
+	if p, ok := places.Source(c); ok {
+		source = fmt.Sprintf("%s:%d:%d", p.Source, p.Line, p.Column)
+	} else {
+		generated = places.Generated(c.Tab(), TopFrame(c))
+	}
+	return LogEntry{
+		EntryHead: h, Level: c.Level.String(), Via: c.Via, Message: c.Text, Length: c.Length, Source: source, Generated: generated, Stack: places.Stack(c),
+		Category: c.Category, Target: c.Target, Joined: c.Joined, page: c.Origin(),
+	}
 }
 
 // SocketParams are the arguments of get_websocket_events.
@@ -259,6 +316,13 @@ type SocketEntry struct {
 	Binary     bool   `json:"binary,omitempty"`
 	Code       int    `json:"code,omitempty"`
 	Reason     string `json:"reason,omitempty"`
+	// Status is the HTTP status of a refused handshake.
+	Status int `json:"status,omitempty"`
+	// Initiator is the code that opened the connection; Generated is true where that is generated code.
+	Initiator string `json:"initiator,omitempty"`
+	Generated bool   `json:"generated,omitempty"`
+
+	page string // the page's origin
 }
 
 var getWebsocketEventsTool = tool.New(tool.Definition{
@@ -266,18 +330,30 @@ var getWebsocketEventsTool = tool.New(tool.Definition{
 	Description: "List WebSocket connections and frames.",
 	Arguments: `
 		"url":{"type":"string","description":"part of the address"},` + paging,
-}, func(o *Observer, _ context.Context, c *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
-	return o.Sockets(c, p)
-})
+}, (*Observer).Sockets)
 
 // Sockets answers get_websocket_events.
-func (o *Observer) Sockets(client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
-	return read[event.WebSocket](o, client.Scope, p.ReadParams,
-		(*capture.View).WebSocket,
-		func(w *event.WebSocket) bool { return strings.Contains(w.URL, p.URL) },
-		func(h EntryHead, w *event.WebSocket) SocketEntry {
-			return SocketEntry{EntryHead: h, Connection: w.ID, URL: w.URL, Event: w.Op, Text: w.Text, Size: w.Size, Binary: w.Binary, Code: w.Code, Reason: w.Reason}
+func (o *Observer) Sockets(ctx context.Context, client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
+	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[SocketEntry], *Places, error) {
+		v := o.store.View(o.clock())
+		places := o.OriginalsIn(v)
+		page, err := read[event.WebSocket](v, client.Scope, p.ReadParams, reading[event.WebSocket, SocketEntry]{
+			pick:  (*capture.View).WebSocket,
+			match: func(_ uint64, w *event.WebSocket) bool { return strings.Contains(w.URL, p.URL) },
+			show:  func(h EntryHead, w *event.WebSocket) SocketEntry { return socketEntry(h, w, places) },
+			what:  "WebSocket events",
 		})
+		return page, places, err
+	})
+}
+
+func socketEntry(h EntryHead, w *event.WebSocket, places *Places) SocketEntry {
+	e := SocketEntry{
+		EntryHead: h, Connection: w.ID, URL: w.URL, Event: w.Op, Text: w.Text, Size: w.Size, Binary: w.Binary, Code: w.Code, Reason: w.Reason, Status: w.Status,
+		page: w.Origin(),
+	}
+	e.Initiator, e.Generated = places.Initiator(w.Tab(), w.At, w.Stack)
+	return e
 }
 
 // ActionsParams are the arguments of get_enhanced_actions.
@@ -304,14 +380,16 @@ var getEnhancedActionsTool = tool.New(tool.Definition{
 
 // Actions answers get_enhanced_actions.
 func (o *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
-	return read[event.Action](o, client.Scope, p.ReadParams,
-		(*capture.View).Actions,
-		func(*event.Action) bool { return true },
-		func(h EntryHead, a *event.Action) ActionEntry {
+	return read[event.Action](o.store.View(o.clock()), client.Scope, p.ReadParams, reading[event.Action, ActionEntry]{
+		pick:  (*capture.View).Actions,
+		match: func(uint64, *event.Action) bool { return true },
+		show: func(h EntryHead, a *event.Action) ActionEntry {
 			e := ActionEntry{EntryHead: h, Type: a.Type, Target: a.Target, Selector: a.Selector, Value: a.Value}
 			if o.byAgent != nil && o.byAgent(a.Tab(), a.At) {
 				e.By = "agent"
 			}
 			return e
-		})
+		},
+		what: "actions",
+	})
 }

@@ -13,13 +13,16 @@ var Tools = []*tool.Tool[*Observer]{
 // RawTools read raw entries.
 var RawTools = []*tool.Tool[*Observer]{
 	getBrowserLogsTool,
+	getNetworkRequestsTool,
 	getNetworkBodiesTool,
 	getWebsocketEventsTool,
 	getEnhancedActionsTool,
 }
 
-// paging are the arguments of every raw read.
+// paging are the arguments of every raw read. They are brief: an agent pays for them once for each tool.
 const paging = `
-		"after":{"type":"integer","minimum":0,"description":"position to continue from: next in the last answer; default: newest"},
-		"limit":{"type":"integer","minimum":1,"maximum":1000,"description":"default 100"},
-		"tab":{"type":"integer"}`
+		"after":{"type":"integer","description":"next of the last answer; default: newest"},
+		"limit":{"type":"integer","maximum":1000},
+		"tab":{"type":"integer"},
+		"max_tokens":{"type":"integer","minimum":100},
+		"format":{"type":"string","enum":["lines","json"]}`

@@ -18,13 +18,16 @@ const (
 	maxFields   = 5
 )
 
-// ForAgent returns the text of an answer that agents get only as text. For other answers, sent as data, ok is false.
+// ForAgent returns the text of an answer that agents get only as text. For other answers, sent as data, ok is false. Some
+// are either, as the agent requested.
 func ForAgent(answer any) (text string, ok bool) {
 	switch a := answer.(type) {
 	case *act.Answer:
 		return Action(a), true
 	case interface{ AgentText() string }:
 		return a.AgentText(), true
+	case interface{ AgentLines() (string, bool) }:
+		return a.AgentLines()
 	}
 	return "", false
 }

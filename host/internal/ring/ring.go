@@ -2,8 +2,8 @@
 //
 // It guarantees: a value keeps its position for ever; the ring stays within its count and byte
 // budget by evicting the oldest and counts what it evicted; a [View] never changes, however much is
-// appended after it was taken, and reading one needs no lock. What a reader wants of marked values, or to know of the
-// weight of all, it gets without the others being touched. There is one writer at a time: the caller serialises Append
+// appended after it was taken, and reading one needs no lock. What a reader wants of marked values it gets
+// without the others being touched. There is one writer at a time: the caller serialises Append
 // and View. It is pure.
 package ring
 
@@ -18,12 +18,9 @@ type Ring[T any] struct {
 	chunk              int
 	size               func(*T) int
 	mark               func(*T) bool
-	weigh              func(*T) int
 	evict              func(uint64, *T)
 
 	chunks      [][]T // each of length chunk once full; a slot is written once, before a view can see it
-	before      []int // for each chunk, the weight of all values that came before it
-	weight      int   // of all values that ever came
 	marked      []uint64
 	base        uint64
 	first, next uint64
@@ -41,8 +38,6 @@ type Options[T any] struct {
 	Size func(*T) int
 	// Mark says whether [View.Marked] yields a value; nil: it yields all.
 	Mark func(*T) bool
-	// Weigh gives what a value adds to [View.Weight]; nil: 0.
-	Weigh func(*T) int
 	// Evict is called with each value that leaves and its position, oldest first; may be nil.
 	Evict func(uint64, *T)
 	// Start is the position of the first value; 0 means 1.
@@ -57,12 +52,9 @@ func New[T any](o Options[T]) *Ring[T] {
 	if o.Mark == nil {
 		o.Mark = func(*T) bool { return true }
 	}
-	if o.Weigh == nil {
-		o.Weigh = func(*T) int { return 0 }
-	}
 	start := max(o.Start, 1)
 	return &Ring[T]{
-		maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, mark: o.Mark, weigh: o.Weigh, evict: o.Evict,
+		maxCount: o.MaxCount, maxBytes: o.MaxBytes, chunk: o.Chunk, size: o.Size, mark: o.Mark, evict: o.Evict,
 		base: start, first: start, next: start,
 	}
 }
@@ -73,13 +65,11 @@ func (r *Ring[T]) Append(v T) (uint64, *T) {
 	slot := int(pos - r.base)
 	if slot == len(r.chunks)*r.chunk {
 		r.chunks = append(r.chunks, make([]T, r.chunk))
-		r.before = append(r.before, r.weight)
 	}
 	stored := &r.chunks[slot/r.chunk][slot%r.chunk]
 	*stored = v
 	r.next++
 	r.bytes += r.size(stored)
-	r.weight += r.weigh(stored)
 	if r.mark(stored) {
 		r.marked = append(r.marked, pos)
 	}
@@ -103,7 +93,6 @@ func (r *Ring[T]) evictOldest() {
 	if int(r.first-r.base) == r.chunk {
 		// Views share the old slice, so the shorter one is a copy.
 		r.chunks = append(make([][]T, 0, len(r.chunks)), r.chunks[1:]...)
-		r.before = append(make([]int, 0, len(r.before)), r.before[1:]...)
 		r.base += uint64(r.chunk)
 	}
 }
@@ -117,7 +106,7 @@ func (r *Ring[T]) SkipTo(pos uint64) bool {
 	for r.first < r.next {
 		r.evictOldest()
 	}
-	r.chunks, r.before, r.base, r.first, r.next = nil, nil, pos, pos, pos
+	r.chunks, r.base, r.first, r.next = nil, pos, pos, pos
 	return true
 }
 
@@ -130,18 +119,14 @@ func (r *Ring[T]) Next() uint64 { return r.next }
 // View is the ring as it is now.
 func (r *Ring[T]) View() View[T] {
 	return View[T]{
-		chunks: r.chunks, before: r.before, weight: r.weight, marked: r.marked, weigh: r.weigh, chunk: r.chunk,
-		base: r.base, first: r.first, next: r.next,
+		chunks: r.chunks, marked: r.marked, chunk: r.chunk, base: r.base, first: r.first, next: r.next,
 	}
 }
 
 // View is an unchanging look at a ring, and at what is kept of what has left it.
 type View[T any] struct {
 	chunks            [][]T
-	before            []int
-	weight            int // of all values that had ever come when it was taken
 	marked            []uint64
-	weigh             func(*T) int
 	chunk             int
 	base, first, next uint64
 
@@ -234,31 +219,6 @@ func (v View[T]) Marked(pos uint64) iter.Seq2[uint64, *T] {
 			}
 		}
 	}
-}
-
-// Weight is that of the values in the ring from a position on, all together.
-func (v View[T]) Weight(pos uint64) int {
-	if pos = max(pos, v.first); pos >= v.next {
-		return 0
-	}
-	return v.weightBefore(v.next) - v.weightBefore(pos)
-}
-
-// Weigh returns the weight of a value.
-func (v View[T]) Weigh(e *T) int { return v.weigh(e) }
-
-// weightBefore is the weight of all values that came before a position in the ring.
-func (v View[T]) weightBefore(pos uint64) int {
-	slot := int(pos - v.base)
-	if slot >= len(v.before)*v.chunk {
-		return v.weight // behind the last chunk, or there is none
-	}
-	chunk := slot / v.chunk
-	sum := v.before[chunk]
-	for i := range slot % v.chunk {
-		sum += v.weigh(&v.chunks[chunk][i])
-	}
-	return sum
 }
 
 // Until is the view without the values from a position on.

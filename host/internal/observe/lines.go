@@ -1,0 +1,431 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/tokens"
+	"tidemark.dev/tidemark/host/internal/variables"
+)
+
+// Raw reads in lines. Each entry begins a line with its position, and continues in lines that begin with two blanks. Lines
+// of Tidemark begin with "#". Text of a page is in quotes, or without line ends, so that it can begin no line.
+
+// around is about how many tokens the lines around the entries need.
+const around = 40
+
+// Limits of lines, in frames of a stack and in bytes of an address or a name.
+const (
+	maxFrames = 6
+	maxWord   = 300
+)
+
+// rawEntry is an entry of a raw read.
+type rawEntry[E any] interface {
+	*E
+	head() *EntryHead
+	// at is when the entry began.
+	at() time.Time
+	// same is what equal entries have in common; "" if the entry equals no other.
+	same() string
+	// ordered reports whether only equal entries that follow each other are folded, because their order is what counts.
+	ordered() bool
+	// shrink cuts texts of the page so that the entry needs at most about so many tokens.
+	shrink(most int)
+	// lines returns the entry's first line after its position, and the lines below it.
+	lines(when string) (first string, more []string)
+}
+
+func (h *EntryHead) head() *EntryHead { return h }
+func (h *EntryHead) at() time.Time    { return h.At.Time }
+func (*EntryHead) ordered() bool      { return false }
+
+// Group is one or several equal entries of a raw read.
+type Group[E any] struct {
+	First, Last *E
+	Count       int
+}
+
+// Folded groups equal entries, in the order of the first of each.
+func Folded[E any, R rawEntry[E]](entries []E) []Group[E] {
+	var groups []Group[E]
+	index := map[string]int{}
+	for i := range entries {
+		e := R(&entries[i])
+		same := cmp.Or(e.head().key, e.same())
+		at, known := index[same]
+		if same == "" || !known || e.ordered() && at != len(groups)-1 {
+			index[same] = len(groups)
+			groups = append(groups, Group[E]{First: &entries[i], Last: &entries[i], Count: 1})
+			continue
+		}
+		groups[at].Last, groups[at].Count = &entries[i], groups[at].Count+1
+	}
+	return groups
+}
+
+// write returns a group as lines, with times in milliseconds after base.
+func write[E any, R rawEntry[E]](g Group[E], base time.Time) string {
+	first, last := R(g.First), R(g.Last)
+	position, when := fmt.Sprint(first.head().Position), fmt.Sprintf("+%d", first.at().Sub(base).Milliseconds())
+	if g.Count > 1 {
+		position += fmt.Sprintf("…%d", last.head().Position)
+		when += fmt.Sprintf("…%d ×%d", last.at().Sub(base).Milliseconds(), g.Count)
+	}
+	line, more := first.lines(when)
+	if cut := first.head().Cut; len(cut) > 0 {
+		line += " (cut: " + strings.Join(cut, ", ") + ")"
+	}
+	var b strings.Builder
+	b.WriteString(position + " " + line + "\n")
+	for _, l := range more {
+		b.WriteString("  " + l + "\n")
+	}
+	return b.String()
+}
+
+// cost is about how many tokens an entry needs.
+func cost[E any, R rawEntry[E]](e *E, asJSON bool) int {
+	if !asJSON {
+		return tokens.Estimate(write[E, R](Group[E]{First: e, Last: e, Count: 1}, R(e).at().Add(-time.Minute))) + 2 // it may be one of several
+	}
+	data, err := diff.Encode(e)
+	if err != nil {
+		return 0 // an entry of plain values always marshals
+	}
+	return tokens.Estimate(data) + 1
+}
+
+// text returns a page of a raw read in lines.
+func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string {
+	var b strings.Builder
+	if len(l.Entries) > 0 {
+		base := R(&l.Entries[0]).at()
+		several := 0
+		for i := range l.Entries {
+			if at := R(&l.Entries[i]).at(); at.Before(base) {
+				base = at
+			}
+			if R(&l.Entries[i]).head().Tab != R(&l.Entries[0]).head().Tab {
+				several++
+			}
+		}
+		base = base.UTC().Truncate(time.Second)
+		fmt.Fprintf(&b, "# +ms after %s\n", base.Format("15:04:05Z"))
+		tab := 0
+		for _, g := range Folded[E, R](l.Entries) {
+			if now := R(g.First).head().Tab; several > 0 && now != tab {
+				fmt.Fprintf(&b, "# tab %d\n", now)
+				tab = now
+			}
+			b.WriteString(write[E, R](g, base))
+		}
+	} else if l.Total == 0 {
+		fmt.Fprintf(&b, "# no %s\n", what)
+	}
+	switch {
+	case l.Left > 0 && newest:
+		fmt.Fprintf(&b, "# %d older left out to fit max_tokens\n", l.Left)
+	case l.Left > 0:
+		fmt.Fprintf(&b, "# %d left out to fit max_tokens\n", l.Left)
+	case newest && l.Total > len(l.Entries):
+		fmt.Fprintf(&b, "# newest %d of %d\n", len(l.Entries), l.Total)
+	}
+	if l.Files > 0 {
+		fmt.Fprintf(&b, "# %d loaded file(s) not listed; url \"/\" lists them\n", l.Files)
+	}
+	if len(l.Missing) > 0 {
+		fmt.Fprintf(&b, "# no longer kept or not in scope: %s\n", strings.Trim(fmt.Sprint(l.Missing), "[]"))
+	}
+	if l.Evicted > 0 {
+		fmt.Fprintf(&b, "# %d oldest evicted\n", l.Evicted)
+	}
+	if l.Next != nil {
+		fmt.Fprintf(&b, "# next: %d\n", *l.Next)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// word returns an address or a name of a page without blanks, shortened.
+func word(s string) string {
+	s = strings.ReplaceAll(event.OneLine(s), " ", "%20")
+	if len(s) > maxWord {
+		s = strings.ToValidUTF8(s[:maxWord], "") + "…"
+	}
+	return cmp.Or(s, "-")
+}
+
+// phrase returns a name of a page on one line, shortened.
+func phrase(s string) string { return event.Tail(event.OneLine(s), maxWord) }
+
+// address returns a URL, without its origin if it is the page's.
+func address(url, page string) string {
+	if origin, _ := capture.SplitURL(url); origin == page && strings.HasPrefix(url, origin+"/") {
+		url = url[len(origin):]
+	}
+	return word(url)
+}
+
+// clip cuts a text to about so many tokens. The note says what is left, "" if nothing was cut.
+func clip(name, s string, most int) (cut, note string) {
+	if len(s) <= most {
+		return s, ""
+	}
+	all := tokens.Estimate(s)
+	if all <= most {
+		return s, ""
+	}
+	n := len(s) * max(most, 0) / all
+	for cut = strings.ToValidUTF8(s[:n], ""); tokens.Estimate(cut) > most && n > 0; cut = strings.ToValidUTF8(s[:n], "") {
+		n = n * 9 / 10
+	}
+	return cut, fmt.Sprintf("%s %d of %d bytes", name, len(cut), len(s))
+}
+
+// clipped cuts a text of an entry in place and notes it.
+func (h *EntryHead) clipped(name string, s *string, most int) {
+	cut, note := clip(name, *s, most)
+	if *s = cut; note != "" {
+		h.Cut = append(slices.Clip(h.Cut), note)
+	}
+}
+
+func (e *LogEntry) same() string {
+	return fmt.Sprintf("%s %s %q %q %v %d %q", e.Level, e.Via, e.Message, e.Source, e.Joined, e.Tab, e.Stack)
+}
+
+func (e *LogEntry) shrink(most int) {
+	e.clipped("message", &e.Message, most*2/3)
+	left := most / 3
+	for i, line := range e.Stack {
+		if left -= tokens.Estimate(line); left < 0 {
+			e.Cut = append(e.Cut, fmt.Sprintf("stack %d of %d frames", i, len(e.Stack)))
+			e.Stack = e.Stack[:i:i]
+			return
+		}
+	}
+}
+
+func (e *LogEntry) lines(when string) (first string, more []string) {
+	how := e.Level
+	if e.Via == "exception" {
+		how = "uncaught"
+	}
+	first = when + " " + how + " " + variables.Quote(e.Message)
+	if e.Source != "" {
+		first += " " + diff.Marked(phrase(strings.TrimPrefix(e.Source, e.page)), e.Generated)
+	}
+	if e.Target != "" {
+		first += " in " + word(e.Target)
+	}
+	if e.Joined {
+		first += " (repeats another entry)"
+	}
+	if e.Level != "error" && e.Level != "warning" || len(e.Stack) < 2 {
+		return first, nil
+	}
+	for i, line := range e.Stack {
+		if i == maxFrames {
+			more = append(more, fmt.Sprintf("(%d more frames)", len(e.Stack)-i))
+			break
+		}
+		more = append(more, phrase(strings.Replace(line, "("+e.page+"/", "(/", 1)))
+	}
+	return first, more
+}
+
+func (e *RequestEntry) at() time.Time { return e.StartedAt.Time }
+
+func (e *RequestEntry) same() string {
+	return fmt.Sprintf("%q %q %q %d %q %v %q %v %q %d", e.Method, e.URL, e.Operation, e.Status, e.Error, e.Canceled, e.Initiator, e.Generated, e.Detail, e.Tab)
+}
+
+func (e *RequestEntry) shrink(most int) { e.clipped("url", &e.URL, most/2) }
+
+func (e *RequestEntry) lines(when string) (first string, more []string) {
+	parts := []string{word(e.Method), address(e.URL, e.page)}
+	if e.Operation != "" {
+		parts = append(parts, word(e.Operation))
+	}
+	if e.Status > 0 {
+		parts = append(parts, fmt.Sprint(e.Status))
+	}
+	if e.Canceled {
+		parts = append(parts, "canceled")
+	} else if e.Error != "" {
+		parts = append(parts, word(e.Error))
+	}
+	parts = append(parts, when, fmt.Sprintf("%.0fms", e.DurationMs))
+	if e.Size > 0 {
+		parts = append(parts, byteCount(e.Size))
+	}
+	if e.Cached {
+		parts = append(parts, "cached")
+	}
+	if e.Stream {
+		parts = append(parts, "stream")
+	}
+	if e.Initiator != "" {
+		parts = append(parts, diff.Marked(phrase(e.Initiator), e.Generated))
+	}
+	if e.Detail != "" {
+		parts = append(parts, variables.Quote(e.Detail))
+	}
+	return strings.Join(parts, " "), nil
+}
+
+// byteCount returns a size in three or four digits.
+func byteCount(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%dB", n)
+	case n < 1000_000:
+		return fmt.Sprintf("%dKB", (n+500)/1000)
+	}
+	return fmt.Sprintf("%dMB", (n+500_000)/1000_000)
+}
+
+func (e *BodiesEntry) same() string { return "" }
+
+func (e *BodiesEntry) shrink(most int) {
+	e.RequestEntry.shrink(most / 8)
+	e.RequestHeaders, e.ResponseHeaders = e.headers("request_headers", e.RequestHeaders, most/8), e.headers("response_headers", e.ResponseHeaders, most/8)
+	e.clipped("request_body", &e.RequestBody, most/4)
+	e.clipped("response_body", &e.ResponseBody, most/2)
+}
+
+// headers leaves out the longest headers until the others fit.
+func (h *EntryHead) headers(name string, all map[string]string, most int) map[string]string {
+	size := 0
+	for key, value := range all {
+		size += tokens.Estimate(key+": "+value) + 1
+	}
+	if size <= most {
+		return all
+	}
+	kept := map[string]string{}
+	for _, key := range slices.SortedFunc(maps.Keys(all), func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(all[a]), len(all[b])), strings.Compare(a, b))
+	}) {
+		if most -= tokens.Estimate(key+": "+all[key]) + 1; most < 0 {
+			break
+		}
+		kept[key] = all[key]
+	}
+	h.Cut = append(slices.Clip(h.Cut), fmt.Sprintf("%s %d of %d", name, len(kept), len(all)))
+	return kept
+}
+
+// usual are request and response headers that hardly ever explain a failure; lines only count them.
+var usual = map[string]bool{}
+
+func init() {
+	for name := range strings.FieldsSeq(`accept accept-encoding accept-language accept-ranges age alt-svc cache-control connection content-length date dnt
+		etag host keep-alive last-modified pragma priority referer server transfer-encoding upgrade-insecure-requests user-agent vary via x-powered-by
+		sec-ch-ua sec-ch-ua-mobile sec-ch-ua-platform sec-fetch-dest sec-fetch-mode sec-fetch-site sec-fetch-user sec-gpc`) {
+		usual[name] = true
+	}
+}
+
+func (e *BodiesEntry) lines(when string) (first string, more []string) {
+	first, _ = e.RequestEntry.lines(when)
+	return first, e.Sent()
+}
+
+// Sent returns what was sent, in lines that begin with ">", and what was received, in lines that begin with "<".
+func (e *BodiesEntry) Sent() []string {
+	lines := sent(nil, ">", e.RequestHeaders, e.RequestBody)
+	lines = sent(lines, "<", e.ResponseHeaders, e.ResponseBody)
+	if e.BodyNote != "" {
+		lines = append(lines, "< ("+phrase(e.BodyNote)+")")
+	}
+	return lines
+}
+
+// sent adds lines for headers and a body.
+func sent(lines []string, sign string, headers map[string]string, body string) []string {
+	var shown []string
+	left := 0
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		if usual[strings.ToLower(name)] {
+			left++
+			continue
+		}
+		shown = append(shown, word(name)+": "+event.OneLine(headers[name]))
+	}
+	if left > 0 {
+		shown = append(shown, fmt.Sprintf("(%d usual headers)", left))
+	}
+	if len(shown) > 0 {
+		lines = append(lines, sign+" "+strings.Join(shown, " | "))
+	}
+	if body == "" {
+		return lines
+	}
+	for i, line := range strings.FieldsFunc(body, func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) }) {
+		if i == 0 {
+			lines = append(lines, sign+" body: "+line)
+		} else {
+			lines = append(lines, sign+"   "+line)
+		}
+	}
+	return lines
+}
+
+func (e *SocketEntry) same() string {
+	return fmt.Sprintf("%s %q %q %d %q %v %d %d %q", e.Event, e.Connection, e.URL, e.Code, e.Text, e.Binary, e.Size, e.Tab, e.Reason)
+}
+
+func (e *SocketEntry) shrink(most int) {
+	e.clipped("url", &e.URL, most/4)
+	e.clipped("text", &e.Text, most*3/4)
+}
+
+func (e *SocketEntry) lines(when string) (first string, more []string) {
+	parts := []string{when, word(e.Event), address(e.URL, strings.Replace(e.page, "http", "ws", 1))}
+	if e.Status > 0 {
+		parts = append(parts, fmt.Sprint(e.Status))
+	}
+	if e.Code > 0 {
+		parts = append(parts, fmt.Sprint(e.Code))
+	}
+	if e.Binary {
+		parts = append(parts, "binary "+byteCount(int64(e.Size)))
+	}
+	for _, s := range []string{e.Text, e.Reason} {
+		if s != "" {
+			parts = append(parts, variables.Quote(s))
+		}
+	}
+	if e.Initiator != "" {
+		parts = append(parts, diff.Marked(phrase(e.Initiator), e.Generated))
+	}
+	return strings.Join(parts, " "), nil
+}
+
+func (*ActionEntry) ordered() bool { return true }
+
+func (e *ActionEntry) same() string {
+	return fmt.Sprintf("%s %q %q %q %d", e.Type, e.Target, e.Selector, e.Value, e.Tab)
+}
+
+func (e *ActionEntry) shrink(most int) {
+	e.clipped("target", &e.Target, most/3)
+	e.clipped("selector", &e.Selector, most/3)
+	e.clipped("value", &e.Value, most/3)
+}
+
+func (e *ActionEntry) lines(when string) (first string, more []string) {
+	first = when + " " + word(e.Type) + " " + phrase(e.Target)
+	if e.Value != "" {
+		first += " = " + variables.Quote(e.Value)
+	}
+	return first, nil
+}
