@@ -419,7 +419,7 @@ func nameWas(old, now *Node) string {
 func stateChanges(old, now *Node) (gone, came []string) {
 	names := map[string]bool{}
 	for _, s := range old.States {
-		if !contains(now.States, s) {
+		if !slices.Contains(now.States, s) {
 			gone = append(gone, s)
 			name, _, _ := strings.Cut(s, "=")
 			names[name] = true
@@ -428,20 +428,11 @@ func stateChanges(old, now *Node) (gone, came []string) {
 	for _, s := range now.States {
 		name, _, _ := strings.Cut(s, "=")
 		opposite := s == "expanded" && names["collapsed"] || s == "collapsed" && names["expanded"]
-		if !contains(old.States, s) && !names[name] && !opposite {
+		if !slices.Contains(old.States, s) && !names[name] && !opposite {
 			came = append(came, s)
 		}
 	}
 	return gone, came
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }
 
 func (w *compact) removed(d *Diff) {

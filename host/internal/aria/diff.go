@@ -403,9 +403,6 @@ func (d *Diff) unlist(page *Node) {
 // touchedIn returns the elements and text that a difference touches.
 func touchedIn(d *Diff) map[int]bool { return setOf(d.touched) }
 
-// ownIn returns the elements and text that differ themselves.
-func ownIn(d *Diff) map[int]bool { return setOf(d.own) }
-
 func setOf(refs []int) map[int]bool {
 	set := make(map[int]bool, len(refs))
 	for _, ref := range refs {

@@ -75,7 +75,7 @@ func (s *Seen) sawAll(t *Tree, shown *Node, d *Diff, now time.Time) {
 		if len(v.again) == 0 || shown == now && len(left) == 0 {
 			return nil
 		}
-		unreported, own := touchedIn(Compare(shown, now)), ownIn(d)
+		unreported, own := touchedIn(Compare(shown, now)), setOf(d.own)
 		maps.DeleteFunc(v.again, func(ref int, _ bool) bool { return !unreported[ref] && (own[ref] || !left[ref]) })
 		return v.again
 	}
@@ -221,7 +221,7 @@ func (s *Seen) outdated(d *Diff, v *view, now *Node, t *Tree) bool {
 	if len(v.again)+len(s.labels) == 0 {
 		return false
 	}
-	touched, own, there := touchedIn(d), ownIn(d), references(t.Root)
+	touched, own, there := touchedIn(d), setOf(d.own), references(t.Root)
 	was, is := references(v.shown), references(now)
 	for ref := range v.again {
 		if !own[ref] && (was[ref] || is[ref] || !there[ref]) {
@@ -315,8 +315,7 @@ func (s *Seen) routed(p *Page, t *Tree, whole *Answer, now time.Time, focus bool
 		d, known = withoutFocus(d, reduced)
 	}
 	d.unlist(t.Root)
-	text := moved(s.whole.tree, t) + "[Interactive elements only; interactive_only: false shows the text]\n"
-	text += rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
+	text := moved(s.whole.tree, t) + "[Interactive elements only; interactive_only: false shows the text]\n" + rerendered(newlyUnsure(p, &s.part, reduced)) + incomplete(t) + compactDiff(d)
 	if outdated || len(text) >= len(whole.Text) {
 		return s.relist(t, whole, now)
 	}

@@ -162,12 +162,12 @@ func sameDocument(a, b *Tree) bool { return a.Document == b.Document && a.Root.R
 func sameRoute(a, b *Tree) bool { return withoutFragment(a.URL) == withoutFragment(b.URL) }
 
 // sameTitle reports whether two trees have the same title, apart from counts.
-func sameTitle(a, b *Tree) bool { return titleWithoutCounts(a.Title) == titleWithoutCounts(b.Title) }
+func sameTitle(a, b *Tree) bool {
+	return foldDigits(counts.ReplaceAllString(a.Title, "")) == foldDigits(counts.ReplaceAllString(b.Title, ""))
+}
 
 // counts matches the counts that applications add to a title: "Inbox (3)", "[12] Inbox".
 var counts = regexp.MustCompile(`\s*[(\[]\d+\+?[)\]]\s*`)
-
-func titleWithoutCounts(title string) string { return foldDigits(counts.ReplaceAllString(title, "")) }
 
 func withoutFragment(url string) string {
 	url, _, _ = strings.Cut(url, "#")
@@ -178,14 +178,15 @@ func withoutFragment(url string) string {
 func (s *Seen) header(v *view, t *Tree, root *Node, d *Diff, unsure []int, r Request) string {
 	var b strings.Builder
 	unchanged := s.unchanged(v, t, root, d, r.Interactive)
+	title, url := maxHeader, maxHeader
 	empty := d.Empty() && len(unsure) == 0
-	switch {
-	case !sameRoute(v.tree, t) || !sameTitle(v.tree, t):
+	if empty {
+		title, url = briefTitle, briefURL
+	}
+	if sameRoute(v.tree, t) && sameTitle(v.tree, t) {
+		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, title), r.tabLine(), oneLine(t.URL, url), unchanged)
+	} else {
 		b.WriteString(heading(t, r) + unchanged)
-	case empty:
-		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, briefTitle), r.tabLine(), oneLine(t.URL, briefURL), unchanged)
-	default:
-		fmt.Fprintf(&b, "[Same page: %s]\n%s[URL: %s]\n%s", oneLine(t.Title, maxHeader), r.tabLine(), oneLine(t.URL, maxHeader), unchanged)
 	}
 	if empty {
 		return b.String()
