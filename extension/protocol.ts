@@ -2002,6 +2002,10 @@ export const CodePaused = "paused"; // the page is paused in the debugger and ca
  * Error codes; append-only.
  */
 export const CodeUnwatched = "not_watched"; // the user has not turned on the tab or the origin
+/**
+ * Error codes; append-only.
+ */
+export const CodeRunning = "running"; // the request needs a paused thread, and none is paused
 
 //////////
 // source: variables.go
@@ -2782,7 +2786,7 @@ export interface ViewCall {
   agent_name: string;
   tool: string;
   /**
-   * Tokens is the size of the answer, estimated as bytes / 4. RawRead is the estimate for reading the same data raw;
+   * Tokens is the size of the answer, estimated. RawRead is the estimate for reading the same data raw;
    * 0 where it does not apply.
    */
   tokens: number /* int */;

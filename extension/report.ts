@@ -496,9 +496,6 @@ export interface GapSpan {
   tabs?: number /* int */[];
 }
 /**
- * bytesPerToken is the specification's estimate.
- */
-/**
  * tokenCount is how a report's JSON begins its count, before it is counted. No text within can look like it: the
  * quotes of a text are escaped.
  */

@@ -334,4 +334,5 @@ const (
 	CodeNone        = "none"         // does not exist, for example a source map of a script that names none
 	CodePaused      = "paused"       // the page is paused in the debugger and cannot answer
 	CodeUnwatched   = "not_watched"  // the user has not turned on the tab or the origin
+	CodeRunning     = "running"      // the request needs a paused thread, and none is paused
 )

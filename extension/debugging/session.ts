@@ -6,6 +6,7 @@ import type { Protocol } from 'devtools-protocol';
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
+  CodeRunning,
   type DebugBreakpoint,
   type DebugCaller,
   type DebugNames,
@@ -149,7 +150,7 @@ export class DebugSession implements Threads {
     const thread = id === 0 ? this.#onlyPaused() : this.thread(id);
     if (thread.paused === undefined)
       throw new CodedError(
-        CodeInvalid,
+        CodeRunning,
         `Thread ${thread.id} is running. Set a breakpoint that the page reaches, or call debugger_pause.`,
       );
     return thread;
@@ -160,7 +161,7 @@ export class DebugSession implements Threads {
     const [first] = paused;
     if (first === undefined)
       throw new CodedError(
-        CodeInvalid,
+        CodeRunning,
         'Nothing is paused. Set a breakpoint that the page reaches, or call debugger_pause.',
       );
     if (paused.length > 1)

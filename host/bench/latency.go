@@ -96,7 +96,7 @@ func (r *run) latency() (err error) {
 		}
 		tookRaw, err := timed(func() error {
 			for _, tool := range []string{"get_browser_logs", "get_network_bodies", "get_websocket_events", "get_enhanced_actions"} {
-				if _, err := reader.Text(tool, map[string]any{"limit": 1000}); err != nil {
+				if _, err := reader.Text(tool, testbed.Raw(map[string]any{"limit": 1000})); err != nil {
 					return err
 				}
 			}

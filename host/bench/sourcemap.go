@@ -118,7 +118,7 @@ func (r *run) mappedInChromium(s *sheet, data []byte) (err error) {
 	// logs is the newest entry, and how long the answer took.
 	logs := func() (string, time.Duration, error) {
 		began := time.Now()
-		text, err := a.Text("get_browser_logs", map[string]any{"limit": 1})
+		text, err := a.Text("get_browser_logs", testbed.Raw(map[string]any{"limit": 1}))
 		return text, time.Since(began), err
 	}
 	var whole, during, alone []time.Duration

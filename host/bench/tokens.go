@@ -55,8 +55,12 @@ func (r *run) tokens() (err error) {
 	if r.quick {
 		n = edits / 3
 	}
-	var diffTokens, diffBytes, rawTokens, newTokens []int
-	positions := map[string]uint64{} // where a reader that reads on would be
+	var diffTokens, diffBytes, rawTokens, newTokens, boundedTokens []int
+	positions, bounds := map[string]uint64{}, map[string]uint64{} // where a reader that reads on would be
+	sameBuffer := map[string]string{
+		"get_browser_logs": "get_browser_logs", "get_network_requests": "get_network_bodies", "get_websocket_events": "get_websocket_events",
+		"get_enhanced_actions": "get_enhanced_actions",
+	}
 	cleanTokens, clean, told, broken := 0, 0, 0, 0
 	for i := range n {
 		progress("tokens: edit %d of %d …", i+1, n)
@@ -83,13 +87,13 @@ func (r *run) tokens() (err error) {
 		}
 		raw, fresh := 0, 0
 		for _, tool := range []string{"get_browser_logs", "get_network_bodies", "get_websocket_events", "get_enhanced_actions"} {
-			text, err := agent.Text(tool, map[string]any{"limit": 1000})
+			text, err := agent.Text(tool, testbed.Raw(map[string]any{"limit": 1000}))
 			if err != nil {
 				return err
 			}
 			raw += count.tokens(text)
 			// The best that raw reads can do: only what is new since the last one.
-			text, err = agent.Text(tool, map[string]any{"limit": 1000, "after": positions[tool]})
+			text, err = agent.Text(tool, testbed.Raw(map[string]any{"limit": 1000, "after": positions[tool]}))
 			if err != nil {
 				return err
 			}
@@ -103,6 +107,16 @@ func (r *run) tokens() (err error) {
 			}
 		}
 		rawTokens, newTokens = append(rawTokens, raw), append(newTokens, fresh)
+		bounded := 0 // as an agent reads on, in lines within the default limits
+		for _, tool := range []string{"get_browser_logs", "get_network_requests", "get_websocket_events", "get_enhanced_actions"} {
+			text, err := agent.Text(tool, map[string]any{"after": bounds[tool]})
+			if err != nil {
+				return err
+			}
+			bounded += count.tokens(text)
+			bounds[tool] = positions[sameBuffer[tool]]
+		}
+		boundedTokens = append(boundedTokens, bounded)
 	}
 	progress("")
 	quietAnswer, err := quiet(w, count)
@@ -116,6 +130,7 @@ func (r *run) tokens() (err error) {
 	saved := 100 * (1 - float64(diffs)/float64(raws))
 	s.row("fewer tokens", fmt.Sprintf("%.2f %%", saved), "at least 97 %", saved >= 97)
 	s.figure("raw reads of only what is new, together", fmt.Sprintf("%d (a diff is %.1f %% fewer)", sum(newTokens), 100*(1-float64(diffs)/float64(sum(newTokens)))))
+	s.figure("raw reads of only what is new, in lines within 2,000 tokens each, together", fmt.Sprintf("%d (a diff is %.1f %% fewer)", sum(boundedTokens), 100*(1-float64(diffs)/float64(sum(boundedTokens)))))
 	s.row("broken edits told", fmt.Sprintf("%d of %d", told, broken), "all", told == broken)
 	s.row("an answer, median (largest)", fmt.Sprintf("%d tokens, %d bytes (%d, %d)", quantile(diffTokens, .5), quantile(diffBytes, .5), quantile(diffTokens, 1), quantile(diffBytes, 1)), "under 2 KB typically", quantile(diffBytes, .5) < 2048)
 	s.figure("a clean answer with reload and socket in it", fmt.Sprintf("%d tokens (of %d clean ones)", cleanTokens, clean))

@@ -333,7 +333,7 @@ An entry in three or more clean periods is suggested, with the number of entries
 			}
 			return callNoise(cmd, noiserules.NoiseParams{Action: "suggest"}, asJSON, func(out io.Writer, a *noiserules.NoiseAnswer) error {
 				if len(a.Suggestions) == 0 {
-					return render.Line(out, "nothing repeats in three or more clean periods")
+					return render.Line(out, "%s", noiserules.NothingToSuggest)
 				}
 				for i, s := range a.Suggestions {
 					if err := render.Line(out, "%s  %s %s  %s", render.Bold(fmt.Sprint(i+1)), s.Kind, render.Level(s.Level), oneLine(s.Fingerprint)); err != nil {

@@ -109,7 +109,11 @@ func call[A any](ctx context.Context, t *tab, method string, params func(browser
 	case coded.Code == protocol.CodeUnknown:
 		return nil, usererr.New(usererr.ExtensionOutdated, "the extension in this browser is too old for debugging. Ask the user to run `tidemark install` and to reload it.")
 	}
-	return nil, usererr.New(usererr.PageUnavailable, "tab %d: %s", t.number, coded.Message)
+	code := usererr.PageUnavailable
+	if coded.Code == protocol.CodeRunning {
+		code = usererr.PageRunning
+	}
+	return nil, usererr.New(code, "tab %d: %s", t.number, coded.Message)
 }
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -265,5 +266,56 @@ func TestNoiseMistakesSayWhatToDo(t *testing.T) {
 	again := noiseOf(t, w, c, noiserules.NoiseParams{Action: "add", Text: "slow", Expires: "7d"})
 	if again.Replaced == nil || again.Added.ID != "mine" || again.Added.Of != "user" {
 		t.Errorf("the same again takes its place: %+v", again)
+	}
+}
+
+func TestFailuresOfTheProjectsOwnServersAreNeverSuggested(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	c := w.Agent()
+	if a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "suggest"}); a.Note != noiserules.NothingToSuggest || len(a.Suggestions) != 0 {
+		t.Errorf("nothing happened: %+v", a)
+	}
+	for range 5 {
+		w.Send("navigation", `"how":"reload","url":"http://localhost:5173/"`)
+		for i, url := range []string{"ws://localhost:5173/live", "ws://localhost:4000/live", "wss://widget.test/live"} {
+			w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":%q,"op":"error","text":"refused"`, i, url))
+			w.Send("websocket", fmt.Sprintf(`"id":"w%d","url":%q,"op":"close","code":1006`, i, url))
+		}
+		w.Pass(10 * time.Second)
+	}
+	a := noiseOf(t, w, c, noiserules.NoiseParams{Action: "suggest"})
+	if len(a.Suggestions) == 0 || a.Note != "" {
+		t.Fatalf("nothing of another host is suggested: %+v", a)
+	}
+	for _, s := range a.Suggestions {
+		if s.Kind != "websocket" || !strings.Contains(s.Fingerprint, "widget.test") {
+			t.Errorf("suggested: %+v", s)
+		}
+	}
+	for range 5 {
+		w.Send("navigation", `"how":"reload","url":"http://localhost:5173/"`)
+		w.Request("GET", "/api/cart", 500, 10)
+		w.Pass(10 * time.Second)
+	}
+	for _, s := range noiseOf(t, w, c, noiserules.NoiseParams{Action: "suggest"}).Suggestions {
+		if s.Kind == "network" {
+			t.Errorf("suggested: %+v", s)
+		}
+	}
+}
+
+func TestAnOriginNeedsItsSchemeOrPort(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for _, origin := range []string{"localhost", "foo", "127.0.0.1"} {
+		want := fmt.Sprintf("%q is not a valid origin; write it with its scheme or port: http://%s, or %[2]s:5173", origin, origin)
+		if _, err := w.Engine.Rules.ConfigureNoise(context.Background(), w.Agent(), noiserules.NoiseParams{Action: "add", Text: "x", Origin: origin}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("configure_noise: %v", err)
+		}
+		if _, err := checkpoint.NewScope([]string{origin}); err == nil || err.Error() != want {
+			t.Errorf("--origin: %v", err)
+		}
+	}
+	if s, err := checkpoint.NewScope([]string{"localhost:5173", "http://localhost"}); err != nil || len(s.Origins) != 2 {
+		t.Errorf("%v %v", s, err)
 	}
 }

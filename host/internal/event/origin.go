@@ -11,6 +11,9 @@ import (
 func ParseOrigin(address string) (string, error) {
 	raw := strings.TrimSpace(address)
 	if !strings.Contains(raw, "://") {
+		if raw != "" && !strings.Contains(raw, ":") {
+			return "", fmt.Errorf("%q is not a valid origin; write it with its scheme or port: http://%s, or %s:5173", address, raw, raw)
+		}
 		raw = "http://" + raw
 	}
 	u, err := url.Parse(raw)

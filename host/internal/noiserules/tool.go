@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -60,6 +61,8 @@ type NoiseAnswer struct {
 	Entries     []NoiseEntry      `json:"entries,omitempty"`
 	Omitted     int               `json:"omitted,omitempty"`
 	Suggestions []NoiseSuggestion `json:"suggestions,omitempty"`
+	// Note says why there are no suggestions.
+	Note string `json:"note,omitempty"`
 	// Problems describe rules that are not used, and why.
 	Problems []string `json:"problems,omitempty"`
 	// Unsaved says why a change is in memory only.
@@ -487,11 +490,36 @@ const (
 	minPeriods = 3
 )
 
+// NothingToSuggest is the note of an answer without suggestions.
+const NothingToSuggest = "nothing to suggest: no warning repeats in three or more clean periods"
+
 // period identifies a period of the pages of an origin.
 type period struct {
 	origin string
 	begin  int64 // of the page or its update, in milliseconds
 	nth    int64 // span since
+}
+
+// ownFailure reports whether an event is a request or a connection to the page's own host, whose servers are the project's.
+// That such a one fails may be the bug that an agent looks for, so it is never suggested.
+func ownFailure(ev event.Event) bool {
+	address := ""
+	switch e := ev.(type) {
+	case *event.Network:
+		address = e.URL
+	case *event.WebSocket:
+		address = e.URL
+	}
+	return address != "" && hostOf(address) == hostOf(ev.Header().Origin())
+}
+
+// hostOf returns the host of an address, without port.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Hostname()
 }
 
 // suggestNoise proposes rules for entries that repeat in clean periods.
@@ -523,7 +551,7 @@ func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	diff.Entries(v.Start(), v, diff.Options{Origins: client.Scope.Origins, Noise: u.Rules, Beginning: true}, func(n diff.Entry) {
 		level := noise.LevelOf(n.Event)
 		switch {
-		case n.Hidden() || level < event.Warning:
+		case n.Hidden() || level < event.Warning || ownFailure(n.Event):
 			return
 		case level == event.Error || u.Rules.FailedUpdate(n.Event):
 			dirty[periodOf(n.Event.Header())] = true
@@ -557,6 +585,8 @@ func (e *Rules) suggestNoise(client *checkpoint.Client) *NoiseAnswer {
 	a.Suggestions = a.Suggestions[:len(a.Suggestions)-a.Omitted]
 	if len(a.Suggestions) > 0 {
 		a.PageText = diff.Untrusted
+	} else {
+		a.Note = NothingToSuggest
 	}
 	return a
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -254,6 +255,16 @@ func (a *Agent) Text(tool string, args map[string]any) (string, error) {
 		return "", err
 	}
 	return text, nil
+}
+
+// Raw returns the arguments of a raw read for all that it can return, as JSON.
+func Raw(args map[string]any) map[string]any {
+	all := maps.Clone(args)
+	if all == nil {
+		all = map[string]any{}
+	}
+	all["format"], all["max_tokens"] = "json", 1<<30
+	return all
 }
 
 // ErrTextOnly reports an answer without structured content, such as those of actions by older programs.

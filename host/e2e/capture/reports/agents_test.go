@@ -12,6 +12,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/demo"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/testing/e2etest"
+	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
 func TestTwoAgentsEachHearEverythingOnce(t *testing.T) {
@@ -250,7 +251,7 @@ func TestRawReadsHoldBodiesAndHeadersWithSecretsMasked(t *testing.T) {
 		}
 		Total int
 	}
-	text, err := a.Text("get_network_bodies", map[string]any{"url": "/api/", "status_min": 200})
+	text, err := a.Text("get_network_bodies", testbed.Raw(map[string]any{"url": "/api/", "status_min": 200}))
 	if err != nil {
 		t.Fatal(err)
 	}

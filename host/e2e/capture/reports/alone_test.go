@@ -112,7 +112,7 @@ func TestAFloodIsCountedToTheLastLine(t *testing.T) {
 		Total   int
 		Evicted uint64
 	}
-	a.Call("get_browser_logs", map[string]any{"limit": 1, "search": "line"}, &page)
+	a.Call("get_browser_logs", testbed.Raw(map[string]any{"limit": 1, "search": "line"}), &page)
 	if page.Total == 0 {
 		t.Errorf("%+v", page)
 	}

@@ -92,7 +92,7 @@ func TestSleepAndResume(t *testing.T) {
 	p.JS(`for (let i = 0; i < 1e6; i++) clearInterval(i); console.error('last of ' + n)`)
 	var page struct{ Entries []struct{ Message string } }
 	err := testbed.Eventually(t.Context(), func() (bool, error) {
-		a.Call("get_browser_logs", map[string]any{"limit": 1000}, &page)
+		a.Call("get_browser_logs", testbed.Raw(map[string]any{"limit": 1000}), &page)
 		last := page.Entries[len(page.Entries)-1].Message
 		var n int
 		_, err := fmt.Sscanf(last, "last of %d", &n)

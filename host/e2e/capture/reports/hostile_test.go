@@ -99,7 +99,7 @@ func TestAPageThatFloodsHidesNoRealError(t *testing.T) {
 			Length  int
 		}
 	}
-	a.Call("get_browser_logs", map[string]any{"search": "the real one"}, &page)
+	a.Call("get_browser_logs", testbed.Raw(map[string]any{"search": "the real one"}), &page)
 	if len(page.Entries) != 1 || page.Entries[0].Length < 100000 || len(page.Entries[0].Message) > 9000 {
 		t.Errorf("%d entries", len(page.Entries))
 	}

@@ -23,7 +23,7 @@ import (
 func entries(a *e2etest.Agent) ([]observe.LogEntry, string) {
 	a.T.Helper()
 	var page observe.Listing[observe.LogEntry]
-	a.Call("get_browser_logs", map[string]any{"level": "warning"}, &page)
+	a.Call("get_browser_logs", testbed.Raw(map[string]any{"level": "warning"}), &page)
 	var stacks strings.Builder
 	for _, e := range page.Entries {
 		stacks.WriteString(strings.Join(e.Stack, "\n") + "\n")

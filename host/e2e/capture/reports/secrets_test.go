@@ -210,10 +210,11 @@ func everythingTold(t *testing.T, w *e2etest.World, a *e2etest.Agent) string {
 	}
 	args := map[string]map[string]any{
 		"get_changes_since":    {"checkpoint": "before", "severity": "all"},
-		"get_browser_logs":     {"limit": 1000},
-		"get_network_bodies":   {"limit": 1000},
-		"get_websocket_events": {"limit": 1000},
-		"get_enhanced_actions": {"limit": 1000},
+		"get_browser_logs":     testbed.Raw(map[string]any{"limit": 1000}),
+		"get_network_requests": {"limit": 1000, "max_tokens": 1 << 30},
+		"get_network_bodies":   testbed.Raw(map[string]any{"limit": 1000}),
+		"get_websocket_events": testbed.Raw(map[string]any{"limit": 1000}),
+		"get_enhanced_actions": testbed.Raw(map[string]any{"limit": 1000}),
 		"checkpoint_list":      {},
 		"configure_noise":      {"action": "explain", "text": "e"},
 		"browser_snapshot":     {"interactive_only": false, "full_snapshot": true},
@@ -241,6 +242,7 @@ func everythingTold(t *testing.T, w *e2etest.World, a *e2etest.Agent) string {
 		{"changes", "--since", "before"},
 		{"logs", "--limit", "1000"},
 		{"network", "--limit", "1000"},
+		{"network", "--bodies", "--limit", "1000"},
 		{"websocket", "--limit", "1000"},
 		{"actions", "--limit", "1000"},
 		{"checkpoint", "list"},
