@@ -88,6 +88,9 @@ type ThreadState struct {
 	Since       *diff.Time   `json:"since,omitempty"`
 	Stack       []StackFrame `json:"stack,omitempty"`
 	MoreFrames  int          `json:"more_frames,omitempty"`
+	// Changed has the variables of the top frame: `i: 1 → 2` for one that changed since the last answer about a pause in
+	// the function, `+ i = 1` for a new one. In the first answer about a function it has all: `i = 1`.
+	Changed []string `json:"changed,omitempty"`
 }
 
 // StackFrame is one frame of a stack, the newest first.
@@ -324,7 +327,7 @@ func (c *debugCall) state(ctx context.Context, s *protocol.DebugState, only int)
 			}
 			since := diff.Time{Time: time.UnixMilli(p.At)}
 			line.Since = &since
-			line.Stack, line.MoreFrames = c.stack(ctx, p.Frames), p.More
+			line.Stack, line.MoreFrames, line.Changed = c.stack(ctx, p.Frames), p.More, c.changed(ctx, &t)
 		}
 		out.Threads = append(out.Threads, line)
 	}

@@ -31,6 +31,7 @@ type session struct {
 	snapshots *variables.Book
 	began     int64
 	traces    []trace
+	pauses    pauses
 	// reports are the last answers about tracepoints, for the viewer, the newest at the end.
 	reports []traceReport
 }
@@ -120,6 +121,7 @@ func (d *sessions) leave(client *checkpoint.Client, caller *protocol.DebugCaller
 			continue
 		}
 		delete(s.seen, client)
+		s.pauses.all = slices.DeleteFunc(s.pauses.all, func(p pausedFrame) bool { return p.client == client })
 		one := departure{target: s.target}
 		s.breakpoints = slices.DeleteFunc(s.breakpoints, func(b *breakpoint) bool {
 			if b.client == client {

@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/variables"
@@ -20,8 +21,10 @@ const (
 	defaultHits = 50
 	maxHits     = 1000
 	maxPaths    = 20
-	// maxRows bounds the rows of one answer; of more, only the first and last are shown.
+	// maxRows bounds the rows of the viewer and the values of a path; of more, only the first and last are shown.
 	maxRows = 100
+	// maxTraceTokens bounds the values of an answer.
+	maxTraceTokens = 1000
 )
 
 // TraceParams are the arguments of snapshot_trace.
@@ -44,13 +47,14 @@ type Trace struct {
 	State string `json:"state"`
 	// Places are its places in loaded code.
 	Places []string `json:"places,omitempty"`
-	Hits   int      `json:"hits"`
-	// Evolution has the successive values of each path: `0 → 1 ×3 → 2`.
+	// Hits counts all hits. New counts those since the last call, if there were others before.
+	Hits int `json:"hits"`
+	New  int `json:"new_hits,omitempty"`
+	// SpanMs is the time from the first to the last hit of Evolution, in milliseconds.
+	SpanMs int64 `json:"span_ms,omitempty"`
+	// Evolution has the successive values of each path in the hits since the last call: `0 → 1 ×3 → 2`.
 	Evolution map[string]string `json:"evolution"`
-	// Columns and Rows are the hits of several paths. The first column has the milliseconds since the first hit.
-	Columns []string   `json:"columns,omitempty"`
-	Rows    [][]string `json:"rows,omitempty"`
-	Notes   []string   `json:"notes,omitempty"`
+	Notes     []string          `json:"notes,omitempty"`
 	tool.Quotes
 }
 
@@ -100,6 +104,7 @@ var snapshotTraceTool = tool.New(tool.Definition{
 	Arguments: `
 		"url":{"type":"string"},
 		"line":{"type":"integer","minimum":1},
+		"column":{"type":"integer","minimum":1},
 		"paths":{"type":"array","items":{"type":"string"},"description":"retryCount, order.total; []: all variables"},
 		"condition":{"type":"string"},
 		"every":{"type":"integer","minimum":1,"description":"record every nth hit"},
@@ -130,15 +135,16 @@ func (i *Inspector) SnapshotTrace(ctx context.Context, client *checkpoint.Client
 	if err != nil {
 		return nil, c.explain(ctx, err)
 	}
-	out := c.traceAnswer(ctx, p, recorded)
+	fresh := c.newHits(params.ID, recorded.Hits)
+	out := c.traceAnswer(ctx, p, recorded, fresh)
 	for _, went := range out.Evolution {
 		if at.mapped && strings.Contains(went, "no such variable") {
 			out.Notes = append(out.Notes, generatedNames)
 			break
 		}
 	}
-	c.keepReport(params.ID, p, out)
-	if err := c.recordHits(ctx, params.ID, p, recorded); err != nil {
+	c.keepReport(params.ID, p, out, recorded.Hits)
+	if err := c.recordHits(ctx, params.ID, p, fresh); err != nil {
 		return nil, err
 	}
 	if out.State == "done" {
@@ -175,9 +181,8 @@ func (c *debugCall) withTrace(id string, do func(*trace)) {
 	})
 }
 
-// recordHits records the hits since the last call. A call that is canceled meanwhile leaves them to the next one.
-func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, recorded *protocol.DebugTraced) error {
-	all := recorded.Hits
+// newHits returns the hits since the last call.
+func (c *debugCall) newHits(id string, all []protocol.DebugHit) []protocol.DebugHit {
 	c.withTrace(id, func(t *trace) {
 		if len(all) > 0 && all[0].At != t.first {
 			t.recorded, t.first = 0, all[0].At
@@ -185,6 +190,11 @@ func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, re
 		all = all[min(t.recorded, len(all)):]
 		t.recorded += len(all)
 	})
+	return all
+}
+
+// recordHits records new hits. A call that is canceled meanwhile leaves them to the next one.
+func (c *debugCall) recordHits(ctx context.Context, id string, p TraceParams, all []protocol.DebugHit) error {
 	names, rows := hits(p.Paths, all)
 	events := make([]event.Event, len(rows))
 	for i, row := range rows {
@@ -213,9 +223,15 @@ func (c *debugCall) forgetTrace(id string) {
 // traceContinues explains how to get later hits.
 const traceContinues = "recording continues: have the page run the line, then call again with the same arguments (wait_ms waits)"
 
-// traceAnswer converts the recorded hits to an answer.
-func (c *debugCall) traceAnswer(ctx context.Context, p TraceParams, recorded *protocol.DebugTraced) *Trace {
+// traceAnswer converts the recorded hits to an answer, with the values of the fresh ones alone.
+func (c *debugCall) traceAnswer(ctx context.Context, p TraceParams, recorded *protocol.DebugTraced, fresh []protocol.DebugHit) *Trace {
 	out := &Trace{State: "tracing", Hits: len(recorded.Hits), Evolution: map[string]string{}}
+	if n := len(fresh); n > 0 {
+		out.SpanMs = fresh[n-1].At - fresh[0].At
+		if n < out.Hits {
+			out.New = n
+		}
+	}
 	maps := c.maps(ctx, mapsWait)
 	for _, l := range recorded.Locations {
 		if place := maps.place(l.URL, l.Line, l.Column).String(); !slices.Contains(out.Places, place) {
@@ -238,26 +254,39 @@ func (c *debugCall) traceAnswer(ctx context.Context, p TraceParams, recorded *pr
 	if recorded.Error != "" {
 		out.Notes = append(out.Notes, strings.TrimSuffix(recorded.Error, ".")+"; such hits are not counted")
 	}
-	names, rows := hits(p.Paths, recorded.Hits)
+	names, rows := hits(p.Paths, fresh)
 	masked := 0
-	for i, name := range names {
-		column := make([]string, len(rows))
-		for j, row := range rows {
-			if column[j] = row[i]; row[i] == variables.MaskedText {
+	for _, row := range rows {
+		for _, value := range row {
+			if value == variables.MaskedText {
 				masked++
 			}
-		}
-		if len(rows) > 0 {
-			out.Evolution[name] = evolution(column)
 		}
 	}
 	if masked > 0 {
 		out.Notes = append(out.Notes, counted(masked, "secret value is", "secret values are")+" masked")
 	}
-	if len(names) > 1 && len(rows) > 0 {
-		out.table(names, rows, recorded.Hits)
+	// As many values as fit: all paths are cut alike, so that those of one hit stay together.
+	for most := maxRows; len(rows) > 0; most = most * 3 / 4 {
+		used := 0
+		for i, name := range names {
+			out.Evolution[name] = evolution(column(rows, i), most)
+			used += tokens.Estimate(name) + tokens.Estimate(out.Evolution[name])
+		}
+		if used <= maxTraceTokens || most <= 2 {
+			break
+		}
 	}
 	return out
+}
+
+// column returns the values of one path.
+func column(rows [][]string, i int) []string {
+	values := make([]string, len(rows))
+	for j, row := range rows {
+		values[j] = row[i]
+	}
+	return values
 }
 
 // hits returns the values of each hit, in the order of names.
@@ -292,8 +321,8 @@ func hits(paths []string, all []protocol.DebugHit) (names []string, rows [][]str
 	return names, rows
 }
 
-// evolution joins the values of successive hits.
-func evolution(column []string) string {
+// evolution joins the values of successive hits, at most so many. Of more it has the first and the last.
+func evolution(column []string, most int) string {
 	var parts []string
 	for i := 0; i < len(column); {
 		n := i
@@ -307,22 +336,23 @@ func evolution(column []string) string {
 		parts = append(parts, part)
 		i = n
 	}
-	if more := len(parts) - maxRows; more > 0 {
-		parts = slices.Concat(parts[:maxRows/2], []string{fmt.Sprintf("(%d more)", more)}, parts[len(parts)-maxRows/2:])
+	if more := len(parts) - most; more > 0 {
+		parts = slices.Concat(parts[:most/2], []string{fmt.Sprintf("(%d more)", more+most%2)}, parts[len(parts)-most/2:])
 	}
 	return strings.Join(parts, " → ")
 }
 
-// table puts the hits of several values into rows.
-func (t *Trace) table(names []string, rows [][]string, all []protocol.DebugHit) {
-	t.Columns = append([]string{"ms"}, names...)
+// table returns the hits of several values in rows, and a note on those left out. The first column has the milliseconds since
+// the first hit.
+func table(rows [][]string, all []protocol.DebugHit) (shown [][]string, note string) {
 	for i, row := range rows {
 		if len(rows) > maxRows && i >= maxRows/2 && i < len(rows)-maxRows/2 {
 			continue
 		}
-		t.Rows = append(t.Rows, append([]string{fmt.Sprint(all[i].At - all[0].At)}, row...))
+		shown = append(shown, append([]string{fmt.Sprint(all[i].At - all[0].At)}, row...))
 	}
 	if more := len(rows) - maxRows; more > 0 {
-		t.Notes = append(t.Notes, fmt.Sprintf("%d rows in the middle are not shown", more))
+		note = fmt.Sprintf("%d rows in the middle are not shown", more)
 	}
+	return shown, note
 }

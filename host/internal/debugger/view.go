@@ -326,18 +326,25 @@ type traceReport struct {
 	protocol.ViewTrace
 }
 
-// keepReport keeps an answer about a tracepoint for the viewer.
-func (c *debugCall) keepReport(id string, p TraceParams, t *Trace) {
+// keepReport keeps what the hits of a tracepoint recorded for the viewer.
+func (c *debugCall) keepReport(id string, p TraceParams, t *Trace, all []protocol.DebugHit) {
 	report := traceReport{id, protocol.ViewTrace{
-		Tab: c.target.Tab(), Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.inspector.clock().UnixMilli(), State: t.State, Hits: t.Hits, Rows: t.Rows,
+		Tab: c.target.Tab(), Place: fmt.Sprintf("%s:%d", p.URL, p.Line), At: c.inspector.clock().UnixMilli(), State: t.State, Hits: t.Hits,
 		Notes: slices.DeleteFunc(slices.Clone(t.Notes), func(note string) bool { return note == traceContinues }), Columns: []string{}, Evolution: []string{},
 	}}
-	names := p.Paths
-	if len(names) == 0 && len(t.Columns) > 0 {
-		names = t.Columns[1:]
+	names, rows := hits(p.Paths, all)
+	for i, name := range names {
+		went := ""
+		if len(rows) > 0 {
+			went = evolution(column(rows, i), maxRows)
+		}
+		report.Columns, report.Evolution = append(report.Columns, name), append(report.Evolution, went)
 	}
-	for _, name := range names {
-		report.Columns, report.Evolution = append(report.Columns, name), append(report.Evolution, t.Evolution[name])
+	if len(names) > 1 && len(rows) > 0 {
+		var note string
+		if report.Rows, note = table(rows, all); note != "" {
+			report.Notes = append(report.Notes, note)
+		}
 	}
 	c.inspector.sessions.with(c.target, func(s *session) {
 		s.reports = slices.DeleteFunc(s.reports, func(one traceReport) bool { return one.id == id })
