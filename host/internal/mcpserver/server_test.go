@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -366,5 +367,22 @@ func TestARefusedActionIsAnErrorWithItsCode(t *testing.T) {
 	}
 	if r := answer.Refused; answer.Tab != 1 || answer.PageText != diff.Untrusted || r == nil || r.Reason != protocol.RefusedDialog || r.Dialog.Message != "Sure?" || r.Done != 0 || r.Steps != 1 {
 		t.Errorf("%s", data)
+	}
+}
+
+// TestRequestsInFewTokens: four data requests of a page, among the files that it loads, in at most 97 tokens.
+func TestRequestsInFewTokens(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for i, c := range []struct{ method, path, resource, initiator string }{
+		{"GET", "/src/main.tsx", "script", "main.tsx:1"}, {"GET", "/src/App.tsx", "script", "main.tsx:2"},
+		{"GET", "/api/session", "fetch", "App.tsx:12"}, {"GET", "/api/products?page=1", "fetch", "useProducts.ts:20"},
+		{"POST", "/api/cart", "fetch", "client.ts:8"}, {"GET", "/api/flags", "fetch", "flags.ts:5"},
+	} {
+		w.Send("network", fmt.Sprintf(`"id":"%d","method":%q,"url":"http://localhost:5173%s","resource":%q,"status":200,"started":%d,"duration":35,"size":%d,"stack":["load (http://localhost:5173/src/%s:1)"]`,
+			i, c.method, c.path, c.resource, w.Now.UnixMilli()+int64(40*i), 300*i, c.initiator))
+	}
+	answer := text(call(t, connect(t, w), "get_network_requests", nil))
+	if n := tokens(t, answer); n > 97 || strings.Count(answer, "\n") != 5 || !strings.Contains(answer, "\n4 GET /api/products?page=1 200 +120 35ms 900B useProducts.ts:20\n") {
+		t.Errorf("%d tokens (budget 97): %s", n, answer)
 	}
 }
