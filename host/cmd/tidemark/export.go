@@ -90,7 +90,11 @@ func newImport() *cobra.Command {
 				return err
 			}
 			how, what := render.Standing(made.Severity, made.Summary)
-			return render.Line(cmd.OutOrStdout(), "imported %s. Since then: %s  %s", made.Name, how, what)
+			replaced := ""
+			if made.Replaced != nil {
+				replaced = fmt.Sprintf(" It replaced the one from %s.", made.Replaced)
+			}
+			return render.Line(cmd.OutOrStdout(), "imported %s.%s Since then: %s  %s", made.Name, replaced, how, what)
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "", "name of the new checkpoint (default: the exported name)")

@@ -79,6 +79,7 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 	defer cancel()
 	type answer struct {
 		text []byte
+		why  string // nothing was reported, "" where something was
 		err  error
 	}
 	done := make(chan answer, 1)
@@ -90,7 +91,7 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 			}
 			done <- a
 		}()
-		a.text, a.err = answerHook(ctx, o, in)
+		a.text, a.why, a.err = answerHook(ctx, o, in)
 	}()
 	var a answer
 	select {
@@ -101,38 +102,49 @@ func runHook(ctx context.Context, o hookOptions, in io.Reader, out, errOut io.Wr
 	if a.err == nil && len(a.text) > 0 {
 		_, a.err = out.Write(a.text)
 	}
-	if a.err != nil && o.debug {
-		fmt.Fprintln(errOut, "tidemark: nothing reported:", a.err)
+	if a.err != nil {
+		a.why = a.err.Error()
+	}
+	if a.why != "" && o.debug {
+		fmt.Fprintln(errOut, "tidemark: nothing reported:", a.why)
 	}
 }
 
-// answerHook returns the output for the agent.
-func answerHook(ctx context.Context, o hookOptions, in io.Reader) ([]byte, error) {
+// answerHook returns the output for the agent, and why nothing was reported.
+func answerHook(ctx context.Context, o hookOptions, in io.Reader) (text []byte, why string, err error) {
 	call, err := readHook(o, in)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if call.Event == "" {
-		return nil, errors.New("Tidemark ignores this event or tool")
+		return nil, "", errors.New("Tidemark ignores this event or tool")
 	}
 	if call.Session == "" {
-		return nil, errors.New("the agent sent no session ID")
+		return nil, "", errors.New("the agent sent no session ID")
 	}
 	project, origins, err := projectOf(call)
 	if err != nil {
 		if call.Event == observe.HookStop {
-			return nil, err // the hooks after edits have reported it, and wrong settings must not block an agent
+			return nil, "", err // the hooks after edits have reported it, and wrong settings must not block an agent
 		}
-		return call.Say(untilFixed(err))
+		text, err = call.Say(untilFixed(err))
+		return text, "", err
 	}
 	answer, err := askHook(ctx, o, call, project, origins)
-	if errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil {
-		answer, err = &observe.HookAnswer{}, nil // no daemon: nothing is watched
+	switch {
+	case errors.Is(err, home.ErrUnreachable) && ctx.Err() == nil:
+		answer, why = &observe.HookAnswer{}, "no daemon is running, so no browser is connected. Open a page with `tidemark browser URL`."
+	case err != nil:
+		return nil, "", err
+	case answer.Watched == 0:
+		why = "no browser is connected, or none of its watched tabs is in scope. Run `tidemark status`."
+	case len(answer.Problems) == 0:
+		why = "no new problems"
 	}
-	if err != nil {
-		return nil, err
+	if text, err = call.Output(answer); len(text) > 0 {
+		why = ""
 	}
-	return call.Output(answer)
+	return text, why, err
 }
 
 func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {

@@ -1,0 +1,146 @@
+package effects
+
+import (
+	"net/http"
+	"testing"
+
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/testing/e2etest"
+)
+
+// TestWhatAnAgentWasGivenIsNotListedAgain whether an action reported it or get_changes_since did.
+func TestWhatAnAgentWasGivenIsNotListedAgain(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Repeats", `<button id="b">Break</button><button id="c">Count</button><p role="status" id="s">0</p><script>
+		b.onclick = async () => { await fetch('/api/fail'); s.textContent += '!'; throw new Error('it broke') };
+		c.onclick = () => { s.textContent += '.' };
+		window.unseen = () => console.error('nobody saw this')</script>`)})
+	s.Answer("/api/fail", 500)
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	click := func(button string) *e2etest.Acted {
+		return a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"`+button+`"`)})
+	}
+	d := click("Break")
+	e2etest.Holds(t, e2etest.Said(d.Broke), "GET /api/fail 500", "it broke")
+	d = click("Break")
+	t.Logf("\n%s", d)
+	e2etest.Holds(t, e2etest.Said(d.Repeated), "GET /api/fail 500", "it broke")
+	e2etest.Holds(t, d.String(), "No new problems.", "2 repeated errors: ")
+	if len(d.Broke) > 0 {
+		t.Errorf("told again: %s", d)
+	}
+	r := a.ChangesWith(map[string]any{"wait": "settled"})
+	t.Log(e2etest.Show(r))
+	if r.Severity != diff.Error || len(r.Console.NewErrors)+len(r.Network.Failures) > 0 || len(r.Repeated) != 2 || r.Summary != "no new problems; 2 repeated errors" {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+	p.JS(`unseen()`)
+	if r = a.ChangesWith(map[string]any{"wait": "settled"}); len(r.Console.NewErrors) != 1 || len(r.Repeated) > 0 {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+	p.JS(`unseen()`)
+	d = click("Count")
+	t.Logf("\n%s", d)
+	if d.Late == nil || len(d.Late.Broke) > 0 {
+		t.Errorf("told again: %s", d)
+	} else {
+		e2etest.Holds(t, e2etest.Said(d.Late.Repeated), "nobody saw this")
+	}
+	if r = a.ChangesWith(map[string]any{"checkpoint": "auto_0"}); len(r.Repeated) > 0 || len(r.Console.NewErrors) != 2 || len(r.Network.Failures) != 1 {
+		t.Errorf("from the beginning: %s", e2etest.Show(r))
+	}
+}
+
+// TestAMessageThatTypingTakesBackIsAFlash and no problem.
+func TestAMessageThatTypingTakesBackIsAFlash(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Flash", `<label>Name <input id="name"></label><p class="error" id="hint" hidden>Too short</p>
+		<label>Mail <input id="mail"></label><p class="error" role="alert" id="alarm" hidden>No address</p><script>
+		name.oninput = () => { hint.hidden = name.value.length > 3 || name.value === '' };
+		mail.oninput = () => { alarm.hidden = mail.value.length > 3 || mail.value === '' }</script>`)})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	_ = p
+	first := a.Look()
+	a.Changes()
+	d := a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Name"`), "text": "Ada Lovelace"})
+	t.Logf("\n%s", d)
+	e2etest.Intact(t, d)
+	e2etest.Holds(t, d.String(), `Shown briefly: "Too short"`)
+	r := a.ChangesWith(map[string]any{"wait": "settled"})
+	if r.Severity != diff.Clean || len(r.DOM.Flashes) != 1 || len(r.DOM.NewErrorElements) > 0 {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+	d = a.Act("browser_type", map[string]any{"ref": e2etest.RefOf(t, first, `"Mail"`), "text": "ada@example.org"})
+	e2etest.Holds(t, e2etest.Said(d.Broke), "No address")
+}
+
+// TestAPageThatGoesEmptyIsReported until it has content again.
+func TestAPageThatGoesEmptyIsReported(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>Empty</title><div id="root"><h1>Shop</h1></div><script>
+		window.clear = () => root.replaceChildren();
+		window.unmount = () => { clear(); setTimeout(() => { throw new Error('render failed') }) };
+		window.draw = () => { root.innerHTML = '<h1>Shop</h1>' };
+		window.after = (ms) => new Promise((r) => setTimeout(r, ms))</script>`})
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	changes := func() *diff.Report { return a.ChangesWith(map[string]any{"wait": "settled"}) }
+	changes()
+	p.JS(`clear(); await after(400)`) // longer than a page may be empty between two views
+	if r := changes(); r.DOM.PageEmptySince != nil || r.Severity != diff.Clean {
+		t.Errorf("without an error: %s", e2etest.Show(r))
+	}
+	p.JS(`draw(); await after(50); unmount(); await after(400)`)
+	r := changes()
+	t.Log(e2etest.Show(r))
+	if r.DOM.PageEmptySince == nil || r.Severity != diff.Error || len(r.Console.NewErrors) != 1 {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+	p.JS(`history.pushState({}, '', '?view=2')`)
+	if r = changes(); r.DOM.PageEmptySince == nil {
+		t.Errorf("another view: %s", e2etest.Show(r))
+	}
+	p.JS(`draw(); await after(50)`)
+	if r = changes(); r.DOM.PageEmptySince != nil {
+		t.Errorf("drawn again: %s", e2etest.Show(r))
+	}
+}
+
+// TestARequestThatEndsAfterItsActionIsLate in the next answer, and in no other.
+func TestARequestThatEndsAfterItsActionIsLate(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	s := e2etest.NewSite(t, map[string]string{"/{$}": e2etest.StorePage("Late requests", `<button id="b">Save</button><button id="c">Count</button><p role="status" id="s">0</p><script>
+		window.done = 0; b.onclick = () => fetch('/api/save').then((r) => r.text()).then(() => done++); c.onclick = () => { s.textContent += '.' }</script>`)})
+	release := make(chan struct{})
+	s.Mux.HandleFunc("/api/save", func(http.ResponseWriter, *http.Request) { <-release })
+	a := w.AgentOf(t, s)
+	p := w.Open(t, s.URL)
+	first := a.Look()
+	click := func(button string) *e2etest.Acted {
+		return a.Act("browser_click", map[string]any{"ref": e2etest.RefOf(t, first, `"`+button+`"`)})
+	}
+	a.Changes()
+	d := click("Save")
+	e2etest.Holds(t, d.String(), "Pending: GET /api/save")
+	release <- struct{}{}
+	p.WaitUntil(`window.done === 1`)
+	r := a.ChangesWith(map[string]any{"wait": "settled"})
+	if len(r.Network.Late) != 1 || r.Network.Late[0].URL != "/api/save" || r.Network.Late[0].Status != 200 {
+		t.Errorf("%s", e2etest.Show(r))
+	}
+	if d = click("Count"); d.Late != nil {
+		t.Errorf("again: %s", d)
+	}
+	click("Save")
+	release <- struct{}{}
+	p.WaitUntil(`window.done === 2`)
+	d = click("Count")
+	t.Logf("\n%s", d)
+	e2etest.Holds(t, e2etest.Said(late(t, d).Requests), "GET /api/save 200")
+	if r = a.ChangesWith(map[string]any{"wait": "settled"}); len(r.Network.Late) > 0 {
+		t.Errorf("again: %s", e2etest.Show(r))
+	}
+}
