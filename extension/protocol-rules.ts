@@ -70,6 +70,7 @@ export const EVENTS: Readonly<Record<string, Rules>> = {
     request: { is: 'text', optional: true },
     logged: { is: 'text', optional: true },
     target: { is: 'text', optional: true },
+    left: { is: 'flag', optional: true },
   },
   request: {
     at: { is: 'whole', min: 1 },

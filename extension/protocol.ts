@@ -578,6 +578,24 @@ export const MethodDebugScript = "debug_script";
  */
 export const MethodDebugNames = "debug_names";
 /**
+ * MethodDebugPlace is called on the host when a thread pauses in code with a source map. It takes [DebugPlaceParams]
+ * and returns [DebugPlaceText].
+ */
+export const MethodDebugPlace = "debug_place";
+/**
+ * DebugPlaceParams request the place of the top frame of a paused thread.
+ */
+export interface DebugPlaceParams {
+  tab: number /* int */;
+  frame: DebugFrame;
+}
+/**
+ * DebugPlaceText is a place as in [TabPaused].
+ */
+export interface DebugPlaceText {
+  place: string;
+}
+/**
  * DebugNamesParams request the original names of identifiers in generated code.
  */
 export interface DebugNamesParams {
@@ -988,8 +1006,7 @@ export interface TabPaused {
    */
   at: number /* int64 */;
   /**
-   * Place is the function and the line, as in "total (app.js:13)", with " (generated)" if the script has a source
-   * map.
+   * Place is the function and the line, as in "total (cart.ts:13)", with " (generated)" for a line of generated code.
    */
   place?: string;
 }
@@ -1132,6 +1149,11 @@ export interface ConsoleEvent extends EventHead {
    * Target is where the code ran, if not in the tab's main document.
    */
   target?: 'iframe' | 'worker' | 'service_worker';
+  /**
+   * Left is true if the document was being left, or had been replaced when the entry arrived. The entry may come
+   * after the navigation to the next document, to which it does not belong.
+   */
+  left?: boolean;
 }
 /**
  * RequestEvent reports the start of a request. A [NetworkEvent] with the same id follows, unless

@@ -35,6 +35,21 @@ const MethodDebugScript = "debug_script"
 // [DebugNamesParams] and returns [DebugNames].
 const MethodDebugNames = "debug_names"
 
+// MethodDebugPlace is called on the host when a thread pauses in code with a source map. It takes [DebugPlaceParams]
+// and returns [DebugPlaceText].
+const MethodDebugPlace = "debug_place"
+
+// DebugPlaceParams request the place of the top frame of a paused thread.
+type DebugPlaceParams struct {
+	Tab   int        `json:"tab"`
+	Frame DebugFrame `json:"frame"`
+}
+
+// DebugPlaceText is a place as in [TabPaused].
+type DebugPlaceText struct {
+	Place string `json:"place"`
+}
+
 // DebugNamesParams request the original names of identifiers in generated code.
 type DebugNamesParams struct {
 	Tab int    `json:"tab"`
@@ -296,7 +311,6 @@ type TabPaused struct {
 	Kind string `json:"kind,omitempty"`
 	// At is the start of the pause, in milliseconds since the epoch.
 	At int64 `json:"at" rule:"min=1"`
-	// Place is the function and the line, as in "total (app.js:13)", with " (generated)" if the script has a source
-	// map.
+	// Place is the function and the line, as in "total (cart.ts:13)", with " (generated)" for a line of generated code.
 	Place string `json:"place,omitempty"`
 }

@@ -66,6 +66,9 @@ type ConsoleEvent struct {
 	Logged string `json:"logged,omitempty" rule:"line"`
 	// Target is where the code ran, if not in the tab's main document.
 	Target string `json:"target,omitempty" tstype:"'iframe' | 'worker' | 'service_worker'" rule:"open"`
+	// Left is true if the document was being left, or had been replaced when the entry arrived. The entry may come
+	// after the navigation to the next document, to which it does not belong.
+	Left bool `json:"left,omitempty"`
 }
 
 // RequestEvent reports the start of a request. A [NetworkEvent] with the same id follows, unless

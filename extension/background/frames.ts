@@ -39,7 +39,7 @@ export interface FramesOptions {
   /** A document has its hooks; `from` (milliseconds since the epoch) when it came before they did. */
   hooked(tab: number, frame: number, from: number | undefined): void;
   /** The hooks of a document have sent records. */
-  page(tab: number, frame: number, lists: readonly string[], dropped: number): void;
+  page(tab: number, frame: number, document: string, lists: readonly string[], dropped: number): void;
   /** A document has changed since it was looked at, or is a new one. */
   stale(tab: number): void;
   /** The document of a frame was removed. */
@@ -71,7 +71,9 @@ export class ContentFrames {
     const hooks = on && this.#options.hooks(tab);
     frames.set(frame, { port, document, on, hooks, hooked: false, witnessed: false });
     port.onMessage.addListener((message) => {
-      if (frames.get(frame)?.port === port) this.#message(tab, frame, document, message as FromContent);
+      const sent = message as FromContent;
+      // What a document did while it was left may come after the next one's first message.
+      if (frames.get(frame)?.port === port || sent.t === 'page') this.#message(tab, frame, document, sent);
     });
     port.onDisconnect.addListener(() => {
       if (frames.get(frame)?.port !== port) return;
@@ -106,7 +108,7 @@ export class ContentFrames {
     } else if (message.t === 'page') {
       // A page that was left before it heard from the worker sends the records of both.
       if (!this.#options.watched(tab) || this.#options.hooks(tab) === (message.witness === true)) return;
-      this.#options.page(tab, frame, message.lists, message.dropped ?? 0);
+      this.#options.page(tab, frame, document, message.lists, message.dropped ?? 0);
     } else if (message.t === 'stale') {
       this.#options.stale(tab);
     }

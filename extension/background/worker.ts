@@ -79,8 +79,10 @@ export function createWorker(browser: typeof chrome, names: BrowserNames): Worke
     hooked: (tab, _frame, from) => {
       if (source.way(tab) === 'quiet' && from !== undefined) quiet.late(tab, from);
     },
-    page: (tab, frame, lists, dropped) =>
-      (source.way(tab) === 'debugger' ? debuggers : quiet).page(tab, frame, lists, dropped),
+    page: (tab, frame, document, lists, dropped) => {
+      if (source.way(tab) === 'debugger') debuggers.page(tab, frame, lists, dropped);
+      else quiet.page(tab, frame, document, lists, dropped);
+    },
     stale: (tab) => activity.stale(tab),
     gone: (tab, frame) => quiet.frameGone(tab, frame),
     changed,

@@ -2,7 +2,6 @@
 import type { Protocol } from 'devtools-protocol';
 import {
   CUT,
-  HOOKS,
   type LogRecord,
   type NoteRecord,
   type ResourceRecord,
@@ -13,6 +12,7 @@ import { redactCut, redactURL } from '../redact/redact';
 import { describe, errorHead, formatArguments } from './console-format';
 import { unusable } from './page-records';
 import type { Where } from './source';
+import { type Frame, frameLine, pageFrames, parseStack } from './stack';
 import { count, cutUnits } from './text';
 
 /** What is looked at for secrets before cutting, so that none is cut in two. */
@@ -20,7 +20,6 @@ const MAX_LOOKED_AT = 16 << 10;
 
 type Level = ConsoleEvent['level'];
 type Console = Extract<AnyEvent, { kind: 'console' }>;
-type StackTrace = Protocol.Runtime.StackTrace;
 
 const levels: Partial<Record<Protocol.Runtime.ConsoleAPICalledEvent['type'], Level>> = {
   error: 'error',
@@ -39,10 +38,28 @@ export function consoleCall(call: Protocol.Runtime.ConsoleAPICalledEvent, where:
   let text = formatArguments(call.args);
   if (call.type === 'assert')
     text = text === 'console.assert' ? 'Assertion failed' : `Assertion failed: ${text}`;
-  return build(where, call.timestamp, text, call.stackTrace, {
-    level: levels[call.type] ?? 'log',
-    via: 'console',
-  });
+  const what = { level: levels[call.type] ?? 'log', via: 'console' } as const;
+  const { frames, logged } = located(loggedStack(call.args), call.stackTrace?.callFrames);
+  return build(where, call.timestamp, text, frames, what, { logged });
+}
+
+/** The stack of the first error among the arguments that has one: frameworks log an error among texts. */
+function loggedStack(args: readonly Protocol.Runtime.RemoteObject[]): Frame[] {
+  for (const { subtype, description } of args) {
+    if (subtype !== 'error' || description === undefined) continue;
+    const frames = parseStack(description.slice(0, MAX_LOOKED_AT));
+    if (frames.length > 0) return frames;
+  }
+  return [];
+}
+
+/** Where an entry is: at the stack of the error that the call logged, else at the call. */
+function located(
+  error: readonly Frame[],
+  call: readonly Frame[] | undefined,
+): { frames: readonly Frame[] | undefined; logged?: Frame | undefined } {
+  if (error.length === 0) return { frames: call };
+  return { frames: error, logged: pageFrames(call)[0] };
 }
 
 /** An uncaught error or an unhandled rejection. */
@@ -58,12 +75,12 @@ export function exception(thrown: Protocol.Runtime.ExceptionThrownEvent, where: 
     where,
     timestamp,
     exceptionText(details),
-    details.stackTrace,
+    details.stackTrace?.callFrames,
     {
       level: 'error',
       via: details.text.includes('(in promise)') ? 'rejection' : 'exception',
     },
-    frame,
+    { fallback: frame },
   );
 }
 
@@ -87,34 +104,28 @@ export function logEntry(entry: Protocol.Log.LogEntry, where: Where, request?: s
     where,
     entry.timestamp,
     entry.text,
-    entry.stackTrace,
+    entry.stackTrace?.callFrames,
     {
       level: entry.level === 'verbose' ? 'debug' : entry.level,
       via: 'browser',
       category: entry.source,
       ...(id !== undefined && { request: id }),
     },
-    frame,
+    { fallback: frame },
   );
 }
 
 /** A console call of the page or a complaint of the browser, as reported by the hooks. */
 export function pageEntry(record: LogRecord | NoteRecord, where: Where): Console {
   if (record[0] === 'log') {
-    const [, at, level, text, length, stack] = record;
-    return build(
-      where,
-      at,
-      text,
-      parseStack(stack),
-      { level: level as Level, via: 'console' },
-      undefined,
-      length,
-    );
+    const [, at, level, text, length, stack, error = ''] = record;
+    const what = { level: level as Level, via: 'console' } as const;
+    const { frames, logged } = located(parseStack(error), parseStack(stack));
+    return build(where, at, text, frames, what, { logged, whole: length });
   }
   const [, at, source, level, text, url, line, column] = record;
   const what = { level, via: 'browser', category: source } as const;
-  return build(where, at, text, undefined, what, place(url, line, column));
+  return build(where, at, text, undefined, what, { fallback: place(url, line, column) });
 }
 
 /** An element that could not use what arrived, of the MIME type `mime` if that is known. */
@@ -126,47 +137,36 @@ export function unusableEntry(record: ResourceRecord, mime: string, where: Where
 /** An uncaught error or an unhandled rejection, as reported by the hooks. */
 export function pageThrown(record: ThrownRecord, where: Where): Console {
   const [, at, via, text, length, url, line, column, stack] = record;
-  return build(where, at, text, parseStack(stack), { level: 'error', via }, place(url, line, column), length);
+  const more = { fallback: place(url, line, column), whole: length };
+  return build(where, at, text, parseStack(stack), { level: 'error', via }, more);
 }
 
 function place(url: string, line: number, column: number): Frame {
   return { functionName: '', url, lineNumber: line - 1, columnNumber: column - 1 };
 }
 
-/** The frames of a stack in V8's own writing. */
-function parseStack(stack: string): StackTrace | undefined {
-  const callFrames: Protocol.Runtime.CallFrame[] = [];
-  for (const line of stack.split('\n')) {
-    const [, name = '', url, row, column] =
-      /^\s+at (?:(?:async )?(?:new )?(.*?) \()?(?:async )?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
-    if (url === undefined) continue;
-    callFrames.push({
-      functionName: name,
-      scriptId: '',
-      url,
-      lineNumber: Number(row) - 1,
-      columnNumber: Number(column) - 1,
-    });
-  }
-  return callFrames.length === 0 ? undefined : { callFrames };
+/** What else is known of an entry. */
+interface More {
+  /** Where it is, if there is no stack. */
+  fallback?: Frame | undefined;
+  /** The call that logged the error whose stack it is. */
+  logged?: Frame | undefined;
+  /** The full length of its text; 0 if the text is whole. */
+  whole?: number;
 }
 
-type Frame = Pick<Protocol.Runtime.CallFrame, 'functionName' | 'url' | 'lineNumber' | 'columnNumber'>;
-
 function build(
-  { tab, target }: Where,
+  { tab, target, left }: Where,
   at: number,
   raw: string,
-  trace: StackTrace | undefined,
+  trace: readonly Frame[] | undefined,
   what: Pick<Console, 'level' | 'via' | 'category' | 'request'>,
-  fallback?: Frame,
-  whole = raw.length,
+  { fallback, logged, whole = raw.length }: More = {},
 ): Console {
   const part = raw.length > MAX_LOOKED_AT || whole > raw.length;
   const clean = redactCut(part ? cutUnits(raw, MAX_LOOKED_AT) + CUT : raw);
   const text = cutUnits(clean.text, MaxText);
-  // A page may have the hooks of quiet capture still, when the debugger has come to it.
-  const frames = trace?.callFrames.filter((f) => f.url !== HOOKS) ?? [];
+  const frames = pageFrames(trace);
   const top = frames[0] ?? fallback;
   const url = redactURL(top?.url ?? '');
   const stack = frames.slice(0, MaxStack).map(frameLine);
@@ -180,10 +180,8 @@ function build(
     Object.assign(event, count('line', top.lineNumber + 1), count('column', top.columnNumber + 1));
   }
   if (stack.length > 0) event.stack = stack;
+  if (logged !== undefined) event.logged = frameLine(logged);
   if (target !== undefined) event.target = target;
+  if (left === true) event.left = true;
   return event;
-}
-
-function frameLine({ functionName, url, lineNumber, columnNumber }: Frame): string {
-  return `${functionName || '(anonymous)'} (${redactURL(url).text}:${lineNumber + 1}:${columnNumber + 1})`;
 }

@@ -8,6 +8,7 @@ import { NetworkTracker } from './network';
 import { PageTracker } from './page';
 import { originOf, type WorkerHost } from './shared-workers';
 import type { StartOptions, Where } from './source';
+import { ASYNC_DEPTH } from './stack';
 import type { WebRequestWitness } from './webrequest';
 import { WebSocketTracker } from './websocket';
 
@@ -249,7 +250,7 @@ export class DebuggerTab implements WorkerHost {
     this.children.set(session.targetId, session);
     this.#replayed.set(session, from);
     const { send } = this.#tab;
-    const sent = [enableNetwork(session, send), send(session, 'Runtime.enable'), send(session, 'Log.enable')];
+    const sent = [enableNetwork(session, send), ...enableConsole(session, send)];
     for (const command of sent) void command.catch(ignore);
   }
 
@@ -391,9 +392,19 @@ export function enableNetwork(session: Session, send: TabContext['send']): Promi
 /** Makes a session report all else, and its own frames and workers follow. */
 export function enableRest(session: Session, send: TabContext['send']): Promise<unknown>[] {
   const follow = { autoAttach: true, waitForDebuggerOnStart: true, flatten: true };
+  return [send(session, 'Target.setAutoAttach', follow), ...enableConsole(session, send)];
+}
+
+/** How deep stacks are, and how many of those that scheduled them are kept; OBSERVED.md has what that costs. */
+const STACK = { size: 32 };
+const ASYNC = { maxDepth: ASYNC_DEPTH };
+
+/** Has the consoles reported, and requests and connections with the code that scheduled them. */
+function enableConsole(session: Session, send: TabContext['send']): Promise<unknown>[] {
   return [
-    send(session, 'Target.setAutoAttach', follow),
     send(session, 'Runtime.enable'),
+    send(session, 'Runtime.setMaxCallStackSizeToCapture', STACK),
+    send(session, 'Debugger.setAsyncCallStackDepth', ASYNC),
     send(session, 'Log.enable'),
   ];
 }

@@ -80,6 +80,7 @@ export class NetworkTracker {
       loader: event.loaderId || undefined,
       requestHeaders: request.headers,
       requestBody: request.postData,
+      initiator: event.initiator,
       received: 0,
       cached: false,
       reported: false,

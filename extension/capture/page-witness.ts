@@ -74,7 +74,8 @@ export class PageWitness {
   }
 
   #error(record: ThrownRecord, where: Where): void {
-    const event = pageThrown(record, where);
+    // It reports errors only while its page is being left.
+    const event = pageThrown(record, { ...where, left: true });
     const told = this.#thrown.some(
       ({ text, at }) => text === event.text && Math.abs(at - event.at) < SAME_MS,
     );

@@ -111,6 +111,8 @@ test('a worker that waits for the debugger is let go after it was made to report
     'Network.enable',
     'Target.setAutoAttach',
     'Runtime.enable',
+    'Runtime.setMaxCallStackSizeToCapture',
+    'Debugger.setAsyncCallStackDepth',
     'Log.enable',
     'Runtime.runIfWaitingForDebugger',
     'Network.getResponseBody',

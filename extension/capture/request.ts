@@ -4,6 +4,7 @@ import { CUT } from '../page/records';
 import { type AnyEvent, MaxBody } from '../protocol';
 import { redactBody, redactHeaders, redactURL } from '../redact/redact';
 import type { Session } from './context';
+import { causeLines, initiatorLines, parseStack } from './stack';
 import { byteLength, cutBytes } from './text';
 
 /** Larger bodies are not even looked at: they would have to come through the worker whole. */
@@ -26,6 +27,10 @@ export interface Flight {
   readonly loader?: string | undefined;
   readonly requestHeaders?: Record<string, string> | undefined;
   readonly requestBody?: string | undefined;
+  /** What the debugger says of who began it. */
+  readonly initiator?: Protocol.Network.Initiator | undefined;
+  /** The stack of the code that began it, in V8's own writing, as the page's hooks report it. */
+  stack?: string | undefined;
   response?: Protocol.Network.Response | undefined;
   /** Decoded bytes received so far. */
   received: number;
@@ -117,6 +122,11 @@ export function networkEvent(tab: number, flight: Flight, end: Ending): NetworkE
     if (body.note !== undefined) event.body_note = body.note;
   }
   if (end.bodyNote !== undefined) event.body_note = end.bodyNote;
+  if (failed || !bodyless.has(flight.resource)) {
+    const stack =
+      flight.stack === undefined ? initiatorLines(flight.initiator) : causeLines(parseStack(flight.stack));
+    if (stack !== undefined && stack.length > 0) event.stack = stack;
+  }
   if (flight.session.target !== undefined) event.target = flight.session.target;
   if (masked > 0) event.masked = masked;
   return event;
@@ -146,7 +156,7 @@ function keepBody(whole: string): { text: string; masked: number; note?: string 
 
 const textual =
   /^text\/|[/+](?:json|xml|x-ndjson|javascript|ecmascript|x-javascript|graphql|x-www-form-urlencoded|yaml|x-yaml)$/;
-/** Their bodies are source files, pictures and the like: the workspace has them. */
+/** Static files, of which little is reported when they load. Their bodies are in the workspace. */
 const bodyless = new Set([
   'script',
   'stylesheet',

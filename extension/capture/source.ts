@@ -11,6 +11,8 @@ export type Target = NonNullable<ConsoleEvent['target']>;
 export interface Where {
   readonly tab: number;
   readonly target?: Target | undefined;
+  /** True for what comes from a document that is being left, or has been. */
+  readonly left?: boolean | undefined;
 }
 
 /** Why capture of a tab ended without being asked to. */

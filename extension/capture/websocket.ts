@@ -4,6 +4,7 @@ import { CUT } from '../page/records';
 import { type AnyEvent, MaxFrame } from '../protocol';
 import { redactCut, redactURL } from '../redact/redact';
 import type { Session, TabContext } from './context';
+import { initiatorLines } from './stack';
 import { byteLength, cutBytes } from './text';
 
 type WebSocketEvent = Extract<AnyEvent, { kind: 'websocket' }>;
@@ -20,6 +21,10 @@ interface Connection {
   readonly session: Session;
   url: string;
   open: boolean;
+  /** What the debugger says of who opened it. */
+  readonly initiator?: Protocol.Network.Initiator | undefined;
+  /** The HTTP status of a handshake that was refused. */
+  status?: number | undefined;
 }
 
 /**
@@ -42,8 +47,8 @@ export class WebSocketTracker {
     this.#adopt = adopt;
   }
 
-  created(session: Session, { requestId: id, url }: Protocol.Network.WebSocketCreatedEvent): void {
-    this.#connections.set(id, { id, session, url, open: false });
+  created(session: Session, { requestId: id, url, initiator }: Protocol.Network.WebSocketCreatedEvent): void {
+    this.#connections.set(id, { id, session, url, open: false, initiator });
   }
 
   handshakeRequest({ timestamp, wallTime }: Protocol.Network.WebSocketWillSendHandshakeRequestEvent): void {
@@ -55,6 +60,7 @@ export class WebSocketTracker {
     const requested = /^GET (wss?:\S+)/.exec(response.requestHeadersText ?? '')?.[1];
     const connection = this.#get(session, requestId, requested, true);
     if (response.status === 101) this.#open(connection, timestamp);
+    else connection.status = response.status;
   }
 
   frame(
@@ -90,8 +96,13 @@ export class WebSocketTracker {
     { requestId, timestamp, errorMessage }: Protocol.Network.WebSocketFrameErrorEvent,
   ): void {
     const connection = this.#get(session, requestId);
-    const fallback = connection.open ? 'the connection broke' : 'the connection could not be established';
-    this.#emit(connection, timestamp, { op: 'error', text: errorMessage || fallback });
+    connection.status ??= refusedWith(errorMessage);
+    const { open, status } = connection;
+    this.#emit(connection, timestamp, {
+      op: 'error',
+      text: errorMessage || connectionError(open, status),
+      ...(status !== undefined && { status }),
+    });
   }
 
   closed(session: Session, { requestId, timestamp }: Protocol.Network.WebSocketClosedEvent): void {
@@ -131,6 +142,8 @@ export class WebSocketTracker {
   #emit(connection: Connection, timestamp: number | undefined, step: Step): void {
     const url = redactURL(connection.url);
     const masked = (step.masked ?? 0) + url.masked;
+    const frame = step.op === 'sent' || step.op === 'received';
+    const stack = frame ? undefined : initiatorLines(connection.initiator);
     this.#tab.emit({
       kind: 'websocket',
       at: timestamp === undefined ? this.#tab.clock.now() : this.#tab.clock.at(timestamp),
@@ -138,7 +151,21 @@ export class WebSocketTracker {
       id: connection.id,
       url: url.text,
       ...step,
+      ...(stack !== undefined && { stack }),
       ...(masked > 0 && { masked }),
     });
   }
+}
+
+/** What is said of a connection that failed, with the HTTP status of a refused handshake if that is known. */
+export function connectionError(open: boolean, status: number | undefined): string {
+  if (open) return 'the connection broke';
+  const refused = 'the connection could not be established';
+  return status === undefined ? refused : `${refused}: the handshake was answered with status ${status}`;
+}
+
+/** The HTTP status that a message of the browser names for a refused handshake. */
+function refusedWith(message: string): number | undefined {
+  const status = /\bUnexpected response code: (\d{3})\b/.exec(message)?.[1];
+  return status === undefined ? undefined : Number(status);
 }

@@ -11,6 +11,9 @@ let detached: number;
 let memory: DebugMemory;
 let debugging: Debugging;
 
+/** How the host names the line of a pause. */
+let place: (params: unknown) => Promise<unknown>;
+
 beforeEach(async () => {
   vi.useFakeTimers();
   sent = [];
@@ -28,7 +31,7 @@ beforeEach(async () => {
   debugging = new Debugging({
     api,
     page: async () => 'http://localhost/',
-    request: async () => ({ breakpoints: [] }),
+    request: async (method, params) => (method === 'debug_place' ? await place(params) : { breakpoints: [] }),
     changed: () => undefined,
     remember: (now) => {
       memory = now;
@@ -44,13 +47,17 @@ const breakpoint = { id: 'bp-1', places: [{ url: 'http://localhost/app.js', line
 const set = () => debugging.answer('debug_breakpoint', { ...caller, breakpoint });
 const state = async () => (await debugging.answer('debug_state', caller)) as DebugState;
 
-async function pause(): Promise<void> {
+function pauses(): void {
   const location = { scriptId: '1', lineNumber: 3, columnNumber: 0 };
   debugging.event({ tabId: 7 }, 'Debugger.paused', {
     reason: 'other',
     hitBreakpoints: ['1:3:0:app.js'],
     callFrames: [{ callFrameId: '0', functionName: 'total', location, url: 'http://localhost/app.js' }],
   });
+}
+
+async function pause(): Promise<void> {
+  pauses();
   await vi.waitFor(() => expect(debugging.paused(7)).toMatchObject({ by: 'claude', reason: 'breakpoint' }));
 }
 
@@ -65,7 +72,40 @@ test('a pause that nobody ends is ended, and it is said how', async () => {
   expect(sent).toContain('Debugger.resume');
 });
 
-test('the line of a script with a source map is marked', async () => {
+test('a pause in code with a source map is reported when the host has named its line', async () => {
+  let name: (place: string) => void = () => undefined;
+  place = (params) =>
+    new Promise((resolve) => {
+      expect(params).toMatchObject({ tab: 7, frame: { function: 'total', line: 4, column: 1 } });
+      name = (text) => resolve({ place: text });
+    });
+  await set();
+  const script = { scriptId: '1', url: 'http://localhost/app.js', sourceMapURL: 'app.js.map', startLine: 0 };
+  debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', script);
+  pauses();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(debugging.paused(7)).toBeUndefined();
+  name('total (cart.ts:9)');
+  await vi.advanceTimersByTimeAsync(0);
+  expect(debugging.paused(7)).toMatchObject({ place: 'total (cart.ts:9)' });
+});
+
+test('a pause that ends before its line is named is not reported', async () => {
+  place = () => new Promise(() => undefined);
+  await set();
+  const script = { scriptId: '1', url: 'http://localhost/app.js', sourceMapURL: 'app.js.map', startLine: 0 };
+  debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', script);
+  pauses();
+  await vi.advanceTimersByTimeAsync(100);
+  debugging.event({ tabId: 7 }, 'Debugger.resumed', {});
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(debugging.paused(7)).toBeUndefined();
+});
+
+test('the line of a script with a source map is marked if the host cannot name it', async () => {
+  place = async () => {
+    throw new Error('unknown method');
+  };
   await set();
   const script = { scriptId: '1', url: 'http://localhost/app.js', sourceMapURL: 'app.js.map', startLine: 0 };
   debugging.event({ tabId: 7 }, 'Debugger.scriptParsed', script);

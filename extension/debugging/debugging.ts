@@ -14,6 +14,7 @@ import {
   type DebugEvaluateParams,
   type DebugNames,
   type DebugPlaced,
+  type DebugPlaceText,
   type DebugRunParams,
   type DebugScriptLine,
   type DebugScriptResult,
@@ -26,6 +27,7 @@ import {
   MethodDebugEvaluate,
   MethodDebugLeave,
   MethodDebugNames,
+  MethodDebugPlace,
   MethodDebugRemove,
   MethodDebugRun,
   MethodDebugScript,
@@ -201,23 +203,16 @@ export class Debugging {
 
   #pausedThread(tab: number, of: (kind: string) => boolean): TabPaused | undefined {
     const threads = [...(this.#sessions.get(tab)?.threads.values() ?? [])];
-    const thread = threads.find(({ kind, paused }) => of(kind) && paused !== undefined);
+    const thread = threads.find(({ kind, paused }) => of(kind) && paused?.place !== undefined);
     if (thread?.paused === undefined) return undefined;
     const { kind, paused } = thread;
-    const frame = paused.callFrames[0];
-    const file = frame?.url.replace(/[?#].*$/s, '').replace(/^.*\//s, '');
-    const script = frame && thread.scripts.get(frame.location.scriptId);
-    // Only the host has source maps, and this is sent before it is asked.
-    const mark = script === undefined || script.map === '' ? '' : ' (generated)';
-    const place =
-      frame && `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})${mark}`;
-    const { at, by, reason } = paused;
+    const { at, by, reason, place } = paused;
     return {
       at,
       reason,
       ...(kind !== 'page' && { kind }),
       ...(by !== '' && { by }),
-      ...(place !== undefined && { place: shorten(place) }),
+      ...(place && { place: shorten(place) }),
     };
   }
 
@@ -413,6 +408,8 @@ export class Debugging {
       },
       names: async (script, map, places) =>
         (await this.#options.request(MethodDebugNames, { tab, url: script, map, places })) as DebugNames,
+      place: async (frame) =>
+        ((await this.#options.request(MethodDebugPlace, { tab, frame })) as DebugPlaceText).place,
     });
     this.#sessions.set(tab, session);
     this.#ended.delete(tab);

@@ -3,12 +3,14 @@
  * threads; each has a session of the browser's debugger protocol.
  */
 import type { Protocol } from 'devtools-protocol';
+import { ASYNC_DEPTH } from '../capture/stack';
 import { CodedError } from '../coded-error';
 import {
   CodeInvalid,
   CodeRunning,
   type DebugBreakpoint,
   type DebugCaller,
+  type DebugFrame,
   type DebugNames,
   PauseAsked,
   PauseBreakpoint,
@@ -23,7 +25,8 @@ import {
   ResumedTime,
 } from '../protocol';
 import { Breakpoints } from './breakpoints';
-import type { Commands, DebugEvent, Exceptions, Script, Target, Thread, Threads } from './thread';
+import { frameState } from './state';
+import type { Commands, DebugEvent, Exceptions, Paused, Script, Target, Thread, Threads } from './thread';
 
 /** Sends a command to one session of the tab; undefined is the page's own. */
 export type SendTo = (session: string | undefined, method: string, params?: object) => Promise<unknown>;
@@ -42,14 +45,17 @@ export interface SessionOptions {
   resolve(url: string, map: string): Promise<DebugBreakpoint[]>;
   /** Asks the host what identifiers were called; places are lines and columns in turn, from 1. */
   names(url: string, map: string, places: readonly number[]): Promise<DebugNames>;
+  /** Asks the host what function and line a frame of code with a source map is; empty if it cannot say. */
+  place(frame: DebugFrame): Promise<string>;
   now?(): number;
 }
 
-const ASYNC_DEPTH = 8;
 /** How long an ended thread may take to disappear after its pause ends, in ms. */
 const ENDING_MS = 500;
 /** How many threads are remembered that were paused when they ended. */
 const MAX_GONE = 10;
+/** How long the host may take to name the line of a pause, in ms. */
+const PLACE_MS = 500;
 /** How long the host may take to say which breakpoints lie in a script that waits, in ms. */
 const RESOLVE_MS = 5000;
 /** How long a paused document that is about to be left is not paused again, in ms: it may stay after all. */
@@ -320,26 +326,48 @@ export class DebugSession implements Threads {
     if (asked !== undefined) owners.add(thread.asker);
     if (reason === PauseException || reason === PauseRejection)
       for (const client of this.exceptions.keys()) owners.add(client);
-    thread.paused = {
+    const callFrames = event.callFrames.map((frame) => ({
+      ...frame,
+      // The browser leaves the addresses to be looked up.
+      url: frame.url || (thread.scripts.get(frame.location.scriptId)?.url ?? ''),
+    }));
+    const [top] = callFrames;
+    const named = top === undefined ? '' : this.#placeOf(thread, top);
+    const paused: Paused = {
       at: this.#now(),
       reason,
       by: [...owners].map((client) => this.#names.get(client) ?? this.caller.by).join(', '),
       owners,
       hit,
       data: event.data,
-      // The browser leaves the addresses to be looked up.
-      callFrames: event.callFrames.map((frame) => ({
-        ...frame,
-        url: frame.url || (thread.scripts.get(frame.location.scriptId)?.url ?? ''),
-      })),
+      callFrames,
       asyncStackTrace: event.asyncStackTrace,
+      place: typeof named === 'string' ? named : undefined,
     };
+    thread.paused = paused;
     clearTimeout(thread.timer);
     thread.timer = setTimeout(
       () => void this.resume(thread, ResumedTime).catch(ignore),
       this.caller.release_ms,
     );
+    if (typeof named !== 'string') {
+      // A pause is known outside with its line, which all that report it then have from here.
+      paused.place = await named;
+      if (thread.paused !== paused) return;
+    }
     this.#tell({ type: 'paused', thread });
+  }
+
+  /** Function and line of a frame; those of the source file, if the host knows it in time. */
+  #placeOf(thread: Thread, frame: Protocol.Debugger.CallFrame): string | Promise<string> {
+    const file = frame.url.replace(/[?#].*$/s, '').replace(/^.*\//s, '');
+    const place = `${frame.functionName || '(anonymous)'} (${file}:${frame.location.lineNumber + 1})`;
+    if (!thread.scripts.get(frame.location.scriptId)?.map) return place;
+    const generated = `${place} (generated)`;
+    return within(this.#options.place(frameState(frame)), PLACE_MS).then(
+      (named) => named || generated,
+      () => generated,
+    );
   }
 
   /** A script with a source map waits for its breakpoints. */
@@ -504,6 +532,9 @@ export class DebugSession implements Threads {
         if (this.exceptions.size > 0)
           void this.send(thread, 'Debugger.setPauseOnExceptions', { state: 'none' }).catch(ignore);
         await this.send(thread, 'Debugger.disable').catch(ignore);
+        // Disabling ended that for capture too.
+        if (!this.own)
+          void this.send(thread, 'Debugger.setAsyncCallStackDepth', { maxDepth: ASYNC_DEPTH }).catch(ignore);
         this.#resumed(thread, how);
       }),
     );

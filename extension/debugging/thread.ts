@@ -40,6 +40,8 @@ export interface Paused {
   readonly data: Protocol.Debugger.PausedEvent['data'];
   readonly callFrames: readonly Protocol.Debugger.CallFrame[];
   readonly asyncStackTrace: Protocol.Runtime.StackTrace | undefined;
+  /** Function and line of the top frame, empty if there is none; undefined until the host has named the line. */
+  place: string | undefined;
 }
 
 /** One thread of a tab. */

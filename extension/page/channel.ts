@@ -1,13 +1,19 @@
 /** The way of the records to the content script, which alone holds the other end. */
 import { dispatch, listen, text, unbound } from './natives';
-import { FLUSH, HANDSHAKE, type Handshake, type PageRecord, RECORDS, START, STOP } from './records';
+import {
+  FLUSH,
+  HANDSHAKE,
+  type Handshake,
+  MAX_STACK,
+  type PageRecord,
+  RECORDS,
+  START,
+  STOP,
+} from './records';
 import { type Holder, written } from './stack';
 
 /** The most records that wait. */
 const MAX_WAITING = 256;
-/** The longest stack that is told, in UTF-16 units. */
-const MAX_STACK = 4800;
-
 const CustomEventNative = CustomEvent;
 const EventNative = MouseEvent;
 const ArrayNative = Array;

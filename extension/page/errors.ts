@@ -2,7 +2,7 @@
 import type { Channel } from './channel';
 import { describe, errorHead, isError } from './describe';
 import { append, getter, listen, now, slice, unbound, unlisten } from './natives';
-import { MAX_TEXT, type PageRecord, type ThrownRecord } from './records';
+import { MAX_STACK, MAX_TEXT, type PageRecord, type ThrownRecord } from './records';
 import { ofError } from './stack';
 
 const target = getter<EventTarget | null>(Event.prototype, 'target');
@@ -32,8 +32,6 @@ const mediaSource = getter<string>(HTMLMediaElement.prototype, 'currentSrc');
 const baseOf = getter<string>(Node.prototype, 'baseURI');
 const href = getter<string>(URL.prototype, 'href');
 const URLNative = URL;
-/** The longest stack that is told, in UTF-16 units. */
-const MAX_STACK = 4800;
 
 /** The row of an uncaught error, of the page or of one of its workers. */
 export function thrown(event: unknown, worker: boolean): ThrownRecord {

@@ -1,10 +1,10 @@
 /** Calls of the page to its console. */
 import type { Channel } from './channel';
-import { describe, format } from './describe';
+import { describe, format, isError } from './describe';
 import { call, hookMethod } from './disguise';
 import { append, now, slice } from './natives';
-import { MAX_TEXT } from './records';
-import { here } from './stack';
+import { MAX_STACK, MAX_TEXT } from './records';
+import { here, ofLogged } from './stack';
 
 const levels: Record<string, string> = {
   log: 'log',
@@ -38,7 +38,8 @@ export function hookConsole(channel: Channel): void {
         const all = name === 'assert' ? asserted(args) : name === 'dir' ? describe(args[0]) : format(args);
         const text = all.length > MAX_TEXT ? slice(all, 0, MAX_TEXT) : all;
         const length = all.length > MAX_TEXT ? all.length : 0;
-        channel.add(['log', now(), level, text, length, stacked ? here() : '']);
+        const error = stacked ? loggedStack(args) : '';
+        channel.add(['log', now(), level, text, length, stacked ? here() : '', error]);
       } catch {
         // the page's call goes on
       } finally {
@@ -50,6 +51,16 @@ export function hookConsole(channel: Channel): void {
       return call(native, self, args);
     });
   }
+}
+
+/** The stack of the first error among the arguments that has one; frameworks log an error among texts. */
+function loggedStack(args: readonly unknown[]): string {
+  for (let i = 0; i < args.length; i++) {
+    const value = args[i];
+    const stack = isError(value) ? ofLogged(value) : '';
+    if (stack !== '') return slice(stack, 0, MAX_STACK);
+  }
+  return '';
 }
 
 function asserted(args: readonly unknown[]): string {

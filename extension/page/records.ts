@@ -13,8 +13,16 @@ export const HOOKS = 'tidemark-page.js';
 /** Where a text was cut, its full length in UTF-16 units; 0 when it was not. */
 type Length = number;
 
-/** A call of the page to its console. */
-export type LogRecord = ['log', at: number, level: string, text: string, length: Length, stack: string];
+/** A call of the page to its console, where it was called, and the stack of the first error that it logged. */
+export type LogRecord = [
+  'log',
+  at: number,
+  level: string,
+  text: string,
+  length: Length,
+  stack: string,
+  error: string,
+];
 /** An uncaught error or an unhandled rejection; `worker` is true for one in a worker of the page. */
 export type ThrownRecord = [
   'thrown',
@@ -56,8 +64,9 @@ export type AnswerRecord = [
   body: string | null,
   note: string,
   started: number,
+  stack: string,
 ];
-/** One step of a WebSocket; `size` in bytes. */
+/** One step of a WebSocket; `size` in bytes. Frames come without the stack of the code that opened the connection. */
 export type SocketRecord = [
   'socket',
   at: number,
@@ -68,6 +77,7 @@ export type SocketRecord = [
   size: number,
   binary: boolean,
   code: number,
+  stack: string,
 ];
 /** The page has something into which these hooks cannot look. */
 export type BlindRecord = ['blind', at: number, to: 'worker' | 'service_worker'];
@@ -83,6 +93,9 @@ export type PageRecord =
 
 /** The longest text that is taken, in UTF-16 units; what is kept of it is less, masked before it is cut. */
 export const MAX_TEXT = 16 << 10;
+
+/** The longest stack that is taken, in UTF-16 units. */
+export const MAX_STACK = 4800;
 
 /**
  * Stands where a value's middle or end was left out: what remains of it there may be a part of a secret. (A control

@@ -7,7 +7,8 @@ import type { Channel } from './channel';
 import { errorHead, isError } from './describe';
 import { call, clean, hookMethod } from './disguise';
 import { after, getter, indexOf, isA, now, slice, unbound } from './natives';
-import { MAX_READ } from './records';
+import { type AnswerRecord, MAX_READ } from './records';
+import { deep, type Holder } from './stack';
 
 const urlOf = getter<string>(Response.prototype, 'url');
 const statusOf = getter<number>(Response.prototype, 'status');
@@ -79,18 +80,24 @@ function methodOf(args: readonly unknown[]): string {
   return typeof input === 'object' && input instanceof RequestNative ? methodOfRequest(input) : 'GET';
 }
 
+/** What a request was asked for with, and by which code. */
+interface Asked {
+  readonly started: number;
+  readonly stack: Holder;
+}
+
 /** Records answers to `fetch` and `XMLHttpRequest`. */
 export function hookRequests(channel: Channel): void {
   hookMethod(window, 'fetch', (native) => (self, args) => {
-    const started = now();
+    const asked = channel.recording ? { started: now(), stack: deep() } : undefined;
     const promise = call<Promise<Response>>(native, self, args);
-    if (!channel.recording) return promise;
+    if (asked === undefined) return promise;
     // The page has a promise that nobody else has touched: whether it is dealt with stays its own affair.
     return after(
       promise,
       (response) => {
         try {
-          answered(channel, methodOf(args), response, started);
+          answered(channel, methodOf(args), response, asked);
         } catch {
           // the page has its answer all the same
         }
@@ -98,7 +105,7 @@ export function hookRequests(channel: Channel): void {
       },
       (error) => {
         try {
-          refused(channel, args, error, started);
+          refused(channel, args, error, asked);
         } catch {
           // the page has its error all the same
         }
@@ -119,26 +126,31 @@ export function hookRequests(channel: Channel): void {
       throw clean(error);
     });
   });
-  const methods = new WeakMap<object, string>();
+  const opened = new WeakMap<object, Opened>();
   const remember = unbound(WeakMap.prototype.set);
-  const recall = unbound(WeakMap.prototype.get);
+  const recall = unbound(WeakMap.prototype.get) as (map: unknown, request: unknown) => Opened | undefined;
   hookMethod(xhr, 'open', (native) => (self, args) => {
     const result = call(native, self, args);
-    if (typeof args[0] === 'string') remember(methods, self, upper(args[0]));
+    if (typeof args[0] === 'string') remember(opened, self, { method: upper(args[0]), address: args[1] });
     return result;
   });
   hookMethod(xhr, 'send', (native) => (self, args) => {
     if (channel.recording) {
-      const started = now();
-      const ended = (): void => {
-        try {
-          answeredXHR(channel, (recall(methods, self) as string | undefined) ?? 'GET', self, started);
-        } catch {
-          // the page has its answer all the same
-        }
+      const asked = { started: now(), stack: deep() };
+      const of = recall(opened, self) ?? { method: 'GET', address: undefined };
+      const on = (type: string, tell: () => void): void => {
+        const told = (): void => {
+          try {
+            tell();
+          } catch {
+            // the page has its answer all the same
+          }
+        };
+        listen(self, type, told, { once: true });
       };
       try {
-        listen(self, 'loadend', ended, { once: true });
+        on('loadend', () => answeredXHR(channel, of.method, self, asked));
+        on('error', () => failedXHR(channel, of, asked));
       } catch {
         // no request: what follows says so
       }
@@ -162,44 +174,52 @@ function unreadable(channel: Channel, response: Response, error: string): void {
   ]);
 }
 
-/** A request without an answer: given up by the page, or failed. */
-function refused(channel: Channel, args: readonly unknown[], error: unknown, started: number): void {
-  const input = args[0];
+/** The address that a value names, without what follows a hash; read only where reading runs none of the page's code. */
+function addressOf(input: unknown): string {
   const url =
     typeof input === 'string'
       ? href(new URLNative(input, document.baseURI))
       : (requestURL(input) ?? hrefOf(input) ?? '');
+  return withoutHash(url);
+}
+
+/** Tells how a request ended. */
+function tell(
+  channel: Channel,
+  { started, stack }: Asked,
+  resource: AnswerRecord[2],
+  method: string,
+  url: string,
+  status: number,
+  mime: string,
+  body: string | null,
+  note: string,
+): void {
+  channel.add(['answer', now(), resource, method, url, status, mime, body, note, started, stack]);
+}
+
+/** A request without an answer: given up by the page, or failed. */
+function refused(channel: Channel, args: readonly unknown[], error: unknown, asked: Asked): void {
+  const url = addressOf(args[0]);
   const aborted = exceptionName(error) === 'AbortError';
   if (url !== '' && !aborted && isError(error)) {
-    channel.add([
-      'answer',
-      now(),
-      'fetch',
-      methodOf(args),
-      withoutHash(url),
-      0,
-      '',
-      null,
-      errorHead(error),
-      started,
-    ]);
+    tell(channel, asked, 'fetch', methodOf(args), url, 0, '', null, errorHead(error));
   }
 }
 
 /** Reads the beginning of a body from a copy, so that the page's own stays whole. */
-function answered(channel: Channel, method: string, response: Response, started: number): void {
+function answered(channel: Channel, method: string, response: Response, asked: Asked): void {
   const status = statusOf(response);
   const type = typeOf(response);
   const url = withoutHash(urlOf(response));
   if (url === '' || type === 'opaque' || type === 'opaqueredirect') return;
   const mime = header(headersOf(response), 'content-type') ?? '';
-  const tell = (body: string | null, note: string): void => {
-    channel.add(['answer', now(), 'fetch', method, url, status, mime, body, note, started]);
-  };
+  const told = (body: string | null, note: string): void =>
+    tell(channel, asked, 'fetch', method, url, status, mime, body, note);
   const stream =
     usedOf(response) || !isText(mime) || bodyOf(response) === null ? null : bodyOf(copy(response));
   if (stream === null) {
-    tell(null, '');
+    told(null, '');
     return;
   }
   const reader = readerOf(stream);
@@ -211,7 +231,7 @@ function answered(channel: Channel, method: string, response: Response, started:
       readOf(reader),
       ({ done, value }) => {
         if (done || value === undefined) {
-          tell(body + decode(decoder), '');
+          told(body + decode(decoder), '');
           return;
         }
         size += value.length;
@@ -225,15 +245,27 @@ function answered(channel: Channel, method: string, response: Response, started:
           () => undefined,
           () => undefined,
         );
-        tell(body, `cut at ${MaxBody} bytes; the response is longer`);
+        told(body, `cut at ${MaxBody} bytes; the response is longer`);
       },
-      () => tell(null, 'the response broke off'),
+      () => told(null, 'the response broke off'),
     );
   };
   next();
 }
 
-function answeredXHR(channel: Channel, method: string, request: unknown, started: number): void {
+/** What `open` was called with. */
+interface Opened {
+  readonly method: string;
+  readonly address: unknown;
+}
+
+/** A request without an answer, for which nobody is to blame on this side. */
+function failedXHR(channel: Channel, { method, address }: Opened, asked: Asked): void {
+  const url = addressOf(address);
+  if (url !== '') tell(channel, asked, 'xhr', method, url, 0, '', null, 'NetworkError: the request failed');
+}
+
+function answeredXHR(channel: Channel, method: string, request: unknown, asked: Asked): void {
   const status = xhrStatus(request);
   const url = withoutHash(xhrURL(request));
   if (status === 0 || url === '') return;
@@ -249,5 +281,5 @@ function answeredXHR(channel: Channel, method: string, request: unknown, started
       body = slice(body, 0, MAX_READ);
     }
   }
-  channel.add(['answer', now(), 'xhr', method, url, status, mime, body, note, started]);
+  tell(channel, asked, 'xhr', method, url, status, mime, body, note);
 }

@@ -4,6 +4,7 @@ import { call, hookConstructor, hookMethod } from './disguise';
 import { thrown } from './errors';
 import { getter, isA, listen, now, slice, unbound } from './natives';
 import { CUT, type SocketRecord } from './records';
+import { deep, type Holder } from './stack';
 
 /** The longest frame of which all is taken, in UTF-16 units. */
 const MAX_FRAME = 16 << 10;
@@ -23,31 +24,40 @@ const encoder = new TextEncoder();
 /** Records connections, their frames and their end. */
 export function hookSockets(channel: Channel): void {
   const numbers = new Numbers();
-  const tell = (socket: object, op: SocketRecord[4], text = '', size = 0, binary = false, code = 0): void => {
+  const tell = (
+    socket: object,
+    op: SocketRecord[4],
+    stack: Holder | '',
+    text = '',
+    size = 0,
+    binary = false,
+    code = 0,
+  ): void => {
     const id = numbers.get(socket);
     if (!channel.recording || id === undefined) return;
-    channel.add(['socket', now(), id, urlOf(socket), op, text, size, binary, code]);
+    channel.add(['socket', now(), id, urlOf(socket), op, text, size, binary, code, stack]);
   };
   const frame = (socket: object, op: 'sent' | 'received', data: unknown): void => {
     if (typeof data !== 'string') {
       const size = bufferSize(data) ?? blobSize(data) ?? viewSize(data) ?? dataViewSize(data) ?? 0;
-      tell(socket, op, '', size, true);
+      tell(socket, op, '', '', size, true);
       return;
     }
     const size = data.length <= MAX_FRAME ? 0 : lengthOf(encode(encoder, data)); // 0: the text says it
-    tell(socket, op, data.length > MAX_FRAME ? slice(data, 0, MAX_FRAME) + CUT : data, size);
+    tell(socket, op, '', data.length > MAX_FRAME ? slice(data, 0, MAX_FRAME) + CUT : data, size);
   };
   hookConstructor(window, 'WebSocket', (socket) => {
     numbers.give(socket);
+    const stack = deep();
     let opened = false;
     listen(socket, 'open', () => {
       opened = true;
-      tell(socket, 'open');
+      tell(socket, 'open', stack);
     });
     listen(socket, 'message', (event: unknown) => frame(socket, 'received', dataOf(event)));
-    listen(socket, 'error', () => tell(socket, 'error'));
+    listen(socket, 'error', () => tell(socket, 'error', stack));
     listen(socket, 'close', (event: unknown) => {
-      if (opened) tell(socket, 'close', closeReasonOf(event), 0, false, codeOf(event));
+      if (opened) tell(socket, 'close', stack, closeReasonOf(event), 0, false, codeOf(event));
     });
   });
   hookMethod(WebSocket.prototype, 'send', (native) => (self, args) => {

@@ -24,8 +24,8 @@ interface RequestBody {
   raw?: readonly { bytes?: ArrayBuffer | undefined; file?: string | undefined }[] | undefined;
 }
 
-/** How long an answer to the page's own code waits for the body that the hooks may bring, in ms. */
-const BODY_MS = 400;
+/** How long a request of the page's own code waits at its end for the body and the stack from the hooks, in ms. */
+const HOOKS_MS = 400;
 /** The most that is kept of what a page sends, in bytes. */
 const MAX_SENT = 128 << 10;
 /** How long the browser may take to report a request whose response the page has, in ms. */
@@ -48,6 +48,8 @@ const elements: Record<string, string> = {
 
 interface Quiet {
   readonly requestId: string;
+  /** The address that the page asked for, before redirects. */
+  readonly asks: string;
   flight: Flight;
   status: number;
   mime: string;
@@ -64,6 +66,8 @@ export class QuietRequests {
   readonly #tab: number;
   readonly #emit: Emit;
   readonly #flights = new Map<string, Quiet>();
+  /** The addresses that the page asked for of requests that are being redirected. */
+  readonly #redirects = new Map<string, string>();
   /** Responses that the hooks reported before the browser reported the end of their requests. */
   #early: { answer: AnswerRecord; timer: ReturnType<typeof setTimeout> }[] = [];
   #over: Quiet[] = [];
@@ -93,8 +97,11 @@ export class QuietRequests {
       cached: false,
       reported: false,
     };
+    const asks = this.#redirects.get(details.requestId) ?? withoutHash(details.url);
+    this.#redirects.delete(details.requestId);
     this.#flights.set(details.requestId, {
       requestId: details.requestId,
+      asks,
       flight,
       status: 0,
       mime: '',
@@ -126,6 +133,8 @@ export class QuietRequests {
     if (quiet === undefined) return;
     this.#head(quiet, details);
     this.#flights.delete(details.requestId);
+    this.#redirects.set(details.requestId, quiet.asks);
+    if (this.#redirects.size > MAX_KNOWN) this.#redirects.delete(this.#redirects.keys().next().value ?? '');
     this.#report(quiet, { at: Math.floor(details.timeStamp), complete: true });
   }
 
@@ -156,8 +165,8 @@ export class QuietRequests {
       clearTimeout(timer);
       quiet.answer = answer;
     }
-    const expected = quiet.asked && quiet.answer === undefined && end.error === undefined && !aborted;
-    if (expected) quiet.timer = setTimeout(() => this.#finish(quiet), BODY_MS);
+    const expected = quiet.asked && quiet.answer === undefined && !aborted;
+    if (expected) quiet.timer = setTimeout(() => this.#finish(quiet), HOOKS_MS);
     else this.#finish(quiet);
   }
 
@@ -179,6 +188,7 @@ export class QuietRequests {
 
   /** What the page's own code was answered with. */
   answered(answer: AnswerRecord): void {
+    if (!isAnswer(answer)) return;
     for (const quiet of this.#flights.values()) {
       if (!quiet.asked || quiet.answer !== undefined || !answers(answer, quiet)) continue;
       quiet.answer = answer;
@@ -194,7 +204,7 @@ export class QuietRequests {
   }
 
   /** A request of which the browser says nothing: a service worker answered it. */
-  #alone([, at, resource, method, url, status, mime, body, note, started]: AnswerRecord): void {
+  #alone([, at, resource, method, url, status, mime, body, note, started, stack]: AnswerRecord): void {
     if (!/^https?:/.test(url)) return;
     const id = `page-${++this.#lastAlone}`;
     const flight: Flight = {
@@ -204,6 +214,7 @@ export class QuietRequests {
       url,
       resource,
       started,
+      stack,
       received: 0,
       cached: false,
       reported: false,
@@ -213,7 +224,7 @@ export class QuietRequests {
     if (status === 0) end.error = note;
     else if (note !== '') end.bodyNote = note;
     this.#emit(requestEvent(this.#tab, flight));
-    this.#report({ requestId: id, flight, status, mime, headers: {}, asked: false }, end);
+    this.#report({ requestId: id, asks: url, flight, status, mime, headers: {}, asked: false }, end);
   }
 
   #finish(quiet: Quiet): void {
@@ -221,11 +232,12 @@ export class QuietRequests {
     clearTimeout(quiet.timer);
     if (!this.#flights.delete(quiet.requestId) || quiet.end === undefined) return;
     if (quiet.asked && answer === undefined) this.#keep(quiet);
-    if (answer !== undefined && answer[5] > 0) {
-      const [, , resource, , , , , body, note] = answer;
+    if (answer !== undefined) {
+      const [, , resource, , , status, , body, note, , stack] = answer;
       quiet.flight.resource = resource;
+      quiet.flight.stack = stack;
       if (body !== null) quiet.end.body = body;
-      if (note !== '') {
+      if (note !== '' && status > 0) {
         const { 'content-length': sent, 'content-encoding': encoding } = quiet.headers;
         const whole = encoding === undefined ? sent : undefined;
         quiet.end.bodyNote = whole === undefined ? note : `cut at ${MaxBody} of ${whole} bytes`;
@@ -333,8 +345,22 @@ function isCORS({ error, initiator, url, type }: QuietDetails): boolean {
 const inPage: Session = {};
 const inFrame: Session = { target: 'iframe' };
 
-function answers([, , , method, url, , , , , started]: AnswerRecord, { flight }: Quiet): boolean {
-  return url === withoutHash(flight.url) && method === flight.method && flight.started - started > -2000;
+function answers([, , , method, url, status, , , , started]: AnswerRecord, { flight, asks }: Quiet): boolean {
+  if (flight.started - started <= -2000) return false;
+  // Of a request that failed after a redirect the page knows only what it asked for.
+  if (status === 0 && url === asks && asks !== withoutHash(flight.url)) return true;
+  return url === withoutHash(flight.url) && method === flight.method;
+}
+
+/** Whether a record that a page may have forged is one of an answer. */
+function isAnswer(record: readonly unknown[]): boolean {
+  const [, at, resource, method, url, status, mime, body, note, started, stack] = record;
+  return (
+    [at, status, started].every((value) => Number.isFinite(value)) &&
+    [method, url, mime, note, stack].every((value) => typeof value === 'string') &&
+    (resource === 'fetch' || resource === 'xhr') &&
+    (body === null || typeof body === 'string')
+  );
 }
 
 function record(headers: readonly Header[]): Record<string, string> {

@@ -8,7 +8,8 @@ import { type AnyEvent, type GapReason, MaxFrame } from '../../protocol';
 import { redactCut, redactURL } from '../../redact/redact';
 import { pageEntry, pageThrown, unusableEntry } from '../console';
 import { readRecords } from '../page-records';
-import type { CaptureSource, Emit, Started, StartOptions, Target } from '../source';
+import type { CaptureSource, Emit, Started, StartOptions, Target, Where } from '../source';
+import { causeLines, parseStack } from '../stack';
 import { byteLength, cutBytes } from '../text';
 import { type QuietDetails, QuietRequests } from './network';
 
@@ -26,6 +27,8 @@ export interface QuietOptions {
 
 interface Socket {
   readonly url: string;
+  /** The code that opened it. */
+  readonly stack: string;
   open: boolean;
 }
 
@@ -36,6 +39,8 @@ interface QuietTab {
   /** Gaps of the page that is shown, which end with it. */
   readonly blind: Map<GapReason, number>;
   url: string;
+  /** The browser's id of the document that is shown, if it is known. */
+  document: string | undefined;
   running: boolean;
 }
 
@@ -43,6 +48,7 @@ interface QuietTab {
 export interface Committed {
   tabId: number;
   frameId: number;
+  documentId?: string | undefined;
   url: string;
   transitionType?: string | undefined;
 }
@@ -92,6 +98,7 @@ export class QuietSource implements CaptureSource {
         sockets: new Map(),
         blind: new Map(),
         url: '',
+        document: undefined,
         running: false,
       };
       this.#tabs.set(tab, state);
@@ -116,11 +123,12 @@ export class QuietSource implements CaptureSource {
   }
 
   /** Another document is shown. */
-  committed({ tabId: tab, frameId, url, transitionType }: Committed): void {
+  committed({ tabId: tab, frameId, documentId, url, transitionType }: Committed): void {
     const state = this.#tabs.get(tab);
     if (frameId !== 0 || state === undefined) return;
     this.#left(tab, state);
     state.url = url;
+    state.document = documentId;
     if (!state.running && !this.#options.wanted(tab, url)) return;
     this.#navigated(tab, transitionType === 'reload' ? 'reload' : 'load', url);
   }
@@ -156,8 +164,9 @@ export class QuietSource implements CaptureSource {
   /** The document of a frame was removed, with its sockets. */
   frameGone(tab: number, frame: number): void {
     const sockets = this.#tabs.get(tab)?.sockets;
-    for (const [id, { url, open }] of sockets?.get(frame) ?? []) {
-      if (open) this.#socket(tab, frame, ['socket', Date.now(), id, url, 'close', '', 0, false, 0], true);
+    for (const [id, { url, open, stack }] of sockets?.get(frame) ?? []) {
+      const close: SocketRecord = ['socket', Date.now(), id, url, 'close', '', 0, false, 0, stack];
+      if (open) this.#socket(tab, frame, close, true);
     }
     sockets?.delete(frame);
   }
@@ -171,29 +180,31 @@ export class QuietSource implements CaptureSource {
     this.#options.emit({ kind: 'gap', at: Date.now(), tab, from, to, reason });
   }
 
-  /** Records of the hooks of a frame. */
-  page(tab: number, frame: number, lists: readonly string[], dropped = 0): void {
+  /** Records of the hooks in a document of a frame. */
+  page(tab: number, frame: number, document: string, lists: readonly string[], dropped = 0): void {
     const state = this.#tabs.get(tab);
     if (state === undefined) return;
     if (dropped > 0) {
       const at = Date.now();
       this.#options.emit({ kind: 'gap', at, tab, from: at, to: at, reason: 'dropped', dropped });
     }
-    readRecords(lists, (record) => this.#record(tab, frame, state, record));
+    // The records of a document that was left may come after the next one is shown.
+    const left = frame === 0 && state.document !== undefined && state.document !== document;
+    readRecords(lists, (record) => this.#record(frame, state, record, { tab, left }));
   }
 
-  #record(tab: number, frame: number, state: QuietTab, record: PageRecord): void {
+  #record(frame: number, state: QuietTab, record: PageRecord, { tab, left }: Where): void {
     const target: Target | undefined = frame > 0 ? 'iframe' : undefined;
     switch (record[0]) {
       case 'log':
       case 'note':
-        this.#options.emit(pageEntry(record, { tab, target }));
+        this.#options.emit(pageEntry(record, { tab, target, left }));
         return;
       case 'thrown':
-        this.#options.emit(pageThrown(record, { tab, target: record[9] ? 'worker' : target }));
+        this.#options.emit(pageThrown(record, { tab, target: record[9] ? 'worker' : target, left }));
         return;
       case 'resource': {
-        const note = (mime: string): void => this.#options.emit(unusableEntry(record, mime, { tab, target }));
+        const note = (mime: string): void => this.#options.emit(unusableEntry(record, mime, { tab, target, left }));
         // The browser's report may arrive a little later.
         setTimeout(() => state.requests.failed(record, note), WITNESS_MS * 4);
         return;
@@ -214,7 +225,7 @@ export class QuietSource implements CaptureSource {
   }
 
   #socket(tab: number, frame: number, record: SocketRecord, leaving: boolean): void {
-    const [, at, id, raw, op, payload, bytes, binary, code] = record;
+    const [, at, id, raw, op, payload, bytes, binary, code, stack = ''] = record;
     const state = this.#tabs.get(tab);
     if (state === undefined) return;
     let sockets = state.sockets.get(frame);
@@ -224,7 +235,7 @@ export class QuietSource implements CaptureSource {
     }
     let socket = sockets.get(id);
     if (socket === undefined) {
-      socket = { url: raw, open: false };
+      socket = { url: raw, stack, open: false };
       sockets.set(id, socket);
     }
     if (op === 'open') socket.open = true;
@@ -258,6 +269,10 @@ export class QuietSource implements CaptureSource {
       if (code > 0) event.code = code;
       if (clean.text !== '') event.reason = cutBytes(clean.text, MaxFrame);
       if (leaving) event.leaving = true;
+    }
+    if (!isFrame) {
+      const lines = causeLines(parseStack(stack));
+      if (lines.length > 0) event.stack = lines;
     }
     this.#options.emit(event);
   }

@@ -30,6 +30,7 @@ type tab struct {
 	browser *browser
 	url     string
 	origin  string
+	before  string // the origin of the document before this one; "" if unknown
 	title   string
 	active  time.Time // when anything but a socket frame, save one that announces an update, came from it last, by the host's clock
 	unseen  bool      // it was not watched at its last report

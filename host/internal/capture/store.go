@@ -184,6 +184,9 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 	t := s.tabs[head.Tab()]
 	if t != nil {
 		head.Place = t.origin
+		if e, ok := ev.(*event.Console); ok && e.Left && t.before != "" {
+			head.Place = t.before // it may come after the navigation
+		}
 	}
 	how := s.noise.Update(ev)
 	wasActive := time.Time{}
@@ -276,6 +279,9 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	if t != nil {
 		from = t.url
 		if e.How != "crash" {
+			if e.How == "load" || e.How == "reload" {
+				t.before = t.origin
+			}
 			t.url, t.origin, t.unseen = e.URL, OriginOf(e.URL), false
 			e.Place = t.origin
 		}

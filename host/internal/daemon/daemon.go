@@ -357,6 +357,12 @@ func (d *daemon) answer(ctx context.Context, instance, method string, params []b
 			return nil, err
 		}
 		return d.engine.Inspector.DebugNames(ctx, instance, p), nil
+	case protocol.MethodDebugPlace:
+		var p protocol.DebugPlaceParams
+		if err := decodeParams(params, &p); err != nil {
+			return nil, err
+		}
+		return d.engine.Inspector.DebugPlace(ctx, instance, p), nil
 	}
 	if m := viewer.Find(method); m != nil {
 		return m.Call(ctx, d.engine.Viewer, instance, params)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/protocol"
 )
@@ -20,7 +21,11 @@ type debugMaps struct {
 
 // maps returns a debugMaps that waits for source maps for at most wait in total.
 func (c *debugCall) maps(ctx context.Context, wait time.Duration) *debugMaps {
-	return &debugMaps{ctx: ctx, until: time.Now().Add(wait), code: c.target.Code()}
+	return mapsOf(ctx, c.target, wait)
+}
+
+func mapsOf(ctx context.Context, target Target, wait time.Duration) *debugMaps {
+	return &debugMaps{ctx: ctx, until: time.Now().Add(wait), code: target.Code()}
 }
 
 // mapOf returns the map of a script, nil if there is none.
@@ -53,6 +58,12 @@ func (m *debugMaps) place(script string, line, column int) debugPlace {
 		}
 	}
 	return debugPlace{source: at, generated: m.code.Generated(script, line, column)}
+}
+
+// line returns the name of the file and the line.
+func (p debugPlace) line() string {
+	at := p.source[:strings.LastIndexByte(p.source, ':')]
+	return event.OneLine(at[strings.LastIndexByte(at, '/')+1:])
 }
 
 // String returns the place, with the place in the script if they differ.

@@ -1,6 +1,7 @@
 package debugger
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -11,6 +12,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
@@ -244,6 +246,15 @@ func (t *Tabs) scriptMap(ctx context.Context, number int, p protocol.DebugScript
 	ctx, cancel := context.WithTimeout(ctx, mapsWait)
 	defer cancel()
 	return maps.Await(ctx, sourcemap.Script{Tab: number, URL: p.URL}, func(fetched int64) bool { return fetched >= began })
+}
+
+// DebugPlace returns the place of the top frame of a paused thread, as the answers about the pause have it.
+func (i *Inspector) DebugPlace(ctx context.Context, instance string, p protocol.DebugPlaceParams) *protocol.DebugPlaceText {
+	t := &tab{i.tabs, i.tabs.Store.HostTab(instance, p.Tab)}
+	maps := mapsOf(ctx, t, mapsWait)
+	at := maps.place(p.Frame.URL, p.Frame.Line, p.Frame.Column)
+	name := cmp.Or(event.OneLine(maps.function(p.Frame)), "(anonymous)")
+	return &protocol.DebugPlaceText{Place: diff.Marked(fmt.Sprintf("%s (%s)", name, at.line()), at.generated)}
 }
 
 // DebugNames returns the names that identifiers in a script of a tab had before minification.

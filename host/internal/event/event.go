@@ -81,6 +81,8 @@ type Console struct {
 	Joined bool
 	// Logged is the place of the console call, where Stack is that of an error that the call logged.
 	Logged string
+	// Left is true for an entry of a document that the tab was leaving or had left: it may come after the navigation.
+	Left bool
 }
 
 // Request is the beginning of a request.

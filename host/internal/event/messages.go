@@ -117,6 +117,8 @@ func (r *reader) readConsoleEvent(obj gjson.Result) *Console {
 			m.Logged = r.line(name, v, protocol.MaxShort)
 		case "target":
 			m.Target = r.usual(name, v, consoleEventTargets, protocol.MaxShort)
+		case "left":
+			m.Left = r.flag(name, v)
 		}
 	})
 	r.require(seen, consoleEventNeeds)

@@ -157,7 +157,7 @@ func (r *entryReader) headers(into *map[string]string) {
 // headFields is how many fields of an entry its head has; the others are the fields after it.
 const (
 	headFields      = 4
-	consoleFields   = 13
+	consoleFields   = 14
 	networkFields   = 24
 	websocketFields = 13
 	actionFields    = 6
@@ -208,6 +208,8 @@ func (r *entryReader) console(e *event.Console) {
 			r.bool(&e.Joined)
 		case 12:
 			r.word(&e.Logged)
+		case 13:
+			r.bool(&e.Left)
 		default:
 			r.head(&e.Head, i)
 		}

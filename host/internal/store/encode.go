@@ -107,6 +107,7 @@ func (w *entryWriter) console(e *event.Console) {
 	w.texts(e.Request, e.Target)
 	w.flags(e.Joined)
 	w.texts(e.Logged)
+	w.flags(e.Left)
 }
 
 func (w *entryWriter) network(e *event.Network) {

@@ -1,0 +1,98 @@
+/** Stacks as they are reported: lines "function (url:line:column)", the innermost frame first. */
+import type { Protocol } from 'devtools-protocol';
+import { HOOKS } from '../page/records';
+import { MaxShort, MaxStack } from '../protocol';
+import { redactURL } from '../redact/redact';
+import { cutUnits } from './text';
+
+/** A frame; lines and columns count from 0. */
+export type Frame = Pick<Protocol.Runtime.CallFrame, 'functionName' | 'url' | 'lineNumber' | 'columnNumber'>;
+
+/** How many stacks that scheduled one another are kept, by capture and while debugging. */
+export const ASYNC_DEPTH = 8;
+
+/** The longest address of a frame, and the longest name of a function, in UTF-16 units. */
+const MAX_ADDRESS = MaxShort / 2;
+const MAX_NAME = 200;
+/** The most addresses of which it is known how they read. */
+const MAX_KNOWN = 500;
+
+/** Code that is not the page's own: installed packages, development servers, frameworks' own chunks, other extensions. */
+const libraries =
+  /node_modules[/_]|\/@vite\/|\/@react-refresh|\/_next\/static\/chunks\/(?:webpack|framework|main|main-app|polyfills|react-refresh)\b|\/(?:chunk-vendors|vendors?~[^/]*|vendor|polyfills|zone(?:\.min)?)(?:[.-][\w-]+)?\.m?js|^(?:chrome-extension|node|native):|^https:\/\/(?:unpkg\.com|esm\.sh|cdn\.jsdelivr\.net|cdnjs\.cloudflare\.com|code\.jquery\.com|ajax\.googleapis\.com)\//;
+
+interface Address {
+  readonly text: string;
+  readonly library: boolean;
+}
+
+const addresses = new Map<string, Address>();
+
+/** How an address reads. The frames of a page name few addresses, again and again. */
+function addressOf(url: string): Address {
+  let address = addresses.get(url);
+  if (address === undefined) {
+    if (addresses.size >= MAX_KNOWN) addresses.clear();
+    // Of code that is an address itself the beginning is enough, and of any other the path.
+    const part = url.length <= MAX_ADDRESS ? url : cutUnits(url.replace(/[?#,].*$/s, ''), MAX_ADDRESS);
+    address = { text: redactURL(part).text, library: libraries.test(url) };
+    addresses.set(url, address);
+  }
+  return address;
+}
+
+/** The line of a frame. */
+export function frameLine({ functionName, url, lineNumber, columnNumber }: Frame): string {
+  const name = cutUnits(functionName, MAX_NAME) || '(anonymous)';
+  return `${name} (${addressOf(url).text}:${lineNumber + 1}:${columnNumber + 1})`;
+}
+
+/** The frames of the page, without those of the hooks, which a page may have still when the debugger comes to it. */
+export function pageFrames<F extends Frame>(frames: readonly F[] | undefined): F[] {
+  return frames?.filter(({ url }) => url !== HOOKS) ?? [];
+}
+
+/**
+ * The lines of the code that caused something, of at most {@link MaxStack} frames. Where a frame is the page's own,
+ * those of libraries are left out: deep below them the page's would be cut off.
+ */
+export function causeLines(frames: Iterable<Frame>): string[] {
+  const own: Frame[] = [];
+  const others: Frame[] = [];
+  for (const frame of frames) {
+    if (frame.url === '' || frame.url === HOOKS) continue;
+    const list = addressOf(frame.url).library ? others : own;
+    if (list.length < MaxStack) list.push(frame);
+    if (own.length === MaxStack) break;
+  }
+  return (own.length > 0 ? own : others).map(frameLine);
+}
+
+/** The frames of a stack and of those that scheduled it. */
+export function* allFrames(trace: Protocol.Runtime.StackTrace | undefined): Generator<Frame> {
+  for (let at = trace; at !== undefined; at = at.parent) yield* at.callFrames;
+}
+
+/** The lines of what began a request or a connection; none where the browser itself did. */
+export function initiatorLines(initiator: Protocol.Network.Initiator | undefined): string[] | undefined {
+  if (initiator === undefined) return undefined;
+  const { stack, url, lineNumber = -1, columnNumber = -1 } = initiator;
+  const lines = causeLines(allFrames(stack));
+  if (lines.length > 0) return lines;
+  if (!url || lineNumber < 0) return undefined;
+  // A tag of the document, a rule of a style sheet, an import of a module.
+  const functionName = initiator.type === 'parser' ? '(document)' : '(module)';
+  return [frameLine({ functionName, url, lineNumber, columnNumber: Math.max(0, columnNumber) })];
+}
+
+/** The frames of a stack in V8's own writing. */
+export function parseStack(stack: string): Frame[] {
+  const frames: Frame[] = [];
+  for (const line of stack.split('\n')) {
+    const [, name = '', url, row, column] =
+      /^\s+at (?:(?:async )?(?:new )?(.*?) \()?(?:async )?(.+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
+    if (url === undefined) continue;
+    frames.push({ functionName: name, url, lineNumber: Number(row) - 1, columnNumber: Number(column) - 1 });
+  }
+  return frames;
+}
