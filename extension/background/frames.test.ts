@@ -52,7 +52,7 @@ beforeEach(() => {
     watched: (tab) => watched.has(tab),
     hooks: () => quiet,
     hooked: () => undefined,
-    page: (_tab, _frame, lists) => records.push(...lists),
+    page: (_tab, _frame, document, lists) => records.push(...lists.map((list) => `${list}, of ${document}`)),
     stale: (tab) => stale.push(tab),
     gone: () => undefined,
     changed: () => undefined,
@@ -75,7 +75,18 @@ test('records are taken from the hooks that the way of capture needs, and from w
       port.message({ t: 'page', lists: [`${tab} witness, quiet ${quiet}`], witness: true });
     }
   }
-  expect(records).toEqual(['7 hooks, quiet true', '7 witness, quiet false']);
+  expect(records).toEqual(['7 hooks, quiet true, of D0', '7 witness, quiet false, of D0']);
+});
+
+test('the records of a document that was left are taken after the next one has spoken, its events are not', () => {
+  const port = connect(7, 0, 'first');
+  connect(7, 0, 'second');
+  events.length = 0;
+  quiet = true;
+  port.message({ t: 'page', lists: ['last words'] });
+  port.message({ t: 'events', events: [click] });
+  expect(records).toEqual(['last words, of first']);
+  expect(events).toEqual([]);
 });
 
 test('a new document resets its frame and is told whether it is watched', () => {

@@ -1,7 +1,7 @@
 import type { Protocol } from 'devtools-protocol';
 import { expect, test } from 'vitest';
 import { checkEvent } from '../protocol-check';
-import { consoleCall, exception, logEntry } from './console';
+import { consoleCall, exception, logEntry, pageEntry } from './console';
 
 const where = { tab: 7 };
 const frame = (n: number): Protocol.Runtime.CallFrame => ({
@@ -127,4 +127,43 @@ test('entries of the browser’s log', () => {
     url: 'http://localhost/x',
     target: 'iframe',
   });
+});
+
+test('an error that is logged is at its own stack, and where it was logged comes second', () => {
+  const event = call('error', 'ERROR', 3);
+  event.args.push(
+    { type: 'object', subtype: 'error', description: 'Error: without a stack' },
+    {
+      type: 'object',
+      subtype: 'error',
+      description:
+        'TypeError: no cart\n    at total (http://localhost/cart.js:7:3)\n    at http://localhost/app.js:2:1',
+    },
+    { type: 'object', subtype: 'error', description: 'Error: later\n    at x (http://localhost/x.js:1:1)' },
+  );
+  const made = consoleCall(event, where);
+  expect(made).toMatchObject({
+    url: 'http://localhost/cart.js',
+    line: 7,
+    column: 3,
+    stack: ['total (http://localhost/cart.js:7:3)', '(anonymous) (http://localhost/app.js:2:1)'],
+    logged: '(anonymous) (http://localhost/app.js?token=[masked]:1:5)',
+  });
+  expect(checkEvent(made)).toBeUndefined();
+});
+
+test('of quiet capture too', () => {
+  const stack = 'Error\n    at log (tidemark-page.js:1:1)\n    at report (http://localhost/report.js:2:3)';
+  const error = 'TypeError: no cart\n    at total (http://localhost/cart.js:7:3)';
+  const made = pageEntry(['log', 1795213240751, 'error', 'ERROR TypeError: no cart', 0, stack, error], where);
+  expect(made).toMatchObject({
+    url: 'http://localhost/cart.js',
+    line: 7,
+    stack: ['total (http://localhost/cart.js:7:3)'],
+    logged: 'report (http://localhost/report.js:2:3)',
+  });
+  expect(checkEvent(made)).toBeUndefined();
+  const plain = pageEntry(['log', 1795213240751, 'error', 'plain', 0, stack, ''], where);
+  expect(plain).toMatchObject({ url: 'http://localhost/report.js', line: 2 });
+  expect(plain.logged).toBeUndefined();
 });

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { AnyEvent } from '../../protocol';
+import { checkEvent } from '../../protocol-check';
 import { QuietSource } from './quiet';
 
 const NEXT = 'http://localhost:3000/';
@@ -48,4 +49,109 @@ test('a tab that is switched off has no request reported that ends afterwards', 
   await quiet.stop(1);
   quiet.step('ended', ends(next));
   expect(finished(events)).toEqual([]);
+});
+
+const API = `${NEXT}api`;
+const stack = 'Error\n    at load (http://localhost:3000/app.js:7:3)';
+const failed = (note = 'TypeError: Failed to fetch', at = stack): string =>
+  `1 ${JSON.stringify([['answer', 1001, 'fetch', 'GET', API, 0, '', null, note, 1000, at]])}`;
+const network = (events: AnyEvent[]) => events.flatMap((event) => (event.kind === 'network' ? [event] : []));
+
+test('a request without an answer waits for the code that made it', async () => {
+  vi.useFakeTimers();
+  const { quiet, events } = source();
+  await quiet.start(1, {} as never);
+  const asks = { ...request('9', 'xmlhttprequest', API), initiator: NEXT };
+  quiet.began(asks as never);
+  quiet.step('ended', { ...asks, error: 'net::ERR_CONNECTION_REFUSED' } as never);
+  expect(network(events)).toEqual([]);
+  quiet.page(1, 0, 'document', [failed()]);
+  expect(network(events)).toMatchObject([
+    {
+      error: 'net::ERR_CONNECTION_REFUSED',
+      resource: 'fetch',
+      stack: ['load (http://localhost:3000/app.js:7:3)'],
+    },
+  ]);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(network(events)).toHaveLength(1);
+  expect(events.map(checkEvent).filter(Boolean)).toEqual([]);
+  vi.useRealTimers();
+});
+
+test('one that failed after a redirect is told once, with the code that asked', async () => {
+  vi.useFakeTimers();
+  const { quiet, events } = source();
+  await quiet.start(1, {} as never);
+  const asks = { ...request('9', 'xmlhttprequest', API), initiator: NEXT };
+  const other = { ...asks, url: 'http://localhost:4000/elsewhere' };
+  quiet.began(asks as never);
+  quiet.step('redirected', { ...asks, statusCode: 302 } as never);
+  quiet.began(other as never);
+  quiet.page(1, 0, 'document', [failed()]);
+  quiet.step('ended', { ...other, error: 'net::ERR_FAILED' } as never);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(network(events).map(({ url, status, error, stack }) => [url, status, error, stack?.length])).toEqual(
+    [
+      [API, 302, undefined, undefined],
+      [other.url, 0, 'CORS: blocked (net::ERR_FAILED)', 1],
+    ],
+  );
+  vi.useRealTimers();
+});
+
+test('a record of an answer that the page has forged changes nothing', async () => {
+  vi.useFakeTimers();
+  const { quiet, events } = source();
+  await quiet.start(1, {} as never);
+  const asks = { ...request('9', 'xmlhttprequest', API), initiator: NEXT };
+  quiet.began(asks as never);
+  quiet.page(1, 0, 'document', [
+    failed('x', 7 as never),
+    `1 ${JSON.stringify([['answer', 1, 'fetch', 'GET', API]])}`,
+  ]);
+  quiet.step('ended', ends(asks));
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(network(events)).toMatchObject([{ url: API, status: 200 }]);
+  vi.useRealTimers();
+});
+
+test('an error of a document that was left is marked', async () => {
+  const { quiet, events } = source();
+  await quiet.start(1, {} as never);
+  const thrown = `1 ${JSON.stringify([['thrown', 1000, 'exception', 'Error: x', 0, '', 0, 0, '', false]])}`;
+  quiet.committed({ tabId: 1, frameId: 0, documentId: 'first', url: NEXT });
+  quiet.page(1, 0, 'first', [thrown]);
+  quiet.committed({ tabId: 1, frameId: 0, documentId: 'second', url: `${NEXT}two` });
+  quiet.page(1, 0, 'first', [thrown]);
+  quiet.page(1, 0, 'second', [thrown]);
+  quiet.page(1, 4, 'frame', [thrown]);
+  const left = events.flatMap((event) => (event.kind === 'console' ? [event.left] : []));
+  expect(left).toEqual([undefined, true, undefined, undefined]);
+});
+
+test('a connection names the code that opened it, its frames do not', async () => {
+  const { quiet, events } = source();
+  await quiet.start(1, {} as never);
+  const step = (op: string, text = '') => [
+    'socket',
+    1000,
+    1,
+    'ws://localhost:3000/live',
+    op,
+    text,
+    0,
+    false,
+    0,
+    op === 'sent' ? '' : stack,
+  ];
+  quiet.page(1, 0, 'd', [`3 ${JSON.stringify([step('open'), step('sent', 'hi')])}`]);
+  quiet.frameGone(1, 0);
+  const sockets = events.flatMap((event) => (event.kind === 'websocket' ? [[event.op, event.stack]] : []));
+  const lines = ['load (http://localhost:3000/app.js:7:3)'];
+  expect(sockets).toEqual([
+    ['open', lines],
+    ['sent', undefined],
+    ['close', lines],
+  ]);
 });

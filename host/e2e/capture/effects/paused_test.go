@@ -43,3 +43,35 @@ func TestLookingAtAPausedPageAnswersAndSaysSo(t *testing.T) {
 		t.Error(e2etest.Show(r))
 	}
 }
+
+// TestAPauseHasOneLineEverywhere compares what reports a pause in code with a source map: the debugger, the note about
+// coverage, the recorded pause, the refusal of a snapshot and the snapshot of variables.
+func TestAPauseHasOneLineEverywhere(t *testing.T) {
+	w := e2etest.SharedWorld(t)
+	dir := e2etest.BundledProject(t)
+	e2etest.Bundle(t, "vite", "url", dir)
+	s := e2etest.ServeBundle(t, dir, nil)
+	a := w.NewAgent(t, "--origin", s.URL, "--tools", "observe,act,debug")
+	p := w.Open(t, s.URL)
+	a.Changes()
+	a.Look()
+	a.Breakpoint(map[string]any{"url": "src/App.tsx", "line": 12})
+	p.Start(`document.querySelector('#break').click()`)
+	at := a.Paused()
+	if len(at.Stack) == 0 || !strings.HasPrefix(at.Stack[0].Source, "src/App.tsx:12:") {
+		t.Fatalf("%+v", at)
+	}
+	place := at.Stack[0].Function + " (App.tsx:12)"
+	r := a.Changes()
+	if r.Coverage == nil || !strings.Contains(r.Coverage.Note, "at "+place+" by") {
+		t.Errorf("the note: %s", e2etest.Show(r))
+	}
+	if r.Variables == nil || len(r.Variables.Pauses) != 1 || r.Variables.Pauses[0].Place != place {
+		t.Errorf("the recorded pause: %s", e2etest.Show(r))
+	}
+	a.Cannot("browser_snapshot", nil, usererr.PagePaused, "at "+place)
+	if v := a.TakeVariables(nil); !strings.HasPrefix(v.Place, "src/App.tsx:12:") {
+		t.Errorf("the snapshot of variables: %q", v.Place)
+	}
+	a.Debugger("debugger_resume", nil)
+}
