@@ -162,7 +162,8 @@ func TestRequestsAndConnectionsNameTheCodeThatMadeThem(t *testing.T) {
 // TestLoggedErrorsAreAtTheirOwnStack logs errors as page code and frameworks do: among texts, and from elsewhere.
 func TestLoggedErrorsAreAtTheirOwnStack(t *testing.T) {
 	w := e2etest.SharedWorld(t)
-	s := e2etest.NewSite(t, map[string]string{"/{$}": `<!doctype html><title>logs</title><link rel=icon href=data:,><script src="/app.js"></script><script src="/report.js"></script>`,
+	s := e2etest.NewSite(t, map[string]string{
+		"/{$}": `<!doctype html><title>logs</title><link rel=icon href=data:,><script src="/app.js"></script><script src="/report.js"></script>`,
 		"/app.js": `function broken() { return new TypeError('the cart is gone') }
 function plain() { console.error('plain') }
 class Trap extends Error { get stack() { window.ran = true; return super.stack } }
@@ -171,7 +172,8 @@ function trapped() { const e = new Error('trapped'); Object.defineProperty(e, 's
   console.error('ERROR', e)
 }
 function warn(e) { console.warn('%o\n\n%s', e, 'The above error occurred in <Cart>') }
-`})
+`,
+	})
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
 	p.JS(`report(broken()); warn(broken()); plain(); report(trapped())`)
