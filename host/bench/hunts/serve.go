@@ -108,12 +108,12 @@ var scaffolds = map[string]func(dir string) error{
 		)
 	},
 	"sveltekit": func(dir string) error {
-		made, err := os.MkdirTemp("", "tmk")
+		temp, err := os.MkdirTemp("", "tmk")
 		if err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(made) }()
-		made = filepath.Join(made, "app")
+		defer func() { _ = os.RemoveAll(temp) }()
+		made := filepath.Join(temp, "app")
 		if err := run(dir, filepath.Join(dir, "node_modules", ".bin", "sv"), "create", made, "--template", "demo", "--types", "ts", "--no-add-ons", "--no-install"); err != nil {
 			return err
 		}
