@@ -96,26 +96,30 @@ func (a *agent) find(what string) string {
 	return ""
 }
 
-// ref is [agent.find], with another look when it was not told yet.
+// ref is [agent.find], with other looks while it was not told yet.
 func (a *agent) ref(what string) (string, error) {
+	for range looks {
+		if ref := a.find(what); ref != "" {
+			return ref, nil
+		}
+		if len(a.told) > 0 && a.told[len(a.told)-1].tool == a.kind.look {
+			time.Sleep(thinks) // the page is not so far
+		}
+		if _, err := a.must(a.kind.look, map[string]any{}); err != nil {
+			return "", err
+		}
+	}
 	if ref := a.find(what); ref != "" {
 		return ref, nil
 	}
-	got, err := a.must(a.kind.look, map[string]any{})
-	if err != nil {
-		return "", err
-	}
-	if ref := a.find(what); ref != "" {
-		return ref, nil
-	}
-	return "", fmt.Errorf("%s does not show %s: %.1500s", a.tool.Name, what, got.text)
+	return "", fmt.Errorf("%s does not show %s: %.1500s", a.tool.Name, what, a.told[len(a.told)-1].text)
 }
 
 // do does a step of a user. Its answer is that of the last call that acted.
 func (a *agent) do(s *Step) (got answer, err error) {
 	if s.Unless != "" {
-		if _, err := a.ref(s.Unless); err == nil {
-			return got, nil
+		if _, err := a.must(a.kind.look, map[string]any{}); err != nil || a.find(s.Unless) != "" {
+			return got, err
 		}
 	}
 	switch {
@@ -144,7 +148,7 @@ func (a *agent) do(s *Step) (got answer, err error) {
 	return got, fmt.Errorf("%s was never told %q: %.3000s", a.tool.Name, s.Expect, a.told[len(a.told)-1].text)
 }
 
-// looks is how often an agent looks for what a step should bring.
+// looks is how often an agent looks for what should be on the page.
 const looks = 5
 
 // expects says whether the last answer tells a text.
