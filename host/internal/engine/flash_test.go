@@ -107,7 +107,9 @@ func TestAPageThatGoesEmptyBecauseItsCodeFailed(t *testing.T) {
 	}
 	filled := func(w *enginetest.World) { w.Send("element", `"op":"filled","frame":0,"document":"d1","id":0`) }
 	load := func(how string) func(*enginetest.World) {
-		return func(w *enginetest.World) { w.Send("navigation", fmt.Sprintf(`"how":%q,"url":%q`, how, enginetest.Page+"/next")) }
+		return func(w *enginetest.World) {
+			w.Send("navigation", fmt.Sprintf(`"how":%q,"url":%q`, how, enginetest.Page+"/next"))
+		}
 	}
 	throw := func(w *enginetest.World) { w.Send("console", thrown) }
 	for _, c := range []struct {

@@ -32,25 +32,39 @@ func TestWhatAClientWasGivenIsCounted(t *testing.T) {
 			w.Log("error", "boom")
 			w.Log("error", "bang")
 		}, "[{boom 1}]", "1 new console error(s); 1 repeated error", diff.Error},
-		{"with other numbers", func(w *enginetest.World) { w.Log("warning", "order 12345 is late") }, func(w *enginetest.World) { w.Log("warning", "order 67890 is late") },
-			"[{order 67890 is late 1}]", "no new problems; 1 repeated warning", diff.Warning},
+		{
+			"with other numbers", func(w *enginetest.World) { w.Log("warning", "order 12345 is late") }, func(w *enginetest.World) { w.Log("warning", "order 67890 is late") },
+			"[{order 67890 is late 1}]", "no new problems; 1 repeated warning", diff.Warning,
+		},
 		{"with another time stamp of a hot update", func(w *enginetest.World) {
 			thrownIn(w, "boom at /src/app.tsx?t=1732140000001", "App", "/src/app.tsx?t=1732140000001", 10)
 		}, func(w *enginetest.World) {
 			thrownIn(w, "boom at /src/app.tsx?t=1732140099999", "App", "/src/app.tsx?t=1732140099999", 14)
 		}, "[{boom at /src/app.tsx?t=1732140099999 1}]", "no new problems; 1 repeated error", diff.Error},
-		{"from other code", func(w *enginetest.World) { thrownIn(w, "boom", "App", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "Cart", "/src/app.tsx", 10) },
-			"[]", "1 new console error(s)", diff.Error},
-		{"from another line of code without a name", func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 11) },
-			"[]", "1 new console error(s)", diff.Error},
-		{"an endpoint that failed, worked, and fails again", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 500, 1) },
-			"[{GET /a 500 1}]", "no new problems; 1 repeated error", diff.Error},
-		{"in another way", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 404, 1) },
-			"[]", "1 network failure(s)", diff.Error},
-		{"a frame", func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) }, func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) },
-			`[{WebSocket /live: {"error":"full"} 1}]`, "no new problems; 1 repeated warning", diff.Warning},
-		{"an element", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no"); w.Element("gone", 1, "", "") }, func(w *enginetest.World) { w.Element("appeared", 2, ".e", "no") },
-			"[{error element no 1}]", "no new problems; 1 repeated warning", diff.Warning},
+		{
+			"from other code", func(w *enginetest.World) { thrownIn(w, "boom", "App", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "Cart", "/src/app.tsx", 10) },
+			"[]", "1 new console error(s)", diff.Error,
+		},
+		{
+			"from another line of code without a name", func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 10) }, func(w *enginetest.World) { thrownIn(w, "boom", "(anonymous)", "/src/app.tsx", 11) },
+			"[]", "1 new console error(s)", diff.Error,
+		},
+		{
+			"an endpoint that failed, worked, and fails again", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 500, 1) },
+			"[{GET /a 500 1}]", "no new problems; 1 repeated error", diff.Error,
+		},
+		{
+			"in another way", func(w *enginetest.World) { w.Request("GET", "/a", 500, 1); w.Request("GET", "/a", 200, 1) }, func(w *enginetest.World) { w.Request("GET", "/a", 404, 1) },
+			"[]", "1 network failure(s)", diff.Error,
+		},
+		{
+			"a frame", func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) }, func(w *enginetest.World) { w.Socket("received", `{"error":"full"}`) },
+			`[{WebSocket /live: {"error":"full"} 1}]`, "no new problems; 1 repeated warning", diff.Warning,
+		},
+		{
+			"an element", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no"); w.Element("gone", 1, "", "") }, func(w *enginetest.World) { w.Element("appeared", 2, ".e", "no") },
+			"[{error element no 1}]", "no new problems; 1 repeated warning", diff.Warning,
+		},
 		{"an element that goes", func(w *enginetest.World) { w.Element("appeared", 1, ".e", "no") }, func(w *enginetest.World) { w.Element("gone", 1, "", "") }, "[]", "No significant changes", diff.Clean},
 	} {
 		t.Run(c.name, func(t *testing.T) {

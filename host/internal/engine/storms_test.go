@@ -44,7 +44,8 @@ func TestStorms(t *testing.T) {
 			"a loop of requests", func(w *enginetest.World) {
 				often(w, 190*time.Millisecond, 95*time.Second, func(int) { fetch(w, "GET", "/notifications", "", 200) })
 			},
-			"GET /notifications ×500 in 94.8 s from cart.js:31", []string{"new_endpoints"},
+			"GET /notifications ×500 in 94.8 s from cart.js:31",
+			[]string{"new_endpoints"},
 		},
 		{
 			"one with a time stamp in its address", func(w *enginetest.World) {
@@ -96,7 +97,8 @@ func TestStorms(t *testing.T) {
 					socket(w, "close", "")
 				})
 			},
-			"WebSocket /live ×20 in 19.0 s from cart.js:31", []string{"disconnections"},
+			"WebSocket /live ×20 in 19.0 s from cart.js:31",
+			[]string{"disconnections"},
 		},
 		{
 			"one that is closed and tries again", func(w *enginetest.World) {
@@ -105,13 +107,15 @@ func TestStorms(t *testing.T) {
 					socket(w, "close", `,"code":1008,"reason":"session expired",`+stack)
 				})
 			},
-			"WebSocket /live ×20 in 5.7 s from cart.js:31", []string{"new_connections"},
+			"WebSocket /live ×20 in 5.7 s from cart.js:31",
+			[]string{"new_connections"},
 		},
 		{
 			"a warning with each rendering", func(w *enginetest.World) {
 				often(w, 100*time.Millisecond, 5*time.Second, func(i int) { w.Log("warning", fmt.Sprint("rendered Cart, time ", i)) })
 			},
-			"console warning: rendered Cart, time 49 ×50 in 4.9 s from app.js:42", []string{"new_warnings"},
+			"console warning: rendered Cart, time 49 ×50 in 4.9 s from app.js:42",
+			[]string{"new_warnings"},
 		},
 		{
 			"a flood of logs", func(w *enginetest.World) {

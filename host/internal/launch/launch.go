@@ -222,8 +222,8 @@ type BrowserOpened struct {
 	// Reused means that the tab already showed the page.
 	Reused bool `json:"reused,omitempty"`
 	// Loading is how many requests have not ended if the page is still loading, else 0.
-	Loading  int      `json:"loading,omitempty"`
-	Notes    []string `json:"notes,omitempty"`
+	Loading int      `json:"loading,omitempty"`
+	Notes   []string `json:"notes,omitempty"`
 	// Snapshot is the snapshot of the page, "" when the page cannot be read.
 	Snapshot string `json:"snapshot,omitempty"`
 }

@@ -413,7 +413,7 @@ func (e *SocketEntry) lines(when string) (first string, more []string) {
 func (*ActionEntry) ordered() bool { return true }
 
 func (e *ActionEntry) same() string {
-	return fmt.Sprintf("%s %q %q %q %d", e.Type, e.Target, e.Selector, e.Value, e.Tab)
+	return fmt.Sprintf("%s %q %q %q %q %d", e.Type, e.Target, e.Selector, e.Value, e.By, e.Tab)
 }
 
 func (e *ActionEntry) shrink(most int) {
@@ -426,6 +426,9 @@ func (e *ActionEntry) lines(when string) (first string, more []string) {
 	first = when + " " + word(e.Type) + " " + phrase(e.Target)
 	if e.Value != "" {
 		first += " = " + variables.Quote(e.Value)
+	}
+	if e.By != "" {
+		first += " by " + e.By
 	}
 	return first, nil
 }

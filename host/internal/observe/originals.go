@@ -284,7 +284,7 @@ func (p *Places) Caller(tab int, at int64, stack []string) Caller {
 			continue
 		}
 		c := Caller{Frame: f}
-		if f.function == "" { // the document's own markup
+		if f.function == "(document)" { // its own markup
 			return c
 		}
 		if isLibrary(f.URL) {

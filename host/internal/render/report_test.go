@@ -25,7 +25,7 @@ func full() *diff.Report {
 	return &diff.Report{
 		From: at(0), To: at(45), Checkpoint: "auto_7", DurationMs: 45123, Severity: diff.Error,
 		Summary: "2 new console error(s), 2 network failure(s)",
-		Storms: []diff.Storm{{What: "GET /notifications", Count: 503, SpanMs: 95000, Initiator: "Notifications.tsx:50"}},
+		Storms:  []diff.Storm{{What: "GET /notifications", Count: 503, SpanMs: 95000, Initiator: "Notifications.tsx:50"}},
 		Console: &diff.ConsoleDiff{
 			NewErrors: []diff.Message{
 				{Message: "TypeError: Cannot read properties of undefined (reading 'id')", Source: "app.js:42", Count: 5},

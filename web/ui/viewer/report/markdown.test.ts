@@ -65,7 +65,9 @@ test('requests say where they come from and why they failed, and storms are list
     } as ViewReport,
     (moment) => moment,
   );
-  expect(text).toContain('- `POST /graphql AddToCart` GraphQL error `` qty must be `positive` `` from `cart.ts:31`');
+  expect(text).toContain(
+    '- `POST /graphql AddToCart` GraphQL error `` qty must be `positive` `` from `cart.ts:31`',
+  );
   expect(text).toContain('- `GET /notifications` in 1 min 35 s from `Notes.js:5` (generated) ×503');
 });
 
