@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -107,37 +108,42 @@ func (s *Storm) Line() string {
 	return line
 }
 
-// Storms returns the storms since a moment, as a report has them. They may have begun before it.
+// Storms returns the storms that went on since a moment, or still go on, each with what is known of it from before that.
 func Storms(from capture.Moment, v *capture.View, o Options) []Storm {
+	c := stormsAround(from, v, o, nil)
+	c.storms = slices.DeleteFunc(c.storms, func(s *foundStorm) bool { return !s.on && s.to < from.At.UnixMilli() })
 	r := Report{}
-	c := computation{from: from, v: v, o: o, severity: Clean}
-	c.nameTabs()
-	c.findStorms()
 	c.listStorms(&r)
 	return r.Storms
 }
 
-// Ongoing returns a storm that goes on at the end of a view, and whether there is one. What a tab did before it was loaded
-// or updated the last time does not count.
-func Ongoing(v *capture.View, o Options) (Storm, bool) {
+// Ongoing returns the storm that goes on at the end of a view, and when its newest repetition began. ok is false if there
+// is none. What a tab did before it was loaded or updated the last time does not count.
+func Ongoing(v *capture.View, o Options) (s Storm, newest time.Time, ok bool) {
 	o.Beginning, o.Original, o.Initiator, o.Refs = true, nil, nil, false
-	c := computation{v: v, o: o, updated: map[int]int64{}}
-	now := v.At.UnixMilli()
-	c.from.At = v.At
-	c.from.Pos[capture.Network] = before(v.Network(), v.Network().Next(), now)
-	c.from.Pos[capture.WebSocket] = before(v.WebSocket(), v.WebSocket().Next(), now)
-	c.from.Pos[capture.Console] = before(v.Console(), v.Console().Next(), now)
+	updated := map[int]int64{}
 	for _, u := range v.Updates.From(0) {
-		c.updated[u.Tab()] = max(c.updated[u.Tab()], u.At)
+		updated[u.Tab()] = max(updated[u.Tab()], u.At)
 	}
-	c.findStorms()
+	c := stormsAround(v.Now(), v, o, updated)
 	c.storms = slices.DeleteFunc(c.storms, func(s *foundStorm) bool { return !s.on })
 	r := Report{}
-	c.listStorms(&r)
-	if len(r.Storms) == 0 {
-		return Storm{}, false
+	if c.listStorms(&r); len(c.storms) == 0 {
+		return Storm{}, time.Time{}, false
 	}
-	return r.Storms[0], true
+	return r.Storms[0], time.UnixMilli(c.storms[0].to), true
+}
+
+// stormsAround finds the storms since some time before a moment, without what tabs did before they were updated.
+func stormsAround(m capture.Moment, v *capture.View, o Options, updated map[int]int64) *computation {
+	c := &computation{from: m, v: v, o: o, updated: updated}
+	pos, at := m.Pos, m.At.UnixMilli()
+	c.from.Pos[capture.Network] = before(v.Network(), pos[capture.Network], at)
+	c.from.Pos[capture.WebSocket] = before(v.WebSocket(), pos[capture.WebSocket], at)
+	c.from.Pos[capture.Console] = before(v.Console(), pos[capture.Console], at)
+	c.nameTabs()
+	c.findStorms()
+	return c
 }
 
 // findStorms finds the storms of all sections.

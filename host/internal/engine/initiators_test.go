@@ -79,7 +79,7 @@ func TestTheInitiatorIsTheFirstFrameOfTheProjectsOwnCode(t *testing.T) {
 func TestTheDocumentsOwnRequestsAreNotReadAgainForAMap(t *testing.T) {
 	s := &server{}
 	w := enginetest.NewWithMaps(t, s.fetch)
-	w.Send("network", fmt.Sprintf(`"id":"r1","method":"GET","url":"%s/gone.css","resource":"stylesheet","status":404,"started":%d,"duration":1,"stack":[" (%s/:12:0)"]`, enginetest.Page, w.Now.UnixMilli(), enginetest.Page))
+	w.Send("network", fmt.Sprintf(`"id":"r1","method":"GET","url":"%s/gone.css","resource":"stylesheet","status":404,"started":%d,"duration":1,"stack":["(document) (%s/:12:1)"]`, enginetest.Page, w.Now.UnixMilli(), enginetest.Page))
 	if f := w.Changes(w.Agent(), params{}).Network.Failures[0]; f.Initiator != "(page):12" || f.Generated {
 		t.Errorf("%+v", f)
 	}

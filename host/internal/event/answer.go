@@ -27,7 +27,11 @@ func (n *Network) interpret(r *redact.Redactor) {
 	if !n.Failed() || n.ResponseBody == "" {
 		return
 	}
-	detail, _ := r.Text(detailOf(n.ResponseBody))
+	text := detailOf(n.ResponseBody)
+	if errs.Exists() {
+		text = errs.Get("0.message").Str // its path is that of the answer, which the operation says better
+	}
+	detail, _ := r.Text(text)
 	n.Detail = shorten(OneLine(Clean(detail)), MaxDetail)
 }
 

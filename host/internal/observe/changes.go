@@ -44,6 +44,8 @@ type changesRequest struct {
 	fold bool
 	// slow makes a wait include requests of any age.
 	slow bool
+	// began is when a wait began.
+	began time.Time
 	// giveUp is when a wait for a reload stops expecting one. Zero means never.
 	giveUp time.Time
 }

@@ -31,8 +31,8 @@ type Settled struct {
 // settle waits as requested. updates is the position of the first update that the client has not seen. It returns an
 // error only when ctx ends.
 func (o *Observer) settle(ctx context.Context, r *changesRequest, updates uint64) (*Settled, error) {
-	began := o.clock()
-	deadline := began.Add(r.timeout)
+	r.began = o.clock()
+	deadline := r.began.Add(r.timeout)
 	out := &Settled{}
 	// Pending events must not look like silence.
 	o.sync(ctx, r, deadline, out)
@@ -112,8 +112,9 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 			return left, "no navigation or hot update occurred", false
 		}
 	}
-	if s, ok := diff.Ongoing(v, r.options); ok {
-		return 0, "a storm goes on: " + s.Line(), true
+	if s, newest, ok := diff.Ongoing(v, r.options); ok {
+		// One that has not repeated since the wait began may have ended.
+		return quiet, "a storm goes on: " + s.Line(), newest.After(r.began)
 	}
 	if wait, because = inFlight(now, v, r); because != "" {
 		return wait, because, false
