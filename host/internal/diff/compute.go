@@ -117,7 +117,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 		}
 	}
 	c.listRepeated(r)
-	omitted := c.listStorms(r)
+	omitted := stormFinder{&c}.listStorms(r)
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings
 	r.BufferOverflow = c.overflow
 	r.NoiseHidden, r.NoiseProblems = c.noiseHidden, o.NoiseProblems

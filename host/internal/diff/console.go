@@ -64,7 +64,7 @@ func (c *computation) console() *ConsoleDiff {
 			t.keys = addEntry(t.keys, entry)
 		}
 	})
-	errors, warnings = c.foldStorms(errors, warnings)
+	errors, warnings = stormFinder{c}.foldStorms(errors, warnings)
 	c.count(len(errors), "new console error", Error)
 	c.count(len(warnings), "new console warning", Warning)
 

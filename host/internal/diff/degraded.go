@@ -24,10 +24,13 @@ type timing struct {
 	others      []float64 // by how much other requests of that time were slower than their endpoints' means
 }
 
-// slower returns which endpoints are degraded. A busy machine slows all requests down, and some requests are slow now and
+// degradation finds the degraded endpoints of a computation.
+type degradation struct{ *computation }
+
+// find returns which endpoints are degraded. A busy machine slows all requests down, and some requests are slow now and
 // then. So an endpoint is degraded only if it is slower than other requests of the same time by the factor too, each
 // compared with its own endpoint's mean, and if half of its requests took longer than nine in ten did before.
-func (c *computation) slower(found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) map[*endpointWindow]bool {
+func (c degradation) find(found map[capture.EndpointKey]*endpointWindow, order []*endpointWindow) map[*endpointWindow]bool {
 	evidence := map[*endpointWindow]*timing{}
 	for _, w := range order {
 		if mean := w.meanMs(); w.known && !w.static && w.base.Measured >= degradedSample && mean > degradedMs && mean > degradedFactor*w.base.MeanMs() {
@@ -46,7 +49,7 @@ func (c *computation) slower(found map[capture.EndpointKey]*endpointWindow, orde
 }
 
 // time gathers the evidence: earlier requests as far as the buffer has them, and the window's.
-func (c *computation) time(found map[capture.EndpointKey]*endpointWindow, evidence map[*endpointWindow]*timing) {
+func (c degradation) time(found map[capture.EndpointKey]*endpointWindow, evidence map[*endpointWindow]*timing) {
 	window := c.from.Pos[capture.Network]
 	of := func(e *event.Network) (*endpointWindow, *timing) {
 		if !capture.Measures(e) || !c.o.InScope(e.Subject) {

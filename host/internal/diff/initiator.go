@@ -14,14 +14,10 @@ func stackOf(ev event.Event) []string {
 }
 
 // initiator is the code that made a request, opened a connection or logged.
-func (c *computation) initiator(ev event.Event) Place {
-	if e, ok := ev.(*event.Console); ok {
-		return place(e, c.o)
-	}
-	return initiator(ev, &c.o)
-}
-
 func initiator(ev event.Event, o *Options) Place {
+	if e, ok := ev.(*event.Console); ok {
+		return place(e, *o)
+	}
 	stack := stackOf(ev)
 	if len(stack) == 0 || o.Initiator == nil {
 		return Place{}
@@ -40,11 +36,11 @@ type initiators struct {
 }
 
 // locate finds the initiators of events.
-func (c *computation) locate(lists ...[]event.Event) initiators {
+func locate(o *Options, lists ...[]event.Event) initiators {
 	found := initiators{map[event.Event]Place{}, sourceNames{}}
 	for _, list := range lists {
 		for _, e := range list {
-			found.of[e] = c.initiator(e)
+			found.of[e] = initiator(e, o)
 			found.names.add(found.of[e].File)
 		}
 	}

@@ -79,7 +79,7 @@ func (c *computation) network() *NetworkDiff {
 }
 
 // mayStorm says whether an endpoint may have a storm.
-func (c *computation) mayStorm(w *endpointWindow) bool {
+func (c stormFinder) mayStorm(w *endpointWindow) bool {
 	return w != nil && !w.static && (w.run.long || w.run.near && c.short())
 }
 
@@ -167,10 +167,10 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 	var recovered []*tally[Changed]
 	var fresh []*tally[Endpoint]
 	var stormy map[capture.EndpointKey]bool
-	if slices.ContainsFunc(order, c.mayStorm) {
-		stormy = c.requestStorms(func(k capture.EndpointKey) bool { return c.mayStorm(found[k]) })
+	if find := (stormFinder{c}); slices.ContainsFunc(order, find.mayStorm) {
+		stormy = find.requestStorms(func(k capture.EndpointKey) bool { return find.mayStorm(found[k]) })
 	}
-	slower := c.slower(found, order)
+	slower := degradation{c}.find(found, order)
 	for _, w := range order {
 		if w.counted == 0 {
 			continue
@@ -210,7 +210,7 @@ func (c *computation) networkLists(d *NetworkDiff, found map[capture.EndpointKey
 	recovered, fresh = byStart(take(r, byFrequency(recovered))), byStart(take(r, byFrequency(fresh)))
 	d.Omitted = r.omitted
 
-	places := c.locate(shownBy(failures), shownBy(degraded), shownBy(recovered), shownBy(fresh))
+	places := locate(&c.o, shownBy(failures), shownBy(degraded), shownBy(recovered), shownBy(fresh))
 	request := func(e event.Event) Request {
 		n, initiator, generated := e.(*event.Network), places.source(e), places.of[e].Generated
 		return Request{

@@ -54,6 +54,9 @@ func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, b
 	}
 }
 
+// stormFinder finds the storms of a computation, and adds them to it.
+type stormFinder struct{ *computation }
+
 // foundStorm is a storm before its initiator has a name.
 type foundStorm struct {
 	Storm
@@ -63,14 +66,14 @@ type foundStorm struct {
 }
 
 // storm adds a storm to those of the report. One of the same thing in the same tab is part of it.
-func (c *computation) storm(what string, t *tempo, r *repetition) {
+func (c stormFinder) storm(what string, t *tempo, r *repetition) {
 	p := &r.pace
 	if p.total == 0 {
 		return // all of it was before the window
 	}
 	s := foundStorm{from: max(p.from, r.first), to: p.to, on: p.goesOn(t, c.v.At.UnixMilli())}
 	s.Storm = Storm{What: what, Count: p.total, Tab: c.tab(r.newest.Header().Tab()), Ref: r.ref}
-	s.place = c.initiator(r.newest)
+	s.place = initiator(r.newest, &c.o)
 	for _, other := range c.storms {
 		if other.What == what && other.Tab == s.Tab {
 			other.from, other.to, other.on = min(other.from, s.from), max(other.to, s.to), other.on || s.on
@@ -82,7 +85,7 @@ func (c *computation) storm(what string, t *tempo, r *repetition) {
 }
 
 // listStorms puts the storms into a report, those with the most repetitions first.
-func (c *computation) listStorms(r *Report) (omitted int) {
+func (c stormFinder) listStorms(r *Report) (omitted int) {
 	c.count(len(c.storms), "storm", Warning)
 	slices.SortStableFunc(c.storms, func(a, b *foundStorm) int {
 		return cmp.Or(b.Count-a.Count, cmp.Compare(a.from, b.from), strings.Compare(a.What, b.What), a.Tab-b.Tab)
@@ -135,8 +138,8 @@ func Ongoing(v *capture.View, o Options) (s Storm, newest time.Time, ok bool) {
 }
 
 // stormsAround finds the storms since some time before a moment, without what tabs did before they were updated.
-func stormsAround(m capture.Moment, v *capture.View, o Options, updated map[int]int64) *computation {
-	c := &computation{from: m, v: v, o: o, updated: updated}
+func stormsAround(m capture.Moment, v *capture.View, o Options, updated map[int]int64) stormFinder {
+	c := stormFinder{&computation{from: m, v: v, o: o, updated: updated}}
 	pos, at := m.Pos, m.At.UnixMilli()
 	c.from.Pos[capture.Network] = before(v.Network(), pos[capture.Network], at)
 	c.from.Pos[capture.WebSocket] = before(v.WebSocket(), pos[capture.WebSocket], at)
@@ -147,7 +150,7 @@ func stormsAround(m capture.Moment, v *capture.View, o Options, updated map[int]
 }
 
 // findStorms finds the storms of all sections.
-func (c *computation) findStorms() {
+func (c stormFinder) findStorms() {
 	all := func(capture.EndpointKey) bool { return true }
 	c.requestStorms(all)
 	c.socketStorms()
@@ -166,7 +169,7 @@ func before[T any, P event.Pointer[T]](v *ring.View[T], pos uint64, at int64) ui
 }
 
 // short says that a window may have too little of a storm to recognize it alone.
-func (c *computation) short() bool { return c.v.At.Sub(c.from.At).Milliseconds() < lookBack }
+func (c stormFinder) short() bool { return c.v.At.Sub(c.from.At).Milliseconds() < lookBack }
 
 // sameRequest is what makes requests the same. Endpoints alone have neither address nor body.
 type sameRequest struct {
@@ -197,7 +200,7 @@ func repeats(e *event.Network) bool {
 func startOf(e *event.Network) int64 { return cmp.Or(e.Started, e.At) }
 
 // requestStorms finds storms among the requests of those endpoints that may have one, and returns which have.
-func (c *computation) requestStorms(may func(capture.EndpointKey) bool) map[capture.EndpointKey]bool {
+func (c stormFinder) requestStorms(may func(capture.EndpointKey) bool) map[capture.EndpointKey]bool {
 	found := map[sameRequest]*repetition{}
 	var order []sameRequest
 	window := c.from.Pos[capture.Network]
@@ -213,7 +216,7 @@ func (c *computation) requestStorms(may func(capture.EndpointKey) bool) map[capt
 				r = &repetition{}
 				found[k], order = r, append(order, k)
 			}
-			r.add(t, c, pos, e, startOf(e), startOf(e)+int64(e.Duration), pos >= window)
+			r.add(t, c.computation, pos, e, startOf(e), startOf(e)+int64(e.Duration), pos >= window)
 		}
 	}
 	stormy := map[capture.EndpointKey]bool{}
@@ -254,7 +257,7 @@ func socketKeyOf(e *event.WebSocket) socketKey {
 }
 
 // socketStorms finds connections that are made again and again, and returns which.
-func (c *computation) socketStorms() map[socketKey]bool {
+func (c stormFinder) socketStorms() map[socketKey]bool {
 	found := map[socketKey]*repetition{}
 	var order []socketKey
 	window := c.from.Pos[capture.WebSocket]
@@ -268,7 +271,7 @@ func (c *computation) socketStorms() map[socketKey]bool {
 			r = &repetition{}
 			found[k], order = r, append(order, k)
 		}
-		r.add(&socketTempo, c, pos, e, e.At, e.At, pos >= window)
+		r.add(&socketTempo, c.computation, pos, e, e.At, e.At, pos >= window)
 	}
 	stormy := map[socketKey]bool{}
 	for _, k := range order {
@@ -319,7 +322,7 @@ func withoutNumbers(s string) string {
 }
 
 // messageStorms finds warnings and errors that are logged again and again, and returns which.
-func (c *computation) messageStorms() map[sameMessage]bool {
+func (c stormFinder) messageStorms() map[sameMessage]bool {
 	window := c.from.Pos[capture.Console]
 	lines := map[lineKey]*run{}
 	var key lineKey
@@ -353,7 +356,7 @@ func (c *computation) messageStorms() map[sameMessage]bool {
 			r = &repetition{}
 			found[k], order = r, append(order, k)
 		}
-		r.add(&messageTempo, c, pos, e, e.At, e.At, pos >= window)
+		r.add(&messageTempo, c.computation, pos, e, e.At, e.At, pos >= window)
 	}
 	stormy := map[sameMessage]bool{}
 	for _, k := range order {
@@ -367,7 +370,7 @@ func (c *computation) messageStorms() map[sameMessage]bool {
 
 // foldStorms finds the storms among messages. A warning of one is in the list of storms instead, an error stays, once for
 // all of its storm.
-func (c *computation) foldStorms(errors, warnings []*tally[*event.Console]) (_, _ []*tally[*event.Console]) {
+func (c stormFinder) foldStorms(errors, warnings []*tally[*event.Console]) (_, _ []*tally[*event.Console]) {
 	c.floods()
 	n := 0
 	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
@@ -424,7 +427,7 @@ const (
 )
 
 // floods finds floods of entries that are neither warnings nor errors.
-func (c *computation) floods() {
+func (c stormFinder) floods() {
 	near := c.v.Console().InRing()
 	next := near.Next()
 	if next-near.First() < floodRate*floodSpan/1000 || next <= c.from.Pos[capture.Console] {
@@ -474,7 +477,7 @@ func (c *computation) floods() {
 }
 
 // countFloods adds the floods of lines of code to the storms.
-func (c *computation) countFloods(flooding func(lineKey) bool) {
+func (c stormFinder) countFloods(flooding func(lineKey) bool) {
 	found := map[lineKey]*repetition{}
 	for pos, e := range c.v.Console().InRing().From(c.from.Pos[capture.Console]) {
 		if e.Level >= event.Warning || !c.o.InScope(e.Subject) || e.At <= c.updated[e.Tab()] {

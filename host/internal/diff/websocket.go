@@ -52,8 +52,8 @@ func (c *computation) websocket() *WebSocketDiff {
 	d.TotalNewMessages += frames // no other is left out
 	c.count(len(closed.list), "disconnection", Warning)
 	c.count(len(failed.list), "WebSocket error", Warning)
-	if ends.long || ends.near && c.short() {
-		stormy := c.socketStorms()
+	if find := (stormFinder{c}); ends.long || ends.near && find.short() {
+		stormy := find.socketStorms()
 		opened.list = slices.DeleteFunc(opened.list, func(t *tally[Connection]) bool {
 			return stormy[socketKeyOf(t.shown.(*event.WebSocket))]
 		})
@@ -62,7 +62,7 @@ func (c *computation) websocket() *WebSocketDiff {
 	r := newRoom()
 	closures, failures := take(r, byFrequency(closed.list)), take(r, byFrequency(failed.list))
 	d.shown = slices.Concat(keysOf(closures), keysOf(failures))
-	places := c.locate(shownBy(closures), shownBy(failures))
+	places := locate(&c.o, shownBy(closures), shownBy(failures))
 	for _, t := range closures {
 		t.entry.Count, t.entry.Ref, t.entry.Initiator, t.entry.Generated = several(t.count), t.ref, places.source(t.shown), places.of[t.shown].Generated
 	}
