@@ -98,6 +98,13 @@ describe('an empty page', () => {
     expect(told).toEqual(['emptied 1000']);
   });
 
+  it('is not one that has no place for content', () => {
+    document.body.innerHTML = '<script>let x</script>';
+    page.start(window);
+    pass(5000);
+    expect(told).toEqual([]);
+  });
+
   it('is not looked at while nothing is recorded', () => {
     document.body.innerHTML = '<div id="root"></div>';
     page.start(window);

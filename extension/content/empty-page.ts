@@ -66,7 +66,9 @@ export class EmptyPage {
   start(view: EventTarget): void {
     if (this.#running !== undefined || this.#options.signal.aborted) return;
     this.#running = new AbortController();
-    const loaded = (): void => this.#confirm(AFTER_LOAD);
+    const loaded = (): void => {
+      if (hasPlace(this.#root)) this.#confirm(AFTER_LOAD);
+    };
     if (readyStateOf(this.#root) === 'complete') loaded();
     else view.addEventListener('load', loaded, { once: true, signal: this.#running.signal });
   }
@@ -116,6 +118,15 @@ export class EmptyPage {
 function tookTheLast({ type, target, removedNodes }: MutationRecord): boolean {
   if (type !== 'childList' || removedNodes.length === 0) return false;
   return isElement(target) ? !hasChildElements(target) : isShadowRoot(target);
+}
+
+/** Whether a document has an element for content: one that has none is not an application's. */
+function hasPlace(document: Document): boolean {
+  const body = bodyOf(document);
+  for (let child = body && firstChildOf(body); child !== null; child = nextSiblingOf(child)) {
+    if (isElement(child) && !UNSEEN.has(tagOf(child)) && overlayOf(child) === undefined) return true;
+  }
+  return false;
 }
 
 /** Whether a document shows nothing. One without a body is still loading. */

@@ -180,7 +180,7 @@ func (s *Store) emptied(e *event.Element) {
 
 // failed takes in an error of a tab's page.
 func (s *Store) failed(t *tab, e *event.Console) {
-	if e.Level == event.Error && e.Via != "browser" && s.noise.Console(e) == nil {
+	if e.Level == event.Error && e.Via != "browser" && e.Target == "" && s.noise.Console(e) == nil {
 		t.failedAt = max(t.failedAt, e.At)
 		s.blame(t)
 	}

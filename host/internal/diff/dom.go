@@ -162,11 +162,10 @@ func (c *computation) dom() *DOMDiff {
 		}
 	}
 	d.URLChanged = c.urlChange(s.moved)
-	d.PageEmptySince = c.emptySince()
+	emptied := 0
+	d.PageEmptySince, emptied = c.emptySince()
 	c.count(len(d.Crashed), "crashed page", Error)
-	if d.PageEmptySince != nil {
-		c.count(1, "empty page", Error)
-	}
+	c.count(emptied, "empty page", Error)
 	c.count(countTrue(overlaid), "new error overlay", Error)
 	c.count(countTrue(broken), "new error element", Warning)
 
@@ -226,17 +225,21 @@ func (l life) element(k capture.ElementKey, tab int, ref *Ref) NewElement {
 	return e
 }
 
-// emptySince is since when a page in scope is empty because its code failed, nil if none is.
-func (c *computation) emptySince() (since *Time) {
+// emptySince is since when a page in scope is empty because its code failed, nil if none is, and how many became empty in
+// the window.
+func (c *computation) emptySince() (since *Time, emptied int) {
 	for tab, at := range c.v.DOMState.Empty() {
 		if !c.o.InScope(event.InTab(tab, capture.OriginOf(c.v.DOMState.URL(tab)))) {
 			continue
+		}
+		if c.from.DOMState.Empty()[tab] != at {
+			emptied++
 		}
 		if t := (Time{time.UnixMilli(at).UTC()}); since == nil || t.Before(since.Time) {
 			since = &t
 		}
 	}
-	return since
+	return since, emptied
 }
 
 // closed says whether a tab has gone, and with it what it showed: that is not mended.

@@ -185,9 +185,9 @@ func RunSteps(w *testbed.World, steps []Step) (o *StepsOutcome, err error) {
 // broken returns the lines of an answer about what its action broke, and about what broke before it.
 func broken(a *act.Answer) (atOnce, late string) {
 	if a.Late != nil {
-		late = texts(a.Late.Broke)
+		late = texts(slices.Concat(a.Late.Broke, a.Late.Repeated))
 	}
-	return texts(a.Broke), late
+	return texts(slices.Concat(a.Broke, a.Repeated)), late
 }
 
 // texts returns the lines of what broke.

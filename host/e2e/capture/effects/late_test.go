@@ -96,7 +96,7 @@ func TestAPageThatChangesLateIsToldSo(t *testing.T) {
 	waitForLate(p)
 	e2etest.Holds(t, a.Look(), "not saved")
 	d = click("Count")
-	e2etest.Holds(t, e2etest.Said(late(t, d).Broke), "error element")
+	e2etest.Holds(t, e2etest.Said(late(t, d).Repeated), "error element")
 	e2etest.Lacks(t, d.Late.Page, "in status")
 	e2etest.Lacks(t, d.Page, "not saved")
 
