@@ -19,7 +19,7 @@ func opened(t *testing.T, rendered time.Duration) string {
 	w := enginetest.New(t, capture.Limits{})
 	began := w.Now
 	w.Send("request", `"id":"slow","method":"GET","url":"http://localhost:5173/api/slow","resource":"fetch"`)
-	w.Look = func(_ context.Context, p protocol.AriaParams) (*protocol.AriaResult, error) {
+	w.Look = func(context.Context, protocol.AriaParams) (*protocol.AriaResult, error) {
 		f := protocol.AriaFrame{Parent: -1, Document: "one", URL: enginetest.Page + "/", Title: "Shop", Root: 1, Version: 1, Nodes: []protocol.AriaNode{{ID: 1, Role: "document"}}}
 		if w.Now.Sub(began) >= rendered {
 			f.Nodes = []protocol.AriaNode{{ID: 1, Role: "document", Children: []int{2}}, {ID: 2, Role: "button", Name: "Buy"}}
