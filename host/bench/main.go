@@ -25,6 +25,7 @@ import (
 
 	"golang.org/x/term"
 
+	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
@@ -141,7 +142,11 @@ func main() {
 	}
 	heard := &answers{}
 	if *answersFile != "" {
-		testbed.Heard = func(tool, text string) { heard.add(answer{r.part, tool, text}) }
+		testbed.Heard = func(tool, text string) {
+			if engine.FindTool(tool) != nil { // not a stub
+				heard.add(answer{r.part, tool, text})
+			}
+		}
 	}
 	err := r.measure(wanted)
 	if *answersFile != "" {

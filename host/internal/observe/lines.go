@@ -39,6 +39,9 @@ type rawEntry[E any] interface {
 	ordered() bool
 	// shrink cuts texts of the page so that the entry needs at most about so many tokens.
 	shrink(most int)
+	// numbers are those that follow the entry's time, and legend describes both: milliseconds after the time in the first line.
+	numbers() string
+	legend() string
 	// lines returns the entry's first line after its position, and the lines below it.
 	lines(when string) (first string, more []string)
 }
@@ -46,6 +49,8 @@ type rawEntry[E any] interface {
 func (h *EntryHead) head() *EntryHead { return h }
 func (h *EntryHead) at() time.Time    { return h.At.Time }
 func (*EntryHead) ordered() bool      { return false }
+func (*EntryHead) numbers() string    { return "" }
+func (*EntryHead) legend() string     { return "+ms" }
 
 // Group is one or several equal entries of a raw read.
 type Group[E any] struct {
@@ -77,7 +82,11 @@ func write[E any, R rawEntry[E]](g Group[E], base time.Time) string {
 	position, when := fmt.Sprint(first.head().Position), fmt.Sprintf("+%d", first.at().Sub(base).Milliseconds())
 	if g.Count > 1 {
 		position += fmt.Sprintf("…%d", last.head().Position)
-		when += fmt.Sprintf("…%d ×%d", last.at().Sub(base).Milliseconds(), g.Count)
+		when += fmt.Sprintf("…%d", last.at().Sub(base).Milliseconds())
+	}
+	when += first.numbers()
+	if g.Count > 1 {
+		when += fmt.Sprintf(" ×%d", g.Count)
 	}
 	line, more := first.lines(when)
 	if cut := first.head().Cut; len(cut) > 0 {
@@ -106,6 +115,12 @@ func cost[E any, R rawEntry[E]](e *E, asJSON bool) int {
 // text returns a page of a raw read in lines.
 func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string {
 	var b strings.Builder
+	files := func(before string) string {
+		if l.Files == 0 {
+			return ""
+		}
+		return fmt.Sprintf("%s%d files omitted", before, l.Files)
+	}
 	if len(l.Entries) > 0 {
 		base := R(&l.Entries[0]).at()
 		several := 0
@@ -118,7 +133,7 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 			}
 		}
 		base = base.UTC().Truncate(time.Second)
-		fmt.Fprintf(&b, "# +ms after %s\n", base.Format("15:04:05Z"))
+		fmt.Fprintf(&b, "# %s %s%s\n", base.Format("15:04:05Z"), R(&l.Entries[0]).legend(), files(", "))
 		tab := 0
 		for _, g := range Folded[E, R](l.Entries) {
 			if now := R(g.First).head().Tab; several > 0 && now != tab {
@@ -128,7 +143,7 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 			b.WriteString(write[E, R](g, base))
 		}
 	} else if l.Total == 0 {
-		fmt.Fprintf(&b, "# no %s\n", what)
+		fmt.Fprintf(&b, "# no %s%s\n", what, files(", "))
 	}
 	switch {
 	case l.Left > 0 && newest:
@@ -137,9 +152,6 @@ func text[E any, R rawEntry[E]](l *Listing[E], what string, newest bool) string 
 		fmt.Fprintf(&b, "# %d left out to fit max_tokens\n", l.Left)
 	case newest && l.Total > len(l.Entries):
 		fmt.Fprintf(&b, "# newest %d of %d\n", len(l.Entries), l.Total)
-	}
-	if l.Files > 0 {
-		fmt.Fprintf(&b, "# %d loaded file(s) not listed; url \"/\" lists them\n", l.Files)
 	}
 	if len(l.Missing) > 0 {
 		fmt.Fprintf(&b, "# no longer kept or not in scope: %s\n", strings.Trim(fmt.Sprint(l.Missing), "[]"))
@@ -242,6 +254,15 @@ func (e *LogEntry) lines(when string) (first string, more []string) {
 }
 
 func (e *RequestEntry) at() time.Time { return e.StartedAt.Time }
+func (*RequestEntry) legend() string  { return "+start/ms/bytes" }
+
+// numbers are the duration in milliseconds, and the size.
+func (e *RequestEntry) numbers() string {
+	if e.Size == 0 {
+		return fmt.Sprintf("/%.0f", e.DurationMs)
+	}
+	return fmt.Sprintf("/%.0f/%d", e.DurationMs, e.Size)
+}
 
 func (e *RequestEntry) same() string {
 	return fmt.Sprintf("%q %q %q %d %q %v %q %v %q %d", e.Method, e.URL, e.Operation, e.Status, e.Error, e.Canceled, e.Initiator, e.Generated, e.Detail, e.Tab)
@@ -262,10 +283,7 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 	} else if e.Error != "" {
 		parts = append(parts, word(e.Error))
 	}
-	parts = append(parts, when, fmt.Sprintf("%.0fms", e.DurationMs))
-	if e.Size > 0 {
-		parts = append(parts, byteCount(e.Size))
-	}
+	parts = append(parts, when)
 	if e.Cached {
 		parts = append(parts, "cached")
 	}
@@ -279,17 +297,6 @@ func (e *RequestEntry) lines(when string) (first string, more []string) {
 		parts = append(parts, variables.Quote(e.Detail))
 	}
 	return strings.Join(parts, " "), nil
-}
-
-// byteCount returns a size in three or four digits.
-func byteCount(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%dB", n)
-	case n < 1000_000:
-		return fmt.Sprintf("%dKB", (n+500)/1000)
-	}
-	return fmt.Sprintf("%dMB", (n+500_000)/1000_000)
 }
 
 func (e *BodiesEntry) same() string { return "" }
@@ -397,7 +404,7 @@ func (e *SocketEntry) lines(when string) (first string, more []string) {
 		parts = append(parts, fmt.Sprint(e.Code))
 	}
 	if e.Binary {
-		parts = append(parts, "binary "+byteCount(int64(e.Size)))
+		parts = append(parts, fmt.Sprintf("(binary, %d bytes)", e.Size))
 	}
 	for _, s := range []string{e.Text, e.Reason} {
 		if s != "" {
