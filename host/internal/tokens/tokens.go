@@ -254,7 +254,7 @@ func word[T ~string | ~[]byte](s T, from, before int) (class, length, end int) {
 func wide[T ~string | ~[]byte](s T, from, before int) (class, length, end int) {
 	script := scriptAt(s, from)
 	if script < 0 {
-		class, length, end = word(s, from+2, before)
+		class, length, end = word(s, min(from+2, len(s)), before)
 		return class, length + accent, end
 	}
 	for end = from; end < len(s) && kinds[s[end]] == isWide && !isSymbol(s, end) && scriptAt(s, end) == script; {
