@@ -79,9 +79,8 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 // elements and landmarks, then the rest, each in page order. The text reports how many elements are left out. fitted
 // returns it with the elements of which it does not show everything.
 func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
-	const note = 30     // for the note on what is left out
 	const leastLine = 5 // of a node
-	budget -= note
+	budget -= 30        // for the note on what is left out
 	only := map[*Node]bool{}
 	var around []*Node
 	cost := func(n *Node) int {
@@ -192,12 +191,11 @@ func alone(n *Node) *Node {
 
 // cutDiff returns the part of a difference that fits. The next answer repeats all of it, so that nothing gets lost.
 func cutDiff(text string, r Request) *Answer {
-	const note = 30
 	lines := strings.SplitAfter(text, "\n")
 	var b strings.Builder
 	shown, cost := 0, 0
 	for _, l := range lines {
-		if cost += tokens.Estimate(l); cost > r.MaxTokens-note && shown > 3 {
+		if cost += tokens.Estimate(l); cost > r.MaxTokens-30 && shown > 3 { // 30 for the note on the others
 			break
 		}
 		b.WriteString(l)

@@ -75,7 +75,7 @@ func TestRawReadsInLines(t *testing.T) {
 4 GET /src/app.js 200 +0/3
 5 GET /src/gone.js 404 +700/3`},
 		{"get_network_bodies", `{"positions":[2,9]}`, `# 10:29:59Z +start/ms/bytes
-2 POST /graphql?v=1 Pay 200 +30/35/2400 cart.ts:31 "no funds"
+2 POST /graphql?v=1 Pay 200 +30/35/2400 cart.ts:31
   > Content-Type: application/json | (1 usual headers)
   > body: {"operationName":"Pay","query":"mutation Pay { pay }"}
   < Content-Type: application/json

@@ -330,10 +330,10 @@ var getWebsocketEventsTool = tool.New(tool.Definition{
 	Description: "List WebSocket connections and frames.",
 	Arguments: `
 		"url":{"type":"string","description":"part of the address"},` + paging,
-}, (*Observer).Sockets)
+}, readSockets)
 
-// Sockets answers get_websocket_events.
-func (o *Observer) Sockets(ctx context.Context, client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
+// readSockets answers get_websocket_events.
+func readSockets(o *Observer, ctx context.Context, client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
 	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[SocketEntry], *Places, error) {
 		v := o.store.View(o.clock())
 		places := o.OriginalsIn(v)
@@ -374,12 +374,10 @@ var getEnhancedActionsTool = tool.New(tool.Definition{
 	Name: "get_enhanced_actions", Title: "User actions", Effect: tool.Reads,
 	Description: "List what was done in the browser: clicks, typing, navigation, by the user or by an agent.",
 	Arguments:   paging,
-}, func(o *Observer, _ context.Context, c *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
-	return o.Actions(c, p)
-})
+}, readActions)
 
-// Actions answers get_enhanced_actions.
-func (o *Observer) Actions(client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
+// readActions answers get_enhanced_actions.
+func readActions(o *Observer, _ context.Context, client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
 	return read[event.Action](o.store.View(o.clock()), client.Scope, p.ReadParams, reading[event.Action, ActionEntry]{
 		pick:  (*capture.View).Actions,
 		match: func(uint64, *event.Action) bool { return true },

@@ -70,6 +70,9 @@ type BodiesEntry struct {
 	BodyNote        string            `json:"body_note,omitempty"`
 }
 
+// bodyHasDetail is how long a body is at most, in bytes, that is read instead of the detail of a failure.
+const bodyHasDetail = 1000
+
 const requestFilters = `
 		"method":{"type":"string"},
 		"url":{"type":"string","description":"part of the address"},
@@ -79,18 +82,18 @@ var getNetworkRequestsTool = tool.New(tool.Definition{
 	Name: "get_network_requests", Title: "Requests", Effect: tool.Reads,
 	Description: "List requests, a line each: position, status, start, duration, size, initiator. Omits loaded scripts and images unless filtered.",
 	Arguments:   requestFilters + paging,
-}, (*Observer).Requests)
+}, readRequests)
 
 var getNetworkBodiesTool = tool.New(tool.Definition{
 	Name: "get_network_bodies", Title: "Request bodies", Effect: tool.Reads,
 	Description: "Show headers and text bodies of requests, secrets masked. Use it to see why a request failed.",
 	Arguments: `
 		"positions":{"type":"array","items":{"type":"integer"},"description":"of get_network_requests"},` + requestFilters + paging,
-}, (*Observer).Bodies)
+}, readBodies)
 
-// Requests answers get_network_requests. Successful requests for the files that a page is made of are only counted, unless
-// a filter selects them.
-func (o *Observer) Requests(ctx context.Context, client *checkpoint.Client, p RequestsParams) (*Listing[RequestEntry], error) {
+// readRequests answers get_network_requests. Successful requests for the files that a page is made of are only counted,
+// unless a filter selects them.
+func readRequests(o *Observer, ctx context.Context, client *checkpoint.Client, p RequestsParams) (*Listing[RequestEntry], error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -112,8 +115,8 @@ func (o *Observer) Requests(ctx context.Context, client *checkpoint.Client, p Re
 	})
 }
 
-// Bodies answers get_network_bodies.
-func (o *Observer) Bodies(ctx context.Context, client *checkpoint.Client, p BodiesParams) (*Listing[BodiesEntry], error) {
+// readBodies answers get_network_bodies.
+func readBodies(o *Observer, ctx context.Context, client *checkpoint.Client, p BodiesParams) (*Listing[BodiesEntry], error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -174,8 +177,12 @@ func requestEntry(h EntryHead, n *event.Network, places *Places) RequestEntry {
 }
 
 func bodiesEntry(h EntryHead, n *event.Network, places *Places) BodiesEntry {
-	return BodiesEntry{
+	e := BodiesEntry{
 		RequestEntry: requestEntry(h, n, places), RequestHeaders: n.RequestHeaders, RequestBody: n.RequestBody,
 		ResponseHeaders: n.ResponseHeaders, ResponseBody: n.ResponseBody, BodyNote: n.BodyNote,
 	}
+	if len(e.ResponseBody) < bodyHasDetail && strings.Contains(e.ResponseBody, e.Detail) {
+		e.Detail = "" // it is there already
+	}
+	return e
 }
