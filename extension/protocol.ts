@@ -1313,7 +1313,7 @@ export interface WebSocketEvent extends EventHead {
    */
   status?: number /* int */;
   /**
-   * Stack has lines "function (url:line:column)": the code that opened the connection. Frames have none.
+   * Stack has lines "function (url:line:column)": the code that opened the connection. Frames do not have it.
    */
   stack?: string[];
 }

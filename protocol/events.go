@@ -157,7 +157,7 @@ type WebSocketEvent struct {
 	Leaving bool `json:"leaving,omitempty"`
 	// Status is the HTTP status of a refused handshake, if the browser reports it.
 	Status int `json:"status,omitempty" rule:"max=999"`
-	// Stack has lines "function (url:line:column)": the code that opened the connection. Frames have none.
+	// Stack has lines "function (url:line:column)": the code that opened the connection. Frames do not have it.
 	Stack []string `json:"stack,omitempty" rule:"cap=MaxStack"`
 }
 

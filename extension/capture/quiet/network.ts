@@ -354,7 +354,7 @@ function answers([, , , method, url, status, , , , started]: AnswerRecord, { fli
 
 /** Whether a record that a page may have forged is one of an answer. */
 function isAnswer(record: readonly unknown[]): boolean {
-  const [, at, resource, method, url, status, mime, body, note, started, stack] = record;
+  const [, at, resource, method, url, status, mime, body, note, started, stack = ''] = record;
   return (
     [at, status, started].every((value) => Number.isFinite(value)) &&
     [method, url, mime, note, stack].every((value) => typeof value === 'string') &&
