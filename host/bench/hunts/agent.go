@@ -149,7 +149,7 @@ func (a *agent) do(s *Step) (got answer, err error) {
 }
 
 // looks is how often an agent looks for what should be on the page.
-const looks = 5
+const looks = 10
 
 // expects says whether the last answer tells a text.
 func (a *agent) expects(text string) bool {
