@@ -25,7 +25,7 @@ func (c *computation) late(d *NetworkDiff) (list []Endpoint) {
 			found = found[1:]
 		}
 	}
-	places := c.locate(found)
+	places := locate(&c.o, found)
 	for _, ev := range found {
 		e := ev.(*event.Network)
 		d.shown = append(d.shown, requestEntry(e))

@@ -374,9 +374,12 @@ func TestARefusedActionIsAnErrorWithItsCode(t *testing.T) {
 func TestRequestsInFewTokens(t *testing.T) {
 	w := enginetest.New(t, capture.Limits{})
 	for i, c := range []struct{ method, path, resource, initiator string }{
-		{"GET", "/src/main.tsx", "script", "main.tsx:1"}, {"GET", "/src/App.tsx", "script", "main.tsx:2"},
-		{"GET", "/api/session", "fetch", "App.tsx:12"}, {"GET", "/api/products?page=1", "fetch", "Products.tsx:20"},
-		{"POST", "/api/cart", "fetch", "client.ts:8"}, {"GET", "/api/flags", "fetch", "flags.ts:5"},
+		{"GET", "/src/main.tsx", "script", "main.tsx:1"},
+		{"GET", "/src/App.tsx", "script", "main.tsx:2"},
+		{"GET", "/api/session", "fetch", "App.tsx:12"},
+		{"GET", "/api/products?page=1", "fetch", "Products.tsx:20"},
+		{"POST", "/api/cart", "fetch", "client.ts:8"},
+		{"GET", "/api/flags", "fetch", "flags.ts:5"},
 	} {
 		w.Send("network", fmt.Sprintf(`"id":"%d","method":%q,"url":"http://localhost:5173%s","resource":%q,"status":200,"started":%d,"duration":35,"size":%d,"stack":["load (http://localhost:5173/src/%s:1)"]`,
 			i, c.method, c.path, c.resource, w.Now.UnixMilli()+int64(40*i), 190*i, c.initiator))
