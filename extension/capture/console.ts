@@ -12,7 +12,7 @@ import { redactCut, redactURL } from '../redact/redact';
 import { describe, errorHead, formatArguments } from './console-format';
 import { unusable } from './page-records';
 import type { Where } from './source';
-import { type Frame, frameLine, pageFrames, parseStack } from './stack';
+import { errorFrames, type Frame, frameLine, pageFrames, parseStack } from './stack';
 import { count, cutUnits } from './text';
 
 /** What is looked at for secrets before cutting, so that none is cut in two. */
@@ -39,7 +39,7 @@ export function consoleCall(call: Protocol.Runtime.ConsoleAPICalledEvent, where:
   if (call.type === 'assert')
     text = text === 'console.assert' ? 'Assertion failed' : `Assertion failed: ${text}`;
   const what = { level: levels[call.type] ?? 'log', via: 'console' } as const;
-  const { frames, logged } = located(loggedStack(call.args), call.stackTrace?.callFrames);
+  const { frames, logged } = located(loggedStack(call.args), errorFrames(call.stackTrace));
   return build(where, call.timestamp, text, frames, what, { logged });
 }
 
@@ -75,7 +75,7 @@ export function exception(thrown: Protocol.Runtime.ExceptionThrownEvent, where: 
     where,
     timestamp,
     exceptionText(details),
-    details.stackTrace?.callFrames,
+    errorFrames(details.stackTrace),
     {
       level: 'error',
       via: details.text.includes('(in promise)') ? 'rejection' : 'exception',

@@ -1,7 +1,15 @@
 import type { Protocol } from 'devtools-protocol';
 import { expect, test } from 'vitest';
 import { MaxStack } from '../protocol';
-import { allFrames, causeLines, type Frame, frameLine, initiatorLines, parseStack } from './stack';
+import {
+  allFrames,
+  causeLines,
+  errorFrames,
+  type Frame,
+  frameLine,
+  initiatorLines,
+  parseStack,
+} from './stack';
 
 const frame = (functionName: string, url: string, lineNumber = 0): Protocol.Runtime.CallFrame => ({
   functionName,
@@ -103,4 +111,15 @@ test('stacks in V8’s own writing', () => {
     ['Cart', 'http://localhost/cart.js', 3],
     ['', 'http://localhost/app.js', 9],
   ]);
+});
+
+test('an error that only libraries’ code is at is at the code of the page’s own that scheduled it', () => {
+  const inner = frame('throwOnMismatch', 'http://localhost/node_modules/.vite/deps/react-dom_client.js');
+  const library = { callFrames: [inner], parent: { description: 'await', callFrames: [inner] } };
+  expect(errorFrames(library)).toEqual([inner]);
+  expect(errorFrames({ ...library, parent: { callFrames: [], parent: { callFrames: [own] } } })).toEqual([
+    own,
+  ]);
+  expect(errorFrames({ callFrames: [inner, own], parent: { callFrames: [own] } })).toEqual([inner, own]);
+  expect(errorFrames(undefined)).toBeUndefined();
 });

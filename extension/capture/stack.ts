@@ -68,6 +68,18 @@ export function causeLines(frames: Iterable<Frame>): string[] {
   return (own.length > 0 ? own : others).map(frameLine);
 }
 
+/**
+ * The frames at which an error is reported: those of its stack, or where that is of libraries alone, those of the first
+ * stack that scheduled it and has code of the page's own.
+ */
+export function errorFrames(trace: Protocol.Runtime.StackTrace | undefined): readonly Frame[] | undefined {
+  for (let at = trace; at !== undefined; at = at.parent) {
+    if (at.callFrames.some(({ url }) => url !== '' && url !== HOOKS && !addressOf(url).library))
+      return at.callFrames;
+  }
+  return trace?.callFrames;
+}
+
 /** The frames of a stack and of those that scheduled it. */
 export function* allFrames(trace: Protocol.Runtime.StackTrace | undefined): Generator<Frame> {
   for (let at = trace; at !== undefined; at = at.parent) yield* at.callFrames;
