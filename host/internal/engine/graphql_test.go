@@ -39,7 +39,7 @@ func networkOf(t *testing.T, r *diff.Report) string {
 }
 
 const (
-	refusedCart = `{"failures":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"error":"GraphQL error","detail":"cart: qty must be positive","operation":"AddToCart"}],"total_new_requests":2}`
+	refusedCart = `{"failures":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"error":"GraphQL error","detail":"qty must be positive","operation":"AddToCart"}],"total_new_requests":2}`
 	fixedCart   = `{"recovered":[{"method":"POST","url":"/graphql","status":200,"previous_status":200,"operation":"AddToCart"}],"total_new_requests":2}`
 )
 
