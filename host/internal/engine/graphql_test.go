@@ -147,7 +147,7 @@ func TestAJournalKeepsOperationsApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, known, _, disk := reopened(t, path, w.Now)
-	defer disk.Close()
+	defer func() { _ = disk.Close() }()
 	if got := networkOf(t, diff.Compute(known[0].Moment, s.View(w.Now), diff.Options{})); got != refusedCart {
 		t.Errorf("\n got %s\nwant %s", got, refusedCart)
 	}

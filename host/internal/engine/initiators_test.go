@@ -157,3 +157,28 @@ func TestRequestsAreListedByTheirStart(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestAnActionNamesWhyARequestFailedAndWhoMadeIt(t *testing.T) {
+	s := &server{}
+	s.put("/app.js", oneFile("src/cart.ts"))
+	w := enginetest.NewWithMaps(t, s.fetch)
+	from := w.Store.View(w.Now).Now()
+	// The second one ends first.
+	w.Send("network", fmt.Sprintf(`"id":"b","method":"GET","url":"%s/api/menu","resource":"fetch","status":200,"started":%d,"duration":5`, enginetest.Page, w.Now.UnixMilli()+20))
+	sent(w, "POST", "/api/cart", 422, `,"mime":"application/json","response_body":"{\"message\":\"qty must be positive\"}"`, "save /app.js:305")
+	sent(w, "POST", "/graphql", 200, `,"request_body":"{\"query\":\"mutation AddToCart { x }\"}","response_body":"{\"errors\":[{\"message\":\"sold out\"}]}"`)
+	ask := func() (text []string) {
+		v := w.Store.View(w.Now)
+		o := diff.Options{}
+		w.Engine.Observer.OriginalsIn(v).Explain(&o)
+		for _, c := range diff.Consequences(from, v, 0, o) {
+			text = append(text, c.Text)
+		}
+		return text
+	}
+	ask()
+	s.fetched(w)
+	if got := strings.Join(ask(), "; "); got != `POST /api/cart 422 "qty must be positive" from cart.ts:31; POST /graphql AddToCart GraphQL error "sold out"; GET /api/menu 200` {
+		t.Error(got)
+	}
+}

@@ -274,7 +274,7 @@ func TestAPageInAStormIsNotSettled(t *testing.T) {
 			loop(b, every)
 			time.Sleep(10 * time.Millisecond)
 			r, took := b.wait(params{Wait: "settled"})
-			if *r.Settled || took > 2500*time.Millisecond || took < time.Second || !strings.Contains(r.UnsettledBecause, "a storm goes on: GET /notifications ×") {
+			if *r.Settled || took > 2500*time.Millisecond || took < time.Second || !strings.Contains(r.UnsettledBecause, "a storm continues: GET /notifications ×") {
 				t.Errorf("every %s: %s after %s", every, show(r), took)
 			}
 			time.Sleep(500 * time.Millisecond)

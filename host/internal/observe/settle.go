@@ -114,7 +114,7 @@ func unsettled(now time.Time, v *capture.View, r *changesRequest, updates uint64
 	}
 	if s, newest, ok := diff.Ongoing(v, r.options); ok {
 		// One that has not repeated since the wait began may have ended.
-		return quiet, "a storm goes on: " + s.Line(), newest.After(r.began)
+		return quiet, "a storm continues: " + s.Line(), newest.After(r.began)
 	}
 	if wait, because = inFlight(now, v, r); because != "" {
 		return wait, because, false

@@ -39,7 +39,7 @@ func TestAnActionDoesNotWaitForAPageInAStorm(t *testing.T) {
 	}
 	began := time.Now()
 	r := a.ChangesWith(map[string]any{"wait": "settled", "timeout_ms": 10000})
-	if *r.Settled || time.Since(began) > 5*time.Second || !strings.Contains(r.UnsettledBecause, "a storm goes on: GET /notifications ×") ||
+	if *r.Settled || time.Since(began) > 5*time.Second || !strings.Contains(r.UnsettledBecause, "a storm continues: GET /notifications ×") ||
 		len(r.Storms) != 1 || r.Severity != diff.Warning ||
 		slices.ContainsFunc(r.Network.NewEndpoints, func(e diff.Endpoint) bool { return e.URL == "/notifications" }) {
 		t.Errorf("after %s: %+v, %s", time.Since(began), r.Storms, r.Summary)
