@@ -78,7 +78,7 @@ func TestEstimatesOfOtherLanguages(t *testing.T) {
 	for _, text := range []string{
 		"Die Bestellung konnte nicht übermittelt werden, weil die Größe fehlt. Bitte prüfen Sie Ihre Eingabe und versuchen Sie es später erneut.",
 		"La commande n'a pas pu être envoyée : l'adresse est incomplète. Vérifiez les champs signalés, puis réessayez plus tard.",
-		"Zamówienie nie zostało wysłane, ponieważ adres jest niekompletny. Sprawdź pola i spróbuj ponownie później.",
+		"Zamówienie nie zostało wysłane, ponieważ brakuje numeru telefonu. Sprawdź pola i spróbuj ponownie później.",
 		"Не удалось отправить заказ: адрес заполнен не полностью. Проверьте отмеченные поля и повторите попытку позже.",
 		"Η παραγγελία δεν μπόρεσε να σταλεί επειδή η διεύθυνση δεν είναι πλήρης. Ελέγξτε τα πεδία.",
 		"לא ניתן היה לשלוח את ההזמנה כי הכתובת אינה מלאה. בדקו את השדות ונסו שוב מאוחר יותר.",

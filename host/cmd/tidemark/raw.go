@@ -119,7 +119,7 @@ func newNetwork() *cobra.Command {
 	cmd.Flags().StringVar(&p.URL, "url", "", "only URLs that contain this text")
 	cmd.Flags().IntVar(&p.StatusMin, "status-min", 0, "only this status or higher (400: failures)")
 	cmd.Flags().BoolVar(&bodies, "bodies", false, "show headers and bodies")
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
+	cmd.Args = func(_ *cobra.Command, args []string) error {
 		for _, arg := range args {
 			position, err := strconv.ParseUint(arg, 10, 64)
 			if err != nil {

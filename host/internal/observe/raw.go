@@ -325,7 +325,7 @@ type SocketEntry struct {
 	page string // the page's origin
 }
 
-var getWebsocketEventsTool = tool.New(tool.Definition{
+var getWebsocketEventsTool = newRawTool(tool.Definition{
 	Name: "get_websocket_events", Title: "WebSocket events", Effect: tool.Reads,
 	Description: "List WebSocket connections and frames.",
 	Arguments: `
@@ -333,7 +333,7 @@ var getWebsocketEventsTool = tool.New(tool.Definition{
 }, readSockets)
 
 // readSockets answers get_websocket_events.
-func readSockets(o *Observer, ctx context.Context, client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
+func readSockets(ctx context.Context, o *Observer, client *checkpoint.Client, p SocketParams) (*Listing[SocketEntry], error) {
 	return WithPlaces(ctx, defaultTimeout, func(bool) (*Listing[SocketEntry], *Places, error) {
 		v := o.store.View(o.clock())
 		places := o.OriginalsIn(v)
@@ -370,14 +370,14 @@ type ActionEntry struct {
 	By string `json:"by,omitempty"`
 }
 
-var getEnhancedActionsTool = tool.New(tool.Definition{
+var getEnhancedActionsTool = newRawTool(tool.Definition{
 	Name: "get_enhanced_actions", Title: "User actions", Effect: tool.Reads,
 	Description: "List what was done in the browser: clicks, typing, navigation, by the user or by an agent.",
 	Arguments:   paging,
 }, readActions)
 
 // readActions answers get_enhanced_actions.
-func readActions(o *Observer, _ context.Context, client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
+func readActions(_ context.Context, o *Observer, client *checkpoint.Client, p ActionsParams) (*Listing[ActionEntry], error) {
 	return read[event.Action](o.store.View(o.clock()), client.Scope, p.ReadParams, reading[event.Action, ActionEntry]{
 		pick:  (*capture.View).Actions,
 		match: func(uint64, *event.Action) bool { return true },

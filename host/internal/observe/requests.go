@@ -70,21 +70,21 @@ type BodiesEntry struct {
 	BodyNote        string            `json:"body_note,omitempty"`
 }
 
-// bodyHasDetail is how long a body is at most, in bytes, that is read instead of the detail of a failure.
-const bodyHasDetail = 1000
+// shortBody is the length of a body, in bytes, from which on the detail of a failure helps to find it.
+const shortBody = 1000
 
 const requestFilters = `
 		"method":{"type":"string"},
 		"url":{"type":"string","description":"part of the address"},
 		"status_min":{"type":"integer","description":"400: failures"},`
 
-var getNetworkRequestsTool = tool.New(tool.Definition{
+var getNetworkRequestsTool = newRawTool(tool.Definition{
 	Name: "get_network_requests", Title: "Requests", Effect: tool.Reads,
 	Description: "List requests, a line each: position, status, start, duration, size, initiator. Omits loaded scripts and images unless filtered.",
 	Arguments:   requestFilters + paging,
 }, readRequests)
 
-var getNetworkBodiesTool = tool.New(tool.Definition{
+var getNetworkBodiesTool = newRawTool(tool.Definition{
 	Name: "get_network_bodies", Title: "Request bodies", Effect: tool.Reads,
 	Description: "Show headers and text bodies of requests, secrets masked. Use it to see why a request failed.",
 	Arguments: `
@@ -93,7 +93,7 @@ var getNetworkBodiesTool = tool.New(tool.Definition{
 
 // readRequests answers get_network_requests. Successful requests for the files that a page is made of are only counted,
 // unless a filter selects them.
-func readRequests(o *Observer, ctx context.Context, client *checkpoint.Client, p RequestsParams) (*Listing[RequestEntry], error) {
+func readRequests(ctx context.Context, o *Observer, client *checkpoint.Client, p RequestsParams) (*Listing[RequestEntry], error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func readRequests(o *Observer, ctx context.Context, client *checkpoint.Client, p
 }
 
 // readBodies answers get_network_bodies.
-func readBodies(o *Observer, ctx context.Context, client *checkpoint.Client, p BodiesParams) (*Listing[BodiesEntry], error) {
+func readBodies(ctx context.Context, o *Observer, client *checkpoint.Client, p BodiesParams) (*Listing[BodiesEntry], error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -181,8 +181,8 @@ func bodiesEntry(h EntryHead, n *event.Network, places *Places) BodiesEntry {
 		RequestEntry: requestEntry(h, n, places), RequestHeaders: n.RequestHeaders, RequestBody: n.RequestBody,
 		ResponseHeaders: n.ResponseHeaders, ResponseBody: n.ResponseBody, BodyNote: n.BodyNote,
 	}
-	if len(e.ResponseBody) < bodyHasDetail && strings.Contains(e.ResponseBody, e.Detail) {
-		e.Detail = "" // it is there already
+	if n := len(e.ResponseBody); n > 0 && n < shortBody {
+		e.Detail = "" // the body says it
 	}
 	return e
 }

@@ -1,6 +1,11 @@
 package observe
 
-import "tidemark.dev/tidemark/host/internal/tool"
+import (
+	"context"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/tool"
+)
 
 // Tools compare and name moments.
 var Tools = []*tool.Tool[*Observer]{
@@ -17,6 +22,13 @@ var RawTools = []*tool.Tool[*Observer]{
 	getNetworkBodiesTool,
 	getWebsocketEventsTool,
 	getEnhancedActionsTool,
+}
+
+// newRawTool returns the tool of a raw read.
+func newRawTool[P, A any](d tool.Definition, read func(context.Context, *Observer, *checkpoint.Client, P) (*A, error)) *tool.Tool[*Observer] {
+	return tool.New(d, func(o *Observer, ctx context.Context, client *checkpoint.Client, p P) (*A, error) {
+		return read(ctx, o, client, p)
+	})
 }
 
 // paging are the arguments of every raw read. They are brief: an agent pays for them once for each tool.

@@ -206,7 +206,7 @@ func (w *World) connect(options *mcp.ClientOptions, args []string) (*Agent, erro
 	return &Agent{session, cmd.Process}, nil
 }
 
-// Heard, if not nil, is called with the text of each answer. Set it before the first agent connects.
+// Heard is called, if not nil, with the text of each answer. Set it before the first agent connects.
 var Heard func(tool, text string)
 
 // Agent is an MCP client.
