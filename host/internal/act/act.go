@@ -404,7 +404,7 @@ func (a *Actor) addConsequences(ctx context.Context, client *checkpoint.Client, 
 		answer.Requests, answer.Flashes = requests(caused), flashes(caused)
 		answer.Late.Broke, answer.Late.Repeated = broken(late)
 		answer.Late.Requests = slices.DeleteFunc(requests(late), func(c diff.Consequence) bool { return c.Given })
-		a.observer.Give(client, answer.given(), nil)
+		observe.Give(a.observer, client, answer.given(), nil)
 		return answer, places, nil
 	})
 	if answer.Late.empty() {
@@ -442,7 +442,7 @@ func (a *Actor) consequences(client *checkpoint.Client, v *capture.View, o outco
 	options := a.rules.Of(client).Options(client.Scope)
 	options.Tab, options.Origins = o.id, nil // wherever the action led to
 	places.Explain(&options)
-	options.Given = a.observer.Given(client)
+	options.Given = client.Given()
 	for _, c := range diff.Consequences(o.from, v, o.began, options) {
 		switch {
 		case c.At >= o.began:

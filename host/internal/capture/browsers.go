@@ -35,10 +35,7 @@ type tab struct {
 	active  time.Time // when anything but a socket frame, save one that announces an update, came from it last, by the host's clock
 	unseen  bool      // it was not watched at its last report
 	replay  *replay   // what a new worker reports again; nil for nothing
-	// failedAt is when its page last logged an error, in milliseconds since the Unix epoch. emptied says that the page
-	// has no content, while it is not known to have failed.
-	failedAt int64
-	emptied  *event.Element
+	failure failure
 }
 
 // Hello takes a browser's introduction and returns the number of the event it should send next: the

@@ -146,10 +146,13 @@ func (s *Store) elementEvent(e *event.Element) {
 			s.change(Change{Head: e.Head, Op: "gone", Element: old})
 		}
 	case "emptied":
-		s.emptied(e)
+		if t := s.tabs[e.Tab()]; t != nil && e.Frame == 0 && s.domState.Empty()[e.Tab()] == 0 {
+			t.failure.emptied = e
+			t.failure.record(s)
+		}
 	case "filled":
 		if t := s.tabs[e.Tab()]; t != nil {
-			t.emptied = nil
+			t.failure.emptied = nil
 		}
 		if s.domState.Empty()[e.Tab()] != 0 {
 			s.change(Change{Head: e.Head, Op: "filled"})
@@ -158,39 +161,6 @@ func (s *Store) elementEvent(e *event.Element) {
 		s.forgetElements(e.Head, func(id elementID) bool {
 			return id.tab == e.Tab() && id.frame == e.Frame && id.document != e.Document
 		})
-	}
-}
-
-// A page became empty because its code failed if an error was logged at most failedBefore milliseconds before, or
-// failedAfter milliseconds after.
-const (
-	failedBefore = 5000
-	failedAfter  = 2000
-)
-
-// emptied takes in that the page of a tab has no visible content. It waits for the error that is the cause.
-func (s *Store) emptied(e *event.Element) {
-	t := s.tabs[e.Tab()]
-	if t == nil || e.Frame != 0 || s.domState.Empty()[e.Tab()] != 0 {
-		return
-	}
-	t.emptied = e
-	s.blame(t)
-}
-
-// failed takes in an error of a tab's page.
-func (s *Store) failed(t *tab, e *event.Console) {
-	if e.Level == event.Error && e.Via != "browser" && e.Target == "" && s.noise.Console(e) == nil {
-		t.failedAt = max(t.failedAt, e.At)
-		s.blame(t)
-	}
-}
-
-// blame records that a page is empty if it is known to have failed.
-func (s *Store) blame(t *tab) {
-	if e := t.emptied; e != nil && e.At-failedBefore <= t.failedAt && t.failedAt <= e.At+failedAfter {
-		t.emptied = nil
-		s.change(Change{Head: e.Head, Op: "emptied"})
 	}
 }
 

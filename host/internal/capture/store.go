@@ -207,7 +207,7 @@ func (s *Store) applyLocked(b *browser, ev event.Event, now time.Time) {
 		}
 		s.console.add(*e)
 		if t != nil {
-			s.failed(t, e)
+			t.failure.take(s, e)
 		}
 	case *event.Request:
 		s.joins.request(b, e.Tab(), e.ID, e.At)
@@ -296,7 +296,7 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 	}
 	loaded := e.How == "load" || e.How == "reload"
 	if t != nil && loaded {
-		t.Loaded, t.emptied = s.loadedLocked(e), nil
+		t.Loaded, t.failure.emptied = loadOf(s, e), nil
 	}
 	s.change(Change{Head: e.Head, Op: "navigated", How: e.How, From: from, URL: e.URL})
 	kind := "navigate"
@@ -308,29 +308,6 @@ func (s *Store) navigation(t *tab, e *event.Navigation) {
 		s.updates.Append(Update{Head: e.Head, How: e.How})
 	}
 }
-
-// loadedLocked is the load of a page whose entries begin now. Only its document may have been requested before.
-func (s *Store) loadedLocked(e *event.Navigation) Load {
-	l := Load{At: e.At}
-	for t, b := range s.buffers {
-		l.Pos[t] = b.Next()
-	}
-	requests := s.network.View()
-	for pos := l.Pos[Network]; pos > max(requests.First(), l.Pos[Network]-min(l.Pos[Network], maxBeforeLoad)); {
-		pos--
-		if n := requests.At(pos); n.Tab() == e.Tab() && n.Resource == "document" && n.Target == "" && n.At >= e.At-loadWithin {
-			l.Pos[Network] = pos
-			break
-		}
-	}
-	return l
-}
-
-// The document of a page ended at most maxBeforeLoad requests and loadWithin milliseconds before the page was shown.
-const (
-	maxBeforeLoad = 100
-	loadWithin    = 10_000
-)
 
 func isSocketFrame(ev event.Event) bool {
 	ws, ok := ev.(*event.WebSocket)

@@ -94,8 +94,12 @@ func (c *Client) answeredLocked() {
 	}
 }
 
-// GivenLocked returns the entries that answers showed to the client.
-func (c *Client) GivenLocked() *Given { return c.given }
+// Given returns the entries that answers showed to the client.
+func (c *Client) Given() *Given {
+	c.Lock()
+	defer c.Unlock()
+	return c.given
+}
 
 // GiveLocked records the entries that an answer shows, and what it reports as over. An entry that is over is shown in
 // full when it occurs again.

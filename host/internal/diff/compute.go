@@ -116,7 +116,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 			sections = append(sections, computers[s](&c, r))
 		}
 	}
-	c.listRepeated(r)
+	c.repeated.list(&c, r)
 	omitted := stormFinder{&c}.listStorms(r)
 	r.Severity, r.Errors, r.Warnings = c.severity, c.errors, c.warnings
 	r.BufferOverflow = c.overflow
@@ -206,15 +206,8 @@ type computation struct {
 	storms      []*foundStorm
 	updated     map[int]int64 // when a tab was loaded or updated last, where that ends storms
 
-	repeated                         map[repeatKey]*repeat
-	repeatOrder                      []*repeat
-	repeatedErrors, repeatedWarnings int
-
-	// By tab, nil until needed: when errors were thrown, pages left and requests aborted.
-	thrown, left, aborted map[int]moments
-	failing               map[failed]moments // requests that the report lists as failed, or repeated
-	overlays              []*overlay
-	fillings              map[int][]filling // of fields, by tab; nil until needed
+	repeated   repeatList
+	duplicates duplicates
 }
 
 // part is a part of a summary.
@@ -319,7 +312,7 @@ func (c *computation) summary(coverage *Coverage) string {
 	for _, p := range c.parts {
 		parts = append(parts, p.text)
 	}
-	s, repeated := strings.Join(parts, ", "), CountRepeated(c.repeatedErrors, c.repeatedWarnings)
+	s, repeated := strings.Join(parts, ", "), CountRepeated(c.repeated.errors, c.repeated.warnings)
 	switch {
 	case s == "" && repeated == "":
 		s = "No significant changes"

@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/flash"
 )
 
 // Consequence is something that happened on a page while it was acted on, in one line.
@@ -56,7 +58,7 @@ func (l *consequences) add(c Consequence, entry checkpoint.Entry) {
 // where they came on the same side of since (milliseconds since the Unix epoch).
 func Consequences(from capture.Moment, v *capture.View, since int64, o Options) []Consequence {
 	c := computation{from: from, v: v, o: o}
-	c.overlays = c.shownOverlays()
+	c.duplicates.findOverlays(&c)
 	all := consequences{since: since}
 	add := func(is Consequence, entry checkpoint.Entry) {
 		if is.same == "" {
@@ -76,17 +78,17 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		}
 		told = append(told, e.Event)
 		if n, ok := e.Event.(*event.Network); ok && n.Failed() {
-			c.lists(n)
+			c.duplicates.lists(n)
 		}
 	})
 	names, places := sourceNames{}, map[*event.Console][2]Place{}
 	told = slices.DeleteFunc(told, func(e event.Event) bool {
 		m, ok := e.(*event.Console)
-		if !ok || c.isSaidElsewhere(m) {
+		if !ok || c.duplicates.has(&c, m) {
 			return ok
 		}
 		p := place(m, o)
-		places[m] = [2]Place{p, c.loggedAt(m, p)}
+		places[m] = [2]Place{p, loggedAt(&o, m, p)}
 		names.add(p.File)
 		if logged := places[m][1].File; logged != "" {
 			names.add(logged)
@@ -108,7 +110,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			if level == event.Error {
 				severity, word = Error, "error"
 			}
-			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + sameText(ev)}, consoleEntry(ev, level))
+			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + alike.Text(ev)}, alike.Console(ev, level))
 		case *event.Network:
 			is := request(ev, &o)
 			if is.Request && slices.ContainsFunc(storms, func(s Storm) bool { return s.What == requestName(ev) }) {
@@ -118,22 +120,22 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			is.query = queryOf(ev.URL)
 			is.same = is.Text + withoutBusters(is.query)
 			if is.Request {
-				add(is, requestEntry(ev))
+				add(is, alike.Request(ev))
 			} else {
-				add(is, failureEntry(ev))
+				add(is, alike.Failure(ev))
 			}
 		case *event.WebSocket:
 			if ev.Bad || ev.Op == "close" {
-				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev)}, socketEntry(ev))
+				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev)}, alike.Socket(ev))
 			}
 		}
 	}
-	c.addElements(add)
+	addElements(&c, add)
 	return all.withQueries()
 }
 
 // addElements adds error elements that were not visible before, and what became of the page as a whole.
-func (c *computation) addElements(add func(Consequence, checkpoint.Entry)) {
+func addElements(c *computation, add func(Consequence, checkpoint.Entry)) {
 	s := c.elements(func(_ uint64, e *capture.Change) {
 		switch {
 		case e.Op == "crashed":
@@ -142,23 +144,24 @@ func (c *computation) addElements(add func(Consequence, checkpoint.Entry)) {
 			add(Consequence{At: e.At, Severity: Error, Text: "the page is empty"}, checkpoint.Entry{})
 		}
 	})
+	finder := flash.Finder{View: c.v}
 	for _, k := range s.order {
 		// A page that is drawn anew shows what it showed before: that is no news.
 		w := s.found[k]
-		if o := c.overlayOf(k); w.before > 0 || o != nil && o.told {
+		if w.Before > 0 || c.duplicates.tellsOverlay(k) {
 			continue
 		}
-		for _, l := range w.shown(func(l life) bool { return c.flash(k.Tab, l, s.left[k.Tab]) }) {
-			is := Consequence{At: l.from, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", k.Selector, Shorten(event.OneLine(k.Text)))}
+		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
+			is := Consequence{At: l.From, Severity: Warning, Text: fmt.Sprintf("error element %s: %q", k.Selector, Shorten(event.OneLine(k.Text)))}
 			switch {
-			case l.flash:
-				is = Consequence{At: l.from, Severity: Clean, Text: fmt.Sprintf("%q", Shorten(event.OneLine(k.Text))), Flash: true}
+			case l.Flash:
+				is = Consequence{At: l.From, Severity: Clean, Text: fmt.Sprintf("%q", Shorten(event.OneLine(k.Text))), Flash: true}
 				add(is, checkpoint.Entry{})
 				continue
-			case IsOverlay(k.Selector):
+			case alike.IsOverlay(k.Selector):
 				is.Severity = Error
 			}
-			add(is, elementEntry(k, w.before))
+			add(is, alike.Element(k, w.Before))
 		}
 	}
 }
@@ -180,7 +183,7 @@ func withoutBusters(query string) string {
 	parts := strings.Split(strings.TrimPrefix(query, "?"), "&")
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool {
 		_, value, _ := strings.Cut(p, "=")
-		return len(value) >= 10 && digitsLen(value) == len(value)
+		return len(value) >= 10 && strings.Trim(value, "0123456789") == ""
 	}), "&")
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -19,24 +20,24 @@ type messageKey struct {
 
 func (c *computation) console() *ConsoleDiff {
 	d := &ConsoleDiff{}
-	c.overlays = c.shownOverlays()
+	c.duplicates.findOverlays(c)
 	found := map[messageKey]*tally[*event.Console]{}
 	same := map[*tally[*event.Console]][]*event.Console{}
 	var errors, warnings []*tally[*event.Console]
 	d.TotalNewEntries, _ = inScope(&c.o, c.section, c.v.Console(), c.from.Pos[capture.Console], func(pos uint64, e *event.Console) {
-		if !c.tells(pos, e) || c.hides(e) || c.isSaidElsewhere(e) {
+		if !c.tells(pos, e) || c.hides(e) || c.duplicates.has(c, e) {
 			return
 		}
 		level := levelOf(e, c.o.Noise)
-		k := messageKey{level, sameText(e), c.tab(e.Tab())}
+		k := messageKey{level, alike.Text(e), c.tab(e.Tab())}
 		var entry checkpoint.Entry
 		if c.o.Given != nil {
 			severity := Warning
 			if level == event.Error {
 				severity = Error
 			}
-			entry = consoleEntry(e, level)
-			if c.repeats(entry, severity, k.tab, level.String()+k.fingerprint, e.Text) {
+			entry = alike.Console(e, level)
+			if c.repeated.take(&c.o, entry, severity, c.section, k.tab, level.String()+k.fingerprint, e.Text) {
 				return
 			}
 		}
@@ -75,7 +76,7 @@ func (c *computation) console() *ConsoleDiff {
 	for _, list := range [][]*tally[*event.Console]{errors, warnings} {
 		for _, t := range list {
 			p := [2]Place{c.place(t.entry, same[t])}
-			p[1] = c.loggedAt(t.entry, p[0])
+			p[1] = loggedAt(&c.o, t.entry, p[0])
 			places[t.entry] = p
 			names.add(p[0].File)
 			if p[1].File != "" {
@@ -97,28 +98,12 @@ func (c *computation) console() *ConsoleDiff {
 	return d
 }
 
-// isSaidElsewhere reports whether a message only says what another entry of the report says better.
-func (c *computation) isSaidElsewhere(e *event.Console) bool {
-	if c.echo(e) || c.ofRequest(e) || c.leaving(e) {
-		return true
-	}
-	if e.Level != event.Error {
-		return false
-	}
-	o := quotedBy(c.overlays, e)
-	if o != nil && ownCode(e) {
-		o.told = true
-		return false
-	}
-	return o != nil
-}
-
 // loggedAt is where the project's code logged an error that came from another place; the zero Place where it did not.
-func (c *computation) loggedAt(e *event.Console, source Place) Place {
-	if c.o.Logged == nil || e.Logged == "" {
+func loggedAt(o *Options, e *event.Console, source Place) Place {
+	if o.Logged == nil || e.Logged == "" {
 		return Place{}
 	}
-	p, own := c.o.Logged(e)
+	p, own := o.Logged(e)
 	if !own || p.File == source.File && p.Line == source.Line {
 		return Place{}
 	}

@@ -5,61 +5,18 @@ import (
 	"slices"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/flash"
 )
 
 // elementWindow is what happened to one error element in the window.
 type elementWindow struct {
-	before, now int // how often it was and is visible
-	last        uint64
-	lives       []life // during which more of it were visible than before, at most maxLives
-	all         int    // how many there were
-	ref         *Ref
-}
-
-// life is how long an element was visible.
-type life struct {
-	from, to int64 // in milliseconds since the Unix epoch; 0 where it is not known, or not over
-	alert    bool
-}
-
-// maxLives bounds how many lives of one element are listed, the newest.
-const maxLives = 5
-
-func (w *elementWindow) isNew() bool { return w.all > 0 }
-
-// flicker is how soon an element is back that was redrawn, in milliseconds.
-const flicker = 250
-
-// begins begins a life, or goes on with the one before.
-func (w *elementWindow) begins(l life) {
-	if n := len(w.lives); n > 0 && l.from-w.lives[n-1].to <= flicker {
-		w.lives[n-1].to, w.lives[n-1].alert = 0, w.lives[n-1].alert || l.alert
-		return
-	}
-	w.all++
-	if w.lives = append(w.lives, l); len(w.lives) > maxLives {
-		w.lives = append(w.lives[:0], w.lives[1:]...)
-	}
-}
-
-// lasts reports whether the newest life is not over.
-func (w *elementWindow) lasts() bool { return w.isNew() && w.lives[len(w.lives)-1].to == 0 }
-
-// take takes one more change.
-func (w *elementWindow) take(e *capture.Change) {
-	switch e.Op {
-	case "appeared":
-		if w.now++; w.now > w.before && !w.lasts() {
-			w.begins(life{from: e.At, alert: e.Alert})
-		}
-	case "gone":
-		if w.now = max(0, w.now-1); w.now <= w.before && w.lasts() {
-			w.lives[len(w.lives)-1].to = e.At
-		}
-	}
+	flash.Lives
+	last uint64
+	ref  *Ref
 }
 
 // elements are the error elements that changed in the window, in the order of their first change.
@@ -68,19 +25,19 @@ type elements struct {
 	order []capture.ElementKey
 	// moved are the tabs that changed their address, and where; left is when.
 	moved map[int]uint64
-	left  map[int]moments
+	left  map[int][]int64
 }
 
 func (s *elements) at(c *computation, k capture.ElementKey) *elementWindow {
 	w := s.found[k]
 	if w == nil {
 		n := c.from.DOMState.Elements()[k]
-		w = &elementWindow{before: n, now: n}
+		w = &elementWindow{Lives: flash.Lives{Before: n, Now: n}}
 		if n == 0 {
 			// A state from elsewhere knows no tabs, and whatever is there has come since.
 			anywhere := k
 			anywhere.Tab = 0
-			w.before = c.from.DOMState.Elements()[anywhere]
+			w.Before = c.from.DOMState.Elements()[anywhere]
 		}
 		s.found[k] = w
 		s.order = append(s.order, k)
@@ -90,7 +47,7 @@ func (s *elements) at(c *computation, k capture.ElementKey) *elementWindow {
 
 // elements reads the changes of the window. Each is called with those that are about no element.
 func (c *computation) elements(each func(pos uint64, e *capture.Change)) *elements {
-	s := &elements{found: map[capture.ElementKey]*elementWindow{}, moved: map[int]uint64{}, left: map[int]moments{}}
+	s := &elements{found: map[capture.ElementKey]*elementWindow{}, moved: map[int]uint64{}, left: map[int][]int64{}}
 	for pos, e := range c.v.DOM().From(c.from.Pos[capture.DOM]) {
 		origin := e.Origin()
 		if e.Element != (capture.ElementKey{}) {
@@ -102,7 +59,7 @@ func (c *computation) elements(each func(pos uint64, e *capture.Change)) *elemen
 		switch e.Op {
 		case "appeared", "gone":
 			w := s.at(c, e.Element)
-			w.take(e)
+			w.Take(e)
 			w.last = pos
 			w.refer(c, pos, e)
 		case "navigated":
@@ -116,10 +73,7 @@ func (c *computation) elements(each func(pos uint64, e *capture.Change)) *elemen
 	}
 	if c.v.Evicted(capture.DOMSection, c.from.Pos[capture.DOM], c.o.InScope) {
 		for _, k := range c.changedUnseen() {
-			w := s.at(c, k)
-			if w.now = c.v.DOMState.Elements()[k]; w.now > w.before && !w.lasts() {
-				w.begins(life{alert: true})
-			}
+			s.at(c, k).Unseen(c.v.DOMState.Elements()[k])
 		}
 	}
 	return s
@@ -134,36 +88,37 @@ func (c *computation) dom() *DOMDiff {
 	})
 	var fresh, flashes []*tally[NewElement]
 	var gone []*tally[GoneElement]
+	finder := flash.Finder{View: c.v}
 	broken, overlaid := map[*elementWindow]bool{}, map[*elementWindow]bool{}
 	for _, k := range s.order {
 		w := s.found[k]
-		entry := elementEntry(k, w.before)
-		if o := c.overlayOf(k); o != nil && o.told {
+		entry := alike.Element(k, w.Before)
+		if c.duplicates.tellsOverlay(k) {
 			d.shown = append(d.shown, entry) // with the error that says it
 			continue
 		}
-		for _, l := range w.shown(func(l life) bool { return c.flash(k.Tab, l, s.left[k.Tab]) }) {
-			t := &tally[NewElement]{entry: l.element(k, c.tab(k.Tab), w.ref), count: 1, last: w.last, keys: []checkpoint.Entry{entry}}
+		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
+			t := &tally[NewElement]{entry: newElement(l, k, c.tab(k.Tab), w.ref), count: 1, last: w.last, keys: []checkpoint.Entry{entry}}
 			severity := Warning
-			if IsOverlay(k.Selector) {
+			if alike.IsOverlay(k.Selector) {
 				severity = Error
 			}
 			switch {
-			case l.flash:
+			case l.Flash:
 				flashes = append(flashes, t)
-			case c.repeats(entry, severity, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text):
+			case c.repeated.take(&c.o, entry, severity, c.section, c.tab(k.Tab), k.Selector+" "+k.Text, "error element "+k.Text):
 			default:
 				fresh = append(fresh, t)
 				broken[w], overlaid[w] = severity == Warning, severity == Error
 			}
 		}
-		if !w.isNew() && w.before > 0 && w.now == 0 && !c.closed(k.Tab) {
+		if !w.Any() && w.Before > 0 && w.Now == 0 && !c.closed(k.Tab) {
 			gone = append(gone, &tally[GoneElement]{entry: GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab), w.ref}, count: 1, last: w.last, keys: []checkpoint.Entry{entry}})
 		}
 	}
 	d.URLChanged = c.urlChange(s.moved)
 	emptied := 0
-	d.PageEmptySince, emptied = c.emptySince()
+	d.PageEmptySince, emptied = emptySince(c)
 	c.count(len(d.Crashed), "crashed page", Error)
 	c.count(emptied, "empty page", Error)
 	c.count(countTrue(overlaid), "new error overlay", Error)
@@ -188,46 +143,21 @@ func countTrue[K comparable](m map[K]bool) (n int) {
 	return n
 }
 
-// overlayOf returns the overlay that an element is, nil for any other.
-func (c *computation) overlayOf(k capture.ElementKey) *overlay {
-	i := slices.IndexFunc(c.overlays, func(o *overlay) bool { return o.element == k })
-	if i < 0 {
-		return nil
-	}
-	return c.overlays[i]
-}
-
-// shownLife is a life that is listed.
-type shownLife struct {
-	life
-	flash bool
-}
-
-// shown returns the lives to list. One that lasts stands for those before it, but for flashes.
-func (w *elementWindow) shown(flash func(life) bool) (list []shownLife) {
-	for i, l := range w.lives {
-		one := shownLife{l, flash(l)}
-		if one.flash || !w.lasts() || i == len(w.lives)-1 {
-			list = append(list, one)
-		}
-	}
-	return list
-}
-
-func (l life) element(k capture.ElementKey, tab int, ref *Ref) NewElement {
+// newElement is an element as it was during a life.
+func newElement(l flash.Life, k capture.ElementKey, tab int, ref *Ref) NewElement {
 	e := NewElement{Selector: k.Selector, Text: Shorten(k.Text), Tab: tab, Ref: ref}
-	if l.from > 0 {
-		e.AppearedAt = Time{time.UnixMilli(l.from).UTC()}
+	if l.From > 0 {
+		e.AppearedAt = Time{time.UnixMilli(l.From).UTC()}
 	}
-	if l.to > 0 {
-		e.GoneAt = &Time{time.UnixMilli(l.to).UTC()}
+	if l.To > 0 {
+		e.GoneAt = &Time{time.UnixMilli(l.To).UTC()}
 	}
 	return e
 }
 
 // emptySince is since when a page in scope is empty because its code failed, nil if none is, and how many became empty in
 // the window.
-func (c *computation) emptySince() (since *Time, emptied int) {
+func emptySince(c *computation) (since *Time, emptied int) {
 	for tab, at := range c.v.DOMState.Empty() {
 		if !c.o.InScope(event.InTab(tab, capture.OriginOf(c.v.DOMState.URL(tab)))) {
 			continue
@@ -310,7 +240,7 @@ func (d *DOMDiff) filter(errorsOnly bool) int {
 	d.over = nil
 	if errorsOnly {
 		all := len(d.NewErrorElements)
-		d.NewErrorElements = slices.DeleteFunc(d.NewErrorElements, func(e NewElement) bool { return !IsOverlay(e.Selector) })
+		d.NewErrorElements = slices.DeleteFunc(d.NewErrorElements, func(e NewElement) bool { return !alike.IsOverlay(e.Selector) })
 		n += all - len(d.NewErrorElements)
 		d.shown = nil
 	}

@@ -3,6 +3,7 @@ package diff
 import (
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -12,13 +13,13 @@ const maxLate = 10
 
 // late lists the requests that an action of the reader made, and that succeeded after its answer. It returns nil for a
 // reader that does not act.
-func (c *computation) late(d *NetworkDiff) (list []Endpoint) {
+func late(c *computation, d *NetworkDiff) (list []Endpoint) {
 	if c.o.Late == nil {
 		return nil
 	}
 	var found []event.Event
 	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
-		if !c.o.InScope(e.Subject) || !e.Answered() || request(e, &Options{}).Text == "" || c.keptOut(e) || !c.o.Late(pos, e) || c.o.given(requestEntry(e)) {
+		if !c.o.InScope(e.Subject) || !e.Answered() || request(e, &Options{}).Text == "" || c.keptOut(e) || !c.o.Late(pos, e) || c.o.given(alike.Request(e)) {
 			continue
 		}
 		if found = append(found, e); len(found) > maxLate {
@@ -28,7 +29,7 @@ func (c *computation) late(d *NetworkDiff) (list []Endpoint) {
 	places := locate(&c.o, found)
 	for _, ev := range found {
 		e := ev.(*event.Network)
-		d.shown = append(d.shown, requestEntry(e))
+		d.shown = append(d.shown, alike.Request(e))
 		list = append(list, Endpoint{Method: e.Method, URL: shownPath(e), Status: e.Status, Tab: c.tab(e.Tab()), Request: Request{
 			Operation: e.Operation, StartedAt: Time{time.UnixMilli(startOf(e)).UTC()}, DurationMs: int(e.Duration + 0.5),
 			Initiator: places.source(e), Generated: places.of[e].Generated,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -74,7 +75,7 @@ func (c *computation) network() *NetworkDiff {
 		}
 	}
 	c.networkLists(d, found, order)
-	d.Late = c.late(d)
+	d.Late = late(c, d)
 	return d
 }
 
@@ -110,17 +111,17 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 func (w *endpointWindow) fail(c *computation, e *event.Network) {
 	var entry checkpoint.Entry
 	if c.o.Given != nil {
-		entry = failureEntry(e)
+		entry = alike.Failure(e)
 	}
 	known, news := c.o.given(entry), w.failures+w.repeated > 0
 	if w.now.Failing && !news && (c.o.Given == nil || c.o.Given.About(entry.Of)) {
 		w.stillBad++
 		return
 	}
-	c.lists(e)
+	c.duplicates.lists(e)
 	if known {
 		w.repeated++
-		c.repeats(entry, Error, c.tab(w.tab), strconv.FormatUint(entry.As, 16), strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Method, w.shownURL(), howFailed(e))))
+		c.repeated.take(&c.o, entry, Error, c.section, c.tab(w.tab), strconv.FormatUint(entry.As, 16), strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Method, w.shownURL(), howFailed(e))))
 		return
 	}
 	if !w.now.Failing {
@@ -261,7 +262,7 @@ func shownBy[T any](list []*tally[T]) []event.Event {
 
 // identity is what the failures of the endpoint are about.
 func (w *endpointWindow) identity() []checkpoint.Entry {
-	return []checkpoint.Entry{{Of: uint64(endpointIdentity(w.key))}}
+	return []checkpoint.Entry{{Of: alike.Endpoint(w.key)}}
 }
 
 func entries[T any](list []*tally[T]) []T {

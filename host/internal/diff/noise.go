@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
@@ -16,7 +17,7 @@ func Fold(ev event.Event) string {
 	s := ""
 	switch e := ev.(type) {
 	case *event.Console:
-		s = Fingerprint(e.Text)
+		s = alike.Fingerprint(e.Text)
 	case *event.Network:
 		origin, path := capture.SplitURL(e.URL)
 		outcome := strconv.Itoa(e.Status)
@@ -33,7 +34,7 @@ func Fold(ev event.Event) string {
 		s = e.Op + " " + origin + capture.TemplatePath(path)
 		switch {
 		case e.Bad:
-			s += " " + Fingerprint(e.Text)
+			s += " " + alike.Fingerprint(e.Text)
 		case e.Op == "close":
 			s += " " + strconv.Itoa(e.Code)
 		}

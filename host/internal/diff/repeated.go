@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
@@ -39,20 +37,27 @@ type repeatKey struct {
 // given reports whether the reader was already given an entry.
 func (o *Options) given(e checkpoint.Entry) bool { return o.Given != nil && o.Given.Has(e.As) }
 
-// repeats counts an entry of the section under way that the reader was already given. It returns false for any other.
-func (c *computation) repeats(e checkpoint.Entry, severity Severity, tab int, same, text string) bool {
-	if !c.o.given(e) {
+// repeatList are the entries of a report that the reader was already given.
+type repeatList struct {
+	found            map[repeatKey]*repeat
+	order            []*repeat
+	errors, warnings int
+}
+
+// take counts an entry of a section that the reader was already given. It returns false for any other.
+func (l *repeatList) take(o *Options, e checkpoint.Entry, severity Severity, section Section, tab int, same, text string) bool {
+	if !o.given(e) {
 		return false
 	}
-	k := repeatKey{c.section, same, tab}
-	r := c.repeated[k]
+	k := repeatKey{section, same, tab}
+	r := l.found[k]
 	if r == nil {
 		r = &repeat{Repeated: Repeated{Message: cutTo(event.OneLine(text), maxRepeatedText)}, severity: severity}
-		if c.repeated == nil {
-			c.repeated = map[repeatKey]*repeat{}
+		if l.found == nil {
+			l.found = map[repeatKey]*repeat{}
 		}
-		c.repeated[k] = r
-		c.repeatOrder = append(c.repeatOrder, r)
+		l.found[k] = r
+		l.order = append(l.order, r)
 	}
 	r.Count++
 	r.entries = addEntry(r.entries, e)
@@ -69,17 +74,17 @@ func addEntry(list []checkpoint.Entry, e checkpoint.Entry) []checkpoint.Entry {
 	return append(list, e)
 }
 
-// listRepeated puts the repeated entries into a report, and counts them in its severity.
-func (c *computation) listRepeated(r *Report) {
-	slices.SortStableFunc(c.repeatOrder, func(a, b *repeat) int {
+// list puts the repeated entries into a report, and counts them in its severity.
+func (l *repeatList) list(c *computation, r *Report) {
+	slices.SortStableFunc(l.order, func(a, b *repeat) int {
 		return cmp.Or(cmp.Compare(rankOf(b.severity), rankOf(a.severity)), cmp.Compare(b.Count, a.Count))
 	})
 	var shown []Repeated
-	for _, e := range c.repeatOrder {
+	for _, e := range l.order {
 		if e.severity == Error {
-			c.repeatedErrors++
+			l.errors++
 		} else {
-			c.repeatedWarnings++
+			l.warnings++
 		}
 		c.raise(e.severity)
 		r.shown = append(r.shown, e.entries...)
@@ -89,8 +94,8 @@ func (c *computation) listRepeated(r *Report) {
 		}
 		shown = append(shown, e.Repeated)
 	}
-	c.errors += c.repeatedErrors
-	c.warnings += c.repeatedWarnings
+	c.errors += l.errors
+	c.warnings += l.warnings
 	r.Repeated = SumRepeated(shown)
 }
 
@@ -126,65 +131,3 @@ func CountRepeated(errors, warnings int) string {
 // Given returns the entries that the report shows, by which a reader's next report knows them again, and what it
 // reports as over. What had no room or was hidden by the filter is not among them.
 func (r *Report) Given() (shown []checkpoint.Entry, over []uint64) { return r.shown, r.over }
-
-// identity begins the identity of an entry.
-type identity uint64
-
-// identify returns the identity of what some texts say, whatever the program (FNV-1a).
-func identify(parts ...string) identity { return identity(14695981039346656037).with(parts...) }
-
-func (h identity) with(parts ...string) identity {
-	for _, p := range parts {
-		for i := range len(p) {
-			h = (h ^ identity(p[i])) * 1099511628211
-		}
-		h = (h ^ 0xff) * 1099511628211 // no text contains it: "a", "bc" are not "ab", "c"
-	}
-	return h
-}
-
-// consoleEntry identifies a message: what it says, and the code that logged it. The line of named code does not count,
-// because an edit above moves it.
-func consoleEntry(e *event.Console, level event.Level) checkpoint.Entry {
-	function := ""
-	if len(e.Stack) > 0 {
-		function, _, _ = strings.Cut(e.Stack[0], " (")
-	}
-	line := ""
-	if function == "" || function == "(anonymous)" {
-		line = strconv.Itoa(e.Line)
-	}
-	file, _, _ := strings.Cut(e.URL, "?")
-	h := identify("console", level.String(), e.Origin(), Fingerprint(withoutStamps(e.Text)), file, function, line, strconv.Itoa(e.Column))
-	return checkpoint.Entry{Of: uint64(h), As: uint64(h)}
-}
-
-// endpointIdentity identifies an endpoint.
-func endpointIdentity(k capture.EndpointKey) identity {
-	return identify("endpoint", k.Page, k.Origin, k.Method, k.Path, k.Operation)
-}
-
-// failureEntry identifies a failed request: its endpoint, and how it failed.
-func failureEntry(e *event.Network) checkpoint.Entry {
-	of := endpointIdentity(capture.KeyOf(e))
-	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
-}
-
-// socketEntry identifies what happened to a connection.
-func socketEntry(e *event.WebSocket) checkpoint.Entry {
-	origin, path := capture.SplitURL(e.URL)
-	of := identify("socket", e.Origin(), origin, capture.TemplatePath(path))
-	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(e.Op, Fingerprint(e.Text), strconv.Itoa(e.Code), e.Reason, strconv.Itoa(e.Status)))}
-}
-
-// elementEntry identifies an error element beside which others like it were visible before.
-func elementEntry(k capture.ElementKey, others int) checkpoint.Entry {
-	of := identify("element", k.Origin, k.Selector, Fingerprint(k.Text))
-	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(others)))}
-}
-
-// requestEntry identifies one request.
-func requestEntry(e *event.Network) checkpoint.Entry {
-	h := identify("request", strconv.Itoa(e.Tab()), e.ID, strconv.FormatInt(e.Started, 10))
-	return checkpoint.Entry{Of: uint64(h), As: uint64(h)}
-}

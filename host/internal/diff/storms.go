@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/ring"
@@ -185,7 +186,7 @@ const maxSameBody = 1024
 func sameAs(e *event.Network) sameRequest {
 	_, rest := capture.SplitURL(e.URL)
 	if path, query, ok := strings.Cut(e.URL, "?"); ok {
-		rest = path + "?" + Fingerprint(query) // which folds time stamps and random numbers
+		rest = path + "?" + alike.Fingerprint(query) // which folds time stamps and random numbers
 	}
 	return sameRequest{capture.KeyOf(e), e.Tab(), rest, e.RequestBody[:min(len(e.RequestBody), maxSameBody)], len(e.RequestBody)}
 }
@@ -303,6 +304,8 @@ type sameMessage struct {
 func sameMessageAs(e *event.Console) sameMessage {
 	return sameMessage{lineOf(e), withoutNumbers(e.Text)}
 }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // withoutNumbers returns the beginning of a text with 0 in place of each number.
 func withoutNumbers(s string) string {

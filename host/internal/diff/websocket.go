@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -30,18 +31,18 @@ func (c *computation) websocket() *WebSocketDiff {
 		url, tab := shownSocketURL(e.Origin(), e.URL), c.tab(e.Tab())
 		var entry checkpoint.Entry
 		if c.o.Given != nil && e.Op != "open" {
-			entry = socketEntry(e)
-			if c.repeats(entry, Warning, tab, strconv.FormatUint(entry.As, 16), socketText(e)) {
+			entry = alike.Socket(e)
+			if c.repeated.take(&c.o, entry, Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e)) {
 				return
 			}
 		}
 		switch {
 		case e.Bad:
 			message := socketError(e)
-			k := SocketError{URL: url, Message: Fingerprint(message), Status: e.Status, Tab: tab}
+			k := SocketError{URL: url, Message: alike.Fingerprint(message), Status: e.Status, Tab: tab}
 			failed.add(k, pos, SocketError{URL: url, Message: Shorten(message), Status: e.Status, Tab: tab}, c, e, entry)
 		case e.Op == "close":
-			k := Disconnection{URL: url, Code: e.Code, Reason: Fingerprint(Shorten(e.Reason)), Tab: tab}
+			k := Disconnection{URL: url, Code: e.Code, Reason: alike.Fingerprint(Shorten(e.Reason)), Tab: tab}
 			closed.add(k, pos, Disconnection{URL: url, Code: e.Code, Reason: Shorten(e.Reason), Tab: tab}, c, e, entry)
 		case e.Op == "open":
 			k := Connection{URL: url, Tab: tab}

@@ -109,7 +109,7 @@ func (o *Observer) peek(ctx context.Context, client *checkpoint.Client, r change
 	defer past.Close()
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
-	r.options.Given = o.Given(client)
+	r.options.Given = client.Given()
 	report := past.report(from, v, nil, r.options)
 	client.Lock()
 	report.Checkpoint = client.AutoName()

@@ -161,7 +161,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	places := o.OriginalsIn(v)
 	places.Explain(&r.options)
 	if r.fold {
-		r.options.Given, r.options.Late = o.Given(client), o.late(client)
+		r.options.Given, r.options.Late = client.Given(), o.late(client)
 	}
 	from, v, past, err := o.baseline(ctx, client, &r, v)
 	if err != nil {
@@ -187,7 +187,7 @@ func (o *Observer) report(ctx context.Context, client *checkpoint.Client, r chan
 	name := client.AutoName()
 	client.Unlock()
 	if shown, over := report.Given(); r.fold {
-		o.Give(client, shown, over)
+		Give(o, client, shown, over)
 	} else if advance && o.disk != nil {
 		o.disk.ReadersChanged()
 	}

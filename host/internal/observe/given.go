@@ -10,20 +10,13 @@ import (
 
 // Give records the entries that an answer shows to a client, and what it reports as over. The caller has the client's
 // turn.
-func (o *Observer) Give(client *checkpoint.Client, shown []checkpoint.Entry, over []uint64) {
+func Give(o *Observer, client *checkpoint.Client, shown []checkpoint.Entry, over []uint64) {
 	client.Lock()
 	client.GiveLocked(shown, over)
 	client.Unlock()
 	if o.disk != nil {
 		o.disk.ReadersChanged()
 	}
-}
-
-// Given returns the entries that answers showed to a client, for [diff.Options].
-func (o *Observer) Given(client *checkpoint.Client) diff.Given {
-	client.Lock()
-	defer client.Unlock()
-	return client.GivenLocked()
 }
 
 // firstLook returns where a client begins with sections that it never read: at the newest load of each tab in scope. A

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -58,7 +59,7 @@ type HookProblem struct {
 }
 
 // key identifies a problem even when an edit has moved its line.
-func (p HookProblem) key() string { return p.Kind + " " + diff.Fingerprint(p.Text) }
+func (p HookProblem) key() string { return p.Kind + " " + alike.Fingerprint(p.Text) }
 
 // hookSession is the state of an agent's session, apart from its cursor.
 type hookSession struct {
@@ -378,7 +379,7 @@ func problems(r *diff.Report) []HookProblem {
 	var list []HookProblem
 	if d := r.DOM; d != nil {
 		for _, e := range d.NewErrorElements {
-			if e.GoneAt == nil && diff.IsOverlay(e.Selector) {
+			if e.GoneAt == nil && alike.IsOverlay(e.Selector) {
 				list = append(list, HookProblem{Kind: "overlay", Text: e.Text, Tab: e.Tab})
 			}
 		}

@@ -1,11 +1,13 @@
-package diff
+package flash
 
 import (
 	"slices"
+
+	"tidemark.dev/tidemark/host/internal/capture"
 )
 
 // A message without an alert role that came and went while one field was filled in, or in the moment in which a page was
-// left, is a flash: the page took it back itself.
+// left, is a flash.
 
 // Times of a flash, in milliseconds: what an input causes appears at most afterInput later, and is gone at most
 // afterFilling after the last one. A message of a page that is left lasts at most lastMoment, and goes with the page.
@@ -16,6 +18,13 @@ const (
 	withPage     = 250
 )
 
+// Finder finds flashes by the actions in a view, those before a report's window included.
+type Finder struct {
+	View *capture.View
+
+	fillings map[int][]filling // of fields, by tab; nil until needed
+}
+
 // filling is the time from the first to the last input in one field, in milliseconds since the Unix epoch.
 type filling struct{ from, to int64 }
 
@@ -25,33 +34,34 @@ type field struct {
 	target, selector string
 }
 
-// flash reports whether an element's life is a flash. left is when its tab went to other pages.
-func (c *computation) flash(tab int, l life, left moments) bool {
-	if l.alert || l.from == 0 || l.to == 0 {
+// Is reports whether a life in a tab is a flash. left is when the tab went to other pages, in milliseconds.
+func (f *Finder) Is(tab int, l Life, left []int64) bool {
+	if l.Alert || l.From == 0 || l.To == 0 {
 		return false
 	}
-	if l.to-l.from <= lastMoment && slices.ContainsFunc(left, func(at int64) bool { return at >= l.from && at-withPage <= l.to && l.to <= at+withPage }) {
+	goes := func(at int64) bool { return at >= l.From && at-withPage <= l.To && l.To <= at+withPage }
+	if l.To-l.From <= lastMoment && slices.ContainsFunc(left, goes) {
 		return true
 	}
-	return slices.ContainsFunc(c.filled(tab), func(f filling) bool {
-		return f.from <= l.from && l.from <= f.to+afterInput && l.to <= f.to+afterFilling
+	return slices.ContainsFunc(f.filled(tab), func(f filling) bool {
+		return f.from <= l.From && l.From <= f.to+afterInput && l.To <= f.to+afterFilling
 	})
 }
 
-// filled returns when fields of a tab were filled in, those before the window included. Inputs in one field are one
-// filling until there is an action elsewhere.
-func (c *computation) filled(tab int) []filling {
-	if c.fillings == nil {
-		c.fillings = map[int][]filling{}
+// filled returns when fields of a tab were filled in. Inputs in one field are one filling until there is an action
+// elsewhere.
+func (f *Finder) filled(tab int) []filling {
+	if f.fillings == nil {
+		f.fillings = map[int][]filling{}
 		last, open := map[int]field{}, map[int]bool{} // open: the newest filling is in the field of the newest action
-		for _, a := range c.v.Actions().InRing().From(0) {
+		for _, a := range f.View.Actions().InRing().From(0) {
 			tab, of := a.Tab(), field{a.Frame, a.Target, a.Selector}
 			open[tab] = open[tab] && last[tab] == of
 			last[tab] = of
 			if a.Type != "type" && a.Type != "select" {
 				continue
 			}
-			list := c.fillings[tab]
+			list := f.fillings[tab]
 			if !open[tab] {
 				began := a.At
 				if a.Began > 0 {
@@ -60,8 +70,8 @@ func (c *computation) filled(tab int) []filling {
 				list = append(list, filling{from: began})
 			}
 			list[len(list)-1].to = a.At
-			c.fillings[tab], open[tab] = list, true
+			f.fillings[tab], open[tab] = list, true
 		}
 	}
-	return c.fillings[tab]
+	return f.fillings[tab]
 }

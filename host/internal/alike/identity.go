@@ -1,0 +1,74 @@
+package alike
+
+import (
+	"strconv"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// identity is a hash of what identifies an entry.
+type identity uint64
+
+// identify returns the identity of what some texts say, whatever the program (FNV-1a).
+func identify(parts ...string) identity { return identity(14695981039346656037).with(parts...) }
+
+func (h identity) with(parts ...string) identity {
+	for _, p := range parts {
+		for i := range len(p) {
+			h = (h ^ identity(p[i])) * 1099511628211
+		}
+		h = (h ^ 0xff) * 1099511628211 // no text contains it: "a", "bc" are not "ab", "c"
+	}
+	return h
+}
+
+// Console identifies a message: what it says, and the code that logged it. The line of named code does not count,
+// because an edit above moves it.
+func Console(e *event.Console, level event.Level) checkpoint.Entry {
+	function := ""
+	if len(e.Stack) > 0 {
+		function, _, _ = strings.Cut(e.Stack[0], " (")
+	}
+	line := ""
+	if function == "" || function == "(anonymous)" {
+		line = strconv.Itoa(e.Line)
+	}
+	file, _, _ := strings.Cut(e.URL, "?")
+	h := identify("console", level.String(), e.Origin(), Fingerprint(WithoutStamps(e.Text)), file, function, line, strconv.Itoa(e.Column))
+	return checkpoint.Entry{Of: uint64(h), As: uint64(h)}
+}
+
+// Endpoint identifies what the failures of an endpoint are about.
+func Endpoint(k capture.EndpointKey) uint64 { return uint64(endpoint(k)) }
+
+func endpoint(k capture.EndpointKey) identity {
+	return identify("endpoint", k.Page, k.Origin, k.Method, k.Path, k.Operation)
+}
+
+// Failure identifies a failed request: its endpoint, and how it failed.
+func Failure(e *event.Network) checkpoint.Entry {
+	of := endpoint(capture.KeyOf(e))
+	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
+}
+
+// Socket identifies what happened to a connection.
+func Socket(e *event.WebSocket) checkpoint.Entry {
+	origin, path := capture.SplitURL(e.URL)
+	of := identify("socket", e.Origin(), origin, capture.TemplatePath(path))
+	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(e.Op, Fingerprint(e.Text), strconv.Itoa(e.Code), e.Reason, strconv.Itoa(e.Status)))}
+}
+
+// Element identifies an error element beside which others like it were visible before.
+func Element(k capture.ElementKey, others int) checkpoint.Entry {
+	of := identify("element", k.Origin, k.Selector, Fingerprint(k.Text))
+	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(others)))}
+}
+
+// Request identifies one request.
+func Request(e *event.Network) checkpoint.Entry {
+	h := identify("request", strconv.Itoa(e.Tab()), e.ID, strconv.FormatInt(e.Started, 10))
+	return checkpoint.Entry{Of: uint64(h), As: uint64(h)}
+}

@@ -1,0 +1,140 @@
+package alike
+
+import (
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// WithoutStamps removes the time stamps that a development server adds to the addresses of edited files.
+func WithoutStamps(text string) string {
+	if !strings.Contains(text, "?t=") && !strings.Contains(text, "&t=") {
+		return text
+	}
+	var b strings.Builder
+	for {
+		i := strings.Index(text, "t=")
+		if i < 0 {
+			break
+		}
+		digits := digitsLen(text[i+2:])
+		if digits >= 10 && i > 0 && (text[i-1] == '?' || text[i-1] == '&') {
+			b.WriteString(text[:i-1])
+		} else {
+			b.WriteString(text[:i+2+digits])
+		}
+		text = text[i+2+digits:]
+	}
+	b.WriteString(text)
+	return b.String()
+}
+
+// prefixes of errors that say only how they were reported.
+var reportPrefixes = []string{"Uncaught (in promise) ", "Uncaught ", "ERROR ", "Warning: "}
+
+// componentParts begin what React adds about one component to a warning that it logs for each.
+var componentParts = []string{"\n    at ", "\n    in ", "Check the render method of ", "Check the top-level render call using ", "Check your code at "}
+
+// Text is what two messages have in common that are one entry. It is equal for an error and the line that logs it,
+// and for a warning of React about several components.
+func Text(e *event.Console) string {
+	text := WithoutStamps(e.Text)
+	for _, p := range reportPrefixes {
+		text = strings.TrimPrefix(text, p)
+	}
+	if react := strings.HasPrefix(e.Text, "Warning: ") || strings.Contains(text, "react.dev/link/") || strings.Contains(text, "reactjs.org/link/"); react {
+		for _, part := range componentParts {
+			text, _, _ = strings.Cut(text, part)
+		}
+		text = strings.TrimSpace(text)
+	} else if e.Level == event.Error {
+		text, _, _ = strings.Cut(text, "\n    at ")
+	}
+	return Fingerprint(text)
+}
+
+// echoes begin the lines that frameworks log about an error that was reported by itself.
+var echoes = []string{
+	"The above error occurred in ", "An error occurred in the <", "React will try to recreate this component tree",
+	"Consider adding an error boundary", "[Vue warn]: Unhandled error during execution of ",
+}
+
+// IsEcho reports whether a message only says that there was an error: a framework logs it after, or just before, the
+// error itself.
+func IsEcho(e *event.Console) bool {
+	return slices.ContainsFunc(echoes, func(p string) bool { return strings.HasPrefix(e.Text, p) })
+}
+
+// fetchFailures are messages that say that a request failed, and nothing else. Those that end with a space go on with the
+// status.
+var fetchFailures = []string{
+	"Request failed with status code ", "Response not successful: Received status code ", "HTTP error! status: ", "HTTP error ", "HTTP ",
+	"Failed to fetch", "Network Error", "NetworkError when attempting to fetch resource.", "Load failed", "fetch failed",
+}
+
+// bareErrors are the names of errors that those messages may follow.
+var bareErrors = []string{"AxiosError: ", "TypeError: ", "Error: ", "ApolloError: ", "NetworkError: ", "HTTPError: ", "ServerError: "}
+
+// SaysRequestFailed reports whether a message says nothing but that a request failed, and with which status; 0 for none.
+func SaysRequestFailed(text string) (status int, says bool) {
+	for _, p := range slices.Concat(reportPrefixes, bareErrors) {
+		text = strings.TrimPrefix(text, p)
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	for _, p := range fetchFailures {
+		rest, ok := strings.CutPrefix(text, p)
+		if !ok {
+			continue
+		}
+		n := digitsLen(rest)
+		for _, d := range rest[:n] {
+			status = status*10 + int(d-'0')
+		}
+		switch {
+		case !strings.HasSuffix(p, " "):
+			return 0, strings.TrimRight(rest, ".") == ""
+		case n == 3:
+			return status, len(rest) == 3 || !isWord(rest[3])
+		}
+	}
+	return 0, false
+}
+
+// abortedFetch begins what a page's code says of a request that ended because the page was left.
+var abortedFetch = []string{"Failed to fetch", "Network Error", "NetworkError", "Load failed", "AbortError", "The user aborted a request", "Request aborted", "canceled", "signal is aborted"}
+
+// SaysAborted reports whether an error is about a request that was given up.
+func SaysAborted(e *event.Console) bool {
+	return e.Level == event.Error && slices.ContainsFunc(abortedFetch, func(p string) bool { return strings.Contains(e.Text, p) })
+}
+
+// overlays are the selectors of development servers' error overlays.
+var overlays = []string{
+	"vite-error-overlay", "nextjs-portal", "#webpack-dev-server-client-overlay", "#rspack-dev-server-client-overlay",
+	"rsbuild-error-overlay", "parcel-error-overlay", "#__parcel__error__overlay__", "nuxt-error-overlay",
+}
+
+// IsOverlay reports whether a selector is that of a development server's error overlay.
+func IsOverlay(selector string) bool { return slices.Contains(overlays, selector) }
+
+// minOverlayText is how long a message must be to be found in an overlay's text, in bytes.
+const minOverlayText = 12
+
+// IsIn reports whether the text of an error overlay has an error's message.
+func IsIn(overlay string, e *event.Console) bool {
+	text, _, _ := strings.Cut(e.Text, "\n")
+	for _, p := range slices.Concat(reportPrefixes, bareErrors) {
+		text = strings.TrimPrefix(text, p)
+	}
+	text = strings.TrimSpace(text)
+	return len(text) >= minOverlayText && strings.Contains(overlay, text)
+}
+
+// clients are parts of the addresses of development servers' own code.
+var clients = []string{"/@vite/", "webpack-dev-server", "hot-dev-client", "react-error-overlay", "next-devtools", "next/dist"}
+
+// IsOwnCode reports whether an error names a place that is not a development server's.
+func IsOwnCode(e *event.Console) bool {
+	return e.Via != "browser" && e.URL != "" && !slices.ContainsFunc(clients, func(part string) bool { return strings.Contains(e.URL, part) })
+}

@@ -1,0 +1,57 @@
+package capture
+
+import "tidemark.dev/tidemark/host/internal/event"
+
+// A page became empty because its code failed if an error was logged at most failedBefore milliseconds before, or
+// failedAfter milliseconds after.
+const (
+	failedBefore = 5000
+	failedAfter  = 2000
+)
+
+// failure is what is known of a page whose code may have failed.
+type failure struct {
+	// at is when the page last logged an error, in milliseconds since the Unix epoch.
+	at int64
+	// emptied says that the page has no content, while it is not known to have failed.
+	emptied *event.Element
+}
+
+// take takes a console entry of the page.
+func (f *failure) take(s *Store, e *event.Console) {
+	if e.Level == event.Error && e.Via != "browser" && e.Target == "" && s.noise.Console(e) == nil {
+		f.at = max(f.at, e.At)
+		f.record(s)
+	}
+}
+
+// record records that the page is empty if it is known to have failed.
+func (f *failure) record(s *Store) {
+	if e := f.emptied; e != nil && e.At-failedBefore <= f.at && f.at <= e.At+failedAfter {
+		f.emptied = nil
+		s.change(Change{Head: e.Head, Op: "emptied"})
+	}
+}
+
+// loadOf is the load of a page whose entries begin now. Only its document may have been requested before.
+func loadOf(s *Store, e *event.Navigation) Load {
+	l := Load{At: e.At}
+	for t, b := range s.buffers {
+		l.Pos[t] = b.Next()
+	}
+	requests := s.network.View()
+	for pos := l.Pos[Network]; pos > max(requests.First(), l.Pos[Network]-min(l.Pos[Network], maxBeforeLoad)); {
+		pos--
+		if n := requests.At(pos); n.Tab() == e.Tab() && n.Resource == "document" && n.Target == "" && n.At >= e.At-loadWithin {
+			l.Pos[Network] = pos
+			break
+		}
+	}
+	return l
+}
+
+// The document of a page ended at most maxBeforeLoad requests and loadWithin milliseconds before the page was shown.
+const (
+	maxBeforeLoad = 100
+	loadWithin    = 10_000
+)
