@@ -3,7 +3,7 @@ package act
 import (
 	"encoding/base64"
 
-	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
@@ -65,7 +65,7 @@ const (
 )
 
 // given returns what the text of the answer shows.
-func (a *Answer) given() (shown []checkpoint.Entry) {
+func (a *Answer) given() (shown []alike.Entry) {
 	show := func(most int, list []diff.Consequence) {
 		for _, c := range list[:min(len(list), most)] {
 			shown = append(shown, c.Entries...)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -27,7 +26,7 @@ func (h identity) with(parts ...string) identity {
 
 // Console identifies a message: what it says, and the code that logged it. The line of named code does not count,
 // because an edit above moves it.
-func Console(e *event.Console, level event.Level) checkpoint.Entry {
+func Console(e *event.Console, level event.Level) Entry {
 	function := ""
 	if len(e.Stack) > 0 {
 		function, _, _ = strings.Cut(e.Stack[0], " (")
@@ -38,7 +37,7 @@ func Console(e *event.Console, level event.Level) checkpoint.Entry {
 	}
 	file, _, _ := strings.Cut(e.URL, "?")
 	h := identify("console", level.String(), e.Origin(), Fingerprint(WithoutStamps(e.Text)), file, function, line, strconv.Itoa(e.Column))
-	return checkpoint.Entry{Of: uint64(h), As: uint64(h)}
+	return Entry{Of: uint64(h), As: uint64(h)}
 }
 
 // Endpoint identifies what the failures of an endpoint are about.
@@ -49,26 +48,26 @@ func endpoint(k capture.EndpointKey) identity {
 }
 
 // Failure identifies a failed request: its endpoint, and how it failed.
-func Failure(e *event.Network) checkpoint.Entry {
+func Failure(e *event.Network) Entry {
 	of := endpoint(capture.KeyOf(e))
-	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
+	return Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(e.Status), e.Error, Fingerprint(e.Detail)))}
 }
 
 // Socket identifies what happened to a connection.
-func Socket(e *event.WebSocket) checkpoint.Entry {
+func Socket(e *event.WebSocket) Entry {
 	origin, path := capture.SplitURL(e.URL)
 	of := identify("socket", e.Origin(), origin, capture.TemplatePath(path))
-	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(e.Op, Fingerprint(e.Text), strconv.Itoa(e.Code), e.Reason, strconv.Itoa(e.Status)))}
+	return Entry{Of: uint64(of), As: uint64(of.with(e.Op, Fingerprint(e.Text), strconv.Itoa(e.Code), e.Reason, strconv.Itoa(e.Status)))}
 }
 
 // Element identifies an error element beside which others like it were visible before.
-func Element(k capture.ElementKey, others int) checkpoint.Entry {
+func Element(k capture.ElementKey, others int) Entry {
 	of := identify("element", k.Origin, k.Selector, Fingerprint(k.Text))
-	return checkpoint.Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(others)))}
+	return Entry{Of: uint64(of), As: uint64(of.with(strconv.Itoa(others)))}
 }
 
 // Request identifies one request.
-func Request(e *event.Network) checkpoint.Entry {
+func Request(e *event.Network) Entry {
 	h := identify("request", strconv.Itoa(e.Tab()), e.ID, strconv.FormatInt(e.Started, 10))
-	return checkpoint.Entry{Of: uint64(h), As: uint64(h)}
+	return Entry{Of: uint64(h), As: uint64(h)}
 }

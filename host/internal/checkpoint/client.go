@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 )
 
@@ -27,7 +28,7 @@ type Client struct {
 	told  map[capture.Section]Told // nil before the first call
 	looks uint64                   // the update that a wait for one counts from
 	calls int
-	given *Given
+	given *alike.Given
 	heard *ClientState // what the client has certainly received, nil if that is everything
 }
 
@@ -66,7 +67,7 @@ type ClientState struct {
 	// Held says that the user suspended its access.
 	Held bool
 	// Given are the entries that it was shown.
-	Given *Given
+	Given *alike.Given
 }
 
 // StateLocked returns the state to save. While the newest answer may not have reached the client, it returns the state
@@ -95,7 +96,7 @@ func (c *Client) answeredLocked() {
 }
 
 // Given returns the entries that answers showed to the client.
-func (c *Client) Given() *Given {
+func (c *Client) Given() *alike.Given {
 	c.Lock()
 	defer c.Unlock()
 	return c.given
@@ -103,8 +104,8 @@ func (c *Client) Given() *Given {
 
 // GiveLocked records the entries that an answer shows, and what it reports as over. An entry that is over is shown in
 // full when it occurs again.
-func (c *Client) GiveLocked(shown []Entry, over []uint64) {
-	if given := c.given.with(shown, over); given != c.given {
+func (c *Client) GiveLocked(shown []alike.Entry, over []uint64) {
+	if given := c.given.With(shown, over); given != c.given {
 		c.answeredLocked()
 		c.given = given
 	}

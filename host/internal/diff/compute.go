@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/ring"
@@ -138,7 +138,7 @@ func Compute(from capture.Moment, v *capture.View, o Options) *Report {
 			r.PageText = Untrusted
 		}
 		if s, keeps := s.(interface {
-			given() (shown []checkpoint.Entry, over []uint64)
+			given() (shown []alike.Entry, over []uint64)
 		}); keeps && o.Given != nil {
 			shown, over := s.given()
 			r.shown, r.over = append(r.shown, shown...), append(r.over, over...)
@@ -393,11 +393,11 @@ type tally[T any] struct {
 	ref   *Ref
 	// shown is the event that stands for all, where they are shown by it.
 	shown event.Event
-	keys  []checkpoint.Entry // what the reader will know it by
+	keys  []alike.Entry // what the reader will know it by
 }
 
 // keysOf returns the entries that a list stands for.
-func keysOf[T any](list []*tally[T]) (keys []checkpoint.Entry) {
+func keysOf[T any](list []*tally[T]) (keys []alike.Entry) {
 	for _, t := range list {
 		keys = append(keys, t.keys...)
 	}

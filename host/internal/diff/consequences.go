@@ -8,7 +8,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/flash"
 )
@@ -26,7 +25,7 @@ type Consequence struct {
 	Given bool `json:"-"`
 	Flash bool `json:"-"`
 	// Entries are what the reader will know it by.
-	Entries []checkpoint.Entry `json:"-"`
+	Entries []alike.Entry `json:"-"`
 
 	same  string // what equal ones have in common, but for what the fields above say
 	path  string // of a request, as its text has it
@@ -39,7 +38,7 @@ type consequences struct {
 	since int64
 }
 
-func (l *consequences) add(c Consequence, entry checkpoint.Entry) {
+func (l *consequences) add(c Consequence, entry alike.Entry) {
 	i := slices.IndexFunc(l.list, func(e Consequence) bool {
 		return e.same == c.same && e.Severity == c.Severity && e.Given == c.Given && e.Flash == c.Flash && (e.At >= l.since) == (c.At >= l.since)
 	})
@@ -60,7 +59,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	c := computation{from: from, v: v, o: o}
 	c.duplicates.findOverlays(&c)
 	all := consequences{since: since}
-	add := func(is Consequence, entry checkpoint.Entry) {
+	add := func(is Consequence, entry alike.Entry) {
 		if is.same == "" {
 			is.same = is.Text
 		}
@@ -69,7 +68,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 	}
 	storms := Storms(from, v, o)
 	for _, s := range storms {
-		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line()}, checkpoint.Entry{})
+		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line()}, alike.Entry{})
 	}
 	var told []event.Event
 	Entries(from, v, o, func(e Entry) {
@@ -135,13 +134,13 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 }
 
 // addElements adds error elements that were not visible before, and what became of the page as a whole.
-func addElements(c *computation, add func(Consequence, checkpoint.Entry)) {
+func addElements(c *computation, add func(Consequence, alike.Entry)) {
 	s := c.elements(func(_ uint64, e *capture.Change) {
 		switch {
 		case e.Op == "crashed":
-			add(Consequence{At: e.At, Severity: Error, Text: "the page crashed"}, checkpoint.Entry{})
+			add(Consequence{At: e.At, Severity: Error, Text: "the page crashed"}, alike.Entry{})
 		case e.Op == "emptied" && c.v.DOMState.Empty()[e.Tab()] == e.At:
-			add(Consequence{At: e.At, Severity: Error, Text: "the page is empty"}, checkpoint.Entry{})
+			add(Consequence{At: e.At, Severity: Error, Text: "the page is empty"}, alike.Entry{})
 		}
 	})
 	finder := flash.Finder{View: c.v}
@@ -156,7 +155,7 @@ func addElements(c *computation, add func(Consequence, checkpoint.Entry)) {
 			switch {
 			case l.Flash:
 				is = Consequence{At: l.From, Severity: Clean, Text: fmt.Sprintf("%q", Shorten(event.OneLine(k.Text))), Flash: true}
-				add(is, checkpoint.Entry{})
+				add(is, alike.Entry{})
 				continue
 			case alike.IsOverlay(k.Selector):
 				is.Severity = Error

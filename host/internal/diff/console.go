@@ -7,7 +7,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -30,7 +29,7 @@ func (c *computation) console() *ConsoleDiff {
 		}
 		level := levelOf(e, c.o.Noise)
 		k := messageKey{level, alike.Text(e), c.tab(e.Tab())}
-		var entry checkpoint.Entry
+		var entry alike.Entry
 		if c.o.Given != nil {
 			severity := Warning
 			if level == event.Error {
@@ -241,7 +240,7 @@ func (d *ConsoleDiff) filter(errorsOnly bool) int {
 	return dropAll(&d.NewWarnings)
 }
 
-func (d *ConsoleDiff) given() (shown []checkpoint.Entry, over []uint64) {
+func (d *ConsoleDiff) given() (shown []alike.Entry, over []uint64) {
 	return slices.Concat(d.errors, d.warnings), nil
 }
 

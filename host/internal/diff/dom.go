@@ -7,7 +7,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/flash"
 )
@@ -98,7 +97,7 @@ func (c *computation) dom() *DOMDiff {
 			continue
 		}
 		for _, l := range w.Shown(func(l flash.Life) bool { return finder.Is(k.Tab, l, s.left[k.Tab]) }) {
-			t := &tally[NewElement]{entry: newElement(l, k, c.tab(k.Tab), w.ref), count: 1, last: w.last, keys: []checkpoint.Entry{entry}}
+			t := &tally[NewElement]{entry: newElement(l, k, c.tab(k.Tab), w.ref), count: 1, last: w.last, keys: []alike.Entry{entry}}
 			severity := Warning
 			if alike.IsOverlay(k.Selector) {
 				severity = Error
@@ -113,7 +112,7 @@ func (c *computation) dom() *DOMDiff {
 			}
 		}
 		if !w.Any() && w.Before > 0 && w.Now == 0 && !c.closed(k.Tab) {
-			gone = append(gone, &tally[GoneElement]{entry: GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab), w.ref}, count: 1, last: w.last, keys: []checkpoint.Entry{entry}})
+			gone = append(gone, &tally[GoneElement]{entry: GoneElement{k.Selector, Shorten(k.Text), c.tab(k.Tab), w.ref}, count: 1, last: w.last, keys: []alike.Entry{entry}})
 		}
 	}
 	d.URLChanged = c.urlChange(s.moved)
@@ -247,7 +246,7 @@ func (d *DOMDiff) filter(errorsOnly bool) int {
 	return n
 }
 
-func (d *DOMDiff) given() (shown []checkpoint.Entry, over []uint64) {
+func (d *DOMDiff) given() (shown []alike.Entry, over []uint64) {
 	for _, e := range d.over {
 		over = append(over, e.Of)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -22,12 +21,12 @@ type endpointWindow struct {
 	base  capture.Endpoint // as it was before the window
 	now   capture.Endpoint // after the newest request
 
-	failures  int                // requests of a failure that is news
-	repeated  int                // requests of one that the reader was already given
-	keys      []checkpoint.Entry // of the failures
-	stillBad  int                // requests of one that is not
-	failure   *event.Network     // the newest request of it
-	before    int                // status before it began to fail, 0 when there was none
+	failures  int            // requests of a failure that is news
+	repeated  int            // requests of one that the reader was already given
+	keys      []alike.Entry  // of the failures
+	stillBad  int            // requests of one that is not
+	failure   *event.Network // the newest request of it
+	before    int            // status before it began to fail, 0 when there was none
 	counted   int
 	answered  int
 	answerMs  float64
@@ -109,7 +108,7 @@ func (w *endpointWindow) take(c *computation, pos uint64, e *event.Network) {
 // fail takes a request that failed. That is news unless the endpoint failed before, or the reader was already given it.
 // A reader that folds is also told of an endpoint that failed before if it was never given a failure of it.
 func (w *endpointWindow) fail(c *computation, e *event.Network) {
-	var entry checkpoint.Entry
+	var entry alike.Entry
 	if c.o.Given != nil {
 		entry = alike.Failure(e)
 	}
@@ -261,8 +260,8 @@ func shownBy[T any](list []*tally[T]) []event.Event {
 }
 
 // identity is what the failures of the endpoint are about.
-func (w *endpointWindow) identity() []checkpoint.Entry {
-	return []checkpoint.Entry{{Of: alike.Endpoint(w.key)}}
+func (w *endpointWindow) identity() []alike.Entry {
+	return []alike.Entry{{Of: alike.Endpoint(w.key)}}
 }
 
 func entries[T any](list []*tally[T]) []T {
@@ -321,7 +320,7 @@ func (d *NetworkDiff) filter(errorsOnly bool) int {
 	return n
 }
 
-func (d *NetworkDiff) given() (shown []checkpoint.Entry, over []uint64) {
+func (d *NetworkDiff) given() (shown []alike.Entry, over []uint64) {
 	for _, e := range d.over {
 		over = append(over, e.Of)
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -24,7 +24,7 @@ const (
 type repeat struct {
 	Repeated
 	severity Severity
-	entries  []checkpoint.Entry
+	entries  []alike.Entry
 }
 
 // repeatKey is what makes two of them one.
@@ -35,7 +35,7 @@ type repeatKey struct {
 }
 
 // given reports whether the reader was already given an entry.
-func (o *Options) given(e checkpoint.Entry) bool { return o.Given != nil && o.Given.Has(e.As) }
+func (o *Options) given(e alike.Entry) bool { return o.Given != nil && o.Given.Has(e.As) }
 
 // repeatList are the entries of a report that the reader was already given.
 type repeatList struct {
@@ -45,7 +45,7 @@ type repeatList struct {
 }
 
 // take counts an entry of a section that the reader was already given. It returns false for any other.
-func (l *repeatList) take(o *Options, e checkpoint.Entry, severity Severity, section Section, tab int, same, text string) bool {
+func (l *repeatList) take(o *Options, e alike.Entry, severity Severity, section Section, tab int, same, text string) bool {
 	if !o.given(e) {
 		return false
 	}
@@ -67,7 +67,7 @@ func (l *repeatList) take(o *Options, e checkpoint.Entry, severity Severity, sec
 // maxKeys bounds how many different entries one entry of a report stands for. Others are listed when they occur again.
 const maxKeys = 64
 
-func addEntry(list []checkpoint.Entry, e checkpoint.Entry) []checkpoint.Entry {
+func addEntry(list []alike.Entry, e alike.Entry) []alike.Entry {
 	if len(list) >= maxKeys || slices.Contains(list, e) {
 		return list
 	}
@@ -130,4 +130,4 @@ func CountRepeated(errors, warnings int) string {
 
 // Given returns the entries that the report shows, by which a reader's next report knows them again, and what it
 // reports as over. What had no room or was hidden by the filter is not among them.
-func (r *Report) Given() (shown []checkpoint.Entry, over []uint64) { return r.shown, r.over }
+func (r *Report) Given() (shown []alike.Entry, over []uint64) { return r.shown, r.over }

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/tokens"
 )
 
@@ -109,7 +109,7 @@ type Report struct {
 	RawTokens int `json:"-"`
 
 	encoded []byte // the report's JSON as it was counted; nil before
-	shown   []checkpoint.Entry
+	shown   []alike.Entry
 	over    []uint64
 }
 
@@ -168,7 +168,7 @@ type ConsoleDiff struct {
 	TotalNewEntries int       `json:"total_new_entries,omitempty"`
 	Omitted         int       `json:"omitted,omitempty"`
 
-	errors, warnings []checkpoint.Entry // what is listed
+	errors, warnings []alike.Entry // what is listed
 }
 
 // Message is one message, however often it was logged.
@@ -210,7 +210,7 @@ type NetworkDiff struct {
 	TotalNewRequests int        `json:"total_new_requests,omitempty"`
 	Omitted          int        `json:"omitted,omitempty"`
 
-	shown, over []checkpoint.Entry // failures that are listed, endpoints that are listed as recovered
+	shown, over []alike.Entry // failures that are listed, endpoints that are listed as recovered
 }
 
 // Failure is an endpoint that fails and did not before.
@@ -271,7 +271,7 @@ type WebSocketDiff struct {
 	TotalNewEvents   int             `json:"total_new_events,omitempty"`
 	Omitted          int             `json:"omitted,omitempty"`
 
-	shown []checkpoint.Entry // what is listed
+	shown []alike.Entry // what is listed
 }
 
 // Disconnection is a connection that closed.
@@ -323,7 +323,7 @@ type DOMDiff struct {
 	Crashed        []Crash    `json:"crashed,omitempty"`
 	Omitted        int        `json:"omitted,omitempty"`
 
-	shown, over []checkpoint.Entry // elements that are listed as new, and as gone
+	shown, over []alike.Entry // elements that are listed as new, and as gone
 }
 
 // NewElement is an error element that was not visible before.

@@ -8,7 +8,6 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
-	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/event"
 )
 
@@ -29,7 +28,7 @@ func (c *computation) websocket() *WebSocketDiff {
 			ends.add(&socketTempo, e.At)
 		}
 		url, tab := shownSocketURL(e.Origin(), e.URL), c.tab(e.Tab())
-		var entry checkpoint.Entry
+		var entry alike.Entry
 		if c.o.Given != nil && e.Op != "open" {
 			entry = alike.Socket(e)
 			if c.repeated.take(&c.o, entry, Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e)) {
@@ -99,7 +98,7 @@ type tallies[T comparable] struct {
 	list  []*tally[T]
 }
 
-func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Event, known checkpoint.Entry) {
+func (t *tallies[T]) add(key T, pos uint64, entry T, c *computation, ev event.Event, known alike.Entry) {
 	if t.found == nil {
 		t.found = map[T]*tally[T]{}
 	}
@@ -130,7 +129,7 @@ func (d *WebSocketDiff) filter(errorsOnly bool) int {
 	return n
 }
 
-func (d *WebSocketDiff) given() (shown []checkpoint.Entry, over []uint64) { return d.shown, nil }
+func (d *WebSocketDiff) given() (shown []alike.Entry, over []uint64) { return d.shown, nil }
 
 func (d *WebSocketDiff) quotes() bool {
 	return len(d.Disconnections)+len(d.NewConnections)+len(d.ErrorMessages) > 0

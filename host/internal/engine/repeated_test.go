@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -163,7 +164,7 @@ func TestEverythingIsShownBeforeItIsCounted(t *testing.T) {
 					c.Lock()
 					c.HeardLocked()
 					st := c.StateLocked()
-					st.Given = checkpoint.NewGiven(st.Given.Entries())
+					st.Given = alike.NewGiven(st.Given.Entries())
 					c.RestoreLocked(st)
 					c.Unlock()
 				}

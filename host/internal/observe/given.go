@@ -3,6 +3,7 @@ package observe
 import (
 	"time"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
@@ -10,7 +11,7 @@ import (
 
 // Give records the entries that an answer shows to a client, and what it reports as over. The caller has the client's
 // turn.
-func Give(o *Observer, client *checkpoint.Client, shown []checkpoint.Entry, over []uint64) {
+func Give(o *Observer, client *checkpoint.Client, shown []alike.Entry, over []uint64) {
 	client.Lock()
 	client.GiveLocked(shown, over)
 	client.Unlock()

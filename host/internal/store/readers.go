@@ -5,6 +5,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"tidemark.dev/tidemark/host/internal/alike"
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 )
@@ -42,7 +43,7 @@ type clientRow struct {
 	Calls    int
 	Seen     int64
 	Held     bool
-	Given    []checkpoint.Entry
+	Given    []alike.Entry
 }
 
 // DecodeMsgpack implements [msgpack.CustomDecoder].
@@ -113,7 +114,7 @@ func (s *Store) Readers(index *capture.Index) (named []checkpoint.Checkpoint, re
 		keys := &keyList{Keys: clients.Keys}
 		for _, r := range clients.Rows {
 			readers = append(readers, checkpoint.ClientState{
-				ID: r.ID, Name: r.Name, Scope: checkpoint.Scope{Origins: r.Origins}, Auto: keys.restore(r.Auto, index), Told: r.Told, Calls: r.Calls, Seen: time.UnixMilli(r.Seen), Held: r.Held, Given: checkpoint.NewGiven(r.Given),
+				ID: r.ID, Name: r.Name, Scope: checkpoint.Scope{Origins: r.Origins}, Auto: keys.restore(r.Auto, index), Told: r.Told, Calls: r.Calls, Seen: time.UnixMilli(r.Seen), Held: r.Held, Given: alike.NewGiven(r.Given),
 			})
 		}
 	}

@@ -1,4 +1,4 @@
-package checkpoint
+package alike
 
 import (
 	"cmp"
@@ -58,8 +58,8 @@ func NewGiven(list []Entry) *Given {
 	return g
 }
 
-// with returns the entries after an answer that showed some, and that reported others as over.
-func (g *Given) with(shown []Entry, over []uint64) *Given {
+// With returns the entries after an answer that showed some, and that reported others as over.
+func (g *Given) With(shown []Entry, over []uint64) *Given {
 	if len(shown) == 0 && (len(over) == 0 || g == nil) {
 		return g
 	}
