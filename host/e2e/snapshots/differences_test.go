@@ -6,6 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"tidemark.dev/tidemark/host/internal/tokens"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/testing/e2etest"
 )
@@ -475,8 +476,8 @@ func TestALargePageIsCutAndSaysSo(t *testing.T) {
 	a := w.AgentOf(t, s)
 	p := w.Open(t, s.URL)
 	text := a.Look()
-	if len(text) > 48_000 || len(text) < 43_000 {
-		t.Errorf("%d bytes", len(text))
+	if n := tokens.Estimate(text); n > 20_000 || n < 19_000 {
+		t.Errorf("%d tokens", n)
 	}
 	e2etest.Holds(t, text, `"Careful"`, "elements left out to fit max_tokens; root: e")
 	p.JS(`document.querySelectorAll('button')[4999].disabled = true`)

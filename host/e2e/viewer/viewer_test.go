@@ -57,7 +57,7 @@ func TestTheViewerShowsWhetherTheBrowserStoppedErroring(t *testing.T) {
 	p.JS(`await load()`)
 	a.Changes()
 	v := w.OpenViewer(t, b.Site)
-	v.Shows("From start to now", "3 new endpoints")
+	v.Shows("From start to now", "2 new endpoints")
 
 	// It breaks while the viewer is open: the person sees it without doing anything.
 	b.status.Store(500)

@@ -50,7 +50,7 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node
 	}
 	body := listing(nodes, r)
 	if !r.fits(head + body) {
-		body, _ = fitted(&Node{Role: roleDocument, Children: nodes}, r, r.MaxTokens-tokens.Estimate(head))
+		body, _ = fit(&Node{Role: roleDocument, Children: nodes}, r, head)
 	}
 	return &Answer{Kind: KindPart, Text: head + body}, nodes, nil
 }
@@ -73,6 +73,17 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 		}
 	}
 	return kept, matches
+}
+
+// fit is [fitted] for a text that stands below a head and has r.MaxTokens tokens with it. A text may have a few more
+// tokens than its lines have one by one.
+func fit(root *Node, r Request, head string) (text string, out map[int]bool) {
+	budget := r.MaxTokens - tokens.Estimate(head)
+	text, out = fitted(root, r, budget)
+	if over := tokens.Estimate(head+text) - r.MaxTokens; over > 0 {
+		return fitted(root, r, budget-2*over)
+	}
+	return text, out
 }
 
 // fitted lists the most useful part of a tree within a budget of tokens: first alerts, dialogs and headings, then interactive

@@ -294,7 +294,7 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 	}
 	var left map[int]bool
 	if !r.fits(head + body) {
-		body, left = fitted(root, r, r.MaxTokens-tokens.Estimate(head))
+		body, left = fit(root, r, head)
 	}
 	return &Answer{Kind: KindFull, Text: head + body, Why: why, left: left}
 }

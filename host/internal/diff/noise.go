@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -213,5 +214,6 @@ func Entries(from capture.Moment, v *capture.View, o Options, each func(Entry)) 
 
 // tells says whether a report tells of a console entry.
 func (c *computation) tells(pos uint64, e *event.Console) bool {
-	return c.o.covers(capture.ConsoleSection, pos, e.Subject, e.At) && e.Level >= event.Warning && !e.Joined && !c.toldByBackfill(e)
+	return c.o.covers(capture.ConsoleSection, pos, e.Subject, e.At) && e.Level >= event.Warning && !e.Joined && !c.toldByBackfill(e) &&
+		(!e.Left || c.o.First == nil || !slices.Contains(c.o.First.Sections, capture.ConsoleSection))
 }

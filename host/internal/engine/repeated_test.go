@@ -243,6 +243,7 @@ func TestAFirstLookBeginsAtTheNewestLoadOfEachTab(t *testing.T) {
 	load(7, enginetest.Page+"/next")
 	loaded := w.Now
 	in(7, "of the page")
+	w.Send("console", `"tab":7,"level":"error","via":"console","text":"late, of the page before","left":true`)
 	w.Request("GET", "/before", 500, 1)
 
 	a := w.Agent()
@@ -257,7 +258,7 @@ func TestAFirstLookBeginsAtTheNewestLoadOfEachTab(t *testing.T) {
 	expect(t, r.From.Equal(loaded) && len(r.Console.NewErrors) == 2, r)
 	for _, all := range []string{checkpoint.Buffers, checkpoint.Start} {
 		r = w.Changes(a, params{Checkpoint: all})
-		expect(t, len(r.Console.NewErrors) == 4 && len(r.Repeated) == 0 && r.Checkpoint == all, r)
+		expect(t, len(r.Console.NewErrors) == 5 && len(r.Repeated) == 0 && r.Checkpoint == all, r)
 	}
 	if _, err := w.Engine.Observer.Changes(t.Context(), a, params{Checkpoint: checkpoint.Now}); err == nil || !strings.Contains(err.Error(), "nothing to compare") {
 		t.Error(err)

@@ -94,7 +94,7 @@ func TestAReloadKeepsHistoryAndIsNoNews(t *testing.T) {
 	a.Changes()
 	p.Reload()
 	r := a.Changes()
-	if len(r.Console.NewErrors) != 1 || r.DOM.NewErrorElements != nil || r.DOM.DisappearedElements != nil || r.Actions.NewActions[0].Type != "reload" {
+	if len(r.Repeated) != 1 || r.Severity != diff.Error || r.DOM.NewErrorElements != nil || r.DOM.DisappearedElements != nil || r.Actions.NewActions[0].Type != "reload" {
 		t.Errorf("after a reload: %s", e2etest.Show(r))
 	}
 	all := a.ChangesWith(map[string]any{"checkpoint": "2020-01-01"})

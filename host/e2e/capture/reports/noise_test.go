@@ -74,7 +74,7 @@ await until(() => { const text = document.body.innerText; return %s });`, label,
 	p.JS(`location.hash = ''`)
 	press("Undo", `!text.includes('Ignored:')`)
 	p.Reload()
-	if r := a.Changes(); len(r.Console.NewWarnings) != 1 || r.NoiseHidden != 0 {
+	if r := a.Changes(); r.Severity != diff.Warning || len(r.Repeated) != 1 || r.NoiseHidden != 0 {
 		t.Errorf("taken back: %s", e2etest.Show(r))
 	}
 }
