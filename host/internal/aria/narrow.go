@@ -48,10 +48,7 @@ func narrowed(p *Page, t *Tree, root *Node, r Request) (a *Answer, nodes []*Node
 	if len(nodes) == 0 {
 		return &Answer{Kind: KindPart, Text: head + "[Nothing interactive here; interactive_only: false shows all]\n"}, nil, nil
 	}
-	body := listing(nodes, r)
-	if !r.fits(head + body) {
-		body, _ = fit(&Node{Role: roleDocument, Children: nodes}, r, head)
-	}
+	body, _ := fit(&Node{Role: roleDocument, Children: nodes}, r, head, listing(nodes, r, nil))
 	return &Answer{Kind: KindPart, Text: head + body}, nodes, nil
 }
 
@@ -75,13 +72,17 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 	return kept, matches
 }
 
-// fit is [fitted] for a text that stands below a head and has r.MaxTokens tokens with it. A text may have a few more
-// tokens than its lines have one by one.
-func fit(root *Node, r Request, head string) (text string, out map[int]bool) {
+// fit returns a listing that stands below a head, or, if both do not fit, what [fitted] returns. A text may have a few
+// more tokens than its lines have one by one.
+func fit(root *Node, r Request, head, all string) (text string, out map[int]bool) {
+	text = all
 	budget := r.MaxTokens - tokens.Estimate(head)
-	text, out = fitted(root, r, budget)
-	if over := tokens.Estimate(head+text) - r.MaxTokens; over > 0 {
-		return fitted(root, r, budget-2*over)
+	for range 2 {
+		if r.fits(head + text) {
+			break
+		}
+		text, out = fitted(root, r, budget)
+		budget -= 2 * max(0, tokens.Estimate(head+text)-r.MaxTokens)
 	}
 	return text, out
 }
@@ -161,16 +162,7 @@ func fitted(root *Node, r Request, budget int) (text string, out map[int]bool) {
 			}
 		}
 	})
-	var body string
-	if r.Format == FormatYAML {
-		w := &blocks{only: only}
-		w.list(root.Children, 0)
-		body = w.b.String()
-	} else {
-		w := &compact{only: only, depth: r.Depth}
-		w.list(root.Children, 0, 1)
-		body = w.b.String()
-	}
+	body := listing(root.Children, r, only)
 	for widest != nil { // narrow it down to the innermost element with most of the missing ones
 		deeper := false
 		for _, c := range widest.Children {

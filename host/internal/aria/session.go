@@ -286,16 +286,13 @@ func full(t *Tree, root *Node, r Request, why string) *Answer {
 	} else {
 		head = heading(t, r) + incomplete(t)
 	}
-	body := listing(root.Children, r)
+	body := listing(root.Children, r, nil)
 	if body == "" && r.Interactive && len(t.Root.Children) > 0 {
 		body = "# nothing interactive here; interactive_only: false shows the text\n"
 	} else if body == "" {
 		body = "# the page is empty\n"
 	}
-	var left map[int]bool
-	if !r.fits(head + body) {
-		body, left = fit(root, r, head)
-	}
+	body, left := fit(root, r, head, body)
 	return &Answer{Kind: KindFull, Text: head + body, Why: why, left: left}
 }
 
@@ -304,13 +301,14 @@ func heading(t *Tree, r Request) string {
 	return fmt.Sprintf("[Page: %s]\n%s[URL: %s]\n", oneLine(t.Title, maxHeader), r.tabLine(), strings.Join(strings.Fields(t.URL), " "))
 }
 
-func listing(nodes []*Node, r Request) string {
+// listing lists nodes: all of them, or only some.
+func listing(nodes []*Node, r Request, only map[*Node]bool) string {
 	if r.Format == FormatYAML {
-		w := &blocks{}
+		w := &blocks{only: only}
 		w.list(nodes, 0)
 		return w.b.String()
 	}
-	w := &compact{depth: r.Depth}
+	w := &compact{only: only, depth: r.Depth}
 	w.list(nodes, 0, 1)
 	return w.b.String()
 }
