@@ -77,10 +77,7 @@ func search(nodes []*Node, text string) (kept []*Node, matches int) {
 func fit(root *Node, r Request, head, all string) (text string, out map[int]bool) {
 	text = all
 	budget := r.MaxTokens - tokens.Estimate(head)
-	for range 2 {
-		if r.fits(head + text) {
-			break
-		}
+	for tries := 0; tries < 2 && !r.fits(head+text); tries++ {
 		text, out = fitted(root, r, budget)
 		budget -= 2 * max(0, tokens.Estimate(head+text)-r.MaxTokens)
 	}
