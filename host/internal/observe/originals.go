@@ -218,21 +218,22 @@ func (p *Places) Generated(tab int, f Frame) bool {
 	return !f.isWeb() || !p.Maps.Plain(sourcemap.Script{Tab: tab, URL: f.URL})
 }
 
-// Source returns the original place to show for an entry: that of its top frame. Where the map marks that code as not
-// the developer's own, it is the first frame in the developer's code.
+// Source returns the original place to show for an entry: that of its top frame. Where that is a library's, or its map
+// marks it as not the developer's own, it is the first frame in the developer's code.
 func (p *Places) Source(c *event.Console) (sourcemap.Position, bool) {
-	first, ok := p.find(c, TopFrame(c))
-	if !ok || !first.Ignored {
+	top := TopFrame(c)
+	first, ok := p.find(c, top)
+	if ok && !first.Ignored && !isLibrary(first.Source) || !ok && !isLibrary(top.URL) {
 		return first, ok
 	}
 	for _, line := range c.Stack {
-		if f, ok := parseFrame(line); ok {
-			if pos, ok := p.find(c, f); ok && !pos.Ignored {
+		if f, found := parseFrame(line); found {
+			if pos, found := p.find(c, f); found && !pos.Ignored && !isLibrary(pos.Source) {
 				return pos, true
 			}
 		}
 	}
-	return first, true
+	return first, ok
 }
 
 // Place returns the source of an entry for package diff: its original place, or false with the best known place.
