@@ -79,6 +79,17 @@ describe('an empty page', () => {
     expect(told).toEqual([]);
   });
 
+  it('that had content since it was loaded is empty from when that was removed', () => {
+    document.body.innerHTML = '<div id="root"></div>';
+    page.start(window);
+    pass(500);
+    (document.getElementById('root') as Element).innerHTML = '<h1>Shop</h1>';
+    pass(500);
+    document.querySelector('h1')?.remove();
+    pass(5000);
+    expect(told).toEqual(['emptied 2000']);
+  });
+
   it('is over when there is content again', () => {
     document.body.innerHTML = '<div id="root"><h1>Shop</h1></div>';
     page.start(window);

@@ -86,7 +86,11 @@ export class EmptyPage {
     if (this.#running === undefined) return;
     if (this.#since !== undefined) {
       if (!isEmpty(this.#root)) this.#report('filled', this.#now());
-    } else if (this.#timer === undefined && records.some(tookTheLast) && isEmpty(this.#root)) {
+    } else if (this.#timer !== undefined) {
+      if (isEmpty(this.#root)) return;
+      clearTimeout(this.#timer); // if it empties again, that is when it began
+      this.#timer = undefined;
+    } else if (records.some(tookTheLast) && isEmpty(this.#root)) {
       this.#confirm(CONFIRM);
     }
   }

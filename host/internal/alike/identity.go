@@ -40,6 +40,13 @@ func Console(e *event.Console, level event.Level) Entry {
 	return Entry{Of: uint64(h), As: uint64(h)}
 }
 
+// Storm identifies the messages of one line of code that differ in numbers alone. The text is what they have in common.
+func Storm(e *event.Console, text string) Entry {
+	file, _, _ := strings.Cut(e.URL, "?")
+	h := identify("storm", e.Level.String(), e.Origin(), file, strconv.Itoa(e.Line), text)
+	return Entry{Of: uint64(h), As: uint64(h)}
+}
+
 // Endpoint identifies what the failures of an endpoint are about.
 func Endpoint(k capture.EndpointKey) uint64 { return uint64(endpoint(k)) }
 

@@ -204,7 +204,8 @@ type computation struct {
 	loads       map[int]int64   // when each tab last loaded a page; nil until needed
 	backfilled  map[tabURL]bool // failed requests that were found afterwards; nil until needed
 	storms      []*foundStorm
-	updated     map[int]int64 // when a tab was loaded or updated last, where that ends storms
+	stormy      map[sameMessage]bool // messages that are part of a storm
+	updated     map[int]int64        // when a tab was loaded or updated last, where that ends storms
 
 	repeated   repeatList
 	duplicates duplicates

@@ -66,7 +66,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 		is.Given = o.given(entry)
 		all.add(is, entry)
 	}
-	storms := Storms(from, v, o)
+	storms, stormy := stormsSince(from, v, o)
 	for _, s := range storms {
 		add(Consequence{At: v.At.UnixMilli(), Severity: Warning, Text: "repeated without end: " + s.Line()}, alike.Entry{})
 	}
@@ -109,7 +109,11 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			if level == event.Error {
 				severity, word = Error, "error"
 			}
-			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + alike.Text(ev)}, alike.Console(ev, level))
+			entry, same := alike.Console(ev, level), alike.Text(ev)
+			if storm := stormEntry(ev); !o.given(entry) && (o.given(storm) || stormy[sameMessageAs(ev)]) {
+				entry, same = storm, withoutNumbers(ev.Text)
+			}
+			add(Consequence{At: ev.At, Severity: severity, Text: word + ": " + text, same: word + same}, entry)
 		case *event.Network:
 			is := request(ev, &o)
 			if is.Request && slices.ContainsFunc(storms, func(s Storm) bool { return s.What == requestName(ev) }) {
@@ -125,7 +129,7 @@ func Consequences(from capture.Moment, v *capture.View, since int64, o Options) 
 			}
 		case *event.WebSocket:
 			if ev.Bad || ev.Op == "close" {
-				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev)}, alike.Socket(ev))
+				add(Consequence{At: ev.At, Severity: Warning, Text: socketText(ev, &o)}, alike.Socket(ev))
 			}
 		}
 	}
@@ -219,9 +223,7 @@ func request(e *event.Network, o *Options) Consequence {
 		if e.Detail != "" {
 			c.Text += fmt.Sprintf(" %q", e.Detail)
 		}
-		if p := initiator(e, o); p.File != "" {
-			c.Text += " from " + Marked(PlaceName(p), p.Generated)
-		}
+		c.Text += from(e, o)
 	case e.Status != 0:
 		c.Text += fmt.Sprintf(" %d", e.Status)
 	}

@@ -36,7 +36,13 @@ func (c *computation) console() *ConsoleDiff {
 				severity = Error
 			}
 			entry = alike.Console(e, level)
-			if c.repeated.take(&c.o, entry, severity, c.section, k.tab, level.String()+k.fingerprint, e.Text) {
+			known, same := entry, k.fingerprint
+			if !c.o.given(entry) {
+				if storm := stormEntry(e); c.o.given(storm) {
+					known, same = storm, withoutNumbers(e.Text)
+				}
+			}
+			if c.repeated.take(&c.o, known, severity, c.section, k.tab, level.String()+same, e.Text) {
 				return
 			}
 		}

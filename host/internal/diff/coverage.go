@@ -95,6 +95,12 @@ func (c *computation) disconnected() (words []string) {
 	return words
 }
 
+// away says whether a tab's browser is not connected.
+func (c *computation) away(tab int) bool {
+	t := slices.IndexFunc(c.v.Tabs, func(t capture.Tab) bool { return t.ID == tab })
+	return t >= 0 && slices.ContainsFunc(c.v.Browsers, func(b capture.Browser) bool { return b.Instance == c.v.Tabs[t].Instance && !b.Connected })
+}
+
 // gaps are those of the window and the scope; what was before the start is one of them.
 func (c *computation) gaps() []capture.Gap {
 	var gaps []capture.Gap

@@ -158,7 +158,7 @@ func newElement(l flash.Life, k capture.ElementKey, tab int, ref *Ref) NewElemen
 // the window.
 func emptySince(c *computation) (since *Time, emptied int) {
 	for tab, at := range c.v.DOMState.Empty() {
-		if !c.o.InScope(event.InTab(tab, capture.OriginOf(c.v.DOMState.URL(tab)))) {
+		if c.away(tab) || !c.o.InScope(event.InTab(tab, capture.OriginOf(c.v.DOMState.URL(tab)))) {
 			continue
 		}
 		if c.from.DOMState.Empty()[tab] != at {

@@ -56,3 +56,12 @@ func PlaceName(p Place) string {
 	names.add(p.File)
 	return names.source(p)
 }
+
+// from names the code that made a request or opened a connection, as the end of a line: " from api.ts:5"; "" if it is not
+// known.
+func from(ev event.Event, o *Options) string {
+	if p := initiator(ev, o); p.File != "" {
+		return " from " + Marked(PlaceName(p), p.Generated)
+	}
+	return ""
+}

@@ -2,7 +2,6 @@ package diff
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -120,7 +119,7 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 	c.duplicates.lists(e)
 	if known {
 		w.repeated++
-		c.repeated.take(&c.o, entry, Error, c.section, c.tab(w.tab), strconv.FormatUint(entry.As, 16), strings.TrimSpace(fmt.Sprintf("%s %s %s", e.Method, w.shownURL(), howFailed(e))))
+		c.repeated.take(&c.o, entry, Error, c.section, c.tab(w.tab), strconv.FormatUint(entry.As, 16), repeatedFailure(e, w.shownURL()))
 		return
 	}
 	if !w.now.Failing {
@@ -131,6 +130,16 @@ func (w *endpointWindow) fail(c *computation, e *event.Network) {
 	if c.o.Given != nil {
 		w.keys = addEntry(w.keys, entry)
 	}
+}
+
+// repeatedFailure is a failure that the reader was already given, in a line.
+func repeatedFailure(e *event.Network, url string) string {
+	parts := slices.DeleteFunc([]string{e.Method, url, e.Operation, howFailed(e)}, func(s string) bool { return s == "" })
+	text := strings.Join(parts, " ")
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
 }
 
 // howFailed is the status of a failed request, or why it has none.

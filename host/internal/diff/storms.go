@@ -63,7 +63,9 @@ type foundStorm struct {
 	Storm
 	place    Place
 	from, to int64
-	on       bool // it goes on at the end of the view
+	on       bool        // it goes on at the end of the view
+	inTab    int         // the host's number of its tab
+	entry    alike.Entry // of messages: what the reader will know them by
 }
 
 // storm adds a storm to those of the report. One of the same thing in the same tab is part of it.
@@ -74,7 +76,10 @@ func (c stormFinder) storm(what string, t *tempo, r *repetition) {
 	}
 	s := foundStorm{from: max(p.from, r.first), to: p.to, on: p.goesOn(t, c.v.At.UnixMilli())}
 	s.Storm = Storm{What: what, Count: p.total, Tab: c.tab(r.newest.Header().Tab()), Ref: r.ref}
-	s.place = initiator(r.newest, &c.o)
+	s.place, s.inTab = initiator(r.newest, &c.o), r.newest.Header().Tab()
+	if e, ok := r.newest.(*event.Console); ok {
+		s.entry = stormEntry(e)
+	}
 	for _, other := range c.storms {
 		if other.What == what && other.Tab == s.Tab {
 			other.from, other.to, other.on = min(other.from, s.from), max(other.to, s.to), other.on || s.on
@@ -99,6 +104,9 @@ func (c stormFinder) listStorms(r *Report) (omitted int) {
 	for _, s := range shown {
 		s.SpanMs, s.Initiator, s.Generated = s.to-s.from, names.source(s.place), s.place.Generated
 		r.Storms = append(r.Storms, s.Storm)
+		if s.entry.As != 0 {
+			r.shown = append(r.shown, s.entry)
+		}
 	}
 	return len(c.storms) - len(shown)
 }
@@ -113,12 +121,31 @@ func (s *Storm) Line() string {
 }
 
 // Storms returns the storms that went on since a moment, or still go on, each with what is known of it from before that.
+// Those of a page that its tab no longer shows are left out.
 func Storms(from capture.Moment, v *capture.View, o Options) []Storm {
+	storms, _ := stormsSince(from, v, o)
+	return storms
+}
+
+// loads is when tabs loaded their pages, in milliseconds since the Unix epoch.
+func loads(v *capture.View) map[int]int64 {
+	at := map[int]int64{}
+	for _, t := range v.Tabs {
+		at[t.ID] = t.Loaded.At
+	}
+	return at
+}
+
+// stormsSince is [Storms], with the messages that are part of one.
+func stormsSince(from capture.Moment, v *capture.View, o Options) ([]Storm, map[sameMessage]bool) {
+	loaded := loads(v)
 	c := stormsAround(from, v, o, nil)
-	c.storms = slices.DeleteFunc(c.storms, func(s *foundStorm) bool { return !s.on && s.to < from.At.UnixMilli() })
+	c.storms = slices.DeleteFunc(c.storms, func(s *foundStorm) bool {
+		return !s.on && s.to < from.At.UnixMilli() || s.to < loaded[s.inTab]
+	})
 	r := Report{}
 	c.listStorms(&r)
-	return r.Storms
+	return r.Storms, c.stormy
 }
 
 // Ongoing returns the storm that goes on at the end of a view, and when its newest repetition began. ok is false if there
@@ -155,7 +182,7 @@ func (c stormFinder) findStorms() {
 	all := func(capture.EndpointKey) bool { return true }
 	c.requestStorms(all)
 	c.socketStorms()
-	c.messageStorms()
+	c.stormy = c.messageStorms()
 	c.floods()
 }
 
@@ -300,6 +327,9 @@ type sameMessage struct {
 	lineKey
 	text string
 }
+
+// stormEntry identifies the messages of a storm.
+func stormEntry(e *event.Console) alike.Entry { return alike.Storm(e, withoutNumbers(e.Text)) }
 
 func sameMessageAs(e *event.Console) sameMessage {
 	return sameMessage{lineOf(e), withoutNumbers(e.Text)}
@@ -453,11 +483,11 @@ func (c stormFinder) floods() {
 		n     uint64
 		slots uint
 	}
-	lines := map[lineKey]*lineCount{}
+	lines, loaded := map[lineKey]*lineCount{}, loads(c.v) // what a page logs each time it is loaded is no flood
 	step := max(1, n/floodSample)
 	for pos := first; pos < next; pos += step {
 		e := near.At(pos)
-		if e.Level >= event.Warning {
+		if e.Level >= event.Warning || e.At <= loaded[e.Tab()] {
 			continue
 		}
 		k := lineOf(e)

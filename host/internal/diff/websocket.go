@@ -31,7 +31,7 @@ func (c *computation) websocket() *WebSocketDiff {
 		var entry alike.Entry
 		if c.o.Given != nil && e.Op != "open" {
 			entry = alike.Socket(e)
-			if c.repeated.take(&c.o, entry, Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e)) {
+			if c.o.given(entry) && c.repeated.take(&c.o, entry, Warning, c.section, tab, strconv.FormatUint(entry.As, 16), socketText(e, &c.o)) {
 				return
 			}
 		}
@@ -84,10 +84,10 @@ func socketError(e *event.WebSocket) string {
 }
 
 // socketText says what happened to a connection.
-func socketText(e *event.WebSocket) string {
+func socketText(e *event.WebSocket, o *Options) string {
 	url := shownSocketURL(e.Origin(), e.URL)
 	if e.Bad {
-		return "WebSocket " + url + ": " + Shorten(event.OneLine(socketError(e)))
+		return "WebSocket " + url + ": " + Shorten(event.OneLine(socketError(e))) + from(e, o)
 	}
 	return strings.TrimSpace("WebSocket " + url + " closed " + Shorten(event.OneLine(e.Reason)))
 }

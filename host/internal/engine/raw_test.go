@@ -101,6 +101,8 @@ func TestRawReadsArePaged(t *testing.T) {
 	}
 	is(`{}`, "5 6 7 8 9 10 11 12 13 14", 0, 10, 4)
 	is(`{"after":2,"limit":3}`, "5 6 7", 7, 10, 4)
+	is(`{"limit":3}`, "12 13 14", 8, 10, 4)
+	is(`{"after":8,"limit":3}`, "9 10 11", 11, 10, 4)
 	is(`{"after":13,"limit":1000}`, "14", 0, 10, 4)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/capture"
+	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/testing/enginetest"
@@ -231,6 +232,55 @@ func TestAStormIsReportedInEachWindowWhileItGoesOn(t *testing.T) {
 	// The first looks are too early to tell.
 	if reported < 50 {
 		t.Errorf("%d requests are reported as a storm", reported)
+	}
+}
+
+func TestWhatAPageLogsEachTimeItLoadsIsNoFlood(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	for range 12 {
+		w.Send("navigation", fmt.Sprintf(`"how":"reload","url":%q`, enginetest.Page+"/"))
+		for i := range 40 {
+			w.Log("log", fmt.Sprint("[render] row ", i))
+			w.Pass(time.Millisecond)
+		}
+		w.Pass(260 * time.Millisecond)
+	}
+	if r := w.Changes(w.Agent(), params{Checkpoint: checkpoint.Buffers}); len(r.Storms) != 0 || r.Severity != diff.Clean {
+		t.Errorf("%s", show(r))
+	}
+}
+
+func TestMessagesOfAStormAreRepeatedOnceItWasReported(t *testing.T) {
+	w := enginetest.New(t, capture.Limits{})
+	a := w.Agent()
+	w.Changes(a, params{})
+	flood := func(from, n int) {
+		for i := range n {
+			w.Log("error", fmt.Sprint("Render loop ", from+i))
+			w.Pass(10 * time.Millisecond)
+		}
+	}
+	flood(0, 300)
+	if r := w.Changes(a, params{}); len(r.Storms) != 1 || len(r.Console.NewErrors) != 1 || r.Console.NewErrors[0].Count != 300 {
+		t.Errorf("%s", show(r))
+	}
+	from := w.Store.View(w.Now).Now()
+	flood(300, 3)
+	if r := w.Changes(a, params{}); len(r.Console.NewErrors) != 0 || len(r.Repeated) != 1 || r.Repeated[0].Count != 3 || r.Severity != diff.Error {
+		t.Errorf("%s", show(r))
+	}
+	// An action that has all of a storm has one line of it, beside the storm's.
+	flood(303, 300)
+	lines := diff.Consequences(from, w.Store.View(w.Now), 0, diff.Options{})
+	if len(lines) != 2 || lines[0].Count+lines[1].Count != 304 {
+		t.Errorf("%+v", lines)
+	}
+	// The next page has nothing of it.
+	w.Pass(time.Second)
+	w.Send("navigation", fmt.Sprintf(`"how":"load","url":%q`, enginetest.Page+"/next"))
+	w.Pass(100 * time.Millisecond)
+	if storms := diff.Storms(from, w.Store.View(w.Now), diff.Options{}); len(storms) != 0 {
+		t.Errorf("%+v", storms)
 	}
 }
 

@@ -20,7 +20,7 @@ const MaxDetail = 160
 func (n *Network) interpret(r *redact.Redactor) {
 	n.Operation = operation(n)
 	errs := gjson.Result{}
-	if isObject(n.ResponseBody) && strings.Contains(n.ResponseBody, `"errors"`) {
+	if strings.Contains(n.ResponseBody, `"errors"`) {
 		errs = graphQLErrors(n)
 	}
 	n.Refused = errs.Exists() && n.Status > 0 && n.Status < 400
@@ -72,18 +72,25 @@ func operation(n *Network) string {
 
 // graphQLErrors returns the errors of a GraphQL answer. The answer of any other API may have a list of that name, so the
 // request must be one of GraphQL, or the list must look like one of GraphQL
-// (https://spec.graphql.org/October2021/#sec-Errors).
-func graphQLErrors(n *Network) gjson.Result {
-	errs := gjson.Get(n.ResponseBody, "errors")
-	first := errs.Get("0")
-	if !errs.IsArray() || first.Get("message").Type != gjson.String {
-		return gjson.Result{}
-	}
+// (https://spec.graphql.org/October2021/#sec-Errors). Of the answers to a batch it is the first that has errors.
+func graphQLErrors(n *Network) (errs gjson.Result) {
 	path, _, _ := strings.Cut(n.URL, "?")
 	asked := n.Operation != "" || strings.HasSuffix(strings.TrimRight(path, "/"), "graphql") || anyOperation.MatchString(gjson.Get(n.RequestBody, "query").Str)
-	answered := gjson.Get(n.ResponseBody, "data").Exists() && (first.Get("path").Exists() || first.Get("locations").Exists() || first.Get("extensions").Exists())
-	if !asked && !answered {
-		return gjson.Result{}
+	errorsOf := func(answer gjson.Result) bool {
+		list := answer.Get("errors")
+		first := list.Get("0")
+		typical := first.Get("path").Exists() || first.Get("locations").Exists() || first.Get("extensions").Exists()
+		if list.IsArray() && first.Get("message").Type == gjson.String && (asked || answer.Get("data").Exists() && typical) {
+			errs = list
+		}
+		return !errs.Exists()
+	}
+	body := strings.TrimLeft(n.ResponseBody, " \t\r\n")
+	switch {
+	case strings.HasPrefix(body, "{"):
+		errorsOf(gjson.Parse(body))
+	case strings.HasPrefix(body, "["):
+		gjson.Parse(body).ForEach(func(_, answer gjson.Result) bool { return errorsOf(answer) })
 	}
 	return errs
 }

@@ -83,6 +83,8 @@ func TestGraphQLOperationsAndErrors(t *testing.T) {
 		{"a fragment first", "http://a.test/api", `{"query":"fragment F on Order { id } query Order { order { ...F } }"}`, `{"data":{}}`, "Order", false},
 		{"without a name", "http://a.test/graphql", `{"query":"{ order { id } }"}`, refused, "", true},
 		{"a batch", "http://a.test/graphql", `[{"operationName":"A","query":"query A { a }"},{"operationName":"B","query":"query B { b }"}]`, `[{"data":{}}]`, "A", false},
+		{"a batch of which one failed", "http://a.test/graphql", `[{"query":"query A { a }"},{"query":"mutation B { b }"}]`, `[{"data":{"a":1}},{"data":null,"errors":[{"message":"b is refused"}]}]`, "A", true},
+		{"another API's lists", "http://a.test/rows", "", `[{"errors":[{"message":"row 2 is empty"}]}]`, "", false},
 		{"persisted", "http://a.test/graphql?operationName=Order&extensions=%7B%7D", "", `{"data":{}}`, "Order", false},
 		{"errors that are empty", "http://a.test/graphql", `{"query":"{ order { id } }"}`, `{"data":{},"errors":[]}`, "", false},
 		{"partial data", "http://a.test/gateway", "", `{"data":{"a":1},"errors":[{"message":"b failed","locations":[{"line":1,"column":1}]}]}`, "", true},

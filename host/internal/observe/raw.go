@@ -151,11 +151,18 @@ func read[T any, P event.Pointer[T], E any, R rawEntry[E]](v *capture.View, scop
 			continue // counted only
 		}
 		hits = append(hits, hit[T]{pos, entry})
+		if p.After == nil && len(hits) > 2*b.limit {
+			hits = hits[1:]
+		}
 	}
 	more := len(hits) > b.limit
 	if p.After != nil {
 		hits = hits[:min(len(hits), b.limit)]
 	} else {
+		if more { // what came before it is read next
+			before := hits[0].pos - 1
+			page.Next = &before
+		}
 		hits = hits[max(0, len(hits)-b.limit):]
 	}
 	taken := fill[T, P, E, R](page, hits, b, newest, r.show)
