@@ -29,8 +29,6 @@ var quoted = []struct{ part, what, line string }{
 	{"latency", "get_changes_since, p50 (p95)", "State check (`get_changes_since`), median (95th percentile): %s."},
 	{"latency", "get_changes_since / stub, p50", "State check compared with a stub MCP tool that returns the same bytes: %s."},
 	{"tokens", "an answer, median (largest)", "An answer after an edit, median (largest): %s."},
-	{"hunts", "causes named in the first answer", "Bugs of the bug hunts whose file and line the first answer names: %s."},
-	{"hunts", "a hunt, median", "Calls and tokens of a bug hunt, median: %s."},
 	{"daemon", "anonymous memory, all buffers full", "Memory with full buffers: %s."},
 }
 

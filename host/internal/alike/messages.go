@@ -9,7 +9,7 @@ import (
 
 // WithoutStamps removes the time stamps that a development server adds to the addresses of edited files.
 func WithoutStamps(text string) string {
-	if !strings.Contains(text, "?t=") && !strings.Contains(text, "&t=") {
+	if strings.IndexByte(text, '=') < 0 || !strings.Contains(text, "?t=") && !strings.Contains(text, "&t=") {
 		return text
 	}
 	var b strings.Builder
@@ -43,12 +43,12 @@ func Text(e *event.Console) string {
 	for _, p := range reportPrefixes {
 		text = strings.TrimPrefix(text, p)
 	}
-	if react := strings.HasPrefix(e.Text, "Warning: ") || strings.Contains(text, "react.dev/link/") || strings.Contains(text, "reactjs.org/link/"); react {
+	if strings.HasPrefix(e.Text, "Warning: ") || strings.Contains(text, "/link/") && (strings.Contains(text, "react.dev/link/") || strings.Contains(text, "reactjs.org/link/")) {
 		for _, part := range componentParts {
 			text, _, _ = strings.Cut(text, part)
 		}
 		text = strings.TrimSpace(text)
-	} else if e.Level == event.Error {
+	} else if e.Level == event.Error && strings.IndexByte(text, '\n') >= 0 {
 		text, _, _ = strings.Cut(text, "\n    at ")
 	}
 	return Fingerprint(text)
@@ -76,11 +76,20 @@ var fetchFailures = []string{
 // bareErrors are the names of errors that those messages may follow.
 var bareErrors = []string{"AxiosError: ", "TypeError: ", "Error: ", "ApolloError: ", "NetworkError: ", "HTTPError: ", "ServerError: "}
 
-// SaysRequestFailed reports whether a message says nothing but that a request failed, and with which status; 0 for none.
-func SaysRequestFailed(text string) (status int, says bool) {
-	for _, p := range slices.Concat(reportPrefixes, bareErrors) {
+// beforeMessage is what a message may follow.
+var beforeMessage = slices.Concat(reportPrefixes, bareErrors)
+
+// message returns a text without how it was reported, and without the names of errors that say nothing.
+func message(text string) string {
+	for _, p := range beforeMessage {
 		text = strings.TrimPrefix(text, p)
 	}
+	return text
+}
+
+// SaysRequestFailed reports whether a message says nothing but that a request failed, and with which status; 0 for none.
+func SaysRequestFailed(text string) (status int, says bool) {
+	text = message(text)
 	text, _, _ = strings.Cut(text, "\n")
 	for _, p := range fetchFailures {
 		rest, ok := strings.CutPrefix(text, p)
@@ -124,10 +133,7 @@ const minOverlayText = 12
 // IsIn reports whether the text of an error overlay has an error's message.
 func IsIn(overlay string, e *event.Console) bool {
 	text, _, _ := strings.Cut(e.Text, "\n")
-	for _, p := range slices.Concat(reportPrefixes, bareErrors) {
-		text = strings.TrimPrefix(text, p)
-	}
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(message(text))
 	return len(text) >= minOverlayText && strings.Contains(overlay, text)
 }
 

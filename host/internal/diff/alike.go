@@ -75,7 +75,7 @@ func (d *duplicates) echo(c *computation, e *event.Console) bool {
 // leaving reports whether an error is about a request that ended because the page was being left: it is no error of the
 // page that follows.
 func (d *duplicates) leaving(c *computation, e *event.Console) bool {
-	if !alike.SaysAborted(e) {
+	if e.Level != event.Error {
 		return false
 	}
 	if d.left == nil {
@@ -86,6 +86,11 @@ func (d *duplicates) leaving(c *computation, e *event.Console) bool {
 				}
 			}
 		})
+	}
+	if !d.left[e.Tab()].Before(e.At) || !alike.SaysAborted(e) {
+		return false
+	}
+	if d.aborted == nil {
 		d.aborted = alike.MomentsOf(func(add func(int, int64)) {
 			for _, n := range c.v.Network().From(c.from.Pos[capture.Network]) {
 				if n.Canceled || n.Error == "net::ERR_ABORTED" {
@@ -94,7 +99,7 @@ func (d *duplicates) leaving(c *computation, e *event.Console) bool {
 			}
 		})
 	}
-	return d.left[e.Tab()].Before(e.At) && d.aborted[e.Tab()].Near(e.At)
+	return d.aborted[e.Tab()].Near(e.At)
 }
 
 // overlay is an error overlay that appeared in the window.
