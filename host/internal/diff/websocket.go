@@ -17,6 +17,8 @@ func (c *computation) websocket() *WebSocketDiff {
 	var failed tallies[SocketError]
 	var opened tallies[Connection]
 	var ends run
+	var last *event.WebSocket // connections are often to one server
+	url := ""
 	total, frames := inScope(&c.o, c.section, c.v.WebSocket(), c.from.Pos[capture.WebSocket], func(pos uint64, e *event.WebSocket) {
 		if e.IsFrame() {
 			d.TotalNewMessages++
@@ -27,7 +29,10 @@ func (c *computation) websocket() *WebSocketDiff {
 		if e.Op == "close" || e.Op == "error" {
 			ends.add(&socketTempo, e.At)
 		}
-		url, tab := shownSocketURL(e.Origin(), e.URL), c.tab(e.Tab())
+		if last == nil || last.URL != e.URL || last.Origin() != e.Origin() {
+			last, url = e, shownSocketURL(e.Origin(), e.URL)
+		}
+		tab := c.tab(e.Tab())
 		var entry alike.Entry
 		if c.o.Given != nil && e.Op != "open" {
 			entry = alike.Socket(e)
