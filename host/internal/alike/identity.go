@@ -11,17 +11,29 @@ import (
 // identity is a hash of what identifies an entry.
 type identity uint64
 
-// identify returns the identity of what some texts say, whatever the program (FNV-1a).
+// identify returns the identity of what some texts say, whatever the program.
 func identify(parts ...string) identity { return identity(14695981039346656037).with(parts...) }
 
+// with adds texts, eight bytes at a time. The length of each is part of it: "a", "bc" are not "ab", "c".
 func (h identity) with(parts ...string) identity {
 	for _, p := range parts {
-		for i := range len(p) {
-			h = (h ^ identity(p[i])) * 1099511628211
+		n := len(p)
+		for ; len(p) >= 8; p = p[8:] {
+			h = h.mix(uint64(p[0]) | uint64(p[1])<<8 | uint64(p[2])<<16 | uint64(p[3])<<24 | uint64(p[4])<<32 | uint64(p[5])<<40 | uint64(p[6])<<48 | uint64(p[7])<<56)
 		}
-		h = (h ^ 0xff) * 1099511628211 // no text contains it: "a", "bc" are not "ab", "c"
+		rest := uint64(0)
+		for i := range len(p) {
+			rest |= uint64(p[i]) << (8 * i)
+		}
+		h = h.mix(rest).mix(uint64(n))
 	}
 	return h
+}
+
+// mix adds a word: a multiplication carries each of its bits upwards, a shift carries them back.
+func (h identity) mix(word uint64) identity {
+	h = (h ^ identity(word)) * 0x9e3779b97f4a7c15
+	return h ^ h>>29
 }
 
 // Console identifies a message: what it says, and the code that logged it. The line of named code does not count,
