@@ -30,19 +30,11 @@ func TestSoak(t *testing.T) {
 	if err != nil {
 		t.Skip("runs with TIDEMARK_SOAK, as in `make soak`")
 	}
-	e2etest.NeedBrowser(t)
-	w, err := testbed.Start(e2etest.Binary())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	w := e2etest.SeparateWorld(t).World
 	ctx, cancel := context.WithTimeout(context.Background(), length)
-	defer cancel()
 	var load sync.WaitGroup
+	defer load.Wait()
+	defer cancel()
 	for i := range 2 {
 		load.Go(func() { soakStream(ctx, t, w, i) })
 	}

@@ -35,8 +35,9 @@ func TestSteadySlowPollingIsNoStorm(t *testing.T) {
 		for range parts {
 			period := rapid.Int64Range(shortest, 10_000).Draw(rt, "period")
 			at := rapid.Int64Range(0, period).Draw(rt, "phase")
-			// An answer that takes nearly as long as the pause between two requests is a loop or a long poll.
-			takes := rapid.Int64Range(0, period/2).Draw(rt, "takes")
+			// An answer that takes nearly as long as the pause between two requests is a loop or a long poll. So are parts
+			// that each ask when another part has its answer.
+			takes := rapid.Int64Range(0, period/int64(2*parts)).Draw(rt, "takes")
 			for range 60 {
 				began := at + rapid.Int64Range(0, 20).Draw(rt, "jitter")
 				list = append(list, occurrence{began, began + takes})

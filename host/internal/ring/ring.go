@@ -224,9 +224,7 @@ func (v View[T]) Marked(pos uint64) iter.Seq2[uint64, *T] {
 // Until is the view without the values from a position on.
 func (v View[T]) Until(pos uint64) View[T] {
 	v.next = min(v.next, max(pos, 1))
-	if v.past == nil {
-		v.first = min(v.first, v.next)
-	}
+	v.first = min(v.first, v.next)
 	v.kept = min(v.kept, v.next)
 	return v
 }

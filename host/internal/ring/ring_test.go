@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -135,4 +136,50 @@ func TestAPositionOutsideIsNil(t *testing.T) {
 	if *v.At(4) != 3 || *v.At(5) != 4 {
 		t.Error("the newest two are not held")
 	}
+}
+
+// TestAViewOfAnyPartHoldsItsPart compares views with a past, cut anywhere, with the list of all values.
+func TestAViewOfAnyPartHoldsItsPart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := New(Options[int]{MaxCount: rapid.IntRange(1, 10).Draw(t, "most"), MaxBytes: 1000, Chunk: 4, Size: func(*int) int { return 1 }})
+		n := rapid.IntRange(0, 30).Draw(t, "values")
+		all := make([]int, n+1)
+		for i := 1; i <= n; i++ {
+			all[i] = i
+			r.Append(i)
+		}
+		v := r.View().Behind(uint64(rapid.IntRange(1, n+1).Draw(t, "kept")), func(from, to uint64) iter.Seq2[uint64, *int] {
+			return func(yield func(uint64, *int) bool) {
+				for p := from; p < to; p++ {
+					if !yield(p, &all[p]) {
+						return
+					}
+				}
+			}
+		})
+		until := uint64(rapid.IntRange(0, n+2).Draw(t, "until"))
+		holds := func(name string, v View[int], first, next uint64) {
+			next = max(1, min(next, until))
+			first = min(first, next)
+			if v.First() != first || v.Next() != next || v.Len() != int(next-first) || v.FirstInRing() < first || v.FirstInRing() > next {
+				t.Fatalf("%s: from %d to %d, of %d, in the ring from %d; want %d to %d", name, v.First(), v.Next(), v.Len(), v.FirstInRing(), first, next)
+			}
+			for _, read := range []iter.Seq2[uint64, *int]{v.From(0), v.Marked(0)} {
+				p := first
+				for pos, value := range read {
+					if pos != p || *value != int(p) {
+						t.Fatalf("%s: %d holds %d, want %d", name, pos, *value, p)
+					}
+					p++
+				}
+				if p != next {
+					t.Fatalf("%s: ended at %d, want %d", name, p, next)
+				}
+			}
+		}
+		first := v.First()
+		holds("a part", v.Until(until), first, v.Next())
+		holds("a part in the ring", v.Until(until).InRing(), v.FirstInRing(), v.Next())
+		holds("a part of the ring", v.InRing().Until(until), v.FirstInRing(), v.Next())
+	})
 }

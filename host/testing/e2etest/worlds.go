@@ -95,13 +95,22 @@ func closed(t *testing.T) func(*testbed.World, error) *World {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := w.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		closeAtEnd(t, w)
 		return &World{w}
 	}
+}
+
+// closeAtEnd closes a world at the end of the test. A test that fails logs what its daemon wrote.
+func closeAtEnd(t *testing.T, w *testbed.World) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(w.Home, "daemon.log"))
+			t.Logf("%s", log[max(0, len(log)-20_000):])
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // NeedBrowser skips a test under -short and where no browser is found.
@@ -115,21 +124,13 @@ func NeedBrowser(t *testing.T) {
 	}
 }
 
-// LoggedWorld returns a world without a browser. A test that fails logs what its daemon wrote.
+// LoggedWorld returns a world without a browser.
 func LoggedWorld(t *testing.T) *testbed.World {
 	t.Helper()
 	w, err := testbed.New(binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			log, _ := os.ReadFile(w.Home + "/daemon.log")
-			t.Logf("%s", log)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	closeAtEnd(t, w)
 	return w
 }
