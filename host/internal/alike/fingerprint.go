@@ -14,17 +14,27 @@ func Fingerprint(s string) string {
 	var b strings.Builder
 	copied, i := 0, 0
 	for i < len(s) {
-		if n, fold := foldAt(s, i); n > 0 {
-			if copied == 0 {
-				b.Grow(len(s))
-			}
-			b.WriteString(s[copied:i])
-			b.WriteString(fold)
-			i += n
-			copied = i
+		c := s[i]
+		if !isWord(c) {
+			i++
 			continue
 		}
-		i += max(1, wordLen(s[i:])) // a word that is not folded stays whole, so that nothing inside it is
+		word := wordLen(s[i:])
+		// What is folded begins with a digit or a hexadecimal letter. Of those that begin with a letter, only blob: is shorter
+		// than eight.
+		if isDigit(c) || isHexLetter(c) && (word >= 8 || c == 'b') {
+			if n, fold := foldAt(s, i); n > 0 {
+				if copied == 0 {
+					b.Grow(len(s))
+				}
+				b.WriteString(s[copied:i])
+				b.WriteString(fold)
+				i += n
+				copied = i
+				continue
+			}
+		}
+		i += word // a word that is not folded stays whole, so that nothing inside it is
 	}
 	if copied == 0 {
 		return s

@@ -39,6 +39,20 @@ func (h identity) mix(word uint64) identity {
 // Console identifies a message: what it says, and the code that logged it. The line of named code does not count,
 // because an edit above moves it.
 func Console(e *event.Console, level event.Level) Entry {
+	return consoleEntry(e, level, Fingerprint(WithoutStamps(e.Text)))
+}
+
+// Message is [Console] and [Text] of a message.
+func Message(e *event.Console, level event.Level) (Entry, string) {
+	whole, common := commonText(e)
+	text := Fingerprint(common)
+	if len(common) == len(whole) {
+		return consoleEntry(e, level, text), text
+	}
+	return consoleEntry(e, level, Fingerprint(whole)), text
+}
+
+func consoleEntry(e *event.Console, level event.Level, says string) Entry {
 	function := ""
 	if len(e.Stack) > 0 {
 		function, _, _ = strings.Cut(e.Stack[0], " (")
@@ -48,7 +62,7 @@ func Console(e *event.Console, level event.Level) Entry {
 		line = strconv.Itoa(e.Line)
 	}
 	file, _, _ := strings.Cut(e.URL, "?")
-	h := identify("console", level.String(), e.Origin(), Fingerprint(WithoutStamps(e.Text)), file, function, line, strconv.Itoa(e.Column))
+	h := identify("console", level.String(), e.Origin(), says, file, function, line, strconv.Itoa(e.Column))
 	return Entry{Of: uint64(h), As: uint64(h)}
 }
 

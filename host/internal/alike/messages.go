@@ -39,7 +39,14 @@ var componentParts = []string{"\n    at ", "\n    in ", "Check the render method
 // Text is what two messages have in common that are one entry. It is equal for an error and the line that logs it,
 // and for a warning of React about several components.
 func Text(e *event.Console) string {
-	text := WithoutStamps(e.Text)
+	_, common := commonText(e)
+	return Fingerprint(common)
+}
+
+// commonText returns what a message says, and the part of it that [Text] is about.
+func commonText(e *event.Console) (whole, common string) {
+	whole = WithoutStamps(e.Text)
+	text := whole
 	for _, p := range reportPrefixes {
 		text = strings.TrimPrefix(text, p)
 	}
@@ -51,7 +58,7 @@ func Text(e *event.Console) string {
 	} else if e.Level == event.Error && strings.IndexByte(text, '\n') >= 0 {
 		text, _, _ = strings.Cut(text, "\n    at ")
 	}
-	return Fingerprint(text)
+	return whole, text
 }
 
 // echoes begin the lines that frameworks log about an error that was reported by itself.

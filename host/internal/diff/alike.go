@@ -42,8 +42,10 @@ func (d *duplicates) has(c *computation, e *event.Console) bool {
 	if e.Level != event.Error {
 		return false
 	}
-	if status, says := alike.SaysRequestFailed(e.Text); says && d.failing[failed{e.Tab(), status}].Near(e.At) {
-		return true
+	if len(d.failing) > 0 {
+		if status, says := alike.SaysRequestFailed(e.Text); says && d.failing[failed{e.Tab(), status}].Near(e.At) {
+			return true
+		}
 	}
 	i := slices.IndexFunc(d.overlays, func(o *overlay) bool {
 		return o.element.Tab == e.Tab() && alike.Near(o.at, e.At) && alike.IsIn(o.element.Text, e)

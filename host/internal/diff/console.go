@@ -28,14 +28,16 @@ func (c *computation) console() *ConsoleDiff {
 			return
 		}
 		level := levelOf(e, c.o.Noise)
-		k := messageKey{level, alike.Text(e), c.tab(e.Tab())}
+		k := messageKey{level: level, tab: c.tab(e.Tab())}
 		var entry alike.Entry
-		if c.o.Given != nil {
+		if c.o.Given == nil {
+			k.fingerprint = alike.Text(e)
+		} else {
+			entry, k.fingerprint = alike.Message(e, level)
 			severity := Warning
 			if level == event.Error {
 				severity = Error
 			}
-			entry = alike.Console(e, level)
 			known, same := entry, k.fingerprint
 			if !c.o.given(entry) {
 				if storm := stormEntry(e); c.o.given(storm) {

@@ -127,9 +127,7 @@ func isStatic(e *event.Network) bool {
 	if e.Method != "GET" {
 		return false
 	}
-	address := e.URL
-	if i := strings.IndexAny(address, "?#"); i >= 0 {
-		address = address[:i]
-	}
+	address, _, _ := strings.Cut(e.URL, "?")
+	address, _, _ = strings.Cut(address, "#")
 	return staticNames[path.Ext(address)]
 }

@@ -40,8 +40,10 @@ func locate(o *Options, lists ...[]event.Event) initiators {
 	found := initiators{map[event.Event]Place{}, sourceNames{}}
 	for _, list := range lists {
 		for _, e := range list {
-			found.of[e] = initiator(e, o)
-			found.names.add(found.of[e].File)
+			if p := initiator(e, o); p.File != "" {
+				found.of[e] = p
+				found.names.add(p.File)
+			}
 		}
 	}
 	return found

@@ -274,9 +274,12 @@ func (w *endpointWindow) identity() []alike.Entry {
 }
 
 func entries[T any](list []*tally[T]) []T {
-	var out []T
-	for _, t := range list {
-		out = append(out, t.entry)
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]T, len(list))
+	for i, t := range list {
+		out[i] = t.entry
 	}
 	return out
 }

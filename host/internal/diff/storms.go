@@ -3,6 +3,8 @@ package diff
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -322,6 +324,34 @@ type lineKey struct {
 
 func lineOf(e *event.Console) lineKey { return lineKey{e.Tab(), e.Level, e.URL, e.Line} }
 
+// remembered looks values up by key. Entries that follow each other often have one key.
+type remembered[K comparable, V any] struct {
+	all  map[K]V
+	key  K
+	last V
+	has  bool
+}
+
+// of returns the value of a key. The first time, it makes one.
+func (m *remembered[K, V]) of(k K, value func() V) V {
+	if m.has && k == m.key {
+		return m.last
+	}
+	v, has := m.all[k]
+	if !has {
+		if m.all == nil {
+			m.all = map[K]V{}
+		}
+		v = value()
+		m.all[k] = v
+	}
+	m.key, m.last, m.has = k, v, true
+	return v
+}
+
+// byLine has a value for each line of code that logs.
+type byLine[V any] = remembered[lineKey, V]
+
 // sameMessage is what makes messages of one line the same: their texts without numbers.
 type sameMessage struct {
 	lineKey
@@ -357,20 +387,13 @@ func withoutNumbers(s string) string {
 // messageStorms finds warnings and errors that are logged again and again, and returns which.
 func (c stormFinder) messageStorms() map[sameMessage]bool {
 	window := c.from.Pos[capture.Console]
-	lines := map[lineKey]*run{}
-	var key lineKey
-	var line *run
+	lines := byLine[*run]{}
 	long := false
 	for _, e := range c.v.Console().Marked(window) {
 		if e.Level < event.Warning {
 			continue
 		}
-		if k := lineOf(e); line == nil || k != key { // one after the other are often of one line
-			if key, line = k, lines[k]; line == nil {
-				line = &run{}
-				lines[k] = line
-			}
-		}
+		line := lines.of(lineOf(e), func() *run { return &run{} })
 		line.add(&messageTempo, e.At)
 		long = long || line.long || line.near && c.short()
 	}
@@ -380,7 +403,7 @@ func (c stormFinder) messageStorms() map[sameMessage]bool {
 	found := map[sameMessage]*repetition{}
 	var order []sameMessage
 	for pos, e := range c.v.Console().Marked(before(c.v.Console(), window, c.from.At.UnixMilli())) {
-		if l := lines[lineOf(e)]; l == nil || !l.long && !(l.near && c.short()) || !c.tells(pos, e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
+		if l := lines.all[lineOf(e)]; l == nil || !l.long && !(l.near && c.short()) || !c.tells(pos, e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
 			continue
 		}
 		k := sameMessageAs(e)
@@ -453,11 +476,13 @@ func messageName(e *event.Console) string {
 // A flood is one line that logs floodRate times a second for floodSpan milliseconds, at least. Only what goes on at the end
 // of the window is found: entries that are neither warnings nor errors are not looked at otherwise.
 const (
-	floodRate   = 20
-	floodSpan   = 3000
-	floodSlots  = 6
-	floodSample = 1024
+	floodRate  = 20
+	floodSpan  = 3000
+	floodSlots = 6
 )
+
+// floodSamples are how many entries of a span are looked at. More are needed where a line is a small part of them.
+var floodSamples = []uint64{64, 256}
 
 // floods finds floods of entries that are neither warnings nor errors.
 func (c stormFinder) floods() {
@@ -479,51 +504,72 @@ func (c stormFinder) floods() {
 	if n < floodRate*floodSpan/1000 || first == near.First() && near.Evicted() == 0 {
 		return
 	}
+	for _, most := range floodSamples {
+		flooding, sure := c.floodsIn(near, first, min(n, most))
+		if sure || n <= most {
+			if len(flooding) > 0 {
+				c.countFloods(func(k lineKey) bool { return flooding[k] })
+			}
+			return
+		}
+	}
+}
+
+// floodsIn returns the lines that flood the entries from a position on, of which it looks at some. It is not sure where
+// others were met more than once.
+func (c stormFinder) floodsIn(v ring.View[event.Console], first, some uint64) (flooding map[lineKey]bool, sure bool) {
 	type lineCount struct {
-		n     uint64
+		met   uint64
 		slots uint
 	}
-	lines, loaded := map[lineKey]*lineCount{}, loads(c.v) // what a page logs each time it is loaded is no flood
-	step := max(1, n/floodSample)
-	for pos := first; pos < next; pos += step {
-		e := near.At(pos)
-		if e.Level >= event.Warning || e.At <= loaded[e.Tab()] {
+	loaded := remembered[int, int64]{all: loads(c.v)} // what a page logs each time it is loaded is no flood
+	never := func() int64 { return 0 }
+	lines := byLine[*lineCount]{}
+	n := v.Next() - first
+	chance := rand.New(rand.NewPCG(first, v.Next())) // lines that take turns are all met
+	for i := range some {
+		from, to := n*i/some, n*(i+1)/some
+		at := from + chance.Uint64N(to-from)
+		e := v.At(first + at)
+		if e.Level >= event.Warning || e.At <= loaded.of(e.Tab(), never) {
 			continue
 		}
-		k := lineOf(e)
-		l := lines[k]
-		if l == nil {
-			l = &lineCount{}
-			lines[k] = l
-		}
-		l.n += step
-		l.slots |= 1 << ((pos - first) * floodSlots / n)
+		l := lines.of(lineOf(e), func() *lineCount { return &lineCount{} })
+		l.met++
+		l.slots |= 1 << (at * floodSlots / n)
 	}
-	for k, l := range lines {
-		if l.n < floodRate*floodSpan/1000 || l.slots != 1<<floodSlots-1 {
-			delete(lines, k)
+	flooding, sure = map[lineKey]bool{}, true
+	for k, l := range lines.all {
+		if l.met*n >= floodRate*floodSpan/1000*some && l.slots == 1<<floodSlots-1 {
+			flooding[k] = true
+		} else if l.met > 1 {
+			sure = false
 		}
 	}
-	if len(lines) > 0 {
-		c.countFloods(func(k lineKey) bool { return lines[k] != nil })
-	}
+	return flooding, sure || some == n
 }
 
 // countFloods adds the floods of lines of code to the storms.
 func (c stormFinder) countFloods(flooding func(lineKey) bool) {
-	found := map[lineKey]*repetition{}
+	found := byLine[*repetition]{}
+	since := remembered[event.Subject, int64]{}
 	for pos, e := range c.v.Console().InRing().From(c.from.Pos[capture.Console]) {
-		if e.Level >= event.Warning || !c.o.InScope(e.Subject) || e.At <= c.updated[e.Tab()] {
+		if e.Level >= event.Warning || e.At <= since.of(e.Subject, func() int64 {
+			if !c.o.InScope(e.Subject) {
+				return math.MaxInt64
+			}
+			return c.updated[e.Tab()]
+		}) {
 			continue
 		}
-		k := lineOf(e)
-		r := found[k]
-		if r == nil {
-			if !flooding(k) || c.keptOut(e) {
-				continue
+		r := found.of(lineOf(e), func() *repetition {
+			if !flooding(lineOf(e)) || c.keptOut(e) {
+				return nil
 			}
-			r = &repetition{pace: pace{storm: true, hot: true, from: e.At}, first: e.At}
-			found[k] = r
+			return &repetition{pace: pace{storm: true, hot: true, from: e.At}, first: e.At}
+		})
+		if r == nil {
+			continue
 		}
 		r.newest, r.pace.to, r.pace.ended = e, e.At, e.At
 		r.pace.total++
@@ -533,7 +579,9 @@ func (c stormFinder) countFloods(flooding func(lineKey) bool) {
 			r.ref.add(pos)
 		}
 	}
-	for _, r := range found {
-		c.storm(messageName(r.newest.(*event.Console)), &messageTempo, r)
+	for _, r := range found.all {
+		if r != nil {
+			c.storm(messageName(r.newest.(*event.Console)), &messageTempo, r)
+		}
 	}
 }

@@ -176,7 +176,7 @@ func handler(e *engine.Engine, t *engine.Tool, client *checkpoint.Client) mcp.To
 			}
 			e.Viewer.Agents.Called(client, viewer.Call{
 				At: began, Took: time.Since(began), Tool: t.Name, Arguments: viewer.ShownArguments(t.Set, req.Params.Arguments),
-				Answer: text, Failed: result.IsError, RawRead: viewer.RawReadOf(answer), Gist: gist,
+				Answer: text, Tokens: viewer.TokensOf(answer), Failed: result.IsError, RawRead: viewer.RawReadOf(answer), Gist: gist,
 			})
 			return result, nil
 		}

@@ -132,8 +132,10 @@ func (o *Observer) changes(ctx context.Context, client *checkpoint.Client, p Cha
 		return nil, err
 	}
 	r.file, r.fold = file, r.checkpoint == "" && file == nil
-	if err := tabs.Check(o.store.View(o.clock()), client.Scope, p.Tab); err != nil {
-		return nil, err
+	if p.Tab != 0 {
+		if err := tabs.Check(o.store.View(o.clock()), client.Scope, p.Tab); err != nil {
+			return nil, err
+		}
 	}
 	began := time.Now()
 	outcome, err := o.wait(ctx, client, r)

@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"hash/maphash"
+
 	"tidemark.dev/tidemark/host/internal/capture"
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
@@ -32,10 +34,18 @@ const (
 // rawLine is what tells the lines of entries apart.
 type rawLine struct{ what, text string }
 
+// The tokens of the first rawExact lines of a raw read are estimated, and those of one line of rawSample after them. The
+// others are estimated by their bytes.
+const (
+	rawExact  = 8
+	rawSample = 8
+)
+
 // rawCost estimates the tokens of one raw read. It looks at the newest entries alone, as the read does.
 func rawCost[T any, P event.Pointer[T]](v *ring.View[T], from uint64, inScope func(event.Subject) bool, lineOf func(*T) (l rawLine, more int, ok bool)) int {
-	sum, n := 0, 0
-	known := map[rawLine]bool{}
+	each, texts, sampled, cost := 0, 0, 0, 0 // tokens beside texts; bytes of texts; bytes and tokens of the sample
+	n, lines := 0, 0
+	var known lineSet
 	for pos := v.Next() - 1; pos >= max(from, v.FirstInRing()) && n < defaultLimit; pos-- {
 		e := v.At(pos)
 		if e == nil || inScope != nil && !inScope(P(e).Header().Subject) {
@@ -45,15 +55,36 @@ func rawCost[T any, P event.Pointer[T]](v *ring.View[T], from uint64, inScope fu
 		if !ok {
 			continue
 		}
-		if n++; known[l] {
+		if n++; !known.add(l) {
 			continue
 		}
-		known[l] = true
-		if sum += rawEach + more + tokens.Estimate(atMost(l.what)) + tokens.Estimate(atMost(l.text)); sum > defaultMaxTokens {
-			return defaultMaxTokens
+		what, text := atMost(l.what), atMost(l.text)
+		each, texts = each+rawEach+more, texts+len(what)+len(text)
+		if lines < rawExact || lines%rawSample == 0 {
+			sampled, cost = sampled+len(what)+len(text), cost+tokens.Estimate(what)+tokens.Estimate(text)
+		}
+		lines++
+	}
+	return min(rawAround+each+texts*cost/max(1, sampled), defaultMaxTokens)
+}
+
+// lineSet is a set of at most defaultLimit lines, by their hashes.
+type lineSet [2 * defaultLimit]uint64
+
+var lineSeed = maphash.MakeSeed()
+
+// add adds a line, and reports whether it is new.
+func (s *lineSet) add(l rawLine) bool {
+	h := maphash.String(lineSeed, l.what)*31 + maphash.String(lineSeed, l.text) | 1
+	for i := h % uint64(len(s)); ; i = (i + 1) % uint64(len(s)) {
+		switch s[i] {
+		case h:
+			return false
+		case 0:
+			s[i] = h
+			return true
 		}
 	}
-	return sum + rawAround
 }
 
 // atMost returns as much of a text as a raw read can show.

@@ -33,7 +33,7 @@ type Call struct {
 	Took      time.Duration
 	Tool      string
 	Arguments string
-	// Answer is the answer as sent, cut to a limit. Bytes and Tokens are its full length.
+	// Answer is the answer as sent, cut to a limit. Bytes and Tokens are its full length. Tokens that are 0 are estimated.
 	Answer string
 	Bytes  int
 	Tokens int
@@ -58,7 +58,9 @@ func markOfCall(c *Call) byte {
 // Called records an agent's call, with the answer as sent.
 func (a *Agents) Called(client *checkpoint.Client, c Call) {
 	name := a.clients.NameOf(client)
-	c.Bytes, c.Tokens = len(c.Answer), tokens.Estimate(c.Answer)
+	if c.Bytes = len(c.Answer); c.Tokens == 0 {
+		c.Tokens = tokens.Estimate(c.Answer)
+	}
 	c.Arguments, c.Answer = cutTo(c.Arguments, maxCallAnswer), cutTo(c.Answer, maxCallAnswer)
 	c.head = event.Head{At: c.At.UnixMilli()}
 	a.mu.Lock()
@@ -143,6 +145,14 @@ func GistOf(answer any) string {
 		return a.Kind
 	}
 	return ""
+}
+
+// TokensOf returns the tokens of an answer that counted them, 0 for any other.
+func TokensOf(answer any) int {
+	if r, ok := answer.(*diff.Report); ok {
+		return r.TokenCount
+	}
+	return 0
 }
 
 // RawReadOf returns the tokens of the raw read that an answer replaces, 0 for answers that replace none.
