@@ -316,8 +316,15 @@ func post(client *http.Client, path, body string, into any) error {
 	return json.NewDecoder(resp.Body).Decode(into)
 }
 
+// The browser collects the garbage of floods for clearsUp, which is no idleness. Then idleness is measured in idleSpans.
+const (
+	clearsUp  = 20 * time.Second
+	idleSpan  = 4 * time.Second
+	idleSpans = 3
+)
+
 // workerIdle is the share of a core that the process of the extension takes while nothing happens, the middle of
-// several spans: in the first it still clears up after the floods.
+// several spans.
 func workerIdle() (float64, error) {
 	pids, err := extensionProcesses()
 	if err != nil {
@@ -334,17 +341,18 @@ func workerIdle() (float64, error) {
 		return sum, nil
 	}
 	var shares []float64
-	for range 3 {
+	time.Sleep(clearsUp)
+	for range idleSpans {
 		before, err := used()
 		if err != nil {
 			return 0, err
 		}
-		time.Sleep(idleFor / 2)
+		time.Sleep(idleSpan)
 		after, err := used()
 		if err != nil {
 			return 0, err
 		}
-		shares = append(shares, (after-before).Seconds()/(idleFor/2).Seconds())
+		shares = append(shares, (after-before).Seconds()/idleSpan.Seconds())
 	}
 	return quantile(shares, .5), nil
 }
