@@ -36,6 +36,9 @@ const (
 	Buffers = "auto_0"
 )
 
+// automatic begins the names of clients' read positions.
+const automatic = "auto_"
+
 // Checkpoint is a named moment.
 type Checkpoint struct {
 	Name string
@@ -103,6 +106,9 @@ type UnknownError struct {
 }
 
 func (e *UnknownError) Error() string {
+	if strings.HasPrefix(e.Name, automatic) {
+		return fmt.Sprintf("there is no checkpoint %q: such a name is your read position, which moves on with each call. Omit checkpoint to read changes since your last call, pass %q for everything in memory, or a time such as an answer's checkpoint_from", e.Name, Buffers)
+	}
 	if len(e.Known) == 0 {
 		return fmt.Sprintf("there is no checkpoint %q, and none has been created yet; create one with checkpoint_create, or omit checkpoint to read changes since your last call", e.Name)
 	}
@@ -143,7 +149,7 @@ func CheckName(name string) error {
 		rule = "it is reserved for the present moment"
 	case name == Start:
 		rule = "it is reserved for the beginning of the history"
-	case strings.HasPrefix(name, "auto_") || name == "auto":
+	case strings.HasPrefix(name, automatic) || name == "auto":
 		rule = "auto_… is reserved for automatic checkpoints"
 	case !nameForm.MatchString(name):
 		rule = "it must match [a-z][a-z0-9_]*"

@@ -116,7 +116,7 @@ func (c *Client) AutoName() string {
 	if c.calls == 0 {
 		return ""
 	}
-	return fmt.Sprintf("auto_%d", c.calls)
+	return fmt.Sprintf("%s%d", automatic, c.calls)
 }
 
 // UnreadLocked returns those of the sections that were never reported to the client.

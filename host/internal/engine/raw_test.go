@@ -190,7 +190,7 @@ func TestMistakesNameTheArgumentAndWhatItTakes(t *testing.T) {
 	mistakes := []mistake{
 		{everything, "get_changes_since", `{"checkpoint":"2026-01-23T10:30:00.001Z"}`, "the time 2026-01-23T10:30:00.001Z is in the future; it is now 2026-01-23T10:30:00.000Z"},
 		{everything, "get_changes_since", `{"checkpoint":"2026-W60"}`, `"2026-W60" is not a valid ISO 8601 time: no such week; write it like 2026-01-23T10:25:00Z`},
-		{everything, "get_changes_since", `{"checkpoint":"auto_7"}`, `there is no checkpoint "auto_7", and none has been created yet`},
+		{everything, "get_changes_since", `{"checkpoint":"auto_7"}`, `there is no checkpoint "auto_7": such a name is your read position`},
 		{everything, "get_changes_since", `{"timeout_ms":600001}`, "timeout_ms is 600001; it must be from 0 to 600000"},
 		{everything, "get_changes_since", `{"timeout_ms":9223372036854775}`, "it must be from 0 to 600000"},
 		{everything, "get_changes_since", `{"timeout_ms":1.5}`, "timeout_ms must be a whole number, not 1.5"},
