@@ -21,8 +21,12 @@ import (
 	"tidemark.dev/tidemark/host/testing/testbed"
 )
 
-// floodTarget is the share of a bare listener's rate at which Tidemark must take in the same flood.
-const floodTarget = .7
+// The share of a bare listener's rate at which Tidemark must take in the same flood. A request has several events, and
+// the stack of what started it, which the bare listener does not ask for.
+const (
+	floodTarget    = .7
+	requestsTarget = .6
+)
 
 // floodPoll is how often the daemon is asked how much has arrived. Asking more often slows the flood.
 const floodPoll = 50 * time.Millisecond
@@ -35,13 +39,14 @@ const floodQuiet = 15 * time.Second
 type floodKind struct {
 	name, tool, method string // the tool that reads it, and the debugger's event that the listener counts
 	n                  int
+	target             float64
 	script             string // sends N events
 }
 
 var floodKinds = []floodKind{
-	{"console entries", "get_browser_logs", "Runtime.consoleAPICalled", 10_000, `for (let i = 0; i < N; i++) { console.log('row', i, 'of the flood'); if (i % 500 === 0) await new Promise((done) => setTimeout(done)) }`},
-	{"WebSocket frames", "get_websocket_events", "Network.webSocketFrameReceived", 10_000, `const s = new WebSocket(location.origin.replace('http', 'ws') + '/socket?n=' + N); await new Promise((done) => { s.onclose = done })`},
-	{"requests", "get_network_bodies", "Network.loadingFinished", 1_000, `let i = 0; await Promise.all(Array.from({length: 16}, async () => { while (i < N) await (await fetch('/item?i=' + i++)).text() }))`},
+	{"console entries", "get_browser_logs", "Runtime.consoleAPICalled", 10_000, floodTarget, `for (let i = 0; i < N; i++) { console.log('row', i, 'of the flood'); if (i % 500 === 0) await new Promise((done) => setTimeout(done)) }`},
+	{"WebSocket frames", "get_websocket_events", "Network.webSocketFrameReceived", 10_000, floodTarget, `const s = new WebSocket(location.origin.replace('http', 'ws') + '/socket?n=' + N); await new Promise((done) => { s.onclose = done })`},
+	{"requests", "get_network_bodies", "Network.loadingFinished", 1_000, requestsTarget, `let i = 0; await Promise.all(Array.from({length: 16}, async () => { while (i < N) await (await fetch('/item?i=' + i++)).text() }))`},
 }
 
 // flood measures the whole way in Chromium: how fast what a page floods arrives in the daemon, beside how
@@ -69,7 +74,7 @@ func (r *run) flood() error {
 	for _, k := range floodKinds {
 		share := pairwise(mine[k.name], bare[k.name])
 		s.figure(k.name+", a bare listener", fmt.Sprintf("%.0f a second", quantile(bare[k.name], .5)))
-		s.row(k.name+", in the daemon / a bare listener", fmt.Sprintf("%.2f times (%.0f a second)", share, quantile(mine[k.name], .5)), fmt.Sprintf("at least %.1f times", floodTarget), share >= floodTarget)
+		s.row(k.name+", in the daemon / a bare listener", fmt.Sprintf("%.2f times (%.0f a second)", share, quantile(mine[k.name], .5)), fmt.Sprintf("at least %.1f times", k.target), share >= k.target)
 	}
 	if site.idle >= 0 {
 		s.row("the extension's process, idle", fmt.Sprintf("%.3f %% of a core", site.idle*100), fmt.Sprintf("under %.1f %%", idleTarget*100), site.idle < idleTarget)

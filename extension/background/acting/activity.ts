@@ -16,6 +16,8 @@ interface TabActivity {
   readonly flights: Map<string, Flight>;
   /** Requests that the page makes without end: they are not waited for. */
   readonly storms: Storms;
+  /** Counts the requests that ended, except for those of storms. */
+  ended: number;
   /** Whether another document is requested or loading. */
   loading: boolean;
   /** Counts the documents that were committed, and everything else that changes the address. */
@@ -58,6 +60,7 @@ export class Activity {
       state = {
         flights: new Map(),
         storms: new Storms(),
+        ended: 0,
         loading: false,
         documents: 0,
         navigations: 0,
@@ -80,7 +83,9 @@ export class Activity {
       flights.set(event.id, { at: Date.now(), what: nameOf(event) });
     } else if (event.kind === 'network') {
       const state = this.#tabs.get(event.tab);
-      state?.flights.delete(event.id);
+      if (state?.flights.delete(event.id) && !state.storms.goesOn(nameOf(event), Date.now())) {
+        state.ended++;
+      }
       state?.storms.saw(event, nameOf(event));
       this.changed(event.tab);
     }
@@ -174,6 +179,11 @@ export class Activity {
 
   documents(tab: number): number {
     return this.#of(tab).documents;
+  }
+
+  /** How many requests of the tab have ended so far, except for those of storms. */
+  ended(tab: number): number {
+    return this.#of(tab).ended;
   }
 
   /** Requests of the tab that began at a time or after it, and may end any moment. */

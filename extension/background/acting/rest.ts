@@ -8,6 +8,8 @@ import type { ActingParties } from './parties';
 
 /** How long to wait for a document that never settles, in ms: some have clocks. */
 const RESTLESS_MS = 250;
+/** How often to wait once more because another request ended meanwhile: some pages request without end. */
+const MOST_AGAIN = 2;
 /** How long pages may take to send their pending events, in ms. */
 export const FLUSH_MS = 500;
 
@@ -51,6 +53,7 @@ export class Rest {
     const objections: Objections = new Map();
     let flushed = false;
     let answers = true;
+    let again = 0;
     for (let prepared = -1; ; ) {
       const dialog = sessions.dialog(tab);
       if (dialog !== undefined) {
@@ -84,10 +87,12 @@ export class Rest {
         activity.loading(tab) ||
         activity.documents(tab) !== documents;
       let page: AriaResult | undefined;
+      let ended = activity.ended(tab);
       const quiet = between
         ? this.#quiet(tab, options, Math.min(RESTLESS_MS, left), objections)
-        : this.#told(tab, options, left, objections).then((looked) => {
-            page = looked;
+        : this.#told(tab, options, left, objections).then((told) => {
+            page = told.page;
+            ended = told.ended;
           });
       if (!(await this.#until(tab, quiet, interrupted, left))) {
         if (interrupted()) continue;
@@ -96,6 +101,8 @@ export class Rest {
       }
       if (interrupted()) continue;
       if (activity.flights(tab, since).length === 0) {
+        // The page has not had a frame yet to show what the last answer brought.
+        if (!between && activity.ended(tab) !== ended && again++ < MOST_AGAIN) continue;
         const unended = activity.unended(tab, since);
         if (unended.length > 0) rested.waiting = unended;
         if (page !== undefined) rested.page = page;
@@ -116,22 +123,25 @@ export class Rest {
   /**
    * Resolves when the frames did not change for two of their animation frames: what a page does "in the next
    * frame" it has done then, and also what it does in the one after. The look at the page is taken within the
-   * second one, and again if that brought a change. Only then is asked for what was noticed, since the second
-   * frame may have logged or requested something; all that comes before its answer.
+   * second one, and again if that brought a change, or if a request ended within it. Only then is asked for what was
+   * noticed, since the second frame may have logged or requested something; all that comes before its answer. Ended
+   * counts the requests that had ended before the last frame.
    */
   async #told(
     tab: number,
     options: RestOptions,
     ms: number,
     objections: Objections,
-  ): Promise<AriaResult | undefined> {
+  ): Promise<{ page: AriaResult | undefined; ended: number }> {
     const { activity, source, frames: contents } = this.#parties;
     const { since, look } = options;
     const deadline = Date.now() + Math.min(RESTLESS_MS, ms);
     const quiet = (): Promise<string | undefined> =>
       this.#quiet(tab, options, Math.max(deadline - Date.now(), 0), objections);
     let page: AriaResult | undefined;
+    let ended: number;
     for (let before = await quiet(); ; ) {
+      ended = activity.ended(tab);
       // With requests under way there is more to come.
       const looking =
         look === undefined || activity.flights(tab, since).length > 0
@@ -139,11 +149,11 @@ export class Rest {
           : this.#parties.look(look).catch(() => undefined); // the host takes its own and learns why it fails
       const [now, looked] = await Promise.all([quiet(), looking]);
       page = looked;
-      if (now === before || Date.now() >= deadline) break;
+      if ((now === before && activity.ended(tab) === ended) || Date.now() >= deadline) break;
       before = now;
     }
     await Promise.all([source.barrier(tab).catch(() => undefined), contents.flush(tab, FLUSH_MS)]);
-    return page;
+    return { page, ended };
   }
 
   /** Resolves when the top frame and others were at rest for a frame, with how often each has changed so far. */

@@ -48,7 +48,11 @@ func (l *looked) known(n *Node) []*Node {
 	if old != nil {
 		children = l.withGone(old, children)
 	}
+	fresh := l.shown[n.Ref]
+	n.Walk(func(c *Node) { fresh = fresh && l.was[c.Ref] == nil })
 	switch {
+	case fresh: // its text too: an agent that looks at the interactive part does not want it
+		return []*Node{n}
 	case l.shown[n.Ref]:
 		return []*Node{copyOf(n, children)}
 	case old != nil:

@@ -283,10 +283,8 @@ func (s *Seen) Caused(p *Page, t *Tree, now time.Time, maxTokens int, focus bool
 	}
 	changes := compactDiff(d)
 	reduced := Interactive(t.Root)
-	if !outdated && !sameRoute(before.tree, t) {
-		if whole := full(t, reduced, r, ""); len(text)+len(changes) > len(whole.Text) {
-			return s.routed(p, t, whole, now, focus)
-		}
+	if !outdated && !sameRoute(before.tree, t) && len(text)+len(changes) > len(full(t, reduced, r, "").Text) {
+		return s.routed(p, t, full(t, reduced, r, ""), now, focus)
 	}
 	if outdated || d.Share() > MaxChanged && atLeast(reduced) <= len(changes) {
 		if whole := full(t, reduced, r, ""); outdated || len(whole.Text) <= len(changes) {

@@ -325,6 +325,35 @@ func TestWhatALookAtTheInteractivePartLeavesOutIsToldLater(t *testing.T) {
 	}
 }
 
+// TestTheTextOfNewRowsIsNotPendingAfterALookAtThem: rows that arrive after the first look, as of a list that loads.
+func TestTheTextOfNewRowsIsNotPendingAfterALookAtThem(t *testing.T) {
+	s := newSite(t)
+	s.show(Request{Interactive: true})
+	children := []int{2, 60}
+	for row := range 6 {
+		at := 200 + 10*row
+		s.set(at, "listitem", fmt.Sprintf("Payment %d", row), at+1, at+2, at+3)
+		s.set(at+1, "link", fmt.Sprintf("Lunch %d", row))
+		s.set(at+2, RoleText, fmt.Sprintf("Ada paid Grace $%d", row))
+		s.set(at+3, RoleText, "0 likes")
+		children = append(children, at)
+	}
+	s.set(60, "paragraph", "", 61)
+	s.set(61, RoleText, "6 payments")
+	s.set(1, roleDocument, "", append(children, 50)...)
+	if a := s.is(s.show(Request{Interactive: true}), KindDiff); !strings.Contains(a.Text, "Lunch 5") {
+		t.Fatalf("\n%s", a.Text)
+	}
+	told := s.seen.Caused(s.page, s.page.Tree(), s.now, 0, false)
+	if !strings.Contains(told, "6 payments") || strings.Contains(told, "Lunch") || strings.Contains(told, "Ada paid") {
+		t.Errorf("\n%s", told)
+	}
+	s.set(213, RoleText, "1 likes")
+	if told := s.caused(); !strings.Contains(told, `"1 likes"  # was "0 likes"`) {
+		t.Errorf("\n%s", told)
+	}
+}
+
 func TestADifferenceThatDoesNotFitComesAgain(t *testing.T) {
 	s := newSite(t)
 	s.show(Request{})
