@@ -78,8 +78,9 @@ func TestOneAgentHoldsATab(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
+	bought := e2etest.RefOf(t, b.Look(), `Bought`)
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := b.Text("browser_click", map[string]any{"ref": e2etest.RefOf(t, b.Look(), `Bought`)}); err == nil {
+		if _, err := b.Text("browser_click", map[string]any{"ref": bought}); err == nil {
 			break
 		} else if time.Since(began) > 10*time.Second {
 			t.Fatalf("the tab of an agent that has left is held still: %v", err)
