@@ -97,6 +97,7 @@ var parts = []part{
 	{"act", (*run).act, false},
 	{"sessions", (*run).sessions, false},
 	{"hunts", (*run).hunts, false},
+	{"files", (*run).files, true},
 }
 
 func main() {

@@ -1,0 +1,334 @@
+// Package objects stores contents by their hash, in files that are only appended to.
+//
+// Guarantees:
+//   - A content that [Store.Flush] has written survives the end of the process, however it ends. One that [Store.Sync]
+//     has written survives a loss of power.
+//   - A record that was cut short, or damaged, is never taken for a whole one: [Open] drops a damaged end, and [Store.Get]
+//     returns only bytes that have the hash they were asked by.
+//   - Equal contents are stored once.
+//   - Only the user can read the files (0700, 0600).
+//   - A collection that is killed loses no live content: a file is removed after its live contents are on disk elsewhere.
+//
+// A pack is a file of records. A record is a block of contents that are compressed together, because most files are
+// small. A pack begins with [magic], which ends with the number of the format.
+package objects
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// ID is the SHA-256 of a content.
+type ID [sha256.Size]byte
+
+// IDOf returns the ID of a content.
+func IDOf(content []byte) ID { return sha256.Sum256(content) }
+
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// Sizes in bytes. A block is compressed when it has blockSize; a content of at least blockSize is a block of its own.
+// A pack takes no further record when it has packSize.
+const (
+	blockSize = 256 << 10
+	packSize  = 64 << 20
+	// MaxContent bounds one content. Larger files are stored in chunks.
+	MaxContent = 8 << 20
+)
+
+// ErrMissing means that the store has no content of that ID.
+var ErrMissing = errors.New("the content is not in the store")
+
+// Store is a store in a directory. It is safe for concurrent use within one process; its directory belongs to one
+// store at a time.
+type Store struct {
+	dir string
+
+	mu    sync.Mutex
+	index map[ID]place
+	packs map[uint32]*pack
+	// active takes records. It is nil until the first record is written.
+	active *pack
+	next   uint32 // number of the next pack
+	// pending are contents of the block that is not yet written.
+	pending block
+	unsaved []*pack // written since the last Sync
+	cache   cache
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+	stored  int64 // bytes of all packs
+}
+
+// place is where a content is: a pack, the offset of its record, and its number in the record. The pack 0 is the
+// pending block.
+type place struct {
+	pack, offset uint32
+	item         uint16
+}
+
+// Open opens the store in a directory, and creates both. It reads the table of every record, and the whole last pack.
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, err
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2*MaxContent))
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, index: map[ID]place{}, packs: map[uint32]*pack{}, next: 1, encoder: encoder, decoder: decoder}
+	numbers, err := s.list()
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range numbers {
+		p, err := openPack(s.path(n), n)
+		if err != nil {
+			return nil, errors.Join(err, s.closePacks())
+		}
+		s.packs[n], s.next = p, n+1
+		last := i == len(numbers)-1
+		if err := p.scan(last, func(offset uint32, items []item) {
+			for i, it := range items {
+				if _, known := s.index[it.id]; !known {
+					s.index[it.id] = place{n, offset, uint16(i)}
+				}
+			}
+		}); err != nil {
+			return nil, errors.Join(err, s.closePacks())
+		}
+		s.stored += p.size
+		if last && p.size < packSize {
+			s.active = p
+		}
+	}
+	return s, nil
+}
+
+// list returns the numbers of the packs in their order.
+func (s *Store) list() ([]uint32, error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	var numbers []uint32
+	for _, f := range files {
+		var n uint32
+		name, isPack := strings.CutSuffix(f.Name(), ".pack")
+		if _, err := fmt.Sscanf(name, "%d", &n); err == nil && isPack && n > 0 {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	return numbers, nil
+}
+
+func (s *Store) path(n uint32) string { return filepath.Join(s.dir, fmt.Sprintf("%08d.pack", n)) }
+
+// Has reports whether the store has a content.
+func (s *Store) Has(id ID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.index[id]
+	return ok
+}
+
+// Put stores a content of at most [MaxContent] bytes and returns its ID. It is on disk after the next [Store.Flush].
+// The store does not keep the slice.
+func (s *Store) Put(content []byte) (ID, error) {
+	id := IDOf(content)
+	if len(content) > MaxContent {
+		return id, fmt.Errorf("a content of %d bytes exceeds the limit of %d", len(content), MaxContent)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.index[id]; ok {
+		return id, nil
+	}
+	if s.pending.raw() > 0 && s.pending.raw()+len(content) > blockSize || len(s.pending.items) == maxItems {
+		if err := s.flush(); err != nil {
+			return id, err
+		}
+	}
+	s.index[id] = place{0, 0, uint16(len(s.pending.items))}
+	s.pending.add(id, content)
+	if s.pending.raw() >= blockSize {
+		return id, s.flush()
+	}
+	return id, nil
+}
+
+// Get returns a content. The error is [ErrMissing], or says which file is damaged.
+func (s *Store) Get(id ID) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.index[id]
+	if !ok {
+		return nil, fmt.Errorf("%w: %s", ErrMissing, id)
+	}
+	if at.pack == 0 {
+		return slices.Clone(s.pending.content(int(at.item))), nil
+	}
+	b, err := s.read(at)
+	if err != nil {
+		return nil, err
+	}
+	content := b.content(int(at.item))
+	if IDOf(content) != id {
+		return nil, fmt.Errorf("%s is damaged: the content at %d is not %s", s.path(at.pack), at.offset, id)
+	}
+	return slices.Clone(content), nil
+}
+
+// read returns a block, from memory when it was read before.
+func (s *Store) read(at place) (*block, error) {
+	if b := s.cache.get(at); b != nil {
+		return b, nil
+	}
+	p := s.packs[at.pack]
+	b, err := p.read(at.offset, s.decoder)
+	if err != nil {
+		return nil, err
+	}
+	s.cache.put(at, b)
+	return b, nil
+}
+
+// Flush writes the pending block, so that it survives the end of the process.
+func (s *Store) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flush()
+}
+
+func (s *Store) flush() error {
+	if len(s.pending.items) == 0 {
+		return nil
+	}
+	if s.active == nil || s.active.size >= packSize {
+		if err := s.rotate(); err != nil {
+			return err
+		}
+	}
+	before := s.active.size
+	offset, err := s.active.write(&s.pending, s.encoder)
+	if err != nil {
+		return err // the block stays pending, so that the next call tries again
+	}
+	for i, it := range s.pending.items {
+		s.index[it.id] = place{s.active.number, offset, uint16(i)}
+	}
+	s.stored += s.active.size - before
+	if !slices.Contains(s.unsaved, s.active) {
+		s.unsaved = append(s.unsaved, s.active)
+	}
+	s.pending.reset()
+	return nil
+}
+
+// rotate begins a pack. A full pack is on disk before its successor has a record, so that only the last one can have a
+// damaged end.
+func (s *Store) rotate() error {
+	if err := s.sync(); err != nil {
+		return err
+	}
+	p, err := createPack(s.path(s.next), s.next)
+	if err != nil {
+		return err
+	}
+	if err := syncDir(s.dir); err != nil {
+		_ = p.file.Close()
+		_ = os.Remove(p.file.Name())
+		return err
+	}
+	s.packs[s.next], s.active, s.next = p, p, s.next+1
+	s.stored += p.size
+	return nil
+}
+
+// Sync writes everything so that it survives a loss of power.
+func (s *Store) Sync() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.sync()
+}
+
+func (s *Store) sync() error {
+	for len(s.unsaved) > 0 {
+		if err := s.unsaved[0].file.Sync(); err != nil {
+			return err
+		}
+		s.unsaved = s.unsaved[1:]
+	}
+	return nil
+}
+
+// Size returns the bytes that the packs take, without the pending block.
+func (s *Store) Size() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored
+}
+
+// Close syncs and closes the files.
+func (s *Store) Close() error {
+	err := s.Sync()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Join(err, s.closePacks())
+}
+
+func (s *Store) closePacks() error {
+	var errs []error
+	for _, p := range s.packs {
+		errs = append(errs, p.file.Close())
+	}
+	s.packs, s.active = nil, nil
+	s.decoder.Close()
+	return errors.Join(errs...)
+}
+
+// Check reads every content and returns the damages, one line each.
+func (s *Store) Check() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var damages []string
+	numbers := make([]uint32, 0, len(s.packs))
+	for n := range s.packs {
+		numbers = append(numbers, n)
+	}
+	slices.Sort(numbers)
+	for _, n := range numbers {
+		p := s.packs[n]
+		err := p.scan(false, func(offset uint32, items []item) {
+			b, err := p.read(offset, s.decoder)
+			if err != nil {
+				damages = append(damages, err.Error())
+				return
+			}
+			for i := range items {
+				if IDOf(b.content(i)) != items[i].id {
+					damages = append(damages, fmt.Sprintf("%s: the content %d at %d is not %s", p.file.Name(), i, offset, items[i].id))
+				}
+			}
+		})
+		if err != nil {
+			damages = append(damages, err.Error())
+		}
+	}
+	return damages
+}

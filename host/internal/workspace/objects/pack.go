@@ -1,0 +1,270 @@
+package objects
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// magic begins every pack. Its last byte is the number of the format.
+const magic = "tidemark pack \x00\x01"
+
+// A record is a header, a table of the contents, and the contents one after the other, compressed or as they are:
+//
+//	recordMark  uint32
+//	items       uint32   how many contents
+//	raw         uint32   bytes of the contents
+//	stored      uint32   bytes of the compressed contents
+//	compressed  uint32   1, or 0 where compression would not have made it smaller
+//	tableSum    uint32   CRC-32C of the five numbers before and of the table
+//	dataSum     uint32   CRC-32C of the stored contents
+//
+// The table has the ID and the length (uint32) of each content. Numbers are little endian.
+const (
+	recordMark  = 0x4b524d54
+	headerSize  = 7 * 4
+	tableRow    = len(ID{}) + 4
+	maxItems    = 1 << 14
+	maxRecord   = MaxContent + blockSize
+	compression = 1
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// errCut means that a pack ends within a record.
+var errCut = errors.New("cut short")
+
+type item struct {
+	id   ID
+	size uint32
+}
+
+// block are contents that are compressed together.
+type block struct {
+	items []item
+	ends  []int // of each content in data
+	data  []byte
+}
+
+func (b *block) add(id ID, content []byte) {
+	b.items = append(b.items, item{id, uint32(len(content))})
+	b.data = append(b.data, content...)
+	b.ends = append(b.ends, len(b.data))
+}
+
+func (b *block) raw() int { return len(b.data) }
+
+func (b *block) content(i int) []byte {
+	from := 0
+	if i > 0 {
+		from = b.ends[i-1]
+	}
+	return b.data[from:b.ends[i]:b.ends[i]]
+}
+
+func (b *block) reset() { b.items, b.ends, b.data = b.items[:0], b.ends[:0], b.data[:0] }
+
+// pack is a file of records.
+type pack struct {
+	number uint32
+	file   *os.File
+	size   int64
+}
+
+func createPack(path string, number uint32) (*pack, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.WriteString(magic); err != nil {
+		_ = f.Close()
+		_ = os.Remove(path)
+		return nil, err
+	}
+	return &pack{number, f, int64(len(magic))}, nil
+}
+
+func openPack(path string, number uint32) (*pack, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	p := &pack{number, f, info.Size()}
+	head := make([]byte, len(magic))
+	n, err := f.ReadAt(head, 0)
+	switch {
+	case n < len(magic) && (err == nil || errors.Is(err, io.EOF)) && magic[:n] == string(head[:n]):
+		// The process was killed while it created the file.
+		if _, err := f.WriteAt([]byte(magic), 0); err != nil {
+			_ = f.Close()
+			return nil, err
+		}
+		p.size = int64(len(magic))
+	case err != nil:
+		_ = f.Close()
+		return nil, err
+	case string(head[:len(magic)-1]) != magic[:len(magic)-1]:
+		_ = f.Close()
+		return nil, fmt.Errorf("%s is not a pack of Tidemark", path)
+	case head[len(magic)-1] != magic[len(magic)-1]:
+		_ = f.Close()
+		return nil, fmt.Errorf("%s has format %d, this program reads format %d. Use the program that wrote it.", path, head[len(magic)-1], magic[len(magic)-1])
+	}
+	return p, nil
+}
+
+// scan calls each with every record. With repair, the contents are checked too, and what follows the last whole record
+// is cut off.
+func (p *pack) scan(repair bool, each func(offset uint32, items []item)) error {
+	at := int64(len(magic))
+	for at < p.size {
+		h, items, err := p.head(at)
+		if err == nil && repair {
+			err = p.checkData(at, h)
+		}
+		if err != nil {
+			if !repair {
+				return err
+			}
+			if err := p.file.Truncate(at); err != nil {
+				return err
+			}
+			p.size = at
+			return nil
+		}
+		each(uint32(at), items)
+		at += h.size()
+	}
+	return nil
+}
+
+type header struct {
+	items, raw, stored, compressed, tableSum, dataSum uint32
+}
+
+func (h header) size() int64 { return headerSize + int64(h.items)*int64(tableRow) + int64(h.stored) }
+
+func (p *pack) head(at int64) (header, []item, error) {
+	damaged := func(why error) error { return fmt.Errorf("%s is damaged at %d: %w", p.file.Name(), at, why) }
+	var fixed [headerSize]byte
+	if _, err := p.file.ReadAt(fixed[:], at); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errCut
+		}
+		return header{}, nil, damaged(err)
+	}
+	u := func(i int) uint32 { return binary.LittleEndian.Uint32(fixed[4*i:]) }
+	h := header{u(1), u(2), u(3), u(4), u(5), u(6)}
+	if u(0) != recordMark || h.items == 0 || h.items > maxItems || h.raw > maxRecord || h.stored > maxRecord {
+		return h, nil, damaged(errors.New("no record begins there"))
+	}
+	if at+h.size() > p.size {
+		return h, nil, damaged(errCut)
+	}
+	table := make([]byte, int(h.items)*tableRow)
+	if _, err := p.file.ReadAt(table, at+headerSize); err != nil {
+		return h, nil, damaged(err)
+	}
+	if crc32.Update(crc32.Checksum(fixed[:5*4], castagnoli), castagnoli, table) != h.tableSum {
+		return h, nil, damaged(errors.New("the checksum of its table differs"))
+	}
+	items := make([]item, h.items)
+	total := uint64(0)
+	for i := range items {
+		row := table[i*tableRow:]
+		copy(items[i].id[:], row)
+		items[i].size = binary.LittleEndian.Uint32(row[len(ID{}):])
+		total += uint64(items[i].size)
+	}
+	if total != uint64(h.raw) {
+		return h, nil, damaged(errors.New("the lengths in its table do not add up"))
+	}
+	return h, items, nil
+}
+
+// stored reads the contents of a record as they are on disk.
+func (p *pack) stored(at int64, h header) ([]byte, error) {
+	data := make([]byte, h.stored)
+	if _, err := p.file.ReadAt(data, at+headerSize+int64(h.items)*int64(tableRow)); err != nil {
+		return nil, fmt.Errorf("%s is damaged at %d: %w", p.file.Name(), at, err)
+	}
+	if crc32.Checksum(data, castagnoli) != h.dataSum {
+		return nil, fmt.Errorf("%s is damaged at %d: the checksum of its contents differs", p.file.Name(), at)
+	}
+	return data, nil
+}
+
+func (p *pack) checkData(at int64, h header) error {
+	_, err := p.stored(at, h)
+	return err
+}
+
+func (p *pack) read(offset uint32, decoder *zstd.Decoder) (*block, error) {
+	h, items, err := p.head(int64(offset))
+	if err != nil {
+		return nil, err
+	}
+	data, err := p.stored(int64(offset), h)
+	if err != nil {
+		return nil, err
+	}
+	if h.compressed == compression {
+		if data, err = decoder.DecodeAll(data, make([]byte, 0, h.raw)); err != nil {
+			return nil, fmt.Errorf("%s is damaged at %d: %w", p.file.Name(), offset, err)
+		}
+	}
+	if len(data) != int(h.raw) {
+		return nil, fmt.Errorf("%s is damaged at %d: it has %d bytes of contents instead of %d", p.file.Name(), offset, len(data), h.raw)
+	}
+	b := &block{items: items, data: data, ends: make([]int, len(items))}
+	end := 0
+	for i := range items {
+		end += int(items[i].size)
+		b.ends[i] = end
+	}
+	return b, nil
+}
+
+// write appends a block. After an error the pack ends where it ended before.
+func (p *pack) write(b *block, encoder *zstd.Encoder) (offset uint32, err error) {
+	stored, compressed := encoder.EncodeAll(b.data, nil), uint32(compression)
+	if len(stored) >= len(b.data) {
+		stored, compressed = b.data, 0
+	}
+	var out bytes.Buffer
+	out.Grow(headerSize + len(b.items)*tableRow + len(stored))
+	var fixed [headerSize]byte
+	put := func(i int, v uint32) { binary.LittleEndian.PutUint32(fixed[4*i:], v) }
+	put(0, recordMark)
+	put(1, uint32(len(b.items)))
+	put(2, uint32(len(b.data)))
+	put(3, uint32(len(stored)))
+	put(4, compressed)
+	table := make([]byte, 0, len(b.items)*tableRow)
+	for _, it := range b.items {
+		table = append(table, it.id[:]...)
+		table = binary.LittleEndian.AppendUint32(table, it.size)
+	}
+	put(5, crc32.Update(crc32.Checksum(fixed[:5*4], castagnoli), castagnoli, table))
+	put(6, crc32.Checksum(stored, castagnoli))
+	out.Write(fixed[:])
+	out.Write(table)
+	out.Write(stored)
+	if _, err := p.file.WriteAt(out.Bytes(), p.size); err != nil {
+		return 0, errors.Join(err, p.file.Truncate(p.size))
+	}
+	offset = uint32(p.size)
+	p.size += int64(out.Len())
+	return offset, nil
+}

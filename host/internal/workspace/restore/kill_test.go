@@ -1,0 +1,249 @@
+//go:build linux
+
+package restore_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+)
+
+// victimEnv names the directory in which a process of this test restores until it is killed.
+const victimEnv = "TIDEMARK_TEST_VICTIM"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimEnv); dir != "" {
+		victim(dir)
+	}
+	os.Exit(m.Run())
+}
+
+// victim recovers, and restores the two snapshots in turn.
+func victim(dir string) {
+	p, err := tracked.Open(tracked.Options{Workspace: filepath.Join(dir, "workspace"), Store: filepath.Join(dir, "store"), Clock: time.Now})
+	if err != nil {
+		fail(err)
+	}
+	_, _ = fmt.Fprintln(os.Stdout, "open")
+	if _, err := restore.Recover(context.Background(), p); err != nil {
+		fail(err)
+	}
+	for n := uint64(1); ; n = 3 - n {
+		plan, err := restore.Prepare(context.Background(), p, n, nil)
+		if err != nil {
+			fail(err)
+		}
+		_, _ = fmt.Fprintln(os.Stdout, "apply", n)
+		result, err := plan.Apply(context.Background())
+		if err != nil {
+			fail(err)
+		}
+		if len(result.Differs) > 0 || result.Kept != "" {
+			fail(fmt.Errorf("%+v", result))
+		}
+		_, _ = fmt.Fprintln(os.Stdout, "done", n)
+	}
+}
+
+func fail(err error) {
+	_, _ = fmt.Fprintln(os.Stdout, "failed", err)
+	os.Exit(1)
+}
+
+// kills is how often a process is killed; TIDEMARK_KILLS says otherwise.
+func kills() int {
+	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_KILLS")); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return 5
+	}
+	return 40
+}
+
+// twoStates makes a workspace with every kind of change between its snapshots 1 and 2.
+func twoStates(w *world) (before, after []string) {
+	w.write("same", "same", "edited", "one", "gone/deep/er/x", "x", "gone/y", "y", "file-to-dir", "f", "dir-to-file/in/it", "d", "mode", "m", "time", "t",
+		"hard/a", "h", "closed/x", "c", "large", strings.Repeat("large", 300_000))
+	w.must(os.Link(w.path("hard/a"), w.path("hard/b")), os.Symlink("same", w.path("link")), os.Mkdir(w.path("empty"), 0o711), os.Chmod(w.path("closed"), 0o555))
+	for i := range 20 {
+		w.write(fmt.Sprintf("many/%d", i), strconv.Itoa(i))
+	}
+	w.must(setXattr(w.path("many"), "user.state", "one"))
+	if n := w.take(); n != 1 {
+		w.t.Fatalf("s%d", n)
+	}
+	before = w.read()
+	w.write("edited", "two, longer", "new/deep/x", "x")
+	w.must(os.Chmod(w.path("closed"), 0o755), os.WriteFile(w.path("closed/x"), []byte("d"), 0o600), os.Chmod(w.path("closed"), 0o500),
+		os.RemoveAll(w.path("gone")), os.Remove(w.path("file-to-dir")), os.RemoveAll(w.path("dir-to-file")), os.Chmod(w.path("mode"), 0o600),
+		os.Chtimes(w.path("time"), time.Time{}, time.Unix(1e9, 1)), os.Remove(w.path("hard/b")), os.Remove(w.path("link")), os.Symlink("edited", w.path("link")),
+		os.Remove(w.path("empty")), setXattr(w.path("many"), "user.state", "two"), setXattr(w.path("many"), "user.more", ""))
+	w.write("file-to-dir/x", "x", "dir-to-file", "f", "hard/b", "h", "hard/c", "c", "large", strings.Repeat("LARGE", 300_000))
+	w.must(os.Link(w.path("hard/c"), w.path("hard/d")))
+	for i := range 20 {
+		w.write(fmt.Sprintf("many/%d", i), strconv.Itoa(2*i))
+	}
+	if n := w.take(); n != 2 {
+		w.t.Fatalf("s%d", n)
+	}
+	return before, w.read()
+}
+
+// stage returns how far an interrupted restore has come.
+func stage(store string) string {
+	for _, name := range []string{"restore.done", "restore.journal", "restore.staging"} {
+		if _, err := os.Lstat(filepath.Join(store, name)); err == nil {
+			return name
+		}
+	}
+	return "none"
+}
+
+// TestAKilledRestoreIsWhollyBeforeOrAfter, whenever it is killed.
+func TestAKilledRestoreIsWhollyBeforeOrAfter(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	before, after := twoStates(w)
+	w.must(w.p.Close())
+	stages, outcomes := map[string]int{}, map[string]int{}
+	var span atomic.Int64 // of a restore, as far as it is known
+	span.Store(int64(50 * time.Millisecond))
+	for range kills() {
+		cmd := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test
+		cmd.Env = append(os.Environ(), victimEnv+"="+w.top)
+		out, err := cmd.StdoutPipe()
+		w.must(err, cmd.Start())
+		kill := func() { _ = unix.Kill(cmd.Process.Pid, unix.SIGKILL) }
+		timer := time.AfterFunc(time.Minute, kill)
+		at := rand.IntN(3) //nolint:gosec // which restore
+		var began time.Time
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			switch word, _, _ := strings.Cut(lines.Text(), " "); word {
+			case "failed":
+				t.Fatal(lines.Text())
+			case "open":
+				if rand.IntN(8) == 0 { //nolint:gosec // within the recovery or the first plan
+					time.AfterFunc(time.Duration(rand.Int64N(int64(20*time.Millisecond))), kill) //nolint:gosec // when
+				}
+			case "apply":
+				began = time.Now()
+				if at == 0 {
+					time.AfterFunc(time.Duration(rand.Int64N(span.Load())), kill) //nolint:gosec // at any moment of it
+				}
+				at--
+			case "done":
+				span.Store((span.Load() + int64(time.Since(began))) / 2)
+			}
+		}
+		_ = cmd.Wait()
+		timer.Stop()
+		stages[stage(w.store)]++
+		// A recovery may be killed too: every other time the next process recovers.
+		if rand.IntN(4) == 0 { //nolint:gosec // how often
+			continue
+		}
+		w.recovered(before, after, outcomes)
+	}
+	w.recovered(before, after, outcomes)
+	t.Logf("killed at %v, recovered to %v, a restore takes %v", stages, outcomes, time.Duration(span.Load()))
+	w.open()
+}
+
+// recovered opens the store, recovers, and checks that the workspace is in one of the states.
+func (w *world) recovered(before, after []string, outcomes map[string]int) {
+	w.t.Helper()
+	w.open()
+	recovery, err := restore.Recover(context.Background(), w.p)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if recovery != nil && (len(recovery.Differs) > 0 || recovery.Kept != "") {
+		w.t.Fatalf("%+v", recovery)
+	}
+	now := w.read()
+	switch {
+	case slices.Equal(now, before):
+		outcomes["before"]++
+	case slices.Equal(now, after):
+		outcomes["after"]++
+	default:
+		w.t.Fatalf("the workspace is neither before nor after:\n%s", strings.Join(now, "\n"))
+	}
+	for _, damage := range w.p.Check() {
+		if !strings.Contains(damage, "was not whole") { // the end that was being written
+			w.t.Fatal(damage)
+		}
+	}
+	w.left()
+	w.must(w.p.Close())
+	w.p = nil
+	_ = os.Remove(filepath.Join(w.store, "history.cut"))
+}
+
+// TestACrashBetweenAnyTwoChangesIsRecovered: at each change, in both directions.
+func TestACrashBetweenAnyTwoChangesIsRecovered(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	defer w.close()
+	before, after := twoStates(w)
+	states := map[uint64][]string{1: before, 2: after}
+	crashes := 0
+	for _, target := range slices.Sorted(maps.Keys(states)) {
+		from := states[3-target]
+		for at := 0; ; at++ {
+			w.apply(w.prepare(3 - target))
+			w.is(from)
+			plan := w.prepare(target)
+			n := 0
+			plan.Observe(func(string) {
+				if n == at {
+					panic("crash")
+				}
+				n++
+			})
+			crashed := func() (crashed bool) {
+				defer func() { crashed = recover() != nil }()
+				_, err := plan.Apply(context.Background())
+				w.must(err)
+				return false
+			}()
+			if !crashed {
+				w.is(states[target])
+				break
+			}
+			crashes++
+			if at%2 == 0 { // as by another process
+				w.must(w.p.Close())
+				w.open()
+			}
+			recovery, err := restore.Recover(context.Background(), w.p)
+			w.must(err)
+			if recovery == nil || recovery.Finished || len(recovery.Differs) > 0 || recovery.Kept != "" {
+				t.Fatalf("%+v", recovery)
+			}
+			w.is(from)
+			w.left()
+		}
+	}
+	t.Logf("%d crashes", crashes)
+	if crashes < 60 {
+		t.Errorf("%d crashes are too few", crashes)
+	}
+}

@@ -1,0 +1,57 @@
+package restore
+
+import "tidemark.dev/tidemark/host/internal/workspace/tree"
+
+// opened is a workspace, with the directory that was opened last.
+type opened struct {
+	root *dir
+	// dirs are the inodes of the directories in which something is changed.
+	dirs       map[string]uint64
+	parent     *dir
+	parentPath string
+}
+
+// in opens the directory of a path. It stays open until another one is needed.
+func (o *opened) in(path string) (*dir, error) {
+	at := tree.Parent(path)
+	if o.parent != nil && o.parentPath == at {
+		return o.parent, nil
+	}
+	o.leave()
+	d, err := o.root.sub(at)
+	if err != nil {
+		return nil, err
+	}
+	if inode, ok := o.dirs[at]; ok {
+		if st, err := d.stat("."); err != nil || st.Inode != inode {
+			d.close()
+			return nil, errNotDir // it was replaced
+		}
+	}
+	o.parent, o.parentPath = d, at
+	return d, nil
+}
+
+func (o *opened) leave() {
+	if o.parent != nil {
+		o.parent.close()
+		o.parent = nil
+	}
+}
+
+// base returns the last name of a path, "." for the workspace itself.
+func base(path string) string {
+	if path == "" {
+		return "."
+	}
+	return tree.Base(path)
+}
+
+// stat returns the stamp of a path of the workspace.
+func (o *opened) stat(path string) (stamp, error) {
+	d, err := o.in(path)
+	if err != nil {
+		return stamp{}, err
+	}
+	return d.stat(base(path))
+}

@@ -1,0 +1,237 @@
+package restore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// compute fills in what the restore would do.
+func (p *Plan) compute(held *tracked.Held) error {
+	changes, err := p.p.Diff(p.Safety, p.Target)
+	if err != nil {
+		return err
+	}
+	changes = slices.DeleteFunc(changes, func(c tree.Change) bool { return p.p.Skips(c.Path) })
+	p.nodes, p.anchors = map[string]*tree.Node{}, map[uint64]string{}
+	var unknown string
+	held.Now(func(now *tree.Tree) {
+		unknown = p.unknown(now, changes)
+		g := groupsOf(now, changes)
+		changes = g.apart(changes)
+		p.steps(changes, g)
+		p.anchor(now, changes, g)
+		for _, s := range p.Steps {
+			p.note(now, s.Path)
+		}
+	})
+	if unknown != "" {
+		return fmt.Errorf("there is no %q in s%d, and none in the workspace", unknown, p.Target)
+	}
+	return p.look()
+}
+
+// note keeps what was recorded of a path and of the directories on the way to it.
+func (p *Plan) note(now *tree.Tree, path string) {
+	for {
+		if _, known := p.nodes[path]; known {
+			return
+		}
+		if n := now.Lookup(path); n != nil {
+			node := *n
+			node.Children = nil
+			p.nodes[path] = &node
+		}
+		if path == "" {
+			return
+		}
+		path = tree.Parent(path)
+	}
+}
+
+// unknown returns a path of the caller that is in neither state.
+func (p *Plan) unknown(now *tree.Tree, changes []tree.Change) string {
+	for _, path := range p.paths {
+		if now.Lookup(path) == nil && !slices.ContainsFunc(changes, func(c tree.Change) bool { return tree.Within(c.Path, path) }) {
+			return path
+		}
+	}
+	return ""
+}
+
+// steps makes the steps of the changes within the paths, and of the directories that they need.
+func (p *Plan) steps(changes []tree.Change, g groups) {
+	at := map[string]tree.Change{}
+	planned := map[string]bool{}
+	for _, c := range changes {
+		at[c.Path] = c
+		if p.within(c.Path) {
+			planned[c.Path] = true
+		}
+	}
+	// A path needs its directories, though they are not among the caller's.
+	for _, c := range changes {
+		if !planned[c.Path] || c.After == nil {
+			continue
+		}
+		for dir := tree.Parent(c.Path); dir != "" && !planned[dir]; dir = tree.Parent(dir) {
+			above, changed := at[dir]
+			if !changed || above.Before != nil && above.Before.Kind == tree.Dir {
+				break
+			}
+			planned[dir] = true
+			if above.Before != nil {
+				p.Problems = append(p.Problems, tree.Problem{Path: dir, Reason: "it is not a directory now, and not among the paths to restore"})
+			}
+		}
+	}
+	for _, c := range changes {
+		if !planned[c.Path] {
+			continue
+		}
+		s := Step{Path: c.Path, Before: c.Before, After: c.After, Kind: p.kind(c, g)}
+		p.Steps = append(p.Steps, s)
+		if s.After != nil && s.After.Unread != "" {
+			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: fmt.Sprintf("its content was not recorded in s%d: %s", p.Target, s.After.Unread)})
+		} else if s.Before != nil && s.Before.Unread != "" {
+			p.Problems = append(p.Problems, tree.Problem{Path: s.Path, Reason: "its present content cannot be recorded, and would be lost: " + s.Before.Unread})
+		}
+	}
+}
+
+// kind returns what is to be done about a change. A file gets attributes in place only if no name outside of the paths
+// gets them too.
+func (p *Plan) kind(c tree.Change, g groups) Kind {
+	switch {
+	case c.Before == nil:
+		return Create
+	case c.After == nil:
+		return Delete
+	case c.Before.Kind == tree.Dir && c.After.Kind == tree.Dir:
+		return Attributes
+	case c.Before.Kind == tree.File && c.Before.SameContent(c.After) && c.Before.Sparse == c.After.Sparse && sameXattrs(c.Before.Xattrs, c.After.Xattrs) &&
+		g.same(c) && !slices.ContainsFunc(g.before[c.Before.Hard], func(path string) bool { return !p.within(path) }):
+		return Attributes
+	}
+	return Replace
+}
+
+// anchor finds the files of which planned files are to be hard links, and which stay as they are.
+func (p *Plan) anchor(now *tree.Tree, changes []tree.Change, g groups) {
+	planned := map[string]bool{}
+	for _, s := range p.Steps {
+		planned[s.Path] = true
+	}
+	after := map[string]*tree.Entry{}
+	for _, c := range changes {
+		after[c.Path] = c.After
+	}
+	for _, s := range p.Steps {
+		if s.After == nil || s.After.Hard == 0 || s.Kind == Attributes {
+			continue
+		}
+		if _, known := p.anchors[s.After.Hard]; known {
+			continue
+		}
+		for _, path := range g.after[s.After.Hard] {
+			n := now.Lookup(path)
+			if planned[path] || n == nil || n.Unread != "" {
+				continue
+			}
+			if to, changed := after[path]; changed && (to == nil || !alike(&n.Entry, to)) {
+				continue
+			}
+			p.anchors[s.After.Hard] = path
+			p.note(now, path)
+			break
+		}
+	}
+	p.Steps = slices.DeleteFunc(p.Steps, func(s Step) bool { // it is that file already
+		if s.Kind != Replace || s.After.Hard == 0 || s.Before.Hard == 0 {
+			return false
+		}
+		anchor, n := now.Lookup(p.anchors[s.After.Hard]), now.Lookup(s.Path)
+		return p.anchors[s.After.Hard] != "" && anchor.Inode == n.Inode
+	})
+}
+
+// look finds in the workspace what no snapshot records and what is in the way: sockets, what the provider skips, other
+// filesystems.
+func (p *Plan) look() error {
+	root, err := openDir(p.p.Options().Workspace)
+	if err != nil {
+		return err
+	}
+	defer root.close()
+	here, err := root.mount()
+	if err != nil {
+		return err
+	}
+	stay := map[string]string{}
+	mounts := map[string]bool{}
+	problem := func(path, why string) { p.Problems = append(p.Problems, tree.Problem{Path: path, Reason: why}) }
+	for _, s := range p.Steps {
+		parent := tree.Parent(s.Path)
+		if s.Path != "" && !mounts[parent] {
+			if d, err := root.sub(parent); err == nil {
+				if there, err := d.mount(); err == nil && there != here {
+					problem(s.Path, "it is on another filesystem than the workspace")
+				} else {
+					mounts[parent] = true
+				}
+				d.close()
+			}
+		}
+		switch {
+		case s.Kind == Create:
+			if d, err := root.sub(parent); err == nil {
+				if st, err := d.stat(tree.Base(s.Path)); err == nil && st.Kind == 0 {
+					problem(s.Path, "a socket, a pipe or a device is in its place")
+				}
+				d.close()
+			}
+		case s.Before.Kind == tree.Dir && s.Kind != Attributes:
+			in, err := p.unrecorded(root, s.Path)
+			switch {
+			case err != nil && !absent(err):
+				problem(s.Path, "it cannot be listed: "+reason(err))
+			case in == "":
+			case s.After == nil:
+				stay[s.Path] = fmt.Sprintf("it has %q in it, which is part of no snapshot", in)
+			default:
+				problem(s.Path, fmt.Sprintf("it is a directory with %q in it, which is part of no snapshot", in))
+			}
+		}
+	}
+	for path, why := range stay {
+		p.Left = append(p.Left, tree.Problem{Path: path, Reason: why})
+	}
+	p.prune(stay)
+	slices.SortFunc(p.Left, func(a, b tree.Problem) int { return strings.Compare(a.Path, b.Path) })
+	return nil
+}
+
+// unrecorded returns a name in a directory that no snapshot records.
+func (p *Plan) unrecorded(root *dir, path string) (string, error) {
+	d, err := root.sub(path)
+	if err != nil {
+		return "", err
+	}
+	defer d.close()
+	names, err := d.names()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		if p.p.Skips(tree.Join(path, name)) {
+			return name, nil
+		}
+		if st, err := d.stat(name); err == nil && st.Kind == 0 {
+			return name, nil
+		}
+	}
+	return "", nil
+}

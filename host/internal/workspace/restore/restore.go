@@ -1,0 +1,251 @@
+// Package restore sets a workspace back to a snapshot, wholly or only some paths, in place.
+//
+// Guarantees:
+//   - A restore destroys nothing. The state before it is a snapshot, and what it replaces or deletes is moved away first.
+//     It is deleted at the end, and only if it still is what that snapshot recorded.
+//   - A path that changed since the plan was made is not touched. The restore stops, sets back what it has done, and
+//     returns a [ChangedError] that names the path.
+//   - A process that is killed at any moment leaves the workspace wholly before or wholly after, once [Recover] ran.
+//     What was edited between the kill and the recovery keeps its newest state, and is reported.
+//   - Every new content is written and compared with the recorded one before anything in the workspace is touched. A full
+//     disk leaves the workspace as it was.
+//   - Symbolic links are never followed, the workspace's own .git and what the provider skips are never touched. Paths
+//     that are not in the plan keep their inode and their times.
+//   - A file whose content was not recorded is never replaced by an empty one, and a file whose present content cannot be
+//     recorded is never replaced at all. Both are [Plan.Problems].
+//
+// Not restored: owners, except that a replaced file keeps its own where the system allows it. A program that has a
+// replaced file open keeps writing to the old one, as after any replacement by rename.
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// Kind is what a restore does with a path.
+type Kind uint8
+
+// The kinds of steps. Attributes sets modes, times and extended attributes, and leaves the content in place.
+const (
+	Create Kind = iota + 1
+	Replace
+	Delete
+	Attributes
+)
+
+func (k Kind) String() string {
+	return map[Kind]string{Create: "create", Replace: "replace", Delete: "delete", Attributes: "attributes"}[k]
+}
+
+// Step is a path that a restore changes. Before is nil for [Create], After for [Delete].
+type Step struct {
+	Path          string
+	Kind          Kind
+	Before, After *tree.Entry
+}
+
+// Plan is what a restore would do. It is used once, and not concurrently.
+type Plan struct {
+	// Target is the number of the snapshot to restore, Safety that of the state before.
+	Target, Safety uint64
+	// Steps are sorted by path, a directory before what is in it.
+	Steps []Step
+	// Problems prevent the restore of paths. While there are some, Apply refuses; see [Plan.Leave].
+	Problems []tree.Problem
+	// Left are the paths that stay different from the target, with the reasons.
+	Left []tree.Problem
+
+	p     *tracked.Provider
+	paths []string
+	// nodes are what the safety snapshot recorded of the paths of the steps, and of anchors.
+	nodes map[string]*tree.Node
+	// anchors are the files outside of the plan of which files in it are hard links, by the number of their group.
+	anchors map[uint64]string
+	// observe is called before each change to the workspace. Tests set it.
+	observe func(path string)
+	used    bool
+}
+
+// Count returns how many steps are of a kind.
+func (p *Plan) Count(k Kind) int {
+	n := 0
+	for _, s := range p.Steps {
+		if s.Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+// Bytes returns the size of the contents that the restore writes.
+func (p *Plan) Bytes() int64 {
+	var n int64
+	for _, s := range p.Steps {
+		if s.Kind == Create || s.Kind == Replace {
+			n += s.After.Size
+		}
+	}
+	return n
+}
+
+// Result is what a restore did.
+type Result struct {
+	// Target is the number of the restored snapshot. Safety is that of the state before: restore it to undo. After is that
+	// of the state after.
+	Target, Safety, After uint64
+	// Restored are the steps that were done.
+	Restored []Step
+	// Differs are the paths that differ from the target, with the reasons.
+	Differs []tree.Problem
+	// Kept is a directory with files that were changed after they had been moved away, "" in the usual case.
+	Kept string
+}
+
+// ChangedError means that a path changed after the plan was made. The workspace is as it was before Apply.
+type ChangedError struct {
+	Path string
+	// Reason says what changed.
+	Reason string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("%q changed while it was being restored: %s. Nothing was restored. Prepare the restore again.", e.Path, e.Reason)
+}
+
+// BlockedError means that a plan has problems.
+type BlockedError struct{ Problems []tree.Problem }
+
+func (e *BlockedError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d paths cannot be restored: ", len(e.Problems))
+	for i, p := range e.Problems {
+		if i == 3 {
+			fmt.Fprintf(&b, "; and %d more", len(e.Problems)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%q: %s", p.Path, p.Reason)
+	}
+	b.WriteString(". Restore other paths, or leave these out.")
+	return b.String()
+}
+
+var (
+	errNoExchange = errors.New("the filesystem cannot exchange two names")
+	// errUsed is the answer to a second Apply.
+	errUsed = errors.New("this plan was already applied. Prepare another one.")
+)
+
+// Prepare takes a snapshot of the workspace and plans what would set the paths back to the target. Paths are relative,
+// with "/"; a directory stands for everything in it. No paths mean the whole workspace. An earlier restore that was
+// interrupted is set back first. Nothing else in the workspace changes.
+func Prepare(ctx context.Context, p *tracked.Provider, target uint64, paths []string) (*Plan, error) {
+	for _, path := range paths {
+		if err := valid(path); err != nil {
+			return nil, err
+		}
+		if p.Skips(path) {
+			return nil, fmt.Errorf("cannot restore %q: it is part of no snapshot", path)
+		}
+	}
+	held, err := p.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Release()
+	if _, err := recoverHeld(p, held); err != nil {
+		return nil, err
+	}
+	if _, err := p.Diff(target, target); err != nil {
+		return nil, err // before a snapshot is taken for nothing
+	}
+	safety, _, err := held.Take(ctx, fmt.Sprintf("before s%d is restored", target))
+	if err != nil {
+		return nil, fmt.Errorf("cannot take the snapshot of the state before: %w", err)
+	}
+	plan := &Plan{Target: target, Safety: safety.Number, p: p, paths: paths}
+	return plan, plan.compute(held)
+}
+
+// valid checks a path of a caller.
+func valid(path string) error {
+	if path == "" {
+		return nil
+	}
+	for part := range strings.SplitSeq(path, "/") {
+		if part == "" || part == "." || part == ".." {
+			return fmt.Errorf("%q is not a path in the workspace. Use a relative path with /, without \".\" and \"..\".", path)
+		}
+	}
+	if strings.ContainsRune(path, 0) {
+		return fmt.Errorf("%q is not a path: it has a zero byte", path)
+	}
+	return nil
+}
+
+// within reports whether a plan is about a path.
+func (p *Plan) within(path string) bool {
+	if len(p.paths) == 0 {
+		return true
+	}
+	for _, at := range p.paths {
+		if tree.Within(path, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// Leave takes the paths with problems out of the plan, with what depends on them. They are in Left from then on.
+func (p *Plan) Leave() {
+	reasons := map[string]string{}
+	for _, problem := range p.Problems {
+		reasons[problem.Path] = problem.Reason
+	}
+	p.Left = append(p.Left, p.Problems...)
+	p.Problems = nil
+	p.prune(reasons)
+}
+
+// prune takes paths out of the steps. A directory that stays keeps what must be in it; one that cannot come has nothing
+// in it.
+func (p *Plan) prune(out map[string]string) {
+	if len(out) == 0 {
+		return
+	}
+	dirs := map[string]string{} // directories that stay, with a path that needs them
+	for i := len(p.Steps) - 1; i >= 0; i-- {
+		s := &p.Steps[i]
+		if _, ok := out[s.Path]; !ok && dirs[s.Path] != "" && s.Before != nil && s.Before.Kind == tree.Dir && (s.After == nil || s.After.Kind != tree.Dir) {
+			out[s.Path] = fmt.Sprintf("it has %q in it, which stays", dirs[s.Path])
+			p.Left = append(p.Left, tree.Problem{Path: s.Path, Reason: out[s.Path]})
+		}
+		if _, ok := out[s.Path]; ok && s.Before != nil {
+			dirs[tree.Parent(s.Path)] = s.Path
+		}
+	}
+	kept := p.Steps[:0]
+	gone := map[string]bool{} // paths of steps that are out
+	for _, s := range p.Steps {
+		_, drop := out[s.Path]
+		parent := tree.Parent(s.Path)
+		if !drop && s.Path != "" && gone[parent] && s.Before == nil {
+			drop = true
+			p.Left = append(p.Left, tree.Problem{Path: s.Path, Reason: fmt.Sprintf("its directory %q is left as it is", parent)})
+		}
+		if drop {
+			gone[s.Path] = true
+			continue
+		}
+		kept = append(kept, s)
+	}
+	p.Steps = kept
+}

@@ -1,0 +1,13 @@
+//go:build !linux
+
+package tracked
+
+import (
+	"os"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+func setXattrs(*os.File, []tree.Xattr) error { return nil }
+
+func linkTime(*os.Root, string, int64) error { return nil }

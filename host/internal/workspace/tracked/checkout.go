@@ -1,0 +1,213 @@
+package tracked
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// Checkout writes a snapshot into a new directory. With readOnly nothing in it can be written. Dir must not exist. After
+// an error it does not exist either.
+func (p *Provider) Checkout(ctx context.Context, number uint64, dir string, readOnly bool) error {
+	p.mu.Lock()
+	i, err := p.get(number)
+	var t *tree.Tree
+	if err == nil {
+		t, err = p.treeAt(i)
+	}
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	err = p.fill(ctx, t, dir, readOnly)
+	if err != nil {
+		return errors.Join(err, RemoveAll(dir))
+	}
+	return nil
+}
+
+func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly bool) error {
+	r, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = r.Close() }()
+	var work []string
+	first := map[uint64]string{} // the path of each group of hard links that is written; the others are linked to it
+	var links [][2]string
+	nodes := map[string]*tree.Node{}
+	for path, n := range t.All() {
+		switch {
+		case path == "":
+		case n.Kind == tree.Dir:
+			if err := r.Mkdir(filepath.FromSlash(path), 0o700); err != nil {
+				return err
+			}
+		default:
+			if n.Hard != 0 {
+				if to, ok := first[n.Hard]; ok {
+					links = append(links, [2]string{path, to})
+					continue
+				}
+				first[n.Hard] = path
+			}
+			nodes[path] = n
+			work = append(work, path)
+		}
+	}
+	if err := inParallel(ctx, work, func(path string) error { return p.place(r, path, &nodes[path].Entry, readOnly) }); err != nil {
+		return err
+	}
+	for _, l := range links {
+		if err := r.Link(filepath.FromSlash(l[1]), filepath.FromSlash(l[0])); err != nil {
+			return err
+		}
+	}
+	// The deepest directories first: a directory's times change with what is in it, and a read-only one takes nothing.
+	var dirs []string
+	for path, n := range t.All() {
+		if n.Kind == tree.Dir {
+			dirs = append(dirs, path)
+		}
+	}
+	for i := len(dirs) - 1; i >= 0; i-- {
+		if err := finishDir(r, dirs[i], &t.Lookup(dirs[i]).Entry, readOnly); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inParallel calls do for every path, on all processors, until one fails.
+func inParallel(ctx context.Context, paths []string, do func(string) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	next := make(chan string)
+	var workers sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for path := range next {
+				if err := do(path); err != nil {
+					stop(fmt.Errorf("%s: %w", path, err))
+				}
+			}
+		})
+	}
+feed:
+	for _, path := range paths {
+		select {
+		case next <- path:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(next)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// place writes a file or a link that does not exist yet.
+func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool) error {
+	name := filepath.FromSlash(path)
+	if e.Kind == tree.Link {
+		if err := r.Symlink(e.Target, name); err != nil {
+			return err
+		}
+		return linkTime(r, name, e.Mtime)
+	}
+	f, err := r.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	switch {
+	case e.Unread != "" && e.Content == [32]byte{}:
+		// Nothing of it is known. Its name and mode are.
+	case e.Sparse:
+		h := &holes{f: f}
+		if err := p.write(h, e); err != nil {
+			return err
+		}
+		if err := h.close(); err != nil {
+			return err
+		}
+	default:
+		if err := p.write(f, e); err != nil {
+			return err
+		}
+	}
+	if err := setXattrs(f, e.Xattrs); err != nil {
+		return err
+	}
+	if err := f.Chmod(modeOf(e, readOnly)); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return r.Chtimes(name, time.Time{}, time.Unix(0, e.Mtime))
+}
+
+func finishDir(r *os.Root, path string, e *tree.Entry, readOnly bool) error {
+	name := filepath.FromSlash(path)
+	if path == "" {
+		name = "."
+	}
+	if len(e.Xattrs) > 0 {
+		d, err := r.Open(name)
+		if err != nil {
+			return err
+		}
+		err = setXattrs(d, e.Xattrs)
+		_ = d.Close()
+		if err != nil {
+			return err
+		}
+	}
+	if err := r.Chtimes(name, time.Time{}, time.Unix(0, e.Mtime)); err != nil {
+		return err
+	}
+	return r.Chmod(name, modeOf(e, readOnly))
+}
+
+// modeOf returns the mode of an entry as Go has it.
+func modeOf(e *tree.Entry, readOnly bool) os.FileMode {
+	mode := os.FileMode(e.Mode & 0o777)
+	if readOnly {
+		mode &^= 0o222
+		if e.Kind == tree.Dir {
+			mode |= 0o500 // the view can be listed, whatever the directory allowed
+		}
+		return mode
+	}
+	for bit, flag := range map[uint16]os.FileMode{0o4000: os.ModeSetuid, 0o2000: os.ModeSetgid, 0o1000: os.ModeSticky} {
+		if e.Mode&bit != 0 {
+			mode |= flag
+		}
+	}
+	return mode
+}
+
+// RemoveAll removes a checkout, read-only ones too.
+func RemoveAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, _ error) error {
+		if d != nil && d.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // a directory needs its x
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

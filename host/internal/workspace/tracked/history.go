@@ -1,0 +1,174 @@
+package tracked
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"tidemark.dev/tidemark/host/internal/workspace/objects"
+)
+
+// historyMagic begins the history. Its last byte is the number of the format.
+const historyMagic = "tidemark history \x00\x01"
+
+// maxHistoryRecord bounds one record in bytes.
+const maxHistoryRecord = 1 << 20
+
+// record is one entry of the history. Encoded records are lists: only add to the end.
+type record struct {
+	_msgpack struct{} `msgpack:",as_array"` //nolint:unused // it tells msgpack the form
+
+	// Number is the number of the snapshot. Deleted records that the snapshot of that number was deleted.
+	Number  uint64
+	Deleted bool
+	// At is when the snapshot was complete, in nanoseconds since 1970.
+	At    int64
+	Label string
+	// Problems are the paths whose state is not certain, as "path: reason".
+	Problems []string
+	// Files counts the entries, Changed those that changed since the snapshot before.
+	Files, Changed int
+	// Delta are the changes since the snapshot before: compressed, or DeltaAt as a content of the store.
+	Delta   []byte
+	DeltaAt stream
+	// Tree is the whole tree, where this snapshot has it.
+	Tree stream
+}
+
+// stream is a content of any size in the store: a list of chunks.
+type stream struct {
+	_msgpack struct{} `msgpack:",as_array"` //nolint:unused // it tells msgpack the form
+
+	List objects.ID
+	Size int64
+}
+
+func (s stream) is() bool { return s.List != objects.ID{} }
+
+// history is the file of records. Each has its length and its checksum (CRC-32C) before it.
+type history struct {
+	file *os.File
+	size int64
+	// cut is how many bytes followed the last whole record when the history was opened.
+	cut int64
+}
+
+// cutSuffix names the copy of an end that was cut off: should more than one record have been in it, it is not lost.
+const cutSuffix = ".cut"
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// openHistory opens a history, creates it if there is none, and reads its records. What follows the last whole record is
+// cut off, with a copy: the process, or the machine, ended while it was written.
+func openHistory(path string) (*history, []*record, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := &history{file: f}
+	records, err := h.load()
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return h, records, nil
+}
+
+func (h *history) load() ([]*record, error) {
+	head := make([]byte, len(historyMagic))
+	n, err := io.ReadFull(h.file, head)
+	switch {
+	case (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) && historyMagic[:n] == string(head[:n]):
+		if _, err := h.file.WriteAt([]byte(historyMagic), 0); err != nil {
+			return nil, err
+		}
+		h.size = int64(len(historyMagic))
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case string(head[:len(head)-1]) != historyMagic[:len(head)-1]:
+		return nil, fmt.Errorf("%s is not a history of Tidemark", h.file.Name())
+	case head[len(head)-1] != historyMagic[len(head)-1]:
+		return nil, fmt.Errorf("%s has format %d, this program reads format %d. Use the program that wrote it.", h.file.Name(), head[len(head)-1], historyMagic[len(head)-1])
+	}
+	h.size = int64(len(head))
+	var records []*record
+	r := bufio.NewReader(h.file)
+	for {
+		payload, err := readFrame(r)
+		if err != nil {
+			return records, h.cutOff()
+		}
+		rec := &record{}
+		if err := msgpack.Unmarshal(payload, rec); err != nil {
+			return nil, fmt.Errorf("%s is damaged at %d: %w", h.file.Name(), h.size, err)
+		}
+		records = append(records, rec)
+		h.size += int64(frameHead + len(payload))
+	}
+}
+
+// cutOff removes what follows the last whole record.
+func (h *history) cutOff() error {
+	info, err := h.file.Stat()
+	if err != nil || info.Size() == h.size {
+		return err
+	}
+	h.cut = info.Size() - h.size
+	end, err := io.ReadAll(io.NewSectionReader(h.file, h.size, h.cut))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(h.file.Name()+cutSuffix, end, 0o600); err != nil {
+		return err
+	}
+	return h.file.Truncate(h.size)
+}
+
+const frameHead = 8
+
+func readFrame(r io.Reader) ([]byte, error) {
+	var head [frameHead]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	size := binary.LittleEndian.Uint32(head[:])
+	if size > maxHistoryRecord {
+		return nil, errors.New("no record begins there")
+	}
+	payload := make([]byte, size)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		return nil, err
+	}
+	if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+		return nil, errors.New("the checksum differs")
+	}
+	return payload, nil
+}
+
+// append writes a record, which then survives the end of the process. After an error the history ends where it ended
+// before.
+func (h *history) append(rec *record) error {
+	payload, err := msgpack.Marshal(rec)
+	if err != nil {
+		return err
+	}
+	if len(payload) > maxHistoryRecord {
+		return fmt.Errorf("a record of %d bytes exceeds the limit of %d", len(payload), maxHistoryRecord)
+	}
+	out := make([]byte, frameHead, frameHead+len(payload))
+	binary.LittleEndian.PutUint32(out, uint32(len(payload)))
+	binary.LittleEndian.PutUint32(out[4:], crc32.Checksum(payload, castagnoli))
+	out = append(out, payload...)
+	if _, err := h.file.WriteAt(out, h.size); err != nil {
+		return errors.Join(err, h.file.Truncate(h.size))
+	}
+	h.size += int64(len(out))
+	return nil
+}

@@ -1,0 +1,111 @@
+package tracked
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// Held is a provider of which nobody else takes a snapshot, until it is released. Who changes the workspace in several
+// steps holds it, so that no snapshot shows a state between them.
+type Held struct{ p *Provider }
+
+// Hold waits until no snapshot is being taken, and keeps other callers of [Provider.Take] waiting.
+func (p *Provider) Hold(ctx context.Context) (*Held, error) {
+	select {
+	case p.turn <- struct{}{}:
+		return &Held{p}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Release lets others take snapshots.
+func (h *Held) Release() { <-h.p.turn }
+
+// Take is [Provider.Take] for the holder.
+func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
+	return h.p.take(ctx, label)
+}
+
+// Now calls see with the tree of the last snapshot, with the stats of its files. See must not change or keep it.
+func (h *Held) Now(see func(*tree.Tree)) {
+	h.p.mu.Lock()
+	defer h.p.mu.Unlock()
+	see(h.p.now)
+}
+
+// Changed notes that paths may have changed, so that the next snapshot compares them whatever [Changes] reports.
+func (h *Held) Changed(dirty tree.Dirty) {
+	if h.p.options.Changes != nil {
+		h.p.options.Changes.Return(dirty, false)
+	}
+}
+
+// Options returns what the provider was opened with.
+func (p *Provider) Options() Options { return p.options }
+
+// Skips reports whether a path is part of no snapshot: the workspace's own .git, what [Options] leaves out, and what is
+// below either.
+func (p *Provider) Skips(path string) bool {
+	for i := range len(path) + 1 {
+		if i == len(path) || path[i] == '/' {
+			if at := path[:i]; at != "" && (ours(at) || p.options.Skip(at)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Sync makes every snapshot survive a loss of power.
+func (h *Held) Sync() error { return errors.Join(h.p.objects.Sync(), h.p.history.file.Sync()) }
+
+// Place writes a file or a link of a snapshot as a name that does not exist yet. Of a file whose content was not recorded
+// it writes an empty one.
+func (h *Held) Place(r *os.Root, name string, e *tree.Entry) error {
+	return h.p.place(r, name, e, false)
+}
+
+// ErrDiffers means that a file has not the content that a snapshot recorded.
+var ErrDiffers = errors.New("its content is not the recorded one")
+
+// Verify reads a content and compares it with that of an entry. The error is [ErrDiffers] where they differ.
+func (h *Held) Verify(r io.Reader, e *tree.Entry) error {
+	if err := h.p.write(&comparer{r: r}, e); err != nil {
+		return err
+	}
+	if n, err := r.Read(make([]byte, 1)); n > 0 || err == nil {
+		return ErrDiffers
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
+}
+
+// comparer compares what is written to it with what it reads. The store checks the hash of every content that it
+// returns, so that equal bytes have the recorded hash.
+type comparer struct {
+	r    io.Reader
+	room []byte
+}
+
+func (c *comparer) Write(b []byte) (int, error) {
+	if len(c.room) < len(b) {
+		c.room = make([]byte, len(b))
+	}
+	_, err := io.ReadFull(c.r, c.room[:len(b)])
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return 0, ErrDiffers
+	case err != nil:
+		return 0, err
+	case !bytes.Equal(c.room[:len(b)], b):
+		return 0, ErrDiffers
+	}
+	return len(b), nil
+}

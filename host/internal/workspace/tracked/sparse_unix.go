@@ -1,0 +1,15 @@
+//go:build unix
+
+package tracked
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// sparse reports whether a file takes less room than its content.
+func sparse(f *os.File, size int64) bool {
+	var st unix.Stat_t
+	return size >= 2*page && unix.Fstat(int(f.Fd()), &st) == nil && st.Blocks*512 < size/page*page
+}

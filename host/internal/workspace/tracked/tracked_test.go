@@ -1,0 +1,144 @@
+package tracked_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/treetest"
+)
+
+func openProvider(t treetest.Fataler, workspace, store string, changes tracked.Changes) *tracked.Provider {
+	t.Helper()
+	p, err := tracked.Open(tracked.Options{Workspace: workspace, Store: store, Clock: time.Now, Changes: changes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestEachSnapshotIsTheTreeAsItWas, whatever the edits, from whichever state it is checked out, and after reopening: with
+// all paths compared, and with those that may have changed.
+func TestEachSnapshotIsTheTreeAsItWas(t *testing.T) {
+	top := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		base, err := os.MkdirTemp(top, "case")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tracked.RemoveAll(base) }()
+		workspace, store := filepath.Join(base, "workspace"), filepath.Join(base, "store")
+		if err := os.Mkdir(workspace, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var changes tracked.Changes
+		watched := rapid.Bool().Draw(t, "watched")
+		begin := func() *tracked.Provider {
+			if watched {
+				changes = treetest.Compare(t, workspace)
+			}
+			return openProvider(t, workspace, store, changes)
+		}
+		p := begin()
+		defer func() { _ = p.Close() }()
+		was := map[uint64][]string{}
+		for range rapid.IntRange(1, 6).Draw(t, "snapshots") {
+			for range rapid.IntRange(0, 12).Draw(t, "edits") {
+				treetest.Edit(t, workspace)
+			}
+			s, _, err := p.Take(context.Background(), "test")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Problems) > 0 {
+				t.Fatal(s.Problems)
+			}
+			was[s.Number] = treetest.Read(t, workspace)
+			if rapid.Bool().Draw(t, "reopen") {
+				if err := p.Close(); err != nil {
+					t.Fatal(err)
+				}
+				p = begin()
+			}
+		}
+		for n, want := range was {
+			dir := filepath.Join(base, fmt.Sprintf("s%d", n))
+			if err := p.Checkout(context.Background(), n, dir, false); err != nil {
+				t.Fatal(err)
+			}
+			if got := treetest.Read(t, dir); !slices.Equal(got, want) {
+				t.Fatalf("s%d is\n%q\nwas\n%q", n, got, want)
+			}
+		}
+		for from := range was {
+			for to := range was {
+				changes, err := p.Diff(from, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if same := slices.Equal(was[from], was[to]); same && len(changes) > 1 { // the workspace itself may have another time
+					t.Fatalf("from s%d to s%d: %+v", from, to, changes)
+				}
+			}
+		}
+		if damages := p.Check(); len(damages) > 0 {
+			t.Fatal(damages)
+		}
+	})
+}
+
+func TestNothingChangedIsTheSameSnapshot(t *testing.T) {
+	dir := t.TempDir()
+	workspace := filepath.Join(dir, "workspace")
+	if err := errors.Join(os.Mkdir(workspace, 0o755), os.WriteFile(filepath.Join(workspace, "a"), []byte("a"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	p := openProvider(t, workspace, filepath.Join(dir, "store"), nil)
+	defer func() { _ = p.Close() }()
+	first, same, err := p.Take(context.Background(), "one")
+	if err != nil || same {
+		t.Fatal(same, err)
+	}
+	second, same, err := p.Take(context.Background(), "two")
+	if err != nil || !same || second.Number != first.Number {
+		t.Fatal(second, same, err)
+	}
+}
+
+// TestTheWorkspacesOwnRepositoryIsLeftOut, and one within it is content.
+func TestTheWorkspacesOwnRepositoryIsLeftOut(t *testing.T) {
+	dir := t.TempDir()
+	workspace := filepath.Join(dir, "workspace")
+	for _, path := range []string{".git/config", "nested/.git/config"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(workspace, path)), 0o755), os.WriteFile(filepath.Join(workspace, path), []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := openProvider(t, workspace, filepath.Join(dir, "store"), nil)
+	defer func() { _ = p.Close() }()
+	s, _, err := p.Take(context.Background(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	if err := p.Checkout(context.Background(), s.Number, out, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(out, ".git")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the workspace's repository was checked out")
+	}
+	if _, err := os.Stat(filepath.Join(out, "nested", ".git", "config")); err != nil {
+		t.Error(err)
+	}
+	if err := tracked.RemoveAll(out); err != nil {
+		t.Error(err)
+	}
+}

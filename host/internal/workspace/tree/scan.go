@@ -1,0 +1,469 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Content is what reading a file returns.
+type Content struct {
+	Entry // Content, Chunked and Sparse of it
+	// Size is how many bytes were read.
+	Size int64
+}
+
+// Scanner finds what changed in a directory since a tree was read.
+type Scanner struct {
+	// Dir is the directory.
+	Dir string
+	// Skip reports whether a path is left out, with everything below it.
+	Skip func(path string) bool
+	// Read reads and stores a file's content. It may be called from several goroutines.
+	Read func(f *os.File, size int64) (Content, error)
+	// Clock returns the time of the filesystem.
+	Clock func() time.Time
+}
+
+// Dirty are the paths that may have changed: directories, each with names in it, or with nil for all names.
+type Dirty map[string]map[string]bool
+
+// Add notes that a name in a directory may have changed.
+func (d Dirty) Add(dir, name string) {
+	names, known := d[dir]
+	if known && names == nil {
+		return
+	}
+	if names == nil {
+		names = map[string]bool{}
+		d[dir] = names
+	}
+	names[name] = true
+}
+
+// AddAll notes that any name in a directory may have changed.
+func (d Dirty) AddAll(dir string) { d[dir] = nil }
+
+// Problem is a path whose state is not certain.
+type Problem struct {
+	Path, Reason string
+}
+
+// racyWindow is how far before the moment of its reading a change may lie that a later one could have the same times as.
+// Linux stamps files with the time of the last tick, up to 10 ms old. Other filesystems have coarser times.
+const racyWindow = 20 * time.Millisecond
+
+// tries is how often a file is read that changes while it is read.
+const tries = 4
+
+// suspect is a path whose stat differs from the tree's.
+type suspect struct {
+	path string
+	old  *Node
+	node *Node // what it is now, nil if it is no longer there
+	err  error
+}
+
+// Full compares the whole directory with the tree. Apply what it returns with [Tree.Accept].
+func (s *Scanner) Full(ctx context.Context, t *Tree) (*Found, error) {
+	w, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.end()
+	w.check("", &t.Root)
+	w.visit("", &t.Root, true)
+	return w.finish(t)
+}
+
+// Some compares the paths that may have changed with the tree. New directories are read whole.
+func (s *Scanner) Some(ctx context.Context, t *Tree, dirty Dirty) (*Found, error) {
+	w, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer w.end()
+	for dir, names := range dirty {
+		n := t.Lookup(dir)
+		if n == nil || n.Kind != Dir {
+			continue // its parent is dirty too, and reads it
+		}
+		w.check(dir, n)
+		if names == nil {
+			w.visit(dir, n, false)
+			continue
+		}
+		for name := range names {
+			path := Join(dir, name)
+			if s.Skip(path) {
+				continue
+			}
+			w.child(path, n.Child(name), false)
+		}
+	}
+	return w.finish(t)
+}
+
+// Found is what a scan found.
+type Found struct {
+	Changes  []Change
+	Problems []Problem
+	nodes    []suspect
+}
+
+// walk is one scan. Directories are read in parallel.
+type walk struct {
+	*Scanner
+	ctx  context.Context
+	root *root
+
+	mu       sync.Mutex
+	suspects []suspect
+	err      error
+	pending  sync.WaitGroup
+	slots    chan struct{}
+}
+
+func (s *Scanner) begin(ctx context.Context) (*walk, error) {
+	r, err := openRoot(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	return &walk{Scanner: s, ctx: ctx, root: r, slots: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}, nil
+}
+
+func (w *walk) end() { w.root.close() }
+
+func (w *walk) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+func (w *walk) suspect(path string, old *Node) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.suspects = append(w.suspects, suspect{path: path, old: old})
+}
+
+// check compares a directory itself.
+func (w *walk) check(path string, old *Node) {
+	st, err := w.root.stat(path)
+	if err != nil || !old.clean(st) {
+		w.suspect(path, old)
+	}
+}
+
+// visit compares what is in a directory. With deep, directories in it are visited too.
+func (w *walk) visit(path string, old *Node, deep bool) {
+	if w.ctx.Err() != nil {
+		w.fail(w.ctx.Err())
+		return
+	}
+	d, names, err := w.root.list(path)
+	if err != nil {
+		if gone(err) {
+			return // its parent's scan says so
+		}
+		w.suspect(path, old)
+		return
+	}
+	defer d.close()
+	slices.Sort(names)
+	var known []*Node
+	if old != nil && old.Kind == Dir {
+		known = old.Children
+	}
+	for _, name := range names {
+		for len(known) > 0 && known[0].Name < name {
+			w.suspect(Join(path, known[0].Name), known[0])
+			known = known[1:]
+		}
+		var was *Node
+		if len(known) > 0 && known[0].Name == name {
+			was, known = known[0], known[1:]
+		}
+		child := Join(path, name)
+		if w.Skip(child) {
+			continue
+		}
+		st, err := d.stat(name)
+		w.compare(child, was, st, err, deep)
+	}
+	for _, n := range known {
+		w.suspect(Join(path, n.Name), n)
+	}
+}
+
+// child compares one path.
+func (w *walk) child(path string, old *Node, deep bool) {
+	st, err := w.root.stat(path)
+	w.compare(path, old, st, err, deep)
+}
+
+func (w *walk) compare(path string, old *Node, st Stat, err error, deep bool) {
+	if err != nil {
+		if old != nil || !gone(err) {
+			w.suspect(path, old)
+		}
+		return
+	}
+	if old == nil && st.Kind == 0 {
+		return // a socket, a pipe, a device
+	}
+	if old == nil || !old.clean(st) {
+		w.suspect(path, old)
+	}
+	if st.Kind != Dir {
+		return
+	}
+	// A directory that is new, or another one of the same name, is read whole.
+	if deep || old == nil || old.Kind != Dir || old.Inode != st.Inode {
+		w.descend(path, old)
+	}
+}
+
+// descend visits a directory, in another goroutine if one is free.
+func (w *walk) descend(path string, old *Node) {
+	if old != nil && old.Kind != Dir {
+		old = nil
+	}
+	select {
+	case w.slots <- struct{}{}:
+		w.pending.Go(func() {
+			defer func() { <-w.slots }()
+			w.visit(path, old, true)
+		})
+	default:
+		w.visit(path, old, true)
+	}
+}
+
+// finish reads the suspects, and returns what is different.
+func (w *walk) finish(t *Tree) (*Found, error) {
+	w.pending.Wait()
+	if w.err != nil {
+		return nil, w.err
+	}
+	// More readers than processors, because some of them wait for the disk.
+	work := make(chan *suspect)
+	var readers sync.WaitGroup
+	for range min(cap(w.slots), max(1, len(w.suspects))) {
+		readers.Go(func() {
+			for s := range work {
+				s.node, s.err = w.inspect(s.path)
+			}
+		})
+	}
+	for i := range w.suspects {
+		if w.ctx.Err() != nil {
+			break
+		}
+		work <- &w.suspects[i]
+	}
+	close(work)
+	readers.Wait()
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
+	found := &Found{}
+	for i := range w.suspects {
+		s := &w.suspects[i]
+		if s.err != nil {
+			return nil, fmt.Errorf("%s: %w", s.path, s.err)
+		}
+		if s.node == nil && s.old == nil {
+			continue
+		}
+		found.nodes = append(found.nodes, *s)
+		if s.node != nil && s.node.Unread != "" {
+			found.Problems = append(found.Problems, Problem{s.path, s.node.Unread})
+		}
+	}
+	found.changes(t)
+	return found, nil
+}
+
+// changes fills in Changes, once for each path, with what disappeared together with its directory.
+func (f *Found) changes(t *Tree) {
+	seen := map[string]bool{}
+	add := func(c Change) {
+		if !seen[c.Path] {
+			seen[c.Path] = true
+			f.Changes = append(f.Changes, c)
+		}
+	}
+	below := func(path string, n *Node) {
+		each(path, n, func(p string, n *Node) bool {
+			if p != path {
+				add(Change{Path: p, Before: &n.Entry})
+			}
+			return true
+		})
+	}
+	for i := range f.nodes {
+		s := &f.nodes[i]
+		switch {
+		case s.old == nil:
+			add(Change{Path: s.path, After: &s.node.Entry})
+		case s.node == nil:
+			add(Change{Path: s.path, Before: &s.old.Entry})
+			below(s.path, s.old)
+		default:
+			if !s.old.Same(&s.node.Entry) {
+				add(Change{Path: s.path, Before: &s.old.Entry, After: &s.node.Entry})
+			}
+			if s.old.Kind == Dir && s.node.Kind != Dir {
+				below(s.path, s.old)
+			}
+		}
+	}
+	Sort(f.Changes)
+	slices.SortFunc(f.nodes, func(a, b suspect) int { return strings.Compare(order(a.path), order(b.path)) })
+	f.orphans(t)
+}
+
+// orphans drops entries whose directory vanished between its listing and their reading.
+func (f *Found) orphans(t *Tree) {
+	dirs := map[string]bool{}
+	is := func(dir string) bool {
+		if is, ok := dirs[dir]; ok {
+			return is
+		}
+		n := t.Lookup(dir)
+		return n != nil && n.Kind == Dir
+	}
+	lost := map[string]bool{}
+	for _, s := range f.nodes { // sorted: a directory comes before what is in it
+		switch {
+		case s.path != "" && s.node != nil && !is(Parent(s.path)):
+			lost[s.path] = true
+			dirs[s.path] = false
+		default:
+			dirs[s.path] = s.node != nil && s.node.Kind == Dir
+			if !dirs[s.path] && s.old != nil {
+				each(s.path, s.old, func(p string, _ *Node) bool { dirs[p] = false; return true })
+			}
+		}
+	}
+	if len(lost) == 0 {
+		return
+	}
+	f.nodes = slices.DeleteFunc(f.nodes, func(s suspect) bool { return lost[s.path] })
+	f.Changes = slices.DeleteFunc(f.Changes, func(c Change) bool { return lost[c.Path] && c.Before == nil })
+}
+
+// Accept makes the tree what a scan found, including stats that differ without a change.
+func (t *Tree) Accept(f *Found) {
+	for i := range f.nodes {
+		s := &f.nodes[i]
+		if s.node == nil {
+			t.Remove(s.path)
+			continue
+		}
+		t.Set(s.path, s.node)
+	}
+	f.nodes = nil
+}
+
+// inspect reads what is at a path. It returns nil if nothing is there that has a content.
+func (w *walk) inspect(path string) (*Node, error) {
+	for try := 1; ; try++ {
+		st, err := w.root.stat(path)
+		if gone(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return &Node{Entry: Entry{Kind: File, Unread: reason(err)}}, nil
+		}
+		n := &Node{Entry: Entry{Kind: st.Kind, Mode: st.Mode, Mtime: st.Mtime}, Ctime: st.Ctime, Inode: st.Inode}
+		switch st.Kind {
+		case Link:
+			if n.Target, err = w.root.readlink(path); err != nil {
+				if try < tries {
+					continue // it became something else
+				}
+				n.Unread = reason(err)
+			}
+			return n, nil
+		case Dir:
+			n.Xattrs, _ = w.root.xattrs(path)
+			return n, nil
+		case File:
+			again, err := w.read(path, n, st, try)
+			if err != nil {
+				return nil, err
+			}
+			if !again {
+				return n, nil
+			}
+		default:
+			return nil, nil
+		}
+	}
+}
+
+// errStore marks an error of the store, which ends a scan. Errors of one file do not.
+type errStore struct{ error }
+
+func (e errStore) Unwrap() error { return e.error }
+
+// StoreError wraps an error that ends the scan instead of being reported for one file.
+func StoreError(err error) error { return errStore{err} }
+
+// read reads a file. It reports whether to read it again, because it changed meanwhile.
+func (w *walk) read(path string, n *Node, st Stat, try int) (again bool, err error) {
+	f, now, err := w.root.open(path)
+	if gone(err) || errors.Is(err, errKind) {
+		return try < tries, nil
+	}
+	if err != nil {
+		n.Size, n.Unread = st.Size, reason(err)
+		return false, nil
+	}
+	defer func() { _ = f.Close() }()
+	began := w.Clock()
+	c, err := w.Read(f, now.Size)
+	if store := (errStore{}); errors.As(err, &store) {
+		return false, store.error
+	}
+	if err != nil {
+		n.Size, n.Unread = st.Size, reason(err)
+		return false, nil
+	}
+	after, err := statFile(f)
+	if err == nil && (after != now || c.Size != now.Size) {
+		if try < tries {
+			return true, nil
+		}
+		n.Unread = "it changed while it was read"
+	}
+	n.Size, n.Content, n.Chunked, n.Sparse = c.Size, c.Content, c.Chunked, c.Sparse
+	n.Mode, n.Mtime, n.Ctime, n.Inode = now.Mode, now.Mtime, now.Ctime, now.Inode
+	if now.Links > 1 {
+		n.Hard = now.Inode
+	}
+	n.Xattrs = xattrsOf(f)
+	n.Racy = began.Sub(time.Unix(0, max(now.Mtime, now.Ctime))) < racyWindow
+	return false, nil
+}
+
+// reason is an error without the path, which its reader knows.
+func reason(err error) string {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return err.Error()
+}
+
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDir) }

@@ -1,0 +1,167 @@
+//go:build linux
+
+package watch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+	"tidemark.dev/tidemark/host/internal/workspace/watch"
+)
+
+// world is a watched workspace, and a second provider of it that compares everything each time.
+type world struct {
+	t             *testing.T
+	dir           string
+	watcher       watch.Watcher
+	watched, full *tracked.Provider
+}
+
+func newWorld(t *testing.T) *world {
+	top := t.TempDir()
+	w := &world{t: t, dir: filepath.Join(top, "workspace")}
+	if err := os.Mkdir(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if w.watcher, err = watch.New(watch.Options{Dir: w.dir, Cookies: filepath.Join(top, "cookies")}); err != nil {
+		t.Fatal(err)
+	}
+	w.watched, w.full = w.provider(filepath.Join(top, "one"), w.watcher), w.provider(filepath.Join(top, "two"), nil)
+	t.Cleanup(func() {
+		if err := errors.Join(w.watched.Close(), w.full.Close(), w.watcher.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) provider(store string, changes tracked.Changes) *tracked.Provider {
+	p, err := tracked.Open(tracked.Options{Workspace: w.dir, Store: store, Changes: changes, Clock: time.Now})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return p
+}
+
+// same fails unless the watched snapshot has what a comparison of everything finds.
+func (w *world) same() {
+	w.t.Helper()
+	trees := make([]*tree.Tree, 2)
+	for i, p := range []*tracked.Provider{w.watched, w.full} {
+		s, _, err := p.Take(context.Background(), "")
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if trees[i], err = p.Tree(s.Number); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if changes := tree.Compare(trees[0], trees[1]); len(changes) > 0 {
+		w.t.Fatalf("%d paths differ from what is there, such as %+v", len(changes), changes[0])
+	}
+}
+
+func (w *world) path(parts ...string) string {
+	return filepath.Join(append([]string{w.dir}, parts...)...)
+}
+
+// TestEveryChangeIsReported, of random ones, directories that move and are replaced included.
+func TestEveryChangeIsReported(t *testing.T) {
+	w := newWorld(t)
+	random := rand.New(rand.NewPCG(1, uint64(time.Now().UnixNano()))) //nolint:gosec // a test's edits
+	name := func() string { return string(rune('a' + random.IntN(6))) }
+	some := func() string {
+		parts := []string{}
+		for range 1 + random.IntN(4) {
+			parts = append(parts, name())
+		}
+		return w.path(parts...)
+	}
+	for round := range 150 {
+		for range 1 + random.IntN(12) {
+			at := some()
+			switch random.IntN(8) {
+			case 0, 1, 2:
+				_ = os.WriteFile(at, []byte(fmt.Sprint(random.Int())), 0o600)
+			case 3, 4:
+				_ = os.MkdirAll(at, 0o755)
+			case 5:
+				_ = os.Rename(at, some())
+			case 6:
+				_ = os.RemoveAll(at)
+			case 7:
+				_ = os.Chmod(at, os.FileMode(0o600+random.IntN(0o200))|0o700)
+			}
+		}
+		w.same()
+		if t.Failed() {
+			t.Fatalf("round %d", round)
+		}
+	}
+	if why := w.watcher.Limited(); why != "" {
+		t.Error(why)
+	}
+}
+
+// TestADirectoryThatIsFilledBeforeItIsWatchedIsRead: deep directories, created and filled at once, while snapshots are taken.
+func TestADirectoryThatIsFilledBeforeItIsWatchedIsRead(t *testing.T) {
+	w := newWorld(t)
+	done := make(chan error)
+	go func() {
+		var errs []error
+		for i := range 200 {
+			dir := w.path(fmt.Sprintf("m%d", i), "a", "b", "c")
+			errs = append(errs, os.MkdirAll(dir, 0o755))
+			for j := range 10 {
+				errs = append(errs, os.WriteFile(filepath.Join(dir, fmt.Sprint(j)), []byte("x"), 0o600))
+			}
+			if i%3 == 0 {
+				errs = append(errs, os.Rename(w.path(fmt.Sprintf("m%d", i)), w.path(fmt.Sprintf("n%d", i))))
+			}
+		}
+		done <- errors.Join(errs...)
+	}()
+	for running := true; running; {
+		if _, _, err := w.watched.Take(context.Background(), ""); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+			running = false
+		default:
+		}
+	}
+	w.same()
+}
+
+// TestWhatDidNotChangeIsNotCompared: one file in one directory of fifty.
+func TestWhatDidNotChangeIsNotCompared(t *testing.T) {
+	w := newWorld(t)
+	for i := range 50 {
+		if err := errors.Join(os.MkdirAll(w.path(fmt.Sprint(i)), 0o755), os.WriteFile(w.path(fmt.Sprint(i), "f"), []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.same()
+	if err := os.WriteFile(w.path("7", "f"), []byte("y"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dirty, whole, err := w.watcher.Take(context.Background())
+	if err != nil || whole || len(dirty) != 1 || !dirty["7"]["f"] {
+		t.Fatal(dirty, whole, err)
+	}
+	w.watcher.Return(dirty, whole)
+	w.same()
+}
