@@ -27,6 +27,7 @@ func (c *computation) console() *ConsoleDiff {
 		if !c.tells(pos, e) || c.hides(e) || c.duplicates.has(c, e) {
 			return
 		}
+		e = c.own(pos, e)
 		level := levelOf(e, c.o.Noise)
 		k := messageKey{level: level, tab: c.tab(e.Tab())}
 		var entry alike.Entry
@@ -66,6 +67,9 @@ func (c *computation) console() *ConsoleDiff {
 		t.count++
 		t.last = pos
 		if c.o.Original != nil {
+			if len(same[t]) == 2*maxPlaced {
+				same[t] = append(same[t][:0], same[t][maxPlaced:]...)
+			}
 			same[t] = append(same[t], e)
 		}
 		if c.o.Given != nil {
@@ -103,6 +107,17 @@ func (c *computation) console() *ConsoleDiff {
 	d.NewErrors, d.NewWarnings, d.Omitted = messages(errors), messages(warnings), r.omitted
 	d.errors, d.warnings = keysOf(errors), keysOf(warnings)
 	return d
+}
+
+// own returns an entry of the console for the report to keep. One that was read from disk is a copy, which does not keep
+// the block in memory that it was in.
+func (c *computation) own(pos uint64, e *event.Console) *event.Console {
+	if pos >= c.v.FirstInRing(capture.ConsoleSection) {
+		return e
+	}
+	owned := *e
+	owned.Text, owned.Request = strings.Clone(e.Text), strings.Clone(e.Request)
+	return &owned
 }
 
 // loggedAt is where the project's code logged an error that came from another place; the zero Place where it did not.
@@ -159,7 +174,7 @@ type tabURL struct {
 }
 
 // maxPlaced bounds of how many entries of one group the original place is looked for.
-const maxPlaced = 64
+const maxPlaced = 16
 
 // place is where the entries of a group came from: the original place of the newest for which one is known (the
 // map of older code may be gone), else the generated one of the first.

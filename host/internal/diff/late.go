@@ -20,7 +20,7 @@ func late(c *computation, d *NetworkDiff) (list []Endpoint) {
 	}
 	var found []event.Event
 	for pos, e := range c.v.Network().From(c.from.Pos[capture.Network]) {
-		if !c.o.InScope(e.Subject) || !e.Answered() || request(e, &Options{}).Text == "" || c.keptOut(e) || c.inStorm(e) || !c.o.Late(pos, e) || c.o.given(alike.Request(e)) {
+		if !c.o.InScope(e.Subject) || !e.Answered() || request(e, &Options{}).Text == "" || c.keptOut(e) || inStorm(c.storms, c.tab(e.Tab()), e) || !c.o.Late(pos, e) || c.o.given(alike.Request(e)) {
 			continue
 		}
 		if found = append(found, e); len(found) > maxLate {
@@ -39,9 +39,9 @@ func late(c *computation, d *NetworkDiff) (list []Endpoint) {
 	return list
 }
 
-// inStorm says whether a request is one of a storm that the report has.
-func (c *computation) inStorm(e *event.Network) bool {
-	return slices.ContainsFunc(c.storms, func(s *foundStorm) bool { return s.What == requestName(e) && s.Tab == c.tab(e.Tab()) })
+// inStorm says whether a request of a tab is one of a storm.
+func inStorm(storms []*foundStorm, tab int, e *event.Network) bool {
+	return slices.ContainsFunc(storms, func(s *foundStorm) bool { return s.What == requestName(e) && s.Tab == tab })
 }
 
 // shownPath is the address of a request as it is shown, with its query.

@@ -59,7 +59,7 @@ type pace struct {
 func (p *pace) add(t *tempo, began, ended int64, counts bool) {
 	newest := &p.recent[(p.n+maxBeats-1)%maxBeats]
 	next := p.n == 0 || began-newest.at >= t.apart
-	if p.n > 0 && began-newest.at > t.stall {
+	if p.stalled(t, began) {
 		p.n = 0
 	}
 	if next {
@@ -80,6 +80,11 @@ func (p *pace) add(t *tempo, began, ended int64, counts bool) {
 		}
 		p.to, p.total = max(p.to, began), p.count-p.base
 	}
+}
+
+// stalled reports whether what begins at a time begins a repetition anew.
+func (p *pace) stalled(t *tempo, now int64) bool {
+	return p.n == 0 || now-p.recent[(p.n-1)%maxBeats].at > t.stall
 }
 
 // oldest is the first of the newest beats that make a storm.

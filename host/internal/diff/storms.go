@@ -31,32 +31,6 @@ const (
 	variedSpan     = 20_000
 )
 
-// repetition is what repeats: all that is the same of one tab.
-type repetition struct {
-	pace   pace
-	newest event.Event
-	first  int64 // when the first one of the window began
-	ref    *Ref
-}
-
-func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, began, ended int64, counts bool) {
-	r.pace.add(t, began, ended, counts)
-	if stack := stackOf(ev); r.newest == nil || len(stack) > 0 || len(stackOf(r.newest)) == 0 {
-		r.newest = ev
-	}
-	if !counts {
-		return
-	}
-	if r.first == 0 {
-		r.first = began
-	}
-	if r.ref == nil {
-		r.ref = c.ref(pos, ev)
-	} else {
-		r.ref.add(pos)
-	}
-}
-
 // stormFinder finds the storms of a computation, and adds them to it.
 type stormFinder struct{ *computation }
 
@@ -231,38 +205,28 @@ func startOf(e *event.Network) int64 { return cmp.Or(e.Started, e.At) }
 
 // requestStorms finds storms among the requests of those endpoints that may have one, and returns which have.
 func (c stormFinder) requestStorms(may func(capture.EndpointKey) bool) map[capture.EndpointKey]bool {
-	found := map[sameRequest]*repetition{}
-	var order []sameRequest
+	found := repetitions[sameRequest]{c: c.computation, tempo: &requestTempo}
 	window := c.from.Pos[capture.Network]
-	t := &requestTempo
 	for pos, e := range c.v.Network().From(before(c.v.Network(), window, c.from.At.UnixMilli())) {
 		if !c.o.InScope(e.Subject) || !repeats(e) || !may(capture.KeyOf(e)) || c.keptOut(e) || e.Resource != "document" && startOf(e) <= c.updated[e.Tab()] {
 			continue
 		}
-		same := sameAs(e)
-		for _, k := range []sameRequest{same, {endpoint: same.endpoint, tab: same.tab}} {
-			r := found[k]
-			if r == nil {
-				r = &repetition{}
-				found[k], order = r, append(order, k)
-			}
-			r.add(t, c.computation, pos, e, startOf(e), startOf(e)+int64(e.Duration), pos >= window)
-		}
+		same, began := sameAs(e), startOf(e)
+		found.add(same, pos, e, began, began+int64(e.Duration), pos >= window)
+		found.add(sameRequest{endpoint: same.endpoint, tab: same.tab}, pos, e, began, began+int64(e.Duration), pos >= window)
 	}
 	stormy := map[capture.EndpointKey]bool{}
 	add := func(k sameRequest, r *repetition) {
-		if r.pace.storm && r.pace.total > 0 {
-			stormy[k.endpoint] = true
-			c.storm(requestName(r.newest.(*event.Network)), t, r)
-		}
+		stormy[k.endpoint] = true
+		c.storm(requestName(r.newest.(*event.Network)), &requestTempo, r)
 	}
-	for _, k := range order {
+	for k, r := range found.storms {
 		if k.url != "" {
-			add(k, found[k])
+			add(k, r)
 		}
 	}
-	for _, k := range order {
-		if r := found[k]; k.url == "" && !stormy[k.endpoint] && r.pace.total >= variedRequests && r.pace.to-r.pace.from >= variedSpan {
+	for k, r := range found.storms {
+		if k.url == "" && !stormy[k.endpoint] && r.pace.total >= variedRequests && r.pace.to-r.pace.from >= variedSpan {
 			add(k, r)
 		}
 	}
@@ -288,28 +252,19 @@ func socketKeyOf(e *event.WebSocket) socketKey {
 
 // socketStorms finds connections that are made again and again, and returns which.
 func (c stormFinder) socketStorms() map[socketKey]bool {
-	found := map[socketKey]*repetition{}
-	var order []socketKey
+	found := repetitions[socketKey]{c: c.computation, tempo: &socketTempo}
 	window := c.from.Pos[capture.WebSocket]
 	for pos, e := range c.v.WebSocket().Marked(before(c.v.WebSocket(), window, c.from.At.UnixMilli())) {
 		if e.Op != "close" && e.Op != "error" || !c.o.InScope(e.Subject) || !reportable(e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
 			continue
 		}
-		k := socketKeyOf(e)
-		r := found[k]
-		if r == nil {
-			r = &repetition{}
-			found[k], order = r, append(order, k)
-		}
-		r.add(&socketTempo, c.computation, pos, e, e.At, e.At, pos >= window)
+		found.add(socketKeyOf(e), pos, e, e.At, e.At, pos >= window)
 	}
 	stormy := map[socketKey]bool{}
-	for _, k := range order {
-		if r := found[k]; r.pace.storm && r.pace.total > 0 {
-			stormy[k] = true
-			e := r.newest.(*event.WebSocket)
-			c.storm("WebSocket "+shownSocketURL(e.Origin(), e.URL), &socketTempo, r)
-		}
+	for k, r := range found.storms {
+		stormy[k] = true
+		e := r.newest.(*event.WebSocket)
+		c.storm("WebSocket "+shownSocketURL(e.Origin(), e.URL), &socketTempo, r)
 	}
 	return stormy
 }
@@ -400,26 +355,17 @@ func (c stormFinder) messageStorms() map[sameMessage]bool {
 	if !long {
 		return nil
 	}
-	found := map[sameMessage]*repetition{}
-	var order []sameMessage
+	found := repetitions[sameMessage]{c: c.computation, tempo: &messageTempo}
 	for pos, e := range c.v.Console().Marked(before(c.v.Console(), window, c.from.At.UnixMilli())) {
 		if l := lines.all[lineOf(e)]; l == nil || !l.long && !(l.near && c.short()) || !c.tells(pos, e) || c.keptOut(e) || e.At <= c.updated[e.Tab()] {
 			continue
 		}
-		k := sameMessageAs(e)
-		r := found[k]
-		if r == nil {
-			r = &repetition{}
-			found[k], order = r, append(order, k)
-		}
-		r.add(&messageTempo, c.computation, pos, e, e.At, e.At, pos >= window)
+		found.add(sameMessageAs(e), pos, e, e.At, e.At, pos >= window)
 	}
 	stormy := map[sameMessage]bool{}
-	for _, k := range order {
-		if r := found[k]; r.pace.storm && r.pace.total > 0 {
-			stormy[k] = true
-			c.storm(messageName(r.newest.(*event.Console)), &messageTempo, r)
-		}
+	for k, r := range found.storms {
+		stormy[k] = true
+		c.storm(messageName(r.newest.(*event.Console)), &messageTempo, r)
 	}
 	return stormy
 }

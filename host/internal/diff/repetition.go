@@ -1,0 +1,86 @@
+package diff
+
+import (
+	"maps"
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/event"
+)
+
+// repetition is what repeats: all that is the same of one tab.
+type repetition struct {
+	pace   pace
+	newest event.Event
+	began  uint64 // where its first one is
+	first  int64  // when the first one of the window began
+	ref    *Ref
+}
+
+func (r *repetition) add(t *tempo, c *computation, pos uint64, ev event.Event, began, ended int64, counts bool) {
+	r.pace.add(t, began, ended, counts)
+	if stack := stackOf(ev); r.newest == nil || len(stack) > 0 || len(stackOf(r.newest)) == 0 {
+		r.newest = ev
+	}
+	if !counts {
+		return
+	}
+	if r.first == 0 {
+		r.first = began
+	}
+	if r.ref == nil {
+		r.ref = c.ref(pos, ev)
+	} else {
+		r.ref.add(pos)
+	}
+}
+
+// repetitions are what may be storms of a kind, by what makes them the same. One that has stalled and was no storm is
+// forgotten, and is another one when it begins anew: what is read from disk would stay in memory for it, a block for an
+// entry.
+type repetitions[K comparable] struct {
+	c     *computation
+	tempo *tempo
+	found map[K]*repetition
+	most  int // until the next look for those that have stalled
+}
+
+// leastRepetitions are how many are never looked through.
+const leastRepetitions = 256
+
+// add takes an entry, as [pace.add] does.
+func (rs *repetitions[K]) add(k K, pos uint64, ev event.Event, began, ended int64, counts bool) {
+	r := rs.found[k]
+	if r == nil {
+		if len(rs.found) >= rs.most {
+			rs.forget(began)
+		}
+		r = &repetition{began: pos}
+		rs.found[k] = r
+	}
+	r.add(rs.tempo, rs.c, pos, ev, began, ended, counts)
+}
+
+// forget forgets what has stalled at a time.
+func (rs *repetitions[K]) forget(now int64) {
+	if rs.found == nil {
+		rs.found = map[K]*repetition{}
+	}
+	maps.DeleteFunc(rs.found, func(_ K, r *repetition) bool { return !r.pace.storm && r.pace.stalled(rs.tempo, now) })
+	rs.most = max(leastRepetitions, 2*len(rs.found))
+}
+
+// storms yields those that are storms in the window, in the order in which they began.
+func (rs *repetitions[K]) storms(yield func(K, *repetition) bool) {
+	var list []K
+	for k, r := range rs.found {
+		if r.pace.storm && r.pace.total > 0 {
+			list = append(list, k)
+		}
+	}
+	slices.SortFunc(list, func(a, b K) int { return int(int64(rs.found[a].began) - int64(rs.found[b].began)) })
+	for _, k := range list {
+		if !yield(k, rs.found[k]) {
+			return
+		}
+	}
+}
