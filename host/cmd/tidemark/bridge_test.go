@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"tidemark.dev/tidemark/host/internal/project"
 )
 
 func TestAProjectsFileIsReadAgainUntilItCanBe(t *testing.T) {
-	file := filepath.Join(t.TempDir(), projectFile)
+	file := filepath.Join(t.TempDir(), project.FileName)
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

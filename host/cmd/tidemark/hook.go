@@ -15,6 +15,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/project"
 )
 
 // hookMargin is the part of a hook's time limit that is reserved for the round trip to the daemon.
@@ -165,7 +166,7 @@ func readHook(o hookOptions, in io.Reader) (*hook.Call, error) {
 const maxDir = 4096
 
 // projectOf returns the settings file and the origins of the agent's project.
-func projectOf(call *hook.Call) (project string, origins []string, err error) {
+func projectOf(call *hook.Call) (file string, origins []string, err error) {
 	dir := call.Dir
 	if dir == "" {
 		dir = "."
@@ -176,9 +177,9 @@ func projectOf(call *hook.Call) (project string, origins []string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return "", nil, err
 	}
-	project = findProjectIn(dir)
-	origins, err = originsOf(project)
-	return project, origins, err
+	file = project.Find(dir)
+	origins, err = originsOf(file)
+	return file, origins, err
 }
 
 // askHook asks a running daemon and never starts one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer"
@@ -116,6 +117,7 @@ func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *ask
 	if err != nil {
 		return err
 	}
+	silent := asked.yes || asked.dryRun // before an answer "all" to the changes
 	c := newChanger(cmd, steps, o.Record, asked, sys)
 	for _, g := range []installer.Group{installer.Browsers, installer.Agents} {
 		c.heading(g)
@@ -134,7 +136,44 @@ func install(cmd *cobra.Command, home home.Home, o installer.Options, asked *ask
 		c.heading(installer.Extension)
 		c.unpack(extensionDir(home))
 	}
+	if !silent && !c.interrupted() && !asked.unanswered {
+		c.askConsent(home)
+	}
 	return c.end()
+}
+
+// askConsent asks a user at a terminal whether snapshots of the current project's files are allowed, unless that was
+// decided. Outside a project, and in a directory that needs --confirm, it asks nothing.
+func (c *changer) askConsent(home home.Home) {
+	_, out, ok := terminal(c.cmd)
+	dir, inProject, err := currentProject()
+	if !ok || err != nil || !inProject {
+		return
+	}
+	s := storeIn(home)
+	if d, err := s.Lookup(dir); err != nil || d.State != grants.Undecided {
+		if err != nil {
+			c.heading(currentGroup)
+			c.fail(c.sheet.Outcome, err)
+		}
+		return
+	}
+	if s.Examine(c.cmd.Context(), dir) != nil {
+		return
+	}
+	c.heading(currentGroup)
+	allowed, err := s.Ask(c.cmd.Context(), c.asked.reader(c.cmd), out, dir)
+	switch {
+	case c.interrupted():
+	case errors.Is(err, grants.ErrNoAnswer):
+		c.sheet.Outcome(string(installer.None), "nothing was decided")
+	case err != nil:
+		c.fail(c.sheet.Outcome, err)
+	case allowed:
+		c.sheet.Outcome(string(installer.OK), "allowed. Run `tidemark project deny` to undo it.")
+	default:
+		c.sheet.Outcome(string(installer.None), "denied. Run `tidemark project allow` to change it.")
+	}
 }
 
 // unpack unpacks the extension and prints how to load it in a browser.

@@ -13,6 +13,7 @@ import (
 
 	"tidemark.dev/tidemark/host/internal/noise"
 	"tidemark.dev/tidemark/host/internal/noiserules"
+	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/installer/safefile"
 )
@@ -135,7 +136,7 @@ func addToProject(cmd *cobra.Command, p *noiserules.NoiseParams) error {
 		return err
 	}
 	if path == "" {
-		return usageError{fmt.Errorf("there is no %s in this directory or above it. Create one in the project directory (an empty file is enough).", projectFile)}
+		return usageError{fmt.Errorf("there is no %s in this directory or above it. Create one in the project directory (an empty file is enough).", project.FileName)}
 	}
 	table, err := noise.ProjectTable(rule)
 	if err != nil {

@@ -12,14 +12,15 @@ import (
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/hook"
+	"tidemark.dev/tidemark/host/internal/project"
 	"tidemark.dev/tidemark/installer/safefile/oddfiles"
 )
 
 // A command that finds an odd file in a repository exits and names the file.
 func TestOddFilesOfARepositoryAreRefused(t *testing.T) {
 	t.Run("project file", func(t *testing.T) {
-		oddfiles.Each(t, projectFile, func(path string) error {
-			if found := findProjectIn(filepath.Dir(path)); found != path {
+		oddfiles.Each(t, project.FileName, func(path string) error {
+			if found := project.Find(filepath.Dir(path)); found != path {
 				t.Errorf("found is %q", found)
 			}
 			_, _, err := projectOf(&hook.Call{Dir: filepath.Dir(path)})
@@ -34,14 +35,14 @@ func TestOddFilesOfARepositoryAreRefused(t *testing.T) {
 	})
 	t.Run("command", func(t *testing.T) {
 		home := t.TempDir()
-		oddfiles.Each(t, projectFile, func(path string) error {
+		oddfiles.Each(t, project.FileName, func(path string) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
 			cmd := exec.CommandContext(ctx, "tidemark", "changes")
 			cmd.Dir = filepath.Dir(path)
 			cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+home)
 			out, err := cmd.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), projectFile) {
+			if err == nil || !strings.Contains(string(out), project.FileName) {
 				t.Errorf("tidemark changes: %v\n%s", err, out)
 			}
 			return refusal(out)
@@ -56,15 +57,15 @@ func (r refusal) Error() string { return string(r) }
 
 // A rule is never written through a link to a file outside the project.
 func TestNoRuleIsWrittenThroughALinkOutOfTheProject(t *testing.T) {
-	outside, project := filepath.Join(t.TempDir(), "other.toml"), t.TempDir()
+	outside, dir := filepath.Join(t.TempDir(), "other.toml"), t.TempDir()
 	if err := os.WriteFile(outside, []byte("[other]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(project, projectFile)); err != nil {
+	if err := os.Symlink(outside, filepath.Join(dir, project.FileName)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("tidemark", "noise", "add", "--project", "chatter")
-	cmd.Dir = project
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TIDEMARK_HOME="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "outside the project") {

@@ -1,162 +1,341 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
+	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
+	"strings"
+	"time"
 
-	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
-	"tidemark.dev/tidemark/host/internal/checkpoint"
-	"tidemark.dev/tidemark/host/internal/event"
-	"tidemark.dev/tidemark/host/internal/noise"
-	"tidemark.dev/tidemark/installer/safefile"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/home"
+	"tidemark.dev/tidemark/host/internal/project"
+	"tidemark.dev/tidemark/host/internal/render"
 )
 
-// projectFile is the name of a project's settings file. The nearest one at or above the working directory applies.
-const projectFile = ".tidemark.toml"
+func newProject() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "project",
+		Short: "Manage what Tidemark may do in a project's directory",
+		Long: `Allow or deny what Tidemark does in a project beyond watching tabs. Nothing is allowed until you allow it.
+Decisions are in grants.json beside config.toml, by the path of the directory. The nearest decision at or above
+a directory applies. A repository cannot allow anything: its .tidemark.toml only excludes files.
 
-// findProject returns the path of the project's settings file, "" when there is none.
-func findProject() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "" // without a working directory there is no project
+Without DIR, the project of the working directory is meant: the nearest directory with a .tidemark.toml or
+.git, else the working directory itself.`,
+		Example: `  tidemark project allow
+  tidemark project allow ~/shop --grant agents-restore
+  tidemark project deny ~/shop/secrets
+  tidemark project show --all`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	return findProjectIn(dir)
+	cmd.AddCommand(newProjectAllow(), newProjectDeny(), newProjectShow(), newProjectForget())
+	return cmd
 }
 
-// findProjectIn is findProject for another directory.
-func findProjectIn(dir string) string {
-	for {
-		path := filepath.Join(dir, projectFile)
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) { // a broken link is an error to report
-			return path
+// oneDir accepts at most one argument.
+func oneDir() cobra.PositionalArgs { return someArgs(0, 1, "one directory, or none") }
+
+func newProjectAllow() *cobra.Command {
+	var grant, revoke []string
+	var confirm bool
+	var about strings.Builder
+	for _, g := range grants.Table {
+		byDefault := ""
+		if g.Default {
+			byDefault = " (on by default)"
 		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return ""
-		}
-		dir = parent
+		fmt.Fprintf(&about, "  %-15s %s%s\n", g.Name, g.About, byDefault)
+	}
+	cmd := &cobra.Command{
+		Use:   "allow [DIR]",
+		Short: "Allow a project",
+		Long: `Allow a project. The grants are:
+
+` + about.String() + `
+A second call changes only the grants that it names, and turns on those that are on by default.
+Home directories, directories of the system and very large directories need --confirm.`,
+		Example: `  tidemark project allow
+  tidemark project allow --grant agents-restore,agents-branch
+  tidemark project allow --revoke agents-branch`,
+		Args: oneDir(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, dir, err := projectArg(args)
+			if err != nil {
+				return err
+			}
+			if err := known("--grant", grant, grants.Names()); err != nil {
+				return err
+			}
+			if err := known("--revoke", revoke, grants.Names()); err != nil {
+				return err
+			}
+			before, err := s.Lookup(dir)
+			if err != nil {
+				return err
+			}
+			if !confirm && (before.State != grants.Allowed || before.For != before.Dir) {
+				if err := s.Examine(cmd.Context(), dir); err != nil {
+					return err
+				}
+			}
+			d, err := s.Allow(cmd.Context(), dir, grant, revoke)
+			if err != nil {
+				return err
+			}
+			return showDecision(cmd.OutOrStdout(), d)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&grant, "grant", nil, "also give these grants: "+strings.Join(grants.Names(), ", "))
+	f.StringSliceVar(&revoke, "revoke", nil, "take away these grants")
+	f.BoolVar(&confirm, "confirm", false, "allow a home, system or very large directory too")
+	return cmd
+}
+
+func newProjectDeny() *cobra.Command {
+	return &cobra.Command{
+		Use:   "deny [DIR]",
+		Short: "Deny a project, with everything below it",
+		Args:  oneDir(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, dir, err := projectArg(args)
+			if err != nil {
+				return err
+			}
+			d, err := s.Deny(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			return showDecision(cmd.OutOrStdout(), d)
+		},
 	}
 }
 
-// projectOrigins returns the origins of the project in the working directory. None means all origins.
-func projectOrigins() ([]string, error) { return originsOf(findProject()) }
-
-// originsOf returns the origins in a project's settings file, none when path is "". It does not read the noise
-// rules: the daemon does, and errors there block nothing. An error is one line with file, line and column.
-func originsOf(path string) ([]string, error) {
-	if path == "" {
-		return nil, nil
+func newProjectForget() *cobra.Command {
+	return &cobra.Command{
+		Use:   "forget [DIR]",
+		Short: "Remove the decision for a project",
+		Long:  `Remove the decision for a project. Then the decision for a directory above it applies, or none.`,
+		Args:  oneDir(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, dir, err := projectArg(args)
+			if err != nil {
+				return err
+			}
+			forgotten, err := s.Forget(cmd.Context(), dir)
+			if err != nil {
+				return err
+			}
+			return render.Line(cmd.OutOrStdout(), "%s: decision removed", grants.Printable(forgotten))
+		},
 	}
-	data, err := readProjectFile(path)
+}
+
+func newProjectShow() *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show [DIR]",
+		Short: "Show what is allowed in a project",
+		Args:  oneDir(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if all {
+				if len(args) > 0 {
+					return usageError{errors.New("--all takes no directory")}
+				}
+				return showAll(cmd.OutOrStdout(), asJSON)
+			}
+			s, dir, err := projectArg(args)
+			if err != nil {
+				return err
+			}
+			d, err := s.Lookup(dir)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return encode(cmd.OutOrStdout(), jsonOf(d))
+			}
+			return showDecision(cmd.OutOrStdout(), d)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "show all decisions")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// grantStore returns the store of the user's decisions.
+func grantStore() (*grants.Store, error) {
+	h, err := home.Find(version)
 	if err != nil {
 		return nil, err
 	}
-	var keys map[string]any
-	if err := toml.Unmarshal(noise.BeforeNoise(data), &keys); err != nil {
-		where := path
-		if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
-			line, column := at.Position()
-			where = fmt.Sprintf("%s:%d:%d", path, line, column)
-		}
-		return nil, usageError{fmt.Errorf("%s: %s", where, oneLine(event.Clean(err.Error())))}
-	}
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if key != "origins" && key != "noise" { // noise.off = [] needs no table of its own
-			return nil, usageError{fmt.Errorf("%s: unknown key %s; the keys of this file are origins and noise", place(path, data, key), event.Clean(key))}
-		}
-	}
-	if keys["origins"] == nil {
-		return nil, nil
-	}
-	where := place(path, data, "origins")
-	list, ok := keys["origins"].([]any)
-	origins := make([]string, len(list))
-	for i := range list {
-		if origins[i], ok = list[i].(string); !ok {
-			break
-		}
-	}
-	if !ok {
-		return nil, usageError{fmt.Errorf(`%s: origins must be a list of strings, such as ["http://localhost:5173"]`, where)}
-	}
-	return scopeOrigins(where, origins)
+	return storeIn(h), nil
 }
 
-// place returns file, line and column of a key, or only the file when it is not found.
-func place(path string, data []byte, key string) string {
-	at := regexp.MustCompile(`(?m)^[ \t]*(\[[ \t]*)?["']?` + regexp.QuoteMeta(key) + `\b`).FindIndex(data)
-	if at == nil {
-		return path
-	}
-	before := data[:at[1]]
-	return fmt.Sprintf("%s:%d:%d", path, 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')-len(key))
+// storeIn is [grantStore] for a home.
+func storeIn(h home.Home) *grants.Store {
+	return &grants.Store{File: h.Grants(), Lock: h.LockGrants, Own: []string{h.State, filepath.Dir(h.Config)}, Clock: time.Now}
 }
 
-// projectScope is the scope of an agent in a project. It comes from the project's file, and is empty until that
-// file is readable.
-type projectScope struct {
-	file    string // "" without one
-	known   bool
-	origins []string
-}
-
-// nowhere is the scope of an agent while the project's file is unreadable.
-var nowhere = []string{"http://unreadable.invalid"}
-
-// look reads the file until it succeeds once. Later errors in the file change nothing. It reports whether this
-// call was the first success.
-func (s *projectScope) look() (fixed bool, err error) {
-	if s.known {
-		return false, nil
-	}
-	origins, err := originsOf(s.file)
+// projectArg returns the store, and the directory that a command is about.
+func projectArg(args []string) (*grants.Store, string, error) {
+	s, err := grantStore()
 	if err != nil {
-		s.origins = nowhere
-		return false, err
+		return nil, "", err
 	}
-	s.origins, s.known = origins, true
-	return true, nil
+	if len(args) == 1 {
+		if args[0] == "" {
+			return nil, "", usageError{errors.New("the directory is empty. Name one, or pass none for the current project.")}
+		}
+		return s, args[0], nil
+	}
+	dir, _, err := currentProject()
+	return s, dir, err
 }
 
-// untilFixed is the answer to an agent while the project's file is unreadable.
-func untilFixed(problem error) string {
-	return "Tidemark reports nothing until you fix this project file, which sets the origins in scope: " + oneLine(problem.Error()) + ". It is reread on each call."
+// currentProject returns the directory of the project in the working directory. Without a project that is the working
+// directory, and false.
+func currentProject() (dir string, found bool, err error) {
+	if dir, err = os.Getwd(); err != nil {
+		return "", false, fmt.Errorf("cannot find the working directory: %w. Name a directory.", err)
+	}
+	if dir, err = grants.Resolve(dir); err != nil {
+		return "", false, err
+	}
+	if root, ok := project.Root(dir); ok {
+		return root, true, nil
+	}
+	return dir, false, nil
 }
 
-func scopeOrigins(where string, list []string) ([]string, error) {
-	scope, err := checkpoint.NewScope(list)
+func showDecision(out io.Writer, d grants.Decision) error {
+	line := grants.Printable(d.Dir) + ": " + render.Bold(string(d.State))
+	switch {
+	case d.State == grants.Undecided:
+		line += render.Faint(" (nothing is allowed; run `tidemark project allow` or `deny`)")
+	case d.For != d.Dir:
+		line += render.Faint(" (decision for " + grants.Printable(d.For) + ")")
+	}
+	if err := render.Line(out, "%s", line); err != nil {
+		return err
+	}
+	t := render.Table{Indent: "  "}
+	if d.State == grants.Allowed {
+		for _, g := range grants.Table {
+			state := "off"
+			if d.Has(g.Name) {
+				state = "on"
+			}
+			t.Row(g.Name, state, render.Faint(g.About))
+		}
+	}
+	if err := t.Write(out); err != nil {
+		return err
+	}
+	for _, b := range d.Below() {
+		if err := render.Line(out, "  %s: %s", grants.Printable(b.Dir), b.State); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func showAll(out io.Writer, asJSON bool) error {
+	s, err := grantStore()
 	if err != nil {
-		return nil, usageError{fmt.Errorf("%s: %w", where, err)}
+		return err
 	}
-	return scope.Origins, nil
-}
-
-// readProject returns the path and content of the project's settings file. The path is "" when there is none.
-func readProject() (path string, data []byte, err error) {
-	if path = findProject(); path == "" {
-		return "", nil, nil
-	}
-	data, err = readProjectFile(path)
-	return path, data, err
-}
-
-// readProjectFile reads a project's settings file. It trusts neither the file nor its type, because the repository
-// controls that path.
-func readProjectFile(path string) ([]byte, error) {
-	data, err := safefile.Read(path, noise.MaxProjectFile)
+	all, err := s.All()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := safefile.CheckTOML(data, noise.MaxProjectKeys); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if asJSON {
+		list := struct {
+			Projects []projectJSON `json:"projects"`
+		}{[]projectJSON{}}
+		for _, d := range all {
+			list.Projects = append(list.Projects, jsonOf(d))
+		}
+		return encode(out, list)
 	}
-	return data, nil
+	if len(all) == 0 {
+		return render.Line(out, "No project is allowed or denied. Run `tidemark project allow` in one.")
+	}
+	t := render.Table{}
+	for _, d := range all {
+		var on []string
+		for _, g := range grants.Table {
+			if d.Has(g.Name) {
+				on = append(on, g.Name)
+			}
+		}
+		words := strings.Join(on, ", ")
+		if path, err := grants.Resolve(d.Dir); err != nil || path != d.Dir {
+			words = strings.TrimSpace(words + render.Faint(" (no directory at this path)"))
+		}
+		t.Row(grants.Printable(d.Dir), string(d.State), words)
+	}
+	return t.Write(out)
+}
+
+// projectJSON is the output of show --json.
+type projectJSON struct {
+	grants.Path
+	State grants.State `json:"state"`
+	// DecidedFor and Decided are absent while undecided.
+	DecidedFor *grants.Path `json:"decided_for,omitempty"`
+	Decided    string       `json:"decided,omitempty"`
+	Grants     []grantJSON  `json:"grants"`
+	// Below are the directories below with a decision of their own.
+	Below []belowJSON `json:"below"`
+}
+
+type belowJSON struct {
+	grants.Path
+	State grants.State `json:"state"`
+}
+
+type grantJSON struct {
+	Name    string `json:"name"`
+	Granted bool   `json:"granted"`
+	About   string `json:"about"`
+}
+
+func jsonOf(d grants.Decision) projectJSON {
+	p := projectJSON{Path: grants.PathOf(d.Dir), State: d.State, Below: []belowJSON{}}
+	if d.State != grants.Undecided {
+		at := grants.PathOf(d.For)
+		p.DecidedFor, p.Decided = &at, d.At.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	for _, g := range grants.Table {
+		p.Grants = append(p.Grants, grantJSON{g.Name, d.Has(g.Name), g.About})
+	}
+	for _, b := range d.Below() {
+		p.Below = append(p.Below, belowJSON{grants.PathOf(b.Dir), b.State})
+	}
+	return p
+}
+
+// encode writes a value as one line of JSON.
+func encode(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// terminal returns the input and output of a command if both are a terminal.
+func terminal(cmd *cobra.Command) (in, out *os.File, ok bool) {
+	in, ok = cmd.InOrStdin().(*os.File)
+	if out, shown := cmd.OutOrStdout().(*os.File); ok && shown && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd())) {
+		return in, out, true
+	}
+	return nil, nil, false
 }

@@ -27,6 +27,14 @@ func (a *asking) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.dryRun, "dry-run", false, "show every change without making it")
 }
 
+// reader is the input of all questions. It may have read ahead.
+func (a *asking) reader(cmd *cobra.Command) *bufio.Reader {
+	if a.in == nil {
+		a.in = bufio.NewReader(cmd.InOrStdin())
+	}
+	return a.in
+}
+
 // errNobody ends a command whose questions got no answer.
 var errNobody = errors.New("no answer on standard input. Use --yes to make every change without asking.")
 
@@ -35,9 +43,7 @@ func (a *asking) may(cmd *cobra.Command, question string) bool {
 	if a.yes {
 		return true
 	}
-	if a.in == nil {
-		a.in = bufio.NewReader(cmd.InOrStdin())
-	}
+	a.reader(cmd)
 	fmt.Fprintf(cmd.OutOrStdout(), "    %s [y/N/all] ", question)
 	type answer struct {
 		line string
@@ -100,12 +106,15 @@ func newChanger(cmd *cobra.Command, steps []installer.Step, record *installer.Re
 	return &changer{cmd: cmd, sys: sys, record: record, asked: asked, sheet: render.NewSheet(cmd.OutOrStdout(), names...)}
 }
 
+// currentGroup is the group of what install asks about the current project.
+const currentGroup installer.Group = "project"
+
 // heading begins a group, once.
 func (c *changer) heading(g installer.Group) {
 	if g != c.group {
 		c.group = g
 		c.sheet.Heading(map[installer.Group]string{
-			installer.Browsers: "Browsers", installer.Agents: "Agents", installer.Extension: "Extension",
+			installer.Browsers: "Browsers", installer.Agents: "Agents", installer.Extension: "Extension", currentGroup: "Project",
 		}[g])
 	}
 }

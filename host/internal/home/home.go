@@ -3,8 +3,8 @@
 // Guarantees:
 //   - [Find] creates nothing.
 //   - Directories and files that Tidemark creates in a home are accessible only to their user.
-//   - At most one process holds the daemon's lock, and at most one the installation's lock. The system releases both
-//     when the process ends, however it ends.
+//   - At most one process holds the daemon's lock, the installation's lock and that of the grants. The system releases
+//     them when the process ends, however it ends.
 //   - [Home.Dial] never returns a connection to another user's process. It starts the daemon when none runs, and
 //     replaces an older one.
 package home
@@ -144,6 +144,11 @@ func (h Home) Journal() string { return filepath.Join(h.State, "journal.db") }
 // Noise is the file of the user's noise rules.
 func (h Home) Noise() string { return filepath.Join(h.State, "noise.json") }
 
+// Grants is the file of what the user allowed in projects. It is beside the settings.
+func (h Home) Grants() string { return filepath.Join(filepath.Dir(h.Config), "grants.json") }
+
+func (h Home) grantsLock() string { return filepath.Join(filepath.Dir(h.Config), "grants.lock") }
+
 // Token is the file of the secret that HTTP clients send.
 func (h Home) Token() string { return filepath.Join(h.State, "token") }
 
@@ -156,11 +161,11 @@ func (h Home) installLock() string { return filepath.Join(h.State, "install.lock
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 
-// Kept lists Tidemark's existing data: captures, settings, the log and its own browser profile. It omits all
+// Kept lists Tidemark's existing data: captures, settings, grants, the log and its own browser profile. It omits all
 // other files in the same directories.
 func (h Home) Kept() []string {
 	var all []string
-	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config} {
+	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants()} {
 		if _, err := os.Lstat(path); err == nil {
 			all = append(all, path)
 		}
@@ -186,6 +191,7 @@ func (h Home) Leave() error {
 		}
 	}
 	_ = os.Remove(h.installLock()) // on Windows it is removed on release
+	_ = os.Remove(h.grantsLock())  // on Windows it stays after release
 	for _, dir := range []string{sockets, h.Run, h.Extensions(), filepath.Dir(h.Config)} {
 		_ = os.Remove(dir) // fails if the directory still contains other files
 	}

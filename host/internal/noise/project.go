@@ -41,15 +41,25 @@ const maxBadLines = 20
 // ruleHeader matches the first line of a rule.
 var ruleHeader = regexp.MustCompile(`^\s*\[\[\s*noise\s*\.\s*rules\s*\]\]`)
 
-// noiseHeader matches the first noise table of a project's file.
-var noiseHeader = regexp.MustCompile(`(?m)^[ \t]*\[\[?\s*noise\b`)
+// tableHeader matches the header of a table, and noiseHeader that of a noise table.
+var (
+	tableHeader = regexp.MustCompile(`^[ \t]*\[\[?[ \t]*["'A-Za-z0-9_-]`)
+	noiseHeader = regexp.MustCompile(`^[ \t]*\[\[?[ \t]*["']?noise\b`)
+)
 
-// BeforeNoise returns the part of a project's file above its first noise table.
-func BeforeNoise(file []byte) []byte {
-	if at := noiseHeader.FindIndex(file); at != nil {
-		return file[:at[0]]
+// WithoutNoise returns a project's file with the lines of its noise tables emptied. The other lines keep their numbers.
+func WithoutNoise(file []byte) []byte {
+	lines := bytes.Split(bytes.Clone(file), []byte("\n"))
+	within := false
+	for i, l := range lines {
+		if tableHeader.Match(l) {
+			within = noiseHeader.Match(l)
+		}
+		if within {
+			lines[i] = nil
+		}
 	}
-	return file
+	return bytes.Join(lines, []byte("\n"))
 }
 
 // ParseProject parses a project's file. It skips what it cannot read and reports it by line, so that a mistake in one

@@ -247,8 +247,14 @@ func TestAProjectsFileThatIsNoTOMLSaysSo(t *testing.T) {
 			t.Errorf("%q: %+v", file, p)
 		}
 	}
-	if got := string(BeforeNoise([]byte("origins = []\n[[noise.rules]]\n="))); got != "origins = []\n" {
-		t.Errorf("%q", got)
+	for file, want := range map[string]string{
+		"origins = []\n[[noise.rules]]\n=":                                      "origins = []\n\n",
+		"[noise]\noff = [\n  \"a\",\n]\n[files]\nexclude = [\"a\"]":             "\n\n\n\n[files]\nexclude = [\"a\"]",
+		"[files]\nexclude = [\n\"a\"]\n[ noise ]\n=\n[ [noise.rules] ]\n=\n[x]": "[files]\nexclude = [\n\"a\"]\n\n\n\n\n[x]",
+	} {
+		if got := string(WithoutNoise([]byte(file))); got != want {
+			t.Errorf("%q: %q", file, got)
+		}
 	}
 }
 

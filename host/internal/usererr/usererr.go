@@ -37,6 +37,7 @@ const (
 	AgentSuspended    Code = "agent_suspended"
 	NotSaved          Code = "not_saved"
 	Unauthorized      Code = "unauthorized"
+	NotAllowed        Code = "not_allowed"
 	// Internal is a failure of Tidemark, not a mistake of the caller.
 	Internal Code = "internal"
 )
@@ -73,6 +74,7 @@ var Codes = []Entry{
 	{NotSaved, "The change was made, but only in memory. The message gives the reason.", 500, 1},
 	{Internal, "Tidemark failed. `tidemark status` shows the state of the host.", 500, 1},
 	{Unauthorized, "The token of an HTTP request is missing, wrong or expired, or its host or origin is not accepted.", 401, 1},
+	{NotAllowed, "The user has not allowed this in the project. Run `tidemark project allow DIR`.", 403, 1},
 }
 
 // Error is an error that the caller can do something about.
