@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"tidemark.dev/tidemark/host/internal/api"
 	"tidemark.dev/tidemark/host/internal/home"
 	"tidemark.dev/tidemark/host/internal/hook"
 	"tidemark.dev/tidemark/host/internal/observe"
@@ -117,11 +118,15 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) (text []byte, 
 	if err != nil {
 		return nil, "", err
 	}
-	if call.Event == "" {
+	if call.Event == "" && call.Moment == nil {
 		return nil, "", errors.New("Tidemark ignores this event or tool")
 	}
 	if call.Session == "" {
 		return nil, "", errors.New("the agent sent no session ID")
+	}
+	if call.Event == "" {
+		_, err := askHook(ctx, o, call, "", nil)
+		return nil, "this event is only recorded", err
 	}
 	project, origins, err := projectOf(call)
 	if err != nil {
@@ -191,8 +196,8 @@ func askHook(ctx context.Context, o hookOptions, call *hook.Call, project string
 	c := clientOf(home)
 	c.Origins, c.Project, c.Dial = origins, project, home.DialRunning
 	answer := &observe.HookAnswer{}
-	return answer, c.Hook(ctx, observe.HookParams{
+	return answer, c.Hook(ctx, api.HookRequest{Moment: call.Moment, HookParams: observe.HookParams{
 		Session: call.Session, Event: call.Event,
 		PatienceMs: int(o.patience.Milliseconds()), TimeoutMs: int(max(o.timeout-hookMargin, o.timeout/2).Milliseconds()),
-	}, answer)
+	}}, answer)
 }

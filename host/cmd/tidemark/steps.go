@@ -40,11 +40,16 @@ var errNobody = errors.New("no answer on standard input. Use --yes to make every
 
 // may asks the user: yes, no or all. All also answers the questions that follow.
 func (a *asking) may(cmd *cobra.Command, question string) bool {
+	return a.ask(cmd, "    "+question+" [y/N/all] ")
+}
+
+// ask asks a question as it is.
+func (a *asking) ask(cmd *cobra.Command, question string) bool {
 	if a.yes {
 		return true
 	}
 	a.reader(cmd)
-	fmt.Fprintf(cmd.OutOrStdout(), "    %s [y/N/all] ", question)
+	fmt.Fprint(cmd.OutOrStdout(), question)
 	type answer struct {
 		line string
 		err  error

@@ -16,6 +16,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/engine"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/viewer"
@@ -58,7 +59,7 @@ type Opened struct {
 //	POST /v1/compare       {file, observe.ChangesParams …} → a report
 //	POST /v1/diff          DiffRequest → a report
 //	POST /v1/rounds        a message to every browser and back → link.Round, a list
-//	POST /v1/hook          observe.HookParams → observe.HookAnswer
+//	POST /v1/hook          HookRequest → observe.HookAnswer
 //	POST /v1/open          {url} of the dashboard, valid for one sign-in
 //	POST /v1/stop          ends the daemon
 //
@@ -154,7 +155,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 const maxArguments = 1 << 20
 
 func (s *server) tool(w http.ResponseWriter, r *http.Request) {
-	t := engine.FindTool(r.PathValue("name"))
+	t := engine.FindUserTool(r.PathValue("name"))
 	if t == nil {
 		write(w, http.StatusNotFound, Problem{"there is no tool " + r.PathValue("name"), usererr.NotFound})
 		return
@@ -183,18 +184,31 @@ func (s *server) tool(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// HookRequest is what an agent's hook sends. Without an event, only the moment is recorded.
+type HookRequest struct {
+	observe.HookParams
+	Moment *timeline.HookMoment `json:"moment,omitempty"`
+}
+
 func (s *server) hook(w http.ResponseWriter, r *http.Request) {
 	sc, err := scope(r)
 	if err != nil {
 		problem(w, err)
 		return
 	}
-	var p observe.HookParams
+	var p HookRequest
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxArguments)).Decode(&p); err != nil {
 		problem(w, usererr.Invalid("cannot read the arguments: %v", err))
 		return
 	}
-	answer, client, err := s.Engine.Observer.Hook(r.Context(), sc, r.URL.Query().Get("project"), p)
+	if p.Moment != nil { // before the page has dealt with the edit
+		s.Engine.Timeline.Hook(r.Context(), *p.Moment)
+	}
+	if p.Event == "" {
+		write(w, http.StatusOK, &observe.HookAnswer{Problems: []observe.HookProblem{}})
+		return
+	}
+	answer, client, err := s.Engine.Observer.Hook(r.Context(), sc, r.URL.Query().Get("project"), p.HookParams)
 	if err != nil {
 		problem(w, err)
 		return

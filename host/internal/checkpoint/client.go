@@ -19,6 +19,8 @@ type Client struct {
 	Name string
 	// Scope limits what it receives.
 	Scope Scope
+	// User is true for the user's own programs, false for agents, which may do less.
+	User bool
 	// Sets are the tool sets that it requested; nil means those of the settings.
 	Sets []string
 

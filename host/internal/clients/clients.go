@@ -27,7 +27,7 @@ var ErrSuspended = usererr.New(usererr.AgentSuspended, "a user suspended this ag
 
 // Viewer returns the client of the viewer's user.
 func Viewer(scope checkpoint.Scope) *checkpoint.Client {
-	return &checkpoint.Client{Name: "viewer", Scope: scope}
+	return &checkpoint.Client{Name: "viewer", Scope: scope, User: true}
 }
 
 // Registry contains all clients. It is safe for concurrent use.
@@ -219,11 +219,14 @@ func (r *Registry) returning(name string, scope checkpoint.Scope, now time.Time)
 	defer r.mu.Unlock()
 	s := r.findLocked(name, scope)
 	if s == nil {
-		s = r.addLocked(name, &checkpoint.Client{Name: name, Scope: scope})
+		s = r.addLocked(name, &checkpoint.Client{Name: name, Scope: scope, User: true})
 	} else if i := slices.Index(r.list, s); i < len(r.list)-1 {
 		r.list = append(slices.Delete(r.list, i, i+1), s) // clients seen last are kept longest
 	}
 	s.seen = now
+	if !s.User { // it was restored from disk
+		s.User = true
+	}
 	return s.Client, r.trimLocked(now)
 }
 

@@ -42,8 +42,10 @@ import (
 	"tidemark.dev/tidemark/host/internal/safesocket"
 	"tidemark.dev/tidemark/host/internal/sourcemap"
 	"tidemark.dev/tidemark/host/internal/store"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/viewer"
+	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/protocol"
 )
 
@@ -92,6 +94,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 		home: h, version: h.Version, log: log, stop: stop, config: config, life: ctx,
 	}
 	d.web = &web{d: d, present: present, configured: config.HTTP.Port}
+	endFiles := d.composeFiles(redactor)
 	d.compose(listeners[0], limits, journalLimits, redactor)
 	if err := h.WriteInfo(); err != nil {
 		log.Warn("a newer program will not know the version of this daemon", "error", err)
@@ -111,6 +114,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Go(browser.Sweep) // removes profiles of a killed daemon
 	running.Go(func() { d.engine.Observer.AskForMaps(ctx) })
 	running.Go(func() { d.notifyAgents(ctx) })
+	running.Go(func() { d.workspaces.Run(ctx) })
 	if present.waitUntilAlone(ctx, config.idle()) {
 		log.Info("idle without connections: all data is on disk, and the next client starts a new daemon", "idle", config.idle())
 	}
@@ -121,6 +125,7 @@ func Serve(ctx context.Context, h home.Home, log *slog.Logger) error {
 	running.Wait()
 	d.waitForBrowsers()
 	d.maps.Close()
+	endFiles()
 	endJournal() // after the last write to the journal
 	keeping.Wait()
 	log.Info("the daemon has stopped")
@@ -153,6 +158,9 @@ type daemon struct {
 	engine  *engine.Engine
 	maps    *sourcemap.Cache
 	hub     *link.Hub
+	// workspaces are the directories that agents work in, timeline what happened there.
+	workspaces *workspace.Workspaces
+	timeline   *timeline.Timeline
 	// recorders run until the daemon ends.
 	recorders []recorder.Recorder
 	api       http.Handler
@@ -197,7 +205,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 		Store: captured, Noise: rules, Browsers: d.hub, Pages: d.hub, Hands: d.hub, Snapshots: d.config.Snapshot, Sets: d.config.Tools.Sets, Disk: engineDisk{d.journal.keeper}, Clock: time.Now, Location: time.Local,
 		Debugger: d.hub, Debugging: d.config.Debugger, Launcher: launcher{d}, Launching: d.config.Browser, Config: d.home.Config,
 		UserNoise: userNoise(d.home, time.Now(), d.journal.notice), Version: d.version,
-		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source},
+		Originals: observe.Originals{Maps: d.maps, Clean: decoder.Source}, Timeline: d.timeline,
 	})
 	d.agents = make(chan struct{}, 1)
 	d.engine.Actor.OnAgents(func() {
@@ -295,6 +303,7 @@ func (d *daemon) agent(ctx context.Context, conn net.Conn) error {
 	}
 	client, leave := d.engine.Clients.JoinAs(id, as)
 	defer leave()
+	d.timeline.BeginSoon(client.Scope.Workspace)
 	d.engine.Clients.SetProject(client, project)
 	return mcpserver.Serve(ctx, d.engine, client, d.version, agentConn{conn, r})
 }

@@ -8,6 +8,7 @@
 package engine
 
 import (
+	"errors"
 	"time"
 
 	"tidemark.dev/tidemark/host/internal/act"
@@ -21,6 +22,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 	"tidemark.dev/tidemark/host/internal/viewer"
 )
@@ -35,6 +37,7 @@ type Engine struct {
 	Opener    *launch.Opener
 	Inspector *debugger.Inspector
 	Viewer    *viewer.Viewer
+	Timeline  *timeline.Timeline
 
 	store *capture.Store
 	named *checkpoint.Registry
@@ -74,6 +77,8 @@ type Options struct {
 	Sets []string
 	// Originals may have no maps. Then sources are reported as the browser gives them.
 	Originals observe.Originals
+	// Timeline may be nil. Then nothing of workspaces is recorded.
+	Timeline *timeline.Timeline
 	// Location is the time zone of times without one.
 	Location *time.Location
 	// Version is the version of the program.
@@ -88,14 +93,17 @@ func New(o Options) *Engine {
 	registry := clients.New(o.Store, o.Clock)
 	named := &checkpoint.Registry{}
 	signal := &viewer.Signal{}
-	e := &Engine{store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry}
+	if o.Timeline == nil {
+		o.Timeline = timeline.Broken(errors.New("this host records no workspaces"))
+	}
+	e := &Engine{store: o.Store, named: named, disk: o.Disk, sets: o.Sets, clock: o.Clock, Clients: registry, Timeline: o.Timeline}
 	e.Rules = noiserules.New(o.Noise, o.UserNoise, o.Store, registry, o.Clock, o.Location)
 	e.Pages = pages.New(pages.Options{Store: o.Store, Reader: o.Pages, Clock: o.Clock, Settings: o.Snapshots})
 	e.Observer = observe.New(observe.Options{
 		Store: o.Store, Named: named, Rules: e.Rules, Clients: registry, Browsers: o.Browsers, Disk: o.Disk, Originals: o.Originals,
 		Clock: o.Clock, Location: o.Location, Own: func(c *checkpoint.Client) func(int, int64) bool { return e.Actor.DidBy(c) },
 		Late: func(c *checkpoint.Client) func(uint64, *event.Network) bool { return e.Actor.LateOf(c) }, Notify: signal.Notify,
-		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) },
+		ByAgent: func(tab int, at int64) bool { return e.Actor.DidByAgent(tab, at) }, Created: e.Timeline.Checkpoint,
 	})
 	e.Actor = act.New(act.Options{
 		Store: o.Store, Pages: e.Pages, Observer: e.Observer, Rules: e.Rules, Clients: registry, Hands: o.Hands, Evaluate: o.Debugging.Evaluate,

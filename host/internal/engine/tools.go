@@ -9,6 +9,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/noiserules"
 	"tidemark.dev/tidemark/host/internal/observe"
 	"tidemark.dev/tidemark/host/internal/pages"
+	"tidemark.dev/tidemark/host/internal/timeline"
 	"tidemark.dev/tidemark/host/internal/tool"
 )
 
@@ -25,10 +26,25 @@ var Tools = slices.Concat(
 	tool.In(tool.Act, tool.Of(launch.Tools, func(e *Engine) *launch.Opener { return e.Opener })),
 	tool.In(tool.Act, tool.Of(act.Tools, actor)),
 	tool.In(tool.Debug, tool.Of(debugger.Tools, func(e *Engine) *debugger.Inspector { return e.Inspector })),
+	tool.In(tool.TimeTravel, tool.Of(timeline.Tools, line)),
 )
+
+// userTools are tools of the user's own programs. Agents do not have them.
+var userTools = tool.Of(timeline.UserTools, line)
 
 func observer(e *Engine) *observe.Observer { return e.Observer }
 func actor(e *Engine) *act.Actor           { return e.Actor }
+func line(e *Engine) *timeline.Timeline    { return e.Timeline }
+
+// FindUserTool returns the tool with a name, of agents or of the user's own programs; nil when none has it.
+func FindUserTool(name string) *Tool {
+	for _, t := range userTools {
+		if t.Name == name {
+			return t
+		}
+	}
+	return FindTool(name)
+}
 
 // FindTool returns the tool with a name, nil when none has it.
 func FindTool(name string) *Tool {

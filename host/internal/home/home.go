@@ -149,6 +149,15 @@ func (h Home) Grants() string { return filepath.Join(filepath.Dir(h.Config), "gr
 
 func (h Home) grantsLock() string { return filepath.Join(filepath.Dir(h.Config), "grants.lock") }
 
+// Timeline is the file of sessions and moments.
+func (h Home) Timeline() string { return filepath.Join(h.State, "timeline.db") }
+
+// Workspaces is the directory of file snapshots.
+func (h Home) Workspaces() string { return filepath.Join(h.State, "workspaces") }
+
+// Branches is the directory of branches.
+func (h Home) Branches() string { return filepath.Join(h.State, "branches") }
+
 // Token is the file of the secret that HTTP clients send.
 func (h Home) Token() string { return filepath.Join(h.State, "token") }
 
@@ -161,18 +170,18 @@ func (h Home) installLock() string { return filepath.Join(h.State, "install.lock
 
 func (h Home) lockFile() string { return filepath.Join(h.Run, "daemon.lock") }
 
-// Kept lists Tidemark's existing data: captures, settings, grants, the log and its own browser profile. It omits all
+// Kept lists Tidemark's existing data: captures, file snapshots, branches, settings, grants, the log and its own browser profile. It omits all
 // other files in the same directories.
 func (h Home) Kept() []string {
 	var all []string
-	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants()} {
+	for _, path := range []string{h.Token(), h.Log(), h.Extensions(), h.Profile(), h.Config, h.Grants(), h.Workspaces(), h.Branches()} {
 		if _, err := os.Lstat(path); err == nil {
 			all = append(all, path)
 		}
 	}
 	entries, _ := os.ReadDir(h.State) // an unreadable directory has nothing to remove
 	for _, e := range entries {
-		for _, file := range []string{h.Journal(), h.Noise()} {
+		for _, file := range []string{h.Journal(), h.Noise(), h.Timeline()} {
 			if strings.HasPrefix(e.Name(), filepath.Base(file)) {
 				all = append(all, filepath.Join(h.State, e.Name())) // includes damaged files that were set aside
 			}

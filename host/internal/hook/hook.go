@@ -17,6 +17,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/diff"
 	"tidemark.dev/tidemark/host/internal/event"
 	"tidemark.dev/tidemark/host/internal/observe"
+	"tidemark.dev/tidemark/host/internal/timeline"
 )
 
 // MaxInput bounds an agent's input, which may quote a whole file twice. MaxText bounds the output. Both are in bytes;
@@ -30,8 +31,10 @@ const (
 type Call struct {
 	// Session is the agent's session and Dir its working directory, "" if the agent does not name them.
 	Session, Dir string
-	// Event is [observe.HookStart], [observe.HookEdit] or [observe.HookStop], "" if there is nothing to do.
+	// Event is [observe.HookStart], [observe.HookEdit] or [observe.HookStop], "" if there is nothing to report.
 	Event string
+	// Moment is what the timeline records, nil if it records nothing.
+	Moment *timeline.HookMoment
 
 	form form
 	name string // the event as the agent calls it
@@ -88,6 +91,17 @@ type input struct {
 	Dir            string   `json:"cwd"`
 	Roots          []string `json:"workspace_roots"`
 	Source         string   `json:"source"`
+	Prompt         string   `json:"prompt_id"`
+	Turn           string   `json:"turn_id"`
+	Use            string   `json:"tool_use_id"`
+	Transcript     string   `json:"transcript_path"`
+	File           string   `json:"file_path"` // of Cursor's afterFileEdit
+	Input          struct {
+		File     string          `json:"file_path"`
+		Notebook string          `json:"notebook_path"`
+		Path     string          `json:"filePath"`
+		Command  json.RawMessage `json:"command"`
+	} `json:"tool_input"`
 	StopActive     bool     `json:"stop_hook_active"`
 	LoopCount      int      `json:"loop_count"`
 }
@@ -105,6 +119,7 @@ func Parse(data []byte, shell bool) (*Call, error) {
 	if c.Dir == "" && len(in.Roots) > 0 {
 		c.Dir = in.Roots[0]
 	}
+	c.Moment = in.moment(c)
 	known, ok := events[in.Event]
 	if !ok {
 		return c, nil

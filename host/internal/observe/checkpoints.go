@@ -62,6 +62,9 @@ func (o *Observer) CheckpointCreate(ctx context.Context, client *checkpoint.Clie
 	}
 	created.Unsaved = o.Save(ctx)
 	o.notify()
+	if o.created != nil {
+		o.created(ctx, client, p.Name)
+	}
 	list := o.named.List(client.Scope.Key())
 	for i, c := range list {
 		if c.Name == p.Name && c.Scope == client.Scope.Key() {

@@ -71,6 +71,8 @@ type Options struct {
 	ByAgent func(tab int, at int64) bool
 	// Notify is called when a checkpoint is added or removed.
 	Notify func()
+	// Created is called when a client has created a checkpoint. It may be nil.
+	Created func(ctx context.Context, client *checkpoint.Client, name string)
 }
 
 // Observer reports changes and reads entries. It is safe for concurrent use.
@@ -89,6 +91,7 @@ type Observer struct {
 	late      func(*checkpoint.Client) func(pos uint64, e *event.Network) bool
 	byAgent   func(tab int, at int64) bool
 	notify    func()
+	created   func(ctx context.Context, client *checkpoint.Client, name string)
 
 	readings chan struct{} // one for each disk read under way
 	loads    loads         // for original places
@@ -99,7 +102,7 @@ type Observer struct {
 func New(options Options) *Observer {
 	o := &Observer{
 		store: options.Store, named: options.Named, rules: options.Rules, clients: options.Clients, browsers: options.Browsers, disk: options.Disk, Originals: options.Originals,
-		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, readings: make(chan struct{}, maxReadings),
+		clock: options.Clock, location: options.Location, own: options.Own, late: options.Late, byAgent: options.ByAgent, notify: options.Notify, created: options.Created, readings: make(chan struct{}, maxReadings),
 	}
 	options.Clients.OnForget(o.hooks.forget)
 	return o

@@ -12,10 +12,12 @@ const (
 	Observe = "observe" // what changed, and what a page looks like
 	Act     = "act"     // clicks, typing, navigation
 	Debug   = "debug"   // breakpoints and variables
+	// TimeTravel goes back to moments of a session.
+	TimeTravel = "timetravel"
 )
 
 // Sets lists the names of all sets in the order of their tools.
-var Sets = []string{Observe, Act, Debug}
+var Sets = []string{Observe, Act, Debug, TimeTravel}
 
 // DefaultSets are the sets of a client that requests none.
 var DefaultSets = []string{Observe, Act}

@@ -47,7 +47,7 @@ func (c *Client) Import(ctx context.Context, r api.FileRequest, out any) error {
 }
 
 // Hook requests what an agent's hook reports.
-func (c *Client) Hook(ctx context.Context, p observe.HookParams, out any) error {
+func (c *Client) Hook(ctx context.Context, p api.HookRequest, out any) error {
 	return c.call(ctx, http.MethodPost, "/v1/hook", p, out)
 }
 

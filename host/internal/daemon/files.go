@@ -1,0 +1,40 @@
+package daemon
+
+import (
+	"path/filepath"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/redact"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/workspace"
+)
+
+// composeFiles makes what observes the files of workspaces. The returned function ends it, after the last request.
+func (d *daemon) composeFiles(redactor *redact.Redactor) (end func()) {
+	d.workspaces = workspace.New(workspace.Options{
+		Grants: &grants.Store{File: d.home.Grants(), Lock: d.home.LockGrants, Own: []string{d.home.State, filepath.Dir(d.home.Config)}, Clock: time.Now},
+		Dir:    d.home.Workspaces(), Clock: time.Now, Log: d.log,
+	})
+	t, notice, err := timeline.Open(timeline.Options{
+		Path: d.home.Timeline(), Branches: d.home.Branches(), Workspaces: d.workspaces, Clock: time.Now, Log: d.log,
+		Clean: func(text string) string {
+			text, _ = redactor.Text(event.Clean(text))
+			return text
+		},
+	})
+	if notice != "" {
+		d.log.Error(notice)
+	}
+	if err != nil {
+		d.log.Error("cannot open the timeline, so nothing of workspaces is recorded", "error", err)
+		t = timeline.Broken(err)
+	}
+	d.timeline = t
+	return func() {
+		if err := t.Close(); err != nil {
+			d.log.Warn("the timeline did not close cleanly", "error", err)
+		}
+	}
+}

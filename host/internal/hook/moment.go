@@ -1,0 +1,125 @@
+package hook
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"tidemark.dev/tidemark/host/internal/timeline"
+)
+
+// moments are the events that the timeline records, beside those of tools.
+var moments = map[string]struct{ source, label string }{
+	"SessionStart":       {timeline.FromStart, "agent's session started"},
+	"sessionStart":       {timeline.FromStart, "agent's session started"},
+	"UserPromptSubmit":   {timeline.FromPrompt, "prompt"},
+	"BeforeAgent":        {timeline.FromPrompt, "prompt"},
+	"beforeSubmitPrompt": {timeline.FromPrompt, "prompt"},
+	"Stop":               {timeline.FromStop, "agent stopped"},
+	"AfterAgent":         {timeline.FromStop, "agent stopped"},
+	"stop":               {timeline.FromStop, "agent stopped"},
+}
+
+// moment returns what the timeline records of an event, nil if nothing. It has names of files and programs, and nothing
+// of the conversation or of the arguments of commands.
+func (in *input) moment(c *Call) *timeline.HookMoment {
+	m := &timeline.HookMoment{Dir: c.Dir, Anchor: timeline.Anchor{Agent: in.agent(), Session: c.Session, Message: in.Use, Turn: in.Prompt + in.Turn}}
+	if known, ok := moments[in.Event]; ok {
+		if in.Event == "SessionStart" && in.Source == "compact" {
+			return nil
+		}
+		m.Source, m.Label = known.source, known.label
+		return m
+	}
+	switch in.Event {
+	case "PostToolUse", "AfterTool", "postToolUse", "PostToolUseFailure":
+		switch {
+		case editors[in.Tool]:
+			m.Source, m.Label = timeline.FromEdit, in.Tool
+			if files := in.files(); len(files) > 0 {
+				m.Label += " " + strings.Join(files, ", ")
+			}
+		case shells[in.Tool]:
+			m.Source, m.Label = timeline.FromCommand, strings.TrimSpace(in.Tool+" "+program(in.command()))
+		default:
+			return nil
+		}
+	case "afterFileEdit":
+		m.Source, m.Label = timeline.FromEdit, strings.TrimSpace("edit "+in.relative(in.File))
+	default:
+		return nil
+	}
+	return m
+}
+
+// agent returns which agent sent the input, as far as it can be told.
+func (in *input) agent() string {
+	path := filepath.ToSlash(in.Transcript)
+	switch {
+	case in.ConversationID != "":
+		return "cursor"
+	case strings.Contains(path, "/.codex/") || in.Turn != "":
+		return "codex"
+	case strings.Contains(path, "/.gemini/"), strings.HasPrefix(in.Event, "Before"), strings.HasPrefix(in.Event, "After"):
+		return "gemini"
+	case strings.Contains(path, "/projects/"):
+		return "claude"
+	}
+	return "agent"
+}
+
+// relative returns a path relative to the agent's directory, if it is below.
+func (in *input) relative(path string) string {
+	if rel, err := filepath.Rel(in.Dir, path); err == nil && filepath.IsAbs(path) && filepath.IsLocal(rel) {
+		path = rel
+	}
+	return filepath.ToSlash(path)
+}
+
+// files returns the files that an editing tool was called for.
+func (in *input) files() (files []string) {
+	for _, path := range []string{in.Input.File, in.Input.Notebook, in.Input.Path} {
+		if path != "" {
+			return []string{in.relative(path)}
+		}
+	}
+	for line := range strings.Lines(in.command()) { // a patch of Codex
+		for _, mark := range []string{"*** Add File: ", "*** Update File: ", "*** Delete File: "} {
+			if path, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), mark); ok && len(files) < maxFiles {
+				files = append(files, in.relative(path))
+			}
+		}
+	}
+	return files
+}
+
+// maxFiles bounds the files that a label names.
+const maxFiles = 5
+
+// command returns the command of a tool, which is a text or a list.
+func (in *input) command() string {
+	var text string
+	if json.Unmarshal(in.Input.Command, &text) == nil {
+		return text
+	}
+	var list []string
+	if json.Unmarshal(in.Input.Command, &list) == nil {
+		return strings.Join(list, " ")
+	}
+	return ""
+}
+
+// program returns the name of the program that a command runs, without its arguments: those may have secrets.
+func program(command string) string {
+	for word := range strings.FieldsSeq(command) {
+		if name, _, assigned := strings.Cut(word, "="); assigned && !strings.ContainsAny(name, `"'/`) {
+			continue
+		}
+		word = strings.Trim(word, `"'();&|`)
+		if word = filepath.Base(filepath.ToSlash(word)); word != "." && len(word) <= 40 {
+			return word
+		}
+		return ""
+	}
+	return ""
+}

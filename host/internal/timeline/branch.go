@@ -1,0 +1,177 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+)
+
+// maxMessage bounds the message for the agent of a branch, in bytes.
+const maxMessage = 64 << 10
+
+// branchName is what the name of a branch looks like. It is the name of a directory on every system.
+var branchName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,49}$`)
+
+// BranchParams are the parameters of timeline_branch.
+type BranchParams struct {
+	Where
+	From    string `json:"from"`
+	Name    string `json:"name"`
+	Message string `json:"message"`
+}
+
+// Branched is a new branch.
+type Branched struct {
+	About
+	// FsSnapshot is the snapshot that its files are from.
+	FsSnapshot string `json:"fsSnapshotId"`
+	// Operation is the number of the operation, to undo it.
+	Operation string `json:"operation"`
+	// Note says how the snapshot differs from what was asked for. Notes are the paths whose state is not certain.
+	Note  string   `json:"note,omitempty"`
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Branch makes a session with a writable copy of a moment's files. The original workspace stays as it is.
+func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p BranchParams) (*Branched, error) {
+	if !branchName.MatchString(p.Name) {
+		return nil, usererr.Invalid("name is %q; it must have 1 to 50 lower-case letters, digits, - and _, and begin with a letter or a digit", p.Name)
+	}
+	if len(p.Message) > maxMessage {
+		return nil, usererr.Invalid("message has %d bytes; the limit is %d", len(p.Message), maxMessage)
+	}
+	s, l, err := t.sessionOf(client, p.Where, needs(client, grants.AgentsBranch)...)
+	if err != nil {
+		return nil, err
+	}
+	place, err := t.locate(ctx, s, l, p.From)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := l.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	dir := filepath.Join(t.o.Branches, l.space, p.Name)
+	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.root, p.Name)
+	}
+	k := place.Snapshot
+	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: OpBranch, State: Begun, What: fmt.Sprintf("branch %s from %s", p.Name, snapshotID(k.Number)), Target: k.Number}
+	if err := t.db.log(l.space, op); err != nil {
+		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	}
+	branch, err := t.makeBranch(ctx, l, dir, place, p)
+	if err != nil {
+		op.State = Failed
+		return nil, errors.Join(err, t.db.log(l.space, op))
+	}
+	op.State, op.Branch = Done, branch.ID
+	if err := t.db.log(l.space, op); err != nil {
+		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
+	}
+	return &Branched{About: branch.about(t.o.Clock()), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
+}
+
+// needs returns the grant that an agent needs. The user's own programs need none.
+func needs(client *checkpoint.Client, grant string) []string {
+	if client.User {
+		return nil
+	}
+	return []string{grant}
+}
+
+// makeBranch makes the directory and the session of a branch: both, or neither.
+func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *Place, p BranchParams) (*Session, error) {
+	w, err := t.open(ctx, l.root)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, err
+	}
+	making := dir + ".making"
+	if err := tracked.RemoveAll(making); err != nil { // of a daemon that was killed
+		return nil, err
+	}
+	if err := w.Clone(ctx, place.Snapshot.Number, making); err != nil {
+		return nil, fmt.Errorf("cannot copy the files of %s: %w", snapshotID(place.Snapshot.Number), err)
+	}
+	if err := os.Rename(making, dir); err != nil {
+		return nil, errors.Join(err, tracked.RemoveAll(making))
+	}
+	dir, err = grants.Resolve(dir)
+	if err != nil {
+		return nil, err
+	}
+	branch := &Session{
+		Workspace: dir, Started: t.o.Clock(), Name: p.Name, Message: p.Message, Space: workspace.ID(dir),
+		BranchOf: &BranchOf{Session: place.Session.ID, FsSnapshot: snapshotID(place.Snapshot.Number)},
+	}
+	if place.Moment != nil {
+		branch.BranchOf.Moment = place.Moment.ID()
+	}
+	if err := t.db.begin(branch, workspace.Slug(dir)); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot save the session of the branch: %w", err), tracked.RemoveAll(dir))
+	}
+	t.mu.Lock()
+	t.sessions = append(t.sessions, branch)
+	of := t.origin(branch)
+	t.mu.Unlock()
+	if of != nil {
+		t.o.Workspaces.Branch(dir, of.Workspace)
+	}
+	bl, err := t.line(dir)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := bl.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	label := "branched from " + place.Session.ID
+	if place.Moment != nil {
+		label += " at " + place.Moment.ID() + ", " + place.Moment.Label
+	}
+	_, err = t.keep(bl, branch, Moment{At: branch.Started, Label: t.label(label), Kind: Auto, Source: FromBranch})
+	return branch, err
+}
+
+// removeBranch removes the directory and the session of a branch. A snapshot of its files remains.
+func (t *Timeline) removeBranch(ctx context.Context, id string) error {
+	s, err := t.find(id)
+	if err != nil {
+		return err
+	}
+	w, err := t.open(ctx, s.Workspace)
+	if err == nil {
+		_, _, err = w.Take(ctx, "before the branch is removed")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep a snapshot of the branch, so it was not removed: %w", err)
+	}
+	if err := tracked.RemoveAll(s.Workspace); err != nil {
+		return fmt.Errorf("cannot remove the branch: %w", err)
+	}
+	if err := t.db.remove(s.ID); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	t.sessions = slices.DeleteFunc(t.sessions, func(o *Session) bool { return o.ID == id })
+	t.mu.Unlock()
+	t.o.Workspaces.Sweep() // closes that of the branch
+	return nil
+}

@@ -1,0 +1,226 @@
+package timeline
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// format is the layout of the file. It changes only with one that older programs cannot read.
+const format = "1"
+
+// The file has a bucket of sessions by ID, and for each workspace a bucket with its moments and operations by number.
+// Values are msgpack with the names of their fields.
+var (
+	metaBucket       = []byte("meta")
+	sessionsBucket   = []byte("sessions")
+	workspacesBucket = []byte("workspaces")
+	momentsBucket    = []byte("moments")
+	operationsBucket = []byte("operations")
+	formatKey        = []byte("format")
+)
+
+// db is the file of sessions, moments and operations. What a method wrote survives the end of the process and a loss of
+// power.
+type db struct{ *bbolt.DB }
+
+// openTimeout bounds the wait for another process that has the file open.
+const openTimeout = time.Second
+
+func openDB(path string, now time.Time) (_ *db, notice string, err error) {
+	d, err := tryOpen(path)
+	if !errors.Is(err, errDamaged) {
+		return d, "", err
+	}
+	aside := fmt.Sprintf("%s.damaged-%s", path, now.UTC().Format("20060102T150405.000"))
+	if renamed := os.Rename(path, aside); renamed != nil {
+		return nil, "", errors.Join(err, renamed)
+	}
+	d, opened := tryOpen(path)
+	return d, fmt.Sprintf("the timeline could not be read (%v) and was set aside as %s; its sessions and moments are no longer listed", err, aside), opened
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+func tryOpen(path string) (_ *db, err error) {
+	defer func() {
+		if r := recover(); r != nil { // bbolt panics on some damages
+			err = fmt.Errorf("%w: %v", errDamaged, r)
+		}
+	}()
+	b, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: openTimeout, FreelistType: bbolt.FreelistMapType})
+	switch {
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return nil, fmt.Errorf("%s is in use by another program: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("cannot open the timeline: %w", err)
+	}
+	err = b.Update(func(tx *bbolt.Tx) error {
+		meta, err := tx.CreateBucketIfNotExists(metaBucket)
+		if err != nil {
+			return err
+		}
+		switch had := meta.Get(formatKey); {
+		case had == nil:
+			err = meta.Put(formatKey, []byte(format))
+		case string(had) != format:
+			err = fmt.Errorf("%s has format %s, this program reads format %s. Use the program that wrote it.", path, had, format)
+		}
+		for _, name := range [][]byte{sessionsBucket, workspacesBucket} {
+			if err == nil {
+				_, err = tx.CreateBucketIfNotExists(name)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	return &db{b}, nil
+}
+
+func key(number uint64) []byte { return binary.BigEndian.AppendUint64(nil, number) }
+
+func put(b *bbolt.Bucket, k []byte, v any) error {
+	data, err := msgpack.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return b.Put(k, data)
+}
+
+// in returns a bucket of a workspace, which is created if the transaction writes; else nil.
+func in(tx *bbolt.Tx, space string, name []byte) (*bbolt.Bucket, error) {
+	all := tx.Bucket(workspacesBucket)
+	if !tx.Writable() {
+		if b := all.Bucket([]byte(space)); b != nil {
+			return b.Bucket(name), nil
+		}
+		return nil, nil
+	}
+	b, err := all.CreateBucketIfNotExists([]byte(space))
+	if err != nil {
+		return nil, err
+	}
+	return b.CreateBucketIfNotExists(name)
+}
+
+// sessions returns all sessions.
+func (d *db) sessions() (list []*Session, err error) {
+	err = d.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(sessionsBucket).ForEach(func(_, v []byte) error {
+			s := &Session{}
+			list = append(list, s)
+			return msgpack.Unmarshal(v, s)
+		})
+	})
+	return list, err
+}
+
+// begin keeps a new session, and gives it an ID that begins with slug.
+func (d *db) begin(s *Session, slug string) error {
+	return d.Update(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(sessionsBucket)
+		n, err := b.NextSequence()
+		if err != nil {
+			return err
+		}
+		s.ID = fmt.Sprintf("%s-%d", slug, n)
+		return put(b, []byte(s.ID), s)
+	})
+}
+
+// save keeps a session that has changed.
+func (d *db) save(s *Session) error {
+	return d.Update(func(tx *bbolt.Tx) error { return put(tx.Bucket(sessionsBucket), []byte(s.ID), s) })
+}
+
+// remove removes a session. Its moments stay, without being listed.
+func (d *db) remove(id string) error {
+	return d.Update(func(tx *bbolt.Tx) error { return tx.Bucket(sessionsBucket).Delete([]byte(id)) })
+}
+
+// add keeps a new moment of a workspace and numbers it.
+func (d *db) add(space string, m *Moment) error {
+	return d.Update(func(tx *bbolt.Tx) error {
+		b, err := in(tx, space, momentsBucket)
+		if err != nil {
+			return err
+		}
+		if m.Number, err = b.NextSequence(); err != nil {
+			return err
+		}
+		return put(b, key(m.Number), m)
+	})
+}
+
+// update keeps moments that have changed.
+func (d *db) update(space string, moments ...*Moment) error {
+	return d.Update(func(tx *bbolt.Tx) error {
+		b, err := in(tx, space, momentsBucket)
+		for _, m := range moments {
+			if err == nil {
+				err = put(b, key(m.Number), m)
+			}
+		}
+		return err
+	})
+}
+
+// moments returns the moments of a workspace in their order.
+func (d *db) moments(space string) (list []*Moment, err error) {
+	err = d.View(func(tx *bbolt.Tx) error {
+		b, err := in(tx, space, momentsBucket)
+		if b == nil {
+			return err
+		}
+		return b.ForEach(func(k, v []byte) error {
+			m := &Moment{}
+			list = append(list, m)
+			err := msgpack.Unmarshal(v, m)
+			m.Number = binary.BigEndian.Uint64(k)
+			return err
+		})
+	})
+	return list, err
+}
+
+// log keeps an operation of a workspace. It numbers a new one.
+func (d *db) log(space string, o *Operation) error {
+	return d.Update(func(tx *bbolt.Tx) error {
+		b, err := in(tx, space, operationsBucket)
+		if err != nil {
+			return err
+		}
+		if o.Number == 0 {
+			if o.Number, err = b.NextSequence(); err != nil {
+				return err
+			}
+		}
+		return put(b, key(o.Number), o)
+	})
+}
+
+// operations returns the operations of a workspace in their order.
+func (d *db) operations(space string) (list []*Operation, err error) {
+	err = d.View(func(tx *bbolt.Tx) error {
+		b, err := in(tx, space, operationsBucket)
+		if b == nil {
+			return err
+		}
+		return b.ForEach(func(_, v []byte) error {
+			o := &Operation{}
+			list = append(list, o)
+			return msgpack.Unmarshal(v, o)
+		})
+	})
+	return list, err
+}

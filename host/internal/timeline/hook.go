@@ -1,0 +1,63 @@
+package timeline
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+// hookPatience bounds how long an agent waits until its moment is recorded. The recording continues after that.
+const hookPatience = 100 * time.Millisecond
+
+// HookMoment is what an agent's hook reports.
+type HookMoment struct {
+	// Dir is the agent's working directory.
+	Dir string `json:"dir"`
+	// Source is what happened: FromStart, FromPrompt, FromEdit, FromCommand or FromStop.
+	Source string `json:"source"`
+	Label  string `json:"label"`
+	Anchor Anchor `json:"anchor"`
+}
+
+// hookSources are the sources that a hook may report.
+var hookSources = []string{FromStart, FromPrompt, FromEdit, FromCommand, FromStop}
+
+// Hook records a moment of an agent. It never fails: an agent must not notice what prevents the recording.
+func (t *Timeline) Hook(ctx context.Context, h HookMoment) {
+	if t.failed != nil || h.Dir == "" || !slices.Contains(hookSources, h.Source) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	defer cancel()
+	anchor := h.Anchor
+	for _, text := range []*string{&anchor.Agent, &anchor.Session, &anchor.Message, &anchor.Turn} {
+		*text = t.label(*text)
+	}
+	_, err := t.Record(ctx, h.Dir, Moment{Label: h.Label, Source: h.Source, Anchor: &anchor})
+	if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
+		t.o.Log.Warn("cannot record an agent's moment", "directory", h.Dir, "error", err)
+	}
+}
+
+// Checkpoint records a moment for a new checkpoint: in the workspace of the client that created it, or for the user in all
+// that are open.
+func (t *Timeline) Checkpoint(ctx context.Context, client *checkpoint.Client, name string) {
+	if t.failed != nil {
+		return
+	}
+	dirs := []string{client.Scope.Workspace}
+	if dirs[0] == "" {
+		dirs = t.o.Workspaces.Dirs()
+	}
+	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	defer cancel()
+	for _, dir := range dirs {
+		_, err := t.Record(ctx, dir, Moment{Label: name, Source: FromCheckpoint})
+		if err != nil && usererr.CodeOf(err) != usererr.NotAllowed && ctx.Err() == nil {
+			t.o.Log.Warn("cannot record the moment of a checkpoint", "directory", dir, "error", err)
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package timeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/event"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tree"
+)
+
+// maxSteps bounds the steps that an answer lists.
+const maxSteps = 50
+
+// RestoreParams are the parameters of timeline_restore.
+type RestoreParams struct {
+	Where
+	To    string   `json:"to"`
+	Paths []string `json:"paths"`
+	// Confirm restores. Without it the answer is the plan.
+	Confirm bool `json:"confirm"`
+	// Leave leaves out the paths that cannot be restored. Without it they prevent the restore.
+	Leave bool `json:"leave"`
+}
+
+// Restored is the plan of a restore, or what was restored.
+type Restored struct {
+	SessionID string `json:"sessionId"`
+	// FsSnapshot is the snapshot that is restored, Safety that of the state before.
+	FsSnapshot string `json:"fsSnapshotId"`
+	Safety     string `json:"safety"`
+	// Done is false for a plan.
+	Done bool `json:"done"`
+	// Operation is to undo the restore, "" for a plan or where nothing differed.
+	Operation string `json:"operation,omitempty"`
+	// Changes counts what is created, replaced, deleted, or given other attributes.
+	Changes map[string]int `json:"changes"`
+	// Steps are the first of them; Omitted counts the others.
+	Steps   []RestoreStep `json:"steps"`
+	Omitted int           `json:"omitted,omitempty"`
+	// Blocked are the paths that cannot be restored, Differs those that stay different.
+	Blocked []string `json:"blocked,omitempty"`
+	Differs []string `json:"differs,omitempty"`
+	// Kept is a directory with files that were changed during the restore.
+	Kept string `json:"kept,omitempty"`
+	Note string `json:"note,omitempty"`
+}
+
+// RestoreStep is a path that a restore changes.
+type RestoreStep struct {
+	Path   string `json:"path"`
+	Change string `json:"change"`
+}
+
+// Restore sets the workspace of a session back to a moment, wholly or some paths, or answers with the plan.
+func (t *Timeline) Restore(ctx context.Context, client *checkpoint.Client, p RestoreParams) (*Restored, error) {
+	s, l, err := t.sessionOf(client, p.Where, needs(client, grants.AgentsRestore)...)
+	if err != nil {
+		return nil, err
+	}
+	place, err := t.locate(ctx, s, l, p.To)
+	if err != nil {
+		return nil, err
+	}
+	return t.restore(ctx, s, l, place, p, &Operation{Kind: OpRestore, What: "restore " + snapshotID(place.Snapshot.Number)})
+}
+
+func (t *Timeline) restore(ctx context.Context, s *Session, l *line, place *Place, p RestoreParams, op *Operation) (*Restored, error) {
+	w, err := t.open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := l.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	plan, err := w.PrepareRestore(ctx, place.Snapshot.Number, p.Paths)
+	if err != nil {
+		return nil, err
+	}
+	a := answerOf(s, plan, place)
+	if p.Leave {
+		plan.Leave()
+		a = answerOf(s, plan, place)
+	}
+	if !p.Confirm {
+		return a, nil
+	}
+	if len(plan.Steps) == 0 && len(plan.Problems) == 0 {
+		a.Done = true
+		return a, nil
+	}
+	op.At, op.Session, op.State, op.Target, op.Safety, op.Paths = t.o.Clock(), s.ID, Begun, plan.Target, plan.Safety, p.Paths
+	if err := t.db.log(l.space, op); err != nil {
+		return nil, fmt.Errorf("cannot save the operation: %w", err)
+	}
+	result, err := w.Restore(ctx, plan)
+	if err != nil {
+		op.State = Failed
+		if blocked := (*restore.BlockedError)(nil); errors.As(err, &blocked) {
+			err = usererr.New(usererr.ActionRefused, "%s", err.Error())
+		}
+		return nil, errors.Join(err, t.db.log(l.space, op))
+	}
+	op.State, op.After = Done, result.After
+	a.Done, a.Operation, a.Kept, a.Differs = true, op.ID(), result.Kept, problems(result.Differs)
+	if err := t.db.log(l.space, op); err != nil {
+		return nil, fmt.Errorf("the files were restored, but the operation could not be saved: %w. Their state before is %s.", err, snapshotID(plan.Safety))
+	}
+	_, err = t.keep(l, s, Moment{At: t.o.Clock(), Label: op.What, Kind: Auto, Source: FromRestore})
+	return a, err
+}
+
+func answerOf(s *Session, plan *restore.Plan, place *Place) *Restored {
+	a := &Restored{
+		SessionID: s.ID, FsSnapshot: snapshotID(plan.Target), Safety: snapshotID(plan.Safety), Changes: map[string]int{}, Steps: []RestoreStep{},
+		Blocked: problems(plan.Problems), Differs: problems(plan.Left), Note: place.Note,
+	}
+	for _, step := range plan.Steps {
+		a.Changes[step.Kind.String()]++
+		if len(a.Steps) < maxSteps {
+			a.Steps = append(a.Steps, RestoreStep{event.OneLine(step.Path), step.Kind.String()})
+		} else {
+			a.Omitted++
+		}
+	}
+	return a
+}
+
+// problems lists paths with their reasons, one line each.
+func problems(list []tree.Problem) (lines []string) {
+	for i, p := range list {
+		if i == maxSteps {
+			return append(lines, fmt.Sprintf("and %d more", len(list)-i))
+		}
+		lines = append(lines, event.OneLine(p.Path)+": "+event.OneLine(p.Reason))
+	}
+	return lines
+}
+
+// OperationsParams are the parameters of the log of operations.
+type OperationsParams struct{ Where }
+
+// Operations are the operations of a workspace, the newest first.
+type Operations struct {
+	SessionID  string           `json:"sessionId"`
+	Operations []OperationEntry `json:"operations"`
+}
+
+// OperationEntry is an operation in the log.
+type OperationEntry struct {
+	ID     string    `json:"id"`
+	At     diff.Time `json:"at"`
+	Kind   string    `json:"kind"`
+	State  string    `json:"state"`
+	What   string    `json:"what"`
+	Safety string    `json:"safety,omitempty"`
+	Branch string    `json:"branch,omitempty"`
+}
+
+// ID returns the name of an operation.
+func (o *Operation) ID() string { return fmt.Sprintf("op%d", o.Number) }
+
+// Operations returns the log of operations.
+func (t *Timeline) Operations(ctx context.Context, client *checkpoint.Client, p OperationsParams) (*Operations, error) {
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.open(ctx, s.Workspace); err != nil {
+		return nil, err
+	}
+	all, err := t.db.operations(l.space)
+	if err != nil {
+		return nil, err
+	}
+	a := &Operations{SessionID: s.ID, Operations: []OperationEntry{}}
+	for _, o := range slices.Backward(all) {
+		e := OperationEntry{ID: o.ID(), At: diff.Time{Time: o.At}, Kind: o.Kind, State: o.State, What: o.What, Branch: o.Branch}
+		if o.Safety != 0 {
+			e.Safety = snapshotID(o.Safety)
+		}
+		a.Operations = append(a.Operations, e)
+	}
+	return a, nil
+}
+
+// UndoParams are the parameters of an undo.
+type UndoParams struct {
+	Where
+	// Operation is an operation's ID, "" for the last one that can be undone.
+	Operation string `json:"operation"`
+	// Confirm undoes. Without it the answer is the plan.
+	Confirm bool `json:"confirm"`
+}
+
+// Undo undoes an operation: it restores the state before a restore, or removes a branch.
+func (t *Timeline) Undo(ctx context.Context, client *checkpoint.Client, p UndoParams) (*Restored, error) {
+	s, l, err := t.sessionOf(client, p.Where, needs(client, grants.AgentsRestore)...)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := t.open(ctx, s.Workspace); err != nil {
+		return nil, err
+	}
+	all, err := t.db.operations(l.space)
+	if err != nil {
+		return nil, err
+	}
+	var op *Operation
+	for _, o := range slices.Backward(all) {
+		if o.State == Done && (p.Operation == "" || p.Operation == o.ID()) {
+			op = o
+			break
+		}
+	}
+	if op == nil && p.Operation != "" {
+		for _, o := range all {
+			if o.ID() == p.Operation {
+				return nil, usererr.New(usererr.NotFound, "%s cannot be undone: it is %s", p.Operation, o.State)
+			}
+		}
+		return nil, usererr.New(usererr.NotFound, "there is no operation %s. `tidemark timeline op log` lists them.", event.Clean(p.Operation))
+	}
+	if op == nil {
+		return nil, usererr.New(usererr.NotFound, "there is no operation to undo. `tidemark timeline op log` lists them.")
+	}
+	undo := &Operation{Kind: OpUndo, What: "undo " + op.ID() + ", " + op.What, Of: op.Number}
+	a := &Restored{SessionID: s.ID, Changes: map[string]int{}, Steps: []RestoreStep{}}
+	if op.Kind == OpBranch {
+		a.Note = "removes the branch " + op.Branch + " with all of its files"
+		if !p.Confirm {
+			return a, nil
+		}
+		undo.At, undo.Session, undo.State = t.o.Clock(), s.ID, Failed
+		if err := t.removeBranch(ctx, op.Branch); err != nil {
+			return nil, errors.Join(err, t.db.log(l.space, undo))
+		}
+		a.Done, undo.State = true, Done
+		if err := t.db.log(l.space, undo); err != nil {
+			return nil, err
+		}
+		a.Operation = undo.ID()
+	} else {
+		place, err := t.locate(ctx, s, l, snapshotID(op.Safety))
+		if err != nil {
+			return nil, fmt.Errorf("cannot undo %s: %w", op.ID(), err)
+		}
+		a, err = t.restore(ctx, s, l, place, RestoreParams{Paths: op.Paths, Confirm: p.Confirm}, undo)
+		if err != nil || !p.Confirm {
+			return a, err
+		}
+	}
+	op.State = Undone
+	return a, t.db.log(l.space, op)
+}
+
+// open opens the workspace of a session. The first time, it ends the operations that a daemon which was killed left begun.
+func (t *Timeline) open(ctx context.Context, root string) (*workspace.Workspace, error) {
+	w, err := t.o.Workspaces.Open(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	l, err := t.line(root)
+	if err != nil {
+		return nil, err
+	}
+	l.settling.Do(func() { l.settled = t.settle(l, w.Recovered()) })
+	return w, l.settled
+}
+
+// settle ends operations that were interrupted. Opening the workspace has set a restore back, or finished it.
+func (t *Timeline) settle(l *line, recovered *restore.Recovery) error {
+	all, err := t.db.operations(l.space)
+	if err != nil {
+		return err
+	}
+	for _, o := range all {
+		if o.State != Begun {
+			continue
+		}
+		if o.State = Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
+			o.State = Done
+		}
+		o.What += " (interrupted)"
+		if err := t.db.log(l.space, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}

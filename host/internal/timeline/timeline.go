@@ -1,0 +1,441 @@
+// Package timeline keeps sessions of work in workspaces: moments on one clock, with the file snapshot of each, and the
+// operations that go back to a moment or branch from it.
+//
+// Guarantees:
+//   - A moment that was returned is on disk. Its snapshot is there, or the moment has the reason why not.
+//   - Nothing of a workspace is recorded, shown or changed without the user's decision for it (package grants).
+//   - Moments and snapshots are never given another meaning: a number is used once, and a snapshot that was lost or deleted
+//     is reported as such.
+//   - An operation is in the log before it begins.
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
+)
+
+const (
+	// A workspace has at most burst snapshots at once, and then one each interval. Moments that are closer share the next
+	// one. A moment at which nothing has changed has the snapshot before, and does not count.
+	burst    = 4
+	interval = 300 * time.Millisecond
+	// sessionGap is how long nothing may happen until the next moment begins another session.
+	sessionGap = 12 * time.Hour
+	// maxLabel bounds a label in bytes.
+	maxLabel = 200
+)
+
+// pending is the reason of a moment that waits for the next snapshot.
+const pending = "the snapshot is being taken"
+
+// Options configure [Open].
+type Options struct {
+	// Path is the file of sessions and moments.
+	Path string
+	// Branches is the directory in which branches are.
+	Branches   string
+	Workspaces *workspace.Workspaces
+	Clock      func() time.Time
+	Log        *slog.Logger
+	// Clean removes secrets and control characters from texts of agents. Nil leaves them.
+	Clean func(string) string
+}
+
+// Timeline has the sessions of all workspaces. It is safe for concurrent use.
+type Timeline struct {
+	o  Options
+	db *db
+	// failed is why nothing can be recorded, nil in the usual case.
+	failed error
+	// life ends when the timeline is closed. running are the snapshots that are being taken.
+	life    context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu sync.Mutex
+	// sessions are all of them, by their start. lines are those of workspaces with a request, by directory.
+	sessions []*Session
+	lines    map[string]*line
+	closed   bool
+}
+
+// line has the moments of one workspace. A Moment in it is replaced, never changed.
+type line struct {
+	root, space string
+	// turn has room for the one that records.
+	turn chan struct{}
+	// settled is the error of ending interrupted operations, valid after settling.
+	settling sync.Once
+	settled  error
+
+	mu      sync.Mutex
+	moments []*Moment
+	// free is when the next snapshot may be taken, minus what a burst may borrow.
+	free time.Time
+	// waiting are the moments that share the next snapshot.
+	waiting []*Moment
+}
+
+// Open opens the file of sessions, and creates it if there is none. A damaged one is set aside, which notice says.
+func Open(o Options) (_ *Timeline, notice string, err error) {
+	if o.Clean == nil {
+		o.Clean = func(s string) string { return s }
+	}
+	t := &Timeline{o: o, lines: map[string]*line{}}
+	if t.db, notice, err = openDB(o.Path, o.Clock()); err != nil {
+		return nil, notice, err
+	}
+	if t.sessions, err = t.db.sessions(); err != nil {
+		return nil, notice, errors.Join(fmt.Errorf("cannot read the sessions: %w", err), t.db.Close())
+	}
+	slices.SortStableFunc(t.sessions, func(a, b *Session) int { return a.Started.Compare(b.Started) })
+	for _, s := range t.sessions {
+		s.Space = workspace.ID(s.Workspace)
+		if s.BranchOf != nil {
+			if from := t.origin(s); from != nil {
+				o.Workspaces.Branch(s.Workspace, from.Workspace)
+			}
+		}
+	}
+	t.life, t.end = context.WithCancel(context.Background())
+	return t, notice, nil
+}
+
+// Broken returns a timeline that answers every call with an error.
+func Broken(err error) *Timeline { return &Timeline{failed: err} }
+
+// origin returns the session that a branch comes from in the end, nil if it is not known.
+func (t *Timeline) origin(s *Session) *Session {
+	for s != nil && s.BranchOf != nil {
+		of := s.BranchOf.Session
+		i := slices.IndexFunc(t.sessions, func(o *Session) bool { return o.ID == of })
+		if i < 0 || t.sessions[i] == s {
+			return nil
+		}
+		s = t.sessions[i]
+	}
+	return s
+}
+
+// Close ends the timeline, with everything on disk.
+func (t *Timeline) Close() error {
+	if t.failed != nil {
+		return nil
+	}
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.end()
+	t.running.Wait()
+	return t.db.Close()
+}
+
+// start runs a function until it ends, or does not run it because the timeline is closed.
+func (t *Timeline) start(f func()) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return errors.New("the daemon is stopping")
+	}
+	t.running.Go(f)
+	return nil
+}
+
+// line returns the moments of a workspace.
+func (t *Timeline) line(root string) (*line, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l := t.lines[root]
+	if l != nil {
+		return l, nil
+	}
+	l = &line{root: root, space: workspace.ID(root), turn: make(chan struct{}, 1)}
+	var err error
+	if l.moments, err = t.db.moments(l.space); err != nil {
+		return nil, fmt.Errorf("cannot read the moments of %s: %w", root, err)
+	}
+	for i, m := range l.moments {
+		if m.Reason == pending {
+			l.moments[i] = m.with(func(m *Moment) { m.Reason = "the daemon ended before the snapshot was taken" })
+		}
+	}
+	t.lines[root] = l
+	return l, nil
+}
+
+// with returns a changed copy of a moment.
+func (m *Moment) with(change func(*Moment)) *Moment {
+	next := *m
+	change(&next)
+	return &next
+}
+
+// ID returns the name of a moment.
+func (m *Moment) ID() string { return fmt.Sprintf("m%d", m.Number) }
+
+// all returns the moments.
+func (l *line) all() []*Moment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.moments[:len(l.moments):len(l.moments)]
+}
+
+// lock waits for its turn to record. The returned function ends it.
+func (l *line) lock(ctx context.Context) (unlock func(), err error) {
+	select {
+	case l.turn <- struct{}{}:
+		return func() { <-l.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// session returns the open session of a workspace, and begins one if there is none, or if nothing has happened in it for
+// long. The caller has the line's turn.
+func (t *Timeline) session(l *line) (s *Session, began bool, err error) {
+	now := t.o.Clock()
+	if s = t.openSession(l.root); s != nil {
+		last := s.Started
+		if all := l.all(); len(all) > 0 && all[len(all)-1].At.After(last) {
+			last = all[len(all)-1].At
+		}
+		if s.BranchOf != nil || now.Sub(last) < sessionGap {
+			return s, false, nil
+		}
+		if err := t.finish(s, last); err != nil {
+			return nil, false, err
+		}
+	}
+	s = &Session{Workspace: l.root, Started: now, Space: l.space}
+	if err := t.db.begin(s, workspace.Slug(l.root)); err != nil {
+		return nil, false, fmt.Errorf("cannot save the session: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sessions = append(t.sessions, s)
+	return s, true, nil
+}
+
+// finish ends a session.
+func (t *Timeline) finish(s *Session, at time.Time) error {
+	ended := *s
+	ended.Ended = at
+	if err := t.db.save(&ended); err != nil {
+		return fmt.Errorf("cannot save the session: %w", err)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sessions[slices.Index(t.sessions, s)] = &ended
+	return nil
+}
+
+func (t *Timeline) openSession(root string) *Session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range slices.Backward(t.sessions) {
+		if s.Workspace == root && s.Ended.IsZero() {
+			return s
+		}
+	}
+	return nil
+}
+
+// latest returns the open session of a workspace, or else the last one; nil if there was none.
+func (t *Timeline) latest(root string) *Session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range slices.Backward(t.sessions) {
+		if s.Workspace == root {
+			return s
+		}
+	}
+	return nil
+}
+
+// find returns a session by its ID.
+func (t *Timeline) find(id string) (*Session, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.sessions, func(s *Session) bool { return s.ID == id })
+	if i >= 0 {
+		return t.sessions[i], nil
+	}
+	var ids []string
+	for _, s := range slices.Backward(t.sessions) {
+		if ids = append(ids, s.ID); len(ids) == 5 {
+			break
+		}
+	}
+	if len(ids) == 0 {
+		return nil, usererr.New(usererr.NotFound, "there is no session %q, because no session was recorded yet", id)
+	}
+	return nil, usererr.New(usererr.NotFound, "there is no session %q. The last sessions are %s.", id, strings.Join(ids, ", "))
+}
+
+// label shortens and cleans a label.
+func (t *Timeline) label(text string) string {
+	text = strings.Join(strings.Fields(t.o.Clean(text)), " ")
+	if len(text) > maxLabel {
+		text = strings.ToValidUTF8(text[:maxLabel-len("…")], "") + "…"
+	}
+	return text
+}
+
+// Record records a moment in the workspace of a directory, with a snapshot, and returns it. A moment that shares the next
+// snapshot is returned before that is taken. The recording continues if ctx ends before it is done; then the moment is not
+// acknowledged. Number, Session and At of m are filled in.
+func (t *Timeline) Record(ctx context.Context, dir string, m Moment) (*Moment, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	root, err := t.o.Workspaces.Root(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := t.line(root)
+	if err != nil {
+		return nil, err
+	}
+	m.At, m.Label, m.Kind = t.o.Clock(), t.label(m.Label), cmp.Or(m.Kind, Auto)
+	var recorded *Moment
+	done := make(chan error, 1)
+	if err := t.start(func() {
+		var err error
+		recorded, err = t.record(l, m)
+		done <- err
+	}); err != nil {
+		return nil, err
+	}
+	select {
+	case err := <-done:
+		return recorded, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("the moment is still being recorded: %w", ctx.Err())
+	}
+}
+
+// record adds a moment to a line.
+func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
+	unlock, err := l.lock(t.life)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	s, began, err := t.session(l)
+	if err != nil {
+		return nil, err
+	}
+	if began && m.Source != FromStart {
+		if _, err := t.keep(l, s, Moment{At: s.Started, Label: "session started", Kind: Auto, Source: FromStart}); err != nil {
+			return nil, err
+		}
+	}
+	return t.keep(l, s, m)
+}
+
+// keep adds a moment to a session. The caller has the line's turn.
+func (t *Timeline) keep(l *line, s *Session, m Moment) (*Moment, error) {
+	m.Session = s.ID
+	l.mu.Lock()
+	wait := l.free.Sub(t.o.Clock()) - (burst-1)*interval
+	first := len(l.waiting) == 0
+	l.mu.Unlock()
+	if wait > 0 && wait <= interval && m.Source != FromUser {
+		m.Reason = pending
+		next := &m
+		if err := t.db.add(l.space, next); err != nil {
+			return nil, fmt.Errorf("cannot save the moment: %w", err)
+		}
+		l.mu.Lock()
+		l.moments, l.waiting = append(l.moments, next), append(l.waiting, next)
+		l.mu.Unlock()
+		if first {
+			return next, t.start(func() { t.takeLater(l, wait) })
+		}
+		return next, nil
+	}
+	t.snapshot(l, &m)
+	next := &m
+	if err := t.db.add(l.space, next); err != nil {
+		return nil, fmt.Errorf("cannot save the moment: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.moments = append(l.moments, next)
+	return next, nil
+}
+
+// snapshot takes a snapshot for a moment. The caller has the line's turn.
+func (t *Timeline) snapshot(l *line, m *Moment) {
+	w, err := t.open(t.life, l.root)
+	if err != nil {
+		m.Reason = err.Error()
+		return
+	}
+	s, same, err := w.Take(t.life, m.Label)
+	if err != nil {
+		m.Reason = err.Error()
+		return
+	}
+	m.Snapshot, m.SnapshotAt, m.Reason = s.Number, s.At.UnixNano(), ""
+	if n := len(s.Problems); n > 0 {
+		m.Notes = fmt.Sprintf("%d paths are not certain, such as %s", n, s.Problems[0])
+	}
+	if same {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := t.o.Clock(); l.free.Before(now) || l.free.Sub(now) > burst*interval { // the clock was set back
+		l.free = now
+	}
+	l.free = l.free.Add(interval)
+}
+
+// takeLater takes the snapshot that the waiting moments share. When the timeline is closed, it takes it at once.
+func (t *Timeline) takeLater(l *line, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.life.Done():
+		return // the moments have a reason for this, see line
+	}
+	unlock, err := l.lock(t.life)
+	if err != nil {
+		return
+	}
+	defer unlock()
+	l.mu.Lock()
+	waiting := l.waiting
+	l.waiting = nil
+	l.mu.Unlock()
+	var shared Moment
+	shared.Label = waiting[len(waiting)-1].Label
+	t.snapshot(l, &shared)
+	changed := make([]*Moment, len(waiting))
+	for i, m := range waiting {
+		changed[i] = m.with(func(m *Moment) {
+			m.Snapshot, m.SnapshotAt, m.Reason, m.Notes = shared.Snapshot, shared.SnapshotAt, shared.Reason, shared.Notes
+		})
+	}
+	if err := t.db.update(l.space, changed...); err != nil {
+		t.o.Log.Error("cannot save the snapshot of moments", "workspace", l.root, "error", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.moments = slices.Clone(l.moments)
+	for i, m := range waiting {
+		l.moments[slices.Index(l.moments, m)] = changed[i]
+	}
+}

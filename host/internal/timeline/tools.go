@@ -1,0 +1,225 @@
+package timeline
+
+import (
+	"context"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/tool"
+	"tidemark.dev/tidemark/host/internal/usererr"
+)
+
+const momentArgument = `moment (m12), snapshot (s12), checkpoint, time, start or now`
+
+// Tools are those of agents.
+var Tools = []*tool.Tool[*Timeline]{
+	tool.New(tool.Definition{
+		Name: "timeline_list", Title: "List moments", Effect: tool.Reads,
+		Description: "List the moments of this session with their file snapshots: prompts, edits, commands, checkpoints.",
+		Arguments: `"session":{"type":"string"},
+			"kinds":{"type":"array","items":{"type":"string"},"description":"edit, prompt, command, checkpoint, stop, user"},
+			"after":{"type":"string","description":"moment"},
+			"limit":{"type":"integer"}`,
+	}, (*Timeline).List),
+	tool.New(tool.Definition{
+		Name: "moment_add", Title: "Add a moment", Effect: tool.Adds,
+		Description: "Mark this moment and take a file snapshot.",
+		Arguments: `"label":{"type":"string"},
+			"session":{"type":"string"}`,
+		Required: []string{"label"},
+	}, (*Timeline).Add),
+	tool.New(tool.Definition{
+		Name: "timeline_seek", Title: "View files of a moment", Effect: tool.Adds,
+		Description: "Get a read-only directory with all files as they were at a moment. It exists for an hour.",
+		Arguments:   `"to":{"type":"string","description":"` + momentArgument + `"}`,
+		Required:    []string{"to"},
+	}, (*Timeline).Seek),
+	tool.New(tool.Definition{
+		Name: "timeline_restore", Title: "Restore files", Effect: tool.Destroys,
+		Description: "Restore files to a moment. Without confirm it returns the plan. The state before stays in a snapshot, so that it can be undone.",
+		Arguments: `"to":{"type":"string","description":"` + momentArgument + `"},
+			"paths":{"type":"array","items":{"type":"string"},"description":"files or directories; none: all"},
+			"confirm":{"type":"boolean"}`,
+		Required: []string{"to"},
+	}, (*Timeline).Restore),
+	tool.New(tool.Definition{
+		Name: "timeline_branch", Title: "Branch from a moment", Effect: tool.Adds,
+		Description: "Copy all files as of a moment into a new directory with a session of its own.",
+		Arguments: `"from":{"type":"string","description":"` + momentArgument + `"},
+			"name":{"type":"string"},
+			"message":{"type":"string","description":"what its agent shall do"}`,
+		Required: []string{"from", "name"},
+	}, (*Timeline).Branch),
+}
+
+// UserTools are those of the user's own programs, beside those of agents.
+var UserTools = []*tool.Tool[*Timeline]{
+	tool.New(tool.Definition{Name: "session_list"}, (*Timeline).Sessions),
+	tool.New(tool.Definition{Name: "session_start"}, (*Timeline).StartSession),
+	tool.New(tool.Definition{Name: "session_show"}, (*Timeline).Session),
+	tool.New(tool.Definition{Name: "session_end"}, (*Timeline).EndSession),
+	tool.New(tool.Definition{Name: "timeline_operations"}, (*Timeline).Operations),
+	tool.New(tool.Definition{Name: "timeline_undo"}, (*Timeline).Undo),
+	tool.New(tool.Definition{Name: "timeline_check"}, (*Timeline).Check),
+}
+
+// SessionsParams are the parameters of session_list. Without a directory all sessions are listed.
+type SessionsParams struct {
+	Dir string `json:"dir"`
+}
+
+// Sessions are sessions, the newest first.
+type Sessions struct {
+	Sessions []About `json:"sessions"`
+}
+
+// Sessions lists the sessions of a workspace, or all.
+func (t *Timeline) Sessions(_ context.Context, _ *checkpoint.Client, p SessionsParams) (*Sessions, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	root := ""
+	if p.Dir != "" {
+		var err error
+		if root, err = t.o.Workspaces.Root(p.Dir); err != nil {
+			return nil, err
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a := &Sessions{Sessions: []About{}}
+	for i := len(t.sessions) - 1; i >= 0; i-- {
+		if s := t.sessions[i]; root == "" || s.Workspace == root {
+			a.Sessions = append(a.Sessions, s.about(t.o.Clock()))
+		}
+	}
+	return a, nil
+}
+
+// SessionParams are the parameters of calls about one session.
+type SessionParams struct{ Where }
+
+// Session describes a session.
+func (t *Timeline) Session(_ context.Context, client *checkpoint.Client, p SessionParams) (*About, error) {
+	s, _, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	a := s.about(t.o.Clock())
+	return &a, nil
+}
+
+// StartSession returns the open session of a workspace, and begins one if there is none.
+func (t *Timeline) StartSession(ctx context.Context, client *checkpoint.Client, p SessionParams) (*About, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	dir, err := p.workspaceOf(client)
+	if err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		return nil, errNoWorkspace
+	}
+	root, err := t.o.Workspaces.Root(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := t.openSession(root)
+	if s == nil {
+		if err := t.Begin(ctx, root); err != nil {
+			return nil, err
+		}
+		s = t.openSession(root)
+	}
+	a := s.about(t.o.Clock())
+	return &a, nil
+}
+
+// Begin begins a session in the workspace of a directory, unless one is open.
+func (t *Timeline) Begin(ctx context.Context, dir string) error {
+	if t.failed != nil {
+		return t.failed
+	}
+	root, err := t.o.Workspaces.Root(dir)
+	if err != nil || t.openSession(root) != nil {
+		return err
+	}
+	_, err = t.Record(ctx, root, Moment{Label: "session started", Source: FromStart})
+	return err
+}
+
+// BeginSoon is [Timeline.Begin] that does not wait, for an agent that connects. Without a directory it does nothing.
+func (t *Timeline) BeginSoon(dir string) {
+	if t.failed != nil || dir == "" {
+		return
+	}
+	_ = t.start(func() { // otherwise the daemon is stopping
+		if err := t.Begin(t.life, dir); err != nil && usererr.CodeOf(err) != usererr.NotAllowed && t.life.Err() == nil {
+			t.o.Log.Warn("cannot begin a session", "workspace", dir, "error", err)
+		}
+	})
+}
+
+// EndSession ends a session, with a last snapshot.
+func (t *Timeline) EndSession(ctx context.Context, client *checkpoint.Client, p SessionParams) (*About, error) {
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Ended.IsZero() {
+		return nil, usererr.New(usererr.NotFound, "session %s has ended already, at %s", s.ID, diff.Time{Time: s.Ended})
+	}
+	unlock, err := l.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	m, err := t.keep(l, s, Moment{At: t.o.Clock(), Label: "session ended", Kind: Manual, Source: FromUser})
+	if err != nil {
+		return nil, err
+	}
+	if err := t.finish(s, m.At); err != nil {
+		return nil, err
+	}
+	s, err = t.find(s.ID)
+	if err != nil {
+		return nil, err
+	}
+	a := s.about(t.o.Clock())
+	return &a, nil
+}
+
+// Checked is what a check of the snapshots found.
+type Checked struct {
+	Workspace string `json:"workspace"`
+	// Damages are one line each; none means that everything is whole.
+	Damages []string `json:"damages"`
+}
+
+// Check reads everything that the snapshots of a workspace need.
+func (t *Timeline) Check(ctx context.Context, client *checkpoint.Client, p SessionParams) (*Checked, error) {
+	s, l, err := t.sessionOf(client, p.Where)
+	if err != nil {
+		return nil, err
+	}
+	w, err := t.open(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	damages, err := w.Check()
+	if err != nil {
+		return nil, err
+	}
+	known, err := t.snapshots(ctx, s.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	a := &Checked{Workspace: s.Workspace, Damages: append([]string{}, damages...)}
+	for _, m := range l.all() {
+		if m.Snapshot != 0 && m.lost(known) != "" {
+			a.Damages = append(a.Damages, m.ID()+": "+m.lost(known))
+		}
+	}
+	return a, nil
+}

@@ -1,0 +1,310 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/internal/workspace/watch"
+)
+
+// viewLife is how long a view is kept after it was last asked for.
+const viewLife = time.Hour
+
+// Workspace is a directory with its snapshots. It is safe for concurrent use.
+type Workspace struct {
+	// Dir is the directory, absolute and without links. ID names it in files.
+	Dir, ID string
+
+	o        Options
+	home     string
+	provider *tracked.Provider
+	watcher  watch.Watcher // nil where the system has none
+	// recovered is what was done about a restore that was interrupted, nil in the usual case.
+	recovered *restore.Recovery
+	// views has room for the one that makes or removes views.
+	views chan struct{}
+
+	mu     sync.Mutex
+	used   time.Time
+	active sync.WaitGroup // requests that are being served
+	closed bool
+}
+
+// ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
+var ErrClosed = errors.New("the workspace was closed meanwhile. Try again.")
+
+// ID returns the name of a workspace in files: what its directory is called, and a hash of its path.
+func ID(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return Slug(dir) + "-" + hex.EncodeToString(sum[:6])
+}
+
+// Slug returns what a directory is called, in at most 24 lower-case letters, digits and hyphens.
+func Slug(dir string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(filepath.Base(dir)))
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '-' })
+	if name = strings.Join(parts, "-"); len(name) > 24 {
+		name = strings.TrimRight(name[:24], "-")
+	}
+	if name == "" {
+		return "workspace"
+	}
+	return name
+}
+
+// start opens a workspace.
+func start(o Options, a allowed) (_ *Workspace, err error) {
+	w := &Workspace{Dir: a.root, ID: ID(a.root), o: o, views: make(chan struct{}, 1), used: o.Clock()}
+	if w.home, err = makeDir(o.Dir, w.ID); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(w.home, "directory"), []byte(w.Dir+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	options := tracked.Options{Workspace: w.Dir, Store: filepath.Join(w.home, "store"), Skip: a.skip, Clock: o.Clock}
+	w.watcher, err = watch.New(watch.Options{Dir: w.Dir, Skip: func(path string) bool { return path == ".git" || a.skip(path) }, Cookies: filepath.Join(w.home, "cookies")})
+	switch {
+	case errors.Is(err, watch.ErrUnsupported):
+		w.watcher = nil
+	case err != nil:
+		return nil, err
+	default:
+		options.Changes = w.watcher
+	}
+	if w.provider, err = tracked.Open(options); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the snapshots of %s: %w", w.Dir, err), w.closeWatcher())
+	}
+	if w.recovered, err = restore.Recover(context.Background(), w.provider); err != nil {
+		return nil, errors.Join(err, w.provider.Close(), w.closeWatcher())
+	}
+	if w.recovered != nil {
+		o.Log.Warn("a restore was interrupted", "workspace", w.Dir, "finished", w.recovered.Finished, "differs", len(w.recovered.Differs), "kept", w.recovered.Kept)
+	}
+	w.sweepViews()
+	return w, nil
+}
+
+func (w *Workspace) closeWatcher() error {
+	if w.watcher == nil {
+		return nil
+	}
+	return w.watcher.Close()
+}
+
+// close waits for the requests that are being served.
+func (w *Workspace) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.active.Wait()
+	return errors.Join(w.provider.Close(), w.closeWatcher())
+}
+
+// begin begins to serve a request. The returned function ends it.
+func (w *Workspace) begin() (end func(), err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil, ErrClosed
+	}
+	w.active.Add(1)
+	w.used = w.o.Clock()
+	return w.active.Done, nil
+}
+
+func (w *Workspace) use() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.used = w.o.Clock()
+}
+
+func (w *Workspace) lastUse() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.used
+}
+
+// Recovered returns what was done about a restore that was interrupted, when the workspace was opened; nil if there was
+// none.
+func (w *Workspace) Recovered() *restore.Recovery { return w.recovered }
+
+// Provider names what keeps the snapshots.
+const Provider = "tracked"
+
+// Take takes a snapshot. Where nothing changed since the last one, it returns that one, and true.
+func (w *Workspace) Take(ctx context.Context, label string) (s tracked.Snapshot, same bool, err error) {
+	end, err := w.begin()
+	if err != nil {
+		return s, false, err
+	}
+	defer end()
+	taken, same, err := w.provider.Take(ctx, label)
+	if err != nil {
+		return s, false, err
+	}
+	return *taken, same, nil
+}
+
+// List returns the snapshots in their order.
+func (w *Workspace) List() ([]tracked.Snapshot, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return w.provider.List(), nil
+}
+
+// View returns a directory with the files of a snapshot, which cannot be written to. It is removed an hour after it was
+// last asked for.
+func (w *Workspace) View(ctx context.Context, number uint64) (string, error) {
+	end, err := w.begin()
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	select {
+	case w.views <- struct{}{}:
+		defer func() { <-w.views }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	views, err := makeDir(w.home, "views")
+	if err != nil {
+		return "", err
+	}
+	name := "s" + strconv.FormatUint(number, 10)
+	dir := filepath.Join(views, name)
+	if err := os.WriteFile(dir+usedSuffix, nil, 0o600); err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		return dir, nil
+	}
+	making := dir + makingSuffix
+	if err := tracked.RemoveAll(making); err != nil {
+		return "", err
+	}
+	if err := w.provider.Checkout(ctx, number, making, true); err != nil {
+		return "", errors.Join(err, os.Remove(dir+usedSuffix))
+	}
+	if err := os.Rename(making, dir); err != nil {
+		return "", errors.Join(err, tracked.RemoveAll(making))
+	}
+	return dir, nil
+}
+
+// A view has a file beside it whose time is when the view was last asked for. While it is made it has another name.
+const (
+	usedSuffix   = ".used"
+	makingSuffix = ".making"
+)
+
+// sweepViews removes the views that nobody has asked for during their life.
+func (w *Workspace) sweepViews() {
+	select {
+	case w.views <- struct{}{}:
+		defer func() { <-w.views }()
+	default:
+		return // the next sweep does it
+	}
+	views := filepath.Join(w.home, "views")
+	entries, err := os.ReadDir(views)
+	if err != nil {
+		return // there are none
+	}
+	for _, e := range entries {
+		if !e.IsDir() {
+			continue
+		}
+		dir := filepath.Join(views, e.Name())
+		used, err := os.Stat(dir + usedSuffix)
+		if err == nil && w.o.Clock().Sub(used.ModTime()) < viewLife {
+			continue
+		}
+		if err := errors.Join(tracked.RemoveAll(dir), remove(dir+usedSuffix)); err != nil {
+			w.o.Log.Warn("cannot remove a view", "view", dir, "error", err)
+		}
+	}
+}
+
+// remove removes a file that may not exist.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Clone writes a snapshot into a new directory, which can be written to. Dir must not exist. After an error it does not
+// exist either.
+func (w *Workspace) Clone(ctx context.Context, number uint64, dir string) error {
+	end, err := w.begin()
+	if err != nil {
+		return err
+	}
+	defer end()
+	return w.provider.Checkout(ctx, number, dir, false)
+}
+
+// PrepareRestore takes a snapshot and plans what would set paths back to an earlier one; no paths mean everything.
+func (w *Workspace) PrepareRestore(ctx context.Context, number uint64, paths []string) (*restore.Plan, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return restore.Prepare(ctx, w.provider, number, paths)
+}
+
+// Restore does what a plan says.
+func (w *Workspace) Restore(ctx context.Context, plan *restore.Plan) (*restore.Result, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return plan.Apply(ctx)
+}
+
+// Check reads everything that the snapshots need, and returns the damages, one line each.
+func (w *Workspace) Check() ([]string, error) {
+	end, err := w.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	return w.provider.Check(), nil
+}
+
+func (w *Workspace) status() Status {
+	end, err := w.begin()
+	if err != nil {
+		return Status{Dir: w.Dir, Provider: Provider}
+	}
+	defer end()
+	s := Status{Dir: w.Dir, Provider: Provider, Snapshots: len(w.provider.List()), Bytes: w.provider.Usage()}
+	if w.watcher == nil {
+		s.Limited = watch.ErrUnsupported.Error()
+	} else {
+		s.Limited = w.watcher.Limited()
+	}
+	return s
+}

@@ -1,0 +1,289 @@
+// Package workspace opens the directories that the user allowed, takes snapshots of their files, and makes views and
+// copies of them.
+//
+// Guarantees:
+//   - A directory is watched and read only while the user's decision has the grant [grants.Workspace]. The decision is read
+//     again for each request.
+//   - A directory is open once, however many clients work in it.
+//   - Nothing is written to a workspace, except by a restore.
+//   - A restore that was interrupted is set back before anything else happens in its workspace.
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/project"
+)
+
+// An unused workspace is closed after closeAfter. sweepEvery is how often that is looked for.
+const (
+	closeAfter = 15 * time.Minute
+	sweepEvery = time.Minute
+)
+
+// Options configure [New].
+type Options struct {
+	// Grants are the user's decisions.
+	Grants *grants.Store
+	// Dir is where the stores and the views of all workspaces are.
+	Dir   string
+	Clock func() time.Time
+	Log   *slog.Logger
+}
+
+// Workspaces are the open workspaces. It is safe for concurrent use.
+type Workspaces struct {
+	o Options
+
+	mu sync.Mutex
+	// open are the workspaces by their directory.
+	open map[string]*opening
+	// branches are directories whose decision is that of another directory.
+	branches map[string]string
+	closed   bool
+}
+
+// opening is a workspace that is open, or is being opened. w and err are valid when done is closed.
+type opening struct {
+	allowed allowed
+	done    chan struct{}
+	w       *Workspace
+	err     error
+}
+
+// allowed is a workspace as the user's decision and the settings file have it now.
+type allowed struct {
+	root, stamp string
+	skip        func(path string) bool
+}
+
+// New returns no open workspaces.
+func New(o Options) *Workspaces {
+	return &Workspaces{o: o, open: map[string]*opening{}, branches: map[string]string{}}
+}
+
+// Branch makes the decision for a directory that of another one: a branch is a copy of what the user allowed.
+func (ws *Workspaces) Branch(dir, of string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.branches[dir] = of
+}
+
+// branchOf returns the branch that a directory is in, and the directory of which it has the decision; "" for none.
+func (ws *Workspaces) branchOf(dir string) (branch, of string) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for branch, of := range ws.branches {
+		if rest, ok := strings.CutPrefix(dir, branch); ok && (rest == "" || rest[0] == filepath.Separator) {
+			return branch, of
+		}
+	}
+	return "", ""
+}
+
+// Root returns the workspace that a directory is in: the directory that the user decided about, or a branch. The error
+// has the code [usererr.NotAllowed] if the decision lacks the grant [grants.Workspace] or a needed one.
+func (ws *Workspaces) Root(dir string, needed ...string) (string, error) {
+	root, _, err := ws.decision(dir, needed...)
+	return root, err
+}
+
+func (ws *Workspaces) decision(dir string, needed ...string) (root string, d grants.Decision, err error) {
+	resolved, err := grants.Resolve(dir)
+	if err != nil {
+		return "", d, err
+	}
+	root, of := ws.branchOf(resolved)
+	if root != "" {
+		resolved = of
+	}
+	for _, grant := range append([]string{grants.Workspace}, needed...) {
+		if d, err = ws.o.Grants.Require(resolved, grant); err != nil {
+			return "", d, err
+		}
+	}
+	if root == "" {
+		root = d.For
+		if d, err = ws.o.Grants.Require(root, grants.Workspace); err != nil { // with the decisions below root
+			return "", d, err
+		}
+	}
+	return root, d, nil
+}
+
+// allow returns the workspace of a directory.
+func (ws *Workspaces) allow(dir string) (a allowed, err error) {
+	root, d, err := ws.decision(dir)
+	if err != nil {
+		return a, err
+	}
+	exclude, err := project.ExcludeIn(root)
+	if err != nil {
+		return a, fmt.Errorf("cannot tell which files to leave out: %w", err)
+	}
+	denied := d.Without(grants.Workspace)
+	a = allowed{root: root, skip: func(path string) bool { return exclude.Skip(path) || denied(path) }}
+	a.stamp = fmt.Sprint(exclude, d.Below())
+	return a, nil
+}
+
+// Open returns the workspace of a directory, and opens it if it is not open. The error has the code
+// [usererr.NotAllowed] if the user's decision does not have the grant [grants.Workspace].
+func (ws *Workspaces) Open(ctx context.Context, dir string) (*Workspace, error) {
+	a, err := ws.allow(dir)
+	if err != nil {
+		ws.Sweep()
+		return nil, err
+	}
+	for {
+		o, err := ws.opening(a)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-o.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if o.err != nil {
+			return nil, o.err
+		}
+		if o.allowed.stamp == a.stamp {
+			o.w.use()
+			return o.w, nil
+		}
+		ws.drop(o) // what is left out has changed
+	}
+}
+
+func (ws *Workspaces) opening(a allowed) (*opening, error) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	if ws.closed {
+		return nil, errors.New("the daemon is stopping")
+	}
+	if o := ws.open[a.root]; o != nil {
+		return o, nil
+	}
+	o := &opening{allowed: a, done: make(chan struct{})}
+	ws.open[a.root] = o
+	go func() {
+		defer close(o.done)
+		if o.w, o.err = start(ws.o, a); o.err != nil {
+			ws.mu.Lock()
+			defer ws.mu.Unlock()
+			delete(ws.open, a.root) // the next request tries again
+		}
+	}()
+	return o, nil
+}
+
+// drop closes a workspace that is open.
+func (ws *Workspaces) drop(o *opening) {
+	ws.mu.Lock()
+	if ws.open[o.allowed.root] != o {
+		ws.mu.Unlock()
+		return // another caller drops it
+	}
+	delete(ws.open, o.allowed.root)
+	ws.mu.Unlock()
+	if err := o.w.close(); err != nil {
+		ws.o.Log.Warn("a workspace did not close cleanly", "workspace", o.allowed.root, "error", err)
+	}
+}
+
+// Sweep closes the workspaces that the user no longer allows, and those that nobody has used for a while.
+func (ws *Workspaces) Sweep() {
+	for _, o := range ws.all() {
+		if _, err := ws.Root(o.allowed.root); err != nil || ws.o.Clock().Sub(o.w.lastUse()) > closeAfter {
+			ws.drop(o)
+		} else {
+			o.w.sweepViews()
+		}
+	}
+}
+
+// all returns the workspaces that are open.
+func (ws *Workspaces) all() (list []*opening) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for _, o := range ws.open {
+		select {
+		case <-o.done:
+			if o.w != nil {
+				list = append(list, o)
+			}
+		default:
+		}
+	}
+	return list
+}
+
+// Dirs returns the directories of the workspaces that are open.
+func (ws *Workspaces) Dirs() (dirs []string) {
+	for _, o := range ws.all() {
+		dirs = append(dirs, o.allowed.root)
+	}
+	return dirs
+}
+
+// Run sweeps until ctx ends, then closes all workspaces.
+func (ws *Workspaces) Run(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			ws.Sweep()
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	ws.mu.Lock()
+	ws.closed = true
+	open := ws.open
+	ws.mu.Unlock()
+	for _, o := range open {
+		<-o.done
+		if o.w != nil {
+			ws.drop(o)
+		}
+	}
+}
+
+// Status is an open workspace, for `tidemark status`.
+type Status struct {
+	Dir string `json:"dir"`
+	// Provider names what keeps the snapshots.
+	Provider  string `json:"provider"`
+	Snapshots int    `json:"snapshots"`
+	// Bytes is what they take on disk.
+	Bytes int64 `json:"bytes"`
+	// Limited is why each snapshot compares the whole directory, "" if it need not.
+	Limited string `json:"limited,omitempty"`
+}
+
+// Status describes the open workspaces.
+func (ws *Workspaces) Status() []Status {
+	list := []Status{}
+	for _, o := range ws.all() {
+		list = append(list, o.w.status())
+	}
+	return list
+}
+
+// makeDir makes a private directory.
+func makeDir(parts ...string) (string, error) {
+	dir := filepath.Join(parts...)
+	return dir, os.MkdirAll(dir, 0o700)
+}
