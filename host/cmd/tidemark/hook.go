@@ -124,6 +124,11 @@ func answerHook(ctx context.Context, o hookOptions, in io.Reader) (text []byte, 
 	if call.Session == "" {
 		return nil, "", errors.New("the agent sent no session ID")
 	}
+	if call.Moment != nil {
+		if call.Moment.Dir, err = filepath.Abs(call.Moment.Dir); err != nil {
+			return nil, "", err
+		}
+	}
 	if call.Event == "" {
 		_, err := askHook(ctx, o, call, "", nil)
 		return nil, "this event is only recorded", err

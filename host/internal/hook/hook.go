@@ -102,8 +102,8 @@ type input struct {
 		Path     string          `json:"filePath"`
 		Command  json.RawMessage `json:"command"`
 	} `json:"tool_input"`
-	StopActive     bool     `json:"stop_hook_active"`
-	LoopCount      int      `json:"loop_count"`
+	StopActive bool `json:"stop_hook_active"`
+	LoopCount  int  `json:"loop_count"`
 }
 
 // Parse reads an agent's input. With shell, commands that the agent ran in a shell count as edits.

@@ -15,7 +15,12 @@ func Line(w io.Writer, format string, args ...any) error {
 }
 
 // Faint returns text in the style for less important text.
-func Faint(s string) string { return faint.Render(s) }
+func Faint(s string) string {
+	if s == "" {
+		return "" // without a style that would count as a cell
+	}
+	return faint.Render(s)
+}
 
 // Bold returns text in the style for important text.
 func Bold(s string) string { return bold.Render(s) }

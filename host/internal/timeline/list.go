@@ -55,7 +55,7 @@ type ListParams struct {
 // List is a session with its moments and file snapshots, in their order.
 type List struct {
 	About
-	Moments     []ListMoment  `json:"moments"`
+	Moments     []ListMoment   `json:"moments"`
 	FsSnapshots []ListSnapshot `json:"fsSnapshots"`
 	// Next is the moment to pass as after for what follows, "" at the end. Omitted counts the moments before the first.
 	Next    string `json:"next,omitempty"`

@@ -200,10 +200,9 @@ func (l *line) lock(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// session returns the open session of a workspace, and begins one if there is none, or if nothing has happened in it for
-// long. The caller has the line's turn.
-func (t *Timeline) session(l *line) (s *Session, began bool, err error) {
-	now := t.o.Clock()
+// session returns the open session of a workspace at a time, and begins one if there is none, or if nothing has happened
+// in it for long. The caller has the line's turn.
+func (t *Timeline) session(l *line, now time.Time) (s *Session, began bool, err error) {
 	if s = t.openSession(l.root); s != nil {
 		last := s.Started
 		if all := l.all(); len(all) > 0 && all[len(all)-1].At.After(last) {
@@ -331,7 +330,7 @@ func (t *Timeline) record(l *line, m Moment) (*Moment, error) {
 		return nil, err
 	}
 	defer unlock()
-	s, began, err := t.session(l)
+	s, began, err := t.session(l, m.At)
 	if err != nil {
 		return nil, err
 	}
