@@ -64,12 +64,15 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 		return nil, err
 	}
 	defer unlock()
-	dir := filepath.Join(t.o.Branches, l.space, p.Name)
+	dir, err := t.branchDir(l, p.Name)
+	if err != nil {
+		return nil, err
+	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil, usererr.New(usererr.AlreadyExists, "%s already has a branch %q. Choose another name.", l.root, p.Name)
 	}
 	k := place.Snapshot
-	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: OpBranch, State: Begun, What: fmt.Sprintf("branch %s from %s", p.Name, snapshotID(k.Number)), Target: k.Number}
+	op := &Operation{At: t.o.Clock(), Session: s.ID, Kind: OpBranch, State: Begun, What: fmt.Sprintf("branch %s from %s", p.Name, snapshotID(k.Number)), Target: k.Number, Dir: dir}
 	if err := t.db.log(l.space, op); err != nil {
 		return nil, fmt.Errorf("cannot save the operation: %w", err)
 	}
@@ -83,6 +86,19 @@ func (t *Timeline) Branch(ctx context.Context, client *checkpoint.Client, p Bran
 		return nil, fmt.Errorf("the branch %s was made in %s, but the operation could not be saved: %w", branch.ID, dir, err)
 	}
 	return &Branched{About: branch.about(t.o.Clock()), FsSnapshot: snapshotID(k.Number), Operation: op.ID(), Note: place.Note, Notes: k.Problems}, nil
+}
+
+// makingSuffix is at the end of a branch's directory while its files are copied.
+const makingSuffix = ".making"
+
+// branchDir returns the directory of a branch, without links, as decisions have it. The directory above it exists.
+func (t *Timeline) branchDir(l *line, name string) (string, error) {
+	above := filepath.Join(t.o.Branches, l.space)
+	if err := os.MkdirAll(above, 0o700); err != nil {
+		return "", err
+	}
+	above, err := grants.Resolve(above)
+	return filepath.Join(above, name), err
 }
 
 // needs returns the grant that an agent needs. The user's own programs need none.
@@ -99,22 +115,12 @@ func (t *Timeline) makeBranch(ctx context.Context, l *line, dir string, place *P
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return nil, err
-	}
-	making := dir + ".making"
-	if err := tracked.RemoveAll(making); err != nil { // of a daemon that was killed
-		return nil, err
-	}
+	making := dir + makingSuffix
 	if err := w.Clone(ctx, place.Snapshot.Number, making); err != nil {
 		return nil, fmt.Errorf("cannot copy the files of %s: %w", snapshotID(place.Snapshot.Number), err)
 	}
 	if err := os.Rename(making, dir); err != nil {
 		return nil, errors.Join(err, tracked.RemoveAll(making))
-	}
-	dir, err = grants.Resolve(dir)
-	if err != nil {
-		return nil, err
 	}
 	branch := &Session{
 		Workspace: dir, Started: t.o.Clock(), Name: p.Name, Message: p.Message, Space: workspace.ID(dir),

@@ -117,8 +117,8 @@ type Operation struct {
 	Target, Safety, After uint64
 	// Paths are those that were restored; none means everything.
 	Paths []string
-	// Branch is the session of a branch.
-	Branch string
+	// Branch is the session of a branch, Dir its directory.
+	Branch, Dir string
 	// Of is the operation that an undo undid.
 	Of uint64
 }

@@ -13,6 +13,7 @@ import (
 	"tidemark.dev/tidemark/host/internal/usererr"
 	"tidemark.dev/tidemark/host/internal/workspace"
 	"tidemark.dev/tidemark/host/internal/workspace/restore"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -287,7 +288,11 @@ func (t *Timeline) settle(l *line, recovered *restore.Recovery) error {
 		if o.State != Begun {
 			continue
 		}
-		if o.State = Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
+		if o.Kind == OpBranch {
+			if err := t.settleBranch(o); err != nil {
+				return err
+			}
+		} else if o.State = Failed; recovered != nil && recovered.Finished && recovered.Safety == o.Safety {
 			o.State = Done
 		}
 		o.What += " (interrupted)"
@@ -296,4 +301,20 @@ func (t *Timeline) settle(l *line, recovered *restore.Recovery) error {
 		}
 	}
 	return nil
+}
+
+// settleBranch removes what there is of a branch, unless it has a session: then it is whole.
+func (t *Timeline) settleBranch(o *Operation) error {
+	o.State = Failed
+	t.mu.Lock()
+	for _, s := range t.sessions {
+		if s.Workspace == o.Dir {
+			o.State, o.Branch = Done, s.ID
+		}
+	}
+	t.mu.Unlock()
+	if o.State == Done {
+		return nil
+	}
+	return errors.Join(tracked.RemoveAll(o.Dir), tracked.RemoveAll(o.Dir+makingSuffix))
 }

@@ -1,0 +1,504 @@
+package timeline_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tidemark.dev/tidemark/host/internal/checkpoint"
+	"tidemark.dev/tidemark/host/internal/grants"
+	"tidemark.dev/tidemark/host/internal/timeline"
+	"tidemark.dev/tidemark/host/internal/usererr"
+	"tidemark.dev/tidemark/host/internal/workspace"
+	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/treetest"
+)
+
+// world is a timeline over one directory that the user allowed.
+type world struct {
+	t *testing.T
+	*timeline.Timeline
+	top, dir   string
+	grants     *grants.Store
+	workspaces *workspace.Workspaces
+	stop       func()
+	mu         sync.Mutex
+	offset     time.Duration
+}
+
+// user is the command line, in no directory.
+var user = &checkpoint.Client{Name: "cli", User: true}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	top, err := grants.Resolve(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, top: top, dir: filepath.Join(top, "shop")}
+	if err := os.Mkdir(w.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.grants = &grants.Store{File: filepath.Join(top, "grants.json"), Lock: func(context.Context) (func(), error) { return func() {}, nil }, Clock: w.now}
+	w.allow(w.dir)
+	w.start()
+	t.Cleanup(func() {
+		w.stop()
+		if err := tracked.RemoveAll(top); err != nil { // views cannot be written to
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func (w *world) allow(dir string, grant ...string) {
+	w.t.Helper()
+	if _, err := w.grants.Allow(w.t.Context(), dir, grant, nil); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// now is the clock, which tests move.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.offset)
+}
+
+func (w *world) pass(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.offset += d
+}
+
+func (w *world) start() {
+	w.t.Helper()
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	w.workspaces = workspace.New(workspace.Options{Grants: w.grants, Dir: filepath.Join(w.top, "workspaces"), Clock: w.now, Log: log})
+	var notice string
+	var err error
+	w.Timeline, notice, err = timeline.Open(timeline.Options{
+		Path: filepath.Join(w.top, "timeline.db"), Branches: filepath.Join(w.top, "branches"), Workspaces: w.workspaces, Clock: w.now, Log: log,
+	})
+	if err != nil || notice != "" {
+		w.t.Fatal(notice, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.workspaces.Run(ctx)
+	}()
+	w.stop = func() {
+		if err := w.Close(); err != nil {
+			w.t.Error(err)
+		}
+		cancel()
+		<-done
+	}
+}
+
+func (w *world) restart() {
+	w.t.Helper()
+	w.stop()
+	w.start()
+}
+
+func (w *world) write(path, content string) {
+	w.t.Helper()
+	path = filepath.Join(w.dir, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) read(path string) string {
+	w.t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func (w *world) record(label string) *timeline.Moment {
+	w.t.Helper()
+	m, err := w.Record(w.t.Context(), w.dir, timeline.Moment{Label: label, Source: timeline.FromEdit})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return m
+}
+
+func (w *world) here() timeline.Where { return timeline.Where{Dir: w.dir} }
+
+func (w *world) list() *timeline.List {
+	w.t.Helper()
+	a, err := w.List(w.t.Context(), user, timeline.ListParams{Where: w.here(), Limit: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+func wants(t *testing.T, err error, code usererr.Code, part string) {
+	t.Helper()
+	if usererr.CodeOf(err) != code || !strings.Contains(fmt.Sprint(err), part) {
+		t.Errorf("%q is the error %v, want %s with %q", usererr.CodeOf(err), err, code, part)
+	}
+}
+
+func TestMomentsOfABurstShareASnapshot(t *testing.T) {
+	w := newWorld(t)
+	for i := range 20 {
+		w.write("a", fmt.Sprint(i))
+		w.record(fmt.Sprint("edit ", i))
+	}
+	var a *timeline.List
+	deadline := time.Now().Add(30 * time.Second)
+	for a = w.list(); a.Moments[len(a.Moments)-1].FsSnapshot == false; a = w.list() {
+		if time.Now().After(deadline) {
+			t.Fatal("the last moment never got a snapshot")
+		}
+		time.Sleep(10 * time.Millisecond) // the snapshot is taken by another goroutine
+	}
+	if n := len(a.FsSnapshots); n < 4 || n > 15 {
+		t.Errorf("20 moments have %d snapshots", n)
+	}
+	for i, m := range a.Moments {
+		if m.FsSnapshot == false {
+			t.Errorf("moment %d has no snapshot: %s", i, m.Reason)
+		}
+	}
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: a.Moments[len(a.Moments)-1].ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.read(filepath.Join(s.Mount, "a")); got != "19" {
+		t.Errorf("the last moment has %q", got)
+	}
+}
+
+// Each moment is the state at its time, also where several come close together.
+func TestAMomentHasTheFilesOfItsTime(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	first := w.record("first")
+	w.write("a", "two")
+	second := w.record("second")
+	for m, want := range map[*timeline.Moment]string{first: "one", second: "two"} {
+		s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: m.ID()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := w.read(filepath.Join(s.Mount, "a")); got != want {
+			t.Errorf("%s has %q, want %q", m.Label, got, want)
+		}
+	}
+}
+
+func TestNothingIsRecordedWithoutTheUsersDecision(t *testing.T) {
+	w := newWorld(t)
+	other := filepath.Join(w.top, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Record(t.Context(), other, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "does not have the grant workspace")
+	w.record("x")
+	if _, err := w.grants.Deny(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Record(t.Context(), w.dir, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "the user denied it")
+	_, err = w.List(t.Context(), user, timeline.ListParams{Where: w.here()})
+	wants(t, err, usererr.NotAllowed, "the user denied it")
+	w.workspaces.Sweep()
+	if dirs := w.workspaces.Dirs(); len(dirs) > 0 {
+		t.Errorf("%q is still watched", dirs)
+	}
+	if entries, err := os.ReadDir(filepath.Join(w.top, "workspaces")); err != nil || len(entries) != 1 {
+		t.Errorf("stores of %v, %v", entries, err)
+	}
+}
+
+// What .tidemark.toml or a decision leaves out is in no snapshot, from the next one on.
+func TestExcludedFilesAreInNoSnapshot(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "a")
+	w.write("secrets/key", "key")
+	w.write("dist/out", "out")
+	w.record("before")
+	w.write(".tidemark.toml", "[files]\nexclude = [\"dist/\"]\n")
+	if _, err := w.grants.Deny(t.Context(), filepath.Join(w.dir, "secrets")); err != nil {
+		t.Fatal(err)
+	}
+	m := w.record("after")
+	s, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: m.ID()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(s.Mount)
+	if err != nil || len(entries) != 2 || entries[0].Name() != ".tidemark.toml" || entries[1].Name() != "a" {
+		t.Errorf("the snapshot has %v, %v", entries, err)
+	}
+	w.write(".tidemark.toml", "[files]\nexclude = 1\n")
+	if m = w.record("broken"); m.Snapshot != 0 || !strings.Contains(m.Reason, "files.exclude must be a list") {
+		t.Errorf("with a damaged settings file the moment has s%d, %q", m.Snapshot, m.Reason)
+	}
+}
+
+func TestAnAgentReachesOnlyItsWorkspace(t *testing.T) {
+	w := newWorld(t)
+	other := filepath.Join(w.top, "other")
+	if err := os.Mkdir(other, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.allow(other)
+	w.write("a", "one")
+	m := w.record("first")
+	session := w.list().ID
+	agent := &checkpoint.Client{Name: "agent", Scope: checkpoint.Scope{Workspace: other}}
+	_, err := w.List(t.Context(), agent, timeline.ListParams{Where: timeline.Where{Session: session}})
+	wants(t, err, usererr.NotAllowed, "is not of this client's workspace")
+	_, err = w.List(t.Context(), agent, timeline.ListParams{Where: w.here()})
+	wants(t, err, usererr.InvalidArgument, "dir is for the user's own programs")
+	_, err = w.List(t.Context(), &checkpoint.Client{Name: "agent"}, timeline.ListParams{})
+	wants(t, err, usererr.InvalidArgument, "this client has no workspace")
+
+	agent.Scope.Workspace = w.dir
+	if _, err := w.Seek(t.Context(), agent, timeline.SeekParams{To: m.ID()}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Restore(t.Context(), agent, timeline.RestoreParams{To: m.ID(), Confirm: true})
+	wants(t, err, usererr.NotAllowed, "agents-restore")
+	_, err = w.Branch(t.Context(), agent, timeline.BranchParams{From: m.ID(), Name: "b"})
+	wants(t, err, usererr.NotAllowed, "agents-branch")
+	w.allow(w.dir, grants.AgentsRestore, grants.AgentsBranch)
+	if _, err := w.Restore(t.Context(), agent, timeline.RestoreParams{To: m.ID(), Confirm: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Branch(t.Context(), agent, timeline.BranchParams{From: m.ID(), Name: "b"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestABranchIsAWorkspaceOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.write("src/a", "one")
+	m := w.record("first")
+	b, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: m.ID(), Name: "other", Message: "use a map"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.restart() // the branch is known after it
+	if err := os.WriteFile(filepath.Join(b.Workspace, "src", "a"), []byte("branched"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in, err := w.Record(t.Context(), filepath.Join(b.Workspace, "src"), timeline.Moment{Label: "Edit src/a", Source: timeline.FromEdit})
+	if err != nil || in.Session != b.ID {
+		t.Fatal(in, err)
+	}
+	a, err := w.List(t.Context(), user, timeline.ListParams{Where: timeline.Where{Session: b.ID}})
+	if err != nil || len(a.Moments) != 2 || a.Message != "use a map" || a.BranchOf.Session != w.list().ID || a.BranchOf.Moment != m.ID() {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if got := w.read(filepath.Join(w.dir, "src/a")); got != "one" {
+		t.Errorf("the original has %q", got)
+	}
+	// The decision for the original is that for the branch.
+	if _, err := w.grants.Deny(t.Context(), w.dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Record(t.Context(), b.Workspace, timeline.Moment{Label: "x"})
+	wants(t, err, usererr.NotAllowed, "the user denied it")
+	w.allow(w.dir)
+	if _, err := w.Undo(t.Context(), user, timeline.UndoParams{Where: w.here(), Confirm: true}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(b.Workspace); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the branch was not removed: %v", err)
+	}
+	_, err = w.List(t.Context(), user, timeline.ListParams{Where: timeline.Where{Session: b.ID}})
+	wants(t, err, usererr.NotFound, "there is no session")
+}
+
+func TestLongPausesBeginAnotherSession(t *testing.T) {
+	w := newWorld(t)
+	w.record("today")
+	first := w.list().ID
+	w.pass(13 * time.Hour)
+	w.record("tomorrow")
+	second := w.list()
+	if second.ID == first || second.Moments[0].Source != timeline.FromStart {
+		t.Errorf("%s goes on after 13 hours: %+v", first, second)
+	}
+	all, err := w.Sessions(t.Context(), user, timeline.SessionsParams{Dir: w.dir})
+	if err != nil || len(all.Sessions) != 2 || all.Sessions[1].Ended == nil {
+		t.Errorf("%+v, %v", all, err)
+	}
+	// A moment of an earlier session is reached by its ID.
+	if _, err := w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: "m2"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestALostSnapshotIsNotTakenForAnother(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "one")
+	w.record("first")
+	w.write("a", "two")
+	lost := w.record("second")
+	w.stop()
+	// A loss of power took the last snapshot, and another one gets its number.
+	stores, err := filepath.Glob(filepath.Join(w.top, "workspaces", "*", "store"))
+	if err != nil || len(stores) != 1 {
+		t.Fatal(stores, err)
+	}
+	if err := os.RemoveAll(stores[0]); err != nil {
+		t.Fatal(err)
+	}
+	w.start()
+	w.write("a", "three")
+	w.record("third")
+	w.write("a", "four")
+	w.record("fourth")
+	for _, m := range w.list().Moments {
+		if m.ID == lost.ID() && (m.FsSnapshot != false || !strings.Contains(m.Reason, "lost")) {
+			t.Errorf("the lost snapshot is listed as %v, %q", m.FsSnapshot, m.Reason)
+		}
+	}
+	_, err = w.Seek(t.Context(), user, timeline.SeekParams{Where: w.here(), To: lost.ID()})
+	wants(t, err, usererr.NotFound, "there is no snapshot at or before")
+	c, err := w.Check(t.Context(), user, timeline.SessionParams{Where: w.here()})
+	if err != nil || !slices.ContainsFunc(c.Damages, func(d string) bool { return strings.HasPrefix(d, lost.ID()+":") }) {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestADamagedTimelineIsSetAside(t *testing.T) {
+	w := newWorld(t)
+	w.record("first")
+	w.stop()
+	path := filepath.Join(w.top, "timeline.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 5000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, notice, err := timeline.Open(timeline.Options{Path: path, Workspaces: w.workspaces, Clock: w.now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil || !strings.Contains(notice, "was set aside as "+path+".damaged-") {
+		t.Fatal(notice, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	w.start()
+	w.record("second")
+}
+
+func TestACallThatDoesNotWaitIsRecordedAllTheSame(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.Record(ctx, w.dir, timeline.Moment{Label: "in a hurry", Source: timeline.FromEdit}); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	w.record("next")
+	a := w.list()
+	if labels := []string{a.Moments[len(a.Moments)-2].Label, a.Moments[len(a.Moments)-1].Label}; !slices.Contains(labels, "in a hurry") {
+		t.Errorf("the last moments are %q", labels)
+	}
+}
+
+// Whatever is edited, restored, branched, undone and restarted: each moment's files are those of its time.
+func TestEachMomentIsWhatTheWorkspaceWas(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		defer func() { _ = tracked.RemoveAll(w.dir) }()
+		was := map[string][]string{}
+		note := func() {
+			m, err := w.Record(t.Context(), w.dir, timeline.Moment{Label: "moment", Kind: timeline.Manual, Source: timeline.FromUser})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if m.Snapshot == 0 {
+				rt.Fatal(m.Reason)
+			}
+			was[m.ID()] = treetest.Read(rt, w.dir)
+		}
+		compare := func(id, dir string) {
+			if now := treetest.Read(rt, dir); !slices.Equal(now, was[id]) {
+				rt.Fatalf("%s is\n%s\nand was\n%s", id, strings.Join(now, "\n"), strings.Join(was[id], "\n"))
+			}
+		}
+		any := func() string { return rapid.SampledFrom(slices.Sorted(keysOf(was))).Draw(rt, "moment") }
+		note()
+		branches := 0
+		rt.Repeat(map[string]func(*rapid.T){
+			"": func(*rapid.T) {},
+			"edit": func(rt *rapid.T) {
+				for range rapid.IntRange(1, 5).Draw(rt, "edits") {
+					treetest.Edit(rt, w.dir)
+				}
+				note()
+			},
+			"restart": func(*rapid.T) { w.restart() },
+			"restore and undo": func(rt *rapid.T) {
+				note()
+				before, id := treetest.Read(rt, w.dir), any()
+				a, err := w.Restore(t.Context(), user, timeline.RestoreParams{Where: w.here(), To: id, Confirm: true})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				compare(id, w.dir)
+				if a.Operation == "" || rapid.Bool().Draw(rt, "keep") {
+					return
+				}
+				if _, err := w.Undo(t.Context(), user, timeline.UndoParams{Where: w.here(), Confirm: true}); err != nil {
+					rt.Fatal(err)
+				}
+				if now := treetest.Read(rt, w.dir); !slices.Equal(now, before) {
+					rt.Fatalf("after the undo it is\n%s\nand was\n%s", strings.Join(now, "\n"), strings.Join(before, "\n"))
+				}
+			},
+			"branch": func(rt *rapid.T) {
+				id := any()
+				branches++
+				b, err := w.Branch(t.Context(), user, timeline.BranchParams{Where: w.here(), From: id, Name: fmt.Sprint("b", branches)})
+				if err != nil {
+					rt.Fatal(err)
+				}
+				compare(id, b.Workspace)
+			},
+		})
+		c, err := w.Check(t.Context(), user, timeline.SessionParams{Where: w.here()})
+		if err != nil || len(c.Damages) > 0 {
+			rt.Fatal(c, err)
+		}
+		w.stop()
+		w.stop = func() {}
+	})
+}
+
+func keysOf[V any](m map[string]V) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
