@@ -3,11 +3,14 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
+	"tidemark.dev/tidemark/host/internal/grants"
 	"tidemark.dev/tidemark/host/internal/render"
 	"tidemark.dev/tidemark/host/internal/viewer"
+	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
 func newStatus() *cobra.Command {
@@ -100,6 +103,9 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 			return err
 		}
 	}
+	if err := showWorkspaces(out, s.Workspaces); err != nil {
+		return err
+	}
 	if len(s.Clients) > 0 {
 		if err := render.Line(out, "\n%s", render.Bold("Clients")); err != nil {
 			return err
@@ -115,4 +121,22 @@ func showStatus(cmd *cobra.Command, s *viewer.Status) error {
 		return t.Write(out)
 	}
 	return nil
+}
+
+func showWorkspaces(out io.Writer, list []workspace.Status) error {
+	if len(list) == 0 {
+		return nil
+	}
+	if err := render.Line(out, "\n%s", render.Bold("Workspaces")); err != nil {
+		return err
+	}
+	t := render.Table{Indent: "  "}
+	for _, w := range list {
+		said := fmt.Sprintf("%d file snapshots, %.1f MiB, %s", w.Snapshots, float64(w.Bytes)/(1<<20), w.Provider)
+		if w.Limited != "" {
+			said += ". Each compares all files: " + w.Limited
+		}
+		t.Row(grants.Printable(w.Dir), said)
+	}
+	return t.Write(out)
 }

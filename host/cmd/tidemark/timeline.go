@@ -228,6 +228,9 @@ func showTimeline(out io.Writer, a *timeline.List) error {
 		} else {
 			said = "no snapshot: " + m.Reason
 		}
+		if m.LateSec > 0 {
+			said = strings.TrimPrefix(fmt.Sprintf("%s; taken %.1f s later", said, m.LateSec), "; ")
+		}
 		if m.Notes != "" {
 			said = strings.TrimPrefix(said+"; "+m.Notes, "; ")
 		}

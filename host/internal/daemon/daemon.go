@@ -221,7 +221,7 @@ func (d *daemon) compose(browsers net.Listener, limits capture.Limits, journalLi
 		Complete: func(s *viewer.Status) {
 			s.Version, s.PID, s.Socket = d.version, os.Getpid(), d.home.Socket(home.MCPSocket)
 			s.Goroutines = runtime.NumGoroutine()
-			s.Journal, s.HTTP = d.journal.status(), d.http.Load()
+			s.Journal, s.HTTP, s.Workspaces = d.journal.status(), d.http.Load(), d.workspaces.Status()
 		},
 	})
 }

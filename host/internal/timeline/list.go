@@ -72,7 +72,9 @@ type ListMoment struct {
 	Kind   string    `json:"kind"`
 	Source string    `json:"source"`
 	// FsSnapshot is the ID of the file snapshot, or false with the reason.
-	FsSnapshot any     `json:"fsSnapshot"`
+	FsSnapshot any `json:"fsSnapshot"`
+	// LateSec is how long after the moment its snapshot was complete, where that is long enough for another edit.
+	LateSec float64 `json:"lateSec,omitempty"`
 	Reason     string  `json:"reason,omitempty"`
 	Notes      string  `json:"notes,omitempty"`
 	Anchor     *Anchor `json:"anchor,omitempty"`
@@ -241,12 +243,18 @@ func (m *Moment) lost(known map[uint64]tracked.Snapshot) string {
 	return ""
 }
 
+// noticed is how late a snapshot may be without a word about it: an agent's hook waits as long.
+const noticed = hookPatience
+
 func (m *Moment) listed(s *Session, known map[uint64]tracked.Snapshot) ListMoment {
 	e := ListMoment{ID: m.ID(), Ts: seconds(s, m.At), At: diff.Time{Time: m.At}, Label: m.Label, Kind: m.Kind, Source: m.Source, Notes: m.Notes, Anchor: m.Anchor}
 	if e.Reason = m.lost(known); e.Reason != "" {
 		e.FsSnapshot = false
 	} else {
 		e.FsSnapshot = snapshotID(m.Snapshot)
+		if late := time.Unix(0, m.SnapshotAt).Sub(m.At); late > noticed {
+			e.LateSec = float64(late.Milliseconds()) / 1000
+		}
 	}
 	return e
 }

@@ -3,6 +3,7 @@ package viewer
 import (
 	"tidemark.dev/tidemark/host/internal/checkpoint"
 	"tidemark.dev/tidemark/host/internal/diff"
+	"tidemark.dev/tidemark/host/internal/workspace"
 )
 
 // Status lists what is connected and watched.
@@ -25,6 +26,8 @@ type Status struct {
 	HTTP *HTTPStatus `json:"http,omitempty"`
 	// Journal is nil when nothing is stored on disk.
 	Journal *JournalStatus `json:"journal,omitempty"`
+	// Workspaces are the directories whose files are watched.
+	Workspaces []workspace.Status `json:"workspaces,omitempty"`
 }
 
 // BrowserStatus is a browser and its tabs.
