@@ -22,7 +22,15 @@ func (p *Provider) Checkout(ctx context.Context, number uint64, dir string, read
 	if err == nil {
 		t, err = p.treeAt(i)
 	}
+	if err == nil {
+		p.reading[t] = true // a deletion takes nothing from it
+	}
 	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.reading, t)
+	}()
 	if err != nil {
 		return err
 	}

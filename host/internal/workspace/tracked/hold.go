@@ -29,7 +29,7 @@ func (h *Held) Release() { <-h.p.turn }
 
 // Take is [Provider.Take] for the holder.
 func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
-	return h.p.take(ctx, label)
+	return h.p.takeWithin(ctx, label)
 }
 
 // Now calls see with the tree of the last snapshot, with the stats of its files. See must not change or keep it.

@@ -20,7 +20,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +27,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
+	"tidemark.dev/tidemark/host/internal/workspace/provider"
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
@@ -49,6 +49,14 @@ type Options struct {
 	// Changes reports what may have changed. Nil compares the whole workspace for each snapshot.
 	Changes Changes
 	Clock   func() time.Time
+	// Budget bounds what the store takes on disk, in bytes; 0 is no bound. A snapshot that would exceed it first has the
+	// oldest snapshots deleted to which References does not refer, then fails with a [provider.FullError]. Without
+	// References nothing is deleted for it. A collection may exceed the budget for a moment, by one file of contents.
+	Budget int64
+	// References are the snapshots that something refers to, with the name of what does. It must not call the provider.
+	References func() map[uint64]string
+	// Pruned is called with the snapshots that were deleted to make room. It must not call the provider.
+	Pruned func(numbers []uint64)
 }
 
 // Changes reports what may have changed in a workspace. Package watch implements it.
@@ -98,6 +106,11 @@ type Provider struct {
 	deltas, whole int64
 	// lost counts the snapshots whose contents a loss of power took.
 	lost int
+	// highest is the largest number that a snapshot ever had.
+	highest uint64
+	// rewritten counts how often the history was rewritten. reading are the trees of checkouts that are being written.
+	rewritten int
+	reading   map[*tree.Tree]bool
 }
 
 // Open opens the store of a workspace, and creates it if there is none.
@@ -116,7 +129,7 @@ func Open(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Provider{options: o, encoder: encoder, decoder: decoder, end: make(chan struct{}), turn: make(chan struct{}, 1)}
+	p := &Provider{options: o, encoder: encoder, decoder: decoder, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}}
 	if p.objects, err = objects.Open(filepath.Join(o.Store, "objects")); err != nil {
 		return nil, err
 	}
@@ -134,6 +147,7 @@ func Open(o Options) (*Provider, error) {
 // load makes the list of snapshots and the last tree from the history.
 func (p *Provider) load(records []*record) error {
 	for _, rec := range records {
+		p.highest = max(p.highest, rec.Number)
 		if rec.Deleted {
 			if s := p.find(rec.Number); s != nil {
 				s.deleted = true
@@ -150,7 +164,7 @@ func (p *Provider) load(records []*record) error {
 		t, err := p.treeAt(len(p.all) - 1)
 		if err == nil {
 			p.now = t
-			return nil
+			break
 		}
 		if !errors.Is(err, objects.ErrMissing) {
 			return err
@@ -158,7 +172,12 @@ func (p *Provider) load(records []*record) error {
 		p.all = p.all[:len(p.all)-1]
 		p.lost++
 	}
-	p.now = tree.New()
+	if p.now == nil {
+		p.now = tree.New()
+	}
+	if p.lost > 0 {
+		return p.compact() // what follows must not be taken for changes since a lost one
+	}
 	return nil
 }
 
@@ -213,13 +232,13 @@ func (p *Provider) syncOften() {
 		case <-tick.C:
 		}
 		p.mu.Lock()
-		due := p.unsynced
+		due, file := p.unsynced, p.history.file
 		p.unsynced = false
 		p.mu.Unlock()
 		if !due {
 			continue
 		}
-		if err := errors.Join(p.objects.Sync(), p.history.file.Sync()); err != nil {
+		if err := errors.Join(p.objects.Sync(), file.Sync()); err != nil {
 			p.mu.Lock()
 			p.unsynced = true
 			p.mu.Unlock()
@@ -244,7 +263,7 @@ func (p *Provider) Take(ctx context.Context, label string) (s *Snapshot, same bo
 		return nil, false, err
 	}
 	defer h.Release()
-	return p.take(ctx, label)
+	return h.Take(ctx, label)
 }
 
 func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
@@ -290,7 +309,7 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	// The tree is changed last, and undone if the record cannot be written.
 	p.now.Accept(found)
 	rec.Files = p.now.Files
-	if err := p.keep(rec, last == nil); err != nil {
+	if err := p.keep(rec, len(p.all) == 0); err != nil {
 		undo := make([]tree.Change, len(found.Changes))
 		for i, c := range found.Changes {
 			undo[i] = c.Reverse()
@@ -300,6 +319,7 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	}
 	s = &Snapshot{Number: rec.Number, At: time.Unix(0, rec.At), Label: label, Problems: rec.Problems, Files: rec.Files, Changed: rec.Changed, rec: rec}
 	p.all = append(p.all, s)
+	p.highest = s.Number
 	p.count(rec)
 	p.unsynced = true
 	return s, false, nil
@@ -319,21 +339,15 @@ func (p *Provider) keep(rec *record, first bool) error {
 	return p.history.append(rec)
 }
 
+// last returns the snapshot that p.now is the tree of, nil if there is none or it was deleted.
 func (p *Provider) last() *Snapshot {
-	for i := len(p.all) - 1; i >= 0; i-- {
-		if !p.all[i].deleted {
-			return p.all[i]
-		}
+	if n := len(p.all); n > 0 && !p.all[n-1].deleted {
+		return p.all[n-1]
 	}
 	return nil
 }
 
-func (p *Provider) next() uint64 {
-	if len(p.all) == 0 {
-		return 1
-	}
-	return p.all[len(p.all)-1].Number + 1
-}
+func (p *Provider) next() uint64 { return p.highest + 1 }
 
 // store writes a stream into the store of contents.
 func (p *Provider) store(write func(io.Writer) error) (stream, error) {
@@ -441,27 +455,13 @@ func (p *Provider) treeAt(i int) (*tree.Tree, error) {
 	return t, nil
 }
 
-// UnknownError is the answer to a request for a snapshot that does not exist.
-type UnknownError struct {
-	Number uint64
-	// Nearest is the snapshot before it, or the first one; 0 where there is none.
-	Nearest uint64
-}
-
-func (e *UnknownError) Error() string {
-	if e.Nearest == 0 {
-		return fmt.Sprintf("there is no snapshot s%d: this workspace has no snapshot yet", e.Number)
-	}
-	return fmt.Sprintf("there is no snapshot s%d; the nearest one is s%d", e.Number, e.Nearest)
-}
-
 // get returns the place of a snapshot in the list. The caller holds the lock.
 func (p *Provider) get(number uint64) (int, error) {
 	i, ok := p.index(number)
 	if ok && !p.all[i].deleted {
 		return i, nil
 	}
-	e := &UnknownError{Number: number}
+	e := &provider.UnknownError{Number: number}
 	for _, s := range p.all {
 		if !s.deleted && (s.Number < number || e.Nearest == 0) {
 			e.Nearest = s.Number
@@ -499,15 +499,10 @@ func (p *Provider) diff(from, to uint64) ([]tree.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps := [][]tree.Change{}
-	for i := min(a, b) + 1; i <= max(a, b); i++ {
-		step, err := p.delta(p.all[i].rec)
-		if err != nil {
-			return nil, err
-		}
-		steps = append(steps, step)
+	changes, err := p.between(min(a, b), max(a, b))
+	if err != nil {
+		return nil, err
 	}
-	changes := tree.Compose(steps...)
 	if a > b {
 		reversed := make([]tree.Change, len(changes))
 		for i, c := range changes {
@@ -531,67 +526,3 @@ func (p *Provider) Tree(number uint64) (*tree.Tree, error) {
 
 // Content writes the content of an entry of a snapshot.
 func (p *Provider) Content(w io.Writer, e *tree.Entry) error { return p.write(w, e) }
-
-// Usage is what the snapshots of a workspace take on disk, in bytes.
-func (p *Provider) Usage() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.objects.Size() + p.history.size
-}
-
-// Delete deletes snapshots. Their room is freed by the next collection.
-func (p *Provider) Delete(numbers ...uint64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, n := range numbers {
-		i, err := p.get(n)
-		if err != nil {
-			return err
-		}
-		if err := p.history.append(&record{Number: n, Deleted: true}); err != nil {
-			return err
-		}
-		p.all[i].deleted = true
-		p.unsynced = true
-	}
-	return nil
-}
-
-// Check reads everything that the snapshots need, and returns the damages, one line each.
-func (p *Provider) Check() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	damages := p.objects.Check()
-	if p.lost > 0 {
-		damages = append(damages, fmt.Sprintf("%d snapshots were lost: the machine ended before their contents were on disk", p.lost))
-	}
-	if p.history.cut > 0 {
-		damages = append(damages, fmt.Sprintf("%s has an end of %d bytes that was not whole; a copy is in %s", p.history.file.Name(), p.history.cut, p.history.file.Name()+cutSuffix))
-	}
-	for i, s := range p.all {
-		if s.deleted {
-			continue
-		}
-		t, err := p.treeAt(i)
-		if err != nil {
-			damages = append(damages, err.Error())
-			continue
-		}
-		var missing []string
-		for path, n := range t.All() {
-			ids, err := p.idsOf(&n.Entry)
-			for _, id := range ids {
-				if !p.objects.Has(id) {
-					err = objects.ErrMissing
-				}
-			}
-			if err != nil {
-				missing = append(missing, path)
-			}
-		}
-		if len(missing) > 0 {
-			damages = append(damages, fmt.Sprintf("s%d: %d files have no content, such as %s", s.Number, len(missing), strings.Join(missing[:1], "")))
-		}
-	}
-	return damages
-}
