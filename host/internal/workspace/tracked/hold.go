@@ -68,7 +68,7 @@ func (h *Held) Sync() error { return errors.Join(h.p.objects.Sync(), h.p.history
 // Place writes a file or a link of a snapshot as a name that does not exist yet. Of a file whose content was not recorded
 // it writes an empty one.
 func (h *Held) Place(r *os.Root, name string, e *tree.Entry) error {
-	return h.p.place(r, name, e, false)
+	return h.p.place(r, name, e, false, nil)
 }
 
 // ErrDiffers means that a file has not the content that a snapshot recorded.
