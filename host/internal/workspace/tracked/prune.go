@@ -11,14 +11,19 @@ import (
 	"tidemark.dev/tidemark/host/internal/workspace/tree"
 )
 
-// Delete deletes snapshots. What only they need is freed by the next [Provider.Prune].
+// Delete deletes snapshots, none if one does not exist. What only they need is freed by the next [Provider.Prune].
 func (p *Provider) Delete(numbers ...uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, n := range numbers {
+		if _, err := p.get(n); err != nil {
+			return err
+		}
+	}
+	for _, n := range numbers {
 		i, err := p.get(n)
 		if err != nil {
-			return err
+			continue // it is twice in the list
 		}
 		if err := p.history.append(&record{Number: n, Deleted: true}); err != nil {
 			return err

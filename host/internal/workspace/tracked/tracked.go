@@ -100,6 +100,8 @@ type Provider struct {
 	all []*Snapshot
 	// now is the tree of the last snapshot, with the stats of its files.
 	now *tree.Tree
+	// uncertain are the paths of the problems that the last scan had.
+	uncertain []string
 	// unsynced is true while the history has records that a loss of power would lose. deltas counts the bytes of deltas
 	// since the last whole tree, whole the bytes of that tree.
 	unsynced      bool
@@ -281,6 +283,9 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 			}
 		}()
 	}
+	if !whole {
+		dirty = p.again(dirty)
+	}
 	var found *tree.Found
 	if whole {
 		found, err = p.scanner().Full(ctx, p.now)
@@ -289,6 +294,10 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	}
 	if err != nil {
 		return nil, false, err
+	}
+	p.uncertain = p.uncertain[:0]
+	for _, problem := range found.Problems {
+		p.uncertain = append(p.uncertain, problem.Path)
 	}
 	last := p.last()
 	if len(found.Changes) == 0 && last != nil && len(found.Problems) == 0 {
@@ -323,6 +332,21 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	p.count(rec)
 	p.unsynced = true
 	return s, false, nil
+}
+
+// again adds the paths to what may have changed whose state was not certain: they are problems until they can be read.
+func (p *Provider) again(dirty tree.Dirty) tree.Dirty {
+	if dirty == nil {
+		dirty = tree.Dirty{}
+	}
+	for _, path := range p.uncertain {
+		if path == "" {
+			dirty.AddAll("")
+			continue
+		}
+		dirty.Add(tree.Parent(path), tree.Base(path))
+	}
+	return dirty
 }
 
 // keep writes a snapshot: its contents first.
