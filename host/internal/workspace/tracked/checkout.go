@@ -73,7 +73,7 @@ func (p *Provider) fill(ctx context.Context, t *tree.Tree, dir string, readOnly 
 			work = append(work, path)
 		}
 	}
-	live := p.openLive()
+	live := openLive(p)
 	defer live.close()
 	if err := inParallel(ctx, work, func(path string) error { return p.place(r, path, &nodes[path].Entry, readOnly, live) }); err != nil {
 		return err
@@ -160,18 +160,18 @@ func (p *Provider) place(r *os.Root, path string, e *tree.Entry, readOnly bool, 
 }
 
 // fillFile writes the content of an entry into an empty file.
-func (p *Provider) fillFile(f *os.File, e *tree.Entry) error {
+func (c *contents) fillFile(f *os.File, e *tree.Entry) error {
 	switch {
 	case e.Unread != "" && e.Content == [32]byte{}:
 		return nil // nothing of it is known; its name and mode are
 	case e.Sparse:
 		h := &holes{f: f}
-		if err := p.write(h, e); err != nil {
+		if err := c.write(h, e); err != nil {
 			return err
 		}
 		return h.close()
 	}
-	return p.write(f, e)
+	return c.write(f, e)
 }
 
 func finishDir(r *os.Root, path string, e *tree.Entry, readOnly bool) error {

@@ -3,8 +3,8 @@ package tracked_test
 import (
 	"testing"
 
-	"tidemark.dev/tidemark/host/internal/workspace/provider/providertest"
 	"tidemark.dev/tidemark/host/internal/workspace/tracked"
+	"tidemark.dev/tidemark/host/testing/providertest"
 )
 
 func TestItIsAProvider(t *testing.T) {

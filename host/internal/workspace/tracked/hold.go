@@ -27,11 +27,6 @@ func (p *Provider) Hold(ctx context.Context) (*Held, error) {
 // Release lets others take snapshots.
 func (h *Held) Release() { <-h.p.turn }
 
-// Take is [Provider.Take] for the holder.
-func (h *Held) Take(ctx context.Context, label string) (s *Snapshot, same bool, err error) {
-	return h.p.takeWithin(ctx, label)
-}
-
 // Now calls see with the tree of the last snapshot, with the stats of its files. See must not change or keep it.
 func (h *Held) Now(see func(*tree.Tree)) {
 	h.p.mu.Lock()

@@ -21,7 +21,7 @@ type live struct {
 	off  atomic.Bool
 }
 
-func (p *Provider) openLive() *live {
+func openLive(p *Provider) *live {
 	root, err := os.OpenRoot(p.options.Workspace)
 	if err != nil {
 		return nil // the store has everything

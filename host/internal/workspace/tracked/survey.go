@@ -16,6 +16,7 @@ import (
 // survey is what the snapshots need of the store. It keeps 8 bytes of each ID: should two contents have them in common,
 // one is kept for nothing.
 type survey struct {
+	p         *Provider
 	rewritten int
 	// seen is the number of the newest snapshot in it.
 	seen uint64
@@ -38,8 +39,8 @@ func (s *survey) needs(id objects.ID) bool {
 }
 
 // other notes the contents of an entry.
-func (s *survey) other(p *Provider, e *tree.Entry) error {
-	ids, err := p.idsOf(e)
+func (s *survey) other(e *tree.Entry) error {
+	ids, err := s.p.idsOf(e)
 	if err != nil && !errors.Is(err, objects.ErrMissing) {
 		return err
 	}
@@ -50,8 +51,8 @@ func (s *survey) other(p *Provider, e *tree.Entry) error {
 }
 
 // use notes that one more path, or one less, has the contents of an entry from a snapshot on.
-func (s *survey) use(p *Provider, e *tree.Entry, at, by int32) error {
-	ids, err := p.idsOf(e)
+func (s *survey) use(e *tree.Entry, at, by int32) error {
+	ids, err := s.p.idsOf(e)
 	if err != nil && !errors.Is(err, objects.ErrMissing) { // without its list a content cannot be read
 		return err
 	}
@@ -70,11 +71,11 @@ func (s *survey) use(p *Provider, e *tree.Entry, at, by int32) error {
 }
 
 // stream notes a stream.
-func (s *survey) stream(p *Provider, st stream) error {
+func (s *survey) stream(st stream) error {
 	if !st.is() {
 		return nil
 	}
-	ids, err := p.chunks(st.List)
+	ids, err := s.p.chunks(st.List)
 	if err != nil && !errors.Is(err, objects.ErrMissing) {
 		return err
 	}
@@ -84,13 +85,13 @@ func (s *survey) stream(p *Provider, st stream) error {
 	return nil
 }
 
-// survey reads what the snapshots need. The caller has the turn and the lock.
-func (p *Provider) survey() (*survey, error) {
-	s := &survey{rewritten: p.rewritten, seen: p.highest, contents: map[uint64]span{}, streams: map[uint64]bool{}, others: map[uint64]bool{}}
+// surveyOf reads what the snapshots need. The caller has the turn and the lock.
+func surveyOf(p *Provider) (*survey, error) {
+	s := &survey{p: p, rewritten: p.rewritten, seen: p.highest, contents: map[uint64]span{}, streams: map[uint64]bool{}, others: map[uint64]bool{}}
 	at, before := int32(-1), -1
 	for i, one := range p.all {
 		// Those of deleted ones are needed too, until the history is rewritten.
-		if err := errors.Join(s.stream(p, one.rec.Tree), s.stream(p, one.rec.DeltaAt)); err != nil {
+		if err := errors.Join(s.stream(one.rec.Tree), s.stream(one.rec.DeltaAt)); err != nil {
 			return nil, err
 		}
 		if one.deleted {
@@ -103,7 +104,7 @@ func (p *Provider) survey() (*survey, error) {
 				return nil, err
 			}
 			for _, n := range t.All() {
-				if err := s.use(p, &n.Entry, at, 1); err != nil {
+				if err := s.use(&n.Entry, at, 1); err != nil {
 					return nil, err
 				}
 			}
@@ -118,7 +119,7 @@ func (p *Provider) survey() (*survey, error) {
 					if by < 0 {
 						e = c.Before
 					}
-					if err := s.use(p, e, at, by); err != nil {
+					if err := s.use(e, at, by); err != nil {
 						return nil, err
 					}
 				}
@@ -138,7 +139,7 @@ func (p *Provider) survey() (*survey, error) {
 	}
 	for _, t := range trees {
 		for _, n := range t.All() {
-			if err := s.other(p, &n.Entry); err != nil {
+			if err := s.other(&n.Entry); err != nil {
 				return nil, err
 			}
 		}
@@ -160,18 +161,19 @@ func (p *Provider) between(from, to int) ([]tree.Change, error) {
 }
 
 // extend adds the snapshots that were taken since.
-func (p *Provider) extend(s *survey) error {
+func (s *survey) extend() error {
+	p := s.p
 	for i := len(p.all) - 1; i >= 0 && p.all[i].Number > s.seen; i-- {
 		rec := p.all[i].rec
 		changes, err := p.delta(rec)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(s.stream(p, rec.Tree), s.stream(p, rec.DeltaAt)); err != nil {
+		if err := errors.Join(s.stream(rec.Tree), s.stream(rec.DeltaAt)); err != nil {
 			return err
 		}
 		for _, c := range changes {
-			if err := s.other(p, c.After); err != nil {
+			if err := s.other(c.After); err != nil {
 				return err
 			}
 		}
@@ -194,7 +196,7 @@ func (p *Provider) Usage(ctx context.Context) (provider.Usage, error) {
 		return provider.Usage{}, err
 	}
 	defer held.Release()
-	u, _, err := p.measure()
+	u, _, err := measure(p)
 	return u, err
 }
 
@@ -205,12 +207,13 @@ func (p *Provider) Stored(ctx context.Context) (provider.Stored, error) {
 		return provider.Stored{}, err
 	}
 	defer held.Release()
-	return p.stored()
+	return storedOf(p)
 }
 
-func (p *Provider) stored() (provider.Stored, error) {
+// storedOf is [Provider.Stored]. The caller has the turn.
+func storedOf(p *Provider) (provider.Stored, error) {
 	list := p.Snapshots()
-	u, spans, err := p.measure()
+	u, spans, err := measure(p)
 	if err != nil {
 		return provider.Stored{}, err
 	}
@@ -227,10 +230,10 @@ func (p *Provider) stored() (provider.Stored, error) {
 }
 
 // measure returns the usage, and the bytes of contents by the snapshots that need them. The caller has the turn.
-func (p *Provider) measure() (u provider.Usage, spans map[span]int64, err error) {
+func measure(p *Provider) (u provider.Usage, spans map[span]int64, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	need, err := p.survey()
+	need, err := surveyOf(p)
 	if err != nil {
 		return u, nil, err
 	}

@@ -12,7 +12,6 @@
 package tracked
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -22,9 +21,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/klauspost/compress/zstd"
-	"github.com/vmihailenco/msgpack/v5"
 
 	"tidemark.dev/tidemark/host/internal/workspace/objects"
 	"tidemark.dev/tidemark/host/internal/workspace/provider"
@@ -85,10 +81,8 @@ type Snapshot struct {
 
 // Provider keeps the snapshots of one workspace. It is safe for concurrent use.
 type Provider struct {
+	*contents
 	options Options
-	objects *objects.Store
-	encoder *zstd.Encoder
-	decoder *zstd.Decoder
 	end     chan struct{}
 	ended   sync.WaitGroup
 	// turn has room for the one that takes snapshots.
@@ -123,24 +117,17 @@ func Open(o Options) (*Provider, error) {
 	if err := os.MkdirAll(o.Store, 0o700); err != nil {
 		return nil, err
 	}
-	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))
+	contents, err := openContents(filepath.Join(o.Store, "objects"))
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
-	if err != nil {
-		return nil, err
-	}
-	p := &Provider{options: o, encoder: encoder, decoder: decoder, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}}
-	if p.objects, err = objects.Open(filepath.Join(o.Store, "objects")); err != nil {
-		return nil, err
-	}
+	p := &Provider{contents: contents, options: o, end: make(chan struct{}), turn: make(chan struct{}, 1), reading: map[*tree.Tree]bool{}}
 	var records []*record
 	if p.history, records, err = openHistory(filepath.Join(o.Store, "history")); err != nil {
-		return nil, errors.Join(err, p.objects.Close())
+		return nil, errors.Join(err, contents.close())
 	}
 	if err := p.load(records); err != nil {
-		return nil, errors.Join(err, p.history.file.Close(), p.objects.Close())
+		return nil, errors.Join(err, p.history.file.Close(), contents.close())
 	}
 	p.ended.Go(p.syncOften)
 	return p, nil
@@ -178,7 +165,7 @@ func (p *Provider) load(records []*record) error {
 		p.now = tree.New()
 	}
 	if p.lost > 0 {
-		return p.compact() // what follows must not be taken for changes since a lost one
+		return compact(p) // what follows must not be taken for changes since a lost one
 	}
 	return nil
 }
@@ -218,9 +205,7 @@ func (p *Provider) Close() error {
 	p.ended.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	err := errors.Join(p.objects.Close(), p.history.file.Sync(), p.history.file.Close())
-	p.decoder.Close()
-	return err
+	return errors.Join(p.contents.close(), p.history.file.Sync(), p.history.file.Close())
 }
 
 // syncOften makes what was written survive a loss of power, contents before the history that names them.
@@ -284,7 +269,7 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 		}()
 	}
 	if !whole {
-		dirty = p.again(dirty)
+		dirty = again(dirty, p.uncertain)
 	}
 	var found *tree.Found
 	if whole {
@@ -299,19 +284,13 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	for _, problem := range found.Problems {
 		p.uncertain = append(p.uncertain, problem.Path)
 	}
+	problems := texts(found.Problems)
 	last := p.last()
-	if len(found.Changes) == 0 && last != nil && len(found.Problems) == 0 {
+	if len(found.Changes) == 0 && last != nil && slices.Equal(problems, last.Problems) {
 		p.now.Accept(found)
 		return last, true, nil
 	}
-	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes)}
-	for i, problem := range found.Problems {
-		if i == maxProblems {
-			rec.Problems = append(rec.Problems, fmt.Sprintf("and %d more", len(found.Problems)-i))
-			break
-		}
-		rec.Problems = append(rec.Problems, problem.Path+": "+problem.Reason)
-	}
+	rec := &record{Number: p.next(), At: p.options.Clock().UnixNano(), Label: label, Changed: len(found.Changes), Problems: problems}
 	if err := p.encodeDelta(rec, found.Changes); err != nil {
 		return nil, false, err
 	}
@@ -334,12 +313,25 @@ func (p *Provider) take(ctx context.Context, label string) (s *Snapshot, same bo
 	return s, false, nil
 }
 
+// texts returns problems as a snapshot lists them.
+func texts(problems []tree.Problem) []string {
+	var lines []string
+	for _, problem := range problems {
+		lines = append(lines, problem.Path+": "+problem.Reason)
+	}
+	slices.Sort(lines)
+	if more := len(lines) - maxProblems; more > 0 {
+		lines = append(lines[:maxProblems], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
 // again adds the paths to what may have changed whose state was not certain: they are problems until they can be read.
-func (p *Provider) again(dirty tree.Dirty) tree.Dirty {
+func again(dirty tree.Dirty, uncertain []string) tree.Dirty {
 	if dirty == nil {
 		dirty = tree.Dirty{}
 	}
-	for _, path := range p.uncertain {
+	for _, path := range uncertain {
 		if path == "" {
 			dirty.AddAll("")
 			continue
@@ -372,85 +364,6 @@ func (p *Provider) last() *Snapshot {
 }
 
 func (p *Provider) next() uint64 { return p.highest + 1 }
-
-// store writes a stream into the store of contents.
-func (p *Provider) store(write func(io.Writer) error) (stream, error) {
-	r, w := io.Pipe()
-	go func() { _ = w.CloseWithError(write(w)) }()
-	ids, size, err := p.readChunks(r)
-	_ = r.CloseWithError(err)
-	if err != nil {
-		return stream{}, err
-	}
-	list, err := p.objects.Put(ids)
-	return stream{List: list, Size: size}, err
-}
-
-// open reads a stream from the store.
-func (p *Provider) open(s stream) (io.Reader, error) {
-	ids, err := p.chunks(s.List)
-	if err != nil {
-		return nil, err
-	}
-	return &streamReader{p: p, ids: ids}, nil
-}
-
-type streamReader struct {
-	p   *Provider
-	ids []objects.ID
-	now []byte
-}
-
-func (r *streamReader) Read(b []byte) (int, error) {
-	for len(r.now) == 0 {
-		if len(r.ids) == 0 {
-			return 0, io.EOF
-		}
-		var err error
-		if r.now, err = r.p.objects.Get(r.ids[0]); err != nil {
-			return 0, err
-		}
-		r.ids = r.ids[1:]
-	}
-	n := copy(b, r.now)
-	r.now = r.now[n:]
-	return n, nil
-}
-
-func (p *Provider) encodeDelta(rec *record, changes []tree.Change) error {
-	data, err := msgpack.Marshal(changes)
-	if err != nil {
-		return err
-	}
-	if small := p.encoder.EncodeAll(data, nil); len(small) <= inlineDelta {
-		rec.Delta = small
-		return nil
-	}
-	rec.DeltaAt, err = p.store(func(w io.Writer) error { _, err := w.Write(data); return err })
-	return err
-}
-
-// delta returns the changes of a snapshot since the one before it.
-func (p *Provider) delta(rec *record) ([]tree.Change, error) {
-	var data []byte
-	var err error
-	if rec.DeltaAt.is() {
-		var r io.Reader
-		if r, err = p.open(rec.DeltaAt); err == nil {
-			data, err = io.ReadAll(r)
-		}
-	} else {
-		data, err = p.decoder.DecodeAll(rec.Delta, nil)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the changes of s%d: %w", rec.Number, err)
-	}
-	var changes []tree.Change
-	if err := msgpack.NewDecoder(bytes.NewReader(data)).Decode(&changes); err != nil {
-		return nil, fmt.Errorf("the changes of s%d: %w", rec.Number, err)
-	}
-	return changes, nil
-}
 
 // treeAt returns the tree of a snapshot, by its place in the list. The caller holds the lock.
 func (p *Provider) treeAt(i int) (*tree.Tree, error) {

@@ -216,11 +216,10 @@ func clock(t *testing.T, s Suite) {
 		if n <= before {
 			t.Fatalf("s%d comes after s%d", n, before)
 		}
-		before = n
 		was[n] = treetest.Read(t, w.workspace)
 		w.write("file", fmt.Sprint(i+5)) // at once, as if within the same tick
-		n = w.take()
-		was[n], before = treetest.Read(t, w.workspace), n
+		before = w.take()
+		was[before] = treetest.Read(t, w.workspace)
 		w.reopen()
 	}
 	if got := w.numbers(); !slices.IsSorted(got) || len(got) != len(was) {
