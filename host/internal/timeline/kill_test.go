@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 func victim(top string) {
 	fail := func(err error) {
 		if err != nil {
-			fmt.Println("failed", err)
+			fmt.Fprintln(os.Stdout, "failed", err)
 			os.Exit(1)
 		}
 	}
@@ -57,7 +57,7 @@ func victim(top string) {
 		if m.Snapshot == 0 {
 			fail(fmt.Errorf("no snapshot: %s", m.Reason))
 		}
-		fmt.Println("moment", m.ID(), content)
+		fmt.Fprintln(os.Stdout, "moment", m.ID(), content)
 		if first == "" {
 			first = m.ID()
 		}
@@ -65,11 +65,11 @@ func victim(top string) {
 		case 1:
 			a, err := l.Restore(ctx, user, timeline.RestoreParams{Where: where, To: first, Confirm: true})
 			fail(err)
-			fmt.Println("restored", a.Operation, content)
+			fmt.Fprintln(os.Stdout, "restored", a.Operation, content)
 		case 2:
 			b, err := l.Branch(ctx, user, timeline.BranchParams{Where: where, From: m.ID(), Name: content})
 			fail(err)
-			fmt.Println("branched", b.ID, content)
+			fmt.Fprintln(os.Stdout, "branched", b.ID, content)
 		}
 	}
 }

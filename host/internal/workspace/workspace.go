@@ -43,7 +43,7 @@ type Workspace struct {
 }
 
 // ErrClosed means that the workspace was closed, because the user no longer allows it or the daemon stops.
-var ErrClosed = errors.New("the workspace was closed meanwhile. Try again.")
+var ErrClosed = errors.New("the workspace was closed during the call. Try again.")
 
 // ID returns the name of a workspace in files: what its directory is called, and a hash of its path.
 func ID(dir string) string {

@@ -128,7 +128,7 @@ func (ws *Workspaces) allow(dir string) (a allowed, err error) {
 	}
 	exclude, err := project.ExcludeIn(root)
 	if err != nil {
-		return a, fmt.Errorf("cannot tell which files to leave out: %w", err)
+		return a, fmt.Errorf("cannot read which files to leave out: %w", err)
 	}
 	denied := d.Without(grants.Workspace)
 	a = allowed{root: root, skip: func(path string) bool { return exclude.Skip(path) || denied(path) }}
